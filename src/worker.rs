@@ -2,8 +2,8 @@
 //! and output, in lines of JSON. The other one loads a workload file and takes samples. So two
 //! builds get the same work, and a crash of one is an error message of the other.
 //!
-//! `message` has the words, `serve` is the worker, `driver` is who starts one, `confine` says on
-//! which CPUs.
+//! `message` has the messages, `serve` is the worker, `driver` starts one, `confine` restricts it to
+//! some CPUs, and `settings` describes a run to it.
 
 pub mod confine;
 mod driver;

@@ -49,10 +49,10 @@ pub enum Wanted {
     FastestOf(Vec<usize>),
 }
 
-/// The cell that `wanted` names among cells, given by variant and design.
+/// The cell, or the cells of a design, that `wanted` names. All cells are given by name and design.
 ///
 /// # Errors
-/// It is neither a design of theirs nor the name of one.
+/// It is neither a design nor the name of exactly one cell.
 pub fn wanted(names: &[String], designs: &[&str], wanted: &str) -> Result<Wanted> {
     let of_design: Vec<usize> =
         (0..designs.len()).filter(|index| designs[*index] == wanted).collect();
@@ -93,15 +93,16 @@ fn named(names: &[String], wanted: &str) -> Result<usize> {
 pub struct Profile {
     variant: String,
     sample_count: u64,
-    /// Stacks of worker threads, from the outermost function to the running one, with their counts.
+    /// Stacks inside an engine, with their counts: the thread's name, then functions from the outermost
+    /// to the running one.
     stacks: BTreeMap<Vec<String>, u64>,
-    /// Stacks outside the clock.
+    /// Number of all other stacks.
     outside_count: u64,
 }
 
 impl Profile {
-    /// Takes extra samples of the cell at `index` and keeps the stacks. `None` where it was
-    /// interrupted or a sample was wrong; that is a disagreement of the run then.
+    /// Takes extra samples of the cell at `index` and keeps the stacks. `None` after an interrupt or a
+    /// wrong sample, which is a disagreement in `sampled`.
     ///
     /// # Errors
     /// The store failed, or the profiler could not begin or saw nothing.
@@ -162,7 +163,8 @@ impl Profile {
         self.stacks.values().sum()
     }
 
-    /// The functions that ran most often, and how it was found. `file`: where the flame graph is.
+    /// The functions that ran most often, with the numbers of samples and stacks. `file` is the name of
+    /// the flame graph.
     pub fn facts(&self, file: String) -> ProfileFacts {
         let all = self.stack_count();
         let mut own: BTreeMap<&str, u64> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The words of the worker protocol, version [`PROTOCOL`]. Each is one line of JSON with its
+//! The messages of the worker protocol, version [`PROTOCOL`]. Each is one line of JSON with its
 //! `kind`. A field that a reader does not know is ignored; a change of meaning is a new version.
 
 use std::path::PathBuf;
@@ -105,10 +105,10 @@ pub struct Who {
     /// The form in which it reads workloads.
     #[serde(default)]
     pub reads: WorkloadForm,
-    /// Time that each read of its memory store is made longer: a test of who measures.
+    /// Time added to each read of its memory store: a known slowdown, to test the gate.
     #[serde(default)]
     pub slow_read_ns: u64,
-    /// Whether a sample reads one key twice: as above.
+    /// Whether a sample reads one key twice, for the same test.
     #[serde(default)]
     pub reads_one_twice: bool,
 }
@@ -141,7 +141,7 @@ pub struct Loaded {
 pub struct Sampled {
     /// The variant.
     pub variant: String,
-    /// From the clock's start to the last commit.
+    /// Time from the clock's start to the last commit.
     pub wall_ns: u64,
     /// CPU time of the process in that time.
     #[serde(default)]

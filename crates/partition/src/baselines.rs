@@ -14,7 +14,7 @@ pub(crate) fn by_sender(transactions: &Transactions, shard_count: u32) -> Vec<u3
     transactions.senders().iter().map(|sender| sender % shard_count).collect()
 }
 
-/// Each component of the conflict graph on one shard: the one of most gas first, on the shard that
+/// Each component of the conflict graph on one shard: in order of falling gas, each on the shard that
 /// has least. Two transactions are in conflict where they touch a key and one of them writes it.
 pub(crate) fn by_component(transactions: &Transactions, shard_count: u32) -> Vec<u32> {
     let component_of = components(transactions);

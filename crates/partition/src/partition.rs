@@ -10,7 +10,7 @@ use crate::{
 /// Clusters for each shard at which joining ends.
 const COARSE_COUNT_PER_SHARD: usize = 100;
 
-/// The most shards.
+/// Largest number of shards.
 pub const SHARD_COUNT_MAX: u32 = 64;
 
 /// A shard for each transaction of a batch.
@@ -58,7 +58,7 @@ impl Partition {
     }
 }
 
-/// The better one of two starts: clusters, and whole components where these fill shards evenly.
+/// The better result of two starts: clusters, and whole components where these overfill no shard.
 fn by_fanout(transactions: &Transactions, shard_count: u32, seed: u64) -> Vec<u32> {
     let graph = Hypergraph::new(transactions);
     let mut random = Random::new(seed);

@@ -36,9 +36,9 @@ use network::{Arrival, Network, Report};
 use plan::{Plan, chain_ns};
 use shard::{ShardState, Thread, Value};
 
-/// A shard's rule for sending results: most results of a message, and the longest wait for further
-/// ones.
+/// Most results in a message of a shard.
 const SENT_STEP_COUNT: u64 = 128;
+/// Longest time that a result waits for further ones.
 const WAIT_NS: f64 = 500_000.0;
 
 /// Simulates a batch whose steps are on these shards.
@@ -91,10 +91,10 @@ struct Simulation<'a> {
     /// hosts.
     cpus: Vec<Cpu<Actor>>,
     shards: Vec<ShardState>,
-    /// Messages that wait for the coordinator's thread of a shard, the one that it takes in first.
+    /// Messages for the coordinator's thread of each shard; the front one is being taken in.
     sides: Vec<VecDeque<Report>>,
     side_work: Vec<f64>,
-    /// Number of values and steps that each step waits for, without a list.
+    /// Number of values and steps that each step waits for; empty with a list.
     missing: Vec<u32>,
     simulated: Simulated,
 }
@@ -153,7 +153,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Sends the parts.
+    /// Sends the parts. Without a list, also counts the values and steps that each step waits for.
     fn begin(&mut self) {
         self.now = self.setting.costs.before_ns as f64;
         for shard in 0..self.setting.shard_count {
@@ -343,7 +343,7 @@ impl<'a> Simulation<'a> {
         let missing = &mut self.missing[step as usize];
         *missing -= 1;
         let state = &mut self.shards[self.plan.shard_of[step as usize] as usize];
-        // One that can begin before its shard is ready is found then.
+        // A step that can begin before its shard is ready is found by `ready`.
         if *missing == 0 && state.is_ready {
             state.runnable.push(Reverse(step));
         }

@@ -10,9 +10,10 @@ use super::{
 
 /// Widest name of a scenario before it is cut.
 const MAX_NAME_WIDTH: usize = 44;
-/// Heads of the figures, and their width.
+/// Heads of the figures, in two lines.
 const HEADS: [[&str; 2]; 5] =
     [["ms per", "batch"], ["reads", "a key"], ["bytes", "a read"], ["CPU", "ms"], ["root", "ms"]];
+/// Width of a column of figures.
 const FIGURE_WIDTH: usize = 9;
 
 /// The calibration as a page of `width` columns.
@@ -41,7 +42,8 @@ pub fn calibration_table(calibrated: &Calibrated<'_>, width: usize, paint: Paint
     page.render(paint)
 }
 
-/// `ranks    sequential 0.83 over 14 workloads; the client takes 2.10 times as long`.
+/// `ranks    sequential: Spearman's rank correlation 0.83 over 14 workloads; the client takes 2.10 times
+/// as long, by the median`, then the workloads on which the ranks differ.
 fn ranks(page: &mut Page, figures: &Figures<'_>, of: &DesignFigures) {
     let workloads = units::things(of.count as u64, "workload");
     let known = of.spearman.map_or_else(

@@ -76,7 +76,7 @@ struct Counter {
 /// Compares `results`, of which there are two or more.
 ///
 /// # Errors
-/// One of them disagrees with the reference or has no figure, or they are of different work.
+/// One of them disagrees with the reference or has no sample, or their work or databases differ.
 pub fn compare(results: &[Stored]) -> Result<Comparison, Error> {
     let [first, others @ ..] = results else { return Err(Error::no_result()) };
     for stored in results {
@@ -130,8 +130,8 @@ fn same_work(a: &Stored, b: &Stored) -> Result<(), Error> {
     )))
 }
 
-/// The first database of both is the same, as their work is. A pooled figure is comparable only
-/// with one over the same databases.
+/// Checks that both ran on the same databases: a pooled figure is comparable only with one over the
+/// same ones.
 fn same_databases(a: &Stored, b: &Stored) -> Result<(), Error> {
     let [of_a, of_b] = [a, b].map(|stored| stored.result.databases.as_slice());
     if of_a.iter().map(digest).eq(of_b.iter().map(digest)) {
@@ -308,7 +308,7 @@ fn changes_where_run(all: &[BTreeMap<String, Value>]) -> Vec<Change> {
     })
 }
 
-/// The keys whose values `differs`; `None` is the value of a result without the key.
+/// The keys for whose values `differs` holds. It gets `None` for a result without the key.
 fn changes_by(
     all: &[BTreeMap<String, Value>],
     differs: impl Fn(&[Option<&Value>]) -> bool,

@@ -17,11 +17,11 @@ use super::{
     units::{self, UNKNOWN},
 };
 
-/// Changes of one kind that are shown; all are in the JSON.
+/// Number of changes of one kind that are shown; the JSON has all.
 const SHOWN_CHANGE_COUNT: usize = 12;
-/// Stands for the value of a key of `run.` that nobody set, and for whose choice no reason is stored.
+/// Stands for a missing value of a key of `run.`: nobody set it, and the result has no choice of it.
 const NOT_SET: &str = "not set";
-/// Head of the names. It names the figure of the first columns, which have only their result's label.
+/// Head of the column of names. It gives the unit of the times, whose own heads are labels of results.
 const TIMES: &str = "ms per batch";
 
 /// The comparison as a page of `width` columns, with `notes` below its table.
@@ -109,7 +109,8 @@ fn table(page: &mut Page, comparison: &Comparison) {
     Columns { head: TIMES, names, columns, value_count }.show(page);
 }
 
-/// A time and its ends, or the number of samples, or of databases, where there is no interval.
+/// A time and the ends of its interval. Without an interval, the number of samples or databases stands
+/// in their place.
 fn time(figure: Option<&Figure>) -> [String; 2] {
     let Some(figure) = figure else { return [UNKNOWN; 2].map(str::to_owned) };
     let ends = match figure.ms_per_batch_ci95 {
@@ -126,7 +127,7 @@ fn ratio(figure: Option<&Figure>) -> [String; 2] {
     }
 }
 
-/// A ratio and its ends, or the number of values that an interval needs.
+/// A ratio and the ends of its interval, or `n<` and the number of values that an interval needs.
 pub(crate) fn ratio_words(
     ratio: Option<f64>,
     ends: Option<[f64; 2]>,
@@ -140,7 +141,7 @@ pub(crate) fn ratio_words(
     [format!("{ratio:.3}"), ends]
 }
 
-/// Samples that a figure is over, or databases.
+/// Number of databases that a figure is over, or of samples on a single one.
 fn value_count(figure: &Figure) -> u64 {
     figure.database_count.unwrap_or(figure.sample_count)
 }
@@ -150,20 +151,21 @@ fn too_few(least: usize) -> String {
     format!("n<{least}")
 }
 
-/// The fewest samples, or databases, that the interval of a ratio is made of.
+/// The fewest samples, or databases, from which a ratio has an interval.
 fn least_count(figure: &Figure) -> usize {
     // Databases give one median, that of their paired ratios. Two runs on one database give a median each.
     let unsure_count = if figure.database_count.is_some() { 1 } else { 2 };
     stats::interval_count_min(stats::confidence_of_each(unsure_count))
 }
 
-/// The meaning of the texts in the place of intervals, where there are some.
+/// Explains the texts that stand in the place of a ratio's interval, where there are some.
 fn legend(page: &mut Page, comparison: &Comparison) {
     let pairs = comparison.rows.iter().flat_map(|row| {
         let base = row.figures.first().and_then(Option::as_ref);
         row.figures.iter().skip(1).flatten().map(move |figure| (base, figure))
     });
-    // The most values that a figure lacks, by the number that an interval takes and whether they are databases.
+    // The most values that a figure lacks, by the number that an interval takes and whether the values
+    // are databases.
     let mut missing: BTreeMap<(usize, bool), u64> = BTreeMap::new();
     for (base, figure) in pairs {
         if figure.time_ratio.is_none() || figure.time_ratio_ci95.is_some() {

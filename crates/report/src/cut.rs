@@ -7,13 +7,13 @@ use super::page::clip;
 
 /// Widest value before it is cut.
 const MAX_WIDTH: usize = 40;
-/// A common beginning that is longer, in characters, is left out.
+/// Longest common beginning that is shown whole, in characters.
 const MAX_COMMON_LENGTH: usize = 16;
-/// The end of a common beginning, in characters, which says where in the value the difference is.
+/// Length of the shown end of a longer one: it says where in the value the difference is.
 const CONTEXT_LENGTH: usize = 8;
 /// Stands for a part that is the same in all.
 const SAME: &str = "…";
-/// Between the entries of a list.
+/// Separates the entries of a list.
 const SEPARATOR: char = ';';
 
 /// The values as texts; `absent` stands for one that is not there.
@@ -40,7 +40,7 @@ fn is_any_long(texts: &[Option<String>]) -> bool {
     texts.iter().flatten().any(|text| text.width() > MAX_WIDTH)
 }
 
-/// The entries of lists that are not in all of them; the texts as they are where none is such.
+/// Keeps the entries that are not in all lists. Returns the texts as they are where none is such.
 fn differing_entries(texts: Vec<Option<String>>) -> Vec<Option<String>> {
     let lists: Vec<Vec<&str>> = texts.iter().flatten().map(|text| entries(text)).collect();
     let is_in_all = |entry: &&str| lists.iter().all(|list| list.contains(entry));
@@ -61,7 +61,7 @@ fn entries(text: &str) -> Vec<&str> {
     text.split(SEPARATOR).map(str::trim).filter(|entry| !entry.is_empty()).collect()
 }
 
-/// The texts without a long beginning that is the same in all.
+/// Cuts a long beginning that is the same in all texts, but for its end.
 fn from_difference(texts: Vec<Option<String>>) -> Vec<Option<String>> {
     let mut known = texts.iter().flatten();
     let Some(first) = known.next() else { return texts };

@@ -1,4 +1,4 @@
-//! The facts of a result that the table and the finding share, worked out once.
+//! Facts of a result and their words, which several sections of a report share.
 
 use result::{
     CLIENT_DISAGREES, CacheFacts, Cell, ClientCell, HOST_CACHE_RATIO, RunResult, SampleFacts,

@@ -15,7 +15,7 @@ use crate::{
     sink::NodeKey,
 };
 
-/// Nibbles below which a whole trie or one shard works.
+/// The keys that a tree has: all, or those of one shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     Whole,
@@ -62,7 +62,7 @@ pub(crate) struct OpenBranch {
     bytes: Range<usize>,
     /// Range of the branch's places, by ascending nibble.
     pub(crate) touches: Range<usize>,
-    /// A child that no write touches and that may be the only one left.
+    /// Index of the place of a child that no write touches and that may be the only one left.
     pub(crate) sibling: Option<usize>,
 }
 
@@ -77,7 +77,7 @@ enum PendingNode {
 #[derive(Clone, Copy, Debug)]
 struct PendingRows {
     touch: usize,
-    /// Rows by the parent's record.
+    /// Number of rows by the parent's record.
     counted: usize,
 }
 
@@ -141,7 +141,7 @@ impl Tree {
         for ((key, pending), bytes) in keys.iter().zip(pending).zip(found.nodes()) {
             self.supply_node(key, pending, bytes)?;
         }
-        // They are of several levels.
+        // The ranges come from several levels.
         self.reads.ranges.sort_unstable_by_key(|range| range.first);
         Ok(())
     }
@@ -179,7 +179,7 @@ impl Tree {
     ) -> Result<(), Error> {
         let path = key.path();
         match (pending, bytes) {
-            // No row at all.
+            // The trie is empty.
             (PendingNode::Any(touch), None) if path.is_empty() => {
                 self.touches[touch].place = Place::Empty;
                 Ok(())
@@ -207,7 +207,7 @@ impl Tree {
         }
     }
 
-    /// Places a child by its parent's record or the top. Returns whether rows are asked for.
+    /// Places a child by its parent's record or the top. Returns whether its rows must be asked for.
     fn place_child(&mut self, touch: usize, child: &Child) -> Result<bool, Error> {
         let Touch { path, keys, .. } = &self.touches[touch];
         let (path, is_untouched) = (*path, keys.is_empty());

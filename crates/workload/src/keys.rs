@@ -98,7 +98,7 @@ impl SlotFamily {
         }
     }
 
-    /// The keys of `indices` by [`KeyRule::Addressed`] in the contract at `address`.
+    /// Writes the keys of `indices` by [`KeyRule::Addressed`] in the contract at `address`.
     fn fill_addressed(&self, indices: &[u64], out: &mut [[u8; 32]], address: &Address) {
         self.fill_hashes(indices, out);
         for key in out {
@@ -106,7 +106,7 @@ impl SlotFamily {
         }
     }
 
-    /// keccak(seed ‖ i) of all `indices`.
+    /// Writes keccak(seed ‖ i) of all `indices` into `out`.
     fn fill_hashes(&self, indices: &[u64], out: &mut [[u8; 32]]) {
         let mut inputs = [keccak_input(&self.seed, 0); CHUNK];
         for (indices, out) in indices.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {

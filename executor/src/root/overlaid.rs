@@ -1,5 +1,5 @@
-//! The tries of a state on which batches have written. Nodes and rows of the batches so far replace
-//! those of the state. Used by the check of roots, outside any clock.
+//! The tries of a state after some batches, whose nodes and rows replace those of the state. Used by
+//! the check of roots, outside any clock.
 
 use std::collections::BTreeMap;
 

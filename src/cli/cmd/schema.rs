@@ -20,8 +20,8 @@ const SCENARIO: &str = "scenario";
   stress show schema result                       for programs that read results
   stress show schema --out docs/schemas --force   all of them: NAME.schema.json
 
-Each file but a scenario has a key `schema`: stress.NAME/VERSION, NAME as in the list
-of kinds. docs/result.md says more.")]
+Each file but a scenario has a key `schema`: stress.NAME/VERSION, NAME as in
+the list of kinds. docs/result.md says more.")]
 pub struct SchemaArgs {
     /// Kind of file whose schema is printed
     #[arg(value_name = "NAME", default_value = SCENARIO, value_parser = names())]

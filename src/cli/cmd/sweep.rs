@@ -133,8 +133,9 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
     }
 }
 
-/// How the progress of one cell looks. The standard output of the process that runs the sweep,
-/// which may be the same terminal, is not this one's.
+/// Returns the look of a cell's progress. With JSON, figures are left out where standard output is
+/// the same terminal. A cell of a sweep cannot see that output, its parent's, so it always leaves them
+/// out.
 fn cell_look(args: &SweepArgs) -> Look {
     match (args.parent, args.format) {
         (Some(_), Format::Json) => terminal::look().without_figures(),
@@ -145,7 +146,7 @@ fn cell_look(args: &SweepArgs) -> Look {
 /// The matrix that the arguments ask for.
 ///
 /// # Errors
-/// An axis, a key or a value that is not valid.
+/// No scenario or no axis is named, or an axis, a key or a value is not valid.
 pub fn matrix_of(args: &SweepArgs) -> Result<Matrix, Failure> {
     let of_all = &args.of_all;
     let mut fixed = of_all.work.overrides().with_exit_code(Code::Usage)?;
@@ -181,7 +182,7 @@ fn is_axis(word: &str) -> bool {
     word.contains('=') || as_option(word, "1").is_ok_and(|option| option.is_some())
 }
 
-/// The scenario that is named, by a word as of a run or by `--scenario`.
+/// The scenario that is named by a word or by `--scenario`, as for `stress run`.
 fn scenario_of(scenario: Option<&str>, names: &[OsString]) -> Result<String, Failure> {
     let which = which(names, scenario, None);
     let which = which.map_err(|error| anyhow!("{error}; an axis is KEY=VALUES: threads=1,2,4"));

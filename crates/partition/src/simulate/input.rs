@@ -5,9 +5,9 @@ use crate::transactions::Access;
 /// The kind of a key, which decides when a shard must have its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyKind {
-    /// An account's row: each shard needs it once, whoever writes it.
+    /// An account's row. With a list each shard needs it once, whoever writes it.
     Account,
-    /// The row of an account that all transactions pay: likewise. Without a list its payments are
+    /// The row of a recipient of fees: each shard needs it once. Without a list payments to it are
     /// deltas, summed at the end, and no step waits for them.
     Recipient,
     /// A slot of the account of this key. With a list a step that comes after a write of it takes its value from
@@ -131,19 +131,19 @@ pub struct Simulated {
     pub value_wait_ns: f64,
     /// Work of the coordinator before, after and for its messages, summed over its threads.
     pub coordinator_work_ns: f64,
-    /// The part of it that the thread of one shard has, of the shard that makes most.
+    /// Work of the coordinator's busiest thread, for the messages of one shard.
     pub busiest_thread_work_ns: f64,
     /// Work of shards for their messages, summed.
     pub shard_message_work_ns: f64,
     /// Requests that shards made ahead.
     pub ahead_request_count: u64,
-    /// Keys of those.
+    /// Keys of these requests.
     pub ahead_key_count: u64,
     /// Requests that a step waited for, of one key each.
     pub demand_request_count: u64,
     /// Messages with results.
     pub result_message_count: u64,
-    /// Messages between shards: one for each shard that waits for a step of another.
+    /// Messages between shards: one of each step to each other shard that waits for it.
     pub shard_message_count: u64,
 }
 

@@ -1,5 +1,5 @@
-//! What each shard will request and wait for, worked out before the clock of a simulation starts. The
-//! plan has the keys to request ahead, and the values and steps that each step needs.
+//! The plan of a simulation, made before its clock starts: keys that each shard requests ahead, and
+//! values and other steps that each step needs.
 
 use super::input::{BatchWork, KeyKind, Knowledge, Setting, StepWork};
 use crate::rows::Rows;
@@ -24,9 +24,10 @@ pub(super) struct Plan {
     pub(super) shards: Vec<ShardPlan>,
     /// The shard of each step.
     pub(super) shard_of: Vec<u32>,
-    /// Keys whose values a step must have from the coordinator, in the order in which it asks for them.
+    /// Keys whose values each step must have from the coordinator, in the order in which it asks.
     pub(super) values: Rows<u32>,
-    /// Lower steps that wrote a key that a step touches; none with a list.
+    /// For each step, the lower steps that wrote its keys last, recipients of fees apart; none with a
+    /// list.
     pub(super) dependencies: Rows<u32>,
     /// Steps that wait for each step.
     pub(super) dependents: Rows<u32>,
@@ -99,7 +100,8 @@ fn values_beside_list(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
     rows
 }
 
-/// Without a list: keys that no lower step has written, and the steps that wrote the others last.
+/// Without a list: keys that no lower step has written, and the steps that wrote the others last. A
+/// recipient of fees counts as never written.
 fn values_and_dependencies(work: &BatchWork) -> (Rows<u32>, Rows<u32>) {
     let mut last_writers = vec![NO_STEP; work.keys.len()];
     let (mut values, mut dependencies) = (Rows::default(), Rows::default());
@@ -161,7 +163,8 @@ fn foreseen(
     keys
 }
 
-/// Micro-batches of so many keys: accounts, slots, codes.
+/// Cuts keys into micro-batches of at most `key_count` keys of one kind: accounts, then slots, then
+/// codes.
 fn micro_batches(work: &BatchWork, mut keys: Vec<u32>, key_count: u32) -> Vec<Vec<u32>> {
     let mut kinds = [Vec::new(), Vec::new(), Vec::new()];
     keys.sort_unstable();
@@ -177,7 +180,7 @@ fn micro_batches(work: &BatchWork, mut keys: Vec<u32>, key_count: u32) -> Vec<Ve
     kinds.iter().flat_map(|keys| keys.chunks(size)).map(<[u32]>::to_vec).collect()
 }
 
-/// The longest chain of steps, with a delay between steps of different shards.
+/// Time of the longest chain of dependent steps, with a delay between steps of different shards.
 pub(super) fn chain_ns(work: &BatchWork, plan: &Plan, delay_ns: u64) -> u64 {
     let mut ends: Vec<u64> = Vec::with_capacity(work.steps.len());
     for (step, of) in work.steps.iter().enumerate() {

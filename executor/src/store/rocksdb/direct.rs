@@ -29,7 +29,8 @@ enum Kind {
 }
 
 impl Access {
-    /// Tries direct reads on the file system of `dir` and of its `tables`.
+    /// Opens the first of `tables` for direct reads, if these are wanted, and asks if the file system of
+    /// `dir` is in memory.
     pub(super) fn probe(
         dir: &Path,
         tables: &[PathBuf],

@@ -1,4 +1,4 @@
-//! The permutation's words as AVX-512 and AVX2 have them.
+//! The permutation's operations in AVX-512 and AVX2.
 
 use std::arch::x86_64::{__m256i, __m512i};
 
