@@ -52,6 +52,7 @@ pub fn run(input: &LimitInput) -> Result<Option<LimitResult>, Failure> {
     let ladder = Ladder::new(input, &journal.path);
     let (began, mut found) = (Instant::now(), Vec::new());
     for (index, load) in loads.iter().enumerate() {
+        terminal::note(&format!("{} ({} of {})", load.name, index + 1, loads.len()));
         let Some(measured) = ladder.climb(load)? else {
             terminal::note("interrupted: the same command goes on");
             return Ok(None);

@@ -9,11 +9,11 @@ const KEYS_PER_BLOCK_MAX: f64 = 1e6;
 /// Halvings until the ends of an interval are as near as matters.
 const HALVING_COUNT: usize = 100;
 
-/// `limits` with the density of the keys of a block at its smallest limit. `last` is a run on the same state of
+/// `limits` with the density of the keys of a block at its largest limit. `last` is a run on the same state of
 /// `slot_count` slots.
 pub fn with(mut limits: LoadLimits, last: &RunResult, slot_count: u64) -> LoadLimits {
     let mut known = last.cells.iter().filter_map(|cell| cell.expected_blocks_per_present_key);
-    let gas = limits.worst().and_then(|worst| worst.limit_gas);
+    let gas = limits.designs.iter().filter_map(|of| of.limit_gas).max();
     let (Some(blocks_per_key), Some(gas)) = (known.next(), gas) else { return limits };
     let scale = gas as f64 / last.workload.header_gas.max(1) as f64;
     let keys_per_block = keys_per_block(blocks_per_key) * scale;

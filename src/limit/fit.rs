@@ -1,11 +1,16 @@
-//! The limit of a load in a design. A line goes through the times of its blocks over the gas of their headers.
-//! The limit is the gas at which the upper bound for one block reaches the deadline.
+//! The limit of a load in a design. A line goes through the times of the sizes near the deadline, over the gas of
+//! their headers. The limit is the gas at which the upper bound for one block reaches the deadline.
+//!
+//! Over all sizes, times are not linear: the keys of a larger block share more blocks of files.
 
 use result::{
     limit::{DesignLimit, LimitBlock, LimitCheck, Place},
     stats::{Crossing, Line, Point, median},
 };
 use variant::Design;
+
+/// Sizes of a line.
+const SIZE_COUNT: usize = 3;
 
 /// Questions to a line.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +30,15 @@ struct Found {
     gas: u64,
 }
 
-/// The line through the times of these blocks.
-fn line(blocks: &[LimitBlock]) -> Option<Line> {
-    let points = blocks.iter().flat_map(|block| {
+/// The line through the times of the sizes that are nearest to the deadline.
+fn line(blocks: &[LimitBlock], deadline_ns: u64) -> Option<Line> {
+    let distance = |block: &LimitBlock| {
+        let times: Vec<f64> = block.block_ns.iter().map(|ns| *ns as f64).collect();
+        median(&times).map_or(f64::INFINITY, |median| (median / deadline_ns as f64).ln().abs())
+    };
+    let mut blocks: Vec<_> = blocks.iter().map(|block| (distance(block), block)).collect();
+    blocks.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let points = blocks.iter().take(SIZE_COUNT).flat_map(|(_, block)| {
         block.block_ns.iter().map(|ns| Point { x: block.header_gas as f64, y: *ns as f64 })
     });
     Line::fit(&points.collect::<Vec<_>>())
@@ -57,14 +68,14 @@ fn found(line: Option<&Line>, blocks: &[LimitBlock], deadline_ns: u64) -> Option
 
 /// The limit at which a run checks the line: the one that it gives, among those that were tried.
 pub fn to_check(blocks: &[LimitBlock], deadline_ns: u64) -> Option<u64> {
-    let found = found(line(blocks).as_ref(), blocks, deadline_ns)?;
+    let found = found(line(blocks, deadline_ns).as_ref(), blocks, deadline_ns)?;
     (found.place == Place::Within).then_some(found.gas)
 }
 
 /// The check of the line through `blocks` by a block near the limit.
-pub fn check(blocks: &[LimitBlock], near: &LimitBlock) -> Option<LimitCheck> {
+pub fn check(blocks: &[LimitBlock], near: &LimitBlock, deadline_ns: u64) -> Option<LimitCheck> {
     let times: Vec<f64> = near.block_ns.iter().map(|ns| *ns as f64).collect();
-    let predicted_ns = line(blocks)?.interval(near.header_gas as f64);
+    let predicted_ns = line(blocks, deadline_ns)?.interval(near.header_gas as f64);
     let median_ns = median(&times)? as u64;
     Some(LimitCheck { header_gas: near.header_gas, median_ns, predicted_ns })
 }
@@ -77,7 +88,7 @@ pub fn limit(
     asked: &Asked,
 ) -> DesignLimit {
     blocks.sort_by_key(|block| block.header_gas);
-    let line = line(&blocks);
+    let line = line(&blocks, asked.deadline_ns);
     let found = found(line.as_ref(), &blocks, asked.deadline_ns);
     let rising = line.filter(|line| line.slope > 0.0);
     let slopes = rising.map(|line| line.slope_interval().map(|slope| slope.max(0.0)));
@@ -133,9 +144,19 @@ mod tests {
         assert!((found.ns_per_operation.unwrap() - 28.0 * 2_100.0).abs() < 1e-3);
         assert!((found.gas_per_us.unwrap() - 1e3 / 28.0).abs() < 1e-6);
         assert_eq!(to_check(&blocks, ASKED.deadline_ns), found.limit_gas);
-        let near = check(&blocks, &block(100, &[2_990, 3_000, 3_010])).unwrap();
+        let near = check(&blocks, &block(100, &[2_990, 3_000, 3_010]), ASKED.deadline_ns).unwrap();
         assert!(near.holds(), "{near:?}");
-        assert!(!check(&blocks, &block(100, &[3_100; 3])).unwrap().holds());
+        assert!(!check(&blocks, &block(100, &[3_100; 3]), ASKED.deadline_ns).unwrap().holds());
+    }
+
+    #[test]
+    fn sizes_far_from_the_deadline_do_not_bend_the_line() {
+        let near = [200, 400, 640].map(|mgas| block(mgas, &[1_000 + 5 * mgas; 2]));
+        let all = [&[block(1, &[9; 2]), block(20, &[90; 2])][..], &near].concat();
+        assert_eq!(
+            (of(&near).limit_gas, of(&all).limit_gas),
+            (Some(399_999_999), Some(399_999_999))
+        );
     }
 
     #[test]
@@ -167,7 +188,7 @@ mod tests {
                 Place::Within | Place::Below => block.header_gas < gas,
             });
             prop_assert!(below.clone().all(is_safe));
-            let line = line(&blocks).unwrap();
+            let line = line(&blocks, ASKED.deadline_ns).unwrap();
             if place != Place::Below {
                 for step in 0..20 {
                     let at = 20e6 + (gas as f64 - 20e6) * f64::from(step) / 20.0;

@@ -219,7 +219,7 @@ impl<'a> Ladder<'a> {
             let mut blocks = climbing.blocks(*design);
             let near = checks.iter().find(|(of, ..)| of == design);
             let near = near.and_then(|(_, gas, run)| block(run, *design, *gas));
-            let check = near.as_ref().and_then(|near| fit::check(&blocks, near));
+            let check = near.as_ref().and_then(|near| fit::check(&blocks, near, asked.deadline_ns));
             blocks.extend(near);
             fit::limit(*design, blocks, check, &asked)
         });

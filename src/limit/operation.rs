@@ -1,7 +1,7 @@
 //! The operation that fills the blocks of a load, for its time and its price.
 
 use result::WorkloadFacts;
-use spec::{LoadKind, Overlap, Scenario};
+use spec::{AccountOp, LoadKind, Overlap, Scenario};
 
 /// The name of the operation, and its gas.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,17 @@ fn named(kind: &LoadKind) -> (String, Counted) {
         }
         LoadKind::SstoreStorm(storm) => (format!("cold SSTORE ({})", storm.op), Counted::Slots),
         LoadKind::ContractChase(_) => ("cold CALL, SLOAD".to_owned(), Counted::Slots),
-        LoadKind::AccountStorm(storm) => (format!("cold {}", storm.op), Counted::Accounts),
+        LoadKind::AccountStorm(storm) => (format!("cold {}", opcode(storm.op)), Counted::Accounts),
         _ => ("transaction".to_owned(), Counted::Transactions),
+    }
+}
+
+const fn opcode(op: AccountOp) -> &'static str {
+    match op {
+        AccountOp::Balance => "BALANCE",
+        AccountOp::CodeSize => "EXTCODESIZE",
+        AccountOp::CodeHash => "EXTCODEHASH",
+        AccountOp::CodeCopy => "EXTCODECOPY",
+        AccountOp::Call => "CALL",
     }
 }

@@ -80,8 +80,7 @@ fn fast_loads_are_above_all_limits_and_a_deadline_that_none_keeps_is_below_them(
     }
     let answer = slow["answer"].as_str().unwrap();
     assert!(answer.contains("< 1M in order (") && answer.contains("< 1M with batched reads ("));
-    let left: Vec<_> = fs::read_dir(dir.path()).unwrap().collect();
-    assert!(left.is_empty(), "{left:?}");
+    assert!(!dir.path().join("limit").exists(), "runs that nobody asked for go");
 }
 
 #[test]

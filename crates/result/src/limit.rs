@@ -70,8 +70,8 @@ pub struct LoadLimits {
     pub operation: String,
     /// Gas of one, with all around it.
     pub gas_per_operation: f64,
-    /// Distinct blocks of the store's files per present key, of random keys, in the last block that was tried;
-    /// `null` where the store has none.
+    /// Distinct blocks of the store's files per present key, of random keys, in a block of the largest limit of its
+    /// designs; `null` where the store has none.
     pub blocks_per_present_key: Option<f64>,
     /// Slots of a state on which that is 0.9; `null` where it is as much.
     pub wanted_slot_count: Option<u64>,
