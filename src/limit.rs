@@ -18,7 +18,10 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use report::units;
-use result::limit::{LimitResult, LoadLimits, SCHEMA};
+use result::{
+    limit::{LimitResult, LoadLimits, SCHEMA},
+    stored::LIMIT_FILE,
+};
 
 use crate::{
     figures::{cells::ns, facts},
@@ -131,7 +134,7 @@ impl<'a> Journal<'a> {
             return remove(&path).with_exit_code(Code::Io);
         }
         let json = report::json(result).with_exit_code(Code::Io)?;
-        let file = path.join("limit.json");
+        let file = path.join(LIMIT_FILE);
         report::replace(&file, json.as_bytes())?;
         terminal::note(&format!("wrote {}", file.display()));
         Ok(())

@@ -115,6 +115,12 @@ fn the_same_command_runs_only_what_is_missing_and_shows_the_same_limits() {
         "{markdown}"
     );
     assert_eq!(runs(&out), after);
+    assert_eq!(printed(&["report", "limits"], dir.path()), markdown);
+    printed(&["report", "limits", "--out", "limits.html"], dir.path());
+    let page = fs::read_to_string(dir.path().join("limits.html")).unwrap();
+    assert!(page.contains("data-at=\"/loads/1/designs/1/limit_gas\""), "{page}");
+    let refused = stress(&["report", "limits", "--out", "limits.csv"], dir.path());
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod ground;
 mod heat;
 mod history;
 mod latency;
+mod limits;
 mod loads;
 mod look;
 mod markup;
@@ -35,6 +36,7 @@ mod tests;
 
 use result::Shown;
 
+pub use limits::page as page_of_limits;
 pub use loads::page as page_of_loads;
 pub use markup::{quote, words};
 

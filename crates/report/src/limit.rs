@@ -52,7 +52,7 @@ fn cell(text: &str) -> String {
 }
 
 /// Deadline, store, size of the states and tried limits.
-fn facts(result: &LimitResult) -> String {
+pub(super) fn facts(result: &LimitResult) -> String {
     let tried: Vec<_> = result.tried_gas.iter().map(|gas| units::count(*gas)).collect();
     format!(
         "whole blocks in {} on {}, states of {}; header limits {}; ± up to the time expected",
@@ -202,7 +202,7 @@ const fn decimals(gas: u64) -> i32 {
 }
 
 /// A design in a head and beside a figure.
-fn name(design: Design) -> &'static str {
+pub(super) fn name(design: Design) -> &'static str {
     if design == Design::Sequential { "in order" } else { design.name() }
 }
 

@@ -20,9 +20,11 @@ use crate::{
     run::{Cell, RunResult, RunSchema},
 };
 
+mod limits;
 mod loads;
 mod shown;
 
+pub use limits::{LIMIT_FILE, StoredLimit};
 pub use loads::StoredLoad;
 pub use shown::{Content, Shown};
 

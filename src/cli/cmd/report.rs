@@ -11,10 +11,14 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
 use report::{
+    WholeFile,
     formats::{self, Better},
     html,
 };
-use result::{Content, Shown, stored::StoredLoad};
+use result::{
+    Content, Shown,
+    stored::{StoredLimit, StoredLoad},
+};
 
 use crate::{
     cli::args::{ForceArgs, write},
@@ -82,6 +86,10 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     }
     let format = format(args)?;
     let file = args.force.file("--out", args.out.as_deref())?;
+    let limits = limits(&args.results)?;
+    if !limits.is_empty() {
+        return limit_report(&limits, format, file);
+    }
     let (mut results, mut loads) = (Vec::new(), Vec::new());
     for path in &args.results {
         match StoredLoad::read_all(path).with_code_of_named()? {
@@ -109,6 +117,47 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
         None => terminal::out(&text),
     }
     Ok(code(&results))
+}
+
+/// The limits that `stress limit` found; none among other results.
+fn limits(paths: &[PathBuf]) -> Result<Vec<StoredLimit>, Failure> {
+    let mut limits = Vec::new();
+    for path in paths {
+        limits.extend(StoredLimit::read(path).with_code_of_named()?);
+    }
+    match limits.first() {
+        Some(limit) if limits.len() < paths.len() => fail!(
+            Code::Usage,
+            "{} is of `stress limit`, and other results are not: give limits apart",
+            limit.path.display()
+        ),
+        _ => Ok(limits),
+    }
+}
+
+/// Writes the report of limits.
+fn limit_report(
+    limits: &[StoredLimit],
+    format: ReportFormat,
+    file: Option<WholeFile>,
+) -> Result<Code, Failure> {
+    let text = match format {
+        ReportFormat::Html => html::page_of_limits(limits),
+        ReportFormat::Markdown => {
+            let texts = limits.iter().map(|of| report::limit_markdown(&of.result));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        ReportFormat::Csv | ReportFormat::BiggerIsBetter | ReportFormat::SmallerIsBetter => fail!(
+            Code::Usage,
+            "{}: limits are written as HTML or Markdown: end --out in .html or .md",
+            limits[0].path.display()
+        ),
+    };
+    match file {
+        Some(file) => write(file, &text)?,
+        None => terminal::out(&text),
+    }
+    Ok(Code::Fine)
 }
 
 /// How the program ends on these results.

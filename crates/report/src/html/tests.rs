@@ -9,6 +9,7 @@ mod rendered;
 
 mod history;
 mod in_a_browser;
+mod limits;
 mod loads;
 mod pages;
 mod sustained;

@@ -1,0 +1,84 @@
+//! Limits read back from files.
+
+use std::path::{Path, PathBuf};
+
+use super::{head, other_schema, parse, typed, unless_there};
+use crate::{
+    error::Error,
+    limit::{LimitResult, LimitSchema},
+};
+
+/// File name of limits in a directory that `--out` wrote.
+pub const LIMIT_FILE: &str = "limit.json";
+/// Beginning of the schemas of limits, in any version.
+const LIMIT_SCHEMA: &str = "stress.limit/";
+
+/// Limits from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredLimit {
+    /// Path of the file.
+    pub path: PathBuf,
+    /// The result.
+    pub result: LimitResult,
+}
+
+impl StoredLimit {
+    /// Reads limits, or those of a directory that `--out` wrote. `None` where the file has another schema, or the
+    /// directory no limits.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not complete, or has another version.
+    pub fn read(path: &Path) -> Result<Option<Self>, Error> {
+        unless_there(path)?;
+        let path = if path.is_dir() { path.join(LIMIT_FILE) } else { path.to_owned() };
+        if !path.exists() || !is_limit(&path)? {
+            return Ok(None);
+        }
+        let json = parse(&path)?;
+        match json["schema"].as_str() {
+            Some(schema) if LimitSchema::reads(schema) => {}
+            Some(other) if other.starts_with(LIMIT_SCHEMA) => {
+                return Err(other_schema(&path, other, LimitSchema::READ, "find the limits again"));
+            }
+            Some(_) | None => return Ok(None),
+        }
+        let result = typed(&path, json)?;
+        Ok(Some(Self { path, result }))
+    }
+}
+
+/// Whether a file begins like limits of any version.
+fn is_limit(path: &Path) -> Result<bool, Error> {
+    Ok(head(path)?.is_some_and(|head| head.contains(&format!("\"{LIMIT_SCHEMA}"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{example, json};
+
+    #[test]
+    fn limits_are_read_from_their_file_and_its_directory_and_nothing_else_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(LIMIT_FILE);
+        assert_eq!(StoredLimit::read(dir.path()).unwrap(), None);
+        let expected = example::limit::example();
+        let text = json(&expected).unwrap();
+        fs::write(&path, &text).unwrap();
+        for at in [dir.path(), &path] {
+            assert_eq!(StoredLimit::read(at).unwrap().unwrap().result, expected);
+        }
+        let other = dir.path().join("result.json");
+        fs::write(&other, json(&example::typical()).unwrap()).unwrap();
+        assert_eq!(StoredLimit::read(&other).unwrap(), None);
+        fs::write(&path, text.replacen(LimitSchema::NAME, "stress.limit/99", 1)).unwrap();
+        let error = StoredLimit::read(&path).unwrap_err().to_string();
+        assert!(error.contains("stress.limit/99") && error.contains(LimitSchema::NAME), "{error}");
+        fs::write(&path, &text[..text.len() / 2]).unwrap();
+        let error = StoredLimit::read(dir.path()).unwrap_err().to_string();
+        assert!(error.contains(LIMIT_FILE) && error.contains("not valid JSON"), "{error}");
+        assert!(StoredLimit::read(&dir.path().join("none")).is_err());
+    }
+}
