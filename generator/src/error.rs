@@ -188,6 +188,23 @@ pub enum GeneratorError {
         /// The need of the smallest useful transaction.
         needed_gas: u64,
     },
+    /// A block of the limit has no room for a transaction of a load.
+    #[error(
+        "block.limit = {limit} leaves load[{load}] {gas} gas for a transaction, and the smallest useful \
+         one needs {needed_gas}; raise block.limit to {least_limit} or more, or the load's share"
+    )]
+    TooLittleLimit {
+        /// Index of the load.
+        load: usize,
+        /// The limit.
+        limit: u64,
+        /// The gas that it leaves the load.
+        gas: u64,
+        /// The need of the smallest useful transaction.
+        needed_gas: u64,
+        /// The limit that leaves so much.
+        least_limit: u64,
+    },
     /// The list of a block has more accounts and slots than its gas limit allows (EIP-7928), those of
     /// system calls and withdrawals among them.
     #[error(

@@ -190,8 +190,11 @@ impl<'a, 'g> Filler<'a, 'g> {
     ) -> Result<PlannedBlock, GeneratorError> {
         let mut mixes = self.mixes(limit, people)?;
         let mut budgets = filling([limit; 2], &mixes);
+        let mut first_gas = Vec::with_capacity(mixes.len());
         for (load, mix) in mixes.iter().enumerate() {
-            let gas = mix.map_or(0, |mix| mix.receipt_gas(budgets[load].total));
+            let total = budgets[load].total;
+            first_gas.push(mix.map_or(0, |mix| mix.limit_gas(total)));
+            let gas = mix.map_or(0, |mix| mix.receipt_gas(total));
             self.planners[load].begin(BlockTarget::Gas(gas))?;
         }
         let mut filled = Filled { limit, fork: self.fork, used: BlockGas::default() };
@@ -232,7 +235,7 @@ impl<'a, 'g> Filler<'a, 'g> {
             budgets = filling(filled.left(), &mixes);
         }
         self.use_rest(&mixes, &mut filled, &mut out, people)?;
-        self.check_all_have_some(limit, &out)?;
+        self.check_all_have_some(limit, &first_gas, &out)?;
         Ok(out)
     }
 
@@ -287,18 +290,33 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(())
     }
 
-    /// Refuses a block that lacks a load, unless that has nothing for it.
-    fn check_all_have_some(&self, limit: u64, block: &PlannedBlock) -> Result<(), GeneratorError> {
-        for load in 0..self.loads.len() {
-            if !block.loads.contains(&(load as u32)) && !self.planners[load].has_ended() {
-                let share_gas = (limit as f64 * self.loads[load].share) as u64;
-                let (most_gas, most_key) = self.turns[load].most_gas(self.spec.tx_gas);
-                let (key, gas) = match most_gas < share_gas {
-                    true => (most_key, most_gas),
-                    false => ("block.limit", share_gas),
-                };
-                return Err(self.too_little(key, load, gas));
+    /// Refuses a block that lacks a load, unless that has nothing for it. `first_gas` has each load's gas of
+    /// the block.
+    fn check_all_have_some(
+        &self,
+        limit: u64,
+        first_gas: &[u64],
+        block: &PlannedBlock,
+    ) -> Result<(), GeneratorError> {
+        for (load, gas) in first_gas.iter().copied().enumerate() {
+            if block.loads.contains(&(load as u32)) || self.planners[load].has_ended() {
+                continue;
             }
+            let (most_gas, most_key) = self.turns[load].most_gas(self.spec.tx_gas);
+            let needed_gas = self.planners[load].useful_gas();
+            if most_gas < needed_gas {
+                return Err(self.too_little(most_key, load, most_gas));
+            }
+            // The load's gas grows as the limit does.
+            let grown = u128::from(limit) * u128::from(needed_gas) / u128::from(gas.max(1)) + 1;
+            let least_limit = u64::try_from(grown).unwrap_or(u64::MAX).max(limit + 1);
+            return Err(GeneratorError::TooLittleLimit {
+                load,
+                limit,
+                gas,
+                needed_gas,
+                least_limit,
+            });
         }
         Ok(())
     }

@@ -8,7 +8,8 @@ use workload::Fork;
 use crate::{
     artifact::Contract,
     error::{GeneratorError, MeterError},
-    probe::{Absent, Cost, PROBE_GAS, Probe},
+    planner::TX_EXECUTION_GAS,
+    probe::{Absent, Cost, Probe},
 };
 use spec::CalldataByte;
 
@@ -149,6 +150,11 @@ pub struct Price {
 }
 
 impl Price {
+    /// Whether a transaction of `gas_limit` can pay it: above 2^24, only state gas is paid (EIP-8037).
+    pub(crate) const fn is_within(self, gas_limit: u64) -> bool {
+        self.limit <= gas_limit && self.limit - self.state_gas <= TX_EXECUTION_GAS
+    }
+
     /// The price as that of any transaction.
     pub(crate) const fn cost(self) -> Cost {
         let Self { gas, refund, state_gas, .. } = self;
@@ -176,16 +182,16 @@ impl Meter {
         let (input, idle) =
             (ground.input(contract, dark, &[(0, count | 1)]), ground.input(contract, dark, &[]));
         let lit = ground.input(contract, B256::repeat_byte(1), &[(0, count | 1)]);
-        let spent = probe.spent(&input, PROBE_GAS, &ground.elsewhere)?;
+        let spent_with = |input: &Bytes| probe.spent(input, fork.max_tx_gas(), &ground.elsewhere);
+        let spent = spent_with(&input)?;
         let spent_gas = spent.burnt_gas();
-        let lit_gas = probe.spent(&lit, PROBE_GAS, &ground.elsewhere)?.burnt_gas();
+        let lit_gas = spent_with(&lit)?.burnt_gas();
         let nonzero_byte_gas = (lit_gas - spent_gas) / 31;
         let one = spent_gas - nonzero_count(&input) * nonzero_byte_gas;
         // Gas above that, as if all of the calldata were zeros.
         let more = |pairs: &[Pair]| {
             let input = ground.input(contract, dark, pairs);
-            let spent = probe.spent(&input, PROBE_GAS, &ground.elsewhere)?;
-            let spent_gas = spent.burnt_gas();
+            let spent_gas = spent_with(&input)?.burnt_gas();
             Ok::<_, MeterError>(spent_gas - nonzero_count(&input) * nonzero_byte_gas - one)
         };
         let rest_gas = more(&[(0, count | 2)])?;
@@ -196,9 +202,7 @@ impl Meter {
         };
         let base_gas = one - PROBE_BLOCK_COUNT * block_gas - rest_gas - range_gas;
         let padding = match contract.takes_padding() {
-            true => Some(PaddingPrice::measure(&input, &idle, |input| {
-                probe.spent(input, PROBE_GAS, &ground.elsewhere)
-            })?),
+            true => Some(PaddingPrice::measure(&input, &idle, spent_with)?),
             false => None,
         };
         let meter = Self {
@@ -306,11 +310,16 @@ impl Meter {
         }
     }
 
-    /// Operations that `gas` certainly cannot pay for one more of.
+    /// Operations that `gas` certainly cannot pay for one more of, nor the most gas of execution.
     pub fn count_at_most(&self, gas: u64) -> u64 {
-        let gas = u128::from(gas.saturating_sub(self.base_gas));
-        let unrolled = u128::from(self.contract.unrolled_count());
-        u64::try_from(gas * unrolled / u128::from(self.block_gas) + 1).unwrap_or(u64::MAX)
+        let unrolled = self.contract.unrolled_count();
+        let of_block = |gas: u64, block_gas: u64| {
+            let gas = u128::from(gas.saturating_sub(self.base_gas));
+            let count = gas * u128::from(unrolled) / u128::from(block_gas.max(1)) + 1;
+            u64::try_from(count).unwrap_or(u64::MAX)
+        };
+        let execution_gas = self.block_gas.saturating_sub(unrolled * self.state_gas);
+        of_block(gas, self.block_gas).min(of_block(TX_EXECUTION_GAS, execution_gas))
     }
 
     /// Fewest operations of a transaction.

@@ -3,7 +3,7 @@
 
 use alloy_primitives::{Address, Bytes, U256};
 use workload::{
-    Transaction, TxType,
+    Fork, Transaction, TxType,
     block::{Authorization, IndexRange},
     senders::SenderError,
 };
@@ -11,6 +11,9 @@ use workload::{
 use spec::BlockTarget;
 
 use crate::{error::GeneratorError, people::People, probe::Cost};
+
+/// Most gas of a transaction's execution under all forks of generated blocks (EIP-7825).
+pub(crate) const TX_EXECUTION_GAS: u64 = Fork::Osaka.tx_gas_cap();
 
 /// A planned transaction: it succeeds, with exactly this gas.
 #[derive(Clone, Debug, Default)]
@@ -121,6 +124,12 @@ pub(crate) trait Planner {
     fn shortfall(&self) -> Option<(u64, u64)> {
         None
     }
+}
+
+/// The part of `gas_limit` that a transaction which needs `needed_gas` can use: above the gas of execution, it
+/// pays for its state gas alone (EIP-8037).
+pub(crate) fn useful_limit(gas_limit: u64, needed_gas: u64) -> u64 {
+    gas_limit.min(needed_gas.max(TX_EXECUTION_GAS))
 }
 
 /// Transactions of `cost` that fit `budget`.

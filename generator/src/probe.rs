@@ -13,9 +13,6 @@ use crate::{
     error::{GeneratorError, MeterError},
 };
 
-/// Gas limit of a probe.
-pub(crate) const PROBE_GAS: u64 = 1 << 24;
-
 /// A transaction to be tried.
 #[derive(Clone, Debug)]
 pub(crate) struct Probe {
@@ -118,7 +115,7 @@ impl Probe {
     /// # Errors
     /// [`MeterError::Probe`].
     pub(crate) fn cost(&self, input: &Bytes) -> Result<Cost, MeterError> {
-        cost_by(|gas_limit| self.spent(input, gas_limit, &Bytes::new()))
+        cost_by(self.fork, |gas_limit| self.spent(input, gas_limit, &Bytes::new()))
     }
 
     /// Gas spent by the transaction with `input` and `gas_limit`, which must succeed. Every account
@@ -140,7 +137,7 @@ impl Probe {
             input: input.clone(),
             ..Transaction::default()
         };
-        let env = BlockEnv { gas_limit: PROBE_GAS, ..BlockEnv::default() };
+        let env = BlockEnv { gas_limit: self.fork.max_tx_gas(), ..BlockEnv::default() };
         let block = Block { env, transactions: vec![tx], withdrawals: Vec::new() };
         let rules = Workload { rules: self.fork.into(), chain_id: 1, ..Workload::default() };
         let mut runner = Runner::new(&rules, ProbeState { probe: self, elsewhere });
@@ -158,14 +155,15 @@ impl Probe {
     }
 }
 
-/// The price of a transaction that uses `gas_within` a limit, or does not succeed within it.
+/// The price of a transaction under `fork` that uses `gas_within` a limit, or does not succeed within it.
 ///
 /// # Errors
-/// The error of `gas_within` at the most gas of a probe.
+/// The error of `gas_within` at the largest limit.
 pub(crate) fn cost_by(
+    fork: Fork,
     gas_within: impl Fn(u64) -> Result<TxGas, MeterError>,
 ) -> Result<Cost, MeterError> {
-    let used = gas_within(PROBE_GAS)?;
+    let used = gas_within(fork.max_tx_gas())?;
     let gas = used.receipt_gas;
     let (regular_gas, state_gas) = (used.block_regular_gas, used.block_state_gas);
     let cost = Cost { gas, refund: 0, regular_gas, state_gas };
@@ -174,7 +172,7 @@ pub(crate) fn cost_by(
         return Ok(cost);
     }
     // Most often little is missing: the part that a call holds back (EIP-150), or a refund.
-    let (mut least, mut most, mut step) = (gas, PROBE_GAS, 1_024);
+    let (mut least, mut most, mut step) = (gas, fork.max_tx_gas(), 1_024);
     while least + step < most {
         if gas_within(least + step).is_ok() {
             most = least + step;

@@ -15,7 +15,7 @@ use workload::{Block, BlockEnv, Fork, Genesis, StepKind, Transaction, TxStatus, 
 use crate::{
     environment::CHAIN_ID,
     error::MeterError,
-    probe::{Cost, PROBE_GAS, cost_by},
+    probe::{Cost, cost_by},
 };
 
 /// A transaction to be tried.
@@ -41,7 +41,7 @@ impl Trial<'_> {
     /// # Errors
     /// [`MeterError::Probe`].
     pub(crate) fn cost(&self) -> Result<Cost, MeterError> {
-        cost_by(|gas_limit| self.gas_within(gas_limit))
+        cost_by(self.fork, |gas_limit| self.gas_within(gas_limit))
     }
 
     /// Gas that it uses with `gas_limit`, which may be too little for it.
@@ -49,17 +49,17 @@ impl Trial<'_> {
     /// # Errors
     /// [`MeterError::Probe`] when it does not succeed.
     pub(crate) fn gas_within(&self, gas_limit: u64) -> Result<TxGas, MeterError> {
-        let mut transactions = self.before.clone();
+        let (mut transactions, most_gas) = (self.before.clone(), self.fork.max_tx_gas());
         for tx in &mut transactions {
             // In its place in a block it may have cost less than it does here.
-            tx.gas_limit = PROBE_GAS;
+            tx.gas_limit = most_gas;
         }
         transactions.push(Transaction { gas_limit, ..self.tx.clone() });
         for tx in &mut transactions {
             // The block's base fee is none.
             (tx.max_fee_per_gas, tx.max_priority_fee_per_gas) = (0, 0);
         }
-        let gas_limit = PROBE_GAS.saturating_mul(transactions.len() as u64);
+        let gas_limit = most_gas.saturating_mul(transactions.len() as u64);
         let env = BlockEnv { gas_limit, ..BlockEnv::default() };
         let block = Block { env, transactions, withdrawals: Vec::new() };
         let rules = Workload { rules: self.fork.into(), chain_id: CHAIN_ID, ..Workload::default() };

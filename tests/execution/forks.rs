@@ -1,9 +1,11 @@
-//! Blocks of Paris, Shanghai and Cancun that nobody in this project made. All variants agree on them.
+//! Rules of forks: official blocks of Paris, Shanghai and Cancun, a fork that begins between blocks, and
+//! transactions with a reservoir of state gas. All variants agree on them.
 
 use std::path::{Path, PathBuf};
 
 use generator::import::{self, ImportError};
 use random_blocks::RandomBlocks;
+use spec::Scenario;
 use variant::Variant;
 use workload::{Fork, Workload};
 
@@ -85,5 +87,22 @@ fn all_variants_agree_where_the_fork_changes_between_blocks_and_inside_a_batch()
                 assert_agrees(&workload, variant, &workload.rules.to_string());
             }
         }
+    }
+}
+
+#[test]
+fn all_variants_agree_on_transactions_with_a_reservoir_and_the_longest_code() {
+    let text = "schema = 1\nname = \"reservoir\"\n[state]\naccounts = 50\nslots = 200_000\n\
+                [block]\ngas = \"260M\"\ntx_gas = \"120M\"\n\
+                [[load]]\nshare = 0.5\nkind = \"deploy\"\ncode = 65_536\ncalls = 1\n\
+                [[load]]\nshare = 0.48\nkind = \"sstore-storm\"\nop = \"create\"\n\
+                [[load]]\nshare = 0.02\nkind = \"sload-storm\"\ntx_gas = \"2M\"\n";
+    let scenario = Scenario::parse("reservoir.toml", text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let workload = generator::generate(&scenario, |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    let txs = workload.blocks().flat_map(|block| &block.transactions);
+    let with_reservoir = txs.filter(|tx| tx.gas_limit > Fork::Amsterdam.tx_gas_cap());
+    assert!(with_reservoir.count() >= 2);
+    for variant in variants() {
+        assert_agrees(&workload, variant, "reservoir");
     }
 }

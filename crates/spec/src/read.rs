@@ -11,7 +11,7 @@ use crate::keys::{self, Around, Checked, Flag, Keyed, Keys, Said, narrowed, quot
 use crate::load::{self, Load};
 use crate::names::{FORKS, LoadOrder};
 use crate::paths::all_paths;
-use crate::quantity::underscored;
+use crate::quantity::{grouped, underscored};
 use crate::scenario::{BlockSpec, BlockTarget, RunSpec, Scenario, WholeSpec};
 use crate::sizes::TX_GAS_MIN;
 use crate::state::StateSpec;
@@ -141,12 +141,14 @@ fn tables<'tree>(top: &Fields<'tree>, name: &str) -> Result<&'tree [Node], Fault
 }
 
 fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
-    let tx_gas_cap = fork.tx_gas_cap();
-    let tx_gas = Range {
-        most: tx_gas_cap,
-        above: "the most a transaction may have (2^24, EIP-7825; held to under every fork)",
-        ..GAS
+    let above = match fork.is_from(Fork::Amsterdam) {
+        true => {
+            "the most a transaction may have under amsterdam (2^32 - 1, of which 2^24 for \
+             execution, EIP-8037)"
+        }
+        false => "the most a transaction may have before amsterdam (2^24, EIP-7825)",
     };
+    let tx_gas = Range { most: fork.max_tx_gas(), above, ..GAS };
     let gas = fields.count("gas", &GAS)?.map(BlockTarget::Gas);
     let limit = fields.count("limit", &GAS)?.map(BlockTarget::Limit);
     let count = fields.count("transactions", &TRANSACTIONS)?.map(BlockTarget::Transactions);
@@ -172,7 +174,7 @@ fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
         target: *target,
         block_count,
         batch_block_count,
-        tx_gas: fields.count("tx_gas", &tx_gas)?.unwrap_or(tx_gas_cap),
+        tx_gas: fields.count("tx_gas", &tx_gas)?.unwrap_or(fork.tx_gas_cap()),
         order: fields.named("order")?.unwrap_or(LoadOrder::Interleaved),
         seed: fields.seed()?,
     })
@@ -181,22 +183,24 @@ fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
 /// Checks that every load gets at least one transaction a block.
 fn check_loads_fit(loads: &[Load], block: &BlockSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     for (index, load) in loads.iter().enumerate() {
-        let (key, enough, what) = match block.target {
+        let (key, share) = (block.target.key(), load.share);
+        let (enough, what, least) = match block.target {
             BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => {
-                let load_gas = load.share * gas as f64;
-                (block.target.key(), load_gas >= TX_GAS_MIN as f64, format!("{load_gas:.0} gas"))
+                let load_gas = share * gas as f64;
+                let least = TX_GAS_MIN as f64;
+                (load_gas >= least, format!("{load_gas:.0} gas"), least)
             }
             BlockTarget::Transactions(transaction_count) => {
-                let load_count = load.share * transaction_count as f64;
-                (block.target.key(), load_count >= 0.5, format!("{load_count:.3} transactions"))
+                let load_count = share * transaction_count as f64;
+                (load_count >= 0.5, format!("{load_count:.3} transactions"), 0.5)
             }
         };
         if !enough {
-            let share = load.share;
             let rule = format!(
                 "load[{index}] with a share of {share} gets {what} a block, less than a transaction"
             );
-            let remedy = Remedy::advice(&format!("raise {key}, or the load's share"));
+            let least = grouped((least / share).ceil() as u64);
+            let remedy = Remedy::advice(&format!("raise {key} to {least}, or the load's share"));
             return Err(fields.fault(key, Misfit::new(rule, remedy)));
         }
     }

@@ -21,6 +21,7 @@ accounts = 4_294_967_296
 slots = 1_099_511_627_776
 [block]
 gas = 1_000_000_000_000
+tx_gas = 4_294_967_295
 [[load]]
 kind = \"KIND\"
 [run]

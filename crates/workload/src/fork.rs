@@ -274,9 +274,8 @@ impl Fork {
         BlobSchedule { target, max, base_fee_update_fraction }
     }
 
-    /// The most gas one transaction may ask for: 2^24 from Osaka on (EIP-7825). Amsterdam accepts a
-    /// larger limit whose surplus pays only for state gas (EIP-8037); generated transactions do not
-    /// use that.
+    /// The most gas of one transaction's execution: 2^24 from Osaka on (EIP-7825). In Amsterdam its limit may
+    /// be larger: the surplus is a reservoir that pays for state gas only (EIP-8037).
     pub const fn tx_gas_cap(self) -> u64 {
         if self.is_from(Self::Osaka) { 1 << 24 } else { u64::MAX }
     }

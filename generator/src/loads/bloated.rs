@@ -11,7 +11,7 @@ use crate::{
     artifact::Contract,
     error::GeneratorError,
     people::People,
-    planner::{PlannedTx, Planner, Room, Touched},
+    planner::{PlannedTx, Planner, Room, TX_EXECUTION_GAS, Touched, useful_limit},
     probe::{Absent, Cost, Probe, cost_by, most_within},
     state::Placed,
 };
@@ -146,13 +146,15 @@ impl BloatedCalls {
         }
         let code = Contract::Bloated.code()?;
         let probe = &self.probe;
-        let cost = cost_by(|gas_limit| probe.spent(&input, gas_limit, &code))?;
+        let cost = cost_by(probe.fork, |gas_limit| probe.spent(&input, gas_limit, &code))?;
         self.prices.insert(form, cost);
         Ok(cost)
     }
 
     /// The transaction of most slots within `gas_limit`; `None` where that is none.
     fn most_within(&mut self, gas_limit: u64) -> Result<Option<(Work, Cost)>, GeneratorError> {
+        // No slot that the contract writes is new, so no gas is state gas.
+        let gas_limit = gas_limit.min(TX_EXECUTION_GAS);
         let Some(room) = gas_limit.checked_sub(self.useful_gas) else { return Ok(None) };
         // Bytes of calldata that are not zero make the guess a little too large.
         let guess = USEFUL_COUNT + room / self.slot_gas;
@@ -216,7 +218,7 @@ impl Planner for BloatedCalls {
         let slots = self.take(work.count);
         let slots = slots.into_iter().filter(|range| range.count > 0).collect();
         Ok(Some(PlannedTx {
-            gas_limit: if is_plant { cost.limit() } else { gas_limit },
+            gas_limit: if is_plant { cost.limit() } else { useful_limit(gas_limit, cost.limit()) },
             sender: people.in_turn(turn),
             to: Some(self.address),
             input: work.input(),

@@ -12,7 +12,7 @@ use crate::{
     artifact::Contract,
     error::GeneratorError,
     people::People,
-    planner::{PlannedTx, Planner, Room, Touched},
+    planner::{PlannedTx, Planner, Room, TX_EXECUTION_GAS, Touched},
     probe::{Cost, Probe, most_within},
     state::{Placed, numbered_contract},
     trial::Trial,
@@ -103,11 +103,13 @@ impl HashChains {
             tx: tx.to_run(people)?,
         };
         let deployment = trial.cost()?;
+        // Calls create no state, so no gas of theirs is state gas.
+        let most = around.tx_gas.min(TX_EXECUTION_GAS);
         let mut new = Self {
             spec: spec.clone(),
             load: around.load,
             tag: tag.to_owned(),
-            limits: Limits { least: 0, deploy: deployment.limit(), most: around.tx_gas },
+            limits: Limits { least: 0, deploy: deployment.limit(), most },
             hash_gas: 1,
             probe,
             prices: Prices::new(),

@@ -1,11 +1,11 @@
 //! The laws of blocks that are filled by the gas limit of their header, in both dimensions of EIP-8037.
 
 use evm::{BlockGas, TxGas};
-use generator::{Generated, generate, generate_by_load, reference};
+use generator::{Generated, GeneratorError, generate, generate_by_load, reference};
 use spec::{Override, Scenario, shipped};
 use workload::Fork;
 
-use crate::blocks::parse;
+use crate::blocks::{list, parse};
 
 /// Reads that execution gas bounds, and new slots that state gas does.
 const MIX: &str = r#"
@@ -129,10 +129,83 @@ fn a_limit_below_a_transaction_or_below_the_list_is_refused_with_its_key() {
         generate(&parse(text, overrides), |_| {}).unwrap_err().to_string()
     };
     let error = refused(MIX, &[("block.limit", "100k")]);
-    assert!(error.contains("raise block.limit") && error.contains("load[1]"), "{error}");
+    assert!(error.contains("block.limit = 100000 leaves load[1]"), "{error}");
+    let least = |limit: &str| match generate(&parse(MIX, &[("block.limit", limit)]), |_| {}) {
+        Err(GeneratorError::TooLittleLimit { load: 1, least_limit, .. }) => Some(least_limit),
+        // The list of so small a block has another bound.
+        Ok(_) | Err(GeneratorError::TooLittleForList { .. }) => None,
+        Err(error) => panic!("{error}"),
+    };
+    let least_limit = least("100k").unwrap();
+    assert_eq!(least(&least_limit.to_string()), None);
+    assert!(least(&(least_limit * 9 / 10).to_string()).is_some(), "{least_limit}");
     let chase = shipped::find("pointer-chase").unwrap();
     let error = refused(chase, &[("block.limit", "1M"), ("state.slots", "200k")]);
     assert!(error.contains("raise block.limit") && error.contains("EIP-7928"), "{error}");
     let error = refused(MIX, &[("block.tx_gas", "30k")]);
     assert!(error.contains("raise block.tx_gas"), "{error}");
+}
+
+#[test]
+fn transactions_with_a_reservoir_execute_at_most_2_24_gas_and_pay_for_state_above_it() {
+    let cap = Fork::Amsterdam.tx_gas_cap();
+    let creates = MIX.replace("op = \"create\"", "op = \"create\"\ntx_gas = \"150M\"");
+    for target in ["block.gas", "block.limit"] {
+        let made =
+            made(&creates, &[(target, "320M"), ("block.tx_gas", "200M"), ("state.slots", "500k")]);
+        admitted(&made);
+        let blocks = made.workload.blocks();
+        let limits = blocks.flat_map(|block| &block.transactions).map(|tx| tx.gas_limit);
+        let mut above_count = 0;
+        for ((limit, gas), load) in limits.zip(&made.gas).zip(&made.loads) {
+            assert!(gas.block_regular_gas <= cap, "{gas:?}");
+            match load {
+                // Reads create no state, so they leave nothing above the cap.
+                0 => assert!(limit <= cap, "{limit}"),
+                _ => assert!(limit <= 150_000_000, "{limit}"),
+            }
+            above_count += usize::from(limit > cap && gas.block_state_gas > limit - cap);
+        }
+        assert!(above_count >= 2, "{target}: {above_count}");
+    }
+}
+
+#[test]
+fn a_reservoir_that_a_load_cannot_use_changes_nothing() {
+    for kind in [
+        "sload-storm",
+        "pointer-chase",
+        "compute",
+        "official/test_sload_bloated",
+        "official/test_parallel_execution_serial_chain",
+    ] {
+        let text = shipped::find(kind).unwrap();
+        let with = |tx_gas: &str| {
+            let blocks = [("block.gas", "40M"), ("state.slots", "100k"), ("block.tx_gas", tx_gas)];
+            made(text, &blocks).workload.batches
+        };
+        assert_eq!(with("16_777_216"), with("100M"), "{kind}");
+    }
+}
+
+#[test]
+fn the_longest_code_of_amsterdam_is_deployed_and_called() {
+    for by in ["create", "create2"] {
+        let text = format!(
+            "schema = 1\nname = \"long\"\n[state]\naccounts = 100\n[block]\ngas = \"240M\"\n\
+             tx_gas = \"120M\"\n[[load]]\nkind = \"deploy\"\nby = \"{by}\"\ncode = 65_536\n\
+             calls = 1\n"
+        );
+        let made = made(&text, &[]);
+        let batch = &made.workload.batches[0];
+        let changes = list(batch);
+        let codes = changes.iter().flat_map(|account| &account.code_changes);
+        let lengths: Vec<_> = codes.map(|change| change.new_code.len()).collect();
+        assert!(lengths.contains(&65_536), "{by}: {lengths:?}");
+        let first = &batch.blocks[0].transactions[0];
+        assert!(first.gas_limit > 100_000_000, "{by}: {}", first.gas_limit);
+        let error = generate(&parse(&text, &[("block.tx_gas", "60M")]), |_| {}).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("load[0].code = 65536") && error.contains("60000000"), "{error}");
+    }
 }

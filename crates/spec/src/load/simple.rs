@@ -6,6 +6,7 @@ use crate::fault::{Misfit, Remedy};
 use crate::fields::Range;
 use crate::keys::{Checked, Flag, Keyed, Keys};
 use crate::names::{Creation, Pattern, Work};
+use workload::Fork;
 
 /// Transfers of ether between accounts.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -57,24 +58,28 @@ impl Keyed for NonConflicting {
 pub struct Deploy {
     /// Operation that deploys them.
     pub creation: Creation,
-    /// Bytes of the code that is deployed; 32 to 24,576.
+    /// Bytes of the code that is deployed; from 32 to the fork's limit.
     pub code_bytes: u64,
     /// Later transactions that call the deployed contract.
     pub call_count: u64,
 }
 
-const CODE: Range = Range {
-    least: 32,
-    most: 24_576,
-    below: "the smallest contract that counts its calls",
-    above: "the largest code of all forks (EIP-170)",
-};
 const CALLS: Range = Range::supported(0, 10_000, "");
 
 impl Keyed for Deploy {
     fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
         keys.named("by", &mut self.creation)?;
-        keys.count("code", &mut self.code_bytes, &CODE, 4_096)?;
+        let fork = keys.around().map_or(Fork::Amsterdam, |around| around.fork);
+        let code = Range {
+            least: 32,
+            most: fork.max_code_bytes().into(),
+            below: "the smallest contract that counts its calls",
+            above: match fork.is_from(Fork::Amsterdam) {
+                true => "the largest code under amsterdam (EIP-7954)",
+                false => "the largest code before amsterdam (EIP-170)",
+            },
+        };
+        keys.count("code", &mut self.code_bytes, &code, 4_096)?;
         keys.count("calls", &mut self.call_count, &CALLS, 0)
     }
 }

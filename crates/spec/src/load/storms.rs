@@ -31,8 +31,6 @@ const ACCOUNTS: Range = Range {
     below: "the fewest accounts a storm can look at",
     above: "the most that rows can be counted",
 };
-/// Most bytes of a code under forks before Amsterdam (EIP-170).
-const CODE_BYTES_BEFORE: u32 = 24_576;
 const DEFAULT_CODE_BYTES: u32 = 24_576;
 /// 246 MB of code.
 const DEFAULT_CODE_COUNT: u64 = 10_000;
@@ -59,11 +57,7 @@ impl Keyed for AccountStorm {
 
 fn code_bytes(fields: &Fields<'_>, fork: Fork) -> Result<u32, Fault> {
     let Some(bytes) = fields.bytes("code")? else { return Ok(DEFAULT_CODE_BYTES) };
-    let least = accounts::CODE_BYTES_MIN;
-    let most = match fork.is_from(Fork::Amsterdam) {
-        true => accounts::CODE_BYTES_MAX,
-        false => CODE_BYTES_BEFORE,
-    };
+    let (least, most) = (accounts::CODE_BYTES_MIN, fork.max_code_bytes());
     if let Some(bytes) = u32::try_from(bytes).ok().filter(|bytes| (least..=most).contains(bytes)) {
         return Ok(bytes);
     }

@@ -48,7 +48,7 @@ const MISTAKES: [(&str, &str); 20] = [
     ("present = 0.5", "present = 50"),
     ("gas = \"64M\"", "gas = 64M"),
     ("blocks = 2", "blocks = 0"),
-    ("tx_gas = \"16M\"", "tx_gas = \"20M\""),
+    ("tx_gas = \"16M\"", "tx_gas = \"1k\""),
     ("kind = \"sload-storm\"", "kind = \"sload-strom\""),
     ("share = 0.5\nkeys", "share = 5\nkeys"),
     ("keys = \"weyl\"", "keys = \"none-such\""),

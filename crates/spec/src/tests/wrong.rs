@@ -66,10 +66,20 @@ fn gas_outside_of_what_blocks_and_transactions_may_have_is_rejected() {
     assert_error(gas("gas = true"), &["true is a boolean"]);
     assert_error(gas("gas = \"9999999G\""), &["9999999G is above 1,000,000,000,000"]);
     assert_error(gas("gas = 999999999999999999999999999999999999999999"), &["is above"]);
+    let tx_gas = |fork: &str, tx_gas: &str| {
+        let fork = format!("schema = 1\nfork = \"{fork}\"");
+        let text = MINIMAL_SCENARIO.replace("schema = 1", &fork);
+        parse(&text.replace("gas = \"64M\"", &format!("gas = \"64M\"\ntx_gas = \"{tx_gas}\"")))
+    };
     assert_error(
-        gas("gas = \"64M\"\ntx_gas = \"20M\""),
+        tx_gas("osaka", "20M"),
         &["block.tx_gas: 20M is above 16,777,216", "EIP-7825", "tx_gas = 16_777_216, or less"],
     );
+    assert_error(
+        tx_gas("amsterdam", "5G"),
+        &["block.tx_gas: 5G is above 4,294,967,295", "under amsterdam", "EIP-8037"],
+    );
+    assert_eq!(tx_gas("amsterdam", "4G").unwrap().block.tx_gas, 4_000_000_000);
     assert_error(gas("gas = \"64M\"\ntx_gas = \"1k\""), &["block.tx_gas: 1k is below 30,000"]);
 }
 
@@ -378,4 +388,21 @@ fn the_form_of_a_table_is_one_of_mdbx_and_has_a_name() {
     }
     let run = parse(&format!("{MINIMAL_SCENARIO}[run.rocksdb]\nstorage = \"dupsort\"\n"));
     assert_error(run, &["run.rocksdb.storage: no such key", "did you mean run.mdbx.storage?"]);
+}
+
+#[test]
+fn code_longer_than_its_fork_allows_is_rejected_with_the_bound_of_the_fork() {
+    for (kind, unit) in [("deploy", ""), ("account-storm", " bytes")] {
+        let coded = |fork: &str, bytes: u64| {
+            let code = match unit {
+                "" => bytes.to_string(),
+                _ => format!("\"{bytes}B\""),
+            };
+            let text = MINIMAL_SCENARIO.replace("sload-storm", kind);
+            parse(&format!("fork = \"{fork}\"\n{text}code = {code}\n"))
+        };
+        assert!(coded("amsterdam", 65_536).is_ok() && coded("osaka", 24_576).is_ok(), "{kind}");
+        assert_error(coded("amsterdam", 65_537), &["load[0].code", "65,536", "under amsterdam"]);
+        assert_error(coded("bpo2", 24_577), &["load[0].code", "24,576"]);
+    }
 }

@@ -14,7 +14,7 @@ use crate::{
     error::GeneratorError,
     meter::{Pair, Price, calldata, packed},
     people::People,
-    planner::{PlannedTx, Planner, Room, Touched},
+    planner::{PlannedTx, Planner, Room, Touched, useful_limit},
     probe::Cost,
     random::Stream,
 };
@@ -96,7 +96,7 @@ impl<'g> Storm<'g> {
         // Not a bisection: one more can be cheaper, where it completes an unrolled block.
         while count >= self.parts.meter.useful_count() {
             let tx = self.with_count(target_index, count);
-            if tx.price.limit <= gas_limit {
+            if tx.price.is_within(gas_limit) {
                 return Some((tx, count));
             }
             count -= 1;
@@ -218,10 +218,10 @@ impl Planner for Storm<'_> {
             Asked::Accounts => Touched { accounts: storm.ranges, ..Touched::default() },
             _ => Touched { slots, ..Touched::default() },
         };
+        let cost = storm.price.cost();
         Ok(Some(PlannedTx {
-            // All that there is room for: a storm's rest of it shows nothing.
-            gas_limit: room.gas_limit,
-            cost: storm.price.cost(),
+            gas_limit: useful_limit(room.gas_limit, storm.price.limit),
+            cost,
             sender: people.in_turn(room.turn),
             to: Some(target.to),
             input: storm.input,
