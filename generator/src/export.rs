@@ -21,7 +21,7 @@ mod root;
 mod rows;
 
 pub use block::{ChainBlock, block_bytes};
-pub use chain::{Chain, Settings, chain, chain_above};
+pub use chain::{Chain, Settings, chain, chain_above, delegations_gas};
 pub use delegation::delegation_gas;
 pub use eest::{TestFormat, eest};
 pub use engine::{payload, payloads};

@@ -180,18 +180,37 @@ fn rules(workload: &Workload) -> Result<ChainRules, ExportError> {
 /// EIP-7825.
 fn pay_for_delegations(workload: &Workload, grown: &mut Workload) {
     let fork = grown.rules.first.fork;
+    let contracts = delegating(workload);
+    let blocks = grown.batches.iter_mut().flat_map(|batch| &mut batch.blocks);
+    for tx in blocks.flat_map(|block| &mut block.transactions) {
+        if tx.to.is_some_and(|to| contracts.contains(&to)) {
+            let raised = tx.gas_limit.saturating_add(delegation_gas(fork));
+            // A limit above the cap has its state gas apart, and its execution below the cap.
+            let has_room = raised <= fork.tx_gas_cap() || tx.gas_limit > fork.tx_gas_cap();
+            let most = if has_room { fork.max_tx_gas() } else { fork.tx_gas_cap() };
+            tx.gas_limit = raised.min(most);
+        }
+    }
+}
+
+/// Contracts that delegate only where the state has grown.
+fn delegating(workload: &Workload) -> HashSet<Address> {
     let genesis = &workload.genesis;
     let contracts = genesis.slots.iter().map(|family| family.address).filter(|address| {
         genesis.account(address).is_some_and(|account| delegate(&account.code).is_none())
     });
-    let contracts: HashSet<Address> = contracts.collect();
-    let blocks = grown.batches.iter_mut().flat_map(|batch| &mut batch.blocks);
-    for tx in blocks.flat_map(|block| &mut block.transactions) {
-        if tx.to.is_some_and(|to| contracts.contains(&to)) {
-            let most = tx.gas_limit.max(fork.tx_gas_cap());
-            tx.gas_limit = tx.gas_limit.saturating_add(delegation_gas(fork)).min(most);
-        }
-    }
+    contracts.collect()
+}
+
+/// The most gas that transactions of a block pay for delegations where the state of `workload` has grown.
+pub fn delegations_gas(workload: &Workload) -> u64 {
+    let (gas, contracts) = (delegation_gas(workload.rules.first.fork), delegating(workload));
+    let of_block = |block: &workload::Block| {
+        let calls =
+            block.transactions.iter().filter(|tx| tx.to.is_some_and(|to| contracts.contains(&to)));
+        calls.count() as u64 * gas
+    };
+    workload.blocks().map(of_block).max().unwrap_or(0)
 }
 
 /// The outcomes that `workload` says.
@@ -311,16 +330,20 @@ pub(super) fn gas_limit(workload: &Workload, least: u64) -> u64 {
     workload.blocks().map(|block| block.env.gas_limit).fold(least, u64::max)
 }
 
+/// Whether the scenario sets the gas limit of blocks.
+pub(super) fn has_own_limit(workload: &Workload) -> bool {
+    workload.work.lines().any(|line| line.starts_with("block.limit = "))
+}
+
 /// Lower bound of the gas limit of a chain's blocks above its genesis. Blocks that use more than
 /// half of their limit raise the base fee (EIP-1559), full ones by an eighth. A hundred full blocks
 /// raise it 130,000 times, more than senders can pay. So several blocks get twice the largest
 /// limit. A single block keeps its own, and so do all with a limit by the scenario: their fees rise.
 fn steady_gas_limit(workload: &Workload) -> u64 {
     let largest = gas_limit(workload, 0);
-    let mut keys = workload.work.lines();
     match workload.blocks().count() {
         0 | 1 => largest,
-        _ if keys.any(|line| line.starts_with("block.limit = ")) => largest,
+        _ if has_own_limit(workload) => largest,
         _ => largest.saturating_mul(2).min(MAX_BLOCK_GAS).max(largest),
     }
 }

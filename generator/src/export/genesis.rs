@@ -129,11 +129,10 @@ fn quantity(number: u64) -> String {
 }
 
 /// The chain's settings. All forks up to the chain's are active from the genesis on. Where blocks
-/// grow the state, the forks after Osaka begin at the workload's first block.
+/// grow the state, the forks after Osaka begin when these have ended.
 fn config(chain: &Chain) -> Value {
     let ChainRules { fork, deposit_contract, .. } = chain.rules;
-    let first = chain.blocks.first().filter(|_| chain.grown.is_some());
-    let later = first.map_or(0, |block| block.block.header.timestamp);
+    let later = chain.grown.map_or(0, |grown| grown.fork_timestamp);
     let mut config = Map::new();
     config.insert("chainId".to_owned(), chain.chain_id.into());
     for block in [

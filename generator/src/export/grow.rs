@@ -1,7 +1,8 @@
 //! Blocks that grow a workload's state inside the client. The genesis block lacks the slots of
 //! families; each transaction brings keys and values as calldata, by the recipe's rules. These
-//! blocks follow Osaka, whose prices are lower than Amsterdam's, with a large gas limit. The
-//! workload's fork begins with its first block. Unwritten slots stay in the genesis block, as
+//! blocks follow Osaka, whose prices are lower than Amsterdam's, with a large gas limit or that of
+//! the scenario. The workload's fork begins with its first block, or with the blocks before it that create
+//! the codes too long for Osaka. Unwritten slots stay in the genesis block, as
 //! accounts do.
 
 mod contracts;
@@ -19,7 +20,7 @@ use workload::{
 
 use super::{
     block::{self, CameTo, ChainBlock, Parent, check_length, signed},
-    chain::{Settings, gas_limit},
+    chain::{Settings, delegations_gas, gas_limit, has_own_limit},
     delegation::{delegate, delegation},
     error::ExportError,
     genesis::{ALLOC_ROW_COUNT_MAX, CODE_BYTES_OF_ROW, code_row_count},
@@ -30,20 +31,20 @@ use ledger::Ledger;
 
 /// Rules of the blocks.
 const FORK: Fork = Fork::Osaka;
-/// Slots that a transaction writes: 650 × 22,100 gas, calldata and the loader fit into 2^24 (EIP-7825),
-/// also after a call has kept a 64th back (EIP-150).
-const SLOTS_PER_TX: u64 = 650;
-/// Transactions of a block: its 4 MB are valid (EIP-7934).
-const TXS_PER_BLOCK: usize = 96;
-/// Gas limit of the chain: twice the most gas of a block, so that the base fee does not rise.
-const GAS_LIMIT: u64 = 2 * TXS_PER_BLOCK as u64 * FORK.tx_gas_cap();
+/// Slots that a transaction of 2^24 gas (EIP-7825) writes: 650 × 22,100 gas, calldata and the loader fit, also
+/// after a call has kept a 64th back (EIP-150).
+const SLOTS_PER_TX_MAX: u64 = 650;
+/// Most transactions of a block: its 4 MB are valid (EIP-7934).
+const TXS_PER_BLOCK_MAX: u64 = 96;
+/// Gas limit of the chain, unless the scenario sets it: twice the most gas of a block.
+const GAS_LIMIT: u64 = 2 * TXS_PER_BLOCK_MAX * FORK.tx_gas_cap();
+/// Least gas limit: it holds the creation of the longest code, and half of it a loader with slots.
+const GAS_LIMIT_MIN: u64 = 8_000_000;
 /// Blocks without transactions behind the others. Clients keep the changes of that number of blocks
 /// in memory, where they would find the slots.
 const SETTLING_BLOCK_COUNT: u64 = 128;
 /// Hashes that BLOCKHASH can ask for.
 const HASH_COUNT: usize = 256;
-/// The longest code that a transaction can create under these rules (EIP-170).
-const CODE_BYTES_MAX: usize = 24_576;
 /// Seconds from block to block.
 const BLOCK_SECONDS: u64 = 12;
 
@@ -56,6 +57,45 @@ pub struct GrowthPlan {
     pub tx_count: u64,
     /// Slots.
     pub slot_count: u64,
+    /// Gas limit of the chain.
+    pub gas_limit: u64,
+    /// Codes that only the workload's fork can create: each takes a block behind the others.
+    long_code_count: u64,
+    /// Gas of a block's transactions together, at most: half of the limit, so that the base fee does not rise.
+    txs_per_block: u64,
+    tx_gas: u64,
+}
+
+impl GrowthPlan {
+    /// The plan of no block yet in a chain of this gas limit.
+    fn empty(gas_limit: u64) -> Self {
+        let half = gas_limit / 2;
+        let txs_per_block = half.div_ceil(FORK.tx_gas_cap()).clamp(1, TXS_PER_BLOCK_MAX);
+        let tx_gas = (half / txs_per_block).min(FORK.tx_gas_cap());
+        let (block_count, tx_count, slot_count, long_code_count) = (0, 0, 0, 0);
+        Self {
+            block_count,
+            tx_count,
+            slot_count,
+            gas_limit,
+            long_code_count,
+            txs_per_block,
+            tx_gas,
+        }
+    }
+
+    /// Slots that a transaction writes.
+    const fn slots_per_tx(&self) -> u64 {
+        SLOTS_PER_TX_MAX * self.tx_gas / FORK.tx_gas_cap()
+    }
+
+    /// The gas limit of a transaction under `fork`.
+    fn tx_gas_limit(&self, step: Step, fork: Fork) -> u64 {
+        match step {
+            Step::Write { .. } => self.tx_gas,
+            Step::Place { .. } => self.gas_limit.min(fork.max_tx_gas()),
+        }
+    }
 }
 
 /// A transaction that grows the state.
@@ -74,14 +114,16 @@ struct Codes {
 }
 
 impl Codes {
-    fn new(genesis: &Genesis) -> Result<Self, ExportError> {
+    fn new(workload: &Workload) -> Result<Self, ExportError> {
+        let (genesis, fork) = (&workload.genesis, workload.rules.first.fork);
+        let most = fork.max_code_bytes();
         let mut codes = Self { distinct: Vec::new(), of_family: Vec::new() };
         for family in &genesis.slots {
             let code = code_of(genesis, &family.address);
-            if code.is_empty() || code.len() > CODE_BYTES_MAX {
+            if code.is_empty() || code.len() > most as usize {
                 return Err(ExportError::CannotGrow(format!(
                     "the contract {} has slots and a code of {} bytes, and a transaction creates \
-                     1 to {CODE_BYTES_MAX} (EIP-170)",
+                     1 to {most} under {fork} (EIP-170, EIP-7954)",
                     family.address,
                     code.len()
                 )));
@@ -93,6 +135,11 @@ impl Codes {
             }
         }
         Ok(codes)
+    }
+
+    /// Whether the code at an index is too long for Osaka.
+    fn is_long(&self, code: usize) -> bool {
+        self.distinct[code].len() > FORK.max_code_bytes() as usize
     }
 }
 
@@ -128,10 +175,25 @@ pub fn growth_plan(workload: &Workload) -> Result<GrowthPlan, ExportError> {
              one); lower state.accounts"
         )));
     }
-    let writes: u64 = genesis.slots.iter().map(|of| of.count.div_ceil(SLOTS_PER_TX)).sum();
-    let tx_count = writes + Codes::new(genesis)?.distinct.len() as u64;
-    let block_count = tx_count.div_ceil(TXS_PER_BLOCK as u64) + SETTLING_BLOCK_COUNT;
-    Ok(GrowthPlan { block_count, tx_count, slot_count })
+    let plan = GrowthPlan::empty(match has_own_limit(workload) {
+        true => gas_limit(workload, 0).saturating_add(delegations_gas(workload)),
+        false => gas_limit(workload, GAS_LIMIT),
+    });
+    if plan.gas_limit < GAS_LIMIT_MIN {
+        return Err(ExportError::CannotGrow(format!(
+            "block.limit is {}, and blocks that grow the state need {GAS_LIMIT_MIN}",
+            plan.gas_limit
+        )));
+    }
+    let writes: u64 = genesis.slots.iter().map(|of| of.count.div_ceil(plan.slots_per_tx())).sum();
+    let codes = Codes::new(workload)?;
+    let code_count = codes.distinct.len();
+    let long_code_count = (0..code_count).filter(|code| codes.is_long(*code)).count() as u64;
+    let tx_count = writes + code_count as u64;
+    let block_count = (tx_count - long_code_count).div_ceil(plan.txs_per_block)
+        + SETTLING_BLOCK_COUNT
+        + long_code_count;
+    Ok(GrowthPlan { block_count, tx_count, slot_count, long_code_count, ..plan })
 }
 
 /// Makes the blocks that grow the state of `workload`, and hands them to `on_block` one by one.
@@ -146,12 +208,16 @@ pub fn grow(
     let plan = growth_plan(workload)?;
     let first = workload.blocks().next().ok_or(ExportError::NoBlocks)?.env.clone();
     let mut growth = Growth::new(workload, plan, first, settings)?;
-    let steps = growth.steps();
-    for steps in steps.chunks(TXS_PER_BLOCK) {
-        on_block(&growth.next(steps)?)?;
+    let (long, steps): (Vec<_>, Vec<_>) =
+        growth.steps().into_iter().partition(|step| growth.is_long(*step));
+    for steps in steps.chunks(plan.txs_per_block as usize) {
+        on_block(&growth.next(steps, FORK)?)?;
     }
     for _ in 0..SETTLING_BLOCK_COUNT {
-        on_block(&growth.next(&[])?)?;
+        on_block(&growth.next(&[], FORK)?)?;
+    }
+    for step in long {
+        on_block(&growth.next(&[step], workload.rules.first.fork)?)?;
     }
     Ok(growth.finish())
 }
@@ -208,14 +274,14 @@ impl<'a> Growth<'a> {
         settings: &'a Settings<'a>,
     ) -> Result<Self, ExportError> {
         let chain_id = settings.chain_id_of(workload)?;
-        let codes = Codes::new(&workload.genesis)?;
+        let codes = Codes::new(workload)?;
         let secret = contracts::sender_secret();
         let sender = SenderFamily { first_secret: secret, count: 1, balance: U256::ZERO };
         let sender = sender.address(0)?;
         let growing: BTreeSet<Address> =
             workload.genesis.slots.iter().map(|family| family.address).collect();
         let helpers = contracts::accounts(&codes.distinct, sender);
-        let systems = system::contracts(FORK);
+        let systems = system::contracts(workload.rules.first.fork);
         let touched = helpers.iter().chain(&systems).map(|account| account.address);
         let touched = touched.chain(growing.iter().copied()).chain([first.beneficiary]).collect();
         let genesis = without_slots(&workload.genesis, &codes, helpers);
@@ -223,8 +289,9 @@ impl<'a> Growth<'a> {
         let end_timestamp = first.timestamp;
         let env = BlockEnv {
             beneficiary: first.beneficiary,
-            gas_limit: gas_limit(workload, GAS_LIMIT),
+            gas_limit: plan.gas_limit,
             base_fee: first.base_fee,
+            slot_number: first.slot_number.saturating_sub(1),
             ..BlockEnv::default()
         };
         let first = BlockEnv { timestamp: timestamp(end_timestamp, plan, 1), ..env.clone() };
@@ -256,13 +323,19 @@ impl<'a> Growth<'a> {
         })
     }
 
+    /// Whether a transaction creates a code too long for Osaka.
+    fn is_long(&self, step: Step) -> bool {
+        matches!(step, Step::Place { code } if self.codes.is_long(code))
+    }
+
     /// All transactions, in order.
     fn steps(&self) -> Vec<Step> {
         let families = self.workload.genesis.slots.iter().enumerate();
+        let slots_per_tx = self.plan.slots_per_tx();
         let writes = families.flat_map(|(index, family)| {
-            let starts = (0..family.count).step_by(SLOTS_PER_TX as usize);
+            let starts = (0..family.count).step_by(slots_per_tx as usize);
             starts.map(move |start| {
-                let count = SLOTS_PER_TX.min(family.count - start);
+                let count = slots_per_tx.min(family.count - start);
                 Step::Write { family: index, start, count }
             })
         });
@@ -270,16 +343,16 @@ impl<'a> Growth<'a> {
         writes.chain(placements).collect()
     }
 
-    /// Makes the next block, of these transactions.
-    fn next(&mut self, steps: &[Step]) -> Result<ChainBlock, ExportError> {
+    /// Makes the next block, of these transactions under `fork`.
+    fn next(&mut self, steps: &[Step], fork: Fork) -> Result<ChainBlock, ExportError> {
         self.block_count += 1;
         let number = self.block_count;
         let timestamp = timestamp(self.end_timestamp, self.plan, number);
         let env = BlockEnv { number, timestamp, ..self.env.clone() };
-        let transactions = steps.iter().map(|step| self.transaction(*step)).collect();
+        let transactions = steps.iter().map(|step| self.transaction(*step, fork)).collect();
         let block = Block { env, transactions, ..Block::default() };
-        let block = self.parent.next(&block, &FORK.into());
-        let below = self.ledger.workload(FORK, self.chain_id);
+        let block = self.parent.next(&block, &fork.into());
+        let below = self.ledger.workload(fork, self.chain_id);
         let mut run = ChainRun::new(&below, number - 1, self.parent.hash)?;
         let mut receipts = Receipts::default();
         let made = run.run(block.clone(), |outcome, logs| {
@@ -297,14 +370,14 @@ impl<'a> Growth<'a> {
         self.ledger.add(&made.changes)?;
         let state_root = self.ledger.root();
         let signed = signed(&block, self.chain_id, &self.signer, self.settings.cancel)?;
-        let came = CameTo { fork: FORK, made, receipts, state_root };
+        let came = CameTo { fork, made, receipts, state_root };
         let sealed = self.parent.seal(&block, signed, came);
         check_length(&sealed)?;
         self.hashes.push(sealed.hash);
         Ok(sealed)
     }
 
-    fn transaction(&mut self, step: Step) -> Transaction {
+    fn transaction(&mut self, step: Step, fork: Fork) -> Transaction {
         let input = match step {
             Step::Place { code } => contracts::placement(code),
             Step::Write { family: place, start, count } => {
@@ -322,7 +395,7 @@ impl<'a> Growth<'a> {
             tx_type: TxType::DynamicFee,
             sender: self.sender,
             nonce,
-            gas_limit: FORK.tx_gas_cap(),
+            gas_limit: self.plan.tx_gas_limit(step, fork),
             to: Some(contracts::factory_address()),
             input,
             ..Transaction::default()
@@ -336,6 +409,11 @@ impl<'a> Growth<'a> {
             slot_count: self.plan.slot_count,
             gas_used: self.gas_used,
             gas_limit: self.env.gas_limit,
+            fork_timestamp: timestamp(
+                self.end_timestamp,
+                self.plan,
+                self.block_count + 1 - self.plan.long_code_count,
+            ),
             hash: self.parent.hash,
             state_root: self.ledger.root(),
         };

@@ -20,6 +20,8 @@ pub struct GrownFacts {
     pub gas_used: u64,
     /// Gas limit of each block of the chain.
     pub gas_limit: u64,
+    /// Unix time in seconds from which on blocks are under the workload's fork.
+    pub fork_timestamp: u64,
     /// Hash of the last of them: the parent of the workload's first block.
     pub hash: B256,
     /// Root of the state after it.

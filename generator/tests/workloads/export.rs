@@ -240,12 +240,15 @@ fn genesis_json_has_every_account_and_slot() {
 
 /// A workload with slots by a rule in two contracts of one code, and a third with another.
 fn growing(fork: Fork) -> Workload {
+    growing_with(&[("fork", fork.name())])
+}
+
+pub(crate) fn growing_with(overrides: &[(&str, &str)]) -> Workload {
     let text = "schema = 1\nname = \"growing\"\nseed = 5\n[state]\naccounts = 3_000\nslots = 8_000\n\
                 [block]\ngas = 6_000_000\ntx_gas = 400_000\nblocks = 2\n\
                 [[load]]\nkind = \"sstore-storm\"\nshare = 0.5\ncontracts = 2\n\
                 [[load]]\nkind = \"sload-storm\"\nshare = 0.5\n";
-    generate(&parse(text, &[("fork", fork.name())]), |_| {})
-        .unwrap_or_else(|error| panic!("{error}"))
+    generate(&parse(text, overrides), |_| {}).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -302,6 +305,69 @@ fn a_grown_state_is_that_of_the_recipe_and_its_blocks_end_as_in_the_workload() {
 }
 
 #[test]
+fn a_chain_above_a_grown_state_keeps_the_limit_of_the_scenario() {
+    let dir = tempfile::tempdir().unwrap();
+    for (fork, limit) in [(Fork::Osaka, "40M"), (Fork::Amsterdam, "12M")] {
+        let slots = ("state.slots", "40k");
+        let workload = growing_with(&[("fork", fork.name()), ("block.limit", limit), slots]);
+        let mut most_gas = 0;
+        let grown = export::grow(&workload, &settings(&dir), |block| {
+            let header = &block.block.header;
+            most_gas = most_gas.max(header.gas_used);
+            assert!(
+                header.gas_used <= header.gas_limit / 2 || block.block.body.transactions.len() == 1
+            );
+            Ok(())
+        });
+        let chain = export::chain_above(&workload, grown.unwrap(), &settings(&dir), || ()).unwrap();
+        let limit = workload.batches[0].blocks[0].env.gas_limit;
+        let wanted = limit + export::delegations_gas(&workload);
+        assert!(most_gas > limit / 3, "{most_gas}");
+        assert!(chain.blocks.iter().all(|block| block.block.header.gas_limit == wanted));
+        assert!(wanted - limit < limit / 100, "{wanted}");
+    }
+    let small = growing_with(&[("block.limit", "6M"), ("state.slots", "40k")]);
+    let error = export::growth_plan(&small).unwrap_err().to_string();
+    assert!(error.contains("block.limit is 6") && error.contains("8000000"), "{error}");
+}
+
+/// The growing workload, with the longest code of Amsterdam for the contracts of its first load.
+pub(crate) fn growing_with_long_code() -> Workload {
+    let mut workload = growing(Fork::Amsterdam);
+    let addresses: Vec<_> = workload.genesis.slots[..2].iter().map(|of| of.address).collect();
+    let accounts = workload.genesis.accounts.iter_mut();
+    for account in accounts.filter(|account| addresses.contains(&account.address)) {
+        // What follows the code never runs.
+        let code = [&account.code[..], &[0xfe; 1 << 16]].concat();
+        account.code = code[..1 << 16].to_vec().into();
+    }
+    workload
+}
+
+#[test]
+fn codes_too_long_for_osaka_are_created_by_blocks_of_amsterdam() {
+    let dir = tempfile::tempdir().unwrap();
+    let workload = growing_with_long_code();
+    let plan = export::growth_plan(&workload).unwrap();
+    let mut with_list = Vec::new();
+    let grown = export::grow(&workload, &settings(&dir), |block| {
+        with_list.extend(block.list.as_ref().map(|_| block.block.header.clone()));
+        Ok(())
+    });
+    let chain = export::chain_above(&workload, grown.unwrap(), &settings(&dir), || ()).unwrap();
+    let [header] = &with_list[..] else { panic!("{} blocks of amsterdam", with_list.len()) };
+    assert_eq!(header.number, plan.block_count);
+    assert!(header.gas_used > 100_000_000, "{}", header.gas_used);
+    let facts = chain.grown.unwrap();
+    assert_eq!(facts.fork_timestamp, header.timestamp);
+    let mut text = Vec::new();
+    export::genesis(&chain, Accounts::Written, &mut text).unwrap();
+    let genesis: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(genesis["config"]["amsterdamTime"], header.timestamp);
+    assert_eq!(chain.blocks[0].block.header.timestamp, header.timestamp + 12);
+}
+
+#[test]
 fn a_state_that_blocks_cannot_grow_is_refused_with_the_remedy() {
     let refused = |workload: &Workload| export::growth_plan(workload).unwrap_err().to_string();
     let mut workload = growing(Fork::Osaka);
@@ -320,7 +386,7 @@ fn a_state_that_blocks_cannot_grow_is_refused_with_the_remedy() {
     let account = workload.genesis.accounts.iter_mut().find(|of| of.address == address).unwrap();
     account.code = vec![0; 30_000].into();
     let error = refused(&workload);
-    assert!(error.contains("30000 bytes") && error.contains("EIP-170"), "{error}");
+    assert!(error.contains("30000 bytes") && error.contains("1 to 24576 under osaka"), "{error}");
     let mut workload = growing(Fork::Osaka);
     let account = workload.genesis.accounts.iter_mut().find(|of| of.address == address).unwrap();
     account.code = [&[0xef, 1, 0][..], &[7; 20]].concat().into();

@@ -23,7 +23,10 @@ use spec::shipped;
 use workload::{Fork, Workload};
 
 use self::process::{Database, Geth};
-use crate::blocks::parse;
+use crate::{
+    blocks::parse,
+    export::{growing_with, growing_with_long_code},
+};
 
 mod process;
 
@@ -183,6 +186,38 @@ fn blocks_that_are_full_in_both_dimensions_are_valid_and_keep_their_limit() {
     assert_genesis(&geth, &chain, "both dimensions");
     let count = assert_valid(&geth, &chain, "both dimensions");
     eprintln!("{count} payloads that are full in both dimensions: VALID");
+}
+
+#[test]
+fn transactions_with_a_reservoir_and_the_longest_codes_are_valid() {
+    let text = "schema = 1\nname = \"reservoir\"\n[state]\naccounts = 200\nslots = 300_000\n\
+                [block]\nlimit = \"320M\"\ntx_gas = \"200M\"\nblocks = 2\n\
+                [[load]]\nshare = 0.5\nkind = \"deploy\"\ncode = 65_536\ncalls = 1\n\
+                [[load]]\nshare = 0.5\nkind = \"sstore-storm\"\nop = \"create\"\n";
+    let chain = exported(&generate(&parse(text, &[]), |_| {}).unwrap());
+    let Some(database) = Database::new(&chain) else { return };
+    let geth = database.start();
+    assert_genesis(&geth, &chain, "reservoir");
+    let count = assert_valid(&geth, &chain, "reservoir");
+    eprintln!("{count} payloads of transactions with a reservoir and codes of 64 KiB: VALID");
+}
+
+#[test]
+fn grown_states_of_long_codes_and_of_the_scenarios_own_limit_are_valid() {
+    let limit = [("fork", "amsterdam"), ("block.limit", "12M"), ("state.slots", "40k")];
+    for (what, workload) in
+        [("long codes", growing_with_long_code()), ("own limit", growing_with(&limit))]
+    {
+        let (chain, calls) = grown(&workload).unwrap();
+        let Some(database) = Database::new(&chain) else { return };
+        let geth = database.start();
+        assert_genesis(&geth, &chain, what);
+        assert_calls_valid(&geth, &calls, what);
+        let head = geth.block("latest");
+        assert_eq!(head["stateRoot"], chain.grown.unwrap().state_root.to_string(), "{what}");
+        let count = assert_valid(&geth, &chain, what);
+        eprintln!("{what}: {} blocks and {count} payloads VALID", calls.lines().count() / 2);
+    }
 }
 
 /// Scenarios whose contracts call each other: they fail where no gas is left for a delegation.

@@ -3,9 +3,9 @@
 use std::{num::NonZeroU64, path::PathBuf};
 
 use clap::Args;
-use generator::export::{Chain, delegation_gas};
+use generator::export::{Chain, delegation_gas, delegations_gas};
 use report::units;
-use spec::{Override, Scenario};
+use spec::{BlockTarget, Override, Scenario};
 use workload::Workload;
 
 use crate::{
@@ -17,6 +17,8 @@ use crate::{
 
 /// Siblings of a block at most: each is written out.
 const MAX_SIBLINGS: u64 = 10_000;
+/// Times that blocks are generated until they and their delegations fill a limit.
+const LIMIT_TRIES: usize = 3;
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
@@ -124,12 +126,24 @@ fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure>
             let size = if args.quick { Size::Quick } else { Size::Stated };
             let name = name.as_deref().unwrap_or_default();
             let mut scenario = prepare::scenario(name, overrides.clone(), size)?;
-            let less = args.grow.then(|| room_for_delegation(&scenario, &overrides)).flatten();
-            if let Some(less) = less {
-                let all = [overrides, vec![less]].concat();
-                scenario = prepare::scenario(name, all, size)?;
+            if !args.grow {
+                return prepare::generate(&scenario, progress);
             }
-            prepare::generate(&scenario, progress)
+            if let Some(less) = room_for_delegation(&scenario, &overrides) {
+                scenario = prepare::scenario(name, [overrides, vec![less]].concat(), size)?;
+            }
+            let mut workload = prepare::generate(&scenario, progress)?;
+            let BlockTarget::Limit(limit) = scenario.block.target else { return Ok(workload) };
+            // Blocks of the chain keep the limit, and transactions pay for delegations within it.
+            for _ in 0..LIMIT_TRIES {
+                let left = BlockTarget::Limit(limit.saturating_sub(delegations_gas(&workload)));
+                if scenario.block.target == left {
+                    break;
+                }
+                scenario.block.target = left;
+                workload = prepare::generate(&scenario, progress)?;
+            }
+            Ok(workload)
         }
     }
 }
@@ -137,8 +151,11 @@ fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure>
 /// Leaves room for the price of a delegation in the gas limit of transactions. `None` where the
 /// user sets that limit, or where no transaction may use all valid gas.
 fn room_for_delegation(scenario: &Scenario, given: &[Override]) -> Option<Override> {
-    let most = scenario.fork.tx_gas_cap() - delegation_gas(scenario.fork);
-    if scenario.block.tx_gas <= most || given.iter().any(|given| given.key == "block.tx_gas") {
+    let cap = scenario.fork.tx_gas_cap();
+    let most = cap - delegation_gas(scenario.fork);
+    // A limit above the cap is for state gas, and execution may be far below the cap.
+    let is_near_cap = scenario.block.tx_gas > most && scenario.block.tx_gas <= cap;
+    if !is_near_cap || given.iter().any(|given| given.key == "block.tx_gas") {
         return None;
     }
     terminal::note(&format!(
