@@ -273,6 +273,10 @@ impl Reader<'_> {
     ) -> Result<(Block, ImportedBlock), ImportError> {
         let decoded = header::decode_block(rlp, self.chain_id)?;
         let rules = self.rules.at(decoded.header.timestamp);
+        if header.is_some_and(|header| header != decoded.header) {
+            return Err(rlp.fault("the RLP of the header beside it"));
+        }
+        let (block, mut said) = header::block(rlp, decoded.header, decoded.body, rules)?;
         if decoded.list.is_some() && !rules.fork.is_from(Fork::Amsterdam) {
             let (fork, has_withdrawals) = (rules.fork, rules.fork.is_from(Fork::Shanghai));
             let last = if has_withdrawals { "withdrawals" } else { "ommers" };
@@ -280,10 +284,6 @@ impl Reader<'_> {
                 rlp.fault(format!("the RLP of a block of {fork}, which ends with its {last}"))
             );
         }
-        if header.is_some_and(|header| header != decoded.header) {
-            return Err(rlp.fault("the RLP of the header beside it"));
-        }
-        let (block, mut said) = header::block(rlp, decoded.header, decoded.body, rules)?;
         said.lists.extend(decoded.list);
         if let Some((of_fields, said_fields)) = of_fields {
             let is_signed = said_fields.signed.is_some();

@@ -117,7 +117,7 @@ const REASONS: &[(&str, &str)] = &[
     ("InvalidTimestampOlderParent", "its timestamp"),
     ("InvalidTransactionsRoot", "transactions root is"),
     ("InvalidWithdrawals", "withdrawals root is"),
-    ("ParisBlockImportImpossible", "headers of|the RLP of a block of paris"),
+    ("ParisBlockImportImpossible", "headers of"),
     ("ShanghaiBlockImportImpossible", "headers of"),
     ("PostParisDifficultyIsNot0", "its difficulty is"),
     ("RLP_ExpectedAsList", "the RLP of a block"),
