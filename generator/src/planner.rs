@@ -126,8 +126,8 @@ pub(crate) trait Planner {
     }
 }
 
-/// The part of `gas_limit` that a transaction which needs `needed_gas` can use: above the gas of execution, it
-/// pays for its state gas alone (EIP-8037).
+/// Returns the usable part of `gas_limit`, of which a transaction needs `needed_gas`: above the gas of execution,
+/// it pays for state gas only (EIP-8037).
 pub(crate) fn useful_limit(gas_limit: u64, needed_gas: u64) -> u64 {
     gas_limit.min(needed_gas.max(TX_EXECUTION_GAS))
 }

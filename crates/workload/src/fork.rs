@@ -1,5 +1,4 @@
-//! The rules of a workload's blocks: a fork, settings of the chain's own, and a later fork that may follow in
-//! the midst of the blocks.
+//! The rules of a workload's blocks: a fork, the chain's own settings, and a later fork that may follow.
 
 use alloy_primitives::{Address, address};
 use serde::{Deserialize, Serialize};

@@ -204,13 +204,12 @@ fn delegating(workload: &Workload) -> HashSet<Address> {
 
 /// The most gas that transactions of a block pay for delegations where the state of `workload` has grown.
 pub fn delegations_gas(workload: &Workload) -> u64 {
-    let (gas, contracts) = (delegation_gas(workload.rules.first.fork), delegating(workload));
-    let of_block = |block: &workload::Block| {
-        let calls =
-            block.transactions.iter().filter(|tx| tx.to.is_some_and(|to| contracts.contains(&to)));
-        calls.count() as u64 * gas
-    };
-    workload.blocks().map(of_block).max().unwrap_or(0)
+    let contracts = delegating(workload);
+    let counts = workload.blocks().map(|block| {
+        let callees = block.transactions.iter().filter_map(|tx| tx.to);
+        callees.filter(|to| contracts.contains(to)).count() as u64
+    });
+    counts.max().unwrap_or(0) * delegation_gas(workload.rules.first.fork)
 }
 
 /// The outcomes that `workload` says.

@@ -6,12 +6,13 @@
 use std::{collections::HashMap, hash::Hash};
 
 use alloy_primitives::{Address, Bytes};
+use evm::TxGas;
 use workload::{Fork, Genesis, Transaction, block::Authorization};
 
 use crate::{
     error::GeneratorError,
     people::People,
-    planner::{PlannedTx, Planner, Room, Touched},
+    planner::{PlannedTx, Planner, Room, TX_EXECUTION_GAS, Touched},
     probe::Cost,
     trial::Trial,
 };
@@ -216,10 +217,9 @@ impl<'g, S: Script> Calls<'g, S> {
         size: u64,
         gas_limit: u64,
         people: &mut People<'_>,
-    ) -> Result<Option<u64>, GeneratorError> {
+    ) -> Result<Option<TxGas>, GeneratorError> {
         let call = self.script.call(turn, size, people)?;
-        let gas = self.trial(&call, people)?.gas_within(gas_limit);
-        Ok(gas.ok().map(|gas| gas.receipt_gas))
+        Ok(self.trial(&call, people)?.gas_within(gas_limit).ok())
     }
 
     /// The largest size up to `most` that fits in `gas_limit`; `None` where 1 does not.
@@ -231,27 +231,32 @@ impl<'g, S: Script> Calls<'g, S> {
         people: &mut People<'_>,
     ) -> Result<Option<u64>, GeneratorError> {
         let first = self.script.call(turn, 1, people)?;
-        let least_gas = self.price_of(&first, 1, people)?.limit();
+        let least = self.price_of(&first, 1, people)?;
+        let (least_gas, least_execution) = (least.limit(), least.regular_gas);
         if least_gas > gas_limit {
             return Ok(None);
         }
         // Sizes that fit and do not; prices are nearly linear, so the first guess is nearly right.
-        let (mut fitting, mut fitting_gas, mut beyond) = (1, least_gas, most + 1);
-        let (mut unit_gas, mut back) = (None, 1);
+        let (mut fitting, mut beyond) = (1, most + 1);
+        // How many more fit, and the distance of a guess from one that did not.
+        let (mut more, mut back) = (FIRST_GUESS - 1, 1);
         while beyond - fitting > 1 {
-            let guess = match unit_gas {
-                Some(unit_gas) => fitting + (gas_limit - fitting_gas) / unit_gas,
-                None => FIRST_GUESS,
-            };
+            let guess = fitting + more;
             let guess = match guess < beyond {
                 true => guess.max(fitting + 1),
                 // The guess did not fit: a little less, then much less.
                 false => beyond.saturating_sub(back).max(fitting + 1),
             };
             match self.gas_within(turn, guess, gas_limit, people)? {
-                Some(gas) => {
-                    unit_gas = Some((gas.saturating_sub(least_gas) / (guess - 1)).max(1));
-                    (fitting, fitting_gas, back) = (guess, gas, 1);
+                Some(TxGas { receipt_gas, block_regular_gas, .. }) => {
+                    let unit_gas =
+                        |gas: u64, least: u64| (gas.saturating_sub(least) / (guess - 1)).max(1);
+                    more = (gas_limit - receipt_gas) / unit_gas(receipt_gas, least_gas);
+                    if gas_limit > TX_EXECUTION_GAS {
+                        let left = TX_EXECUTION_GAS.saturating_sub(block_regular_gas);
+                        more = more.min(left / unit_gas(block_regular_gas, least_execution));
+                    }
+                    (fitting, back) = (guess, 1);
                 }
                 None => (beyond, back) = (guess, back * 2),
             }
