@@ -69,7 +69,9 @@ fn memory(workload: &Workload) -> MemoryStore {
 fn every_design_does_all_duties_on_random_blocks_and_agrees() {
     let (mut tx_count, mut has_both) = (0, [false; 2]);
     for seed in 300..312 {
-        let workload = RandomBlocks::draw(seed, 4).build().unwrap().workload;
+        let earlier = seed.is_multiple_of(3).then_some((Fork::Prague, 2));
+        let blocks = RandomBlocks { earlier, ..RandomBlocks::draw(seed, 4) };
+        let workload = blocks.build().unwrap().workload;
         has_both[usize::from(workload.rules.first.fork == Fork::Amsterdam)] = true;
         tx_count += workload.tx_count();
         let (store, blocks) = (memory(&workload), received(&workload));

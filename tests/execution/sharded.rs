@@ -23,7 +23,7 @@ use random_blocks::RandomBlocks;
 use shard::{Cluster, Reach, Serving};
 use spec::Scenario;
 use variant::{CacheMode, Design, ListForm, PartitionTime, Partitioner, Sharding, Variant};
-use workload::Workload;
+use workload::{Fork, Workload};
 
 use crate::common::{
     agree,
@@ -256,6 +256,17 @@ fn an_interrupt_while_a_workload_is_sent_is_no_failure_of_the_shard() {
     match sample::take(&agree::in_memory(&workload), &task, CacheMode::Cold) {
         Err(EngineError::Cancelled) => {}
         other => panic!("{:?}", other.map(|taken| taken.disagreement)),
+    }
+}
+
+/// Blocks of Osaka, and in the midst of a batch those of Amsterdam.
+fn changing() -> RandomBlocks {
+    let earlier = Some((Fork::Osaka, 3));
+    RandomBlocks {
+        fork: Fork::Amsterdam,
+        earlier,
+        batch_block_count: 5,
+        ..RandomBlocks::draw(78, 8)
     }
 }
 

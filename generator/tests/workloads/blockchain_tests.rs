@@ -259,15 +259,9 @@ fn a_test_is_run_under_the_fork_that_is_in_force_at_its_blocks() {
         test
     };
     let plain = imported(&test).unwrap().0;
-    let time = |block: usize| {
-        let text = test["blocks"][block]["blockHeader"]["timestamp"].as_str().unwrap();
-        u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
-    };
-    for (network, timestamp) in [
-        (format!("BPO2ToAmsterdamAtTime{}", time(0)), time(0)),
-        ("BPO2ToAmsterdamAtTime0k".to_owned(), 0),
-    ] {
-        let mut of_network = of_network(&network);
+    let times: Vec<_> = plain.workload.blocks().map(|block| block.env.timestamp).collect();
+    for timestamp in [0, times[0]] {
+        let mut of_network = of_network(&format!("BPO2ToAmsterdamAtTime{timestamp}"));
         let change = Some(ForkChange { timestamp, rules: Fork::Amsterdam.into() });
         let rules = ForkSchedule { first: Fork::Bpo2.into(), change };
         let wanted = Workload { rules, ..plain.workload.clone() };
@@ -276,15 +270,11 @@ fn a_test_is_run_under_the_fork_that_is_in_force_at_its_blocks() {
             *block = json!({"rlp": block["rlp"]});
         }
         assert_eq!(imported(&of_network).unwrap().0.workload, wanted);
-        assert_eq!(file::decode(&file::encode(&wanted).unwrap()).unwrap(), wanted);
         let error = chain_of(&wanted).unwrap_err().to_string();
         assert!(error.contains("blocks of bpo2, amsterdam from time"), "{error}");
     }
-    // Blocks with lists are none of the fork before them.
-    let changes = format!("BPO2ToAmsterdamAtTime{}", time(1));
+    let changes = format!("BPO2ToAmsterdamAtTime{}", times[1]);
     refused(&of_network(&changes), &["blockAccessListHash", "headers of bpo2 have none"]);
-    let later = format!("AmsterdamToLaterAtTime{}", time(1) + 1);
-    refused(&of_network(&later), &["network is", "amsterdam"]);
     refused(&of_network("AmsterdamToBPO2AtTime15k"), &["network is", "a fork, and a later one"]);
 }
 

@@ -5,9 +5,14 @@
 use alloy_eips::{eip2935::HISTORY_STORAGE_ADDRESS, eip4788::BEACON_ROOTS_ADDRESS};
 use alloy_primitives::{Address, B256, U256, address, hex, uint};
 use evm::system;
-use generator::import::{self, ImportError, Imported, Text, TransitionFiles};
+use generator::{
+    import::{self, ImportError, Imported, Text, TransitionFiles},
+    reference,
+};
 use serde_json::{Value, json};
-use workload::{Fork, ListBounds, ListIndex, Workload};
+use workload::{
+    Batch, BlockEnv, Fork, ForkChange, ForkSchedule, Genesis, ListBounds, ListIndex, Workload,
+};
 
 const SENDER: Address = address!("00000000000000000000000000000000000a11ce");
 /// Exists from the beginning.
@@ -397,4 +402,30 @@ fn a_system_call_that_fails_makes_the_block_invalid_only_after_the_transactions(
             }
         }
     }
+}
+
+#[test]
+fn a_system_contract_is_needed_from_the_block_on_whose_fork_calls_it() {
+    let batches = (1..=2).map(|number| {
+        let env = BlockEnv { number, timestamp: 10 * number, ..BlockEnv::default() };
+        Batch {
+            blocks: vec![workload::Block { env, ..workload::Block::default() }],
+            ..Batch::default()
+        }
+    });
+    let change = Some(ForkChange { timestamp: 20, rules: Fork::Prague.into() });
+    let mut workload = Workload {
+        rules: ForkSchedule { first: Fork::Cancun.into(), change },
+        batches: batches.collect(),
+        ..Workload::default()
+    };
+    let mut with_contracts = |fork| {
+        let mut accounts = system::contracts(fork);
+        accounts.sort_unstable_by_key(|account| account.address);
+        workload.genesis = Genesis { accounts, ..Genesis::default() };
+        reference::run(&workload, || {})
+    };
+    let error = with_contracts(Fork::Cancun).unwrap_err().to_string();
+    assert!(error.contains("batch 1") && error.contains("system contract has no code"), "{error}");
+    assert_eq!(with_contracts(Fork::Prague).unwrap().len(), 2);
 }

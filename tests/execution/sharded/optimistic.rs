@@ -6,7 +6,9 @@ use random_blocks::RandomBlocks;
 use variant::{PartitionTime, Partitioner, Phase, Sharding};
 use workload::{Block, Workload};
 
-use super::{Running, generated, generated_on, in_three_ways, running, sample_optimistic};
+use super::{
+    Running, changing, generated, generated_on, in_three_ways, running, sample_optimistic,
+};
 use crate::common::loads::{MEETING_LOADS, OTHER_STORMS, SHAPED_LOADS};
 
 /// Executes a workload on shards 12 times, in several ways. Returns the cost of all runs together.
@@ -75,6 +77,7 @@ fn every_way_equals_the_reference() {
     let running = running(3);
     let workloads = [
         RandomBlocks::draw(77, 8).build().unwrap().workload,
+        changing().build().unwrap().workload,
         generated("kind = \"erc20\"\nholders = 30", "gas = \"2M\"\nblocks = 4\nbatch = 2"),
         generated("kind = \"one-slot\"\nwork = 2", "gas = \"2M\""),
     ];

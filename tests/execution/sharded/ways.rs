@@ -7,7 +7,7 @@ use executor::sample::Measurement;
 use random_blocks::RandomBlocks;
 use variant::{PartitionTime, Partitioner, Phase, Sharding};
 
-use super::{generated, generated_on, in_three_ways, running, sample};
+use super::{changing, generated, generated_on, in_three_ways, running, sample};
 
 /// Transfers of a few senders; one sender pays several recipients.
 const TRANSFERS: &str = "kind = \"transfers\"";
@@ -17,7 +17,12 @@ fn every_way_equals_the_reference() {
     let running = running(3);
     let workloads = [
         RandomBlocks::draw(77, 8).build().unwrap().workload,
+        changing().build().unwrap().workload,
         generated("kind = \"erc20\"", "gas = \"2M\"\nblocks = 4\nbatch = 2"),
+        generated(
+            "kind = \"deploy\"\ncode = 65_536\ncalls = 1",
+            "gas = \"230M\"\ntx_gas = \"120M\"",
+        ),
     ];
     for workload in &workloads {
         for partitioner in Partitioner::ALL {
