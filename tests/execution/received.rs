@@ -68,7 +68,7 @@ fn memory(workload: &Workload) -> MemoryStore {
 #[test]
 fn every_design_does_all_duties_on_random_blocks_and_agrees() {
     let (mut tx_count, mut has_both) = (0, [false; 2]);
-    for seed in 300..312 {
+    for seed in 300_u64..312 {
         let earlier = seed.is_multiple_of(3).then_some((Fork::Prague, 2));
         let blocks = RandomBlocks { earlier, ..RandomBlocks::draw(seed, 4) };
         let workload = blocks.build().unwrap().workload;
