@@ -29,6 +29,7 @@ Examples:
   stress gate --against ../main/stress --scenario my.toml    is this build slower?
   stress my.toml --samples 10 --save-baseline main    for stress gate --baseline main
   stress my.toml --metrics /var/lib/node_exporter/stress.prom --force    figures for Prometheus
+  stress limit --deadline 3s                    which block gas limit is safe here?
   stress report nightly/ --history --out history.html    did a commit make it slower?
   stress export --scenario sload-storm --slots 1M --out storm/    the work for a real client
   stress client storm/ --client geth            how does geth do on the same block?

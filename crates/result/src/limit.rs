@@ -107,7 +107,7 @@ pub struct DesignLimit {
     pub gas_per_us_ci95: Option<[f64; 2]>,
     /// The blocks behind it, by ascending gas.
     pub blocks: Vec<LimitBlock>,
-    /// A run near the limit beside the prediction; `null` outside of the tried limits.
+    /// A run near the limit beside the prediction; `null` where none was made.
     pub check: Option<LimitCheck>,
 }
 
