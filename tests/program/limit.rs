@@ -128,7 +128,7 @@ fn a_state_on_disk_goes_with_its_load_and_one_from_before_stays() {
     let dir = tempfile::tempdir().unwrap();
     let states = || printed(&["state", "list"], dir.path()).lines().count();
     let on_disk = |scenario: &str| {
-        let args = ["limit", scenario, "--store=flat", "--slots=20k", "--limits=1M,2M"];
+        let args = ["limit", scenario, "--store=flat", "--slots=20k", "--limits=2M,4M"];
         let more = ["--set=state.accounts=1000", "--samples=2", "--design=batched-io"];
         printed(&[&args[..], &more].concat(), dir.path());
     };
