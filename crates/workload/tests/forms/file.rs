@@ -5,8 +5,9 @@ use std::{fs, path::PathBuf};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use proptest::prelude::*;
 use workload::{
-    AccountFamily, Batch, Block, BlockEnv, ChainRules, CodeRule, Fork, Genesis, GenesisAccount,
-    MAINNET_DEPOSIT_CONTRACT, Transaction, TxOutcome, TxStatus, Workload, WorkloadError,
+    AccountFamily, Batch, Block, BlockEnv, ChainRules, CodeRule, Fork, ForkChange, Genesis,
+    GenesisAccount, MAINNET_DEPOSIT_CONTRACT, Transaction, TxOutcome, TxStatus, Workload,
+    WorkloadError,
     accounts::CodeRuleError,
     block::{BatchOutcome, IndexRange, ListSizes},
     file::{self, FORMAT_VERSION, FamilyKind, FileError, MAX_BLOCK_GAS, MAX_BODY_BYTES},
@@ -236,6 +237,10 @@ fn contradictions_are_refused_when_writing() {
         WorkloadError::PlannedAbsentOrder { batch: 0, address },
     );
     check(|w| w.first_hash_number = u64::MAX, WorkloadError::HashNumbers);
+    check(
+        |w| w.rules.change = Some(ForkChange { timestamp: 0, rules: Fork::Osaka.into() }),
+        WorkloadError::ForkOrder { first: Fork::Amsterdam, next: Fork::Osaka },
+    );
 }
 
 #[test]
