@@ -94,7 +94,7 @@ pub enum Command {
     Gate(Box<OwnOr<gate::GateArgs, gate::GateCommand>>),
     /// Run a matrix of settings, also on a fleet, and join the results
     Sweep(sweep::SweepArgs),
-    /// Find the block gas limits that are safe on this machine, load by load
+    /// Find the block gas limits that are safe on this machine
     Limit(Box<limit::LimitArgs>),
     /// Write results as HTML, Markdown, CSV or JSON, or as their history
     Report(report::ReportArgs),

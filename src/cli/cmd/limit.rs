@@ -13,8 +13,8 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  stress limit --deadline 3s                    every shipped load, the worst first
-  stress limit pointer-chase --target 200M      what must its reads cost for 200M?
+  stress limit --deadline 3s                every shipped load, the worst first
+  stress limit pointer-chase --target 200M  what must its reads cost for 200M?
   stress limit erc20 amm --store mdbx --design sequential,block-stm --out limits/
   stress limit my.toml --slots 50M --limits 10M,30M,90M --format json
 
