@@ -158,6 +158,9 @@ fn mark_at(
     Ok(match section.id.as_str() {
         "tx-latency" | "read-latency" => {
             let latency = section.id.replace("-latency", "_latency_ns");
+            if let Some(up_to) = range_end(&mark.at, &results[mark.result]) {
+                return Ok(Wanted { x: Across::Value(up_to), y, ends: None, said: vec![said] });
+            }
             let own = mark.at.strip_prefix(&cell.at(&format!("{latency}/")));
             let name = PERCENTILES.iter().copied().find(|(key, _)| own == Some(*key));
             let (_, name) = name.ok_or_else(|| format!("{} is no latency of it", mark.at))?;
@@ -191,6 +194,13 @@ fn mark_at(
         }
         id => return Err(format!("{} does not belong into {id}", mark.at)),
     })
+}
+
+/// The end of the range whose number stands at `at`; `None` where it is no number of a histogram.
+fn range_end(at: &str, result: &Value) -> Option<f64> {
+    let range = at.strip_suffix("/count")?;
+    let (histogram, _) = range.rsplit_once('/')?;
+    histogram.ends_with("_histogram").then(|| number(result, &format!("{range}/up_to_ns")))?
 }
 
 /// A block of a sample: the slowest of those that share a mark, down to their fastest.
@@ -315,6 +325,22 @@ fn guides(chart: &Chart, axes: &Axes, results: &[Value], checked: &mut Checked) 
             axes.y.note("a line across", *y2, wanted, checked);
             continue;
         }
+        if let Some((key, said)) = text.split_once(' ').filter(|(key, _)| key.starts_with('p')) {
+            let mut marks = chart.series.iter().flat_map(|series| &series.marks);
+            let of_mark = marks.find_map(|mark| {
+                let cell = cell_at(results, mark.result, &mark.at)?;
+                let latency = mark.at.strip_prefix(&cell.at(""))?.split_once("_histogram")?.0;
+                let path = format!("{latency}_ns/{key}");
+                Some((cell.number(results, &path)?, cell.at(&path)))
+            });
+            let (Some((wanted, at)), Some(x)) = (of_mark, axes.x) else {
+                checked.differences.push(format!("an upright line {text:?} that no result has"));
+                continue;
+            };
+            checked.note("an upright line", text::compare(said, &at, wanted));
+            checked.note_pixel("an upright line", *x1, x.pixel(wanted));
+            continue;
+        }
         let Some(name) = text.strip_prefix("device’s ceiling ") else {
             let Some(x) = axes.x else { continue };
             let factor = x.value(*x2) / x.value(*x1);
@@ -368,6 +394,14 @@ fn complete(
         let latency = section.id.replace("-latency", "_latency_ns");
         for mark in marks() {
             let Some(cell) = cell_at(results, mark.result, &mark.at) else { continue };
+            let histogram = latency.replace("_ns", "_histogram");
+            if mark.at.starts_with(&cell.at(&histogram)) {
+                let count = cell.value(&histogram).as_array().map_or(0, Vec::len);
+                if marks().count() != count {
+                    checked.differences.push(format!("{}: a range has no mark", section.id));
+                }
+                return;
+            }
             let known = cell.value(&latency).as_object().into_iter().flatten();
             let known = known.filter(|(key, of)| *key != "count" && of.is_number());
             for (key, _) in known {

@@ -1,6 +1,8 @@
 //! Latency by percentile, of transactions and of reads: the best variant of each design as a
 //! curve, all of them in the table.
 
+use std::collections::BTreeSet;
+
 use super::{
     chart::{Axis, Chart, Fit, Guide, Point, Series},
     data::{Report, Row},
@@ -124,8 +126,13 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
         body.push_str("<p>Too few values for a percentile: the largest ones are in the table.</p>");
     }
     let drawn = panels.iter().flat_map(|(title, rows)| {
-        let rows = Report::best_of_designs(&Report::most_duties(rows));
-        histograms(kind, title, &rows)
+        let mut rows = Report::best_of_designs(&Report::most_duties(rows));
+        rows.retain(|row| !(kind.histogram)(&row.cell).is_empty());
+        let mut drawn = histograms(kind, title, &rows);
+        if !rows.is_empty() {
+            drawn.push(ranges(report, kind, &rows));
+        }
+        drawn
     });
     let drawn: Vec<String> = drawn.collect();
     if !drawn.is_empty() {
@@ -172,19 +179,21 @@ fn chart(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> String {
     chart.figure(title, "")
 }
 
-/// A histogram of each row that has one, all over the same times.
+/// A histogram of each row, all over the same times.
 fn histograms(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> Vec<String> {
     let ends = rows.iter().flat_map(|row| (kind.histogram)(&row.cell));
     let times = Scale::log(ends.map(|bucket| bucket.up_to_ns as f64), 1.0);
-    let drawn = rows.iter().filter(|row| !(kind.histogram)(&row.cell).is_empty()).map(|row| {
+    let drawn = rows.iter().map(|row| {
+        let name = format!("{} {}", row.cell.design, row.threads());
         let points =
             (kind.histogram)(&row.cell).iter().enumerate().filter_map(|(index, bucket)| {
                 let figure = (kind.count)(&row.cell, index)?;
                 let x = bucket.up_to_ns as f64;
-                let words = format!("{} {} up to {}", figure.text, kind.values, units::time_ns(x));
+                let words =
+                    format!("{name}: {} {}, up to {}", figure.text, kind.values, units::time_ns(x));
                 Some(Point { x, figure, ends: None, words, is_joined: true })
             });
-        let name = format!("{} {}", row.cell.design, row.threads());
+        let points = points.collect();
         let of: [(&str, Find); 2] =
             [("p50", |of| figure!(of, p50)), ("p99", |of| figure!(of, p99))];
         let guides = of.into_iter().filter_map(|(percentile, find)| {
@@ -199,11 +208,30 @@ fn histograms(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> Vec<String> {
             },
             y: Axis::new(kind.values, Fit::FromZero, tick),
             guides: guides.collect(),
-            series: vec![Series { name, design: row.cell.design, points: points.collect() }],
+            series: vec![Series { name, design: row.cell.design, points }],
         };
         chart.figure(title, "")
     });
     drawn.collect()
+}
+
+/// The numbers of the histograms: a line for each range, a column for each row.
+fn ranges(report: &Report<'_>, kind: &Kind, rows: &[&Row<'_>]) -> String {
+    let ends = rows.iter().flat_map(|row| (kind.histogram)(&row.cell));
+    let ends: BTreeSet<u64> = ends.map(|bucket| bucket.up_to_ns).collect();
+    let mut heads = vec!["Up to".to_owned()];
+    heads.extend(rows.iter().map(|row| format!("{}{}", report.prefix(row), row.variant())));
+    let lines = ends.iter().map(|end| {
+        let counts = rows.iter().map(|row| {
+            let mut buckets = (kind.histogram)(&row.cell).iter();
+            let index = buckets.position(|bucket| bucket.up_to_ns == *end);
+            index.map_or_else(String::new, |index| markup::count((kind.count)(&row.cell, index)))
+        });
+        [units::time_ns(*end as f64)].into_iter().chain(counts).collect()
+    });
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let caption = format!("{}, as a histogram", kind.title);
+    markup::table(&caption, &heads, &lines.collect::<Vec<_>>())
 }
 
 fn table(report: &Report<'_>, kind: &Kind, rows: &[&Row<'_>]) -> String {

@@ -11,7 +11,7 @@ use super::{
     sweeps::swept,
 };
 use crate::html::page;
-use result::{RunResult, Shown, example};
+use result::{Bucket, RunResult, Shown, example};
 
 /// Compares the page of each of these; `None` without a browser.
 fn checked(all: &[Vec<Shown>]) -> Option<Vec<Checked>> {
@@ -34,6 +34,11 @@ fn whole() -> Shown {
                 *percentile = Some((which.pow(4) * 7_310 * place).pow(2) / 1_000);
             }
             latency.count = 12_345 + place;
+            let ends = [latency.p50.map(|p50| p50 / 2), latency.p90, latency.max];
+            cell.tx_latency_histogram = (0..)
+                .zip(ends.into_iter().flatten())
+                .map(|(nth, up_to_ns)| Bucket { up_to_ns, count: nth * (40 + place) })
+                .collect();
             cell.device_fraction = Some(0.13 * step);
             cell.blocks_per_present_key = Some(0.81 * step);
             cell.longest_tx_share = Some(0.031 * step);

@@ -107,6 +107,10 @@ pub fn troubled() -> SendResult {
     let latency = SendLatency {
         open_count: 4,
         open_longest_ns: Some(60_000_000_000),
+        open_histogram: vec![
+            Bucket { up_to_ns: 50_000_000_000, count: 0 },
+            Bucket { up_to_ns: 63_000_000_000, count: 4 },
+        ],
         ..whole.latency.clone()
     };
     SendResult {
