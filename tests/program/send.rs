@@ -262,7 +262,7 @@ fn what_a_node_cannot_be_prepared_for_and_a_public_chain_are_refused_by_name() {
         refused(&named, 2, &["cannot be sent to a live node", word]);
     }
     let guessed = ["transfers", "--url", url, "--chain-id", "10", "--transactions", "10"];
-    refused(&guessed, 2, &["money of chain 10", "--seed NUMBER"]);
+    refused(&guessed, 2, &["money on chain 10", "--seed NUMBER"]);
     let many = ["erc20", "--url", url, "--chain-id", "10", "--accounts", "2k"];
     let held = [&many[..], &["--set", "load.holders=2000"]].concat();
     refused(&held, 2, &["2000 slots", "one transaction creates it"]);
