@@ -28,7 +28,7 @@ use sample::sample;
 use scheduling::Scheduling;
 use ways::{policy_facts, priority, root_way, shard_way};
 
-pub use input::{CellInput, time_by_device};
+pub use input::{CellInput, distinct_share, time_by_device};
 pub use pieces::piece_size;
 
 /// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.

@@ -4,6 +4,8 @@
 use report::SCATTERED_BLOCKS_PER_KEY;
 use result::{RunResult, limit::LoadLimits};
 
+use crate::figures::cells::distinct_share;
+
 /// Most keys a block of a file that are told apart.
 const KEYS_PER_BLOCK_MAX: f64 = 1e6;
 /// Halvings until the ends of an interval are as near as matters.
@@ -24,14 +26,6 @@ pub fn with(mut limits: LoadLimits, last: &RunResult, slot_count: u64) -> LoadLi
         limits.wanted_slot_count = Some(rounded_up(slot_count as f64 * factor));
     }
     limits
-}
-
-/// Distinct blocks per key where this many random keys fall on each block.
-fn distinct_share(keys_per_block: f64) -> f64 {
-    match keys_per_block > 0.0 {
-        true => -(-keys_per_block).exp_m1() / keys_per_block,
-        false => 1.0,
-    }
 }
 
 /// The inverse of [`distinct_share`].

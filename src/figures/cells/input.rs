@@ -99,8 +99,15 @@ pub(super) fn expected_blocks_per_present_key(input: &CellInput<'_>) -> Option<f
     let batch_count = input.workload.batches.len().max(1) as f64;
     let keys = present_keys(input)? / batch_count;
     let blocks = input.workload.genesis.slot_count() as f64 / input.slots_per_block?;
-    let hit = blocks * (1.0 - (-keys / blocks).exp());
-    ratio(hit, keys)
+    (keys > 0.0).then(|| distinct_share(keys / blocks))
+}
+
+/// Distinct blocks per key where this many random keys fall on each block.
+pub fn distinct_share(keys_per_block: f64) -> f64 {
+    match keys_per_block > 0.0 {
+        true => -(-keys_per_block).exp_m1() / keys_per_block,
+        false => 1.0,
+    }
 }
 
 /// Estimates a cold sample's time by the measured device: by its ceiling, and by the latency of one

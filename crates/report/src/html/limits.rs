@@ -66,6 +66,15 @@ fn time(figure: Option<Figure>) -> String {
     number(figure, units::time_ns)
 }
 
+/// A figure behind the sign of a limit below, or above, all that were tried.
+fn bounded(row: &Row<'_>, [below, above]: [&str; 2], figure: String) -> String {
+    match row.design.place {
+        Some(Place::Below) => format!("{below}{figure}"),
+        Some(Place::Above) => format!("{above}{figure}"),
+        Some(Place::Within) | None => figure,
+    }
+}
+
 /// Both ends of an interval.
 fn ends(ends: Option<[Figure; 2]>, text: fn(f64) -> String) -> String {
     ends.map_or_else(unknown, |[low, high]| {
@@ -80,12 +89,7 @@ fn table(rows: &[Row<'_>]) -> String {
     let columns: [Column<'_, &Row<'_>>; 9] = [
         ("Load and design", &|row| name(row)),
         ("Safe limit", &|row| {
-            let sign = match row.design.place {
-                Some(Place::Below) => "&lt; ",
-                Some(Place::Above) => "&gt; ",
-                Some(Place::Within) | None => "",
-            };
-            format!("{sign}{}", gas(figure!(row.design, limit_gas)))
+            bounded(row, ["&lt; ", "&gt; "], gas(figure!(row.design, limit_gas)))
         }),
         ("±", &|row| gas(figure!(row.design, half_width_gas))),
         ("Operation", &|row| esc(&row.load.operation)),
@@ -93,7 +97,10 @@ fn table(rows: &[Row<'_>]) -> String {
         ("95 %", &|row| ends(interval!(row.design, ns_per_operation_ci95), units::time_ns)),
         ("Gas per µs", &|row| gas(figure!(row.design, gas_per_us))),
         ("95 %", &|row| ends(interval!(row.design, gas_per_us_ci95), units::number)),
-        ("Factor of its gas", &|row| number(figure!(row.design, price_factor), units::ratio)),
+        ("Factor of its gas", &|row| {
+            let factor = number(figure!(row.design, price_factor), units::ratio);
+            bounded(row, ["&gt; ", "&lt; "], factor)
+        }),
     ];
     section("limits", "Limits", lede, &markup::table_of("Limits", rows, &columns))
 }

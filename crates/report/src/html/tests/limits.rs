@@ -1,6 +1,6 @@
 //! Pages of safe limits.
 
-use result::{example, stored::StoredLimit};
+use result::{example, limit::Place, stored::StoredLimit};
 
 use super::*;
 use crate::html::page_of_limits;
@@ -10,6 +10,9 @@ fn every_number_of_a_limit_is_the_one_of_its_result_and_a_hostile_name_is_text()
     let mut result = example::limit::example();
     result.loads[1].scenario = "<b>&".to_owned();
     let json = serde_json::to_value(&result).unwrap();
+    let designs = result.loads.iter().flat_map(|load| &load.designs);
+    let outside = designs.filter(|of| matches!(of.place, Some(Place::Above | Place::Below)));
+    let outside_count = outside.count();
     let html = page_of_limits(&[StoredLimit { path: "limit.json".into(), result }]);
     let elements = elements(&html);
     let places = compared(&elements, &[json]);
@@ -28,5 +31,10 @@ fn every_number_of_a_limit_is_the_one_of_its_result_and_a_hostile_name_is_text()
         assert!(ids.contains(&section), "{section} is not in {ids:?}");
     }
     assert!(html.contains("&lt;b&gt;&amp;, in order") && !html.contains("<b>"), "{html}");
+    // The factor of a limit above all is below its figure, and the other way round.
+    assert!(outside_count > 0);
+    for sign in ["&lt; <data", "&gt; <data"] {
+        assert_eq!(html.matches(sign).count(), outside_count, "{sign}");
+    }
     assert!(html.contains("✓ within") && html.contains("✗ outside"));
 }
