@@ -5,7 +5,7 @@ use send::NodeUrl;
 
 /// Options whose values are URLs.
 const OPTIONS: [&str; 2] = ["--url", "--profile"];
-/// Shown in place of a URL that is none.
+/// Shown in place of a text that is not a URL.
 const UNREADABLE: &str = "(no URL)";
 
 /// Scheme, host and port.

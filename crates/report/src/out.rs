@@ -106,8 +106,8 @@ impl JsonOut {
         self.write_beside(started_unix_s, text, |_, _| true)
     }
 
-    /// Writes the file under the first name that is free, also for files beside it in this directory and with this
-    /// suffix.
+    /// Writes the file. The first call takes the first suffix that is free for this file and, by
+    /// `is_free(directory, suffix)`, for the files beside it. Later calls replace the file.
     fn write_beside(
         &mut self,
         started_unix_s: u64,
@@ -148,8 +148,9 @@ fn log_texts(result: &RunResult, logs: &[HistogramLog]) -> Result<Logs, Error> {
     texts.collect()
 }
 
-/// An HdrHistogram interval log (V2, compressed) of one interval. The interval begins with the run
-/// and lasts as long as the samples of the cell in it. An error is the log writer's message.
+/// Encodes an HdrHistogram interval log (V2, compressed) of one interval. The interval begins with
+/// the run. Its length is the sum of the cell's times after the warm-up. An error is the log
+/// writer's message.
 fn log_text(result: &RunResult, log: &HistogramLog) -> Result<Vec<u8>, String> {
     let cell = result.cells.iter().find(|cell| cell.variant == log.variant);
     let counted = cell.iter().flat_map(|cell| cell.counted()).flatten();

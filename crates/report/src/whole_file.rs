@@ -1,6 +1,6 @@
 //! A file that an option names: the one way in which verbs write one. A regular file is there whole
-//! or not at all, and is tried before any work for it. Another thing with that name keeps its
-//! place. A link's target is written; a pipe, a character device or an open descriptor gets the
+//! or not at all, and is tried before any work for it. Anything else with that name is not
+//! replaced. A link's target is written; a pipe, a character device or an open descriptor gets the
 //! bytes. No two options name one file.
 
 use std::{
@@ -65,7 +65,7 @@ enum Place {
     Beside(PathBuf, Existing),
     /// Straight into the pipe or device of this name.
     Through,
-    /// Behind what an open descriptor got before.
+    /// After the earlier output of an open descriptor.
     Open(File),
 }
 
@@ -242,8 +242,8 @@ fn is_descriptor(target: &Path) -> bool {
     dir.is_ok_and(|dir| dir.starts_with("/proc") && dir.ends_with("fd"))
 }
 
-/// The open file of the descriptor at `target`. Standard output and standard error go on where they are; of
-/// another descriptor the file is opened again, and written at its end.
+/// Opens the file of the descriptor at `target`. Standard output and standard error continue at
+/// their position. The file of any other descriptor is opened again, and written at its end.
 fn opened(target: &Path) -> io::Result<File> {
     let own = Path::new("/proc").join(process::id().to_string());
     let is_own = directory(target).canonicalize()?.starts_with(own);

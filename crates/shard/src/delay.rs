@@ -1,8 +1,8 @@
 //! A delay line: messages leave it in order, each a fixed time after it came. Threads wait by the
 //! system's clock, because timers of the runtime have whole milliseconds. The line only delays.
 //!
-//! It holds the messages that a network of that delay would have under way. A delayed message also
-//! waits here while its receiver is behind; as without a line, such messages are few.
+//! It holds the messages that a network of that delay would have under way. A message whose delay
+//! is over also waits here until the receiver takes it. As without a line, such messages are few.
 
 use std::{
     collections::VecDeque,
@@ -28,7 +28,7 @@ struct Held<T> {
 #[derive(Debug)]
 struct Line<T> {
     delay: Duration,
-    /// Most messages whose time is over and that are not taken.
+    /// Limit of the messages that are due and not taken.
     due_max: usize,
     held: Mutex<Held<T>>,
     came: Condvar,
@@ -96,7 +96,7 @@ impl<T> Entry<T> {
                 Entered::Unwanted => return false,
                 Entered::Full(message) => message,
             };
-            // Only a message that leaves makes room: those that are left become due.
+            // Time alone makes no room, because messages only become due. One has to leave.
             self.0.left.notified().await;
         }
     }

@@ -15,13 +15,14 @@ use tonic::{Code, Status};
 /// Interval in which a waiting thread looks whether it is to stop.
 pub(crate) const STOP_CHECK: Duration = Duration::from_millis(20);
 
-/// Waits for `call` on this thread, which is none of the runtime's. `None` once it has lasted `most`.
+/// Waits for `call` on this thread, which must not be a thread of the runtime. Returns `None` after
+/// `most`.
 pub(crate) fn within<T>(
     runtime: &Runtime,
     most: Duration,
     call: impl Future<Output = T>,
 ) -> Option<T> {
-    // The clock of a runtime is known within it alone.
+    // `timeout` must be called inside the runtime, because it needs the runtime's timer.
     runtime.block_on(async { timeout(most, call).await.ok() })
 }
 
@@ -32,7 +33,7 @@ pub(crate) struct Patience<'a> {
     pub(crate) most: Duration,
     /// Ends the wait once it is set.
     pub(crate) stop: &'a AtomicBool,
-    /// Grows while there is progress; `None`: there is none before the end.
+    /// Grows while there is progress. With `None`, `most` limits the whole wait.
     pub(crate) progress: Option<&'a AtomicU64>,
 }
 
@@ -41,7 +42,7 @@ impl Patience<'_> {
         self.progress.map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
-    /// Waits for `call` on this thread, which is none of the runtime's.
+    /// Waits for `call` on this thread, which must not be a thread of the runtime.
     ///
     /// # Errors
     /// It was stopped, or there was no progress for too long.
@@ -70,7 +71,7 @@ impl Patience<'_> {
     }
 }
 
-/// The innermost cause, which is the system's word.
+/// Text of the innermost cause, such as the operating system's message.
 pub(crate) fn root(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     while let Some(below) = cause.source() {

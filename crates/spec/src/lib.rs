@@ -66,8 +66,8 @@ use std::path::Path;
 pub const FILE_BYTES_MAX: u64 = 1 << 20;
 
 impl Scenario {
-    /// Reads a scenario's text, which errors call `source_name`. Overrides replace the text's own
-    /// values before anything is checked.
+    /// Reads a scenario's text. Errors give `source_name` as its name. Overrides replace the text's
+    /// own values before anything is checked.
     pub fn parse(
         source_name: &str,
         text: &str,

@@ -2,7 +2,7 @@
 
 use crate::{error::Error, path::Path, reference::Reference};
 
-/// Rows below the smallest branch that may be stored, at most: a count is one byte of a record.
+/// Largest [`Cut::rows`]: a record has the number of rows in one byte.
 const CUT_ROWS_MAX: u8 = 250;
 
 /// Rule that selects the stored nodes. Rows are flat and are no part of it.
@@ -11,8 +11,8 @@ pub enum Format {
     /// Branches above more than some number of rows, with the references of all children. Nodes
     /// below are hashed again from the rows.
     Cut(Cut),
-    /// Branches, except those that have leaves alone, and the references of those children that are
-    /// no leaves. Leaves are hashed again from the rows.
+    /// Branches with a child that is no leaf, and the references of these children. Leaves are
+    /// hashed again from the rows.
     RethLike,
     /// All branches with the references of all children; the same as a cut at one row.
     Branches,
@@ -45,7 +45,7 @@ impl Format {
         Ok(Self::Cut(Cut { rows }))
     }
 
-    /// Rows of a subtree without a stored branch, at most, by its record.
+    /// Most rows that a record may give to a subtree without a stored branch.
     pub(crate) const fn small_rows_max(self) -> u8 {
         match self {
             Self::Cut(cut) => cut.rows,
@@ -78,7 +78,7 @@ impl Format {
 /// A child's weight in its parent's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// No stored branch below; so many rows.
+    /// No stored branch below; the number of rows.
     Small(u8),
     /// The topmost branch below the child is stored.
     Stored,
@@ -105,7 +105,7 @@ impl Weight {
 pub(crate) enum Child {
     /// A subtree without stored branches.
     Small { rows: u8, reference: Option<Reference> },
-    /// A stored branch, so many nibbles below the child's own path, and the branch's reference.
+    /// A stored branch: its path below the child's own, and its reference.
     Stored { extension: Path, reference: Reference },
     /// A node of [`Format::All`], whose kind its parent does not tell.
     Node(Reference),

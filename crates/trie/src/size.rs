@@ -2,7 +2,7 @@
 //! disk uses it, before anything is built.
 //!
 //! Hashed keys are uniform, so the rows below a path of d nibbles are Poisson distributed with mean
-//! n / 16^d. A sum over all depths is within a few percent from a thousand rows on.
+//! n / 16^d. The sum over all depths has an error of a few percent for a thousand rows or more.
 
 use crate::format::Format;
 
@@ -12,13 +12,14 @@ const CHILD_BYTES: f64 = 34.0;
 const MASK_BYTES: f64 = 2.0;
 /// Bytes of a leaf of [`Format::All`] beside its path and its value.
 const LEAF_BYTES: f64 = 5.0;
-/// Bytes of a branch of [`Format::All`] beside 32 for each child: lengths, and one for each place.
+/// Bytes of a branch of [`Format::All`] beside the 32 of each child: the list's header, and a byte
+/// for each of its 17 items.
 const RLP_BRANCH_BYTES: f64 = 20.0;
-/// Fewer rows than this below a path on average have no node below.
+/// Mean number of rows below a path under which the nodes below it are neglected.
 const MEAN_MIN: f64 = 1e-6;
-/// Means from which on every subtree is larger than any cut, and every branch full.
+/// Mean number of rows above which each subtree exceeds any cut, and each branch is full.
 const MEAN_FULL: f64 = 600.0;
-/// Rows below a path of a smaller mean, at most.
+/// Limit of the number of rows below a path whose mean is at most [`MEAN_FULL`].
 const ROWS_MAX: i32 = 1_500;
 
 /// Expected nodes of tries.
@@ -77,7 +78,7 @@ fn branch_of(row_count: u64, most: u8) -> ExpectedNodes {
         return ExpectedNodes::default();
     }
     let rows = row_count.min(u64::from(u16::MAX)) as f64;
-    // Not all of them below one child.
+    // The chance that the rows are not all below one child.
     let count = 1.0 - (1.0_f64 / 16.0).powf(rows - 1.0);
     let children = 16.0 * (1.0 - (15.0_f64 / 16.0).powf(rows));
     ExpectedNodes { count, bytes: count * (MASK_BYTES + CHILD_BYTES * children) }

@@ -1,4 +1,4 @@
-//! Runs the steps of a batch in order on one thread, over the state that they come to.
+//! Runs the steps of a batch in order on one thread. Each step reads the writes of those before it.
 
 mod state;
 

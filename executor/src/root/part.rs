@@ -1,4 +1,4 @@
-//! Parts of tries on their way to a root, and the reads for all of them.
+//! Parts into which the tries of a root are divided, and the reads for all parts together.
 
 use trie::{Found, NodeKey, Reading, Reads};
 
@@ -20,7 +20,7 @@ pub(super) enum Extent {
     OtherShard,
 }
 
-/// A trie or a shard of one, as a plan or with values. The shards of a trie follow each other.
+/// The plan or the update of a trie or of a shard of one. The shards of a trie follow each other.
 #[derive(Debug)]
 pub(super) struct Part<T> {
     pub(super) trie: TrieId,
@@ -65,7 +65,7 @@ impl<T: Reading> Part<T> {
         }
     }
 
-    /// Adds the nodes that are not known to `asks`, and the rows.
+    /// Adds the missing nodes and the rows to `asks`.
     fn ask(&self, part: usize, asks: &mut Asks, known: &Known) -> Turn {
         let mut turn = Turn { part, node: asks.nodes.len(), range: asks.ranges.len() };
         let Reads { nodes, ranges } = self.of.reads();

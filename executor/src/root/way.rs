@@ -7,7 +7,7 @@ use workload::genesis::Genesis;
 use super::error::RootError;
 use crate::tries::{TrieId, Tries};
 
-/// Writes to a trie of slots for each of its shards, at least: eight nodes are hashed at a time.
+/// Fewest writes per shard for which a trie of slots is divided: eight nodes are hashed at a time.
 const WRITES_PER_SHARD: usize = 8;
 
 /// The way to compute roots over the tries of a state.
@@ -27,7 +27,7 @@ impl Way {
     /// The way `root` over a state that was built from `genesis`.
     ///
     /// # Errors
-    /// There are no so many shards.
+    /// A trie cannot have this number of shards.
     pub(super) fn new(
         root: RootWay,
         tries: &dyn Tries,
@@ -40,7 +40,7 @@ impl Way {
         Ok(Self { format, shards, reads, guess_depth, ranges_per_call })
     }
 
-    /// Whether a trie with so many writes is divided.
+    /// Whether a trie with `write_count` writes is divided.
     pub(super) fn divides(&self, trie: TrieId, write_count: usize) -> bool {
         let shard_count = usize::from(self.shards.get());
         let is_large = write_count >= WRITES_PER_SHARD * shard_count;
@@ -58,8 +58,8 @@ pub(super) fn guess_depth(format: Format, genesis: &Genesis) -> usize {
     depth_of(format, genesis.slot_count().max(genesis.account_count()))
 }
 
-/// The depth at which a trie of so many rows with random keys has its lowest branches; where leaves
-/// are nodes, theirs.
+/// The depth of the lowest branches of a trie of `row_count` rows with random keys. Where leaves
+/// are nodes, the depth of the lowest leaves.
 fn depth_of(format: Format, row_count: u64) -> usize {
     let nibbles = (u64::BITS - row_count.leading_zeros()).div_ceil(4) as usize;
     match format {

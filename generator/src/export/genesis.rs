@@ -17,8 +17,8 @@ use super::{chain::Chain, error::ExportError};
 /// million.
 pub(super) const ALLOC_ROW_COUNT_MAX: u64 = 1_250_000;
 
-/// Bytes of code that have the length of a slot there: 138 digits and signs. Each account has its code, also
-/// where many have the same one.
+/// Bytes of code whose text in `genesis.json` is as long as a slot's: 138 characters. The file
+/// repeats a code for each account that has it.
 pub(super) const CODE_BYTES_OF_ROW: u64 = 69;
 
 /// Indices whose keys and values are made at a time.
@@ -39,7 +39,7 @@ pub fn fits(state: &Genesis) -> bool {
     row_count.saturating_add(code_row_count(state)) <= ALLOC_ROW_COUNT_MAX
 }
 
-/// Slots that have the length of all codes of a state.
+/// Number of slots whose text is as long as that of all codes of a state.
 pub(super) fn code_row_count(state: &Genesis) -> u64 {
     code_bytes(state) / CODE_BYTES_OF_ROW
 }

@@ -1,4 +1,4 @@
-//! From a scenario's keys on reading ahead to the policies that are compared.
+//! Prefetch policies that a run compares, from the scenario's keys.
 
 use std::num::NonZeroU32;
 

@@ -34,7 +34,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// So many samples that took as long each.
+    /// `sample_count` samples that took `time` each.
     #[cfg(test)]
     pub const fn alike(cell: PlannedCell, sample_count: usize, time: Duration) -> Self {
         Self { cell, sample_count, last: time, fastest: time }
@@ -111,13 +111,14 @@ impl Rounds {
         self.budget.saturating_mul(11) / 4
     }
 
-    /// The longest time where a round of all cells takes `round`, without busy moments: intervals then get half a
-    /// budget at least.
+    /// The longest time of a run whose round of all cells takes `round` without busy moments. After
+    /// one such round, intervals get at least half a budget.
     pub fn longest_with(&self, round: Duration) -> Duration {
         self.longest().max(round.saturating_add(self.budget / 2))
     }
 
-    /// The cells whose intervals fit in [`Rounds::longest_with`].
+    /// The cells that lack samples for an interval and whose missing samples fit in
+    /// [`Rounds::longest_with`].
     fn without_interval(&self, spent: Duration, cells: &[Taken]) -> Vec<usize> {
         let round: Duration = cells.iter().map(|cell| cell.fastest).sum();
         let mut left = self.longest_with(round).saturating_sub(spent);

@@ -39,11 +39,11 @@ pub struct Shown {
     pub swept: Keys,
     /// Index of the cell in that sweep.
     pub cell: Option<u64>,
-    /// Values of that sweep's cells that were left out because each would be this run.
+    /// Keys and values of the cells that the sweep left out, as their runs would repeat this one.
     pub left_out: Vec<Keys>,
     /// Command line of that sweep without its directory; empty where it is not known.
     pub sweep_command: Vec<String>,
-    /// Reason why the device measured for this cell may not be that of other cells.
+    /// Warning that the device's read rate changed during the sweep.
     pub doubt: Option<String>,
 }
 

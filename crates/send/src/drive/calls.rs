@@ -1,4 +1,5 @@
-//! Calls that run beside the task that decides, and their answers.
+//! JSON-RPC calls of a load, and their answers. Each call runs in a task of its own. The driving
+//! task starts it and reacts to its answer.
 
 use std::time::{Duration, Instant};
 
@@ -56,15 +57,16 @@ pub(crate) enum Answer {
         error: CallError,
         result: Result<Known, CallError>,
     },
-    /// Whether the node has it.
+    /// Answer to [`Call::Confirm`]: whether the node has the transaction.
     Confirmed {
         sender: usize,
         error: CallError,
         result: Result<bool, CallError>,
     },
-    /// Hash of the bytes.
+    /// Answer to [`Call::Remind`].
     Reminded {
         tx: usize,
+        /// Hash of the transaction.
         hash: B256,
         /// Calls that handed it over again.
         send_count: u64,

@@ -27,7 +27,7 @@ use crate::{
     stop,
 };
 
-/// One connection in so many asks for forgotten transactions.
+/// One connection in this number may ask for forgotten transactions.
 const REMINDER_DIVISOR: usize = 4;
 
 /// Input of driving a load.
@@ -61,7 +61,7 @@ pub(super) struct Drive<'a> {
     pub(super) reminder_count: usize,
     /// Transactions to ask for.
     pub(super) reminders: VecDeque<usize>,
-    /// Last time that the forgotten were looked for.
+    /// Time of the last search for forgotten transactions.
     pub(super) looked: Duration,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Puts a sender into the line if it has something to send and is not in it or under way.
+    /// Queues a sender that has something to send, unless it is queued or busy.
     pub(super) fn make_ready(&mut self, index: usize) {
         let sender = &mut self.senders[index];
         if !sender.is_busy && !sender.is_waiting && sender.has_work() {

@@ -3,9 +3,9 @@
 //! full of phantom reads then costs a few transactions and not a block.
 //!
 //! Steps run in any order here, so both sides are bounds. A slot that two workers met counts twice,
-//! which can only let a list pass. A step counts as ended only with its gas and its slots. Reads
-//! without block gas are allowed for throughout, among them system calls after the transactions
-//! (ethereum/EIPs#12277 amends the EIP so).
+//! which can only let a list pass. A step counts as ended only with its gas and its slots. Each
+//! check permits all reads without block gas, also those of system calls after the transactions
+//! (ethereum/EIPs#12277 amends the EIP in this sense).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,8 +18,8 @@ use workload::{
 
 use crate::engine::error::ListFault;
 
-/// A worker reports its progress when its steps could have burnt this much gas. That is the longest
-/// step of a storm at once, or a hundred transfers.
+/// A worker reports its progress when its steps could have burnt this much gas. So a long step of a
+/// storm is reported alone, and about a hundred transfers are reported together.
 const TELL_GAS: u64 = 2_000_000;
 
 /// The sums that all workers of a batch share.
@@ -30,9 +30,9 @@ pub(crate) struct Feasibility {
     free_count: u64,
     /// Gas that the batch's blocks can burn before refunds.
     burnable_gas: u64,
-    /// Slots that ended steps have met, from above.
+    /// Upper bound of the number of slots that ended steps have met.
     met_count: AtomicU64,
-    /// Gas of ended steps, from below.
+    /// Lower bound of the gas of ended steps.
     used_gas: AtomicU64,
     /// Gas limits of transactions that have not ended.
     limits_gas: AtomicU64,
@@ -65,7 +65,7 @@ impl Feasibility {
     /// For a list that declares `declared_count` slots, and whose steps have not begun.
     ///
     /// # Errors
-    /// [`ListFault::Infeasible`] where not even all of them could meet its slots.
+    /// [`ListFault::Infeasible`] where all steps together could not meet the list's slots.
     pub(crate) fn new(
         declared_count: u64,
         batch: &Batch,
@@ -104,7 +104,8 @@ impl Feasibility {
         }
         let Ended { tx, gas, fork } = ended;
         unreported.limits_gas += limit(tx, fork);
-        // Neither counts a refund as burnt: the one never, the other not in the block's sum.
+        // From Amsterdam on, a block's gas is counted before refunds (EIP-7778). Earlier forks
+        // count it after refunds, which is less than was burnt: a lower bound, too.
         unreported.used_gas += match fork.is_from(Fork::Amsterdam) {
             true => gas.block_regular_gas,
             false => gas.receipt_gas,

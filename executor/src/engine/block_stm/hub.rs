@@ -32,7 +32,7 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// All keys of a batch: the same for every shard.
+/// Cells of all keys of a batch, and its fees. All shards share them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ledger<'a> {
     pub(super) memory: &'a Memory,
@@ -52,7 +52,7 @@ pub(super) struct LastRun {
     is_stale: bool,
 }
 
-/// The order `None` ends a shard's.
+/// Orders to one shard. `None` ends the thread that sends them.
 pub(super) type Outbox = Sender<Option<Order>>;
 
 /// The state of a batch.
@@ -62,7 +62,7 @@ pub(super) struct Hub {
     owner: Vec<u32>,
     runs: Vec<LastRun>,
     committed: BlockAccessIndex,
-    /// All of these steps are committed and not announced.
+    /// Fees of the last committed steps, which are not announced yet.
     fees: Vec<u128>,
     /// A bit for each shard that has asked for the account, by its number.
     account_readers: Vec<u64>,
@@ -71,7 +71,7 @@ pub(super) struct Hub {
     /// Codes of this batch.
     codes: HashMap<B256, Bytecode>,
     outboxes: Vec<Outbox>,
-    /// For each shard, the number of its next results that do not wait for one another.
+    /// For each shard, the number of its next results that it sends at once ([`Order::Hurry`]).
     hurried_counts: Vec<usize>,
     counts: CrossShard,
 }
@@ -139,7 +139,7 @@ impl Hub {
         last.incarnation = incarnation;
         self.counts.replaced_result_count += u64::from(before > 0);
         if index < self.committed {
-            // It was disturbed by a value that has been taken back meanwhile.
+            // A write that was taken back before the commit made the shard run the step again.
             return Ok(());
         }
         if step.is_final && index > self.committed {
@@ -219,7 +219,7 @@ impl Hub {
             if !writes.is_empty() {
                 is_read_by_others = true;
                 self.counts.value_count += writes.len() as u64;
-                // A shard that has gone is told by the thread that hears it.
+                // The thread that receives from a shard reports that the shard has gone.
                 drop(outbox.send(Some(Order::Writes(writes))));
             }
         }
@@ -229,8 +229,8 @@ impl Hub {
         log
     }
 
-    /// Tells a shard that others read what its steps write, so that it holds no result back; again in time
-    /// where they go on to.
+    /// Tells a shard to hold no result back, because other shards read the writes of its steps. The
+    /// order is repeated once half of the results that it frees have come.
     fn hurry(&mut self, shard: u32) {
         let shard = shard as usize;
         if self.hurried_counts[shard] <= HURRIED_RESULT_COUNT / 2 {
@@ -268,7 +268,8 @@ impl Hub {
         }
     }
 
-    /// The first read of the lowest step that is not committed whose value is another one now.
+    /// Describes the first wrong read in the last run of the lowest uncommitted step: its value has
+    /// changed since.
     pub(super) fn difference(&self, ledger: Ledger<'_>) -> Option<String> {
         let index = self.committed;
         let log = &self.runs.get(index as usize)?.log;
@@ -302,8 +303,8 @@ impl Hub {
         self.codes.get(hash).map(Bytecode::original_bytes)
     }
 
-    /// Answers a shard, which is sent all later writes to these keys. `values` has the codes among them; those
-    /// below the batch are known.
+    /// Answers the request of a shard for `keys`. From then on the shard gets all writes to them.
+    /// `values` has the codes already, and the cells have the values below the batch.
     pub(super) fn answer(
         &mut self,
         ledger: Ledger<'_>,
@@ -456,7 +457,8 @@ fn is_paid(ledger: Ledger<'_>, index: BlockAccessIndex, id: CellId, seen: &SeenA
     *seen == account
 }
 
-/// The fault of a run that no execution has; `tx` is the step's transaction, if it is one.
+/// The fault of a run that no execution can produce. `tx` is the step's transaction; `None` for a
+/// system step.
 fn fault(step: &OptimisticStep, tx: Option<&Transaction>) -> Option<String> {
     let index = step.index;
     let VersionWrites { accounts, slots, codes } = &step.writes;

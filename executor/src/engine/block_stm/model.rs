@@ -22,7 +22,7 @@ enum Op {
     Write(usize),
     /// Writes a cell if the step's value is even: a re-run may write elsewhere.
     WriteIfEven(usize),
-    /// Needs all lower steps committed, as who reads a beneficiary's account does.
+    /// Needs all lower steps committed, like a read of a beneficiary's account.
     NeedLowest,
     /// Is invalid unless all lower steps have run: reads a cell that must not be 0.
     NeedNonZero(usize),
@@ -294,8 +294,9 @@ fn give_up(run: &Run, need: Option<u32>) -> Doing {
     Doing::Asking(Some(Report::GivenUp { index: run.index, until }))
 }
 
-/// Goes through all states from `first` on, depth first: `next` has those after one, and `end` sees each without
-/// any. None comes again behind itself. Returns how many states there are.
+/// Visits all states that can follow `first`, depth first. `next` returns the successors of a
+/// state, and `end` gets each state without successors. Panics where a state can follow itself.
+/// Returns the number of states.
 fn explore<S: Clone + Debug + Eq + Hash>(
     first: S,
     next: impl Fn(&S) -> Vec<S>,

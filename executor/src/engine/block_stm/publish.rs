@@ -1,4 +1,4 @@
-//! Makes the versions that others can read from the EVM's output of a step. As in
+//! Turns the EVM's output of a step into versions that other steps can read. As in
 //! `evm::StepWrites`, only fields that the step wrote are published.
 
 use alloy_primitives::{Address, KECCAK256_EMPTY, U256, map::HashSet};
@@ -96,7 +96,7 @@ impl StepView<'_> {
         let memory = self.shared.memory;
         let index = self.index;
         let committed = self.shared.board.committed();
-        // On a shard a final run may be validated again: word of what others wrote before comes late.
+        // On a shard a final run may be validated again: earlier writes of other shards come late.
         let is_last = self.finality == Finality::Final && !self.shared.is_on_shard();
         let keep = if is_last { Keep::Nothing } else { Keep::From(committed) };
         let mut readers_to = None;

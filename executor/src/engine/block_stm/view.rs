@@ -37,7 +37,7 @@ use crate::{
 /// A read that gave no value.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum ReadError {
-    /// There is none.
+    /// A missing or invalid value, an error of the store, or a cancellation.
     #[error(transparent)]
     View(#[from] ViewError),
     /// The run is given up: a lower step must come first.
@@ -53,7 +53,7 @@ impl From<StoreError> for ReadError {
     }
 }
 
-/// A worker's state as of one step at a time.
+/// State that the current step of a worker reads.
 pub(super) struct StepView<'a> {
     pub(super) shared: Shared<'a>,
     reader: &'a mut dyn Reader,
@@ -66,7 +66,7 @@ pub(super) struct StepView<'a> {
     /// Writes of the step so far; a later part of the step sees them.
     pub(super) accounts: Vec<(CellId, Account)>,
     pub(super) slots: Vec<(CellId, U256)>,
-    /// An account has another code than before the step, or a part of it.
+    /// On a shard: a part of the step changed the code of an account.
     pub(super) has_new_code: bool,
     /// Accounts met in this step, the last ones last.
     met: Vec<(Address, CellId)>,
@@ -200,15 +200,15 @@ impl<'a> StepView<'a> {
         Ok(state)
     }
 
-    /// A beneficiary's account: its last written value, and all fees since. Only once all
-    /// lower steps are committed; nothing can change it then, and it is not logged.
+    /// A beneficiary's account: its last written value, and all fees since. Needs all lower steps
+    /// committed, so that nothing can change it. Only a shard logs it, for the coordinator.
     fn beneficiary(&mut self, id: CellId, address: &Address) -> Result<Account, ReadError> {
         if self.finality == Finality::Speculative {
             self.need(Until::Lowest, Until::Lowest)?;
         }
         let memory = self.shared.memory;
         let mut account = loop {
-            // Apart from the match, whose arms must not hold the cell's lock.
+            // Read before the match: in the match itself, its arms would hold the cell's lock.
             let found = self.read(&mut memory.accounts.cell(id).cell, Finality::Final);
             match found {
                 Found::Written(index, account) => break (index + 1, account),

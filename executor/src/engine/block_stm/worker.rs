@@ -99,7 +99,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Ends the run of the view's step: its writes can be read, and its result goes where results go.
+    /// Ends the run of the view's step: publishes its writes, and keeps or sends its result.
     fn end(&mut self, incarnation: u32, output: StepOutput, latency: Duration) -> Report {
         let view = self.runner.db();
         match self.shared.results {
@@ -119,7 +119,7 @@ impl Worker<'_> {
                     writes: view.writes(),
                 };
                 let report = self.publish(incarnation);
-                // Not before the writes are published: word of its commit must find them.
+                // After the writes are published: the order that commits the step must find them.
                 send(step);
                 report
             }
@@ -132,7 +132,7 @@ impl Worker<'_> {
         let index = view.index;
         let mut kept = self.shared.logs.log(index);
         if incarnation == 1 {
-            // It is of a step that is long committed.
+            // This log is of an earlier step in the same place, which is committed.
             kept.clear();
         }
         let readers_to = view.publish(incarnation, &kept);

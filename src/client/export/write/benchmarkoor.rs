@@ -1,6 +1,6 @@
-//! The stateful form of benchmarkoor: text files with a JSON-RPC call a line. Steps that come before all
-//! tests make the state; a test is one sibling of the last block. Files of a test have the same path below
-//! the folder of each step.
+//! The stateful form of benchmarkoor: text files with a JSON-RPC call a line. Steps that come
+//! before all tests make the state; a test is one sibling of the last block. A test has one file in
+//! the folder of each of its steps, always at the same path below that folder.
 
 use std::{io::Write, num::NonZeroU64};
 

@@ -31,7 +31,7 @@ impl<'a> Directory<'a> {
         &self.files
     }
 
-    /// Names a file that is there.
+    /// Adds a file that is there to the names.
     pub(super) fn add(&mut self, name: &str) {
         if !self.files.iter().any(|known| known == name) {
             self.files.push(name.to_owned());
