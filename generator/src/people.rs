@@ -62,8 +62,8 @@ impl<'g> People<'g> {
     }
 }
 
-/// Accounts that a load uses one after another. They are taken from the last on, away from loads
-/// with senders that take turns.
+/// Accounts that a load uses one after another, from the last down to the first. Senders that take
+/// turns go up from account 0, at the other end.
 #[derive(Clone, Debug)]
 pub(crate) struct Members {
     load: usize,

@@ -25,7 +25,7 @@ use crate::{
     worker::{self, Driver, Load, Loaded, Sampled, Timeouts, WorkloadForm, confine, of_expect},
 };
 
-/// How much longer than for a sample a build may take to load: its state may have to be built.
+/// Time that a build may take to load, over that for a sample: the load may build a state.
 const LOAD_FACTOR: u32 = 20;
 /// Samples of each variant on which claims are judged.
 const JUDGED_SAMPLE_COUNT: usize = 24;
@@ -33,7 +33,7 @@ const JUDGED_SAMPLE_COUNT: usize = 24;
 /// How builds are driven.
 #[derive(Clone, Copy, Debug)]
 pub struct Driving {
-    /// Wall time of a slot's samples in an octet at least.
+    /// Least wall time of a slot's samples in an octet.
     pub slot_ns: u64,
     /// How long a build may take for a sample before it is stopped.
     pub timeout: Duration,
@@ -56,9 +56,10 @@ pub struct Trio<'a> {
     start_took: Duration,
     /// Whether nothing was asked of them.
     are_new: bool,
-    /// The named files as they were at first: scripts may start another.
+    /// Stamps of the named files at the first start. A named file may be a script that starts the
+    /// program.
     stamps: [Stamp; 3],
-    /// Hashes of the programs that answered at first, where they tell.
+    /// Hashes of the programs that answered at the first start, where they tell.
     hashes: [Option<String>; 3],
     watch: Watch,
     /// The CPUs to share out.
@@ -69,7 +70,7 @@ pub struct Trio<'a> {
     unconfined: Option<String>,
 }
 
-/// The mark by which a file is still the same one.
+/// Device, inode, time of change and length of a file: equal as long as it is the same file.
 type Stamp = Option<(u64, u64, SystemTime, u64)>;
 
 fn stamp(path: &Path) -> Stamp {
@@ -394,7 +395,7 @@ impl Sampler for Trio<'_> {
                 turn
             }
             Err(error) => {
-                // All or none: confined by halves they would not have the same.
+                // All or none: else some processes would have other CPUs than the rest.
                 drop(self.confine_all(&self.cpus));
                 self.unconfined = Some(error.to_string());
                 None

@@ -39,7 +39,7 @@ pub struct GateWorkInput {
     pub source: Source,
     /// Overrides of how it is run.
     pub how: Vec<Override>,
-    /// Overrides beside them of how A runs it, and of how B does.
+    /// More overrides for A alone, and for B alone.
     pub settings: [Vec<Override>; 2],
     /// Where state databases are kept, if the user said so.
     pub data_dir: Option<PathBuf>,
@@ -57,8 +57,8 @@ pub struct SharedVariant {
 }
 
 impl SharedVariant {
-    /// Its judged metrics: `metrics`, or, where the user named none, its time; on a cold disk, whose
-    /// noise may leave that open, its reads too.
+    /// Its judged metrics: `metrics` if the user named some. Otherwise the wall time or, on a cold
+    /// disk, all metrics: noise may leave the times undecided there.
     fn subject(&self, metrics: Option<&[Metric]>) -> Subject {
         let (metrics, rule) = match (metrics, self.is_cold) {
             (Some(metrics), _) => (metrics.to_vec(), Rule::All),
@@ -78,7 +78,7 @@ pub fn subjects(variants: &[SharedVariant], metrics: Option<&[Metric]>) -> Vec<S
 pub struct GateWork {
     /// The workload file.
     pub file: PathBuf,
-    /// Where the file is, unless it is the user's, and the links.
+    /// Scratch directories: of the file, or of a link to the user's, and of a link to `data_dir`.
     _dirs: [Option<Scratch>; 2],
     /// Its JSON form, once a process reads that.
     json: RefCell<Option<(Scratch, PathBuf)>>,
@@ -90,8 +90,8 @@ pub struct GateWork {
     pub expected: Counters,
     /// How it is run, but for the settings of one build.
     pub run: RunSpec,
-    /// Whole rows that claims can have beside the run's own: none where it has its own, or the work has
-    /// none.
+    /// Whole rows for claims on whole blocks, beside the rows of the run. None if the run says
+    /// which rows are whole, or if the work has no whole blocks.
     pub whole_rows: WholeRows,
     /// The settings of A, and of B.
     pub builds: [BuildSettings; 2],
@@ -176,7 +176,7 @@ impl GateWork {
         }
         let dir = temporary()?;
         let path = dir.path().join("gate.json");
-        // The reference has run on it.
+        // Read without another reference run: the file has had one.
         let workload = file::read(&self.file).with_exit_code(Code::Io)?;
         let written = File::create(&path).and_then(|out| prepare::write_json(&workload, out));
         written

@@ -83,7 +83,8 @@ pub struct Binary {
 }
 
 impl Binary {
-    /// Its settings in words: of a build the values of all keys that A or B sets.
+    /// Settings in words. A build has the values of all keys that A or B sets, a client its own
+    /// arguments.
     pub fn settings_in_words(&self) -> Vec<String> {
         match self.effective_settings.as_slice() {
             [] => self.settings.clone(),
@@ -170,11 +171,11 @@ pub struct GateCell {
     pub counters: Counters,
     /// Counters of B that are not the same, as `store_reads: 5 → 6`.
     pub counter_changes: Vec<String>,
-    /// Warm-up samples of A, B and N, which count for nothing.
+    /// Warm-up samples of A, B and N, the second process of A. No figure includes them.
     pub warm_up_sample_counts: [u64; 3],
-    /// Passes over the slots in each octet.
+    /// Passes in each octet.
     pub passes_per_octet: u64,
-    /// Samples of a slot in each pass.
+    /// Samples of each slot, a turn of one process in a pass.
     pub samples_per_slot: u64,
     /// Verdict on the variant.
     #[serde(with = "Name::<Verdict>")]
@@ -204,8 +205,9 @@ pub struct Judged {
     /// Samples of each build that would decide at this noise. `null` where the figure is decided,
     /// and where no number of samples would decide.
     pub samples_to_decide: Option<u64>,
-    /// The δ that noise of this size decides in most runs without a difference. `null` where the
-    /// figure is decided, where the noise is small enough for `delta`, and above 1.
+    /// The smallest δ for which most runs of two equal builds, with noise of this size, would be
+    /// decided. `null` where the figure is decided, where the noise is small enough for `delta`,
+    /// and above 1.
     #[serde(default)]
     pub delta_to_decide: Option<f64>,
     /// The looks at the octets so far, in their order. The last one decided.
@@ -227,16 +229,16 @@ pub struct LookFacts {
     pub null: [f64; 2],
 }
 
-/// An octet.
+/// An octet: passes with one set of processes, which make one observation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OctetFacts {
     /// CPUs of all samples of the octet; `null`: all CPUs.
     pub cpus: Option<Vec<usize>>,
-    /// Passes over the slots.
+    /// The passes.
     pub passes: Vec<PassFacts>,
 }
 
-/// A pass over an octet's slots.
+/// A pass: twelve slots, of which A, B and N have four each.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PassFacts {
     /// Generation of processes. Passes with the same number used the same three processes.
@@ -253,7 +255,7 @@ pub struct PassFacts {
     /// Bytes that each slot read from devices; empty where bytes are not judged.
     #[serde(default)]
     pub bytes: Vec<Option<u64>>,
-    /// System calls of each slot that read; empty where requests are not judged.
+    /// Reading system calls of each slot; empty where requests are not judged.
     #[serde(default)]
     pub requests: Vec<Option<u64>>,
     /// Allocations of each slot; empty where allocations are not judged.
@@ -326,8 +328,9 @@ pub struct Shift {
     /// Values of each side (samples, processes or databases) that would decide at this noise.
     /// `null` where the figure is decided, and where no number of values would decide.
     pub values_to_decide: Option<u64>,
-    /// The δ that noise of this size decides in most comparisons without a difference. `null` where
-    /// the figure is decided, where the noise is small enough, and above 1.
+    /// The smallest δ for which most comparisons of equal results, with noise of this size, would
+    /// be decided. `null` where the figure is decided, where the noise is small enough, and above
+    /// 1.
     #[serde(default)]
     pub delta_to_decide: Option<f64>,
 }

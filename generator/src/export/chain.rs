@@ -55,7 +55,8 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// A chain of blocks above a genesis block number 0, or above blocks that have grown a state.
+/// A chain of a workload's blocks. Below them is the genesis block, number 0. Blocks that grow the
+/// state by the slots of families may lie between.
 #[derive(Clone, Debug)]
 pub struct Chain {
     /// Name of the workload's scenario.
@@ -185,7 +186,7 @@ fn pay_for_delegations(workload: &Workload, grown: &mut Workload) {
     for tx in blocks.flat_map(|block| &mut block.transactions) {
         if tx.to.is_some_and(|to| contracts.contains(&to)) {
             let raised = tx.gas_limit.saturating_add(delegation_gas(fork));
-            // A limit above the cap has its state gas apart, and its execution below the cap.
+            // Gas above the cap pays for state alone (EIP-8037): a limit below it stays within it.
             let has_room = raised <= fork.tx_gas_cap() || tx.gas_limit > fork.tx_gas_cap();
             let most = if has_room { fork.max_tx_gas() } else { fork.tx_gas_cap() };
             tx.gas_limit = raised.min(most);
@@ -357,7 +358,7 @@ fn numbered(workload: &Workload, numbers: Numbers) -> Workload {
     for block in out.batches.iter_mut().flat_map(|batch| &mut batch.blocks) {
         number += 1;
         (block.env.number, block.env.gas_limit) = (number, gas_limit);
-        // A delegation for no other chain but the workload's (EIP-7702).
+        // Authorizations for the workload's chain (EIP-7702) move to the new one. Others stay.
         let authorizations = block.transactions.iter_mut().flat_map(|tx| &mut tx.authorizations);
         for authorization in authorizations {
             if authorization.chain_id == U256::from(of_workload) {

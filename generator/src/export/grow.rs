@@ -61,8 +61,10 @@ pub struct GrowthPlan {
     pub gas_limit: u64,
     /// Codes that only the workload's fork can create: each takes a block behind the others.
     long_code_count: u64,
-    /// Gas of a block's transactions together, at most: half of the limit, so that the base fee does not rise.
+    /// Most transactions of a block. Together they get at most half of its gas limit, so that the
+    /// base fee does not rise.
     txs_per_block: u64,
+    /// Gas limit of a transaction that writes slots.
     tx_gas: u64,
 }
 

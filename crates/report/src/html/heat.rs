@@ -44,8 +44,8 @@ impl<'r, 'a> Map<'r, 'a> {
         values
     }
 
-    /// The fastest row of a field, and how many there are. One that stands for a cell that was
-    /// left out counts where there is no other.
+    /// The fastest row of a field, and the number of the field's rows. The row of a cell that was
+    /// left out counts only in a field without other rows.
     fn field(&self, down: &Setting, across: &Setting) -> Option<(&'r Row<'a>, usize)> {
         let here =
             self.rows.iter().copied().filter(|row| {

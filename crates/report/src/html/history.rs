@@ -1,5 +1,5 @@
-//! The times of a history. Each work, machine and store has a chart, in which every result has its
-//! place and levels are lines. Tables have the changes and all points.
+//! The times of a history. Each work, machine and store has a chart: a point for each result, and a
+//! line for each level, the results between two changes. Tables have the changes and all points.
 
 use result::{Cell, stats::FALSE_ALARM_RATE};
 use variant::StoreKind;
@@ -21,7 +21,7 @@ use crate::{
 /// Room around the axis of times, as a factor.
 const ROOM: f64 = 1.15;
 
-/// A change of all groups, with its number.
+/// A change, with its number among the changes of all groups.
 struct Numbered<'h, 'a> {
     number: usize,
     group: &'h Group<'a>,
@@ -133,7 +133,8 @@ fn chart(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> S
     chart.figure(&caption, "")
 }
 
-/// An upright line between the results on both sides of each change, with all their numbers.
+/// Upright lines of the changes, each between the results before and after. Changes between the
+/// same two results share a line, which names all their numbers.
 fn guides(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> Vec<Guide> {
     let mut all: Vec<(f64, String)> = Vec::new();
     let own = changes.iter().filter(|of| std::ptr::eq(of.group, group) && of.series.store == store);
@@ -162,7 +163,7 @@ fn line(group: &Group<'_>, series: &history::Series<'_>) -> Series {
             units::moment(of.run.started_unix_s),
             units::plain(figure.value)
         );
-        // A line stands for the values between its ends: single samples have none.
+        // A line interpolates between medians, and a single sample is no median.
         let is_joined = !starts.contains(&index)
             && index.checked_sub(1).is_some_and(|before| {
                 series.points[before..=index].iter().all(|of| certainty::is_repeated(of.cell))

@@ -2,8 +2,9 @@
 
 use crate::units;
 
-/// First digits of the ticks of a logarithmic axis, in tenths: coarse ones, then finer steps of them.
+/// First digits of the ticks of a logarithmic axis, in tenths, from coarse to fine.
 const DIGITS: [&[usize]; 3] = [&[10], &[10, 20, 50], &[10, 20, 30, 50, 70]];
+/// Steps from one first digit to the next, in tenths, where [`DIGITS`] give too few ticks.
 const STEPS: [usize; 3] = [10, 5, 2];
 /// An axis with fewer ticks cannot be read: one value tells no scale.
 const TICK_COUNT_MIN: usize = 3;

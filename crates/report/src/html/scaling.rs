@@ -25,7 +25,7 @@ const NO_LIST: f64 = 0.05;
 /// Where the axis of the others begins.
 const AXIS_BEGIN: f64 = 0.16;
 
-/// The scaled count.
+/// A kind of threads whose count varies along a line.
 struct Kind {
     id: &'static str,
     title: &'static str,
@@ -190,7 +190,7 @@ fn series(report: &Report<'_>, kind: &Kind, line: &Line<'_, '_>) -> Series {
     let points = line.iter().enumerate().filter_map(|(index, Counted { count, row })| {
         let before = format!("{} at {} {what}:", name(report, kind, row), tick(*count));
         let point = point(row, *count, &before)?;
-        // A line stands for the values between its ends: single samples have none.
+        // A line interpolates between medians, and a single sample is no median.
         let is_joined = index.checked_sub(1).is_some_and(|before| {
             let mut ends = line[before..=index].iter();
             ends.all(|point| certainty::is_repeated(point.row.cell.value))
@@ -202,7 +202,7 @@ fn series(report: &Report<'_>, kind: &Kind, line: &Line<'_, '_>) -> Series {
     Series { name: name(report, kind, first), design: first.cell.design, points }
 }
 
-/// A row's throughput, with its interval, at this place across.
+/// A row's throughput, with its interval, at `x`.
 fn point(row: &Row<'_>, x: f64, before: &str) -> Option<Point> {
     let figure = row.throughput()?;
     let words = format!("{before} {} million gas a second", units::number(figure.value));

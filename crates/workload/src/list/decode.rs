@@ -47,7 +47,7 @@ pub(super) trait Form {
     ) -> Result<(), ListError>;
 }
 
-/// The form of EIP-7928: nothing before the changes, and read keys.
+/// The form of EIP-7928: read keys, and no field before an account's changes.
 struct Eip;
 
 impl Form for Eip {
@@ -65,8 +65,9 @@ impl Form for Eip {
     }
 }
 
-/// Refuses a list that is longer than [`ListBounds::max_bytes`], or [`ListBounds::max_full_bytes`] in the
-/// `full` form. It costs nothing, so it comes before the list is hashed.
+/// Refuses a list that is longer than [`ListBounds::max_bytes`], or
+/// [`ListBounds::max_full_bytes`] in the `full` form. It costs nothing, so it comes before the list
+/// is hashed.
 ///
 /// # Errors
 /// [`ListError::TooLong`].
@@ -246,9 +247,9 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes read keys of full length as long as no rule can be broken: each is greater than
-    /// the one before and there is room. The rest is for the careful way. Almost all
-    /// keys of a storm go this way.
+    /// Takes read keys of 32 bytes while each has a greater top limb than the one before, and there
+    /// is room: no rule can be broken. Almost all keys of a storm are such keys.
+    /// [`Self::slot_reads`] checks each of the others.
     fn full_reads(&mut self, previous: &mut Option<U256>, reads: &mut Cursor<'_>) {
         let keys = &mut self.list.keys;
         let room = self.item_room;
@@ -269,7 +270,7 @@ impl Decoder {
         self.item_room -= keys.len() - before;
     }
 
-    /// Ends the slots of the newest account, which begin at `first_slot`.
+    /// Indexes the slots of the newest account, which begin at `first_slot`.
     fn index_slots(&mut self, first_slot: usize) {
         let first = first_slot as u32;
         let window = match &self.list.keys[first_slot..] {
@@ -282,7 +283,7 @@ impl Decoder {
         self.list.spans.push(Span { first_slot: first, window });
     }
 
-    /// Takes the place of one account or slot.
+    /// Counts one account or slot against the bound of the list.
     pub(super) fn take_item_room(&mut self) -> Result<(), ListError> {
         let error = ListError::TooManyItems { max_count: self.max_item_count };
         self.item_room = self.item_room.checked_sub(1).ok_or(error)?;
@@ -335,7 +336,7 @@ struct StepCounts {
 }
 
 impl StepCounts {
-    /// Reads the changes of one field, `[[index, value]…]`, to the end of `writes`.
+    /// Reads the changes of one field, `[[index, value]…]`, and appends them to `writes`.
     fn read<'a, V>(
         &mut self,
         place: Place,

@@ -1,5 +1,6 @@
-//! The decoded list as executors use it: dense ids for its accounts and slots, and the writes
-//! of each by index. The list's own order is the index: no hash table, no allocation per item.
+//! The decoded list as executors use it: dense ids for its accounts and slots, and the writes of
+//! each by block access index. Lookups use the order of the list: no hash table, no allocation per
+//! item.
 
 use alloy_eip7928::{
     AccountChanges, BalanceChange, BlockAccessIndex as AlloyIndex, CodeChange, NonceChange,

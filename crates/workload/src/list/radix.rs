@@ -29,7 +29,8 @@ pub(super) const fn is_less(a: &U256, b: &U256) -> bool {
 /// Directories of any number of groups of keys, in one array.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Radix {
-    /// Per group and bucket the place of the first key at or above it, and one end per group.
+    /// For each bucket of each group, the index of the first key in this bucket or a later one.
+    /// Each group has an end besides.
     starts: Vec<u32>,
 }
 
@@ -95,8 +96,8 @@ impl Radix {
         window
     }
 
-    /// Numbers of the keys that share the bucket of `key`; all of the group's, `whole`, where it
-    /// has no directory.
+    /// Numbers of the keys that share the bucket of `key`. A group without a directory is one
+    /// bucket, `whole`.
     #[inline]
     pub(super) fn bucket(&self, window: Window, key: &U256, whole: Range<u32>) -> Range<usize> {
         if window.bits == 0 {

@@ -38,7 +38,8 @@ impl<V> Writes<V> {
         self.values.push(value);
     }
 
-    /// Ends the id that is being filled; nothing where it has no write. Says whether it has.
+    /// Ends the id that is being filled, and returns whether it has a write. An id without one
+    /// leaves no trace.
     pub(super) fn close(&mut self) -> Closed {
         // A list has fewer than 2^32 bytes, and so fewer writes.
         let end = self.indices.len() as u32;
@@ -56,7 +57,7 @@ impl<V> Writes<V> {
         }
     }
 
-    /// Gives the next closed one of the written ids its number. Ids ascend.
+    /// Gives a number to the first closed id with writes that has none yet. Numbers ascend.
     pub(super) fn mark(&mut self, id: u32) {
         let word = id as usize / 64;
         if self.words.len() <= word {

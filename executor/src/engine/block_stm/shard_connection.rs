@@ -158,7 +158,7 @@ impl ShardBatch<'_, '_> {
         Ok(())
     }
 
-    /// Answers a request: reads of the store what nobody has read, outside the lock.
+    /// Answers a request. Keys that nobody has read are read from the store, outside the lock.
     fn answer(&mut self, request: u64, keys: &Keys) -> Result<(), EngineError> {
         let Keys { accounts, slots, codes } = keys;
         if accounts.len() + slots.len() > MAX_KEYS_PER_REQUEST

@@ -1,5 +1,5 @@
-//! Values below the batch that a shard asks for, from the coordinator's store. Each key is read once: those that
-//! another shard's thread reads are waited for.
+//! Values below the batch that a shard asks for, from the coordinator's store. Each key is read
+//! once: keys that another shard's thread reads are waited for.
 
 use std::{sync::atomic::AtomicBool, time::Instant};
 
@@ -26,8 +26,8 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Has the values of accounts and slots in the memory. Returns the codes, of which `new` has those that
-    /// are not in the store.
+    /// Reads accounts and slots into [`Memory`], and returns the codes. Codes that are not in the
+    /// store yet come from `new`.
     ///
     /// # Errors
     /// [`ViewError`]: the store failed, or the sample was stopped.
@@ -61,7 +61,7 @@ impl Source<'_> {
         let (mut new, mut waited) = (Vec::new(), Vec::new());
         for address in addresses {
             let id = table.id(address);
-            // Apart from the match, whose arms must not hold the cell's lock.
+            // Not inside the match, whose arms must not hold the cell's lock.
             let found = table.cell(id).cell.base_or_claim();
             match found {
                 Found::ToRead => new.push((*address, id)),
