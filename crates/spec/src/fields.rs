@@ -285,7 +285,9 @@ fn split_commas(text: &str, origin: &Origin) -> Vec<Node> {
 
 fn unknown_key(given: &str, known: &[&str], all_paths: Vec<String>) -> Misfit {
     let elsewhere = all_paths.into_iter().find(|path| path.split('.').next_back() == Some(given));
-    let advice = match (elsewhere, nearest(given, known.iter().copied())) {
+    let here = nearest(given, known.iter().copied());
+    let is_begun = here.is_some_and(|key| key.starts_with(given));
+    let advice = match (elsewhere.filter(|_| !is_begun), here) {
         (Some(path), _) => format!("did you mean {path}?"),
         (None, Some(meant)) => format!("did you mean {meant}?"),
         (None, None) => format!("keys here are {}", listed(known, "and")),

@@ -97,6 +97,11 @@ fn an_unknown_key_is_rejected_with_the_one_that_was_meant() {
         with("kind = ", "accounts = 3\nkind = "),
         &["load[0].accounts: no such key", "my.toml:8:1", "did you mean state.accounts?"],
     );
+    // Elsewhere it is a whole name; here it begins one.
+    assert_error(
+        with("[[load]]", "[run]\nstore = \"memory\"\n[[load]]"),
+        &["run.store: no such key", "did you mean stores?"],
+    );
     assert_error(
         with("schema = 1", "schema = 1\nfrobnicate = true"),
         &["frobnicate: no such key", "my.toml:2:1", "keys here are schema, name"],
