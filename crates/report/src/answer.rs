@@ -18,7 +18,8 @@ use super::{
 pub(super) struct Answer {
     /// The store, where the run has several.
     pub(super) store: Option<StoreKind>,
-    /// The row, its time with its interval, and its factor over execution in order.
+    /// The row, its time with its interval, its factor over execution in order, and the rows that
+    /// may be as fast.
     pub(super) fastest: String,
     /// Time that it takes less than in order, by part.
     pub(super) gain: String,
@@ -101,9 +102,15 @@ fn answer(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<Answer> {
     let base = base.filter(|base| facts::time_ms(base).is_some());
     let small = facts::small_state(reading.result).map(|words| format!(", {words}"));
     let shown = certainty::words(&cells).map(|words| format!("; {words}"));
+    let alike = certainty::alike(best, &cells).map(|names| format!("; not told from {names}"));
     Some(Answer {
         store: None,
-        fastest: format!("{}{}", time(best, reading.time_is_per), beside_base(best, base)),
+        fastest: format!(
+            "{}{}{}",
+            time(best, reading.time_is_per),
+            beside_base(best, base),
+            alike.unwrap_or_default()
+        ),
         gain: gain(best, base, &cells),
         limit: limit(best),
         trust: format!(

@@ -50,34 +50,42 @@ pub(super) fn counts(cells: &[&Cell]) -> String {
     }
 }
 
-/// `no difference from full 8 shown; telling 5 % apart needs 24`: the designs whose intervals overlap that of the
-/// best one, and how many values a row needs. The widest spread of these rows decides on the number.
+/// `parallel-io 64 and full 8`: the designs whose intervals overlap that of `best`.
+pub(super) fn alike(best: &Cell, cells: &[&Cell]) -> Option<String> {
+    let names = overlapping(best, cells).into_iter().map(facts::row_name);
+    let names: Vec<String> = names.collect();
+    (!names.is_empty()).then(|| names.join(" and "))
+}
+
+/// `telling 5 % apart needs 24`: how many values a row needs. The widest spread of the best row and
+/// of those that overlap it decides on the number.
 pub(super) fn words(cells: &[&Cell]) -> Option<String> {
     let designs = best_of_designs(cells);
     let most = designs.iter().map(|cell| cell.value_count()).max()?;
     if most < INTERVAL_COUNT_MIN {
         return Some(format!("no interval below {INTERVAL_COUNT_MIN}"));
     }
-    let best = facts::best(designs.iter().copied().filter(|cell| interval(cell).is_some()))?;
-    let mut compared: Vec<&Cell> = designs.into_iter().filter(|o| overlap(best, o)).collect();
-    compared.retain(|other| !std::ptr::eq(*other, best));
-    let names: Vec<String> = compared.iter().map(|cell| facts::row_name(cell)).collect();
-    let alike =
-        (!names.is_empty()).then(|| format!("no difference from {} shown", names.join(" and ")));
-    compared.push(best);
+    let best = facts::best(designs.into_iter().filter(|cell| interval(cell).is_some()))?;
+    let compared = overlapping(best, cells).into_iter().chain([best]);
     // Half of the difference to either side of each median.
-    let needed = compared.iter().map(|cell| stats::count_needed(&times(cell), TOLD_APART / 2.0));
+    let needed = compared.map(|cell| stats::count_needed(&times(cell), TOLD_APART / 2.0));
     let needed = needed.collect::<Option<Vec<_>>>()?.into_iter().max()?;
     let percent = TOLD_APART * 100.0;
-    let told = match needed {
+    Some(match needed {
         few if few <= best.value_count() => format!("tells {percent:.0} % apart"),
         some if some <= NEEDED_COUNT_MAX => format!("telling {percent:.0} % apart needs {some}"),
         many => {
             let many = units::count(many as u64);
             format!("telling {percent:.0} % apart needs {many}, or a quieter machine")
         }
-    };
-    Some(alike.into_iter().chain([told]).collect::<Vec<_>>().join("; "))
+    })
+}
+
+/// The best cells of other designs than that of `best` whose intervals overlap its own.
+fn overlapping<'a>(best: &Cell, cells: &[&'a Cell]) -> Vec<&'a Cell> {
+    let mut designs = best_of_designs(cells);
+    designs.retain(|other| other.design != best.design && overlap(best, other));
+    designs
 }
 
 /// Whether both cells have intervals, and these overlap.

@@ -20,8 +20,8 @@ pub use components::{CHANCE_P, Components, components};
 pub use line::{Crossing, Line, Point};
 pub use percentile::{buckets, percentiles, percentiles_of, percentiles_with_open};
 pub use sample::{
-    CONFIDENCE, INTERVAL_COUNT_MIN, PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed, ranks,
-    spearman,
+    CONFIDENCE, INTERVAL_COUNT_MIN, PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed, outliers,
+    ranks, spearman,
 };
 pub use trimmed::Trimmed;
 

@@ -9,7 +9,7 @@ use super::{
     scale::{Scale, tick},
     settings::OF_VARIANT,
 };
-use result::{PhasesNs, SpaceFacts};
+use result::{PhasesNs, SpaceFacts, stats};
 use variant::Phase;
 
 use crate::{sustained::typical, units};
@@ -34,30 +34,50 @@ pub(super) fn samples(report: &Report<'_>) -> Option<Section> {
         let times = (0..row.cell.samples.len())
             .map(|index| number(figure!(row.cell, samples[index].wall_ns), units::time_ns));
         let name = format!("{}{}", report.prefix(row), esc(row.variant()));
-        vec![name, times.collect::<Vec<_>>().join(", ")]
+        let outliers = outliers(row).into_iter().map(|number| number.to_string());
+        let outliers = outliers.collect::<Vec<_>>().join(", ");
+        vec![name, outliers, times.collect::<Vec<_>>().join(", ")]
     });
-    let heads = ["Variant", "Time of each sample"];
+    let heads = ["Variant", "Outliers", "Time of each sample"];
     let table = markup::table("Samples in order", &heads, &lines.collect::<Vec<_>>());
     let charts = panels.iter().map(|(title, rows)| sample_chart(title, rows));
     let body = markup::charts(&charts.collect::<Vec<_>>());
     let lede = "Wall time of each sample of the fastest variant of each design, in the order in which they were \
                taken. A line joins samples that count; a warm-up stands alone. A trend or a step is a \
-               machine that changed while it measured.";
+               machine that changed while it measured. An outlier lies 1.5 interquartile ranges \
+               outside the quartiles; it counts all the same.";
     let body = body + &markup::fold("The samples as a table", &table);
     let results = report.results_of(rows);
     Some(Section::new("samples", "Sample after sample", lede, body, results))
 }
 
+/// Numbers of a row's outliers among the samples of their database that count, from 1 on.
+fn outliers(row: &Row<'_>) -> Vec<usize> {
+    let (mut numbers, mut before_count) = (Vec::new(), 0);
+    for of in row.cell.value.by_database() {
+        let times: Vec<_> = of.counted().iter().map(|sample| sample.wall_ns as f64).collect();
+        let first = before_count + of.samples.len() - times.len() + 1;
+        numbers.extend(stats::outliers(&times).into_iter().map(|index| first + index));
+        before_count += of.samples.len();
+    }
+    numbers
+}
+
 fn sample_chart(title: &str, rows: &[&Row<'_>]) -> String {
     let series = rows.iter().map(|row| {
         let name = format!("{} {}", row.cell.design, row.threads());
+        let outliers = outliers(row);
         let on_each = row.cell.value.by_database().into_iter().flat_map(|of| {
             let warm_up_count = of.samples.len() - of.counted().len();
             (0..of.samples.len()).map(move |index| index.cmp(&warm_up_count))
         });
         let points = on_each.enumerate().filter_map(|(index, place)| {
             let figure = figure!(row.cell, samples[index].wall_ns)?;
-            let what = if place.is_lt() { "warm-up sample" } else { "sample" };
+            let what = match outliers.contains(&(index + 1)) {
+                true => "outlier, sample",
+                false if place.is_lt() => "warm-up sample",
+                false => "sample",
+            };
             let time = units::time_ns(figure.value);
             let words = format!("{name}, {what} {}: {time}", index + 1);
             let is_joined = place.is_gt();

@@ -31,10 +31,10 @@ fn intervals_that_overlap_show_no_difference_and_say_how_many_samples_would() {
     // (1.96 × 1.2533 × 0.05345 / 0.025)² = 27.6 samples in all.
     assert_eq!(told(&result), "telling 5 % apart needs 28");
     result.cells[2].ms_per_batch.ci95 = Some([4_950.0, 5_300.0]);
-    assert_eq!(
-        told(&result),
-        "no difference from parallel-io 64 shown; telling 5 % apart needs 28"
-    );
+    assert_eq!(told(&result), "telling 5 % apart needs 28");
+    let found = conclude(&result).unwrap();
+    let (fastest, _) = found.split_once("; gain").unwrap();
+    assert!(fastest.ends_with(" in order (4.1–4.1); not told from parallel-io 64"), "{fastest}");
     // (1.96 × 1.2533 × 0.6949 / 0.025)² = 4,663 samples in all.
     let noisy = told(&spread(0.65));
     assert_eq!(noisy, "telling 5 % apart needs 4.66k, or a quieter machine");

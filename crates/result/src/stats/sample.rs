@@ -48,6 +48,23 @@ pub fn count_needed(values: &[f64], share: f64) -> Option<usize> {
     needed.is_finite().then(|| (needed as usize).max(INTERVAL_COUNT_MIN))
 }
 
+/// Indices of the values beyond Tukey's fences, 1.5 interquartile ranges outside the quartiles. None
+/// of fewer than [`INTERVAL_COUNT_MIN`] values.
+pub fn outliers(values: &[f64]) -> Vec<usize> {
+    const FENCE: f64 = 1.5;
+    let Some(sorted) = sorted(values).filter(|all| all.len() >= INTERVAL_COUNT_MIN) else {
+        return Vec::new();
+    };
+    let [low, high] = [0.25, 0.75].map(|share| {
+        let index = share * (sorted.len() - 1) as f64;
+        let (below, above) = (sorted[index.floor() as usize], sorted[index.ceil() as usize]);
+        below + (above - below) * index.fract()
+    });
+    let reach = FENCE * (high - low);
+    let is_outlier = |value: f64| value < low - reach || value > high + reach;
+    (0..values.len()).filter(|index| is_outlier(values[*index])).collect()
+}
+
 /// Ranks from 1 on, in the order of the values; equal values share the mean of their ranks.
 pub fn ranks(values: &[f64]) -> Vec<f64> {
     values
@@ -103,6 +120,17 @@ mod tests {
         assert_eq!(count_needed(&[90.0, 110.0], PRECISION_SHARE), None);
         assert_eq!(count_needed(&[0.0, 0.0, 0.0], PRECISION_SHARE), None);
         assert_eq!(count_needed(&[1.0, f64::NAN, 3.0], PRECISION_SHARE), None);
+    }
+
+    #[test]
+    fn a_value_beyond_the_fences_is_an_outlier_on_either_side() {
+        // Quartiles 12.25 and 17.75: fences at 4 and 26.
+        let mut values = [10.0, 11.0, 13.0, 12.0, 15.0, 16.0, 18.0, 17.0, 19.0, 14.0];
+        assert_eq!(outliers(&values), [0; 0]);
+        (values[2], values[6]) = (30.0, 1.0);
+        assert_eq!(outliers(&values), [2, 6]);
+        assert_eq!(outliers(&[7.0; 9]), [0; 0]);
+        assert_eq!(outliers(&[1.0, 1.0, 1.0, 1.0, 99.0]), [0; 0], "too few");
     }
 
     #[test]

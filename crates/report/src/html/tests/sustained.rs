@@ -98,6 +98,18 @@ fn each_sample_is_drawn_and_a_warm_up_is_named_and_joined_to_nothing() {
 }
 
 #[test]
+fn an_outlier_is_named_by_its_number_on_its_mark_and_in_the_table() {
+    let html = page(&[result(|run| {
+        let cell = &mut run.cells[1];
+        cell.warm_up_sample_count = Some(1);
+        cell.samples[4].wall_ns *= 3;
+    })]);
+    let named = html.matches(", outlier, sample 5: ").count();
+    assert_eq!(named, 2, "its label and its title");
+    assert_eq!(html.matches("<td>5</td>").count(), 1, "its row of the table");
+}
+
+#[test]
 fn a_row_has_its_times_in_order_with_their_interval() {
     let html = page(&[result(|run| {
         for (place, cell) in run.cells.iter_mut().enumerate() {
