@@ -28,6 +28,7 @@ use crate::{
     export::{growing_with, growing_with_long_code},
 };
 
+mod filled;
 mod process;
 
 static GO: AtomicBool = AtomicBool::new(false);
@@ -293,11 +294,15 @@ fn random_chains_are_valid_under_osaka() {
     assert_random(Fork::Osaka);
 }
 
-/// Sends a chain of each seed, all on one genesis, until as many blocks are valid as
-/// `STRESS_RANDOM_BLOCKS` says.
-fn assert_random(fork: Fork) {
+/// Random blocks of each test: `STRESS_RANDOM_BLOCKS`, or 200.
+fn random_block_count() -> u64 {
     let count = std::env::var("STRESS_RANDOM_BLOCKS").ok().and_then(|text| text.parse().ok());
-    let chain_count: u64 = count.unwrap_or(200_u64).div_ceil(RANDOM_CHAIN_LENGTH as u64);
+    count.unwrap_or(200)
+}
+
+/// Sends a chain of each seed, all on one genesis, until enough blocks are valid.
+fn assert_random(fork: Fork) {
+    let chain_count = random_block_count().div_ceil(RANDOM_CHAIN_LENGTH as u64);
     let mut running: Option<(Database, Geth)> = None;
     let (mut block_count, mut valid_count, mut dear_count) = (0, 0, 0);
     for seed in 0.. {

@@ -21,17 +21,17 @@ use tempfile::TempDir;
 /// The secret of both sides of the Engine API.
 const SECRET: [u8; 32] = [7; 32];
 
-/// Where the program is; `None`, said aloud, where there is none.
-fn program() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("STRESS_GETH") {
+/// The path of go-ethereum's `name`; `None`, said aloud, where there is none.
+pub(super) fn program(name: &str, variable: &str, version: &str) -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os(variable) {
         return Some(path.into());
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|dir| dir.join("geth")).find(|at| at.is_file());
+    let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|at| at.is_file());
     if found.is_none() {
         eprintln!(
-            "SKIPPED: there is no geth on PATH, and STRESS_GETH names none; \
-             go install github.com/ethereum/go-ethereum/cmd/geth@v1.17.8 brings it"
+            "SKIPPED: there is no {name} on PATH, and {variable} names none; \
+             go install github.com/ethereum/go-ethereum/cmd/{name}@{version} brings it"
         );
     }
     found
@@ -46,7 +46,10 @@ pub(crate) struct Database {
 impl Database {
     /// Makes it; `None` where there is no geth.
     pub(crate) fn new(chain: &Chain) -> Option<Self> {
-        let database = Self { program: program()?, dir: tempfile::tempdir().unwrap() };
+        let database = Self {
+            program: program("geth", "STRESS_GETH", "v1.17.8")?,
+            dir: tempfile::tempdir().unwrap(),
+        };
         let genesis = database.path("genesis.json");
         let mut file = fs::File::create(&genesis).unwrap();
         export::genesis(chain, Accounts::Written, &mut file).unwrap();
