@@ -16,7 +16,7 @@ pub trait Background {
     /// Waits for the flushes and compactions that commits have caused, or until `cancel` is set.
     ///
     /// # Errors
-    /// [`StoreError`]: one of them failed.
+    /// [`StoreError`]: a flush or a compaction failed.
     fn settle(&self, cancel: &AtomicBool) -> Result<Settled, StoreError>;
 
     /// Counts since the sample was opened.
@@ -42,7 +42,7 @@ pub struct WriteCounters {
     pub log_bytes: u64,
     /// Flushes of write buffers that have ended.
     pub flush_count: u64,
-    /// Bytes of the files that they wrote.
+    /// Bytes of the files that flushes wrote.
     pub flush_bytes: u64,
     /// Compactions that have ended.
     pub compaction_count: u64,
@@ -52,14 +52,15 @@ pub struct WriteCounters {
     pub compaction_write_bytes: u64,
     /// Time that commits were held back or slowed down because flushes or compactions lagged behind.
     pub stall: Duration,
-    /// Compaction that is due now, as the store estimates it.
+    /// Bytes that compactions have still to process, as the store estimates them now.
     pub pending_compaction_bytes: u64,
-    /// Memory of write buffers now; an empty buffer has some, too.
+    /// Memory of write buffers now; an empty buffer takes memory, too.
     pub buffered_bytes: u64,
 }
 
 impl WriteCounters {
-    /// The counts since `earlier`. Compaction that is due and memory are those of now.
+    /// Returns the counts since `earlier`, with the present values of `pending_compaction_bytes`
+    /// and `buffered_bytes`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         let &Self {

@@ -1,8 +1,8 @@
 //! The ceiling of the device below a state: random 4-KiB reads of the state's own files with
 //! `O_DIRECT`. A store's reads are given as a fraction of this ceiling.
 //!
-//! A [`Disk`] reads no block twice, since a cache below would answer. Only the probe for a host's
-//! cache repeats blocks, on purpose.
+//! A [`Disk`] reads no block twice while unread blocks are left, since a cache below could answer
+//! the second read. Only the probe for a host's cache repeats blocks on purpose.
 //!
 //! `device/files.rs` opens the files. `unread.rs` gives the next block. `workers.rs` runs the
 //! reading threads, which read with `io_uring` (`ring.rs`) or `pread`. `cache.rs` drops and counts
@@ -44,13 +44,14 @@ const RING_THREAD_COUNT_MAX: usize = 4;
 /// Thread counts that are tried where `io_uring` is not available.
 const THREAD_COUNTS: [usize; 2] = [16, 64];
 
-/// Blocks of one pass of the host-cache probe (`docs/methodology.md`).
+/// Largest number of blocks in one pass of the host-cache probe (`docs/methodology.md`).
 const HOST_CACHE_BLOCK_COUNT: usize = 20_000;
 
-/// Fewer blocks than this say nothing about a host's cache.
+/// Smallest number of blocks in one pass of the host-cache probe. A shorter pass says nothing about
+/// a host's cache.
 const HOST_CACHE_BLOCK_COUNT_MIN: usize = 1_000;
 
-/// Share of the bytes read that the block layer must have seen, in percent.
+/// Smallest share of the read bytes that must come from the block layer, in percent.
 const DEVICE_SHARE_PERCENT: u64 = 95;
 
 /// Read method.
@@ -86,7 +87,7 @@ impl fmt::Display for Method {
 /// Default time for each method.
 pub const TIME_PER_METHOD: Duration = Duration::from_secs(1);
 
-/// The files of a state as a device to measure, with their unread blocks.
+/// A device to measure by the files of a state, with the files' unread blocks.
 #[derive(Debug)]
 pub struct Disk {
     files: DirectFiles,
@@ -94,8 +95,8 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Opens the device below `paths`, with its blocks in the order of `seed`. If a seed is used
-    /// twice, a cache below answers the second time.
+    /// Opens the device below `paths`. `seed` gives the order in which blocks are read. If a seed
+    /// is used twice, a cache below may answer the second time.
     ///
     /// # Errors
     /// [`Unmeasured`]: the errors of [`DirectFiles::open`].
@@ -138,7 +139,7 @@ impl Disk {
         self.unread.taken_share()
     }
 
-    /// Number of reads of blocks that were read before: no unread block was left.
+    /// Number of reads that repeated a block because no unread block was left.
     pub fn repeated_count(&self) -> u64 {
         self.unread.repeated_count()
     }
@@ -151,9 +152,9 @@ pub struct ReadRate {
     pub method: Method,
     /// Reads a second, between the first submission and the last completion that counted.
     pub iops: f64,
-    /// Reads, of 4 KiB by default.
+    /// Number of reads. Each has 4 KiB, except in [`replay`].
     pub read_count: u64,
-    /// Blocks that count for them: one each by default.
+    /// Number of blocks that were read: one a read, except in [`replay`].
     pub block_count: u64,
     /// Bytes read.
     pub read_bytes: u64,
@@ -164,7 +165,8 @@ pub struct ReadRate {
     pub elapsed: Duration,
     /// Time from submission to completion of each read.
     pub latencies: Latencies,
-    /// CPU time of the reading threads for one read, in nanoseconds, without interrupts.
+    /// Mean CPU time of the reading threads for one read, in nanoseconds. Interrupts are not
+    /// included.
     pub cpu_ns_per_read: Option<u64>,
 }
 
@@ -219,15 +221,15 @@ pub struct HostCacheProbe {
 }
 
 impl HostCacheProbe {
-    /// Rate of the second pass over that of the first.
+    /// Rate of the second pass divided by the rate of the first pass.
     pub fn ratio(&self) -> f64 {
         self.second.iops / self.first.iops
     }
 }
 
-/// Measures the ceiling of the device below `files`. It tries `io_uring` with one thread at depths
-/// 64 and 256, and with several threads at depth 64. Where `io_uring` is refused, it tries 16 and
-/// 64 threads that wait.
+/// Measures the ceiling of the device below `disk`. It tries `io_uring` with one thread at depths
+/// 64 and 256, and with several threads at depth 64. If `io_uring` is refused, it tries `pread`
+/// with 16 and with 64 threads.
 ///
 /// # Errors
 /// [`Unmeasured`].
@@ -264,14 +266,15 @@ pub fn ceiling_time(time_per_method: Duration) -> Duration {
     time_per_method * method_count as u32
 }
 
-/// Number of threads with a ring: one per core, where there are several.
+/// Number of threads with a ring: one per core, at most [`RING_THREAD_COUNT_MAX`]. `None` on a
+/// single core.
 fn ring_thread_count() -> Option<usize> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     (cores > 1).then(|| cores.min(RING_THREAD_COUNT_MAX))
 }
 
-/// Measures reads one after the other, for the serial chain: the latency of a read that nothing
-/// hides.
+/// Measures the latency of reads that one thread makes one after the other. A chain of reads takes
+/// at least this time for each read.
 ///
 /// # Errors
 /// [`Unmeasured`].
@@ -308,7 +311,7 @@ pub fn probe_host_cache(disk: &Disk, cancel: &AtomicBool) -> Result<HostCachePro
         return Err(Unmeasured::TooSmall { block_count: files.block_count() });
     }
     let blocks = disk.unread.take(count);
-    // A ring that is refused reads nothing, so its pass is free for the threads.
+    // A refused ring has read nothing, so the threads' pass still reads these blocks first.
     let ring = Method::Ring { depth: RING_DEPTHS[0], threads: 1 };
     let (method, first) = match measure(files, ring, &Work::Listed(&blocks), cancel) {
         Err(Unmeasured::RingRefused { .. }) => {

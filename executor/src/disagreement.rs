@@ -1,4 +1,4 @@
-//! Errors of a sample: in its result, its list, its roots, or the state that it leaves.
+//! Errors that checks of a sample find: in its result, its list, its roots, or the state after it.
 
 use alloy_primitives::B256;
 use workload::outcome::TxOutcome;
@@ -58,7 +58,7 @@ pub enum Disagreement {
         /// Root by this execution.
         got: B256,
     },
-    /// The tries of the state below are wrong.
+    /// The stored tries of the state are wrong.
     #[error("the tries of the state are wrong: {0}")]
     Tries(String),
     /// The store returns another value than the committed one.

@@ -1,9 +1,10 @@
-//! Engines: ways to bring a batch from the state below it to its outcome. Each one implements
-//! `clock::Engine`; the clock runs them all. None knows the expected outcome.
+//! Engines: ways to execute a batch. The state below a batch is the state before its first step.
+//! Each engine implements `clock::Engine`, and `clock::run` runs it. No engine knows the expected
+//! outcome.
 //!
-//! An engine needs a file here, an arm in [`execute`], and a value and a preset in the crate
-//! `variant`. The file implements the trait, or has a function for `Alone` if one thread runs in
-//! order.
+//! A new engine needs a file here, an arm in [`execute`], and a value and a preset in the crate
+//! `variant`. The file implements the trait. If one thread runs the steps in order, the file gives
+//! a function to `Alone` instead.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -61,7 +62,8 @@ pub use writes::{BackgroundWrites, Space, Writes};
 /// [`EngineError`].
 ///
 /// # Panics
-/// Panics if the schedule goes by known costs and the task has not one for each step.
+/// Panics if the schedule orders steps by known costs, and the task does not have a cost for each
+/// step.
 pub fn execute(sample: &dyn Sample, task: &Task<'_>) -> Result<Executed, EngineError> {
     let stop = AtomicBool::new(false);
     let written = WrittenKeys::default();
@@ -96,8 +98,8 @@ pub fn execute(sample: &dyn Sample, task: &Task<'_>) -> Result<Executed, EngineE
     Ok(executed)
 }
 
-/// Digests the results for the comparison with the reference. No client does, so it is outside the
-/// clock; its time is kept beside it.
+/// Digests the results for the comparison with the reference. No client makes these digests, so
+/// this is outside the clock. `digesting` has its time.
 fn digest(executed: &mut Executed) {
     let start = Instant::now();
     for batch in &mut executed.batches {

@@ -1,8 +1,8 @@
-//! The error of stores, for the stores and for the states that they are built in.
+//! The error type of stores and of the sample directories of a state.
 
 use std::{fmt::Display, io};
 
-/// A store that failed.
+/// Failure of a store.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// The store's library reported an error.
@@ -30,9 +30,9 @@ pub enum StoreError {
     NotRestored {
         /// The store's name.
         store: &'static str,
-        /// Name of the key.
+        /// Name of the key, or of the whole state.
         what: String,
-        /// The value found.
+        /// The difference found.
         reason: String,
     },
 }
@@ -56,7 +56,7 @@ impl StoreError {
         Self::Damaged { store, what: what.into(), reason: reason.to_string() }
     }
 
-    /// Error where an engine cannot start a thread to execute with.
+    /// Error of an engine that cannot start an executing thread.
     pub(crate) fn no_thread(engine: &'static str, error: &io::Error) -> Self {
         Self::failed(engine, "start a thread to execute with", error)
     }

@@ -22,7 +22,7 @@ const STACK_BYTES: usize = 2 << 20;
 /// The thing that a fiber waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaited {
-    /// A read of its own, which is in flight.
+    /// A read that the fiber itself has in flight.
     Read,
     /// A value that another fiber or thread reads.
     Value,
@@ -59,7 +59,7 @@ pub(crate) fn is_inside() -> bool {
     !YIELDER.get().is_null()
 }
 
-/// A wait for one thing. The caller must hold no lock.
+/// A wait for a read or a value. The caller must hold no lock.
 #[derive(Debug)]
 pub(crate) struct Wait {
     next: Waiting,
@@ -107,17 +107,17 @@ struct Live {
 }
 
 impl Fibers {
-    /// Stacks of `count` fibers.
+    /// Makes the stacks of `count` fibers.
     ///
     /// # Errors
-    /// The system has no memory for them.
+    /// The system has no memory for the stacks.
     pub(crate) fn new(count: usize) -> io::Result<Self> {
         let stacks = (0..count).map(|_| DefaultStack::new(STACK_BYTES));
         Ok(Self { stacks: stacks.collect::<Result<_, _>>()? })
     }
 
-    /// Runs `works`, one on each fiber, to their ends. If one panics, calls `on_panic`, which must
-    /// make the others end. Then the panic resumes.
+    /// Runs each of `works` on a fiber of its own until all fibers have ended. If a fiber panics,
+    /// calls `on_panic`, which must make the other fibers end. Then the panic resumes.
     pub(crate) fn run<W: FnOnce()>(&mut self, works: Vec<W>, on_panic: &dyn Fn()) {
         assert!(works.len() <= self.stacks.len(), "a fiber has a stack");
         assert!(!is_inside(), "a fiber has no fibers");
@@ -157,7 +157,7 @@ impl Fibers {
         }
     }
 
-    /// Takes back the stack of an ended fiber, and its panic.
+    /// Takes back the stack of an ended fiber, and keeps the first panic.
     fn end(
         &mut self,
         live: Live,

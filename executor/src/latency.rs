@@ -4,7 +4,7 @@ use std::{sync::OnceLock, time::Duration};
 
 use hdrhistogram::Histogram;
 
-/// Longest recorded time: ten minutes. Longer times count as this.
+/// Longest recorded time: ten minutes. A longer time is recorded as ten minutes.
 const LONGEST_NS: u64 = 600_000_000_000;
 
 /// Latencies in nanoseconds with three significant digits.
@@ -21,7 +21,8 @@ fn empty() -> Histogram<u64> {
 }
 
 impl Latencies {
-    /// Makes an empty recorder with its memory, to be used while a clock runs.
+    /// Makes an empty recorder and allocates its histogram, so that recording allocates nothing
+    /// while a clock runs.
     pub(crate) fn ready() -> Self {
         Self { histogram: Some(empty()), total: Duration::ZERO }
     }

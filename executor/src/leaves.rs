@@ -1,5 +1,5 @@
-//! Rows of flat state in the form of leaves. An account's leaf has the root of its slots, which is
-//! in no row. The root comes from the topmost node of their trie.
+//! Turns rows of flat state into leaves of tries. An account's leaf has the root of the trie of its
+//! slots. No row has this root, so it is read from the topmost node of that trie.
 
 use alloy_primitives::{B256, U256};
 use trie::{AccountValue, Format, NodeKey, Path, RowRange, Rows, SlotValue, stored_root};
@@ -16,7 +16,8 @@ pub(crate) fn account(state: &AccountState, storage_root: B256, out: &mut Vec<u8
     AccountValue { nonce, balance, storage_root, code_hash }.encode_to(out);
 }
 
-/// Adds the rows of ranges, those of slots together, and the end of each range.
+/// Adds the rows of `ranges` to `out`, and to `ends` the length of `out` after each range. Reads
+/// the ranges in one call if all are ranges of slots.
 pub(crate) fn ranges(
     reader: &mut dyn TrieReader,
     format: Format,
@@ -37,7 +38,7 @@ pub(crate) fn ranges(
     };
     let first = ends.len();
     reader.slot_ranges(&of_slots, &mut |index, key, value| {
-        // All rows of the ranges before have been added.
+        // All rows of earlier ranges have been added.
         ends.resize((first + index).max(ends.len()), out.len());
         let value = SlotValue::new(&value);
         out.push(key, value.as_ref().map_or(&[], SlotValue::as_slice));

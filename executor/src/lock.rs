@@ -1,4 +1,5 @@
-//! Mutexes whose owner may have panicked: a panic is reported where its thread is joined.
+//! Locks mutexes whose owner may have panicked. The panic itself is reported where its thread is
+//! joined.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

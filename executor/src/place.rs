@@ -1,5 +1,5 @@
-//! Positions of a state's rows in its files. They serve to read the same blocks without the store,
-//! and to check whether these are in memory.
+//! Positions of a state's rows in its files. With them, the blocks that a store would read can be
+//! read without the store, or checked for being in memory.
 
 use std::path::PathBuf;
 
@@ -17,12 +17,13 @@ pub enum AskedRow {
     Code(B256),
 }
 
-/// Keys of accounts. Slots come in runs of one account, so an account's key is made once.
+/// Makes keys of accounts, and keeps the last one. Consecutive rows are often slots of one account,
+/// whose key is then made once.
 #[derive(Debug, Default)]
 pub(crate) struct AccountKeys(Option<(Address, RowKey)>);
 
 impl AccountKeys {
-    /// The key of an account under `layout`, which is the same in all calls.
+    /// Returns the key of an account. `layout` must be the same in all calls.
     #[inline]
     pub(crate) fn key(&mut self, layout: Layout, address: &Address) -> RowKey {
         match self.0 {
@@ -36,7 +37,7 @@ impl AccountKeys {
     }
 }
 
-/// The table of each row, and its key there under `layout`.
+/// Returns the table of each row, and the row's key in that table under `layout`.
 pub(crate) fn keys(rows: &[AskedRow], layout: Layout) -> Vec<(Table, RowKey)> {
     let mut accounts = AccountKeys::default();
     let keys = rows.iter().map(|row| match row {
@@ -63,7 +64,7 @@ pub struct BlockPlace {
     pub block_count: u32,
 }
 
-/// Blocks of rows.
+/// Blocks that a store reads for given rows.
 ///
 /// Most stores read one block per row. MDBX reads more where an account has its own tree.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +73,7 @@ pub struct Places {
     pub files: Vec<PathBuf>,
     /// Block that is read for each row; `None` if an index or a filter answers.
     pub blocks: Vec<Option<BlockPlace>>,
-    /// Blocks that are read on the way to a row's own, each with the row's index. Sorted by row,
+    /// Blocks that are read before a row's own block, each with the row's index. Sorted by row,
     /// then in the order of the reads.
     pub before: Vec<(usize, BlockPlace)>,
 }

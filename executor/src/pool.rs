@@ -1,5 +1,5 @@
-//! Threads that wait for jobs: started before the clock, with jobs inside it. A panic in a worker
-//! cancels the job, and resumes in the thread that waits for it.
+//! Worker threads that wait for jobs. They start before the clock; the jobs run while it runs. A
+//! panic in a worker cancels the job, and resumes in the thread that waits for it.
 //!
 //! The pool is not rayon's. Each worker holds a reader of the store from before the clock, takes
 //! every job once, and is measured.
@@ -23,7 +23,7 @@ const INTERRUPT_CHECK: Duration = Duration::from_millis(20);
 
 struct State<J> {
     job: Option<Arc<J>>,
-    /// Counts jobs, so that a worker takes each one once.
+    /// Number of jobs posted so far, by which a worker takes each job once.
     job_number: u64,
     /// Workers that have nothing to do.
     idle_count: usize,
@@ -69,12 +69,12 @@ impl<'a, J> WorkerPool<'a, J> {
         lock(&self.state)
     }
 
-    /// Starts the workers, each of which runs `live`, and calls `lead` beside them. Returns the
-    /// value of `lead`, and those of the workers in no order. Debuggers and profilers show each
-    /// worker's `name`.
+    /// Starts the workers, each of which runs `live`, and calls `lead` on this thread meanwhile.
+    /// Returns the value of `lead` and the values of the workers, in no order. Debuggers and
+    /// profilers show each worker's `name`.
     ///
     /// # Errors
-    /// The first error of a worker, or the error of `no_thread` when one cannot begin.
+    /// The first error of a worker, or the error of `no_thread` if a worker cannot begin.
     pub(crate) fn run<T: Send, R, E: Send>(
         &self,
         name: impl Fn(usize) -> &'static str,
@@ -124,7 +124,7 @@ impl<'a, J> WorkerPool<'a, J> {
     /// Starts workers that only run `work` on each job, and calls `lead` once all of them are idle.
     ///
     /// # Errors
-    /// [`StoreError`] of `user`, if a worker cannot begin.
+    /// [`StoreError`] in the name of `user`, if a worker cannot begin.
     pub(crate) fn run_all<R>(
         &self,
         name: &'static str,
@@ -174,14 +174,14 @@ impl<'a, J> WorkerPool<'a, J> {
         }
     }
 
-    /// Marks a failed worker as absent, and stops the others. Nobody waits for it.
+    /// Marks a failed worker as absent, so that nobody waits for it, and stops the other workers.
     fn give_up(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.lock().absent_count += 1;
         self.idle.notify_all();
     }
 
-    /// Waits until all workers are idle, without the absent ones.
+    /// Waits until each worker is idle or absent. Then resumes the first panic of a worker, if any.
     pub(crate) fn wait_idle(&self) {
         let mut state = self.lock();
         while state.idle_count + state.absent_count < self.size {
@@ -214,7 +214,7 @@ impl<'a, J> WorkerPool<'a, J> {
     }
 }
 
-/// Marks a worker as absent when a panic drops it: nobody may wait for it.
+/// Marks a worker as absent on drop while unwinding, so that nobody waits for it.
 struct Absence<'c, 'a, J>(&'c WorkerPool<'a, J>);
 
 impl<J> Drop for Absence<'_, '_, J> {

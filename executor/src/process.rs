@@ -2,10 +2,10 @@
 //! faults, context switches, time stolen by the hypervisor. Allocations and instructions are
 //! included where they are counted.
 //!
-//! Figures of a snapshot come from `/proc` and `getrusage(2)`. One that the kernel does not give is `None`,
-//! not zero; stolen time is zero also where the hypervisor does not report it. A snapshot itself makes about
-//! ten small reads of `/proc`. The next snapshot sees these in `read_call_count` and `read_call_bytes`,
-//! never in `device_read_bytes`.
+//! Figures of a snapshot come from `/proc` and `getrusage(2)`. A figure that the kernel does not
+//! give is `None`, not zero. Stolen time is zero also where the hypervisor does not report it. A
+//! snapshot itself makes about ten small reads of `/proc`. The next snapshot counts these reads in
+//! `read_call_count` and `read_call_bytes`, never in `device_read_bytes`.
 
 use std::{
     fs,
@@ -46,7 +46,8 @@ impl IoCounters {
         Self::parse(&fs::read_to_string("/proc/thread-self/io").ok()?)
     }
 
-    /// Reads the counters of process `pid`; `None` if it is gone, another user's, or not counted.
+    /// Reads the counters of process `pid`; `None` if the process is gone, belongs to another user,
+    /// or is not counted.
     pub fn of_process(pid: u32) -> Option<Self> {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)
     }
@@ -80,7 +81,7 @@ impl IoCounters {
     }
 }
 
-/// A device that files lie on, as the kernel counts it.
+/// The device below a file or directory, by the kernel's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockDevice {
     number: u64,
@@ -234,8 +235,8 @@ pub struct Delta {
     pub io: Option<IoCounters>,
     /// CPU time, faults, switches.
     pub usage: Option<Usage>,
-    /// Time that the hypervisor withheld from the CPUs of the whole machine, summed over them. Zero
-    /// also where the hypervisor does not report it.
+    /// Time that the hypervisor withheld from the CPUs of the whole machine, summed over the CPUs.
+    /// Zero also where the hypervisor does not report it.
     pub steal: Option<Duration>,
     /// Largest resident size since the process began, not since the earlier snapshot.
     pub peak_resident_bytes: Option<u64>,
@@ -250,7 +251,8 @@ pub fn thread_cpu_time() -> Option<Duration> {
     time_of(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// CPU time of the calling thread since it was `before`; zero where the system does not report it.
+/// CPU time of the calling thread since [`thread_cpu_time`] was `before`; zero where the system
+/// does not report it.
 pub fn thread_cpu_since(before: Option<Duration>) -> Duration {
     let times = thread_cpu_time().zip(before);
     times.map_or(Duration::ZERO, |(now, before)| now.saturating_sub(before))
@@ -299,7 +301,7 @@ pub enum Priority {
     Idle,
     /// The thread has the smallest share of the CPU (nice 19).
     Nice19,
-    /// The thread runs like all threads: the system refused both.
+    /// The thread has the default priority, because the system refused both lower ones.
     Normal,
 }
 

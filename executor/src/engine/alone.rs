@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{store::Sample, trace::Recorder};
 
-/// The engine that runs each batch by `run`, with the batch's index.
+/// The engine that executes each batch by a call of `run` with the batch's index.
 pub(super) struct Alone<'a, F> {
     pub(super) at: Execution<'a>,
     pub(super) run: F,
@@ -61,8 +61,8 @@ pub(super) fn sequential(
     in_order::run_batch(database, task, batch_index, task.variant.list_duty, executed)
 }
 
-/// Rebuilds the list of each batch by executing in order (EIP-7928), outside any clock: how an
-/// engine that takes no list checks one.
+/// Rebuilds the list of each batch by executing in order (EIP-7928), outside any clock. For an
+/// engine that takes no list, a list is checked by comparison with the rebuilt one.
 ///
 /// # Errors
 /// [`EngineError`].
@@ -71,7 +71,7 @@ pub(crate) fn rebuild_lists(
     task: &Task<'_>,
 ) -> Result<Vec<Bytes>, EngineError> {
     let mut database = StoreDatabase::open(sample, task.workload)?;
-    // Its times are those of a run that nobody measures.
+    // The times of this run are not reported.
     let mut unmeasured = Executed::default();
     let lists = (0..task.workload.batches.len()).map(|index| {
         let duty = ListDuty::Build;

@@ -1,19 +1,19 @@
 //! Runs all transactions in parallel, each on its own state as of its index, from the block-level
-//! access list (EIP-7928). Readers read ahead, or transactions read on demand. Where the list has
-//! the values, transactions read nothing, and readers verify these. Each result is checked against
+//! access list (EIP-7928). Readers read ahead, or transactions read on demand. If the list has the
+//! values, transactions read nothing, and readers verify the values. Each result is checked against
 //! the list at once.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `job.rs` | one batch as its workers see it |
-//! | `job/execution.rs` | its steps, run and held against the list |
+//! | `job.rs` | one batch, shared by its workers |
+//! | `job/execution.rs` | execution of the batch's steps, and their check against the list |
 //! | `prestate.rs`, `handover.rs` | the state below the batch, each key read once |
 //! | `prefetch.rs`, `verify.rs` | the threads that only read |
-//! | `view.rs`, `bitset.rs` | the state of one transaction, and the keys that it met |
+//! | `view.rs`, `bitset.rs` | the state of one transaction, and the keys that it touched |
 //! | `fibers.rs` | several transactions under way on one thread |
-//! | `check.rs`, `feasible.rs` | whether the list is right |
+//! | `check.rs`, `feasible.rs` | the checks of the list |
 //! | `join.rs` | the net changes |
-//! | `sharded.rs`, `parts.rs`, `job/remote.rs` | steps that shards execute, as the coordinator sees them |
+//! | `sharded.rs`, `parts.rs`, `job/remote.rs` | the coordinator's part of execution on shards |
 //! | `shard.rs` | a shard's part of a batch |
 
 use std::{marker::PhantomData, sync::atomic::Ordering};
@@ -61,14 +61,13 @@ pub use shard::run_shard;
 pub(super) use sharded::Sharded;
 pub(crate) use view::CodeRows;
 
-/// The engine, for lists whose state below the batch is a `P`.
+/// The engine. `P` gives the state below a batch, and depends on the list's form.
 pub(super) struct Bal<'a, P> {
     at: Execution<'a>,
     pre_state: PhantomData<fn() -> P>,
 }
 
 impl<'a, P> Bal<'a, P> {
-    /// The engine for an execution.
     pub(super) const fn new(at: Execution<'a>) -> Self {
         Self { at, pre_state: PhantomData }
     }
@@ -77,7 +76,7 @@ impl<'a, P> Bal<'a, P> {
 /// State of the leading thread.
 pub(super) struct Lead<'a> {
     reader: Box<dyn Reader + 'a>,
-    /// Order of each batch, where steps go by their known cost.
+    /// Order of each batch's steps, if the schedule orders them by known cost.
     known_orders: std::vec::IntoIter<Vec<BlockAccessIndex>>,
     recorder: Option<Box<Recorder>>,
 }
@@ -99,8 +98,8 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
         }
     }
 
-    /// The first threads execute, those behind them only read. Readers that verify must not take
-    /// the CPU from those that execute.
+    /// The first `thread_count` workers execute, the others only read. Readers that verify run at
+    /// low priority, so that they do not take the CPU from executing threads.
     fn work(
         &self,
         worker: usize,
@@ -170,7 +169,8 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
     }
 }
 
-/// Orders that no client could know, and so are made before the clock.
+/// Makes each batch's order by known cost. No client could know these costs, so the orders are made
+/// before the clock.
 fn known_orders(task: &Task<'_>) -> Vec<Vec<BlockAccessIndex>> {
     if task.variant.schedule != Schedule::KnownCost {
         return Vec::new();

@@ -1,6 +1,6 @@
-//! A set of dense ids.
+//! A set of dense ids, in one bit an id.
 
-/// The ids among 0..count that were met.
+/// A set of ids in `0..count`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bitset {
     words: Vec<u64>,
@@ -8,25 +8,24 @@ pub(crate) struct Bitset {
 }
 
 impl Bitset {
-    /// None of `count` ids.
+    /// Makes an empty set of ids in `0..count`.
     pub(crate) fn new(count: usize) -> Self {
         Self { words: vec![0; count.div_ceil(64)], count }
     }
 
-    /// The ids of these words' bits, from the lowest on; `None` where they are not the words of `count`
-    /// ids.
+    /// Makes the set of the ids whose bits are 1 in `words`, from the lowest bit on. Returns `None`
+    /// if `words` are not the words of a set of `count` ids.
     pub(crate) fn from_words(words: Vec<u64>, count: usize) -> Option<Self> {
         let beyond = words.last().copied().unwrap_or(0).checked_shr(count as u32 % 64);
         let is_whole = count.is_multiple_of(64) || beyond == Some(0);
         (words.len() == count.div_ceil(64) && is_whole).then_some(Self { words, count })
     }
 
-    /// Its words.
     pub(crate) fn into_words(self) -> Vec<u64> {
         self.words
     }
 
-    /// Adds `id`; whether it was missing.
+    /// Adds `id`, and returns whether it was missing.
     #[inline]
     pub(crate) fn insert(&mut self, id: usize) -> bool {
         let (word, bit) = (&mut self.words[id / 64], 1 << (id % 64));
@@ -35,7 +34,7 @@ impl Bitset {
         was_missing
     }
 
-    /// Adds all of `other`, which has as many ids.
+    /// Adds all ids of `other`, whose `count` must be equal.
     pub(crate) fn union(&mut self, other: &Self) {
         assert_eq!(self.count, other.count, "sets over different ids");
         for (word, more) in self.words.iter_mut().zip(&other.words) {

@@ -1,5 +1,5 @@
 //! Checks that the list is right (EIP-7928). Every step's writes must be those of the list at its
-//! index. Every key that a complete list declares must be met.
+//! index. Steps must touch every key that a complete list declares.
 
 use alloy_primitives::Address;
 use evm::StepWrites;
@@ -58,7 +58,7 @@ pub(crate) fn check_writes(
             written.add_account(index, id, write);
         }
     }
-    // Those of an account stand beside each other.
+    // Slots of one account are consecutive.
     let mut last: Option<(&Address, Option<AccountId>)> = None;
     for (address, key, value) in &writes.slots {
         let account = match last {
@@ -76,7 +76,8 @@ pub(crate) fn check_writes(
             written.add_slot(index, id, *value);
         }
     }
-    // Each write has its own entry, so equal counts leave no entry over.
+    // Each write has its own entry in the list, so with equal counts no entry is left without a
+    // write.
     let (listed_count, made_count) = (list.change_count_at(index) as usize, writes.change_count());
     if listed_count != made_count {
         return Err(ListFault::SurplusChanges { index, listed_count, made_count });
@@ -84,10 +85,10 @@ pub(crate) fn check_writes(
     Ok(())
 }
 
-/// Checks that every key of a complete list was met.
+/// Checks that steps touched every key of a complete list.
 ///
 /// # Errors
-/// The first key that was not.
+/// The first key that no step touched.
 pub(crate) fn check_touched(list: &ListIndex, touched: &Touched) -> Result<(), ListFault> {
     if let Some(id) = touched.accounts.first_missing() {
         return Err(ListFault::SurplusAccount(*list.address(AccountId(id as u32))));

@@ -1,11 +1,11 @@
-//! Checks that the declared slots can still be met. The gas left must pay 2,000 for each declared
-//! read that no transaction has made; otherwise EIP-7928 lets a validator reject the list. A list
-//! full of phantom reads then costs a few transactions and not a block.
+//! Checks that steps can still touch all declared slots. The gas left must pay 2,000 for each
+//! declared read that no transaction has made; otherwise EIP-7928 lets a validator reject the list.
+//! A list full of phantom reads then costs a few transactions and not a block.
 //!
-//! Steps run in any order here, so both sides are bounds. A slot that two workers met counts twice,
-//! which can only let a list pass. A step counts as ended only with its gas and its slots. Each
-//! check permits all reads without block gas, also those of system calls after the transactions
-//! (ethereum/EIPs#12277 amends the EIP in this sense).
+//! Steps run in any order here, so both sides are bounds. A slot that two workers touched counts
+//! twice, which can only let a list pass. A check that counts a step as ended also counts the
+//! step's gas and slots. Each check permits all reads without block gas, also those of system calls
+//! after the transactions (ethereum/EIPs#12277 amends the EIP in this sense).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,8 +18,9 @@ use workload::{
 
 use crate::engine::error::ListFault;
 
-/// A worker reports its progress when its steps could have burnt this much gas. So a long step of a
-/// storm is reported alone, and about a hundred transfers are reported together.
+/// A worker reports its progress once the gas limits of its unreported transactions reach this sum.
+/// So a long step of a storm is reported alone, and about a hundred transfers are reported
+/// together.
 const TELL_GAS: u64 = 2_000_000;
 
 /// The sums that all workers of a batch share.
@@ -30,7 +31,7 @@ pub(crate) struct Feasibility {
     free_count: u64,
     /// Gas that the batch's blocks can burn before refunds.
     burnable_gas: u64,
-    /// Upper bound of the number of slots that ended steps have met.
+    /// Upper bound of the number of slots that ended steps have touched.
     met_count: AtomicU64,
     /// Lower bound of the gas of ended steps.
     used_gas: AtomicU64,
@@ -41,7 +42,7 @@ pub(crate) struct Feasibility {
 /// Work that one worker has not reported yet.
 #[derive(Debug, Default)]
 pub(crate) struct UnreportedWork {
-    /// Slots that its view had met when it told last.
+    /// Number of slots that the worker's view had touched at its last report.
     told_met_count: u64,
     used_gas: u64,
     limits_gas: u64,
@@ -55,17 +56,17 @@ pub(crate) struct Ended<'a> {
     pub(crate) fork: Fork,
 }
 
-/// Most gas that a transaction can burn on access: the gas that EIP-8037 allows above the cap of
-/// EIP-7825 pays for growth.
+/// Returns the most gas that a transaction can burn on access. The gas that EIP-8037 allows above
+/// the cap of EIP-7825 pays for state growth only.
 fn limit(tx: &Transaction, fork: Fork) -> u64 {
     tx.gas_limit.min(fork.tx_gas_cap())
 }
 
 impl Feasibility {
-    /// For a list that declares `declared_count` slots, and whose steps have not begun.
+    /// Makes the sums of a batch before its first step. Its list declares `declared_count` slots.
     ///
     /// # Errors
-    /// [`ListFault::Infeasible`] where all steps together could not meet the list's slots.
+    /// [`ListFault::Infeasible`] if all steps together could not touch the list's slots.
     pub(crate) fn new(
         declared_count: u64,
         batch: &Batch,
@@ -88,8 +89,8 @@ impl Feasibility {
         Ok(new)
     }
 
-    /// Records that a worker ended a transaction, after which its view has met `met_count` slots.
-    /// Reports to the other workers now and then.
+    /// Records that a worker ended a transaction, after which its view has touched `met_count`
+    /// slots. Reports to the other workers after each [`TELL_GAS`].
     ///
     /// # Errors
     /// [`ListFault::Infeasible`].
@@ -113,7 +114,8 @@ impl Feasibility {
         if unreported.limits_gas < TELL_GAS {
             return Ok(());
         }
-        // Whoever sees the gas of a step gone must see the slots that it met: these come first.
+        // A check that sees a step's gas limit subtracted must also see the step's slots, so the
+        // slots are added first.
         self.met_count.fetch_add(met_count - unreported.told_met_count, Ordering::AcqRel);
         self.used_gas.fetch_add(unreported.used_gas, Ordering::AcqRel);
         self.limits_gas.fetch_sub(unreported.limits_gas, Ordering::AcqRel);

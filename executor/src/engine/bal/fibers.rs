@@ -15,7 +15,7 @@ use crate::{
     trace::Track,
 };
 
-/// A worker's life. In a trace each fiber has a track, as a thread that executes has.
+/// Serves the jobs of the pool with one worker. In a trace, each fiber has a track of its own.
 pub(super) fn work<P: PreState>(
     at: &Execution<'_>,
     worker: usize,

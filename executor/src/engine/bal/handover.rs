@@ -1,14 +1,14 @@
-//! Values on their way from the store to the transactions. The first to come reads a declared key,
-//! once, and hands the value to all others.
+//! Hands the values of declared keys from the store to transactions. The first thread that needs a
+//! key reads it, once, and all other threads get the value from here.
 //!
-//! The index of a key is its dense id in the list, so there is no map and no lock. One byte a key
-//! says whether the value is there. A release store of this byte publishes the value.
+//! The index of a key is its dense id in the list, so there is no map and no lock. One byte for
+//! each key says whether the value is there. A release store of this byte publishes the value.
 //! ```text
 //! EMPTY ──claim──▶ CLAIMED ──publish──▶ READY
 //! ```
-//! Publishing is a plain store, because an atomic exchange would wait until the value has left
-//! the core. The price: a waiter that arrives in the same moment may miss its call, and so looks
-//! again by itself every [`MISSED_CALL`].
+//! Publishing is a plain store, because an atomic exchange would wait until the value has left the
+//! core. The price: a waiter that arrives at the same moment may miss its wake-up. So each waiter
+//! looks again after [`MISSED_CALL`].
 
 use std::{
     sync::{
@@ -31,9 +31,9 @@ const EMPTY: u8 = 0;
 const CLAIMED: u8 = 1;
 const READY: u8 = 2;
 
-/// Waiters of many keys share a condition variable; this many spread them.
+/// Number of condition variables. Waiters of many keys share one.
 const GATE_COUNT: usize = 64;
-/// Longest sleep of a waiter that missed its call: a few reads of a fast disk.
+/// Longest sleep of a waiter that missed its wake-up: the time of a few reads of a fast disk.
 const MISSED_CALL: Duration = Duration::from_micros(500);
 
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// `count` keys, none claimed.
+    /// Makes the states of `count` unclaimed keys.
     pub(crate) fn new(count: usize) -> Self {
         Self {
             states: (0..count).map(|_| AtomicU8::new(EMPTY)).collect(),
@@ -65,7 +65,7 @@ impl Claims {
         self.states[id].load(Ordering::Acquire) == READY
     }
 
-    /// Takes the duty to read `id`; false where someone has it or the value is there.
+    /// Claims the read of `id`. Returns false if it was claimed before or the value is there.
     #[inline]
     pub(crate) fn claim(&self, id: usize) -> bool {
         let state = &self.states[id];
@@ -116,10 +116,10 @@ impl Claims {
     }
 }
 
-/// The memory of one value. Written once by the claimer, then read by all: the state byte orders
-/// the two.
+/// The memory of one value. The claimer writes it once, then all threads read it. The state byte
+/// orders the write before the reads.
 pub(crate) trait Cell: Default + Sync {
-    /// The type of its value.
+    /// Type of the value.
     type Value: Copy;
 
     /// Returns the stored value; meaningless before a store.
@@ -129,7 +129,8 @@ pub(crate) trait Cell: Default + Sync {
     fn store(&self, value: Self::Value);
 }
 
-/// A slot's value: four words, relaxed themselves, so that no lock and no `unsafe` is needed.
+/// A slot's value in four words. Each word is a relaxed atomic, so no lock and no `unsafe` is
+/// needed.
 #[derive(Debug, Default)]
 pub(crate) struct SlotCell([AtomicU64; 4]);
 
@@ -163,7 +164,7 @@ impl Cell for AccountCell {
 
     #[inline]
     fn store(&self, value: Option<AccountState>) {
-        // A second store cannot be: only the one claimer stores.
+        // Nobody stores a second time, because only the claimer stores.
         let stored = self.0.set(value);
         debug_assert!(stored.is_ok(), "an account was read twice");
     }
@@ -177,7 +178,7 @@ pub(crate) struct Values<C> {
 }
 
 impl<C: Cell> Values<C> {
-    /// `count` keys, none read.
+    /// Makes the cells of `count` keys that nobody has read.
     pub(crate) fn new(count: usize) -> Self {
         Self { claims: Claims::new(count), cells: (0..count).map(|_| C::default()).collect() }
     }
@@ -188,13 +189,13 @@ impl<C: Cell> Values<C> {
         &self.claims
     }
 
-    /// The value of `id`, where it is there.
+    /// Returns the value of `id` if it is ready.
     #[inline]
     pub(crate) fn get(&self, id: usize) -> Option<C::Value> {
         self.claims.is_ready(id).then(|| self.cells[id].load())
     }
 
-    /// Begins to bring the place of `id` from memory; the value itself is not looked at.
+    /// Loads the cell of `id`, so that it is in the CPU's cache later. The value is ignored.
     #[inline]
     pub(crate) fn touch(&self, id: usize) {
         std::hint::black_box(self.cells[id].load());
@@ -207,7 +208,8 @@ impl<C: Cell> Values<C> {
         self.claims.publish(id);
     }
 
-    /// The value of `id`: loaded, read by `read` if nobody has, or waited for.
+    /// Returns the value of `id`. Calls `read` if nobody has claimed it; waits if another thread or
+    /// fiber has.
     ///
     /// # Errors
     /// The error of `read`, or [`Cancelled`].

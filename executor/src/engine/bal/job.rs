@@ -1,4 +1,5 @@
-//! One batch: the state that its workers share, the work of those that read, and the results of all.
+//! One batch: the state that its workers share, the work of reading threads, and the joined results
+//! of all workers.
 
 use std::{
     sync::{
@@ -62,19 +63,20 @@ struct Part {
 /// A failure of a worker. The batch reports the first one by rank.
 #[derive(Debug)]
 pub(super) struct Failure {
-    /// Order among failures of one kind: the number of the step or of the wrong chunk. A failed read
-    /// of a thread that reads ahead or verifies has 0. A shard's failure has the index of its step,
-    /// or the maximum without one.
+    /// Rank among failures of one kind: the number of the wrong chunk, or the position of the
+    /// failed step in the workers' order. A failed read of a thread that reads ahead or verifies
+    /// has 0. A shard's failure has the index of its step, or `usize::MAX` without a step.
     taken: usize,
     error: EngineError,
 }
 
 impl Failure {
-    /// Rank of a failure; the lowest is reported. A wrong value comes before the failures that it
-    /// may cause, and a cancellation last. Others rank by `taken`.
+    /// Returns the rank; the batch reports the failure with the lowest rank. A wrong value ranks
+    /// before the failures that it may cause, and a cancellation last. Failures of one kind rank by
+    /// `taken`.
     ///
     /// Workers finish each step or chunk that they have taken. So the reported step or wrong value
-    /// does not depend on timing. Failed reads ahead are reported as they come.
+    /// does not depend on timing. Of several failed reads ahead, the first in time is reported.
     const fn rank(&self) -> (u8, usize) {
         let kind = match &self.error {
             EngineError::List { fault: ListFault::WrongValue { .. }, .. } => 0,
@@ -85,34 +87,36 @@ impl Failure {
     }
 }
 
-/// One batch as its workers see it.
+/// One batch, shared by its workers.
 #[derive(Debug)]
 pub(crate) struct Job<P> {
     shared: Shared<P>,
     steps: Steps,
-    /// Number of steps to run: all, or those of the order.
+    /// Number of steps to run: the length of `order`, or all steps.
     run_count: u32,
-    /// Steps in the order in which they are taken; `None` for that of their indices. On a shard, its own steps.
+    /// Indices of the steps to run, in the order in which workers take them. `None`: all steps, by
+    /// index. On a shard, the steps of its part.
     order: Option<Vec<BlockAccessIndex>>,
     batch_index: usize,
     spans: Arc<Spans>,
     /// The next position in the order.
     next_step: AtomicU32,
     ahead: ReadAhead,
-    /// Decides if the steps that remain can meet the declared slots.
+    /// Checks that the remaining steps can touch all declared slots.
     feasible: Feasibility,
-    /// Ends of the last step and of the last verification, in nanoseconds since the start of the
-    /// clock.
+    /// End of the last step (`executed_ns`) and of the last verification (`verified_ns`), in
+    /// nanoseconds since the start of the clock.
     executed_ns: AtomicU64,
     verified_ns: AtomicU64,
-    /// Opens when executors may begin.
+    /// Opens when executing threads may begin.
     gate: Gate,
     parts: Mutex<Vec<Part>>,
     pub(super) failures: Mutex<Vec<Failure>>,
 }
 
 impl<P: PreState> Job<P> {
-    /// The batch at `batch_index`. Its steps are taken in `known_order`, if that is given.
+    /// Makes the job of the batch at `batch_index`. Workers take its steps in `known_order`, if
+    /// that is given.
     pub(super) fn new(
         task: &Task<'_>,
         batch_index: usize,
@@ -169,7 +173,7 @@ impl<P: PreState> Job<P> {
         })
     }
 
-    /// Runs the part of a thread that only reads.
+    /// Runs the part of a reading thread: verifies the list's values, or reads ahead.
     pub(super) fn read(
         &self,
         reader: &mut dyn Reader,
@@ -206,7 +210,7 @@ impl<P: PreState> Job<P> {
         Err(Failure { taken: chunk, error: self.rejected(fault) })
     }
 
-    /// The list of the batch is rejected.
+    /// Returns the error of a rejected list.
     fn rejected(&self, fault: ListFault) -> EngineError {
         EngineError::rejected(self.batch_index, fault)
     }
@@ -236,17 +240,15 @@ impl<P: PreState> Job<P> {
         Ok(())
     }
 
-    /// The list.
     pub(super) const fn list(&self) -> &ListIndex {
         &self.shared.list
     }
 
-    /// The steps of the batch.
     pub(super) const fn steps(&self) -> &Steps {
         &self.steps
     }
 
-    /// The failure that the batch reports, if there is one.
+    /// Returns the failure that the batch reports, if any.
     fn failure(&self) -> Option<EngineError> {
         let mut failures = std::mem::take(&mut *lock(&self.failures));
         failures.sort_by_key(Failure::rank);
@@ -281,7 +283,7 @@ impl<P: PreState> Job<P> {
         }
         let ends = [&self.verified_ns, &self.executed_ns].map(|end| end.load(Ordering::Relaxed));
         executed.verification_wait += Duration::from_nanos(ends[0].saturating_sub(ends[1]));
-        // Stable, for its speed: each worker's are most often in order already.
+        // A stable sort, which is fast here: each worker's steps are mostly in order already.
         steps.sort_by_key(|step: &StepResult| step.index);
         executed.step_times.push(steps.iter().map(|step| step.latency).collect());
         let net_changes = join::net_changes(&self.shared, reader, stop, workers)
@@ -292,7 +294,8 @@ impl<P: PreState> Job<P> {
     }
 }
 
-/// The gate that holds executors until the declared keys are read: opens once as many have passed as it was made for.
+/// A gate that holds executing threads until the declared keys are read. It opens once the given
+/// number of threads have ended their reads.
 #[derive(Debug)]
 struct Gate {
     missing: Mutex<usize>,
@@ -300,17 +303,17 @@ struct Gate {
 }
 
 impl Gate {
-    /// A gate that opens once `count` have passed.
+    /// Makes a gate that opens once `count` threads have ended their reads.
     const fn new(count: usize) -> Self {
         Self { missing: Mutex::new(count), opened: Condvar::new() }
     }
 
-    /// Counts the caller as passed when the guard goes, in a panic too.
+    /// Returns a guard that counts the caller's reads as ended on drop, also while unwinding.
     const fn pass(&self) -> Pass<'_> {
         Pass(self)
     }
 
-    /// Waits until it is open.
+    /// Waits until the gate is open.
     fn wait(&self) {
         let mut missing = lock(&self.missing);
         while *missing > 0 {
@@ -319,7 +322,7 @@ impl Gate {
     }
 }
 
-/// Counts one as passed when dropped.
+/// Counts one thread's reads as ended on drop.
 #[derive(Debug)]
 struct Pass<'a>(&'a Gate);
 

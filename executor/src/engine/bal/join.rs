@@ -1,5 +1,5 @@
-//! From the writes of each step to the changes of the batch: the last write of each key, against
-//! the state below the batch. Nothing is taken from the list but the numbers of its keys.
+//! Joins the writes of all steps into the net changes of the batch: the last write of each key, if
+//! it differs from the state below the batch. Only the ids of keys come from the list, no values.
 
 use std::sync::atomic::AtomicBool;
 
@@ -27,8 +27,8 @@ impl<K, V> Default for Writes<K, V> {
 impl<K: Copy + Ord, V: Copy> Writes<K, V> {
     /// Keeps the last write of each key, by ascending key.
     fn keep_last(&mut self) {
-        // Takes runs that are in order as they are: of one worker, and of workers after one
-        // another.
+        // The stable sort finds sorted runs and merges them, such as the sorted writes of each
+        // worker.
         self.0.sort_by_key(|(key, index, _)| (*key, *index));
         self.0.dedup_by(|later, kept| {
             let is_same = later.0 == kept.0;
@@ -39,7 +39,8 @@ impl<K: Copy + Ord, V: Copy> Writes<K, V> {
         });
     }
 
-    /// Takes the write of `key` off `left`, which has no lower keys. `None` where it has none of `key`.
+    /// Removes the write of `key` from the front of `left`, and returns its value. `left` must have
+    /// no lower keys. Returns `None` if `key` has no write.
     fn take(left: &mut &[(K, BlockAccessIndex, V)], key: K) -> Option<V> {
         let ((first, _, value), rest) = left.split_first()?;
         (*first == key).then(|| {
@@ -49,8 +50,8 @@ impl<K: Copy + Ord, V: Copy> Writes<K, V> {
     }
 }
 
-/// Writes of the steps of one worker, or of all, by the list's numbers of the keys. A key outside
-/// the list was refused before. So no key is hashed, and the net changes have the list's order.
+/// Writes of the steps of one worker, or of all workers, by the keys' ids in the list. Keys outside
+/// the list were refused before. So no key is hashed, and the net changes have the list's order.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     balances: Writes<AccountId, U256>,
@@ -76,13 +77,13 @@ impl Written {
         }
     }
 
-    /// Adds that the step at `index` wrote `value` to slot `id`.
+    /// Adds the write of `value` to slot `id` by the step at `index`.
     pub(crate) fn add_slot(&mut self, index: BlockAccessIndex, id: SlotId, value: U256) {
         self.slots.0.push((id, index, value));
     }
 
-    /// Keeps the last write of each key. Each worker does this with its own, so that to join
-    /// them is to merge sorted sequences.
+    /// Keeps the last write of each key. Each worker calls this for its own writes, so that the
+    /// join only merges sorted sequences.
     pub(crate) fn keep_last(&mut self) {
         self.balances.keep_last();
         self.nonces.keep_last();
@@ -118,12 +119,12 @@ impl Written {
     }
 }
 
-/// The net changes of the writes of all workers, of which each has kept its last. A key whose value
-/// below the batch nobody has read yet (a slot of a contract that a step created) is read by
-/// `reader`.
+/// Returns the net changes of the writes of all workers, on which [`Written::keep_last`] was
+/// called. `reader` reads the keys whose value below the batch nobody has read yet, such as slots
+/// of a created contract.
 ///
 /// # Errors
-/// [`ViewError`] when such a read fails.
+/// [`ViewError`]: a read failed.
 pub(crate) fn net_changes<P: PreState>(
     shared: &Shared<P>,
     reader: &mut dyn Reader,

@@ -1,6 +1,5 @@
-//! The parts of a batch that shards execute by its list. Partitioners know three facts before a
-//! transaction runs: its sender, its gas limit (as its time), and the keys that the list says it
-//! writes.
+//! Partitions a batch over shards by its list. Partitioners know three facts before a transaction
+//! runs: its sender, its gas limit (as its time), and the keys that the list says it writes.
 //!
 //! A list does not say which transaction reads a key (EIP-7928). The fee recipient's account, which
 //! all transactions write, is left out.
@@ -12,7 +11,7 @@ use workload::{Batch, StepKind, Steps, list::ListIndex};
 
 use crate::engine::on_shards::{self, Parts};
 
-/// A step of a batch that is no transaction.
+/// Mark of a step that is no transaction.
 const NO_TX: u32 = u32::MAX;
 
 /// Partitions a batch.
@@ -25,7 +24,7 @@ pub(super) fn partition(batch: &Batch, list: &ListIndex, sharding: &Sharding) ->
     Parts::new(batch, sharding, accesses)
 }
 
-/// The shard of each step of a batch, as the engine partitions it.
+/// Returns the shard of each step of a batch, as the engine partitions the batch.
 pub fn shard_of_steps(batch: &Batch, list: &ListIndex, sharding: &Sharding) -> Vec<u32> {
     let parts = partition(batch, list, sharding);
     let mut shard_of = vec![0; Steps::of(batch).count() as usize];
@@ -35,7 +34,8 @@ pub fn shard_of_steps(batch: &Batch, list: &ListIndex, sharding: &Sharding) -> V
     shard_of
 }
 
-/// Keys that two transactions or more write, by transaction: others tie nothing together.
+/// Returns the keys that two or more transactions write, by transaction. A key with one writer
+/// joins no transactions.
 fn written(batch: &Batch, steps: &Steps, list: &ListIndex) -> Vec<Vec<Access>> {
     let mut tx_of_step = Vec::with_capacity(steps.count() as usize);
     let mut tx_count = 0;

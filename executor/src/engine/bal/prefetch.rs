@@ -1,6 +1,6 @@
-//! Readers that only read. They read the keys of a list once each, ahead of the transactions or
-//! beside them. A policy ([`Prefetch`]) gives the keys of a reader, their order and the end. Each
-//! key is claimed before it is read, so no key is read twice.
+//! Reads the keys of a list for the transactions, before or while these execute. A policy
+//! ([`Prefetch`]) gives each reader's keys, their order, and the condition to stop. Each key is
+//! claimed before it is read, so no key is read twice.
 
 use std::sync::{
     Arc, OnceLock,
@@ -30,7 +30,7 @@ pub(crate) struct ReadAhead {
     policy: Prefetch,
     layout: Option<Layout>,
     spans: Arc<Spans>,
-    /// `None` where keys are read as they are listed.
+    /// `None` if keys are read in the list's order.
     sequence: OnceLock<Option<Sequence>>,
     next_chunk: AtomicUsize,
     executing_count: AtomicUsize,
@@ -38,8 +38,8 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// For a store whose rows lie in the order of `layout`, if in any, and for transactions that
-    /// `executor_count` threads execute.
+    /// Makes the shared state. The store's rows are in the order of `layout`; `None` if they have
+    /// no order. `executor_count` threads execute transactions.
     pub(crate) const fn new(
         policy: Prefetch,
         layout: Option<Layout>,
@@ -57,7 +57,8 @@ impl ReadAhead {
         }
     }
 
-    /// One of the threads that execute has no transaction left.
+    /// Tells that an executing thread has no transaction left. The policy may stop the readers
+    /// after the last such thread.
     pub(crate) fn executed(&self) {
         let was_last = self.executing_count.fetch_sub(1, Ordering::Relaxed) == 1;
         let stops = self.policy.time == ReadTime::While && self.policy.stop == StopRule::Executed;
@@ -66,7 +67,8 @@ impl ReadAhead {
         }
     }
 
-    /// Brings the keys into their order; whoever comes first does it, the others wait.
+    /// Sorts the keys into the policy's order. The first thread that calls this sorts; the others
+    /// wait.
     pub(crate) fn arrange(&self, list: &ListIndex) -> Option<&Sequence> {
         let arrange = || {
             let start = self.spans.elapsed();
@@ -77,7 +79,7 @@ impl ReadAhead {
         self.sequence.get_or_init(arrange).as_ref()
     }
 
-    /// Reads until nothing is left, the policy says to stop, or `cancel` is set.
+    /// Reads until no key is left, the policy says to stop, or `cancel` is set.
     ///
     /// # Errors
     /// [`StoreError`].

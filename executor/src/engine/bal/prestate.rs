@@ -1,4 +1,5 @@
-//! The state below a batch as its transactions see it: read once per key, shared by all.
+//! The state below a batch for its transactions: each key is read once, and all transactions share
+//! its value.
 //!
 //! One trait has three implementations. [`Declared`]: an EIP-7928 list gives every key a dense id
 //! and a cell. [`Undeclared`]: with a list of changes only, keys appear as transactions request
@@ -21,7 +22,7 @@ use crate::{
 /// The reads that a list declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reads {
-    /// A key that is not in the list must not be read.
+    /// The list declares all reads. A key that is not in the list must not be read.
     Declared,
     /// The list has changes only.
     Undeclared,
@@ -29,35 +30,37 @@ pub(crate) enum Reads {
 
 /// The state below a batch.
 pub(crate) trait PreState: Send + Sync + Sized {
-    /// The reads that its lists declare.
+    /// The reads that lists of this form declare.
     const READS: Reads;
 
-    /// Decodes a list in the form that goes with this way.
+    /// Decodes a list of the form that belongs to this implementation.
     ///
     /// # Errors
-    /// [`ListFault`]: the bytes are no list of that form.
+    /// [`ListFault`]: the bytes are not a list of that form.
     fn decode(bytes: &[u8], bounds: &ListBounds) -> Result<(ListIndex, Self), ListFault>;
 
-    /// Most bytes of a list in that form.
+    /// Returns the largest size of a list of that form, in bytes.
     fn max_bytes(bounds: &ListBounds) -> u64 {
         bounds.max_bytes()
     }
 
-    /// The places to fill ahead of transactions, where there are some.
+    /// Returns the values that readers can read ahead, if the list declares the keys.
     fn declared(&self) -> Option<&Declared> {
         None
     }
 
-    /// The values to verify, where they came with the list.
+    /// Returns the values to verify, if they came with the list.
     fn listed(&self) -> Option<&Listed> {
         None
     }
 
-    /// The slot `id`, or one a few places behind, will be asked for at once.
+    /// Prefetches from memory for a read that follows at once: a read of slot `id`, or of a slot a
+    /// few ids later.
     #[inline]
     fn announce(&self, _id: SlotId) {}
 
-    /// The account at `address`, whose id is `id` where the list has it.
+    /// Returns the account at `address`. `id` is its id, if the list has the account. Calls `read`
+    /// if nobody has read the account.
     ///
     /// # Errors
     /// The error of `read`, or [`Cancelled`].
@@ -69,7 +72,8 @@ pub(crate) trait PreState: Send + Sync + Sized {
         read: impl FnOnce() -> Result<Option<AccountState>, E>,
     ) -> Result<(Option<AccountState>, Arrival), E>;
 
-    /// The slot `key` of `address`, whose id is `id` where the list has it.
+    /// Returns slot `key` of `address`. `id` is its id, if the list has the slot. Calls `read` if
+    /// nobody has read the slot.
     ///
     /// # Errors
     /// The error of `read`, or [`Cancelled`].
@@ -83,7 +87,7 @@ pub(crate) trait PreState: Send + Sync + Sized {
     ) -> Result<(U256, Arrival), E>;
 }
 
-/// Places by dense id, for a list that declares all reads.
+/// Values by dense id, for a list that declares all reads.
 #[derive(Debug)]
 pub(crate) struct Declared {
     /// Accounts by [`AccountId`].
@@ -93,7 +97,7 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    /// None of the keys of `list` is read yet.
+    /// Makes the cells of the keys of `list`, of which nobody has read any.
     pub(crate) fn new(list: &ListIndex) -> Self {
         Self {
             accounts: Values::new(list.account_count() as usize),
@@ -145,7 +149,7 @@ impl PreState for Declared {
     }
 }
 
-/// Keys as they come up, for a list of changes only.
+/// Values of the keys that transactions have asked for, for a list of changes only.
 #[derive(Debug, Default)]
 pub(crate) struct Undeclared {
     accounts: SingleFlight<Address, Option<AccountState>>,
@@ -185,7 +189,7 @@ impl PreState for Undeclared {
     }
 }
 
-/// Values that came with the list, by dense id. Nothing is read for them but to verify them.
+/// Values that came with the list, by dense id. The store is read only to verify them.
 #[derive(Debug)]
 pub(crate) struct Listed {
     accounts: Vec<Option<AccountState>>,
@@ -193,12 +197,12 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// The account before the batch, as the list has it.
+    /// Returns the account before the batch, as the list has it.
     pub(crate) fn account_of(&self, id: AccountId) -> Option<AccountState> {
         self.accounts[id.get()]
     }
 
-    /// The slot before the batch, as the list has it.
+    /// Returns the slot before the batch, as the list has it.
     #[inline]
     pub(crate) fn slot_of(&self, id: SlotId) -> U256 {
         self.slots[id.get()]

@@ -1,4 +1,5 @@
-//! Steps of a batch on this host: each is taken once, run on the EVM and held against the list.
+//! Executes steps of a batch on this host. Each step is taken once, run on the EVM and checked
+//! against the list.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -32,10 +33,10 @@ use crate::{
 /// State of a worker from step to step.
 #[derive(Debug, Default)]
 pub(super) struct WorkerState {
-    /// The block whose environment is set.
+    /// Index of the block whose environment is set.
     pub(super) entered: Option<usize>,
     pub(super) unreported: UnreportedWork,
-    /// Writes of the step; kept for their memory.
+    /// Writes of the current step. The field exists to reuse their memory.
     pub(super) writes: StepWrites,
     /// Writes of all steps so far.
     pub(super) written: Written,
@@ -47,13 +48,13 @@ pub(super) struct Ran<'w> {
     pub(super) block: &'w Block,
     pub(super) output: StepOutput,
     pub(super) latency: Duration,
-    /// When it ended.
+    /// Time at which the step ended.
     pub(super) end: Instant,
 }
 
 impl<P: PreState> Job<P> {
-    /// Runs the part of a thread that executes: steps until none is left. Reads ahead or verifies, too, where
-    /// no other thread does.
+    /// Runs the part of an executing thread: takes and runs steps until no step is left. Also reads
+    /// ahead or verifies, if no other thread does.
     ///
     /// # Errors
     /// The failure that ends the batch.
@@ -99,14 +100,15 @@ impl<P: PreState> Job<P> {
         close_part(&self.spans, Phase::Execute, start, runner.db().trace());
         let touched = runner.into_db().finish();
         lock(&self.parts).push(Part { steps, written, touched });
-        // Values are never left unverified, whoever has to do it.
+        // If no thread only reads, executing threads verify the list's values.
         match task.variant.io_thread_count {
             0 => self.verify(reader, counts, lane, stop),
             _ => Ok(()),
         }
     }
 
-    /// The next step, with its number in the workers' order; `None` once all are taken.
+    /// Takes the next step. Returns its position in the workers' order and its index; `None` once
+    /// all steps are taken.
     pub(super) fn take_step(&self) -> Option<(usize, BlockAccessIndex)> {
         let next = self.next_step.fetch_add(1, Ordering::Relaxed);
         let taken = next as usize;
@@ -114,7 +116,7 @@ impl<P: PreState> Job<P> {
         is_left.then(|| (taken, self.order.as_ref().map_or(next, |order| order[taken])))
     }
 
-    /// Runs a step on the EVM. Its writes are in `worker` then; nothing has checked them.
+    /// Runs a step on the EVM. Leaves the step's writes in `state`, unchecked.
     pub(super) fn run_evm<'w>(
         &self,
         runner: &mut Runner<View<'_, P>>,
@@ -183,9 +185,10 @@ impl<P: PreState> Job<P> {
         Ok(StepResult { index, result: output.result, latency })
     }
 
-    /// Takes in that a step failed. A wrong value of a full list may be the cause: then no further
-    /// step begins, and the failure waits until all values are verified. A list that its gas cannot
-    /// pay for ends the batch at once, because verification would make the reads that EIP-7928 saves.
+    /// Handles a failed step. A wrong value of a full list may be the cause. Then no further step
+    /// begins, and the failure waits until all values are verified. An infeasible list ends the
+    /// batch at once, because verification would make the reads that its rejection saves
+    /// (EIP-7928).
     ///
     /// # Errors
     /// The failure, if it ends the batch at once.

@@ -1,5 +1,6 @@
-//! A job on a shard: its threads run steps, and the result of each goes to the coordinator, which checks it
-//! against the list. Nothing is kept or checked here but the keys that a step may meet.
+//! A job on a shard. The shard's threads run steps and send each result to the coordinator, which
+//! checks it against the list. The shard itself refuses undeclared keys, and keeps only the touched
+//! ones.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -28,15 +29,16 @@ use crate::{
 };
 
 impl Job<Declared> {
-    /// The state that all of its threads share.
+    /// Returns the state that the shard's threads share.
     pub(in crate::engine::bal) const fn shared(&self) -> &Shared<Declared> {
         &self.shared
     }
 
-    /// Runs steps until none is left, and hands each result over. Returns when the last one ended.
+    /// Runs steps until no step is left, and pushes each result to `results`. Returns the time at
+    /// which the last step ended.
     ///
     /// # Errors
-    /// The failure of a step: it cannot be run on the list, or a value did not come.
+    /// The failure of a step: the step contradicts the list, or a value could not be read.
     pub(in crate::engine::bal) fn execute_on_shard<'a>(
         &'a self,
         reading: Reading<'a>,
@@ -67,7 +69,7 @@ impl Job<Declared> {
         Ok(last_end)
     }
 
-    /// The keys that a shard's steps met.
+    /// Returns the keys that the shard's steps touched.
     ///
     /// # Errors
     /// The failure of a step.

@@ -1,6 +1,6 @@
 //! The coordinator's connection to one shard of a batch. It answers requests for values, checks
-//! each step's writes against the list, and adds the results like a worker's. It runs a wrong step
-//! itself, before it blames the list or the shard.
+//! each step's writes against the list, and adds the results to the job like those of a local
+//! worker. It runs a wrong step itself, before it blames the list or the shard.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -35,31 +35,32 @@ use source::Source;
 pub(in crate::engine::bal) struct ShardBatch<'c, 'a> {
     pub(in crate::engine::bal) connection: &'c mut Connection<'a>,
     pub(in crate::engine::bal) job: &'c Job<Declared>,
-    /// Its part.
+    /// The shard's part of the batch.
     pub(in crate::engine::bal) assignment: &'c Assignment,
 }
 
-/// Results so far.
+/// Results that the shard has sent so far.
 struct ShardResults {
     /// For each assigned step, whether it has a result.
     has_result: Vec<bool>,
     steps: Vec<StepResult>,
     state: WorkerState,
-    /// Slots that the shard's threads have met.
+    /// Slots that the shard's threads have touched, as the sum over threads.
     met_slot_count: u64,
-    /// When the shard was ready, since the start of the clock.
+    /// Time at which the shard was ready, since the start of the clock.
     ready: Option<Duration>,
     requested: RequestedKeys,
 }
 
 impl ShardBatch<'_, '_> {
-    /// Has the shard execute its part, and adds the results to the job's.
+    /// Has the shard execute its part, and adds the results to the job.
     ///
     /// # Errors
     /// The failure of the list, of the shard or of the store.
     pub(in crate::engine::bal) fn run(&mut self) -> Result<(), Failure> {
         self.talk().map_err(|error| {
-            // As threads here do: the fault of the lowest step comes first. Others have none.
+            // The failure of the lowest step ranks first, as it does among local threads. A failure
+            // without a step ranks last.
             let taken = error.index().map_or(usize::MAX, |index| index as usize);
             Failure { taken, error }
         })
@@ -130,7 +131,7 @@ impl ShardBatch<'_, '_> {
         Ok(())
     }
 
-    /// Values that the shard wants: each key once.
+    /// Returns the values that the shard wants. A shard that wants a key twice is blamed.
     fn values(
         &mut self,
         keys: &Wanted,
@@ -148,7 +149,8 @@ impl ShardBatch<'_, '_> {
         Ok(values)
     }
 
-    /// Takes in a step's result: one that was assigned, once, with the writes of the list.
+    /// Checks and adds a step's result. The step must be one of the shard's, without an earlier
+    /// result, and its writes must be those of the list.
     fn take(&mut self, step: ShardStep, taken: &mut ShardResults) -> Result<(), EngineError> {
         let (job, task, index) = (self.job, self.connection.task, step.index);
         let position = self.assignment.steps.binary_search(&index);
@@ -188,8 +190,8 @@ impl ShardBatch<'_, '_> {
         Ok(())
     }
 
-    /// Runs a step here, of which the shard says or shows that it differs from the list. Blames the
-    /// list if it is wrong here too, else the shard.
+    /// Runs a step here after the shard reported or showed a difference from the list. If the step
+    /// fails here too, returns that error; otherwise blames the shard.
     fn judge(&mut self, index: BlockAccessIndex, reason: String) -> EngineError {
         if self.assignment.steps.binary_search(&index).is_err() {
             return self.blame(format!("step {index}, which it was not to run: {reason}"));
@@ -210,7 +212,7 @@ impl ShardBatch<'_, '_> {
     }
 }
 
-/// The keys of `list` that a shard's steps met.
+/// Returns the keys of `list` that a shard's steps touched.
 fn touched(list: &ListIndex, met: Met) -> Result<Touched, String> {
     Ok(Touched {
         accounts: met_keys(met.accounts, list.account_count(), "accounts")?,
@@ -218,7 +220,7 @@ fn touched(list: &ListIndex, met: Met) -> Result<Touched, String> {
     })
 }
 
-/// The keys of one kind that a shard's steps met, of which the list has `count`.
+/// Returns the touched keys of one kind. The list has `count` keys of this kind.
 fn met_keys(words: Vec<u64>, count: u32, what: &str) -> Result<Bitset, String> {
     let found = words.len();
     Bitset::from_words(words, count as usize)

@@ -1,5 +1,5 @@
-//! Reading one chunk: keys that nobody has claimed yet are claimed, asked of the store in one call
-//! and handed over as they come.
+//! Reads one chunk: claims the keys that nobody has claimed yet, reads them from the store
+//! together, and hands over each value when it comes.
 
 use std::ops::Range;
 
@@ -22,19 +22,20 @@ use crate::{
 
 /// The destination of the values that are read.
 pub(crate) trait Sink: Copy {
-    /// The chunk of this number is read next, to its end.
+    /// Tells that the reader begins the chunk of this number. The reader reads each chunk to its
+    /// end.
     fn begin_chunk(self, _number: usize) {}
 
-    /// Takes the duty to read an account; false if somebody has it.
+    /// Claims the read of an account. Returns false if it was claimed before.
     fn claim_account(self, id: AccountId) -> bool;
 
-    /// The row of an account that was claimed.
+    /// Takes the row of a claimed account.
     fn put_account(self, id: AccountId, row: Option<AccountState>);
 
-    /// Takes the duty to read a slot; false if somebody has it.
+    /// Claims the read of a slot. Returns false if it was claimed before.
     fn claim_slot(self, id: SlotId) -> bool;
 
-    /// The value of a slot that was claimed.
+    /// Takes the value of a claimed slot.
     fn put_slot(self, id: SlotId, value: U256);
 
     /// Returns whether no further value is wanted.
@@ -71,13 +72,13 @@ impl Sink for &Declared {
 pub(crate) struct Target<'a, S> {
     /// The list that declares the keys.
     pub(crate) list: &'a ListIndex,
-    /// The destination of their values.
+    /// The destination of the keys' values.
     pub(crate) values: S,
     /// The destination of codes.
     pub(crate) codes: &'a CodeRows,
 }
 
-/// A reader's room for the keys of a call, kept from chunk to chunk.
+/// A reader's buffers for the keys of a call, reused from chunk to chunk.
 #[derive(Debug)]
 pub(super) struct Batch<'a, S> {
     target: Target<'a, S>,
@@ -87,7 +88,7 @@ pub(super) struct Batch<'a, S> {
     addresses: Vec<Address>,
     keys: Vec<U256>,
     rows: Vec<SlotRow<'a>>,
-    /// Codes of accounts that were read here.
+    /// Hashes of the codes of accounts that this reader has read.
     codes: Vec<B256>,
 }
 
@@ -124,8 +125,8 @@ impl<'a, S: Sink> Batch<'a, S> {
         }
     }
 
-    /// Reads the codes of the accounts that were read since the last time, each once for all
-    /// readers, while `goes_on` holds.
+    /// Reads the codes of the accounts that were read since the last call, while `goes_on` returns
+    /// true. Each code is read once for all readers.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -200,7 +201,8 @@ impl<'a, S: Sink> Batch<'a, S> {
         Ok(())
     }
 
-    /// In the list's order a call is for the slots of one account, and the store sorts them.
+    /// Reads slots in the list's order. Each call is for the slots of one account, and the store
+    /// sorts them.
     fn listed_slots(
         &mut self,
         places: Range<usize>,

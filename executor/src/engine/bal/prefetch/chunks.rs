@@ -1,5 +1,6 @@
-//! The keys that a reader takes at a time. The places of accounts and of slots are cut into chunks,
-//! numbered in the order of reading. Each place is in exactly one chunk.
+//! Chunks: the keys that a reader takes at a time. The positions of accounts and of slots in their
+//! order are cut into chunks. Chunks are numbered in the order of reading, and each position is in
+//! exactly one chunk.
 
 use std::ops::Range;
 
@@ -11,26 +12,26 @@ use variant::{AccountReads, Prefetch, ReadOrder};
 /// One of the readers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lane {
-    /// From 0.
+    /// Number of the reader, from 0.
     pub(crate) number: usize,
-    /// Readers in all.
+    /// Number of readers.
     pub(crate) count: usize,
 }
 
-/// Accounts that a reader takes at a time from a store that reads one by one. Accounts are fewer
-/// than slots, and every transaction begins with some.
+/// Accounts that a reader takes at a time from a store that reads keys one by one. Accounts are
+/// fewer than slots, and every transaction begins with reads of accounts.
 const ACCOUNT_CHUNK: usize = 8;
 
-/// Places to read together.
+/// Positions of keys to read together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Chunk {
-    /// Places of accounts.
+    /// Positions of accounts.
     Accounts(Range<usize>),
-    /// Places of slots.
+    /// Positions of slots.
     Slots(Range<usize>),
 }
 
-/// Places of one kind, cut.
+/// Positions of one kind of key, cut into chunks of `size`.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     place_count: usize,
@@ -57,7 +58,8 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// The chunks of `list` under `policy`, as large as suits `reader` where nothing is said.
+    /// The chunks of `list` under `policy`, with a size that suits `reader` if the policy gives no
+    /// size.
     pub(super) fn new(policy: &Prefetch, list: &ListIndex, reader: &dyn Reader) -> Self {
         let batching = reader.batching();
         let suits = match policy.order {
@@ -84,7 +86,7 @@ impl Chunks {
         self.accounts.count() + self.slots.count()
     }
 
-    /// The chunk that is begun after `number` others.
+    /// Returns the chunk of this number in the order of reading.
     pub(super) fn at(&self, number: usize) -> Chunk {
         let (accounts, all) = (self.accounts.count(), self.count());
         if !self.mixes {
@@ -93,7 +95,8 @@ impl Chunks {
                 Some(number) => Chunk::Slots(self.slots.at(number)),
             };
         }
-        // Evenly: of the first n chunks n × accounts / all are of accounts, rounded down.
+        // Mixes evenly: of the first n chunks, n × accounts / all are chunks of accounts, rounded
+        // down.
         let before = number * accounts / all;
         if (number + 1) * accounts / all > before {
             Chunk::Accounts(self.accounts.at(before))
@@ -102,8 +105,8 @@ impl Chunks {
         }
     }
 
-    /// The numbers of a reader's own chunks, where each reader has a range. Mixed chunks have one
-    /// range; otherwise accounts have one, and slots another.
+    /// Returns the numbers of a reader's own chunks, for readers that each have a range. If kinds
+    /// are mixed, a reader has one range; otherwise a range of accounts and a range of slots.
     pub(super) fn of_lane(&self, lane: Lane) -> impl Iterator<Item = usize> + use<> {
         let (accounts, all) = (self.accounts.count(), self.count());
         let first = if self.mixes { 0..0 } else { 0..accounts };

@@ -1,9 +1,9 @@
-//! The order in which the keys of a list are read, where it is not the list's own.
+//! The order in which the keys of a list are read, if it is not the list's own order.
 //!
-//! On disk: by the keys of their rows. In the hashed layout all declared keys are hashed, eight at
-//! a time, and sorted. As many threads as there are cores do this. In the plain layout the list has
-//! them in this order already. By first write: see [`ReadOrder::FirstWrite`]. A list has no order
-//! of reads to offer (EIP-7928 sorts them by key).
+//! [`ReadOrder::OnDisk`] sorts by the keys of rows. In the hashed layout, the declared keys are
+//! hashed, eight at a time, and sorted, by at most one thread per core. In the plain layout, the
+//! list is in this order already. [`ReadOrder::FirstWrite`] sorts by the first write. A list does
+//! not give the order of reads, because EIP-7928 sorts them by key.
 
 use std::{cmp::Ordering, num::NonZeroUsize, thread};
 
@@ -15,15 +15,15 @@ use workload::{
 use crate::store::SlotRow;
 use variant::ReadOrder;
 
-/// Fewer slots than this are not worth a thread.
+/// Smallest number of slots for which another thread is worth its start.
 const SLOTS_PER_THREAD_MIN: usize = 8_192;
 
-/// A slot in its place.
+/// A slot with its sort key.
 #[derive(Clone, Copy, Debug, Default)]
 struct Placed {
-    /// First bytes of its sort key within its group.
+    /// First 8 bytes of the slot's hash, or the step of its first write.
     prefix: u64,
-    /// Place of its account in the order of accounts.
+    /// Position of the slot's account in the order of accounts.
     account_place: u32,
     slot: u32,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Sequence {
     rows: Option<HashedRows>,
 }
 
-/// The parts of all rows' keys, by id.
+/// The hashes that rows' keys consist of, by id.
 #[derive(Debug)]
 struct HashedRows {
     accounts: Vec<[u8; 32]>,
@@ -44,8 +44,8 @@ struct HashedRows {
 }
 
 impl Sequence {
-    /// The keys of `list` in `order`, for a store whose rows lie in the order of `layout`;
-    /// `None` where that is the list's own order.
+    /// Sorts the keys of `list` by `order`, for a store whose rows are in the order of `layout`.
+    /// Returns `None` if that is the list's own order.
     pub(super) fn of(order: ReadOrder, list: &ListIndex, layout: Option<Layout>) -> Option<Self> {
         match (order, layout) {
             (ReadOrder::FirstWrite, _) => Some(Self::by_first_write(list)),
@@ -86,12 +86,12 @@ impl Sequence {
         Self { accounts, slots, rows: None }
     }
 
-    /// The account at a place.
+    /// Returns the account at a position.
     pub(super) fn account(&self, place: usize) -> AccountId {
         self.accounts[place]
     }
 
-    /// The slot at a place, and how to ask for it.
+    /// Returns the slot at a position, and its row to read.
     pub(super) fn slot<'a>(&self, list: &'a ListIndex, place: usize) -> (SlotId, SlotRow<'a>) {
         let Placed { account_place, slot, .. } = self.slots[place];
         let (account, slot) = (self.accounts[account_place as usize], SlotId(slot));
@@ -103,7 +103,7 @@ impl Sequence {
     }
 }
 
-/// The place of each account, by id.
+/// Returns the position of each account, by id.
 fn places(accounts: &[AccountId]) -> Vec<u32> {
     let mut places = vec![0; accounts.len()];
     for (place, account) in (0..).zip(accounts) {
@@ -112,7 +112,7 @@ fn places(accounts: &[AccountId]) -> Vec<u32> {
     places
 }
 
-/// All slots in the order of their rows, and the hashes of their keys by id.
+/// Returns all slots in the order of their rows, and the hashes of their keys by id.
 fn slots_by_hash(list: &ListIndex, account_places: &[u32]) -> (Vec<Placed>, Vec<[u8; 32]>) {
     let count = list.slot_count() as usize;
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -121,7 +121,8 @@ fn slots_by_hash(list: &ListIndex, account_places: &[u32]) -> (Vec<Placed>, Vec<
     let mut parts = vec![[0; 32]; count];
     let mut slots = vec![Placed::default(); count];
     let shares = slots.chunks_mut(share).zip(parts.chunks_mut(share)).zip((0..).step_by(share));
-    // Threads of their own, as all that run inside the clock: a shared pool has a state before it.
+    // New threads, like all threads that work inside the clock: a shared pool may be busy with
+    // earlier work.
     thread::scope(|scope| {
         let mut last = None;
         for ((slots, parts), first) in shares {
@@ -136,7 +137,7 @@ fn slots_by_hash(list: &ListIndex, account_places: &[u32]) -> (Vec<Placed>, Vec<
         }
     });
     if threads > 1 {
-        // Finds the sorted shares, and merges them.
+        // The stable sort finds the sorted shares, and merges them.
         slots.sort_by(|a, b| compare(a, b, |slot| &parts[slot as usize]));
     }
     (slots, parts)

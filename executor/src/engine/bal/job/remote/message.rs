@@ -1,6 +1,6 @@
-//! Faults of a shard's messages that checks of execution do not find. A message may say anything,
-//! at any time, and again and again. Each accepted message brings the batch nearer to its end. So
-//! no shard can keep a batch alive by repeating itself.
+//! Finds faults of a shard's messages that checks of execution do not find. A shard may send any
+//! message, at any time, any number of times. Each accepted message brings the batch nearer to its
+//! end. So no shard can delay a batch for ever by repeated messages.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::{
     shards::{Report, ShardStep, StateValues, Wanted},
 };
 
-/// The fault of a message that comes before the shard is ready, is a second `Ready`, or says nothing. `ready` is
-/// the time of the first `Ready`.
+/// Returns the fault of a message that comes before the shard is ready, is a second `Ready`, or is
+/// empty. `ready` is the time of the first `Ready`.
 pub(super) fn untimely(report: &Report, ready: Option<Duration>) -> Option<&'static str> {
     match report {
         Report::Ready => ready.map(|_| "it says twice that it is ready"),
@@ -37,12 +37,12 @@ pub(super) struct RequestedKeys {
     slots: Bitset,
     slot_count: u32,
     codes: HashSet<B256>,
-    /// Codes of accounts that it was given.
+    /// Hashes of the codes of accounts that the shard was given.
     known_codes: HashSet<B256>,
 }
 
 impl RequestedKeys {
-    /// None of the keys of a list.
+    /// Makes an empty set of the keys of `list`.
     pub(super) fn new(list: &ListIndex) -> Self {
         let (account_count, slot_count) = (list.account_count(), list.slot_count());
         Self {
@@ -55,8 +55,8 @@ impl RequestedKeys {
         }
     }
 
-    /// Adds the keys of a request. Returns its fault: a key outside the list, a key requested
-    /// before, or a code of no account that the shard has.
+    /// Adds the keys of a request. Returns the request's fault, if any: a key outside the list, a
+    /// key requested before, or a code of no account that the shard was given.
     pub(super) fn add(&mut self, keys: &Wanted) -> Option<String> {
         for (what, ids, set, count) in [
             ("account", &keys.accounts, &mut self.accounts, self.account_count),
@@ -84,13 +84,14 @@ impl RequestedKeys {
         None
     }
 
-    /// Notes the codes of accounts that the shard is given.
+    /// Adds the codes of the accounts in `values` to the codes that the shard may ask for.
     pub(super) fn answered(&mut self, values: &StateValues) {
         self.known_codes.extend(values.accounts.iter().flatten().map(|account| account.code_hash));
     }
 }
 
-/// The fault of a step's result; `tx` is the step's transaction, if it is one.
+/// Returns the fault of a step's result, if any. `tx` is the step's transaction; `None` for other
+/// steps.
 pub(super) fn fault(step: &ShardStep, tx: Option<&Transaction>) -> Option<String> {
     let ShardStep { index, result, writes, .. } = step;
     let accounts = writes.accounts.iter().map(|write| write.address);

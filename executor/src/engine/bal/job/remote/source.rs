@@ -1,5 +1,6 @@
-//! Values that a shard wants, from the coordinator's store. Keys that nobody has asked for are read together, in calls
-//! that suit the store; those that another shard's thread reads are waited for.
+//! Reads the values that a shard wants from the coordinator's store. Unclaimed keys are read
+//! together, in calls that suit the store. For a key that another shard's thread reads, this thread
+//! waits.
 
 use std::{sync::atomic::AtomicBool, time::Instant};
 
@@ -20,7 +21,7 @@ use crate::{
     trace::Key,
 };
 
-/// The state of a batch below its list.
+/// The state below a batch, read from the coordinator's store.
 pub(super) struct Source<'a> {
     pub(super) shared: &'a Shared<Declared>,
     pub(super) reading: Reading<'a>,
@@ -28,7 +29,8 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The values of keys, which the list has. Each key is read once, whichever shards want it.
+    /// Returns the values of `keys`, which must be in the list. Each key is read once, even if
+    /// several shards want it.
     ///
     /// # Errors
     /// [`ViewError`]: the store failed, or the sample was stopped.
@@ -71,7 +73,7 @@ impl Source<'_> {
         Ok(values)
     }
 
-    /// Reads the accounts that nobody has asked for. Returns them, ascending.
+    /// Reads the accounts that nobody has claimed. Returns their ids, ascending.
     fn read_new_accounts(&mut self, ids: &[u32]) -> Result<Vec<AccountId>, StoreError> {
         let Shared { list, pre_state, .. } = self.shared;
         let Reading { reader, tally } = &mut self.reading;
@@ -88,13 +90,13 @@ impl Source<'_> {
         Ok(new)
     }
 
-    /// Reads the slots that nobody has asked for. Returns them, ascending.
+    /// Reads the slots that nobody has claimed. Returns their ids, ascending.
     fn read_new_slots(&mut self, ids: &[u32]) -> Result<Vec<SlotId>, StoreError> {
         let Shared { list, pre_state, .. } = self.shared;
         let Reading { reader, tally } = &mut self.reading;
         let mut new: Vec<_> = ids.iter().map(|id| SlotId(*id)).collect();
         new.retain(|id| pre_state.slots.claims().claim(id.get()));
-        // Those of an account beside each other.
+        // This order makes the slots of an account consecutive.
         new.sort_unstable();
         let rows = new.iter().map(|id| SlotRow {
             address: list.address(list.account_of(*id)),
