@@ -56,12 +56,13 @@ pub(super) fn run(
     Ok(Ran::without_list(result))
 }
 
-/// The block of a step.
+/// The block of a step, and the surroundings of its execution.
 #[derive(Clone, Copy)]
 struct At<'a> {
     workload: &'a Workload,
     block: &'a Block,
-    /// Takes the keys that steps write, if a root needs them: then revm's commit is called apart.
+    /// Takes the keys that steps write, if a root needs them. Then revm's `transact` and `commit`
+    /// are called separately.
     written: Option<&'a WrittenKeys>,
 }
 
@@ -99,7 +100,7 @@ fn run_step<D: Database>(
             }
             evm.ctx.db_mut().increment_balances(paid).map_err(StepError::Database)?;
             system_calls(evm, system::after_transactions(rules.fork), written)?;
-            // Blocks make their part of the bundle one by one, as in a client.
+            // Each block's changes are merged into the bundle at its end, as in a client.
             evm.ctx.db_mut().merge_transitions(BundleRetention::PlainState);
             Ok(None)
         }
@@ -130,8 +131,8 @@ fn system_calls<D: Database>(
     Ok(())
 }
 
-/// Wei for each account. One that is named twice has one sum: `increment_balances` reads all
-/// accounts before it writes any.
+/// Returns the wei for each account. An account with several withdrawals gets one sum, because
+/// `increment_balances` reads all accounts before it writes any.
 fn amounts(withdrawals: &[Withdrawal]) -> AddressMap<u128> {
     let mut amounts = AddressMap::<u128>::default();
     for Withdrawal { address, amount_gwei } in withdrawals {

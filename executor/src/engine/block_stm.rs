@@ -2,24 +2,25 @@
 //! before the writes of lower steps are known. A memory keeps each step's writes apart. A step
 //! whose reads turn out wrong runs again.
 //!
-//! Differences from the paper: system calls and withdrawals are steps of the order, too.
-//! Reads are compared by value, so a lower step that runs again and writes the same disturbs
-//! nobody. A key remembers its highest reader, so only steps that a write may have disturbed are
-//! validated. Fees are kept apart from the beneficiary's account until somebody reads it.
+//! Differences from the paper: system calls and withdrawals are steps of the order, too. Reads are
+//! compared by value, so a lower step that runs again and writes the same value makes no read
+//! wrong. Each key keeps the highest step that read it, so a step is validated only if a later
+//! write may have made its reads wrong. Fees are kept apart from the beneficiary's account until a
+//! step reads it.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `scheduler.rs`, `window.rs` | the next task of each worker, and how far ahead; data without locks |
-//! | `board.rs` | the scheduler behind its lock, waiting |
+//! | `scheduler.rs`, `window.rs` | the next task of each worker, and the limit of running ahead; data without locks |
+//! | `board.rs` | the lock of the scheduler, and the waits of workers |
 //! | `cell.rs` | the versions of one key; data without locks |
 //! | `memory.rs`, `deferred_fees.rs` | all cells; all fees |
-//! | `shared.rs` | a batch as all runs see it, with their logs and results |
+//! | `shared.rs` | the state of a batch that all runs share, with their logs and results |
 //! | `view.rs`, `publish.rs` | reads and writes of one run |
-//! | `worker.rs`, `settle.rs` | a worker's life; the net changes |
-//! | `shard.rs`, `intake.rs` | a shard's part of a batch whose steps several processes run |
-//! | `sharded.rs`, `shard_connection.rs`, `hub.rs`, `accesses.rs` | such a batch as the coordinator sees it |
+//! | `worker.rs`, `settle.rs` | a worker's loop; the net changes |
+//! | `shard.rs`, `intake.rs` | execution of a shard's part of a batch |
+//! | `sharded.rs`, `shard_connection.rs`, `hub.rs`, `accesses.rs` | the coordinator's part of execution on shards |
 //!
-//! It knows no list. It uses the store only to read the state below the batch.
+//! The engine knows no list. It uses the store only to read the state below the batch.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -72,10 +73,9 @@ mod worker;
 pub use shard::run_optimistic_shard;
 pub(super) use sharded::Sharded;
 
-/// The engine.
 pub(super) struct BlockStm<'a>(pub(super) Execution<'a>);
 
-/// One batch as its workers see it.
+/// One batch, shared by its workers.
 #[derive(Debug)]
 pub(super) struct Job<'a> {
     batch_index: usize,

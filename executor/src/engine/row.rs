@@ -1,6 +1,6 @@
-//! Rows of a store as revm wants them, and as a transaction sees them that runs before its turn.
-//! The sender of such a transaction has the nonce and the balance that it needs to begin. Its
-//! earlier transactions, and those that pay it, have not run.
+//! Converts rows of a store for revm. Adjusts the sender of a transaction that runs before its
+//! turn: the sender gets the nonce and the balance that the transaction needs to begin. Earlier
+//! transactions of the sender, and transactions that pay it, have not run yet.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::state::{AccountInfo, Bytecode};
@@ -11,14 +11,14 @@ use super::error::ViewError;
 /// Gas of a blob (EIP-4844).
 const GAS_PER_BLOB: u128 = 1 << 17;
 
-/// A code as revm wants it.
+/// Converts a code for revm.
 pub(crate) fn bytecode(hash: B256, code: Option<Bytes>) -> Result<Bytecode, ViewError> {
     let code = code.ok_or(ViewError::MissingCode(hash))?;
     Bytecode::new_raw_checked(code)
         .map_err(|error| ViewError::InvalidCode { hash, reason: error.to_string() })
 }
 
-/// A row as revm wants it; the code comes when it is asked for.
+/// Converts an account's row for revm. revm requests the code later.
 pub(crate) fn info(row: AccountState) -> AccountInfo {
     AccountInfo {
         balance: row.balance,
@@ -29,7 +29,7 @@ pub(crate) fn info(row: AccountState) -> AccountInfo {
     }
 }
 
-/// A sender as its transaction may see it.
+/// The sender of a transaction, adjusted so that the transaction can begin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lifted {
     sender: Address,
@@ -38,7 +38,7 @@ pub(super) struct Lifted {
 }
 
 impl Lifted {
-    /// The sender of `tx`.
+    /// Computes the nonce and the least balance that the sender of `tx` needs.
     pub(super) fn new(tx: &Transaction) -> Self {
         let gas = U256::from(tx.gas_limit).saturating_mul(U256::from(tx.max_fee_per_gas));
         let blob_gas = U256::from(tx.blob_hashes.len() as u128 * GAS_PER_BLOB);
@@ -47,7 +47,7 @@ impl Lifted {
         Self { sender: tx.sender, nonce: tx.nonce, least_balance }
     }
 
-    /// The row of an account: the sender's is lifted.
+    /// Returns the row of an account, adjusted if it is the sender's.
     pub(super) fn see(&self, address: Address, row: Option<AccountState>) -> Option<AccountState> {
         if self.sender != address {
             return row;

@@ -1,10 +1,11 @@
-//! A shard's part of a batch. Its threads run its steps as those of `bal` do, over values that the
-//! coordinator sends.
+//! Executes a shard's part of a batch by its list. The shard's threads run steps like the workers
+//! of `bal`, on values that the coordinator sends.
 //!
-//! Keys that the shard will probably need are fetched ahead (see `Ahead::of`), in micro-batches that
-//! do not wait for one another. An account's code is fetched once the account is there. A list does
-//! not say which step reads a key (EIP-7928). So some of these slots are another shard's, and other
-//! keys are fetched on demand.
+//! Keys that the shard will probably need are fetched ahead (see `Ahead::of`), in micro-batches
+//! that are requested without waiting for earlier answers. An account's code is fetched once the
+//! account is there. A list does not say which step reads a key (EIP-7928). So only another shard
+//! needs some of the slots fetched ahead, and keys that were not fetched ahead are fetched on
+//! demand.
 
 use std::{
     num::NonZeroUsize,
@@ -52,7 +53,7 @@ use crate::{
 /// [`EngineError`]: a step that is not valid on the list, or a coordinator that does not answer.
 ///
 /// # Panics
-/// On a batch or a step that the workload does not have.
+/// Panics on a batch or a step that the workload does not have.
 pub fn run_shard(
     workload: &Workload,
     assignment: &Assignment,
@@ -70,7 +71,7 @@ pub fn run_shard(
     let job = &Job::<Declared>::new(task, batch_index, spans, None, Some(steps.clone()))?;
     let mut ahead = Ahead::of(workload, assignment, job.list(), job.steps());
     ahead.claim(&job.shared().pre_state);
-    // A coordinator that has gone wants nothing.
+    // Without a coordinator there is no work, so the threads below end at once.
     stop.fetch_or(coordinator.ready().is_err(), Ordering::Relaxed);
     let ready = Instant::now();
     let process_cpu = process::cpu_time_of(std::process::id());
@@ -104,12 +105,13 @@ pub fn run_shard(
     Ok(Finished { met: job.met()?, times })
 }
 
-/// Why the coordinator was lost, by the first thread that noticed.
+/// The reason of the coordinator's loss, from the first thread that noticed it.
 #[derive(Debug, Default)]
 struct Lost(Mutex<Option<ShardError>>);
 
 impl Lost {
-    /// Whoever waits for the coordinator must not wait for ever: a failure ends all.
+    /// Keeps the first failure, and stops all threads, so that no thread waits for the coordinator
+    /// for ever.
     fn note(&self, done: Result<(), ShardError>, stop: &AtomicBool) {
         if let Err(error) = done {
             lock(&self.0).get_or_insert(error);
@@ -123,7 +125,8 @@ impl Lost {
     }
 }
 
-/// Keys to fetch ahead, in the order in which the shard's steps come to them as far as that is known.
+/// Keys to fetch ahead, in the order in which the shard's steps need them, as far as the order is
+/// known.
 struct Ahead {
     accounts: Vec<AccountId>,
     slots: Vec<SlotId>,
@@ -133,10 +136,10 @@ impl Ahead {
     /// Finds the keys that the shard will probably need.
     ///
     /// Accounts: senders, recipients, fee recipients, receivers of withdrawals, contracts that
-    /// system steps call, and accounts that its steps are the first to write.
+    /// system steps call, and accounts that the shard's steps are the first to write.
     ///
-    /// Slots: those that its steps are the first to write, and unchanged slots of the called
-    /// accounts.
+    /// Slots: slots that the shard's steps are the first to write, and unchanged slots of the
+    /// called accounts.
     fn of(workload: &Workload, assignment: &Assignment, list: &ListIndex, steps: &Steps) -> Self {
         let batch = &workload.batches[assignment.batch];
         let (mut accounts, mut callees) = (Vec::new(), Vec::new());
@@ -176,7 +179,7 @@ impl Ahead {
         Self { accounts, slots }
     }
 
-    /// Claims them, each once, so that a step that comes to one waits for its micro-batch.
+    /// Claims the keys, each once, so that a step that needs a key waits for the key's micro-batch.
     fn claim(&mut self, values: &Declared) {
         self.accounts.retain(|id| values.accounts.claims().claim(id.get()));
         self.slots.retain(|id| values.slots.claims().claim(id.get()));
@@ -187,22 +190,23 @@ fn contracts(calls: impl IntoIterator<Item = SystemCall>) -> Vec<Address> {
     calls.into_iter().map(|call| call.contract).collect()
 }
 
-/// A micro-batch on its way.
+/// A requested micro-batch, and its answer to wait for.
 type Asked<'c> = (Wanted, Answer<'c>);
 
-/// A shard's threads and their coordinator: requests ahead and their answers, steps, and results.
+/// State that a shard's threads share. They request keys ahead, take in the answers, run steps, and
+/// send results.
 #[derive(Clone, Copy)]
 struct Line<'c> {
     job: &'c Job<Declared>,
     coordinator: &'c dyn Coordinator,
     stop: &'c AtomicBool,
     times: &'c Mutex<ShardTimes>,
-    /// When the shard was ready.
+    /// Time at which the shard was ready.
     ready: Instant,
 }
 
 impl<'c> Line<'c> {
-    /// Runs steps until none is left, on a thread that does nothing else.
+    /// Runs steps until no step is left, on a thread that does nothing else.
     fn run_steps(&self, task: &Task<'_>, results: &Producer<'_, ShardStep>) {
         let Self { job, coordinator, stop, times, ready } = *self;
         let mut reader = Remote { coordinator, list: job.list(), times };
@@ -224,7 +228,7 @@ impl<'c> Line<'c> {
     /// Sends results until the threads that execute have ended.
     ///
     /// # Errors
-    /// The coordinator's failure. Nobody wants further results then.
+    /// The coordinator's failure. Further results are discarded then.
     fn send_results(&self, results: &SendQueue<ShardStep>) -> Result<(), ShardError> {
         let cpu_before = process::thread_cpu_time();
         let mut sent = Ok(());
@@ -240,7 +244,7 @@ impl<'c> Line<'c> {
         sent
     }
 
-    /// Asks for one micro-batch of `key_count` keys after the other, without waiting for answers.
+    /// Requests one micro-batch of `key_count` keys after the other, without waiting for answers.
     fn ask_ahead(
         &self,
         ahead: &Ahead,
@@ -257,7 +261,7 @@ impl<'c> Line<'c> {
             .chunks(key_count)
             .map(|ids| Wanted { slots: ids.iter().map(|id| id.0).collect(), ..Wanted::default() });
         for keys in accounts.chain(slots) {
-            // Where nobody takes values in, that thread has told why.
+            // If the thread that takes values in has ended, it has reported the reason.
             if self.stop.load(Ordering::Relaxed) || asked.send(self.ask(keys)?).is_err() {
                 break;
             }
@@ -265,7 +269,7 @@ impl<'c> Line<'c> {
         Ok(())
     }
 
-    /// Asks for keys that are claimed.
+    /// Requests claimed keys.
     fn ask(&self, keys: Wanted) -> Result<Asked<'c>, ShardError> {
         let mut sums = lock(self.times);
         sums.ahead_request_count += 1;
@@ -275,7 +279,7 @@ impl<'c> Line<'c> {
         Ok((keys, answer))
     }
 
-    /// Takes values in as they come, and asks for the codes of accounts.
+    /// Takes values in as they come, and requests the codes of accounts.
     ///
     /// # Errors
     /// The coordinator's failure.
@@ -290,14 +294,14 @@ impl<'c> Line<'c> {
         of_codes.into_iter().try_for_each(|asked| self.put(asked).map(drop))
     }
 
-    /// Waits for values, and hands them over. Gives the codes of the accounts among them that it has
-    /// claimed.
+    /// Waits for values, and hands them over. Claims the codes of the accounts among them, and
+    /// returns the hashes of the claimed codes.
     fn put(&self, (keys, answer): Asked<'c>) -> Result<Vec<B256>, ShardError> {
         let StateValues { accounts, slots, codes } = answer()?;
         let Shared { pre_state: values, code_rows, .. } = self.job.shared();
         let of_accounts = accounts.iter().flatten().map(|account| account.code_hash);
         let wanted = of_accounts.filter(|hash| *hash != KECCAK256_EMPTY);
-        // Before a step sees the account, and asks for its code itself.
+        // Claimed before the account is handed over, so that no step requests the code itself.
         let wanted = wanted.filter(|hash| code_rows.claim(*hash)).collect();
         for (id, account) in keys.accounts.iter().zip(accounts) {
             values.accounts.put(*id as usize, account);
@@ -312,7 +316,7 @@ impl<'c> Line<'c> {
     }
 }
 
-/// The state at the coordinator, for keys that the list declares.
+/// Reads the coordinator's state on demand, for keys that the list declares.
 #[derive(Debug)]
 struct Remote<'c> {
     coordinator: &'c dyn Coordinator,

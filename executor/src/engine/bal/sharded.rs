@@ -1,5 +1,6 @@
-//! Batches whose steps are executed by shards: a thread for each shard talks to it. Values come from this
-//! process's store; writes are checked, joined and committed here, as those of `bal` are.
+//! The engine `bal` on shards, as the coordinator. Shards execute the steps of a batch, and one
+//! thread here talks to each shard. Values come from this process's store. Writes are checked,
+//! joined and committed here, like those of `bal`.
 
 use std::{sync::atomic::Ordering, time::Instant};
 
@@ -27,10 +28,9 @@ use crate::{
     trace::Track,
 };
 
-/// The engine.
 pub(in crate::engine) struct Sharded<'a>(pub(in crate::engine) OnShards<'a>);
 
-/// A batch and the parts of it.
+/// A batch and its parts, one for each shard.
 pub(in crate::engine) struct ShardedJob {
     job: Job<Declared>,
     parts: Vec<Assignment>,
@@ -96,7 +96,8 @@ impl<'a> Engine for Sharded<'a> {
     }
 }
 
-/// Partitions a batch before the clock. Its list's time is none of partitioning's.
+/// Partitions a batch before the clock. The time to decode its list is not included in
+/// `partitioning`.
 fn partition_before(
     lead: &mut Lead<'_>,
     task: &Task<'_>,

@@ -15,28 +15,28 @@ use workload::{
 use super::{prefetch::Sink, prestate::Listed};
 use crate::engine::error::ListFault;
 
-/// Compares one reader's reads.
+/// Compares the values that one reader reads with those of the list.
 #[derive(Debug)]
 pub(super) struct Verifier<'a> {
     list: &'a ListIndex,
     listed: &'a Listed,
     /// Number of the chunk that is being read.
     chunk: Cell<usize>,
-    /// The lowest id with a wrong value. A chunk has accounts or slots, never both. Reading stops
-    /// after the first chunk with a wrong value.
+    /// The lowest id with a wrong value, and the fault. A chunk has accounts or slots, never both.
+    /// Reading stops after the first chunk with a wrong value.
     lowest: RefCell<Option<(usize, ListFault)>>,
 }
 
-/// A value that is not the store's.
+/// A value of the list that differs from the store's.
 #[derive(Debug)]
 pub(super) struct WrongValue {
-    /// Number of the chunk in which it was read.
+    /// Number of the chunk that has the key.
     pub(super) chunk: usize,
     pub(super) fault: ListFault,
 }
 
 impl<'a> Verifier<'a> {
-    /// Compares with the values that came with `list`.
+    /// Makes a verifier of the values that came with `list`.
     pub(super) const fn new(list: &'a ListIndex, listed: &'a Listed) -> Self {
         Self { list, listed, chunk: Cell::new(0), lowest: RefCell::new(None) }
     }
@@ -47,7 +47,8 @@ impl<'a> Verifier<'a> {
         self.lowest.into_inner().map(|(_, fault)| WrongValue { chunk, fault })
     }
 
-    /// Keeps `fault` if `id` is the lowest yet: a store may answer the keys of a call in any order.
+    /// Keeps `fault` if `id` is the lowest so far, because a store may return the values of a call
+    /// in any order.
     #[cold]
     fn reject(&self, id: usize, fault: ListFault) {
         let mut lowest = self.lowest.borrow_mut();
@@ -57,7 +58,7 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// A reader takes the next keys that nobody has taken, so it need not claim keys.
+/// Each chunk belongs to one reader, so a reader need not claim keys.
 impl Sink for &Verifier<'_> {
     fn begin_chunk(self, number: usize) {
         self.chunk.set(number);

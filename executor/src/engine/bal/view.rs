@@ -1,6 +1,6 @@
 //! The state of one transaction under a block-level access list: the state below the batch with the
 //! list's writes at lower indices (EIP-7928). Refuses keys that a complete list does not declare.
-//! Records the declared keys that were met.
+//! Records the declared keys that were touched.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,17 +36,16 @@ pub(crate) type CodeRows = SingleFlight<B256, Option<Bytes>>;
 /// The state that all workers of a batch share.
 #[derive(Debug)]
 pub(crate) struct Shared<P> {
-    /// The list.
     pub(crate) list: ListIndex,
     /// The state below the batch.
     pub(crate) pre_state: P,
-    /// Codes, analysed once.
+    /// Codes by hash, each analysed once.
     pub(crate) codes: SingleFlight<B256, Bytecode>,
-    /// Their rows, read once.
+    /// Rows of codes, each read once.
     pub(crate) code_rows: CodeRows,
 }
 
-/// The declared keys that were met.
+/// The declared keys that steps touched.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touched {
     /// Accounts by account id.
@@ -56,7 +55,7 @@ pub(crate) struct Touched {
 }
 
 impl Touched {
-    /// None of the keys of `list`.
+    /// Makes an empty set of the keys of `list`.
     pub(crate) fn new(list: &ListIndex) -> Self {
         Self {
             accounts: Bitset::new(list.account_count() as usize),
@@ -64,14 +63,14 @@ impl Touched {
         }
     }
 
-    /// Adds another worker's.
+    /// Adds the keys that another worker touched.
     pub(crate) fn union(&mut self, other: &Self) {
         self.accounts.union(&other.accounts);
         self.slots.union(&other.slots);
     }
 }
 
-/// A worker's state as of one index at a time.
+/// The state that a worker's current step reads: the state as of the step's index.
 #[derive(Debug)]
 pub(crate) struct View<'a, P> {
     shared: &'a Shared<P>,
@@ -83,14 +82,15 @@ pub(crate) struct View<'a, P> {
     /// Number of slots in `touched`.
     met_slot_count: u64,
     tally: &'a mut ReadTally,
-    /// Codes this worker has met, without a lock.
+    /// Codes that this worker has read, for later reads without a lock.
     codes: HashMap<B256, Bytecode>,
-    /// The account asked for last; most reads of slots stay in it.
+    /// The account of the last read. Most reads of slots are of the same account as the read
+    /// before.
     last: Option<(Address, AccountId)>,
 }
 
 impl<'a, P: PreState> View<'a, P> {
-    /// A view that reads through `reader` and counts in `tally`.
+    /// Makes a view that reads through `reader` and counts in `tally`.
     pub(crate) fn new(
         shared: &'a Shared<P>,
         workload: &'a Workload,
@@ -117,7 +117,7 @@ impl<'a, P: PreState> View<'a, P> {
         self.index = index;
     }
 
-    /// Number of declared slots that this view has met.
+    /// Number of declared slots that this view has touched.
     pub(crate) const fn met_slot_count(&self) -> u64 {
         self.met_slot_count
     }
@@ -127,12 +127,12 @@ impl<'a, P: PreState> View<'a, P> {
         self.tally.trace.as_deref_mut()
     }
 
-    /// Marks keys that `state` met without a read: slots of a contract in creation are known to be
-    /// empty. A reverted creation cannot be recognised by the account. So slots of every account
-    /// that had no code before are marked.
+    /// Marks slots that a step touched without a read: revm knows that slots of a contract in
+    /// creation are empty. A reverted creation cannot be recognised by the account. So the slots of
+    /// every account in `state` that had no code before are marked.
     ///
     /// # Errors
-    /// [`ViewError::UndeclaredSlot`] where a complete list does not have such a slot.
+    /// [`ViewError::UndeclaredSlot`] if a complete list does not have such a slot.
     pub(crate) fn mark_unasked(&mut self, state: &EvmState) -> Result<(), ViewError> {
         for (address, account) in state {
             if account.storage.is_empty() || !account.original_info().is_empty_code_hash() {
@@ -155,7 +155,7 @@ impl<'a, P: PreState> View<'a, P> {
         Ok(())
     }
 
-    /// Ends the view.
+    /// Ends the view, and returns the touched keys.
     pub(crate) fn finish(self) -> Touched {
         self.touched
     }
@@ -221,7 +221,7 @@ impl<P: PreState> Database for View<'_, P> {
         let id = self.account_id(&address)?;
         let row = self.row(id, &address)?;
         let Some(id) = id else { return Ok(row.map(info)) };
-        // `storage` need not mark the account: revm loads it first.
+        // `storage` need not mark the account, because revm loads the account before its slots.
         self.touched.accounts.insert(id.get());
         let (list, index) = (&self.shared.list, self.index);
         let nonce = list.nonce_before(id, index);

@@ -1,8 +1,8 @@
-//! The keys that transactions touch, for partitioners of a batch without a list. Each transaction
-//! runs alone on the state before the batch. Its sender has any nonce and balance that it needs to
-//! begin.
+//! Finds the keys that transactions touch, for partitioners of a batch without a list. Each
+//! transaction runs alone on the state before the batch. Its sender gets the nonce and the balance
+//! that the transaction needs to begin.
 //!
-//! The keys are a guess: in the batch a transaction may go another way. The result of the batch
+//! The keys are a guess: in the batch, a transaction may touch other keys. The result of the batch
 //! does not depend on them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ use crate::{
     store::Reader,
 };
 
-/// An account, or a slot of one.
+/// An account, or a slot of the account.
 type Key = (Address, Option<U256>);
 
 /// A key that a transaction touched.
@@ -33,11 +33,12 @@ struct Touch {
     writes: bool,
 }
 
-/// The keys of each transaction of the batch at `batch_index` that another one touches too and one of them writes:
-/// others tie nothing together. The account of a fee recipient, which all transactions write, is left out.
+/// Returns, for each transaction of the batch at `batch_index`, the keys that join it to other
+/// transactions. Several transactions touch such a key, and at least one writes it. The accounts of
+/// fee recipients, which all transactions write, are left out.
 ///
 /// # Errors
-/// A state that cannot be read, or `stop`; never the result of a transaction.
+/// The state cannot be read, or `stop` is set. A failed transaction is not an error.
 pub(super) fn shared_accesses(
     workload: &Workload,
     batch_index: usize,
@@ -59,7 +60,7 @@ pub(super) fn shared_accesses(
         }
         runner.db().lifted = Lifted::new(&block.transactions[tx_index]);
         match runner.run(block, step.kind, |before, state| before.note_writes(&state)) {
-            // A run that comes to nothing has touched what it has touched.
+            // The keys that a failed run touched count, too.
             Ok(_) | Err(StepError::Database(ViewError::MissingBlockHash(_))) => {}
             Err(StepError::Database(error)) => {
                 return Err(EngineError::of_read(batch_index, index, error));
@@ -71,7 +72,7 @@ pub(super) fn shared_accesses(
     Ok(numbered(batch, touched))
 }
 
-/// Keys as numbers, without those that tie nothing.
+/// Numbers the keys that join transactions, and leaves out all other keys.
 fn numbered(batch: &Batch, touched: Vec<Vec<Touch>>) -> Vec<Vec<Access>> {
     #[derive(Default)]
     struct Seen {
@@ -111,7 +112,7 @@ fn numbered(batch: &Batch, touched: Vec<Vec<Touch>>) -> Vec<Vec<Access>> {
     accesses
 }
 
-/// The state before the batch, as the transaction at hand may see it.
+/// The state before the batch, with the sender of the current transaction adjusted.
 struct Before<'a> {
     workload: &'a Workload,
     reader: &'a mut dyn Reader,

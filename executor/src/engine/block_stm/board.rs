@@ -1,5 +1,6 @@
 //! The scheduler behind its lock, and the waiting of workers. A worker first polls for a few
-//! microseconds, because waking a thread costs more than a plain transfer. Then it sleeps.
+//! microseconds, because waking a thread costs more than executing a plain transfer. Then it
+//! sleeps.
 
 use std::{
     fmt, hint,
@@ -20,47 +21,47 @@ use super::{
 
 use crate::lock::lock;
 
-/// Looks before a worker sleeps, each a few pauses of the processor.
+/// Polls before a worker sleeps, with [`PAUSES`] between two polls.
 const LOOKS: u32 = 200;
-/// Pauses between two looks.
+/// Pause instructions of the processor between two polls.
 const PAUSES: u32 = 16;
-/// Looks after which others get the core, where there are more threads than cores.
+/// Polls after which a worker yields its core, in case there are more threads than cores.
 const LOOKS_BEFORE_YIELD: u32 = 50;
 /// Polling interval of the stop flag, whose setter wakes no sleeper.
 const STOP_CHECK: Duration = Duration::from_millis(1);
 
-/// The future of a run that needed something.
+/// The result of a wait within a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Its need is met.
+    /// The awaited event has happened, so the run continues.
     GoOn,
     /// The run is given up.
     GiveUp,
-    /// All is given up.
+    /// The whole batch is given up.
     Stopped,
 }
 
 #[derive(Debug)]
 struct Guarded {
     scheduler: Scheduler,
-    /// Workers asleep for want of a task.
+    /// Workers that sleep because there is no task.
     idle_count: usize,
-    /// Workers asleep in a run.
+    /// Workers that sleep within a run.
     waiting_count: usize,
 }
 
-/// The meeting point of the workers of a batch.
+/// The scheduler of a batch behind its lock, and the waits of its workers.
 pub(super) struct Board<'a> {
     guarded: Mutex<Guarded>,
-    /// Counts reports.
+    /// Number of changes of the scheduler: reports, and messages from other shards.
     change_count: AtomicU32,
-    /// An idle worker would get a task.
+    /// Whether an idle worker would get a task.
     has_task: AtomicBool,
     committed: AtomicU32,
     idle: Condvar,
     waiting: Condvar,
     stop: &'a AtomicBool,
-    /// Called by each worker that has nothing to do for now.
+    /// Called by each worker before it waits.
     on_idle: &'a (dyn Fn() + Sync),
 }
 
@@ -71,7 +72,8 @@ impl fmt::Debug for Board<'_> {
 }
 
 impl<'a> Board<'a> {
-    /// With nothing done. `stop` is set from outside to give all up.
+    /// Makes a board for a batch that has not begun. Another thread sets `stop` to give up the
+    /// whole batch.
     pub(super) const fn new(scheduler: Scheduler, stop: &'a AtomicBool) -> Self {
         Self {
             guarded: Mutex::new(Guarded { scheduler, idle_count: 0, waiting_count: 0 }),
@@ -85,7 +87,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// This board with a call of each worker that has nothing to do for now.
+    /// Returns this board with a function that each worker calls before it waits.
     #[must_use]
     pub(super) fn with_idle_call(self, on_idle: &'a (dyn Fn() + Sync)) -> Self {
         Self { on_idle, ..self }
@@ -99,18 +101,18 @@ impl<'a> Board<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// All steps below were committed a moment ago.
+    /// Returns a step below which all steps are committed. The value may be slightly too low.
     pub(super) fn committed(&self) -> BlockAccessIndex {
         self.committed.load(Ordering::Acquire)
     }
 
-    /// The scheduler, once all workers are gone.
+    /// Returns the scheduler after all workers have ended.
     pub(super) fn into_scheduler(self) -> Scheduler {
         self.guarded.into_inner().unwrap_or_else(PoisonError::into_inner).scheduler
     }
 
-    /// Takes a report in and gives the next task; `None` where there is none any more, or all
-    /// is given up. Waits where there is none yet.
+    /// Applies a report and returns the next task. Waits if there is no task yet. Returns `None`
+    /// once all tasks are done, or the batch is given up.
     pub(super) fn turn(&self, report: Option<Report>) -> Option<Task> {
         let mut guarded = self.lock();
         if let Some(report) = report {
@@ -142,10 +144,10 @@ impl<'a> Board<'a> {
         self.notify(&guarded);
     }
 
-    /// Wakes the workers that a change concerns.
+    /// Wakes workers that may have a task or can continue after a change.
     fn notify(&self, guarded: &Guarded) {
         let has_task = guarded.scheduler.has_task();
-        // A store would take the line from those who look at it.
+        // A store would take the cache line away from the workers that poll it.
         if self.has_task.load(Ordering::Relaxed) != has_task {
             self.has_task.store(has_task, Ordering::Release);
         }
@@ -174,7 +176,7 @@ impl<'a> Board<'a> {
         guarded
     }
 
-    /// Waits in the run of `index` for `event`, if it may.
+    /// Waits in the run of `index` for `event`, if the scheduler allows the wait.
     pub(super) fn need(&self, index: BlockAccessIndex, event: Until) -> Verdict {
         let mut asking = Asking::First;
         loop {
@@ -208,7 +210,7 @@ impl<'a> Board<'a> {
     }
 }
 
-/// Looks for a while whether something `has_happened`.
+/// Polls `has_happened` for a few microseconds. Returns whether it returned true.
 fn look_for(has_happened: impl Fn() -> bool) -> bool {
     for look in 1..=LOOKS {
         if has_happened() {

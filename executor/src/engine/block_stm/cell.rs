@@ -1,9 +1,9 @@
 //! State of one key: its value below the batch, the writes of the batch's steps, and the highest
-//! step that read it. Plain values; one lock a cell guards them (`memory.rs`).
+//! step that read it. Plain data; `memory.rs` has one lock for each cell.
 //!
-//! A read and its mark are one transition, and so are a write and its look at the mark. So either
-//! the reader sees the write, or the writer sees the reader. A step with a wrong read is always
-//! known as dirty.
+//! A read and the mark of its step are one transition, and so are a write and its check of the
+//! mark. So either the reader sees the write, or the writer sees the reader. A step with a wrong
+//! read is always marked as dirty.
 
 use workload::BlockAccessIndex;
 
@@ -14,7 +14,8 @@ use super::task::Finality;
 struct Version<V> {
     index: BlockAccessIndex,
     incarnation: u32,
-    /// The run that wrote it was aborted; the next one will probably write here too.
+    /// True if the run that wrote the version was aborted. The step's next run will probably write
+    /// the key, too.
     is_estimate: bool,
     value: V,
 }
@@ -32,24 +33,24 @@ enum Base<B> {
 /// Older versions of a key that are still needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// None: the run that writes is final.
+    /// No older versions, because the run that writes is final.
     Nothing,
-    /// Versions that a step from this one on may read; all below are committed.
+    /// Versions that this step or a later one may read. All lower steps are committed.
     From(BlockAccessIndex),
 }
 
-/// The finding of a read.
+/// The result of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found<B, V> {
     /// The highest lower step that wrote the key, and the value that it wrote.
     Written(BlockAccessIndex, V),
     /// The last run of the highest lower step that wrote the key was aborted.
     Estimate(BlockAccessIndex),
-    /// No lower step wrote it: the value below the batch.
+    /// No lower step wrote the key, and this is the value below the batch.
     Base(B),
-    /// No lower step wrote it, and the caller is to read the value from the store.
+    /// No lower step wrote the key, and the caller must read the value from the store.
     ToRead,
-    /// No lower step wrote it, and another worker is reading the value.
+    /// No lower step wrote the key, and another worker is reading the value.
     BeingRead,
 }
 
@@ -59,9 +60,9 @@ pub(super) struct Cell<B, V> {
     base: Base<B>,
     /// The version of the highest step.
     top: Option<Version<V>>,
-    /// The others, ascending; seldom any.
+    /// The versions of lower steps, ascending; mostly empty.
     lower: Vec<Version<V>>,
-    /// The highest step that read the key while lower ones could still write it.
+    /// The highest step that read the key while lower steps could still write it.
     reader: BlockAccessIndex,
 }
 
@@ -79,7 +80,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Reads as the step `index`, which is remembered unless its run is final.
+    /// Reads as the step `index`, and marks the step as a reader unless its run is final.
     pub(super) fn read(&mut self, index: BlockAccessIndex, finality: Finality) -> Found<B, V> {
         if finality == Finality::Speculative && self.reader < index {
             self.reader = index;
@@ -111,7 +112,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// The value below the batch, or who reads it; the caller where nobody does.
+    /// Returns the value below the batch, if it is known. Otherwise claims its read for the caller,
+    /// if nobody has.
     pub(super) fn base_or_claim(&mut self) -> Found<B, V> {
         match &self.base {
             Base::Known(base) => Found::Base(base.clone()),
@@ -123,7 +125,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// The value that the step `index` wrote, if it did.
+    /// Returns the value that the step `index` wrote, if any.
     pub(super) fn written_by(&self, index: BlockAccessIndex) -> Option<&V> {
         self.versions().find(|version| version.0 == index).map(|version| version.2)
     }
@@ -134,13 +136,13 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         all.map(|version| (version.index, version.incarnation, &version.value))
     }
 
-    /// The highest write below the step `index`, as it would read it.
+    /// Returns the write that the step `index` would read: the highest one below the step.
     pub(super) fn written_below(&self, index: BlockAccessIndex) -> Option<(BlockAccessIndex, &V)> {
         self.below(index).map(|version| (version.index, &version.value))
     }
 
     /// Reads as the step `index`, without the value below the batch. Returns the written value, or
-    /// `None` where no lower step wrote. An error names the step whose last run was aborted.
+    /// `None` if no lower step wrote the key. An error names the step whose last run was aborted.
     pub(super) fn read_written(
         &mut self,
         index: BlockAccessIndex,
@@ -169,12 +171,12 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Gives the value that a worker which was told to read found in the store.
+    /// Sets the value below the batch, which a worker has read after [`Found::ToRead`].
     pub(super) fn set_base(&mut self, base: B) {
         self.base = Base::Known(base);
     }
 
-    /// The value below the batch, if somebody read it.
+    /// Returns the value below the batch, if it is known.
     pub(super) const fn base(&self) -> Option<&B> {
         match &self.base {
             Base::Known(base) => Some(base),
@@ -182,7 +184,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// The last value written.
+    /// Returns the write of the highest step that wrote the key.
     pub(super) fn last(&self) -> Option<(BlockAccessIndex, &V)> {
         self.top.as_ref().map(|top| (top.index, &top.value))
     }
@@ -193,9 +195,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         usize::from(self.top.is_some()) + self.lower.len()
     }
 
-    /// Writes as the step `index`. Forgets values that no step from `committed` on can read. A
-    /// final run's write forgets all lower values, because only a speculative run may have to run
-    /// again.
+    /// Writes as the step `index`. [`Keep::From`] removes versions that no step from there on can
+    /// read. [`Keep::Nothing`] removes all lower versions, because no lower step runs again.
     ///
     /// Returns the highest step that may have read another value.
     pub(super) fn write(
@@ -250,7 +251,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Keeps, of the versions below `committed`, the highest only.
+    /// Removes the versions below `committed`, except the highest of them.
     fn forget(&mut self, committed: BlockAccessIndex) {
         let below = self.lower.iter().take_while(|version| version.index < committed).count();
         if below > 1 {
@@ -265,8 +266,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Takes away the write of an incarnation of the step `index` before `incarnation`. Returns
-    /// the highest step that may have read it.
+    /// Removes the write of the step `index`, if it is of another incarnation than `incarnation`.
+    /// Returns the highest step that may have read the removed write.
     pub(super) fn remove_older(
         &mut self,
         index: BlockAccessIndex,

@@ -25,12 +25,13 @@ struct Sum {
     wei: U256,
 }
 
-/// One beneficiary.
+/// Fees that are owed to one beneficiary.
 #[derive(Debug, Default)]
 struct DeferredFees {
-    /// Steps of its blocks: first, and one past the last; ascending.
+    /// Steps of the beneficiary's blocks, ascending: a block's first step, and the step after its
+    /// last.
     blocks: Vec<(BlockAccessIndex, BlockAccessIndex)>,
-    /// The last sum, which the next one mostly goes on from.
+    /// The last sum, from which the next sum mostly continues.
     last: Mutex<Sum>,
 }
 
@@ -45,7 +46,7 @@ pub(super) struct BatchFees {
 
 impl BatchFees {
     /// Prepares the fees of `batch`. Gives the beneficiaries the first numbers of `memory`, which
-    /// has none yet.
+    /// must have no accounts yet.
     pub(super) fn new(batch: &Batch, steps: &Steps, memory: &Memory) -> Self {
         let mut of_beneficiary = Vec::<DeferredFees>::new();
         let mut start = 0;
@@ -82,8 +83,8 @@ impl BatchFees {
         U256::from_limbs([low.load(Ordering::Relaxed), high.load(Ordering::Relaxed), 0, 0])
     }
 
-    /// The fees that the steps from `start` to before `end`, all committed, owe to the beneficiary
-    /// `id`.
+    /// Returns the fees that the steps from `start` to before `end` owe to the beneficiary `id`.
+    /// These steps must be committed.
     pub(super) fn sum(&self, id: CellId, start: BlockAccessIndex, end: BlockAccessIndex) -> U256 {
         let owed = &self.of_beneficiary[id as usize];
         let mut last = lock(&owed.last);
@@ -104,7 +105,8 @@ impl BatchFees {
     }
 }
 
-/// The steps that must have executed before others begin: the last one of the same sender.
+/// Returns for each step the step that must have executed before: the sender's transaction before
+/// it. [`NO_STEP`] if there is no such step.
 pub(super) fn nonce_links(batch: &Batch, steps: &Steps) -> Vec<BlockAccessIndex> {
     let mut links = Vec::with_capacity(steps.count() as usize);
     let tx_count = batch.blocks.iter().map(|block| block.transactions.len()).sum();

@@ -1,10 +1,12 @@
-//! The last run of every step of an optimistic batch on shards, and the decision on it. Steps are
-//! committed in order. A run is committed if all its reads are values that committed steps left.
-//! Plain values behind one lock; versions of keys and fees have the engine's own structures.
+//! The coordinator's state of an optimistic batch on shards: the last run of each step, and the
+//! commits. Steps are committed in order. A run is committed if all values that it read are those
+//! that committed steps left. The state is plain data behind one lock. Versions of keys and fees
+//! are in the engine's own structures.
 //!
-//! A shard is sent each commit, and each write of another shard's step to a key that it has
-//! requested. So a wrong run is disturbed there, and runs again. A run that began after all lower
-//! steps were committed has no excuse: if its reads are wrong, its shard is at fault.
+//! Each shard gets all commits, and all writes of other shards' steps to keys that it has
+//! requested. So a step with a wrong read becomes dirty on its shard, and runs again. A run that
+//! began after all lower steps were committed must be right. If its reads are wrong, its shard is
+//! at fault.
 
 use std::sync::mpsc::Sender;
 
@@ -32,7 +34,7 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Cells of all keys of a batch, and its fees. All shards share them.
+/// Cells of all keys of a batch, and the batch's fees. The connections to all shards share them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ledger<'a> {
     pub(super) memory: &'a Memory,
@@ -48,7 +50,7 @@ pub(super) struct LastRun {
     incarnation: u32,
     fee: u128,
     log: Log,
-    /// Its reads were found to be wrong when all lower steps had been committed.
+    /// True if the run's reads were wrong after all lower steps had been committed.
     is_stale: bool,
 }
 
@@ -62,13 +64,13 @@ pub(super) struct Hub {
     owner: Vec<u32>,
     runs: Vec<LastRun>,
     committed: BlockAccessIndex,
-    /// Fees of the last committed steps, which are not announced yet.
+    /// Fees of the committed steps that are not announced yet.
     fees: Vec<u128>,
-    /// A bit for each shard that has asked for the account, by its number.
+    /// For each account, by its number: a bit for each shard that has requested it.
     account_readers: Vec<u64>,
-    /// A bit for each shard that has asked for the slot, by its number.
+    /// For each slot, by its number: a bit for each shard that has requested it.
     slot_readers: Vec<u64>,
-    /// Codes of this batch.
+    /// Codes that steps of the batch created, by hash.
     codes: HashMap<B256, Bytecode>,
     outboxes: Vec<Outbox>,
     /// For each shard, the number of its next results that it sends at once ([`Order::Hurry`]).
@@ -93,25 +95,26 @@ impl Hub {
         }
     }
 
-    /// The shard whose turn it is, as the lowest step that is not committed is its own; `None` at the end.
+    /// Returns the shard of the lowest uncommitted step; `None` once all steps are committed.
     pub(super) fn next_owner(&self) -> Option<u32> {
         self.owner.get(self.committed as usize).copied()
     }
 
-    /// All steps below are committed.
+    /// Returns the lowest uncommitted step.
     pub(super) const fn committed(&self) -> BlockAccessIndex {
         self.committed
     }
 
-    /// The last runs of all steps, and the counts.
+    /// Returns the last runs of all steps, and the counts.
     pub(super) fn into_runs(self) -> (Vec<LastRun>, CrossShard) {
         (self.runs, self.counts)
     }
 
-    /// Takes a run of a step in, whose transaction is `tx`, and commits what can be.
+    /// Takes in a run of a step, whose transaction is `tx`. Then commits the steps that can be
+    /// committed.
     ///
     /// # Errors
-    /// The fault of the shard: a run that it cannot have made.
+    /// The fault of the shard: a run that no correct shard makes.
     pub(super) fn take(
         &mut self,
         ledger: Ledger<'_>,
@@ -139,7 +142,7 @@ impl Hub {
         last.incarnation = incarnation;
         self.counts.replaced_result_count += u64::from(before > 0);
         if index < self.committed {
-            // A write that was taken back before the commit made the shard run the step again.
+            // The shard ran the step again because of a write that was removed before the commit.
             return Ok(());
         }
         if step.is_final && index > self.committed {
@@ -230,7 +233,7 @@ impl Hub {
     }
 
     /// Tells a shard to hold no result back, because other shards read the writes of its steps. The
-    /// order is repeated once half of the results that it frees have come.
+    /// order is for the next [`HURRIED_RESULT_COUNT`] results, and is repeated after half of them.
     fn hurry(&mut self, shard: u32) {
         let shard = shard as usize;
         if self.hurried_counts[shard] <= HURRIED_RESULT_COUNT / 2 {
@@ -239,7 +242,7 @@ impl Hub {
         }
     }
 
-    /// Commits steps in order, as far as their runs read what committed steps left.
+    /// Commits steps in order, up to the first step without a run or with a wrong read.
     fn commit(&mut self, ledger: Ledger<'_>) {
         while let Some(run) = self.runs.get_mut(self.committed as usize)
             && run.incarnation > 0
@@ -256,7 +259,7 @@ impl Hub {
         }
     }
 
-    /// Tells all shards how far steps are committed, if it is news.
+    /// Tells all shards which steps were committed since the last announcement, if any.
     pub(super) fn announce(&mut self) {
         if self.fees.is_empty() {
             return;
@@ -268,8 +271,8 @@ impl Hub {
         }
     }
 
-    /// Describes the first wrong read in the last run of the lowest uncommitted step: its value has
-    /// changed since.
+    /// Describes the first wrong read in the last run of the lowest uncommitted step: the value has
+    /// changed since the read.
     pub(super) fn difference(&self, ledger: Ledger<'_>) -> Option<String> {
         let index = self.committed;
         let log = &self.runs.get(index as usize)?.log;
@@ -298,13 +301,13 @@ impl Hub {
         Some(format!("read the beneficiary {address} with other fees than lower steps owe to it"))
     }
 
-    /// The code of this hash, if a step has sent it.
+    /// Returns the code of this hash, if a step of the batch created it.
     pub(super) fn code(&self, hash: &B256) -> Option<Bytes> {
         self.codes.get(hash).map(Bytecode::original_bytes)
     }
 
     /// Answers the request of a shard for `keys`. From then on the shard gets all writes to them.
-    /// `values` has the codes already, and the cells have the values below the batch.
+    /// The caller has added the codes to `values`, and the values below the batch to the cells.
     pub(super) fn answer(
         &mut self,
         ledger: Ledger<'_>,
@@ -339,8 +342,8 @@ impl Hub {
         drop(self.outboxes[shard as usize].send(Some(Order::Values(values))));
     }
 
-    /// Versions that steps of other shards than `shard` wrote. Only the last committed version can
-    /// be among them.
+    /// Returns the versions that steps of other shards than `shard` wrote. Of the committed
+    /// versions, only the last one can be among them.
     fn versions<B: Clone, V: Clone + PartialEq, W>(
         &self,
         cell: &Cell<B, V>,
@@ -364,14 +367,15 @@ struct Run {
 }
 
 impl Run {
-    /// Writes a key: news where the step's last run wrote another value, or none.
+    /// Writes a key. Returns [`Change::News`] if the step's last run did not write the same value.
     fn write<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>, value: V) -> Change {
         let is_same = cell.written_by(self.index) == Some(&value);
         cell.write(self.index, self.incarnation, value, self.keep);
         if is_same { Change::Nothing } else { Change::News }
     }
 
-    /// Takes the write of the step's last run back, unless this one wrote the key too: news where it is gone.
+    /// Removes the write of the step's last run, unless this run wrote the key, too. Returns
+    /// [`Change::News`] if the step's write is gone.
     fn take_back<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>) -> Change {
         cell.remove_older(self.index, self.incarnation);
         match cell.written_by(self.index) {
@@ -381,7 +385,7 @@ impl Run {
     }
 }
 
-/// The news of a run for each shard.
+/// The changed values of a run, for each shard.
 struct News(Vec<RemoteWrites>);
 
 impl News {
@@ -401,17 +405,17 @@ impl News {
     }
 }
 
-/// Whether a run changes what others read.
+/// Whether a run changes a value that other steps read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     /// The run changes a value.
     News,
-    /// The step's last run had left the same.
+    /// The step's last run left the same value.
     Nothing,
 }
 
 impl Change {
-    /// The other shards that have asked for a key, if there is news for them.
+    /// Returns a bit for each other shard that has requested the key; 0 if nothing has changed.
     fn of(self, readers: &[u64], id: CellId, shard: u32) -> u64 {
         let all = readers.get(id as usize).copied().unwrap_or(0);
         if self == Self::News { all & !(1 << shard) } else { 0 }
@@ -426,7 +430,7 @@ fn subscribe(of: &mut Vec<u64>, id: CellId, shard: u32) {
     of[id] |= 1 << shard;
 }
 
-/// The log of a run, by numbers.
+/// Returns the log of a run, with the numbers of the keys.
 fn log_of(memory: &Memory, reads: &Reads, written: Log) -> Log {
     let accounts =
         reads.accounts.iter().map(|(address, seen)| (memory.accounts.id(address), *seen));
@@ -436,13 +440,14 @@ fn log_of(memory: &Memory, reads: &Reads, written: Log) -> Log {
     Log { accounts: accounts.collect(), slots: slots.collect(), paid: paid.collect(), ..written }
 }
 
-/// Returns whether the step, all lower ones being committed, would read the same.
+/// Returns whether the step would read the values of `log` now. All lower steps must be committed.
 fn is_valid(ledger: Ledger<'_>, index: BlockAccessIndex, log: &Log) -> bool {
     publish::is_valid(ledger.memory, index, log)
         && log.paid.iter().all(|(id, seen)| is_paid(ledger, index, *id, seen))
 }
 
-/// Returns whether the step would see this in a beneficiary's account, all lower ones being committed.
+/// Returns whether the step would read `seen` as the account of the beneficiary `id`. All lower
+/// steps must be committed.
 fn is_paid(ledger: Ledger<'_>, index: BlockAccessIndex, id: CellId, seen: &SeenAccount) -> bool {
     if !ledger.fees.has(id) {
         return false;
@@ -457,8 +462,8 @@ fn is_paid(ledger: Ledger<'_>, index: BlockAccessIndex, id: CellId, seen: &SeenA
     *seen == account
 }
 
-/// The fault of a run that no execution can produce. `tx` is the step's transaction; `None` for a
-/// system step.
+/// Returns the fault of a run that no execution can produce. `tx` is the step's transaction; `None`
+/// for a system step.
 fn fault(step: &OptimisticStep, tx: Option<&Transaction>) -> Option<String> {
     let index = step.index;
     let VersionWrites { accounts, slots, codes } = &step.writes;

@@ -1,5 +1,6 @@
-//! The coordinator as a shard's part of an optimistic batch sees it. Its orders enter the memory in
-//! the order of arrival. Readers wait in the memory for the keys that they request.
+//! The connection of a shard to the coordinator of an optimistic batch. One thread applies the
+//! coordinator's orders to the memory in the order of arrival. Steps that request a key wait until
+//! its value is in the memory.
 
 use std::{
     sync::{
@@ -32,14 +33,14 @@ use crate::{
 /// Longest sleep of a thread that waits for a code.
 const CODE_CHECK: Duration = Duration::from_millis(1);
 
-/// Codes that came.
+/// Codes that the coordinator has sent.
 #[derive(Debug, Default)]
 pub(super) struct Codes {
     arrived: Mutex<HashMap<B256, Option<Bytes>>>,
     changed: Condvar,
 }
 
-/// The thread that takes orders in.
+/// State of the thread that applies the coordinator's orders.
 #[derive(Clone, Copy)]
 pub(super) struct Intake<'a> {
     pub(super) coordinator: &'a dyn OptimisticCoordinator,
@@ -50,14 +51,14 @@ pub(super) struct Intake<'a> {
     /// Results that wait to be sent.
     pub(super) results: &'a SendQueue<OptimisticStep>,
     pub(super) step_count: BlockAccessIndex,
-    /// Nanoseconds from `ready` until the last value came that was asked for ahead.
+    /// Nanoseconds from `ready` to the arrival of the last value that was requested ahead.
     pub(super) ahead_ns: &'a AtomicU64,
     pub(super) ready: Instant,
 }
 
 impl Intake<'_> {
-    /// Takes orders in until all steps are committed, or `stop` or `over` is set. Sets `over` in the end.
-    /// Returns whether all steps are committed.
+    /// Applies orders until all steps are committed, `stop` or `over` is set, or the coordinator
+    /// fails. Then sets `over`. Returns whether all steps are committed.
     pub(super) fn run(&self, stop: &AtomicBool, over: &AtomicBool) -> bool {
         let mut is_whole = false;
         while !is_whole && !stop.load(Ordering::Relaxed) && !over.load(Ordering::Relaxed) {
@@ -149,7 +150,8 @@ impl Intake<'_> {
     }
 }
 
-/// Takes a version in. Returns its step, and the highest that may have read something else.
+/// Adds a version to a cell. Returns the version's step, and the highest step that may have read
+/// another value.
 fn take_in<B: Clone, V: Clone + PartialEq, W>(
     cell: &mut Cell<B, V>,
     version: Version<W>,
@@ -160,15 +162,15 @@ fn take_in<B: Clone, V: Clone + PartialEq, W>(
     (index, cell.write(index, incarnation, of(value), keep))
 }
 
-/// The state below the batch, at the coordinator. A value that was asked for is in the memory, with what steps
-/// of other shards wrote.
+/// Reads the coordinator's state below the batch. A requested value arrives in the memory, together
+/// with the writes of other shards' steps.
 #[derive(Debug)]
 pub(super) struct Values<'a> {
     pub(super) coordinator: &'a dyn OptimisticCoordinator,
     pub(super) memory: &'a Memory,
     pub(super) codes: &'a Codes,
     pub(super) over: &'a AtomicBool,
-    /// Requests that a step waited for, and that time.
+    /// Number of requests that steps waited for. `wait` is the time of these waits.
     pub(super) request_count: u64,
     pub(super) wait: Duration,
 }

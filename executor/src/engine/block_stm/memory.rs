@@ -1,5 +1,6 @@
-//! The state of a batch under way: a numbered cell for each key that any step met. The number saves
-//! a second search by the whole key. The first reader of a key reads it from the store, once.
+//! The state of a batch during execution: a numbered cell for each key that a step has touched. The
+//! number saves a second search by the whole key. The first step that reads a key reads it from the
+//! store, once.
 
 use std::{
     fmt,
@@ -25,17 +26,19 @@ use crate::{
     single_flight::{Cancelled, SingleFlight},
 };
 
-/// Shards of a table; far more than threads, so that they seldom meet.
+/// Shards of a table; far more than threads, so that threads seldom wait for the same lock.
 const SHARD_COUNT: usize = 256;
-/// Cells of each of the first chunks; later ones are larger, so that their number is bounded.
+/// Cells of each of the first chunks. Later chunks are larger, so that the number of chunks is
+/// bounded.
 const FIRST_CHUNK: usize = 1024;
 /// Chunks of one size.
 const CHUNKS_OF_A_SIZE: usize = 64;
-/// Sizes of chunks, each twice the one before: 268 million keys in all, more than fit in memory.
+/// Number of chunk sizes, each twice the size before. The chunks have room for 268 million keys,
+/// more than fit in memory.
 const SIZES: usize = 12;
-/// A waiter for the read of another thread shares a condition variable with this share of the keys.
+/// Number of condition variables on which workers wait for reads. Waiters of many keys share one.
 const GATE_COUNT: usize = 64;
-/// Longest sleep of a waiter that missed its call.
+/// Longest sleep of a waiter that missed its wake-up.
 const MISSED_CALL: Duration = Duration::from_micros(500);
 
 /// A key's index in its table.
@@ -44,11 +47,12 @@ pub(super) type CellId = u32;
 /// An account as a step of the batch left it.
 #[derive(Clone, Debug, Default, Eq)]
 pub(super) struct Account {
-    /// `None` where it does not exist; never an empty account (EIP-161).
+    /// `None` if the account does not exist; never an empty account (EIP-161).
     pub(super) state: Option<AccountState>,
-    /// The code, where it may be too new for the store.
+    /// The code, if the batch may have created it, so that the store does not have it.
     pub(super) code: Option<Bytecode>,
-    /// Created in this batch: slots that no step wrote are zero whatever the store says.
+    /// True if the batch created the account. Then slots that no step wrote are zero, whatever the
+    /// store has.
     pub(super) is_born: bool,
 }
 
@@ -59,7 +63,7 @@ impl PartialEq for Account {
     }
 }
 
-/// An account that others of the batch wrote, as a step saw it.
+/// An account that a step of the batch wrote, as a later step read it.
 pub(super) type SeenAccount = AccountVersion;
 
 impl Account {
@@ -101,7 +105,7 @@ type Chunk<K, B, V> = Box<[Mutex<Keyed<K, B, V>>]>;
 /// Cells by key and by number.
 pub(super) struct Table<K, B, V> {
     shards: Vec<Mutex<HashMap<K, CellId>>>,
-    /// Randomly seeded, as the maps' own: keys may be crafted to collide.
+    /// Randomly seeded, like the maps' own hashers, because keys may be crafted to collide.
     hasher: DefaultHashBuilder,
     chunks: Vec<OnceLock<Chunk<K, B, V>>>,
     count: AtomicU32,
@@ -119,7 +123,7 @@ impl<K, B, V> fmt::Debug for Table<K, B, V> {
 }
 
 impl<K: Copy + Default + Eq + Hash, B: Clone, V: Clone + PartialEq> Table<K, B, V> {
-    /// Without keys; room for about `expected` of them is made at once.
+    /// Makes an empty table with room for about `expected` keys.
     fn new(expected: usize) -> Self {
         let shards = (0..SHARD_COUNT)
             .map(|_| HashMap::with_capacity_and_hasher(expected / SHARD_COUNT, <_>::default()));
@@ -131,7 +135,7 @@ impl<K: Copy + Default + Eq + Hash, B: Clone, V: Clone + PartialEq> Table<K, B, 
         }
     }
 
-    /// The number of `key`, which gets one if it has none.
+    /// Returns the number of `key`. A new key gets the next number.
     pub(super) fn id(&self, key: &K) -> CellId {
         let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARD_COUNT];
         match lock(shard).entry(*key) {
@@ -149,7 +153,7 @@ impl<K: Copy + Default + Eq + Hash, B: Clone, V: Clone + PartialEq> Table<K, B, 
         self.count.load(Ordering::Relaxed)
     }
 
-    /// The cell with this number.
+    /// Locks the cell with this number.
     #[inline]
     pub(super) fn cell(&self, id: CellId) -> MutexGuard<'_, Keyed<K, B, V>> {
         let (chunk, size, offset) = locate(id as usize);
@@ -163,7 +167,7 @@ impl<K: Copy + Default + Eq + Hash, B: Clone, V: Clone + PartialEq> Table<K, B, 
     }
 }
 
-/// Chunk, its size, and the offset in it.
+/// Returns a cell's chunk, the size of the chunk, and the cell's offset in the chunk.
 #[inline]
 const fn locate(id: usize) -> (usize, usize, usize) {
     const FIRST_SIZE: usize = FIRST_CHUNK * CHUNKS_OF_A_SIZE;
@@ -180,7 +184,7 @@ struct Gate {
     opened: Condvar,
 }
 
-/// The place where workers wait for reads of other workers from the store.
+/// Condition variables on which workers wait for other workers' reads from the store.
 #[derive(Debug)]
 pub(super) struct Gates(Vec<Gate>);
 
@@ -198,7 +202,7 @@ impl Gates {
         }
     }
 
-    /// Waits until `has_come`.
+    /// Waits until `has_come` returns true.
     ///
     /// # Errors
     /// [`Cancelled`].
@@ -233,14 +237,14 @@ pub(super) struct Memory {
     pub(super) accounts: Accounts,
     /// Slots.
     pub(super) slots: Slots,
-    /// For who waits for another's read of an account or slot.
+    /// Waits for another worker's read of an account or slot.
     pub(super) gates: Gates,
     /// Codes below the batch, analysed once.
     pub(super) codes: SingleFlight<B256, Bytecode>,
 }
 
 impl Memory {
-    /// For a batch of `step_count` steps.
+    /// Makes the memory for a batch of `step_count` steps.
     pub(super) fn new(step_count: usize) -> Self {
         Self {
             accounts: Table::new(step_count * 2),
@@ -250,18 +254,18 @@ impl Memory {
         }
     }
 
-    /// The address of the account with this number.
+    /// Returns the address of the account with this number.
     pub(super) fn address(&self, id: CellId) -> Address {
         self.accounts.cell(id).key
     }
 
-    /// Account and key of the slot with this number.
+    /// Returns the account and the key of the slot with this number.
     pub(super) fn slot(&self, id: CellId) -> (Address, U256) {
         let (account, key) = self.slots.cell(id).key;
         (self.address(account), key)
     }
 
-    /// The number of a slot, which gets one if it has none.
+    /// Returns the number of a slot. A new slot gets the next number.
     pub(super) fn slot_id(&self, address: &Address, key: &U256) -> CellId {
         self.slots.id(&(self.accounts.id(address), *key))
     }

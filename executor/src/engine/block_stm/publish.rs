@@ -15,7 +15,7 @@ use super::{
 use crate::shards::versions::{Reads, VersionWrites};
 
 impl StepView<'_> {
-    /// Takes in the writes of a part of the step.
+    /// Adds the writes of one part of the step, such as one system call.
     pub(super) fn take_in(&mut self, state: &EvmState) {
         if let Some(written) = self.shared.written {
             written.add(state);
@@ -28,8 +28,8 @@ impl StepView<'_> {
     }
 
     fn take_in_account(&mut self, address: &Address, account: &revm::state::Account) {
-        // A contract that destroys itself in the transaction that made it leaves nothing
-        // (EIP-6780); its storage never was.
+        // A contract that destroys itself in the transaction that created it leaves nothing, and no
+        // storage either (EIP-6780).
         let is_gone = account.is_selfdestructed();
         let has_slots = !account.storage.is_empty();
         let is_new = account.is_changed() || account.is_created();
@@ -62,12 +62,12 @@ impl StepView<'_> {
         }
     }
 
-    /// The step's writes, with each key once and with the codes that are new.
+    /// Returns the step's writes, each key once, with the codes that the step created.
     pub(super) fn writes(&self) -> VersionWrites {
         let memory = self.shared.memory;
         let mut writes = VersionWrites::default();
         let mut met = HashSet::<CellId>::default();
-        // The last part of the step that wrote a key counts.
+        // The last write of a key counts, if several parts of the step wrote it.
         for (id, account) in self.accounts.iter().rev() {
             if !met.insert(*id) {
                 continue;
@@ -90,13 +90,14 @@ impl StepView<'_> {
         writes
     }
 
-    /// Lets others read the step's writes, in place of those of its last run. Returns the
-    /// highest step that may have read something else before.
+    /// Lets other steps read the step's writes, in place of those of its last run. Returns the
+    /// highest step that may have read another value before.
     pub(super) fn publish(&mut self, incarnation: u32, before: &Log) -> Option<u32> {
         let memory = self.shared.memory;
         let index = self.index;
         let committed = self.shared.board.committed();
-        // On a shard a final run may be validated again: earlier writes of other shards come late.
+        // On a shard, a final run may be validated again, because writes of lower steps on other
+        // shards can come late.
         let is_last = self.finality == Finality::Final && !self.shared.is_on_shard();
         let keep = if is_last { Keep::Nothing } else { Keep::From(committed) };
         let mut readers_to = None;
@@ -122,7 +123,7 @@ impl StepView<'_> {
     }
 }
 
-/// The reads of a run in full, for the coordinator.
+/// Returns the reads of a run with full keys, for the coordinator.
 pub(super) fn reads(memory: &Memory, log: &Log) -> Reads {
     let accounts = log.accounts.iter().map(|(id, seen)| (memory.address(*id), *seen));
     let slots = log.slots.iter().map(|(id, seen)| {

@@ -1,26 +1,27 @@
-//! The order of work: a state machine of plain values. One lock guards it (`board.rs`), so its
-//! transitions are exactly those that threads can interleave, and `model.rs` tries all of them.
+//! Gives each worker its next task: a state machine of plain data. One lock guards it (`board.rs`),
+//! so its transitions are exactly those that threads can interleave, and `model.rs` tries all of
+//! them.
 //!
 //! ```text
 //!            ┌──── given up ────┐
 //!            ▼                  │
-//! not met ─▶ Ready ──claim──▶ Executing ──finish──▶ Executed ──all lower committed──▶ committed
+//! new     ─▶ Ready ──claim──▶ Executing ──finish──▶ Executed ──all lower committed──▶ committed
 //!            ▲                                      │  ▲        and not dirty
 //!            │                                claim │  │ nothing changed
-//!            └────── what it read changed ────── Validating
+//!            └────── a read value changed ────── Validating
 //! ```
-//! A step is *dirty* when a lower step wrote a key that it may have read before. Whoever writes
-//! knows, because a cell remembers the highest step that read it; so a step that nobody disturbed
-//! is committed without being validated. When the lowest step that is not committed runs from its
-//! start, nobody can disturb it: its run is *final*.
+//! A step is *dirty* if a lower step wrote a key after the step may have read it. The writing step
+//! finds dirty steps, because each cell keeps the highest step that read it. A step that is not
+//! dirty is committed without validation. A run of a step is *final* if all lower steps were
+//! committed when the run began. No later write can make it dirty.
 //!
-//! Never do all workers wait: a run may wait only while at least one other worker does not. Otherwise
-//! it is given up.
+//! The workers never all wait at once: a run may wait only while at least one other worker does not
+//! wait. Otherwise the run is given up.
 //!
 //! On a shard of execution the steps of other shards are *remote*: they do not run here. Messages
-//! with their writes disturb other steps. A step is committed here only after the coordinator has
-//! committed it, and only if it is executed and not dirty. So an outcome that the coordinator has
-//! replaced is corrected first.
+//! with their writes make other steps dirty. A step is committed here only after the coordinator
+//! has committed it, and only if it is executed and not dirty. So a run that differs from the run
+//! that the coordinator committed is replaced first.
 
 use workload::BlockAccessIndex;
 
@@ -30,15 +31,15 @@ use super::{
 };
 use crate::shards::Speculation;
 
-/// The step that nothing is linked to.
+/// Link of a step that waits for no other step.
 pub(super) const NO_STEP: BlockAccessIndex = BlockAccessIndex::MAX;
-/// Number of steps that cannot run yet and are passed over in search of one that can.
+/// Largest number of steps that are examined in search of a step that can run.
 const LOOK: usize = 32;
-/// On a shard the window is multiplied by this and by the number of shards. The shard goes on while
-/// the message of a commit is under way.
+/// Factor of the window on a shard, in addition to the number of shards. So the shard has steps to
+/// run while the message of a commit is under way.
 const SHARD_STRETCH: u32 = 16;
-/// Reads and writes of steps that are executed and not committed, above which only the lowest
-/// step may run.
+/// Limit of the reads and writes in the logs of uncommitted steps. Above this limit, only the
+/// lowest uncommitted step may run.
 const MOST_LOGGED: u64 = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,9 +48,9 @@ enum Phase {
     Executing,
     Executed,
     Validating,
-    /// Another shard runs it.
+    /// Another shard runs the step.
     Remote {
-        /// Word of its writes has come.
+        /// True once a message with the step's writes has come.
         has_run: bool,
     },
 }
@@ -62,24 +63,25 @@ struct StepState {
     logged: u32,
 }
 
-/// The state machine.
+/// The state machine. Steps are in the order of their indices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Scheduler {
     steps: Vec<StepState>,
     worker_count: usize,
-    /// Workers whose run waits.
+    /// Workers that wait within a run.
     waiting_count: usize,
-    /// All steps below are committed.
+    /// The lowest uncommitted step.
     committed: BlockAccessIndex,
-    /// The steps that are run here, ascending; `None`: all.
+    /// The steps that this process runs, ascending; `None`: all steps.
     own: Option<Vec<BlockAccessIndex>>,
-    /// Steps from this one on may not be committed yet.
+    /// The lowest step that must not be committed yet.
     finalized: BlockAccessIndex,
-    /// Factor of the window: steps ahead of the commit are the window's size times this.
+    /// Factor of the window's size, for the number of steps that may run ahead of the commit.
     stretch: u32,
-    /// Steps from this one on are not met yet: none of them was ever claimed.
+    /// The lowest step that the search for tasks has not reached. No step from this one on was ever
+    /// claimed.
     next: BlockAccessIndex,
-    /// Position of the first of them among those that are run here.
+    /// Position of the first step from `next` on among the steps that this process runs.
     next_own: usize,
     /// Steps below `next` that are ready, ascending.
     redo: Vec<BlockAccessIndex>,
@@ -91,8 +93,8 @@ pub(super) struct Scheduler {
 }
 
 impl Scheduler {
-    /// For `worker_count` workers and as many steps as `links` has; `links` says of each the
-    /// step that must have executed before it begins, or [`NO_STEP`].
+    /// Makes a scheduler for `worker_count` workers. `links` has one element for each step: the
+    /// step that must have executed before, or [`NO_STEP`].
     pub(super) fn new(links: &[BlockAccessIndex], worker_count: usize) -> Self {
         let steps = links.iter().map(|link| StepState {
             phase: Phase::Ready(if *link == NO_STEP { Until::Now } else { Until::Executed(*link) }),
@@ -118,8 +120,8 @@ impl Scheduler {
         }
     }
 
-    /// This scheduler on a shard that runs the steps `own`, ascending. Nothing is committed before
-    /// [`Self::finalize`].
+    /// Makes this the scheduler of a shard that runs the steps `own`, ascending. No step is
+    /// committed before [`Self::finalize`].
     pub(super) fn on_shard(mut self, own: &[BlockAccessIndex]) -> Self {
         let mut next_own = 0;
         for (step, index) in self.steps.iter_mut().zip(0..) {
@@ -133,7 +135,7 @@ impl Scheduler {
         self.own = Some(own.to_vec());
         self.finalized = 0;
         self.stretch = shards.saturating_mul(SHARD_STRETCH);
-        // A single worker here has the workers of other shards beside it, so its window is not 1.
+        // Other shards have workers, too. So the window of a single worker here is not 1.
         self.window = Window::new(self.worker_count.max(2));
         self
     }
@@ -144,7 +146,8 @@ impl Scheduler {
         self.commit();
     }
 
-    /// A step of another shard has written keys that steps up to `readers_to` may have read.
+    /// Notes that a step of another shard has written keys that steps up to `readers_to` may have
+    /// read.
     pub(super) fn take_remote(
         &mut self,
         index: BlockAccessIndex,
@@ -156,7 +159,7 @@ impl Scheduler {
         self.disturb(index, readers_to);
     }
 
-    /// All steps below are committed.
+    /// Returns the lowest uncommitted step.
     pub(super) const fn committed(&self) -> BlockAccessIndex {
         self.committed
     }
@@ -166,8 +169,8 @@ impl Scheduler {
         self.steps.iter().map(|step| step.incarnation)
     }
 
-    /// Cost of the runs so far. The number of steps stays 0, and the engine sets it: on a shard, the steps here
-    /// include those of other shards.
+    /// Returns the cost of the runs so far. The number of steps stays 0, and the engine sets it: on
+    /// a shard, the steps here include those of other shards.
     pub(super) fn speculation(&self) -> Speculation {
         let mut speculation = self.speculation;
         for incarnation in self.incarnations() {
@@ -184,7 +187,7 @@ impl Scheduler {
         self.is_done() || self.choose().is_some()
     }
 
-    /// Gives a worker the lowest thing to do.
+    /// Returns a worker's next task: the possible task of the lowest step.
     pub(super) fn claim(&mut self) -> Task {
         if self.is_done() {
             return Task::Done;
@@ -216,7 +219,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes in a worker's result.
+    /// Applies a worker's report.
     pub(super) fn take(&mut self, report: Report) {
         match report {
             Report::Finished { index, readers_to, logged } => {
@@ -232,7 +235,7 @@ impl Scheduler {
         self.commit();
     }
 
-    /// Answers the run of `index`, which met an estimate of the lower step `of`.
+    /// Answers the run of `index`, which read an estimate of the lower step `of`.
     pub(super) fn ask_for_step(
         &mut self,
         index: BlockAccessIndex,
@@ -281,7 +284,7 @@ impl Scheduler {
 
     fn is_done(&self) -> bool {
         let count = self.steps.len();
-        // On a shard: once the coordinator has committed all, nothing that is left here counts.
+        // On a shard, remaining tasks are useless once the coordinator has committed all steps.
         self.committed as usize == count || self.finalized as usize == count
     }
 
@@ -293,7 +296,7 @@ impl Scheduler {
         &mut self.steps[index as usize]
     }
 
-    /// The lowest possible task.
+    /// Returns the possible task of the lowest step.
     fn choose(&self) -> Option<Choice> {
         let again = self.redo.iter().take(LOOK).position(|index| self.can_run(*index));
         let validate = self.dirty.first().copied();
@@ -306,7 +309,7 @@ impl Scheduler {
         again.map(Choice::Again).or_else(|| self.new_step().map(Choice::New))
     }
 
-    /// The first step that can run among those that are not met.
+    /// Returns the first step that can run among the steps from `next` on.
     fn new_step(&self) -> Option<BlockAccessIndex> {
         let room = LOOK.saturating_sub(self.redo.len());
         let end = self.committed.saturating_add(self.distance());
@@ -317,7 +320,7 @@ impl Scheduler {
             .find(|index| self.can_run(*index))
     }
 
-    /// The step at this position among those that are run here.
+    /// Returns the step at this position among the steps that this process runs.
     fn own_at(&self, position: usize) -> Option<BlockAccessIndex> {
         match &self.own {
             None => (position < self.steps.len()).then_some(position as BlockAccessIndex),
@@ -325,8 +328,8 @@ impl Scheduler {
         }
     }
 
-    /// How many steps from the first uncommitted one on may run. A window of 1 is not stretched: then one step
-    /// runs at a time over all shards, not one on each.
+    /// Returns the number of steps, from the lowest uncommitted one on, that may run. A window of 1
+    /// is not stretched, so that one step runs at a time over all shards, not one on each.
     const fn distance(&self) -> u32 {
         match self.window.size() {
             1 => 1,
@@ -378,10 +381,11 @@ impl Scheduler {
         self.executed(index);
     }
 
-    /// The steps above `index`, up to the last that may have read a key that it wrote, are dirty.
+    /// Marks the steps above `index` as dirty, up to `readers_to`: the last step that may have read
+    /// a key that `index` wrote.
     fn disturb(&mut self, index: BlockAccessIndex, readers_to: Option<BlockAccessIndex>) {
         let end = readers_to.map_or(0, |last| last.saturating_add(1)).min(self.next);
-        // A write that comes late from another shard is no news for committed steps.
+        // Committed steps are not marked: a late write from another shard does not concern them.
         for reader in (index + 1).max(self.committed)..end {
             let step = self.step_mut(reader);
             let was_dirty = std::mem::replace(&mut step.is_dirty, true);

@@ -1,5 +1,5 @@
-//! The end of a batch: its failure, or its changes. These are the last version of each key, with the
-//! fees that were kept apart, against the state below the batch.
+//! Ends a batch with its failure or its net changes: the last version of each key, with the
+//! deferred fees, compared with the state below the batch.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,11 +13,12 @@ use super::{
 };
 use crate::{engine::error::EngineError, error::StoreError, store::Reader};
 
-/// The net changes of a batch whose `step_count` steps are all committed. `reader` reads values
-/// below the batch that nobody has read yet: of a beneficiary, or of a slot of a created contract.
+/// Returns the net changes of a batch whose `step_count` steps are all committed. `reader` reads
+/// values below the batch that nobody has read yet: of a beneficiary, or of a slot of a created
+/// contract.
 ///
 /// # Errors
-/// [`StoreError`] when such a read fails.
+/// [`StoreError`]: a read failed.
 pub(super) fn net_changes(
     memory: &Memory,
     fees: &BatchFees,

@@ -1,5 +1,5 @@
-//! The words between the scheduler and its workers: tasks, reports, and the questions of a run that cannot go
-//! on. Plain values.
+//! The messages between the scheduler and its workers: tasks, reports, and the questions of a run
+//! that cannot go on. Plain data.
 
 use workload::BlockAccessIndex;
 
@@ -17,9 +17,9 @@ pub(super) enum Until {
 /// The certainty of the values that a run reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Finality {
-    /// All lower steps are committed: its reads are final.
+    /// All lower steps are committed, so the run's reads are final.
     Final,
-    /// Lower steps may still write keys that it reads.
+    /// Lower steps may still write keys that the run reads.
     Speculative,
 }
 
@@ -30,9 +30,9 @@ pub(super) enum Task {
     Execute {
         /// The step.
         index: BlockAccessIndex,
-        /// Number of its runs, this one included.
+        /// Number of the step's runs, this run included.
         incarnation: u32,
-        /// The certainty of the values that it reads.
+        /// The certainty of the values that the run reads.
         finality: Finality,
     },
     /// Validate: compare the step's reads with the present values.
@@ -40,9 +40,9 @@ pub(super) enum Task {
         /// The step.
         index: BlockAccessIndex,
     },
-    /// Nothing, until something changes.
+    /// No task until a report or a message changes the scheduler.
     Idle,
-    /// Nothing any more.
+    /// No task any more.
     Done,
 }
 
@@ -53,16 +53,16 @@ pub(super) enum Report {
     Finished {
         /// The step.
         index: BlockAccessIndex,
-        /// The highest step that may have read a key that this one has now written.
+        /// The highest step that may have read a key that this step has now written.
         readers_to: Option<BlockAccessIndex>,
-        /// Reads and writes that are kept for it.
+        /// Number of reads and writes in the step's log.
         logged: u32,
     },
     /// A run was given up.
     GivenUp {
         /// The step.
         index: BlockAccessIndex,
-        /// The condition under which it may run again.
+        /// The event after which the step may run again.
         until: Until,
     },
     /// The step would still read the values that it has read.
@@ -88,7 +88,7 @@ pub(super) enum Answer {
     GiveUp,
 }
 
-/// The state of a run that asks.
+/// Whether a run asks for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Asking {
     /// The run asks for the first time.
