@@ -1,13 +1,13 @@
 //! The state root of a batch. Net changes give plans, plans give reads of nodes and rows, and these
 //! give the root and the changed nodes. The work is done after execution, with or without nodes
-//! that were read meanwhile. Or it uses the batch's list, during execution and the check of the
-//! list.
+//! that were read during execution. Or the work uses the batch's list, and is done during execution
+//! and the check of the list.
 //!
 //! A batch has four phases. *Plan* hashes the changed keys. *Read* has its own threads: they read
-//! level by level for the plans of all tries, or all nodes that may be wanted. *Fold* hashes
+//! level by level for the plans of all tries, or all nodes that may be needed. *Fold* hashes
 //! storage tries first, since their roots are part of the accounts, then the trie of accounts.
-//! *Join* makes one trie of its shards. Where a delete leaves a branch with one child, its fold
-//! needs another read.
+//! *Join* makes one trie of the trie's shards. Where a delete leaves a branch with one child, its
+//! fold needs another read.
 //!
 //! | file | owns |
 //! |---|---|
@@ -73,8 +73,9 @@ pub(crate) struct Rooting<'a, 'l> {
     work: RootWork,
 }
 
-/// Calls `lead` with what computes the roots of a sample, beside the threads for it: one more where
-/// work begins before execution has ended.
+/// Starts the threads that compute the roots of a sample, and calls `lead` with their [`Rooting`];
+/// with `None` if the variant computes no roots. Starts one more thread if work on a root begins
+/// before execution has ended.
 ///
 /// # Errors
 /// The state has no tries, or a thread cannot begin.
@@ -114,8 +115,9 @@ pub(crate) fn beside<R>(
 }
 
 impl<'l> Rooting<'_, 'l> {
-    /// Begins with a batch that is about to run, if its root is prepared meanwhile. Steps write until
-    /// the guard is dropped, before [`Self::root`] is called.
+    /// Begins the work on the root of a batch that is about to run, if the root is prepared during
+    /// execution. The caller drops the guard once all steps have written, before it calls
+    /// [`Self::root`].
     ///
     /// # Errors
     /// The variant has no list.
@@ -127,7 +129,8 @@ impl<'l> Rooting<'_, 'l> {
         self.ahead.as_ref().map_or(Ok(None), |ahead| ahead.begin(batch, spans))
     }
 
-    /// The state root after a batch whose execution has just ended, which has checked the list.
+    /// Returns the state root after a batch. Its execution has just ended, and has checked the
+    /// list.
     ///
     /// # Errors
     /// [`RootError`]: the batch is not committed.
@@ -153,7 +156,7 @@ impl<'l> Rooting<'_, 'l> {
         Ok(rooted)
     }
 
-    /// Commits a batch with its nodes.
+    /// Commits a batch with the changed nodes of its root.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -10,15 +10,15 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `scheduler.rs`, `window.rs` | the next task of each worker, and the limit of running ahead; data without locks |
+//! | `scheduler.rs`, `window.rs` | each worker's next task, the limit of running ahead; no locks |
 //! | `board.rs` | the lock of the scheduler, and the waits of workers |
-//! | `cell.rs` | the versions of one key; data without locks |
+//! | `cell.rs` | the versions of one key; no locks |
 //! | `memory.rs`, `deferred_fees.rs` | all cells; all fees |
 //! | `shared.rs` | the state of a batch that all runs share, with their logs and results |
 //! | `view.rs`, `publish.rs` | reads and writes of one run |
 //! | `worker.rs`, `settle.rs` | a worker's loop; the net changes |
 //! | `shard.rs`, `intake.rs` | execution of a shard's part of a batch |
-//! | `sharded.rs`, `shard_connection.rs`, `hub.rs`, `accesses.rs` | the coordinator's part of execution on shards |
+//! | `sharded.rs`, `shard_connection.rs`, `hub.rs`, `accesses.rs` | the coordinator's part |
 //!
 //! The engine knows no list. It uses the store only to read the state below the batch.
 

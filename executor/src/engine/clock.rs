@@ -45,7 +45,7 @@ pub(super) struct Execution<'a> {
 
 /// A way to execute batches. The functions are listed in the order of their calls.
 pub(super) trait Engine: Sync {
-    /// One batch as its workers see it.
+    /// One batch, shared by its workers.
     type Job: Send + Sync;
     /// State of the leading thread, from batch to batch.
     type Lead;
@@ -58,12 +58,12 @@ pub(super) trait Engine: Sync {
         0
     }
 
-    /// Thread of the worker with this number, from 0.
+    /// Returns the track of the worker with this number, from 0.
     fn track(&self, worker: usize) -> Track {
         Track::Executor(worker)
     }
 
-    /// A worker's life, which begins before the clock: prepares a reader, then serves the pool.
+    /// Runs a worker. Prepares a reader before the clock starts, then serves the pool.
     ///
     /// # Errors
     /// [`StoreError`]: the worker cannot begin.
@@ -92,14 +92,14 @@ pub(super) trait Engine: Sync {
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError>;
 
-    /// Adds the counts of the leading thread, once the clock has stopped.
+    /// Adds the counts of the leading thread, after the clock has stopped.
     fn leave(&self, lead: Self::Lead, executed: &mut Executed);
 
-    /// Completes the counts, once those of all workers are added.
+    /// Completes the counts, after the counts of all workers are added.
     fn complete(&self, _executed: &mut Executed) {}
 }
 
-/// A batch whose turn it is.
+/// The batch to run now.
 pub(super) struct Turn<'t, J> {
     /// 0-based index of the batch.
     pub(super) index: usize,
@@ -117,8 +117,8 @@ impl<J> Turn<'_, J> {
         self.pool.finish().unwrap_or_else(|| panic!("batch {} was posted", self.index))
     }
 
-    /// Gives `job` to all workers and returns at once: the caller works beside them, and then
-    /// calls [`Self::end`].
+    /// Gives `job` to all workers and returns at once. The caller works meanwhile, and then calls
+    /// [`Self::end`].
     pub(super) fn begin(&self, job: J) -> Arc<J> {
         let job = Arc::new(job);
         self.pool.post(Arc::clone(&job));
@@ -134,7 +134,7 @@ impl<J> Turn<'_, J> {
 /// Executes all batches in order by `engine`.
 ///
 /// # Errors
-/// [`EngineError`]. A rejected list carries its cost.
+/// [`EngineError`]. The error of a rejected list has the cost so far.
 pub(super) fn run<E: Engine>(engine: &E, at: Execution<'_>) -> Result<Executed, EngineError> {
     let pool = WorkerPool::<E::Job>::new(engine.worker_count(), at.stop, at.task.cancel);
     let tries = at.sample.tries();
@@ -170,7 +170,8 @@ pub(super) fn run<E: Engine>(engine: &E, at: Execution<'_>) -> Result<Executed, 
     });
     let ran = ran.map_err(EngineError::Store)?.map_err(|error| EngineError::of_root(0, error))?;
     let (timed, workers) = ran.map_err(|error| match task.cancel.load(Ordering::Relaxed) {
-        // A worker that cannot begin because the user interrupts: a shard takes its workload no further.
+        // A worker may also fail to begin because the user interrupts, for example while a shard
+        // gets its workload.
         true => EngineError::Cancelled,
         false => EngineError::Store(error),
     })?;
@@ -198,7 +199,7 @@ struct Timed {
     done: Result<(), EngineError>,
 }
 
-/// The leading thread: the clock runs in here only.
+/// Runs the leading thread. The clock runs only in this function.
 fn lead<E: Engine>(
     engine: &E,
     at: Execution<'_>,
@@ -215,7 +216,7 @@ fn lead<E: Engine>(
     let mut writes = WriteWatch::new(at.sample)?;
     let before = process::Snapshot::now();
     let spans = Arc::new(Spans::start());
-    // Nothing runs in the background before the clock does.
+    // No background work runs before the clock starts.
     writes.begin(&spans)?;
     let mut batches = at.task.workload.batches.iter().enumerate();
     let done = batches.try_for_each(|(index, batch)| {
@@ -257,7 +258,8 @@ fn lead<E: Engine>(
     Ok(Timed { executed, done })
 }
 
-/// Commits a batch, with the nodes of its root where it has one. Returns the end.
+/// Commits a batch, with the nodes of its state root if that is computed. Returns the end of the
+/// commit.
 fn commit(
     at: Execution<'_>,
     rooting: Option<&Rooting<'_, '_>>,

@@ -24,26 +24,26 @@ pub(super) struct StoreDatabase<'a> {
 }
 
 impl<'a> StoreDatabase<'a> {
-    /// The database of the calling thread.
+    /// Opens the database of the calling thread.
     pub(super) fn open(sample: &'a dyn Sample, workload: &'a Workload) -> Result<Self, StoreError> {
         let reader = sample.reader()?;
         let tally = ReadTally::of(reader.as_ref(), None);
         Ok(Self { workload, reader, tally })
     }
 
-    /// The same with a recorder, if the sample is traced.
+    /// Opens the database like [`Self::open`], with a recorder if the sample is traced.
     pub(super) fn recording(sample: &'a dyn Sample, task: &Task<'a>) -> Result<Self, StoreError> {
         let mut database = Self::open(sample, task.workload)?;
         database.tally.trace = task.trace.map(|trace| trace.recorder(1));
         Ok(database)
     }
 
-    /// The recorder, if the sample is traced.
+    /// Returns the recorder, if the sample is traced.
     pub(super) fn recorder(&mut self) -> Option<&mut Recorder> {
         self.tally.trace.as_deref_mut()
     }
 
-    /// Adds the counts and times of its reads to `executed`, and its events to the trace.
+    /// Adds the counts and times of the reads to `executed`, and the events to the trace.
     pub(super) fn close(mut self, task: &Task<'_>, executed: &mut Executed) {
         executed.counters = self.reader.counters();
         if let Some(trace) = task.trace {

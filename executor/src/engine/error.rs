@@ -24,7 +24,7 @@ pub enum ViewError {
     /// The list does not declare the slot.
     #[error("slot {key:#x} of {address} is read and not in the list")]
     UndeclaredSlot {
-        /// The account that has it.
+        /// Address of the slot's account.
         address: Address,
         /// The slot.
         key: U256,
@@ -32,10 +32,10 @@ pub enum ViewError {
     /// The state has no code with this hash.
     #[error("no code with hash {0} in the state")]
     MissingCode(B256),
-    /// The bytes of a code are invalid (a delegation that is not whole, EIP-7702).
+    /// The bytes of a code are invalid, such as an incomplete delegation (EIP-7702).
     #[error("invalid bytecode with hash {hash}: {reason}")]
     InvalidCode {
-        /// Its hash.
+        /// Hash of the code.
         hash: B256,
         /// The defect.
         reason: String,
@@ -52,7 +52,7 @@ pub enum ViewError {
 }
 
 impl ViewError {
-    /// Returns whether the list is at fault: a step reads a key that it does not declare.
+    /// Returns whether the list is at fault: a step reads a key that the list does not declare.
     pub const fn is_undeclared(&self) -> bool {
         matches!(self, Self::UndeclaredAccount(_) | Self::UndeclaredSlot { .. })
     }
@@ -72,26 +72,26 @@ pub enum ListFault {
     /// The list's hash is not that of the header.
     #[error("its hash is {got}, and the header has {header}")]
     WrongHash {
-        /// Keccak-256 of its bytes.
+        /// Keccak-256 of the list's bytes.
         got: B256,
         /// The hash in the header.
         header: B256,
     },
-    /// Its bytes are not a list, or not within bounds.
+    /// The bytes are not a list, or exceed the bounds of a list.
     #[error("the list cannot be read: {0}")]
     Malformed(#[from] ListError),
-    /// The list should have changes only, and names more.
+    /// The list's form has changes only, but this list has more.
     #[error("account {0}: the list has more than changes, and its form has changes only")]
     MoreThanChanges(Address),
-    /// Steps that remain cannot meet all declared slots that none has met yet (EIP-7928).
+    /// The remaining steps cannot touch all declared slots that no step has touched yet (EIP-7928).
     #[error(
         "{unmet_count} declared slots are met by no step yet, and what gas remains can pay for \
          {payable_count} at most"
     )]
     Infeasible {
-        /// Declared slots that no step has met.
+        /// Declared slots that no step has touched.
         unmet_count: u64,
-        /// Slots that the steps that remain can meet.
+        /// Slots that the remaining steps can touch.
         payable_count: u64,
     },
     /// A value before the batch differs from the state's.
@@ -120,7 +120,7 @@ pub enum ListFault {
         /// The message of the EVM.
         reason: String,
     },
-    /// A step wrote something else than the list has, or something the list has not.
+    /// A step wrote another value than the list has, or a key without a change in the list.
     #[error("index {index}: {what} became {got}, and the list has {listed}")]
     WrongChange {
         /// The step.
@@ -129,7 +129,7 @@ pub enum ListFault {
         what: String,
         /// The value that the step wrote.
         got: String,
-        /// The value that the list has there.
+        /// The value that the list has for the key at this index.
         listed: String,
     },
     /// The list has changes at an index whose step did not make them.
@@ -142,36 +142,36 @@ pub enum ListFault {
         /// Changes that the step made, all of them in the list.
         made_count: usize,
     },
-    /// No step met a declared account.
+    /// No step touched a declared account.
     #[error("account {0} is in the list and no step met it")]
     SurplusAccount(Address),
-    /// No step met a declared slot.
+    /// No step touched a declared slot.
     #[error("slot {key:#x} of {address} is in the list and no step met it")]
     SurplusSlot {
-        /// The account that has it.
+        /// Address of the slot's account.
         address: Address,
         /// The slot.
         key: U256,
     },
 }
 
-/// Execution that gave no result.
+/// An execution without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The list is rejected.
     #[error("batch {batch}: list rejected: {fault}")]
     List {
-        /// 0-based place of the batch.
+        /// 0-based index of the batch.
         batch: usize,
         /// The reason.
         fault: ListFault,
-        /// Its cost by then.
+        /// Cost of the execution up to the rejection.
         spent: Box<Spent>,
     },
-    /// A step is not valid, without a list being involved.
+    /// A step is not valid, and no list is involved.
     #[error("batch {batch}, index {index}: {reason}")]
     Step {
-        /// 0-based place of the batch.
+        /// 0-based index of the batch.
         batch: usize,
         /// The step.
         index: BlockAccessIndex,
@@ -181,9 +181,9 @@ pub enum EngineError {
     /// A block is rejected by its bytes, its signatures or its header.
     #[error("batch {batch}, block {block}: rejected: {fault}")]
     Block {
-        /// 0-based place of the batch.
+        /// 0-based index of the batch.
         batch: usize,
-        /// 0-based place of the block in the batch.
+        /// 0-based index of the block in the batch.
         block: usize,
         /// The reason.
         fault: BlockFault,
@@ -191,17 +191,17 @@ pub enum EngineError {
     /// There is no state root.
     #[error("batch {batch}: no state root: {reason}")]
     Root {
-        /// 0-based place of the batch.
+        /// 0-based index of the batch.
         batch: usize,
         /// The reason.
         reason: String,
     },
-    /// A shard of execution ended, hangs, or answers nonsense.
+    /// A shard of execution ended, hangs, or sends invalid messages.
     #[error("batch {batch}: {shard}: {reason}")]
     Shard {
-        /// 0-based place of the batch.
+        /// 0-based index of the batch.
         batch: usize,
-        /// Its name.
+        /// Name of the shard.
         shard: String,
         /// The reason.
         reason: String,
@@ -209,7 +209,7 @@ pub enum EngineError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Someone asked to stop.
+    /// The execution was told to stop.
     #[error("cancelled")]
     Cancelled,
 }
@@ -218,7 +218,7 @@ pub enum EngineError {
 /// rejected outside any clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spent {
-    /// From the start of the clock until all threads had stopped.
+    /// Time from the start of the clock until all threads had stopped.
     pub wall: Duration,
     /// Counters of the process in that time.
     pub process: process::Delta,
@@ -227,12 +227,12 @@ pub struct Spent {
 }
 
 impl EngineError {
-    /// The list of the batch at `batch` is rejected.
+    /// Makes the error of a rejected list of the batch at `batch`.
     pub fn rejected(batch: usize, fault: impl Into<ListFault>) -> Self {
         Self::List { batch, fault: fault.into(), spent: Box::default() }
     }
 
-    /// The step at which it is, if it is at one.
+    /// Returns the step that failed, if the error names a step.
     pub const fn index(&self) -> Option<BlockAccessIndex> {
         match self {
             Self::Step { index, .. } => Some(*index),
@@ -257,7 +257,7 @@ impl EngineError {
         }
     }
 
-    /// The root of the batch at `batch` could not be computed.
+    /// Makes the error of a root that could not be computed, of the batch at `batch`.
     pub(crate) fn of_root(batch: usize, error: RootError) -> Self {
         match error {
             RootError::Store(error) => Self::Store(error),
@@ -270,7 +270,7 @@ impl EngineError {
         }
     }
 
-    /// A block of the batch at `batch` is rejected, or its duties were cancelled.
+    /// Makes the error of a rejected block of the batch at `batch`, or of cancelled duties.
     pub(super) fn of_received(batch: usize, error: ReceivedError) -> Self {
         match error {
             ReceivedError::Rejected { block, fault } => Self::Block { batch, block, fault },
@@ -278,7 +278,7 @@ impl EngineError {
         }
     }
 
-    /// The cost of a rejection.
+    /// Adds the cost, if this is the error of a rejected list.
     pub(super) fn spending(mut self, add: impl FnOnce(&mut Spent)) -> Self {
         if let Self::List { spent, .. } = &mut self {
             add(spent);
@@ -286,7 +286,7 @@ impl EngineError {
         self
     }
 
-    /// A read that failed at a step and is not the list's fault.
+    /// Makes the error of a read that failed at a step, and that is not the list's fault.
     pub(super) fn of_read(batch: usize, index: BlockAccessIndex, error: ViewError) -> Self {
         match error {
             ViewError::Store(error) => Self::Store(error),

@@ -28,23 +28,23 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct BatchResult {
     /// Results of the transactions, in order: content of the receipt and return data. Emptied once
-    /// digested.
+    /// `outcomes` is made.
     pub results: Vec<TxResult>,
     /// Index of the shard that ran each transaction; empty without shards.
     pub shard_of_tx: Vec<u32>,
-    /// Digests of those, made once the clock has stopped.
+    /// Digests of `results`, made after the clock has stopped.
     pub outcomes: Vec<TxOutcome>,
     /// Net changes of the state, from the transactions' writes.
     pub net_changes: NetChanges,
     /// The blocks as they were decoded, for variants with duties on blocks.
     pub decoded: Option<DecodedBlocks>,
-    /// The state root with the nodes that change, where it is computed.
+    /// The state root with the nodes that change, if it is computed.
     pub rooted: Option<Rooted>,
 }
 
 impl BatchResult {
-    /// Bytes of the keys and values of its commit, the yardstick for the bytes that a store writes: a deleted
-    /// row counts with its key.
+    /// Returns the bytes of the keys and values of the batch's commit, to compare with the bytes
+    /// that a store writes. A deleted row counts with its key.
     pub(super) fn committed_bytes(&self, layout: Layout) -> u64 {
         let account_key = match layout {
             Layout::Hashed => 32,
@@ -71,19 +71,21 @@ fn node_bytes(changes: &NodeChanges) -> usize {
     put.chain(deleted).sum()
 }
 
-/// Values between shards that execute without a list, and their price.
+/// Counts of values between shards that execute without a list, and of results that such values
+/// made wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CrossShard {
-    /// Values that a step of one shard wrote and another shard was sent.
+    /// Values that a step of one shard wrote and that were sent to another shard.
     pub value_count: u64,
-    /// Results that came in the place of one of an earlier run.
+    /// Results that replaced the result of an earlier run of the same step.
     pub replaced_result_count: u64,
-    /// Results whose reads were stale when it was their turn to be committed: lower steps had left other values.
+    /// Results whose reads were wrong when all lower steps had been committed, because lower steps
+    /// had left other values.
     pub stale_result_count: u64,
 }
 
 impl CrossShard {
-    /// Adds those of another batch.
+    /// Adds the counts of another batch.
     pub fn add(&mut self, other: &Self) {
         self.value_count += other.value_count;
         self.replaced_result_count += other.replaced_result_count;
@@ -95,7 +97,8 @@ impl CrossShard {
 #[derive(Clone, Debug, Default)]
 pub struct Executed {
     /// Time from the start of the clock to the last commit, or to the end of the flushes and
-    /// compactions that commits caused. Excludes the time to let these begin, and to inspect files.
+    /// compactions that commits caused. Excludes the time to let this background work begin, and
+    /// the time to inspect files.
     pub wall: Duration,
     /// Counters of the process in that time.
     pub process: process::Delta,
@@ -103,31 +106,31 @@ pub struct Executed {
     pub spans: Vec<Span>,
     /// Results by batch.
     pub batches: Vec<BatchResult>,
-    /// Time of each batch, from its bytes or its first step to the end of its commit. They follow one
-    /// another.
+    /// Time of each batch, from its bytes or its first step to the end of its commit. These times
+    /// do not overlap.
     pub batch_times: Vec<Duration>,
-    /// Writes for the commits.
+    /// Writes of the commits and of the store's background work.
     pub writes: Writes,
     /// Time per transaction, reads included.
     pub tx_latencies: Latencies,
     /// Time of each step of each batch, by index; empty for an engine that keeps none.
     pub step_times: Vec<Vec<Duration>>,
-    /// The longest transaction of each batch, summed: no order of transactions makes the
-    /// workload shorter.
+    /// Sum of the time of each batch's longest transaction. No order of transactions makes the
+    /// workload shorter than this.
     pub longest_txs: Duration,
-    /// Time in which execution had ended and only verification was going on; zero where the
-    /// list has no values.
+    /// Time in which only verification was under way, after the end of execution; zero if the list
+    /// has no values.
     pub verification_wait: Duration,
     /// Scheduling priority of the threads that verify, if any.
     pub verifier_priority: Option<process::Priority>,
     /// Use of the speculative pass, if there was one.
     pub warm_up: Option<WarmUp>,
-    /// Reads by threads that execute.
+    /// Reads on demand, by executing threads or for shards.
     pub on_demand: ReadTally,
-    /// Reads by threads that only read.
+    /// Reads ahead, reads of a speculative pass, and reads that verify values.
     pub prefetched: ReadTally,
-    /// Reads that a reader of `prefetched` makes together at most; the latency of each is that of
-    /// all of them. `None`: one after the other.
+    /// Largest number of reads that a reader of `prefetched` makes together. Each such read has the
+    /// latency of the whole call. `None` if it makes its reads one after the other.
     pub prefetch_reads_at_once: Option<usize>,
     /// Counters of the store.
     pub counters: ReadCounters,
@@ -139,21 +142,23 @@ pub struct Executed {
     pub shard_names: Vec<String>,
     /// Times and requests of the shards, summed over them and over all batches.
     pub shard_times: ShardTimes,
-    /// Values between shards, of all batches; `None` where shards execute by a list, or none do.
+    /// Values between shards, of all batches; `None` if shards execute by a list, or no shards
+    /// execute.
     pub cross_shard: Option<CrossShard>,
     /// Work of this process's threads that talk to shards.
     pub coordinator_times: CoordinatorTimes,
     /// Time of partitioning all batches over shards, inside the clock or before it.
     pub partitioning: Duration,
-    /// Cost of running steps before their turn, of an engine that does.
+    /// Cost of running steps before their turn; `None` for engines other than Block-STM.
     pub speculation: Option<Speculation>,
-    /// Work for the roots of all batches, where they are computed. Its reads are none of `counters`.
+    /// Work for the roots of all batches, if they are computed. `counters` does not include the
+    /// reads of this work.
     pub root_work: Option<RootWork>,
 }
 
 impl Executed {
-    /// Adds the times of a batch's transactions, in their order. Returns their results; steps of other kinds have
-    /// none.
+    /// Adds the times of a batch's transactions, in their order. Returns the transactions' results.
+    /// Steps of other kinds have no result.
     pub(super) fn add_transactions(
         &mut self,
         steps: impl Iterator<Item = (Option<TxResult>, Duration)>,
@@ -166,7 +171,7 @@ impl Executed {
             self.tx_latencies.record(latency);
             longest = longest.max(latency);
         }
-        // Of shards, which may send nonsense.
+        // Saturates, because a shard may send any latency.
         self.longest_txs = self.longest_txs.saturating_add(longest);
         results
     }
@@ -184,8 +189,8 @@ impl Executed {
         }
     }
 
-    /// `, run by shard 1 at 127.0.0.1:7001`; empty without shards. A wrong receipt is its shard's: writes alone are
-    /// compared with the list.
+    /// Returns a text such as `, run by shard 1 at 127.0.0.1:7001`; empty without shards. A wrong
+    /// receipt is the fault of its shard, because only writes are compared with the list.
     pub(crate) fn by_shard(&self, batch: usize, tx_index: usize) -> String {
         let shard = self.batches[batch].shard_of_tx.get(tx_index);
         let name = shard.and_then(|shard| self.shard_names.get(*shard as usize));
@@ -198,11 +203,11 @@ impl Executed {
 pub struct WarmUp {
     /// Reads of the store that the pass made; a key that two workers read counts twice.
     pub read_count: u64,
-    /// Keys that the run in order asked for.
+    /// Keys that the run in order requested.
     pub asked_count: u64,
-    /// Keys that the run in order asked for and the pass had read before.
+    /// Keys that the run in order requested and the pass had read before.
     pub found_count: u64,
-    /// Keys that the pass read and the run in order did not ask for.
+    /// Keys that the pass read and the run in order did not request.
     pub unused_count: u64,
     /// Time inside the clock from the end of a batch's run in order to the end of the pass. Summed
     /// over the batches; zero if the pass ends before the run in order begins.

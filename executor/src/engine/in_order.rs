@@ -1,4 +1,4 @@
-//! Runs the steps of a batch in order on one thread. Each step reads the writes of those before it.
+//! Runs the steps of a batch in order on one thread. Each step reads the writes of earlier steps.
 
 mod state;
 
@@ -27,12 +27,12 @@ pub(super) struct Ran {
 }
 
 impl Ran {
-    /// A batch of which no list was built.
+    /// Makes the result of a batch whose list was not built.
     pub(super) const fn without_list(result: BatchResult) -> Self {
         Self { result, list: None }
     }
 
-    /// The encoding of the list; empty if none was built.
+    /// Encodes the list; empty if no list was built.
     pub(super) fn encoded_list(self) -> Bytes {
         self.list.map_or_else(Bytes::new, |list| list::encode(&list.into_alloy_bal()))
     }
@@ -55,12 +55,12 @@ impl Ran {
     }
 }
 
-/// The state below a run in order.
+/// The state below a batch that runs in order.
 pub(super) trait Below: Database<Error = ViewError> {
     /// The recorder of the thread, if the sample is traced.
     fn trace(&mut self) -> Option<&mut Recorder>;
 
-    /// The first `step_count` steps of the batch have been run.
+    /// Called after the first `step_count` steps of the batch have run.
     fn passed(&mut self, _step_count: u32) {}
 }
 

@@ -1,5 +1,5 @@
-//! The steps of a batch that runs in order on one thread, timed. Each begins at the end of the one
-//! before it, so a step costs one look at the clock.
+//! Times the steps of a batch that runs in order on one thread. Each step begins at the end of the
+//! step before, so a step costs one reading of the clock.
 
 use std::time::{Duration, Instant};
 
@@ -20,13 +20,14 @@ pub(super) struct Laps<'e> {
 }
 
 impl<'e> Laps<'e> {
-    /// The first step of the batch at index `batch` begins.
+    /// Begins the first step of the batch at index `batch`.
     pub(super) fn start(batch: usize, executed: &'e mut Executed) -> Self {
         let (longest, result) = (Duration::ZERO, BatchResult::default());
         Self { executed, batch, start: Instant::now(), longest, result }
     }
 
-    /// A step ends, and the next begins. `result` is that of a transaction.
+    /// Ends a step, and begins the next step. `result` is the result of a transaction; `None` for
+    /// other steps.
     pub(super) fn next(
         &mut self,
         index: BlockAccessIndex,
@@ -48,7 +49,7 @@ impl<'e> Laps<'e> {
         }
     }
 
-    /// The last step has ended. Returns the results; net changes are not among them.
+    /// Ends the batch after its last step. Returns its results, still without the net changes.
     pub(super) fn finish(self) -> BatchResult {
         self.executed.longest_txs += self.longest;
         self.result

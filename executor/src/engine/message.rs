@@ -1,13 +1,13 @@
-//! Faults of a shard's messages that no execution has: a message may say anything.
+//! Finds faults of a shard's messages that no execution can produce. A shard may send any message.
 
 use alloy_primitives::{Address, U256};
 use evm::TxResult;
 use workload::{BlockAccessIndex, Transaction};
 
-/// Keys that are compared each with each: for so few no memory is taken.
+/// Largest number of keys that are compared in pairs, which allocates no memory.
 const FEW: usize = 16;
 
-/// A key that stands twice.
+/// Returns a key that occurs twice, if any.
 fn repeated<K: Copy + Ord>(mut keys: impl ExactSizeIterator<Item = K> + Clone) -> Option<K> {
     if keys.len() <= FEW {
         while let Some(key) = keys.next() {
@@ -23,7 +23,7 @@ fn repeated<K: Copy + Ord>(mut keys: impl ExactSizeIterator<Item = K> + Clone) -
     Some(same[0])
 }
 
-/// The fault of a step that writes an account or a slot twice.
+/// Returns the fault of a step that writes an account or a slot twice.
 pub(super) fn repeated_write(
     index: BlockAccessIndex,
     accounts: impl ExactSizeIterator<Item = Address> + Clone,
@@ -36,7 +36,8 @@ pub(super) fn repeated_write(
     Some(format!("step {index} writes slot {key:#x} of {address} twice"))
 }
 
-/// The fault of a step that used more gas than its transaction `tx`, if it is one, allows.
+/// Returns the fault of a step that used more gas than its transaction `tx` allows. `tx` is `None`
+/// for other steps.
 pub(super) fn excess_gas(
     index: BlockAccessIndex,
     result: Option<&TxResult>,

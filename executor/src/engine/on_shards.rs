@@ -1,5 +1,5 @@
-//! Parts of both engines that execute on shards: the shards that are connected, the leading thread, and the parts
-//! of a batch.
+//! Code that both engines on shards share (`bal`, `block_stm`): the connected shards, the state of
+//! the leading thread, and the parts of a batch.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -27,7 +27,8 @@ use crate::{
     trace::add_part,
 };
 
-/// Seed of the search: one input has one partition.
+/// Seed of the partitioner's search. It is constant, so that one input always has the same
+/// partition.
 const SEED: u64 = 1;
 
 /// The shards of an execution.
@@ -38,10 +39,10 @@ pub(super) struct OnShards<'a> {
 }
 
 impl<'a> OnShards<'a> {
-    /// The shards of the task.
+    /// Takes the shards of the task.
     ///
     /// # Errors
-    /// [`EngineError::Store`] where fewer shards are connected than the variant has.
+    /// [`EngineError::Store`] if fewer shards are connected than the variant has.
     pub(super) fn new(at: Execution<'a>) -> Result<Self, EngineError> {
         let wanted = at.task.variant.sharding.count;
         let connected = at.task.shards.map_or(0, Shards::count);
@@ -55,13 +56,13 @@ impl<'a> OnShards<'a> {
         }
     }
 
-    /// Their number.
+    /// Number of shards.
     pub(super) const fn count(&self) -> usize {
         self.at.task.variant.sharding.count
     }
 
-    /// Runs the thread that talks to a shard: gives it the workload, before any clock, then calls `run` for each
-    /// batch.
+    /// Runs the thread that talks to a shard. Gives the shard the workload before the clock starts,
+    /// then calls `run` for each batch.
     ///
     /// # Errors
     /// [`StoreError`], with the shard's name if the shard fails.
@@ -106,13 +107,13 @@ pub(super) struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    /// The store's reader, for values that the shard asks for.
+    /// Returns the store's reader, for values that the shard requests.
     pub(super) fn reading(&mut self) -> Reading<'_> {
         Reading { reader: &mut *self.reader, tally: &mut self.counts.on_demand }
     }
 
-    /// Takes in that the shard, to which a batch was sent from `start` on, is ready. Returns when it was, since the
-    /// start of the clock: without the `delay` of its message.
+    /// Records that the shard is ready. A batch was sent to it from `start` on. Returns the time at
+    /// which the shard was ready, since the start of the clock, without the `delay` of its message.
     pub(super) fn ready(&mut self, spans: &Spans, start: Duration, delay: Duration) -> Duration {
         let end = spans.elapsed().saturating_sub(delay).max(start);
         let span = Span { phase: Phase::ShardSend, start, end };
@@ -120,9 +121,9 @@ impl<'a> Connection<'a> {
         end
     }
 
-    /// Adds the shard's times. The shard's clock is aligned with this clock by its message that it
-    /// is ready. So its times lie later here by the travel time of that message, without the delay
-    /// that is added to messages. The times overlap, so no track of a trace shows them.
+    /// Adds the shard's times. The shard's message `Ready` aligns the shard's clock with this
+    /// clock. So the shard's times are later here by the travel time of that message, without the
+    /// delay that is added to messages. The times overlap, so no track of a trace shows them.
     pub(super) fn add_times(&mut self, spans: &Spans, ready: Duration, times: &ShardTimes) {
         let now = spans.elapsed();
         let executed = ready.saturating_add(times.executed).min(now);
@@ -136,7 +137,7 @@ impl<'a> Connection<'a> {
         self.counts.shard_times.add(times);
     }
 
-    /// The transaction of a step of the batch at `batch_index`, if it is one.
+    /// Returns the transaction of a step of the batch at `batch_index`; `None` for other steps.
     pub(super) fn transaction(&self, batch_index: usize, step: Step) -> Option<&'a Transaction> {
         let block = &self.task.workload.batches[batch_index].blocks[step.block];
         match step.kind {
@@ -145,7 +146,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// The fault of the shard.
+    /// Makes the error of a fault of the shard.
     pub(super) fn blame(&self, batch: usize, reason: impl Into<String>) -> EngineError {
         if self.stop.load(Ordering::Relaxed) || self.task.cancel.load(Ordering::Relaxed) {
             // Another thread has failed, or the user interrupted: that is the cause.
@@ -155,7 +156,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// The failure of a shard's coordinator.
+/// Makes the error of a coordinator that failed, for its shard.
 pub(super) fn coordinator_failed(reason: String) -> StoreError {
     StoreError::Failed { store: "coordinator", action: "fetch values".to_owned(), reason }
 }
@@ -163,14 +164,14 @@ pub(super) fn coordinator_failed(reason: String) -> StoreError {
 /// State of the leading thread.
 pub(super) struct Lead<'a> {
     pub(super) reader: Box<dyn Reader + 'a>,
-    /// Parts of each batch, where batches are partitioned before the clock.
+    /// Parts of each batch, if batches are partitioned before the clock.
     parts: std::vec::IntoIter<Parts>,
     pub(super) partitioning: Duration,
 }
 
 impl<'a> Lead<'a> {
-    /// Prepares it. Batches that are partitioned before the clock are partitioned by `partition`, which adds its
-    /// time.
+    /// Prepares the leading thread. If batches are partitioned before the clock, `partition`
+    /// partitions each batch and adds its time to `partitioning`.
     pub(super) fn new(
         at: Execution<'a>,
         partition: impl Fn(&mut Self, usize) -> Result<Parts, EngineError>,
@@ -185,7 +186,8 @@ impl<'a> Lead<'a> {
         Ok(lead)
     }
 
-    /// The parts of the next batch: those of before the clock, or those that `partition` makes now.
+    /// Returns the parts of the next batch. If they were not made before the clock, `partition`
+    /// makes them now.
     pub(super) fn next_parts(
         &mut self,
         spans: &Spans,
@@ -202,7 +204,7 @@ impl<'a> Lead<'a> {
     }
 }
 
-/// Whether a partitioner looks at the keys of transactions.
+/// Returns whether a partitioner uses the keys of transactions.
 pub(super) const fn needs_accesses(partitioner: Partitioner) -> bool {
     match partitioner {
         Partitioner::RoundRobin | Partitioner::BySender => false,
@@ -210,7 +212,7 @@ pub(super) const fn needs_accesses(partitioner: Partitioner) -> bool {
     }
 }
 
-/// Which shard executes which steps of a batch.
+/// The assignment of a batch's steps to shards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Parts {
     /// Steps of each shard, ascending. System steps are the first shard's.
@@ -220,7 +222,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Partitions a batch. `accesses` are those of each transaction, as far as they are known.
+    /// Partitions a batch. `accesses` has the known accesses of each transaction, or is empty.
     pub(super) fn new(batch: &Batch, sharding: &Sharding, accesses: Vec<Vec<Access>>) -> Self {
         let Sharding { count, partitioner, .. } = *sharding;
         let shard_count = u32::try_from(count).unwrap_or(u32::MAX);
@@ -239,7 +241,7 @@ impl Parts {
     }
 }
 
-/// The transactions of a batch as partitioners take them.
+/// Converts the transactions of a batch for partitioners.
 fn transactions(batch: &Batch, accesses: Vec<Vec<Access>>) -> Transactions {
     let mut accesses = accesses.into_iter();
     let mut senders: HashMap<Address, u32> = HashMap::default();
@@ -253,7 +255,7 @@ fn transactions(batch: &Batch, accesses: Vec<Vec<Access>>) -> Transactions {
     transactions
 }
 
-/// The parts of the batch at `batch`, as shards are given them.
+/// Makes the assignments of all shards for the batch at `batch`.
 pub(super) fn assignments(
     steps: Vec<Vec<BlockAccessIndex>>,
     batch: usize,

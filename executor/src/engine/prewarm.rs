@@ -1,13 +1,14 @@
 //! Runs the batch in order on the leading thread, while workers run later transactions on the state
 //! before the batch. Workers run them only for their reads, which the run in order then finds in
-//! the shared cache. No list.
+//! the shared cache. The engine takes no list.
 //!
-//! Both begin together, as in reth, Nethermind and ethrex. A worker skips transactions that the run
-//! in order has begun. It gives up its transaction when the run in order comes to that one. With a
-//! barrier (`ReadTime::Before`) all transactions are run ahead before the first one is due.
+//! The workers and the run in order begin together, as in reth, Nethermind and ethrex. A worker
+//! skips transactions that the run in order has begun. It gives up its transaction when the run in
+//! order begins the same transaction. With a barrier (`ReadTime::Before`), workers run all
+//! transactions before the run in order begins.
 //!
-//! The cached values are always right: they are the state before the batch. A transaction that went
-//! another way costs a read and never changes the result.
+//! The cached values are always right: they are the state before the batch. A transaction that
+//! reads other keys in its speculative run costs reads, and never changes the result.
 
 mod job;
 mod speculate;
@@ -46,7 +47,6 @@ use crate::{
     trace::{Recorder, Track, What, close_part},
 };
 
-/// The engine.
 pub(super) struct Prewarm<'a> {
     at: Execution<'a>,
     warming: Warming,
@@ -54,12 +54,13 @@ pub(super) struct Prewarm<'a> {
 }
 
 impl<'a> Prewarm<'a> {
-    /// Its workers warm up by `warming`.
+    /// Makes the engine with the time and the cache of its speculative pass.
     pub(super) fn new(at: Execution<'a>, warming: Warming) -> Self {
         Self { at, warming, hasher: DefaultHashBuilder::default() }
     }
 
-    /// Hashes keys if they are counted one by one: a shared cache counts them by itself.
+    /// Returns the hasher of keys, if keys are counted one by one. With a shared cache, the cache's
+    /// own counts suffice.
     fn hasher(&self) -> Option<&DefaultHashBuilder> {
         (self.warming.cache == WarmCache::PerWorker).then_some(&self.hasher)
     }
@@ -71,8 +72,8 @@ impl<'a> Engine for Prewarm<'a> {
 
     const NAME: &'static str = "prewarm";
 
-    /// Beside the run in order the leading thread is one of the threads that execute; before it,
-    /// it waits.
+    /// If workers run beside the run in order, the leading thread is one of the `thread_count`
+    /// threads. If they run before, the leading thread waits meanwhile.
     fn worker_count(&self) -> usize {
         let thread_count = self.at.task.variant.thread_count;
         match self.warming.time {
@@ -102,7 +103,8 @@ impl<'a> Engine for Prewarm<'a> {
             match ahead.run(reading) {
                 Ok(read) => lock(&job.read).push(read),
                 Err(error) => {
-                    // In this order, so that who is stopped by it does not come before it.
+                    // The failure is stored before `stop` is set, so that no failure that `stop`
+                    // causes comes first.
                     lock(&job.failure).get_or_insert(error);
                     stop.store(true, Ordering::Relaxed);
                 }
@@ -140,7 +142,8 @@ impl<'a> Engine for Prewarm<'a> {
             batch_index: turn.index,
             steps: Steps::of(turn.batch),
             next_step: AtomicU32::new(0),
-            // The run in order is at its first transaction at once: nobody gets ahead of it there.
+            // The run in order begins its first transaction at once, so no worker can be ahead of
+            // it there.
             passed_count: AtomicU32::new(match self.warming.time {
                 ReadTime::Before => 0,
                 ReadTime::While => 1,
@@ -168,7 +171,8 @@ impl<'a> Engine for Prewarm<'a> {
         lead.job = None;
         let done = turn.spans.close(Phase::Execute, start).end;
         if self.warming.time == ReadTime::While {
-            // Nothing is ahead any more: all steps were run, or one failed.
+            // No transaction is ahead of the run in order any more: all steps were run, or a step
+            // failed.
             job.passed_count.store(u32::MAX, Ordering::Relaxed);
             turn.end();
             let now = turn.spans.elapsed();
@@ -198,7 +202,7 @@ impl<'a> Engine for Prewarm<'a> {
         let counted = match self.warming.cache {
             WarmCache::PerWorker => lead.keys.into_iter().fold(WarmUp::default(), add),
             // The shared cache read every key once, for the run in order or for a worker. The run
-            // in order asked for each key at most once.
+            // in order requested each key at most once.
             WarmCache::Shared => {
                 let found_count = tally.ready_count + tally.waited_count;
                 let asked_count = tally.read_count + found_count;
@@ -227,7 +231,7 @@ pub(super) struct InOrder<'a> {
     job: Option<Arc<Job>>,
     /// Hashes keys, if they are counted one by one.
     hasher: Option<DefaultHashBuilder>,
-    /// Hashes of the keys that were asked for in this batch.
+    /// Hashes of the keys that the run in order requested in this batch.
     asked: Vec<u64>,
     /// Counts of all batches so far.
     keys: Vec<BatchKeys>,
@@ -235,13 +239,14 @@ pub(super) struct InOrder<'a> {
     pass_wait: Duration,
 }
 
-/// Hashes of the keys of one batch: those that each worker read, and those asked for.
+/// Hashes of the keys of one batch: keys that each worker read, and keys that the run in order
+/// requested.
 struct BatchKeys {
     read: Vec<Vec<u64>>,
     asked: Vec<u64>,
 }
 
-/// The place of a key in the cache.
+/// A key, and the part of the cache that has keys of its kind.
 struct Find<K, V> {
     key: K,
     within: Part<K, V>,
@@ -270,15 +275,16 @@ impl Below for InOrder<'_> {
 
     fn passed(&mut self, step_count: u32) {
         if let Some(job) = &self.job {
-            // A worker that sees it late runs a transaction that is no longer ahead, and does no harm.
+            // A worker that sees the count late runs a transaction that is no longer ahead, which
+            // is harmless.
             job.passed_count.store(step_count, Ordering::Relaxed);
         }
     }
 }
 
 impl InOrder<'_> {
-    /// Finds `key` in the one cache, or reads it: into that cache, or where there is none, for
-    /// the caller alone.
+    /// Finds `key` in the shared cache, or reads it into that cache. Without a shared cache, reads
+    /// it for the caller only.
     fn get<K: std::hash::Hash + Eq + Copy, V: Clone>(
         &mut self,
         key: Key,

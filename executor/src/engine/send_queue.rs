@@ -2,8 +2,8 @@
 //! wake-ups of threads, so results share messages.
 //!
 //! A message is sent once it has many results or bytes. It is also sent once its first result has
-//! waited for a while, or once all threads are idle. After word that other shards read this one's
-//! values, the next results do not wait for one another.
+//! waited for a while, or once all threads are idle. If other shards read values of this shard, the
+//! coordinator sends an order to hurry. Then the next results are sent at once.
 
 use std::{
     collections::VecDeque,
@@ -19,21 +19,21 @@ use crate::{
     },
 };
 
-/// Messages whose results wait for the network: a thread that is further ahead waits itself.
+/// Limit of the queue, in messages. A thread that adds a result above this limit waits for room.
 const WAITING_MESSAGES: usize = 64;
-/// Bytes of a result without its parts, about.
+/// Approximate bytes of a result without its logs, output and keys.
 const RESULT_BYTES: usize = 96;
-/// Bytes of an account or a slot that was read or written, about.
+/// Approximate bytes of an account or a slot that was read or written.
 const KEY_BYTES: usize = 90;
 
 /// Limits of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Most results.
+    /// Largest number of results.
     pub(super) result_count: usize,
     /// Bytes from which on no further result is added.
     pub(super) bytes: usize,
-    /// Longest time for which a result waits for others.
+    /// Longest time for which a result waits for other results.
     pub(super) wait: Duration,
 }
 
@@ -44,9 +44,9 @@ impl Limits {
         Self { result_count: 128, bytes: 64 << 10, wait: Duration::from_micros(500) };
 }
 
-/// A result whose size on the wire is known, about.
+/// A result whose size in a message can be estimated.
 pub(super) trait Sendable {
-    /// The bytes of it.
+    /// Estimates the bytes of the result in a message.
     fn wire_bytes(&self) -> usize;
 }
 
@@ -80,14 +80,14 @@ struct State<T> {
     /// Results that wait, with their bytes.
     waiting: VecDeque<(usize, T)>,
     bytes: usize,
-    /// When the first of them began to wait.
+    /// Time since which the first result in `waiting` waits.
     since: Instant,
-    /// The results that wait are to be sent at once.
+    /// True if the results in `waiting` are to be sent at once.
     is_due: bool,
-    /// Number of next results that are to be sent at once.
+    /// Number of the next results that are to be sent at once.
     hurried_count: usize,
     producer_count: usize,
-    /// Nobody sends any longer.
+    /// True once nobody sends results any more.
     is_closed: bool,
 }
 
@@ -96,14 +96,14 @@ struct State<T> {
 pub(super) struct SendQueue<T> {
     limits: Limits,
     state: Mutex<State<T>>,
-    /// The sender has something to do, or nothing more.
+    /// Signals that the sender may have a message to send, or is to end.
     changed: Condvar,
-    /// There is room again.
+    /// Signals that the queue has room again.
     taken: Condvar,
 }
 
 impl<T: Sendable> SendQueue<T> {
-    /// An empty one.
+    /// Makes an empty queue.
     pub(super) fn new(limits: Limits) -> Self {
         let state = State {
             waiting: VecDeque::new(),
@@ -117,13 +117,14 @@ impl<T: Sendable> SendQueue<T> {
         Self { limits, state: Mutex::new(state), changed: Condvar::new(), taken: Condvar::new() }
     }
 
-    /// The end of a thread that adds results. The sender ends once all of them are dropped.
+    /// Makes the producer of a thread that adds results. The sender ends once all producers are
+    /// dropped.
     pub(super) fn producer(&self) -> Producer<'_, T> {
         lock(&self.state).producer_count += 1;
         Producer(self)
     }
 
-    /// Has all that waits sent at once: a thread has nothing else to do.
+    /// Has all waiting results sent at once. A thread that has nothing else to do calls this.
     pub(super) fn flush(&self) {
         let mut state = lock(&self.state);
         if !state.waiting.is_empty() && !std::mem::replace(&mut state.is_due, true) {
@@ -137,7 +138,7 @@ impl<T: Sendable> SendQueue<T> {
         self.flush();
     }
 
-    /// Drops all results, those to come too: nobody wants them.
+    /// Drops all waiting results, and all later ones.
     pub(super) fn close(&self) {
         let mut state = lock(&self.state);
         state.is_closed = true;
@@ -178,7 +179,8 @@ impl<T: Sendable> SendQueue<T> {
             || state.bytes >= self.limits.bytes.saturating_mul(WAITING_MESSAGES)
     }
 
-    /// Waits for the next message. `None` once no thread adds results any longer, or all is closed.
+    /// Waits for the next message. Returns `None` once all producers are dropped and no result
+    /// waits, or the queue is closed.
     pub(super) fn next(&self) -> Option<Vec<T>> {
         let mut state = lock(&self.state);
         loop {
@@ -201,7 +203,7 @@ impl<T: Sendable> SendQueue<T> {
         }
     }
 
-    /// The next results, one at least.
+    /// Takes the results of the next message, at least one.
     fn take(&self, state: &mut State<T>) -> Vec<T> {
         let was_ahead = self.is_ahead(state);
         let mut results = Vec::with_capacity(state.waiting.len().min(self.limits.result_count));

@@ -1,5 +1,5 @@
-//! The reads of one worker: how many, how long, and from where. Times the reads of one call that
-//! asks a store for several keys, where its reads are timed.
+//! Counts the reads of one worker and the values that it waited for, with their times. Also times a
+//! call that reads several keys, if reads of the store are timed.
 
 use std::time::{Duration, Instant};
 
@@ -18,18 +18,20 @@ use crate::{
 /// Counts and times of one worker's reads.
 #[derive(Clone, Debug, Default)]
 pub struct ReadTally {
-    /// Reads that this worker made itself, where its store's reads are timed.
+    /// Latencies of the reads that this worker made itself; empty if the store's reads are not
+    /// timed.
     pub latencies: Latencies,
     /// Reads that this worker made itself.
     pub read_count: u64,
-    /// Values that were there when asked for.
+    /// Values that were ready when they were requested.
     pub ready_count: u64,
-    /// Values that another thread was reading.
+    /// Values for which this worker waited, because another thread was reading them.
     pub waited_count: u64,
-    /// Time spent waiting for those.
+    /// Time of these waits.
     pub wait: Duration,
-    /// Reads under way, summed over time: over the window it is the depth that was achieved.
-    /// A call that reads several keys together counts as many as it had under way.
+    /// Number of reads in flight, summed over time. Divided by the length of `window`, it is the
+    /// mean number of reads in flight. A call that reads several keys together counts as many reads
+    /// as it had in flight.
     pub under_way: Duration,
     /// Start of the first read and end of the last one, if reads are timed.
     pub window: Option<(Instant, Instant)>,
@@ -40,14 +42,14 @@ pub struct ReadTally {
 }
 
 impl ReadTally {
-    /// An empty tally of the reads of `reader`, which records to `trace`.
+    /// Makes an empty tally of the reads of `reader`, which records to `trace`.
     pub(crate) fn of(reader: &dyn Reader, trace: Option<Box<Recorder>>) -> Self {
         let is_timed = reader.is_timed();
         let latencies = if is_timed { Latencies::ready() } else { Latencies::default() };
         Self { latencies, is_timed, trace, ..Self::default() }
     }
 
-    /// Adds another worker's.
+    /// Adds another worker's tally.
     pub fn merge(&mut self, other: &Self) {
         self.latencies.merge(&other.latencies);
         self.read_count += other.read_count;
@@ -92,7 +94,7 @@ impl ReadTally {
         self.timed(key, read)
     }
 
-    /// Now, where reads of this store are timed or traced.
+    /// Returns the present time, if reads of this store are timed or traced.
     #[inline]
     pub(crate) fn now(&self) -> Option<Instant> {
         (self.is_timed || self.trace.is_some()).then(Instant::now)
@@ -103,7 +105,7 @@ impl ReadTally {
         self.lasted_at(1.0, what, start, end);
     }
 
-    /// Counts the time of reads, of which `depth` were under way together.
+    /// Counts the time of reads, of which `depth` were in flight together.
     fn lasted_at(&mut self, depth: f64, what: What, start: Instant, end: Instant) {
         if self.is_timed {
             let count = if let What::Read { count, .. } = what { count as u64 } else { 1 };
@@ -133,7 +135,7 @@ impl ReadTally {
         Ok(())
     }
 
-    /// Makes `read` and records how long it took, where reads of this store are timed.
+    /// Calls `read` and records its time, if reads of this store are timed or traced.
     #[inline]
     pub(crate) fn timed<T>(&mut self, key: Key, read: impl FnOnce() -> T) -> T {
         let Some(start) = self.now() else { return read() };
@@ -151,15 +153,15 @@ pub(super) struct WorkerCounts {
     pub(super) counters: ReadCounters,
     /// Priority of a thread that only verifies.
     pub(super) priority: Option<Priority>,
-    /// Times of a shard, at the coordinator.
+    /// Times of the shard that this worker talks to.
     pub(super) shard_times: ShardTimes,
     pub(super) speculation: Speculation,
     pub(super) coordinator_times: CoordinatorTimes,
 }
 
 impl WorkerCounts {
-    /// Counts of a worker that reads through `reader`, with recorders if the sample is traced, among
-    /// `recorder_count` workers that have some.
+    /// Makes the counts of a worker that reads through `reader`, with recorders if the sample is
+    /// traced. `recorder_count` workers have recorders.
     pub(super) fn new(reader: &dyn Reader, trace: Option<&Trace>, recorder_count: usize) -> Self {
         let [on_demand, prefetched] = [trace, trace]
             .map(|trace| ReadTally::of(reader, trace.map(|trace| trace.recorder(recorder_count))));
@@ -170,25 +172,26 @@ impl WorkerCounts {
 /// A store's reader with the tally of its reads.
 #[derive(Debug)]
 pub(crate) struct Reading<'a> {
-    /// Reads.
+    /// The store's reader.
     pub(crate) reader: &'a mut dyn Reader,
-    /// Counts and times them.
+    /// The tally that counts and times its reads.
     pub(crate) tally: &'a mut ReadTally,
 }
 
-/// The clock of one call. Reads that the store makes together count as long as all of them.
+/// The clock of one call. If the store makes the call's reads together, each read counts with the
+/// time of the whole call.
 #[derive(Debug)]
 pub(crate) struct CallClock<'t> {
     tally: &'t mut ReadTally,
     key: Key,
     start: Option<Instant>,
     since: Option<Instant>,
-    /// Blocks that the reader had read when it began, if it reads together.
+    /// Blocks that the reader had read before the call, if it reads keys together.
     block_count: u64,
 }
 
 impl<'t> CallClock<'t> {
-    /// The call begins; it asks for keys of the kind `key`.
+    /// Begins a call that reads keys of the kind `key`.
     pub(crate) fn start(reader: &dyn Reader, key: Key, tally: &'t mut ReadTally) -> Self {
         let start = tally.now();
         let batching = reader.batching();
@@ -202,7 +205,7 @@ impl<'t> CallClock<'t> {
         Self { tally, key, start, since, block_count }
     }
 
-    /// A value came; where values come one by one, the time since the last is its own.
+    /// Counts a value that came. If values come one by one, its read lasted since the value before.
     #[inline]
     pub(crate) fn arrived(&mut self) {
         if let Some(from) = self.since {
@@ -212,7 +215,7 @@ impl<'t> CallClock<'t> {
         }
     }
 
-    /// The call is over, and `count` values came.
+    /// Ends the call, in which `count` values came.
     pub(crate) fn stop(self, reader: &dyn Reader, count: usize) {
         self.tally.read_count += count as u64;
         if let (Some(start), None) = (self.start, self.since)

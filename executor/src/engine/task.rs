@@ -14,21 +14,21 @@ use crate::{received::Received, root::RootInputs, shards::Shards, trace::Trace};
 pub struct Task<'a> {
     /// The workload.
     pub workload: &'a Workload,
-    /// Encoded list of each batch, in the form that the variant takes; empty where it takes
-    /// none.
+    /// Encoded list of each batch, in the form that the variant takes; empty if the variant takes
+    /// no list.
     pub lists: &'a [Bytes],
     /// Keccak-256 of each batch's list, as in the block header (EIP-7928), compared inside the
-    /// clock. For an engine without a list: of the list that it may build. Empty: nothing is
-    /// compared, but lists are hashed.
+    /// clock. For an engine without a list, of the list that the engine may build. If empty, lists
+    /// are hashed and not compared.
     pub list_hashes: &'a [B256],
     /// The blocks of each batch as bytes, for variants with duties on blocks; empty for others.
     pub blocks: &'a [Vec<ReceivedBlock>],
     /// The variant.
     pub variant: Variant,
-    /// Set from outside to stop.
+    /// Set by another thread to stop the execution.
     pub cancel: &'a AtomicBool,
-    /// Time of each step of each batch, as measured before: what [`Schedule::KnownCost`] goes
-    /// by. No other schedule looks at it.
+    /// Time of each step of each batch, as measured before, for [`Schedule::KnownCost`]. No other
+    /// schedule uses it.
     ///
     /// [`Schedule::KnownCost`]: crate::schedule::Schedule::KnownCost
     pub known_costs: &'a [Vec<Duration>],
@@ -36,12 +36,12 @@ pub struct Task<'a> {
     pub trace: Option<&'a Trace>,
     /// Shards of execution, for variants that execute on them.
     pub shards: Option<&'a dyn Shards>,
-    /// Inputs of state roots. Samples and engines add theirs.
+    /// Inputs of state roots. Samples and engines add their own inputs.
     pub root: RootInputs<'a>,
 }
 
 impl<'a> Task<'a> {
-    /// A task with no costs known and no trace.
+    /// Makes a task without list hashes, blocks, known costs, trace and shards.
     pub const fn new(
         workload: &'a Workload,
         lists: &'a [Bytes],
@@ -65,8 +65,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The blocks and the duties on them. Headers name the list of engines that take this form, and of
-    /// those without a list.
+    /// Returns the blocks and the duties on them. A header has the hash of a list in the EIP's
+    /// form. So the hashes are left out for engines that take another form.
     pub(super) fn received(&'a self) -> Received<'a> {
         let Self { workload, blocks, variant, cancel, .. } = self;
         let list_hashes = match variant.list {
@@ -82,7 +82,7 @@ impl<'a> Task<'a> {
     /// # Errors
     /// [`ListFault::WrongHash`].
     pub(super) fn check_hash(&self, index: usize, list: &[u8]) -> Result<(), EngineError> {
-        // A duty of every client, with or without a hash to compare with.
+        // Every client has to hash the list. So it is hashed even without a hash to compare with.
         let got = std::hint::black_box(keccak256(list));
         match self.list_hashes.get(index) {
             Some(&header) if header != got => {

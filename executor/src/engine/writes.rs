@@ -18,8 +18,8 @@ use crate::{
 pub struct Space {
     /// Before the clock.
     pub before_bytes: u64,
-    /// The most before the clock, after any batch, and after the clock. Without work beside commits nothing
-    /// is looked at between the two ends.
+    /// Largest size before the clock, after any batch, and after the clock. For a store without
+    /// work beside commits, only the sizes before and after the clock are measured.
     pub peak_bytes: u64,
     /// After the clock.
     pub after_bytes: u64,
@@ -53,7 +53,7 @@ pub(super) struct WriteWatch<'s> {
     counted: WriteCounters,
     due_bytes: u64,
     space: Option<Space>,
-    /// Time inside the clock that went to the watch itself.
+    /// Time inside the clock that the watch itself took.
     apart: Duration,
 }
 
@@ -72,19 +72,21 @@ impl<'s> WriteWatch<'s> {
 
     /// Lets the store's work begin, once the clock has started.
     pub(super) fn begin(&mut self, spans: &Spans) -> Result<(), StoreError> {
-        // A clock from which nothing is taken ends after all that is traced.
+        // Without background work, no time is subtracted from the clock, so that it ends after all
+        // traced events.
         let Some(background) = self.background else { return Ok(()) };
         self.apart(spans, |_| background.begin())
     }
 
-    /// Looks at the space after a batch, where it may shrink again.
+    /// Measures the space after a batch, if background work may shrink it later.
     pub(super) fn look(&mut self, spans: &Spans) {
         if self.background.is_some() {
             self.apart(spans, Self::measure);
         }
     }
 
-    /// Waits for the work that commits have caused: it is part of the clock's.
+    /// Waits for the background work that commits have caused. This wait is part of the clock's
+    /// time.
     pub(super) fn settle(&mut self, spans: &Spans, cancel: &AtomicBool) -> Result<(), EngineError> {
         let Some(background) = self.background else { return Ok(()) };
         let counters = self.apart(spans, |_| background.counters())?;
@@ -99,12 +101,12 @@ impl<'s> WriteWatch<'s> {
         }
     }
 
-    /// Time to be taken off the clock's.
+    /// Time to subtract from the clock's time.
     pub(super) const fn time_apart(&self) -> Duration {
         self.apart
     }
 
-    /// The writes, once the clock has stopped.
+    /// Returns the writes, after the clock has stopped.
     pub(super) fn end(mut self) -> Result<Writes, StoreError> {
         self.measure();
         let counters = self.background.map(Background::counters).transpose()?;

@@ -1,4 +1,5 @@
-//! The thread that works for roots while batches run: from lists, or after the writes of steps.
+//! The thread that works on roots while batches run. It computes a root from the batch's list, or
+//! reads the nodes above the keys that steps have written.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,24 +19,24 @@ use crate::{
     trace::{Recorder, Track},
 };
 
-/// The thread's knowledge of a batch before the batch ends.
+/// The thread's source of a batch's changes, before the batch ends.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'l> {
-    /// Its list.
+    /// The list of the batch.
     List,
-    /// The writes of its steps.
+    /// The keys that the batch's steps write.
     Steps(&'l WrittenKeys),
 }
 
-/// The result for a batch that has ended.
+/// The thread's result for a batch that has ended.
 pub(super) enum Prepared {
-    /// Its root.
+    /// The root of the batch.
     Root(Rooted),
-    /// Nodes that its root needs.
+    /// Nodes that the root of the batch needs.
     Nodes(Known),
 }
 
-/// Work beside a batch.
+/// The work on the root of one batch, beside its execution.
 pub(crate) struct AheadJob<'l> {
     sample: RootedSample<'l>,
     source: Source<'l>,
@@ -46,7 +47,7 @@ pub(crate) struct AheadJob<'l> {
 }
 
 impl AheadJob<'_> {
-    /// Does it, on its own track of a trace.
+    /// Does the work, which has its own track in a trace.
     pub(super) fn run(&self, threads: &Threads<'_>) {
         let mut work = RootWork::default();
         let mut recorder = lock(&self.recorder).take();
@@ -65,7 +66,7 @@ impl AheadJob<'_> {
     }
 }
 
-/// The thread.
+/// Posts jobs to the thread, and takes its results.
 pub(super) struct Ahead<'a, 'l> {
     pub(super) pool: &'a WorkerPool<'a, AheadJob<'l>>,
     pub(super) sample: RootedSample<'l>,
@@ -73,7 +74,8 @@ pub(super) struct Ahead<'a, 'l> {
 }
 
 impl<'l> Ahead<'_, 'l> {
-    /// Begins with a batch that is about to run. Steps write until the guard is dropped.
+    /// Begins the work on a batch that is about to run. The caller drops the guard once all steps
+    /// have written.
     ///
     /// # Errors
     /// The variant has no list.
@@ -97,7 +99,7 @@ impl<'l> Ahead<'_, 'l> {
     /// Waits for the result, and adds the work for it.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no result: the work failed or was cancelled.
     pub(super) fn finish(&self, work: &mut RootWork) -> Result<Prepared, RootError> {
         let job = self.pool.finish().ok_or(RootError::Cancelled)?;
         let (result, done) = lock(&job.done).take().ok_or(RootError::Cancelled)?;

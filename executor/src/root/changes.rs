@@ -1,4 +1,5 @@
-//! The changes of a batch as roots want them, from its net changes or from its list.
+//! The changes of a batch in the form that root computation needs, from the batch's net changes or
+//! from its list.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -10,13 +11,13 @@ use workload::{
 
 use crate::tries::SlotChange;
 
-/// Behind all steps.
+/// An index after all steps.
 const END: BlockAccessIndex = BlockAccessIndex::MAX;
 
 /// Change of an account's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// The row after the batch; `None`: the account is gone.
+    /// The row after the batch; `None` if the account does not exist.
     Row(Option<AccountState>),
     /// New values of some fields; the rest comes from the stored row, which must be read.
     Fields(Fields),
@@ -31,7 +32,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// The row with the changes; an empty account is none (EIP-161).
+    /// Returns `row` with these changes. An empty account does not exist (EIP-161).
     pub(super) fn over(&self, row: Option<AccountState>) -> Option<AccountState> {
         if *self == Self::default() {
             return row;
@@ -49,7 +50,7 @@ impl Fields {
 /// Changes of a batch.
 #[derive(Clone, Debug)]
 pub(super) struct Changes<'c> {
-    /// Accounts by ascending address, with the places of their slots.
+    /// Accounts by ascending address, with the ranges of their slots in `slots`.
     pub(super) accounts: Vec<(Address, Change, Range<usize>)>,
     /// Slots by ascending address and key.
     pub(super) slots: Cow<'c, [SlotChange]>,
@@ -72,7 +73,7 @@ impl<'c> Changes<'c> {
         keys
     }
 
-    /// Changes that a batch's steps made.
+    /// Converts the net changes of a batch.
     pub(super) fn new(net: &'c NetChanges) -> Self {
         let mut accounts = Vec::with_capacity(net.accounts.len());
         let mut changed = net.accounts.iter().peekable();
@@ -83,7 +84,8 @@ impl<'c> Changes<'c> {
                 accounts.push((*before, Change::Row(*row), 0..0));
             }
             let row = changed.next_if(|(at, _)| *at == address).map(|(_, row)| Change::Row(*row));
-            // Only its slots changed: its row is read, for its new storage root.
+            // Only slots of the account changed. Its row must be read, because its leaf gets a new
+            // storage root.
             let change = row.unwrap_or(Change::Fields(Fields::default()));
             accounts.push((address, change, first..first + slots.len()));
             first += slots.len();
@@ -92,7 +94,7 @@ impl<'c> Changes<'c> {
         Self { accounts, slots: Cow::Borrowed(&net.slots) }
     }
 
-    /// The last change of each key in a list.
+    /// Takes the last change of each key from a list.
     pub(super) fn from_list(list: &ListIndex) -> Self {
         let (mut accounts, mut slots) = (Vec::new(), Vec::new());
         for id in list.accounts() {

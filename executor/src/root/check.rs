@@ -22,7 +22,7 @@ use crate::{
 /// Nodes that are read back together.
 const NODES_PER_CALL: usize = 256;
 
-/// The tries of a state and of the batches above it that are checked.
+/// The tries of a state, with the changes of the batches that were checked.
 struct Checked<'a> {
     reader: Overlaid<'a>,
     format: Format,
@@ -84,7 +84,7 @@ impl Checked<'_> {
 /// batch has changed. `known` has the root that this state claims.
 ///
 /// Each batch is walked over the tries that earlier batches left, so a walk is as long as the
-/// batch's changes. The nodes must make the root that was checked before.
+/// batch's changes. A walk without the batch's changes must give the root that was checked before.
 ///
 /// # Errors
 /// [`StoreError`].

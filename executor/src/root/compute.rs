@@ -1,4 +1,4 @@
-//! From plans to a root, in phases, on the leading thread or on one beside it.
+//! Computes a root from plans, phase by phase, on the leading thread or on a thread beside it.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::{
     tries::TrieId,
 };
 
-/// The threads that roots are computed with.
+/// The threads that compute roots.
 #[derive(Clone, Copy)]
 pub(crate) struct Threads<'a> {
     pub(super) readers: Readers<'a>,
@@ -72,7 +72,8 @@ pub(super) fn compute(
     Ok(planned.rooted(folded))
 }
 
-/// Reads the subtrees that deletes leave alone, folds tries, and joins those that are in shards.
+/// Reads the subtrees that deletes leave without siblings, folds tries, and joins the shards of
+/// tries.
 fn fold(
     mut updates: Vec<Part<Update>>,
     threads: &Threads<'_>,

@@ -1,4 +1,4 @@
-//! The error of roots.
+//! The error of root computation.
 
 use workload::list::ListError;
 
@@ -10,10 +10,10 @@ pub(crate) enum RootError {
     /// The state has no tries.
     #[error("the state has no tries, so it has no root: build one that has, with run.trie")]
     NoTries,
-    /// The root is to come from a list, and there is none.
+    /// The root is to come from a list, and the variant takes no list.
     #[error("the root is to come from the list, and the design takes none")]
     NoList,
-    /// A trie cannot have so many shards.
+    /// A trie cannot have this number of shards.
     #[error("{0} shards: a trie has 1 to 16")]
     Shards(u8),
     /// The list cannot be read.
@@ -25,7 +25,7 @@ pub(crate) enum RootError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Someone asked to stop.
+    /// The computation was told to stop.
     #[error("cancelled")]
     Cancelled,
 }

@@ -1,5 +1,5 @@
-//! Folds tries and their shards. With more than one shard, as many threads take them in turn. The
-//! shards of a trie are joined after all are folded.
+//! Folds tries and shards of tries. With more than one shard, there are as many threads as shards,
+//! and they take the parts in turn. The shards of a trie are joined after all parts are folded.
 
 use std::{
     sync::{
@@ -18,18 +18,18 @@ use super::{
 };
 use crate::{lock::lock, pool::WorkerPool, process, tries::TrieId};
 
-/// A trie or shard that is folded.
+/// A folded trie or shard.
 #[derive(Debug)]
 enum Made {
     Whole(Folded),
     Shard(Shard),
 }
 
-/// The result of folding, to be joined: parts in their order.
+/// Folded parts in their order, whose shards are not joined yet.
 #[derive(Debug)]
 pub(super) struct FoldedParts(Vec<(TrieId, Made)>);
 
-/// Parts for all threads.
+/// Parts that all threads fold together.
 #[derive(Debug)]
 pub(crate) struct FoldJob {
     parts: Vec<Mutex<Option<Part<Update>>>>,
@@ -54,7 +54,7 @@ fn fold(part: Part<Update>) -> Result<(TrieId, Made), trie::Error> {
     Ok((trie, made))
 }
 
-/// CPU time of the calling thread for `run`.
+/// Calls `run`. Returns its result, and the CPU time that the calling thread spent in it.
 fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     let start = process::thread_cpu_time();
     let made = run();
@@ -67,7 +67,7 @@ impl FoldJob {
         Self { parts, next: AtomicUsize::new(0), done: Mutex::default() }
     }
 
-    /// Folds parts until there are none left.
+    /// Folds parts until no part is left.
     pub(super) fn work(&self) {
         let mut parts = Vec::new();
         let (folded, cpu) = timed(|| -> Result<(), trie::Error> {
@@ -89,7 +89,7 @@ impl FoldJob {
     }
 }
 
-/// The threads that fold; none with one shard: then whoever wants tries folded folds them.
+/// The threads that fold. With one shard there are no such threads, and the calling thread folds.
 #[derive(Clone, Copy)]
 pub(crate) struct Folders<'a> {
     pub(super) pool: &'a WorkerPool<'a, FoldJob>,
@@ -129,7 +129,7 @@ impl Folders<'_> {
 }
 
 impl FoldedParts {
-    /// The tries in their order, those in shards joined.
+    /// Returns the tries in their order, with the shards of each trie joined.
     ///
     /// # Errors
     /// The shards make no trie.

@@ -1,6 +1,6 @@
-//! Nodes for the root of a batch, read while its steps run: those above the keys that steps have
-//! written so far. Rows are not read: execution has read most of their blocks, and which ones are
-//! wanted is known when all keys are.
+//! Reads nodes for the root of a batch while its steps run: the nodes above the keys that steps
+//! have written so far. Rows are not read. Execution has read most of their blocks, and the needed
+//! rows are known only once all keys are known.
 
 use std::collections::BTreeMap;
 
@@ -38,16 +38,16 @@ pub(super) fn read(
     Ok(known)
 }
 
-/// Keys that came before.
+/// Keys that came in earlier chunks.
 #[derive(Debug, Default)]
 struct Met {
-    /// With the hashes of their addresses.
+    /// Accounts, with the hashes of their addresses.
     accounts: AddressMap<B256>,
     slots: HashSet<(Address, U256)>,
 }
 
 impl Met {
-    /// The hashed keys that are new: of accounts, and of slots by account. All ascend.
+    /// Returns the hashes of the new keys, ascending: of accounts, and of slots by account.
     fn new_hashes(&mut self, keys: Keys) -> (Vec<B256>, BTreeMap<B256, Vec<B256>>) {
         let Keys { mut accounts, mut slots } = keys;
         accounts.sort_unstable();
@@ -76,7 +76,7 @@ impl Met {
 /// Keys that came together.
 struct Chunk {
     plans: Vec<Part<Plan>>,
-    /// Nodes that are read whatever the plans ask for.
+    /// Nodes that are read even if the plans do not need them.
     nodes: Vec<(TrieId, NodeKey)>,
 }
 
@@ -106,7 +106,8 @@ impl Chunk {
         Ok(())
     }
 
-    /// Reads the nodes that are not known, until the plans want no other or the steps have ended.
+    /// Reads the nodes that are not known, until the plans need no other node or the steps have
+    /// ended.
     fn read(
         self,
         known: &mut Known,
@@ -120,7 +121,7 @@ impl Chunk {
         let mut uncounted = RootWork::default();
         loop {
             let has_guesses = readers.way.reads == RootReads::AtOnce && !nodes.is_empty();
-            // Among the guesses are those that the plans want first.
+            // The guessed nodes include the nodes that the plans need first.
             for plan in plans.iter_mut().filter(|_| !has_guesses) {
                 plan.descend(known, &mut uncounted)?;
                 let wanted = plan.of.reads().nodes.iter();

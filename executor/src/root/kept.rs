@@ -1,5 +1,5 @@
-//! Nodes of tries that stay in memory from before a sample to its end, and the readers that look
-//! there before they ask the store.
+//! Nodes of tries that stay in memory from before a sample to its end. Readers search these nodes
+//! before they read from the store.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -17,7 +17,7 @@ use crate::{
 /// Nibbles of the longest paths of upper levels: a trie has 69,905 such nodes at most.
 const UPPER_NIBBLES: usize = 4;
 
-/// Nodes by their tries and keys; `None` for one that the store does not have.
+/// Nodes by their tries and keys; `None` for a node that the store does not have.
 type Nodes = HashMap<(TrieId, NodeKey), Option<Vec<u8>>>;
 
 /// Nodes that are in memory when a sample starts.
@@ -27,22 +27,22 @@ pub struct KeptNodes(Nodes);
 /// The nodes in memory while a sample runs.
 #[derive(Debug)]
 pub(crate) struct Kept<'a> {
-    /// Which nodes of before and of batches are kept.
+    /// The rule that selects the nodes to keep.
     cache: RootCache,
-    /// Nodes that are read are kept, too.
+    /// True if nodes that are read are kept, too.
     keeps_reads: bool,
     before: Option<&'a KeptNodes>,
-    /// Nodes that came later; they replace those of before.
+    /// Nodes that were added during the sample; they replace nodes of `before`.
     later: RwLock<Nodes>,
 }
 
 impl<'a> Kept<'a> {
-    /// The cache of a sample, with the nodes of before.
+    /// Makes the cache of a sample, with the nodes that are in memory before it.
     pub(super) fn new(cache: RootCache, before: Option<&'a KeptNodes>) -> Self {
         Self { cache, keeps_reads: false, before, later: RwLock::default() }
     }
 
-    /// A cache that keeps all nodes that are read.
+    /// Makes a cache that keeps all nodes that are read.
     pub(super) fn of_reads() -> Self {
         Self { keeps_reads: true, ..Self::new(RootCache::Warm, None) }
     }
@@ -55,7 +55,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// Takes in the changes of a batch.
+    /// Applies the node changes of a batch.
     pub(super) fn commit(&self, changes: &[NodeChanges]) {
         if self.cache == RootCache::Cold {
             return;
@@ -69,7 +69,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// The nodes that another cache begins with.
+    /// Returns the nodes that a sample with `cache` begins with.
     pub(super) fn into_nodes(self, cache: RootCache) -> KeptNodes {
         let mut nodes = self.later.into_inner().unwrap_or_else(PoisonError::into_inner);
         let next = Self::new(cache, None);
@@ -78,7 +78,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// Nodes by where they came from.
+/// Numbers of nodes by their source.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NodeCounts {
     /// From the store.
@@ -87,7 +87,7 @@ pub(super) struct NodeCounts {
     pub(super) cached_count: u64,
 }
 
-/// A thread's reader that looks into memory first.
+/// A thread's reader that searches the nodes in memory first.
 pub(super) struct KeptReader<'a> {
     reader: Box<dyn TrieReader + 'a>,
     kept: &'a Kept<'a>,
@@ -104,7 +104,7 @@ impl<'a> KeptReader<'a> {
         std::mem::take(&mut self.counts)
     }
 
-    /// Hands over the nodes that are in memory. Returns the indices of the others.
+    /// Hands over the nodes that are in memory. Returns the indices of the other keys.
     fn look_up(&self, keys: &[(TrieId, NodeKey)], sink: &mut NodeSink<'_>) -> Vec<usize> {
         let later = self.kept.later.read().unwrap_or_else(PoisonError::into_inner);
         let before = self.kept.before.map(|KeptNodes(nodes)| nodes);

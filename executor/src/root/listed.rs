@@ -1,6 +1,6 @@
-//! The root of a batch from its list, beside the batch's execution. The root is provisional until
-//! execution has verified the list; after a rejection it is dropped. Also the nodes above a list's
-//! changes: a cold sample must not find their pages in memory.
+//! Computes the root of a batch from its list, beside the batch's execution. The root is
+//! provisional until execution has verified the list; after a rejection it is dropped. Also finds
+//! the nodes above a list's changes, because a cold sample must not find their pages in memory.
 
 use alloy_primitives::B256;
 use trie::{Format, NodeKey, guess_nodes};
@@ -47,7 +47,8 @@ fn changes_of_batch(
     Ok(Changes::from_list(&list))
 }
 
-/// The nodes that may stand above the keys that a list changes, in tries of a state from `genesis`.
+/// Returns the nodes that may be above the keys that a list changes, in the tries of a state from
+/// `genesis`.
 pub(crate) fn nodes_above(
     list: &ListIndex,
     format: Format,

@@ -35,7 +35,7 @@ impl HashedChanges {
         Self { accounts, slots }
     }
 
-    /// Whether nothing changes.
+    /// Returns whether nothing changes.
     pub(super) fn is_empty(&self) -> bool {
         self.accounts.is_empty() && self.slots.is_empty()
     }
@@ -49,21 +49,21 @@ impl HashedChanges {
     }
 }
 
-/// A reader of the tries.
+/// A reader of the tries after the added batches.
 pub(super) struct Overlaid<'a> {
     below: &'a mut dyn TrieReader,
     changes: HashedChanges,
-    /// Nodes of batches; `None` for one that is deleted.
+    /// Nodes that the batches changed; `None` for a deleted node.
     nodes: HashMap<(TrieId, NodeKey), Option<Vec<u8>>>,
 }
 
 impl<'a> Overlaid<'a> {
-    /// The tries before all batches.
+    /// Makes a reader of the tries before all batches.
     pub(super) fn new(below: &'a mut dyn TrieReader) -> Self {
         Self { below, changes: HashedChanges::default(), nodes: HashMap::default() }
     }
 
-    /// Adds a batch.
+    /// Adds the changes of a batch.
     pub(super) fn add(&mut self, changes: HashedChanges, nodes: &[NodeChanges]) {
         self.changes.append(changes);
         for NodeChanges { trie, put, deleted } in nodes {

@@ -9,18 +9,18 @@ use super::{
 };
 use crate::tries::TrieId;
 
-/// The share of a trie that a part is.
+/// The share of a trie that a part covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// All of it.
+    /// The whole trie.
     Whole,
-    /// Its first shard.
+    /// The first shard of the trie.
     FirstShard,
-    /// A shard behind others.
+    /// A later shard of the trie.
     OtherShard,
 }
 
-/// The plan or the update of a trie or of a shard of one. The shards of a trie follow each other.
+/// The plan or the update of a trie or of a shard. The shards of a trie are consecutive.
 #[derive(Debug)]
 pub(super) struct Part<T> {
     pub(super) trie: TrieId,
@@ -28,7 +28,7 @@ pub(super) struct Part<T> {
     pub(super) of: T,
 }
 
-/// Where the answers to a part begin.
+/// The start of a part's answers among all answers.
 struct Turn {
     /// Index of the part.
     part: usize,
@@ -39,12 +39,13 @@ struct Turn {
 }
 
 impl<T: Reading> Part<T> {
-    /// Whether a node is counted for this part. All shards ask for the nodes above them.
+    /// Returns whether a node is counted for this part. All shards of a trie need its top node,
+    /// which counts once.
     fn counts(&self, key: &NodeKey) -> bool {
         self.extent != Extent::OtherShard || !key.path().is_empty()
     }
 
-    /// Takes in nodes that are known, level by level, until one is wanted that is not.
+    /// Supplies the known nodes level by level, until the part needs a node that is not known.
     pub(super) fn descend(
         &mut self,
         known: &Known,
@@ -65,13 +66,14 @@ impl<T: Reading> Part<T> {
         }
     }
 
-    /// Adds the missing nodes and the rows to `asks`.
+    /// Adds the nodes that are not known and the rows to `asks`. Returns the start of their
+    /// answers.
     fn ask(&self, part: usize, asks: &mut Asks, known: &Known) -> Turn {
         let mut turn = Turn { part, node: asks.nodes.len(), range: asks.ranges.len() };
         let Reads { nodes, ranges } = self.of.reads();
         for key in nodes.iter().filter(|key| !known.has(self.trie, **key)) {
             let id = (self.trie, *key);
-            // The shard before has asked for the same node.
+            // The shard before needs the same node.
             if asks.nodes.last() == Some(&id) {
                 turn.node = asks.nodes.len() - 1;
             } else {
@@ -89,7 +91,7 @@ impl<T: Reading> Part<T> {
         turn
     }
 
-    /// Takes in the answers.
+    /// Supplies the part's answers.
     fn answer(
         &mut self,
         turn: &Turn,
@@ -113,8 +115,8 @@ impl<T: Reading> Part<T> {
     }
 }
 
-/// Reads for all parts until none wants more. Returns the first answers, which begin with those to
-/// `asks`.
+/// Reads for all parts until no part needs another read. Returns the answers of the first call,
+/// which begin with the answers to `asks`.
 pub(super) fn read_all<T: Reading>(
     parts: &mut [Part<T>],
     mut asks: Asks,

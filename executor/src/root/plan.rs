@@ -1,5 +1,5 @@
-//! Plans of all tries that a batch changes, from its changes alone; then updates, with values and with
-//! what was read.
+//! Makes plans of all tries that a batch changes, from its changes alone. Then makes updates of the
+//! plans, with the new values and the nodes and rows that were read.
 
 use std::ops::Range;
 
@@ -26,15 +26,15 @@ use crate::{
 /// An account whose leaf may change.
 #[derive(Debug)]
 struct Account {
-    /// Hash of its address.
+    /// Hash of the address.
     key: B256,
-    /// Change of its row.
+    /// Change of the account's row.
     change: Change,
-    /// Its row after the batch; `None`: it is gone.
+    /// Row after the batch; `None` if the account does not exist.
     row: Option<AccountState>,
-    /// Its slots that change, by their place among all.
+    /// Range of the account's changed slots among all changed slots.
     slots: Range<usize>,
-    /// The root of its slots.
+    /// Root of the trie of the account's slots.
     storage_root: B256,
 }
 
@@ -57,7 +57,7 @@ fn within(keys: &[B256], nibbles: &Range<u8>) -> Range<usize> {
     start..keys.partition_point(|key| (key[0] >> 4) < nibbles.end)
 }
 
-/// Adds the plans of a trie: one, or one for each shard.
+/// Adds the plans of a trie: one plan, or one for each shard.
 fn add_plans(
     plans: &mut Vec<Part<Plan>>,
     way: &Way,
@@ -122,7 +122,7 @@ pub(super) struct Planned {
     plans: Vec<Part<Plan>>,
     /// Writes to each trie of slots.
     writes: Vec<Rows>,
-    /// Changes of the nodes of the tries of slots, once they are folded.
+    /// Changes of the nodes of the tries of slots, once these tries are folded.
     nodes: Vec<NodeChanges>,
 }
 
@@ -152,8 +152,8 @@ impl Planned {
         Ok(Self { way, accounts, plans, writes, nodes: Vec::new() })
     }
 
-    /// Reads all that the plans want, the rows of accounts of which slots alone change, and the roots
-    /// of the slots of all others.
+    /// Reads the nodes and rows that the plans need. Also reads the rows of accounts with
+    /// [`Change::Fields`], and the storage roots of accounts without changed slots.
     pub(super) fn read(
         &mut self,
         known: &mut Known,
@@ -195,7 +195,7 @@ impl Planned {
         self.take_accounts(found, known)
     }
 
-    /// Asks for all nodes that may stand above the writes and are not known.
+    /// Adds all nodes to `asks` that may be above the writes and are not known.
     fn guess(&self, asks: &mut Asks, known: &Known) {
         let Way { format, guess_depth, .. } = self.way;
         let mut add = |trie: TrieId, keys: &[B256]| {
@@ -210,8 +210,8 @@ impl Planned {
         add(TrieId::Accounts, &keys);
     }
 
-    /// Takes in the rows of accounts whose fields change, and the stored roots of accounts without changed
-    /// slots.
+    /// Sets the rows of accounts after the batch, and the stored roots of accounts without changed
+    /// slots. `rows` has the stored rows of accounts with [`Change::Fields`].
     fn take_accounts(
         &mut self,
         rows: Vec<Option<AccountState>>,
@@ -233,7 +233,7 @@ impl Planned {
         Ok(())
     }
 
-    /// The updates of the tries of slots, with their values.
+    /// Returns the updates of the tries of slots, with their values.
     pub(super) fn slot_updates(&mut self) -> Result<Vec<Part<Update>>, RootError> {
         let of_slots = self.plans.iter().take_while(|part| part.trie != TrieId::Accounts).count();
         let account_plans = self.plans.split_off(of_slots);
@@ -266,7 +266,7 @@ impl Planned {
         Ok(with_values(std::mem::take(&mut self.plans), vec![writes], self.way.shards)?)
     }
 
-    /// The state root, that of the folded trie of accounts.
+    /// Returns the state root: the root of the folded trie of accounts.
     pub(super) fn rooted(self, folded: Vec<(TrieId, Folded)>) -> Rooted {
         let Self { mut nodes, .. } = self;
         let mut root = EMPTY_ROOT;

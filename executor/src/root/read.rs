@@ -1,6 +1,7 @@
-//! Reads for roots: all that the plans of all tries want next is cut into pieces, which threads of
-//! their own take in turn. The leading thread waits: a store may count reads by thread, and those of
-//! an engine must stay its own. Nodes that were read before a plan asks for them are known.
+//! Reads nodes and rows for roots. The next reads of all tries' plans are cut into pieces, which
+//! reading threads take in turn. The leading thread only waits: a store may count reads by thread,
+//! and an engine's counts must not include these reads. A node that was read before a plan needs it
+//! is *known*.
 
 use std::{
     ops::Range,
@@ -25,13 +26,13 @@ use crate::{
     tries::{TrieId, TrieReader},
 };
 
-/// Pieces for each thread, so that one that is slower takes fewer.
+/// Number of pieces for each thread, so that a slower thread takes fewer pieces.
 const PIECES_PER_THREAD: usize = 4;
-/// Bounds of nodes in a piece: some are read together.
+/// Bounds of the number of nodes in a piece. A piece's nodes are read in one call.
 const NODES: [usize; 2] = [16, 256];
-/// The fewest ranges in a piece; the most are as many as the store reads in a call.
+/// Smallest number of ranges in a piece. The largest is the number that the store reads in a call.
 const RANGES_MIN: usize = 1;
-/// Bounds of accounts in a piece.
+/// Bounds of the number of accounts in a piece.
 const ACCOUNTS: [usize; 2] = [8, 64];
 
 /// Reads that can be done at once.
@@ -39,7 +40,7 @@ const ACCOUNTS: [usize; 2] = [8, 64];
 pub(super) struct Asks {
     /// Nodes.
     pub(super) nodes: Vec<(TrieId, NodeKey)>,
-    /// Rows.
+    /// Ranges of rows.
     pub(super) ranges: Vec<(TrieId, RowRange)>,
     /// Accounts by the hashes of their addresses.
     pub(super) accounts: Vec<B256>,
@@ -65,7 +66,7 @@ impl Cut {
         Self { size, count: count.div_ceil(size) }
     }
 
-    /// Each read is a piece of its own.
+    /// Makes each read a piece of its own.
     const fn single(count: usize) -> Self {
         Self { size: 1, count }
     }
@@ -76,30 +77,30 @@ impl Cut {
     }
 }
 
-/// The nodes found for a piece.
+/// The results of the reads of a piece.
 #[derive(Debug, Default)]
 struct Piece {
-    /// Bytes of nodes, and where each is.
+    /// Bytes of all nodes; `nodes` has the range of each node in them.
     bytes: Vec<u8>,
     nodes: Vec<Option<Range<usize>>>,
-    /// Rows of all ranges, and where those of each end.
+    /// Rows of all ranges; `row_ends` has the end of each range's rows.
     rows: Rows,
     row_ends: Vec<usize>,
     accounts: Vec<Option<AccountState>>,
-    /// Nodes that the leaves of accounts asked for.
+    /// Number of nodes that were read for the storage roots in leaves of accounts.
     leaf_node_count: u64,
 }
 
-/// Reads for all threads.
+/// Reads that all threads make together.
 #[derive(Debug)]
 pub(crate) struct ReadJob {
     asks: Asks,
     /// Cuts of nodes, of ranges and of accounts.
     cuts: [Cut; 3],
     next: AtomicUsize,
-    /// Threads that take part, at most.
+    /// Largest number of threads that take part.
     thread_count_max: usize,
-    /// Threads that have come.
+    /// Number of threads that have taken the job.
     come_count: AtomicUsize,
     done: Mutex<Done>,
 }
@@ -117,7 +118,7 @@ impl ReadJob {
     fn new(asks: Asks, way: &Way, thread_count: usize) -> Self {
         let counts = [asks.nodes.len(), asks.ranges.len(), asks.accounts.len()];
         let (cuts, thread_count_max) = match way.reads {
-            // Each walk waits for its node before it knows the next one.
+            // Each walk must have its node before it knows the next one.
             RootReads::OnDemand => (counts.map(Cut::single), usize::from(way.shards.get())),
             RootReads::ByLevel | RootReads::AtOnce => {
                 let [nodes, ranges, accounts] = counts;
@@ -133,7 +134,7 @@ impl ReadJob {
         Self { asks, cuts, next, thread_count_max, come_count, done: Mutex::default() }
     }
 
-    /// Reads pieces until there are none left.
+    /// Reads pieces until no piece is left.
     pub(super) fn work(&self, reader: &mut KeptReader<'_>, format: Format) {
         if self.come_count.fetch_add(1, Ordering::Relaxed) >= self.thread_count_max {
             return;
@@ -217,10 +218,10 @@ pub(crate) struct Readers<'a> {
 }
 
 impl Readers<'_> {
-    /// Does the reads.
+    /// Makes the reads in `asks`.
     ///
     /// # Errors
-    /// The store fails, or someone asked to stop.
+    /// The store fails, or `stop` is set.
     pub(super) fn read(&self, asks: Asks, work: &mut RootWork) -> Result<Answers, RootError> {
         let job = ReadJob::new(asks, &self.way, self.thread_count);
         let cuts = job.cuts;
@@ -254,14 +255,14 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// A node.
+    /// Returns the node at this index of the requested nodes.
     pub(super) fn node(&self, index: usize) -> Option<&[u8]> {
         let size = self.cuts[0].size;
         let piece = &self.pieces[index / size];
         piece.nodes[index % size].clone().map(|range| &piece.bytes[range])
     }
 
-    /// The rows of a range.
+    /// Returns the rows of the range at this index of the requested ranges.
     pub(super) fn rows(&self, index: usize) -> impl Iterator<Item = (B256, &[u8])> {
         let size = self.cuts[1].size;
         let piece = &self.pieces[self.cuts[0].count + index / size];
@@ -271,7 +272,7 @@ impl Answers {
         rows.map(|row| (piece.rows.keys()[row], piece.rows.value(row)))
     }
 
-    /// An account.
+    /// Returns the account at this index of the requested accounts.
     pub(super) fn account(&self, index: usize) -> Option<AccountState> {
         let size = self.cuts[2].size;
         let piece = &self.pieces[self.cuts[0].count + self.cuts[1].count + index / size];
@@ -283,7 +284,7 @@ impl Answers {
 #[derive(Debug, Default)]
 pub(super) struct Known {
     answers: Vec<Answers>,
-    /// Where each node is: among the answers, and in its own.
+    /// Position of each node: the index of its answers, and its index within them.
     places: HashMap<(TrieId, NodeKey), [usize; 2]>,
 }
 
@@ -296,12 +297,12 @@ impl Known {
         self.answers.push(answers);
     }
 
-    /// Whether a node was read, present or not.
+    /// Returns whether a node was read, present or not.
     pub(super) fn has(&self, trie: TrieId, key: NodeKey) -> bool {
         self.places.contains_key(&(trie, key))
     }
 
-    /// A node that was read, `Some(None)` if the store has none.
+    /// Returns a node that was read; `Some(None)` if the store does not have it.
     pub(super) fn node(&self, trie: TrieId, key: NodeKey) -> Option<Option<&[u8]>> {
         let [number, index] = self.places.get(&(trie, key))?;
         Some(self.answers[*number].node(*index))

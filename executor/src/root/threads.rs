@@ -1,6 +1,6 @@
 //! The threads that read and fold for the roots of a sample; they idle until they get a job. Also
-//! finds the nodes that are in memory when a sample starts: those that the roots of its batches
-//! read. For this the roots are computed once from the lists, before the clock.
+//! finds the nodes that are in memory when a sample starts: the nodes that the roots of its batches
+//! read. To find them, the roots are computed once from the lists, before the clock.
 
 use std::sync::atomic::AtomicBool;
 
@@ -30,34 +30,34 @@ use crate::{error::StoreError, pool::WorkerPool, span::Spans, trace::Trace, trie
 pub struct RootInputs<'a> {
     /// Nodes that are in memory when the clock starts.
     pub kept: Option<&'a KeptNodes>,
-    /// Takes the keys that steps write, if nodes are read meanwhile.
+    /// Takes the keys that steps write, if nodes are read during execution.
     pub written: Option<&'a WrittenKeys>,
 }
 
 /// A sample whose roots are computed.
 #[derive(Clone, Copy)]
 pub(crate) struct RootedSample<'a> {
-    /// The way to execute.
+    /// The variant that executes the sample.
     pub(crate) variant: &'a Variant,
     /// The workload.
     pub(crate) workload: &'a Workload,
     /// A list for each batch, in the form that the variant takes.
     pub(crate) lists: &'a [Bytes],
-    /// The tries of its state, if it has any.
+    /// The tries of the sample's state, if it has any.
     pub(crate) tries: Option<&'a dyn Tries>,
-    /// Its other inputs.
+    /// The other inputs of the roots.
     pub(crate) inputs: RootInputs<'a>,
-    /// Where the sample is traced, if it is.
+    /// The trace of the sample, if it is traced.
     pub(crate) trace: Option<&'a Trace>,
     /// Set by a worker that fails.
     pub(crate) stop: &'a AtomicBool,
-    /// Set by the user.
+    /// Set when the user interrupts.
     pub(crate) cancel: &'a AtomicBool,
 }
 
-/// Calls `lead` beside threads that read and threads that fold. The variant's threads for execution
-/// and for reading give the number of readers. With several shards of the tries, each shard has a
-/// thread that folds.
+/// Starts threads that read and threads that fold, and calls `lead` meanwhile. The number of
+/// readers is the variant's number of threads for execution and for reading. With several shards of
+/// the tries, each shard has a thread that folds.
 pub(super) fn with_threads<R>(
     sample: &RootedSample<'_>,
     tries: &dyn Tries,
@@ -90,8 +90,9 @@ pub(super) fn with_threads<R>(
     Ok(led?)
 }
 
-/// Reads the nodes that the cache of a sample has when it starts. Each batch is applied to the state
-/// before all batches: nodes that batches write enter the cache when they are committed.
+/// Reads the nodes that the cache of a sample has when it starts. Each batch is applied to the
+/// state before all batches: nodes that batches write enter the cache when the batches are
+/// committed.
 ///
 /// # Errors
 /// [`RootError`].

@@ -1,9 +1,9 @@
-//! The root of a stored trie by `alloy_trie::HashBuilder`. It hashes one node after the other, and
-//! shares no code with plans, updates and folds. It walks from the top to the changed leaves, and
-//! takes other subtrees by the hashes in their parents.
+//! Computes the root of a stored trie by `alloy_trie::HashBuilder`. The builder hashes one node
+//! after the other, and shares no code with plans, updates and folds. The walk goes from the top to
+//! the changed leaves, and takes other subtrees by the hashes in their parents.
 //!
-//! Before the changes, the walk goes the same way. Its root is the state's only if every node and
-//! row that it met is right.
+//! A walk without the changes takes the same path. Its root equals the state's root only if every
+//! node and row on the path is right.
 
 use std::{fmt::Display, ops::Range};
 
@@ -71,7 +71,7 @@ impl<'a> Walk<'a> {
         Self { reader, format, trie, leaves, moment, builder: HashBuilder::default() }
     }
 
-    /// The root. There is a change at least.
+    /// Returns the root. There must be at least one change.
     pub(super) fn root(mut self) -> Result<B256, CheckError> {
         let all = 0..self.leaves.len();
         let top = NodeKey::top(self.format);
@@ -89,7 +89,8 @@ impl<'a> Walk<'a> {
         Ok(found)
     }
 
-    /// The bytes of a node that its parent names; nodes of [`Format::All`] below 32 bytes are in it.
+    /// Returns the bytes of a node that its parent refers to. With [`Format::All`], the parent
+    /// contains nodes below 32 bytes.
     fn named(&mut self, path: &Path, reference: &Reference) -> Result<Vec<u8>, CheckError> {
         if let (Format::All, Some(inline)) = (self.format, reference.inline()) {
             return Ok(inline.to_vec());
@@ -106,13 +107,13 @@ impl<'a> Walk<'a> {
         Ok((parts, kind))
     }
 
-    /// The fault of a node that is not there, or is none.
+    /// Makes the fault of a node that is missing or invalid.
     fn invalid(&self, key: &NodeKey, reason: impl Display) -> CheckError {
         let text = format!("{}, the node at {}: {reason}", name(&self.trie), key.path());
         CheckError::Fault(Box::new(Disagreement::Tries(text)))
     }
 
-    /// Goes on from a node, with the changes below its path.
+    /// Continues the walk at a node, with the changes below its path.
     fn node(
         &mut self,
         key: &NodeKey,
@@ -134,7 +135,8 @@ impl<'a> Walk<'a> {
         parts: &[Part],
         changes: Range<usize>,
     ) -> Result<(), CheckError> {
-        // Where leaves go, one child may be left and move up: its kind must be known.
+        // If leaves are deleted, a single child may remain and move up, so the kinds of children
+        // must be known.
         let goes = self.leaves[changes.clone()].iter().any(|(_, value)| value.is_empty());
         let siblings = if goes { Siblings::MayMove } else { Siblings::Stay };
         let mut parts = parts.iter().peekable();
@@ -149,7 +151,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Goes on with a part of a node, and with the changes below the part's place.
+    /// Continues the walk with a part of a node, and with the changes below the part's path.
     fn part(
         &mut self,
         part: &Part,
@@ -177,7 +179,7 @@ impl<'a> Walk<'a> {
             Part::Branch { path, reference } => {
                 let inside = self.below(path, changes.clone());
                 self.changes(changes.start..inside.start);
-                // A branch stays one wherever it moves.
+                // A branch stays a branch with the same hash wherever it moves.
                 if inside.is_empty() && reference.inline().is_none() {
                     self.untouched(path, reference);
                 } else {
@@ -220,7 +222,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Leaves where there were none.
+    /// Adds changed leaves at keys without stored rows.
     fn changes(&mut self, changes: Range<usize>) {
         if self.moment == Moment::After {
             let leaves = self.leaves;
@@ -228,7 +230,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Rows, and the changes among them.
+    /// Adds stored rows, and the changes among them.
     fn rows(&mut self, rows: &Rows, changes: Range<usize>) {
         let mut changed = changes.peekable();
         for (key, value) in rows.iter() {
@@ -243,7 +245,7 @@ impl<'a> Walk<'a> {
         changed.for_each(|index| self.changes(index..index + 1));
     }
 
-    /// Range of the changes below a path.
+    /// Returns the range of the changes below a path.
     fn below(&self, path: &Path, changes: Range<usize>) -> Range<usize> {
         let (first, last) = (path.first_key(), path.last_key());
         let part = &self.leaves[changes.clone()];
@@ -260,14 +262,14 @@ enum Kind {
     Other,
 }
 
-/// Whether the untouched children of a branch keep their place.
+/// Whether the untouched children of a branch keep their paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Siblings {
     Stay,
     MayMove,
 }
 
-/// A path below the place of a part.
+/// Returns a path that begins with the path of a part.
 fn first_key(part: &Part) -> Path {
     match part {
         Part::Row { key, .. } => Path::of_key(key),

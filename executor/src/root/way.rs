@@ -1,4 +1,4 @@
-//! The way in which a sample computes its roots, as plans and reads want it.
+//! The settings of a sample's root computation, for plans and reads.
 
 use trie::{Format, NodeKey, ShardCount};
 use variant::{RootReads, RootWay};
@@ -7,10 +7,11 @@ use workload::genesis::Genesis;
 use super::error::RootError;
 use crate::tries::{TrieId, Tries};
 
-/// Fewest writes per shard for which a trie of slots is divided: eight nodes are hashed at a time.
+/// Smallest number of writes per shard for which a trie of slots is divided, because eight nodes
+/// are hashed at a time.
 const WRITES_PER_SHARD: usize = 8;
 
-/// The way to compute roots over the tries of a state.
+/// The settings of root computation over the tries of a state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     /// Nodes that the state stores.
@@ -19,12 +20,12 @@ pub(crate) struct Way {
     pub(super) reads: RootReads,
     /// Nibbles of the longest paths of nodes that are read at once.
     pub(super) guess_depth: usize,
-    /// Ranges of slots that the store reads in a call, at most.
+    /// Largest number of ranges of slots that the store reads in a call.
     pub(super) ranges_per_call: usize,
 }
 
 impl Way {
-    /// The way `root` over a state that was built from `genesis`.
+    /// Makes the settings by `root` for a state that was built from `genesis`.
     ///
     /// # Errors
     /// A trie cannot have this number of shards.
@@ -40,7 +41,7 @@ impl Way {
         Ok(Self { format, shards, reads, guess_depth, ranges_per_call })
     }
 
-    /// Whether a trie with `write_count` writes is divided.
+    /// Returns whether a trie with `write_count` writes is divided into shards.
     pub(super) fn divides(&self, trie: TrieId, write_count: usize) -> bool {
         let shard_count = usize::from(self.shards.get());
         let is_large = write_count >= WRITES_PER_SHARD * shard_count;
@@ -53,13 +54,13 @@ impl Way {
     }
 }
 
-/// The depth of the nodes of a state from `genesis` that may be wanted.
+/// Returns the depth of the lowest nodes that may be needed, in a state from `genesis`.
 pub(super) fn guess_depth(format: Format, genesis: &Genesis) -> usize {
     depth_of(format, genesis.slot_count().max(genesis.account_count()))
 }
 
-/// The depth of the lowest branches of a trie of `row_count` rows with random keys. Where leaves
-/// are nodes, the depth of the lowest leaves.
+/// Returns the depth of the lowest branches of a trie of `row_count` rows with random keys. If the
+/// format stores leaves, returns the depth of the lowest leaves.
 fn depth_of(format: Format, row_count: u64) -> usize {
     let nibbles = (u64::BITS - row_count.leading_zeros()).div_ceil(4) as usize;
     match format {

@@ -24,12 +24,12 @@ pub struct RootWork {
     /// Nodes that were needed, present or not: the two counts below without the unused nodes
     /// that were read ahead.
     pub used_node_count: u64,
-    /// Nodes that were asked of the store, present or not.
+    /// Nodes that were requested from the store, present or not.
     pub node_count: u64,
     /// Nodes that were in memory.
     pub cached_node_count: u64,
-    /// Nodes of the two counts above that the thread beside execution got before its end, from the keys
-    /// that steps had written.
+    /// Nodes of the two counts above that the thread beside execution read before the end of
+    /// execution, by the keys that steps had written.
     pub ahead_node_count: u64,
     /// Rows of accounts and slots that were read for the leaves of untouched neighbours.
     pub row_count: u64,
@@ -37,13 +37,13 @@ pub struct RootWork {
     pub counters: ReadCounters,
     /// Nodes that were written.
     pub written_node_count: u64,
-    /// Bytes of them, without keys.
+    /// Bytes of the written nodes, without keys.
     pub written_bytes: u64,
     /// Nodes that were deleted.
     pub deleted_node_count: u64,
     /// Nodes that were hashed.
     pub hash_count: u64,
-    /// Keccak permutations for them.
+    /// Keccak permutations for these hashes.
     pub permutation_count: u64,
     /// CPU time of all threads that folded and joined tries.
     pub fold_cpu: Duration,

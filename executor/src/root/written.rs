@@ -9,10 +9,10 @@ use revm::state::EvmState;
 
 use crate::lock::lock;
 
-/// Keys in no order. Some come twice.
+/// Keys in any order, some of them repeated.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// Accounts, those of the slots too.
+    /// Accounts, also the accounts of `slots`.
     pub(super) accounts: Vec<Address>,
     pub(super) slots: Vec<(Address, U256)>,
 }
@@ -31,7 +31,7 @@ pub struct WrittenKeys {
     changed: Condvar,
 }
 
-/// A batch whose steps write. Its drop ends the batch, also while unwinding.
+/// Guard of a batch whose steps write. Its drop ends the batch, also while unwinding.
 #[derive(Debug)]
 pub(crate) struct Writing<'a>(&'a WrittenKeys);
 
@@ -43,7 +43,7 @@ impl Drop for Writing<'_> {
 }
 
 impl WrittenKeys {
-    /// Adds the writes of a step or of a part of one, as the EVM leaves them.
+    /// Adds the keys that a step or a part of a step wrote, by the EVM's state after it.
     pub(crate) fn add(&self, state: &EvmState) {
         let mut keys = Keys::default();
         for (address, account) in state.iter().filter(|(_, account)| account.is_touched()) {
@@ -58,7 +58,7 @@ impl WrittenKeys {
         self.append(keys);
     }
 
-    /// Adds the writes of a step.
+    /// Adds the keys that a step wrote.
     pub(crate) fn add_writes(&self, writes: &StepWrites) {
         let slots: Vec<_> = writes.slots.iter().map(|(address, key, _)| (*address, *key)).collect();
         let mut accounts: Vec<_> = writes.accounts.iter().map(|write| write.address).collect();
@@ -97,7 +97,7 @@ impl WrittenKeys {
         state.is_open.then(|| std::mem::take(&mut state.keys))
     }
 
-    /// Whether the batch has ended.
+    /// Returns whether the batch has ended.
     pub(super) fn has_ended(&self) -> bool {
         !lock(&self.state).is_open
     }

@@ -435,7 +435,7 @@ fn insert(sorted: &mut Vec<BlockAccessIndex>, index: BlockAccessIndex) {
     }
 }
 
-/// Without shards, steps that are met and not committed are never more than this.
+/// Without shards, the limit of a claimed step's distance from the lowest uncommitted step.
 pub(super) const MOST_UNCOMMITTED: u32 = LARGEST;
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-//! A shard's part of an optimistic batch. Its threads run its steps as the engine's threads do.
-//! Their memory has the writes of other shards' steps too. The coordinator sends these and the
-//! state below the batch, and it alone commits.
+//! Executes a shard's part of an optimistic batch. The shard's threads run steps like the engine's
+//! workers. Their memory also has the writes of other shards' steps. The coordinator sends these
+//! writes and the state below the batch, and only the coordinator commits.
 //!
 //! Keys that the transactions name (senders, recipients, access lists) are requested ahead, in
-//! micro-batches that do not wait for one another. Other keys are requested when a step needs them.
+//! micro-batches, without waiting for earlier answers. Other keys are requested when a step needs
+//! them.
 
 use std::{
     sync::{
@@ -40,7 +41,7 @@ use crate::{
     },
 };
 
-/// A part of a batch as its threads see it.
+/// A shard's part of a batch, shared by the shard's threads.
 struct Part<'a> {
     workload: &'a Workload,
     assignment: &'a Assignment,
@@ -62,7 +63,7 @@ struct Part<'a> {
 /// [`EngineError`]: a step that is not valid, a coordinator that does not answer, or `stop`.
 ///
 /// # Panics
-/// On a batch or a step that the workload does not have.
+/// Panics on a batch or a step that the workload does not have.
 pub fn run_optimistic_shard(
     workload: &Workload,
     assignment: &Assignment,
@@ -180,8 +181,8 @@ impl Part<'_> {
         times.demand_request_count += values.request_count;
     }
 
-    /// Asks for one micro-batch after the other, without waiting for answers. A key that a step has claimed
-    /// meanwhile is left to it.
+    /// Requests one micro-batch after the other, without waiting for answers. Leaves out keys that
+    /// a step has claimed meanwhile.
     fn ask_ahead(&self, over: &AtomicBool) {
         let Assignment { micro_batch_key_count, steps, .. } = self.assignment;
         let batch = &self.workload.batches[self.assignment.batch];
@@ -204,14 +205,14 @@ impl Part<'_> {
             times.ahead_key_count += count as u64;
             drop(times);
             if self.coordinator.want(request, keys).is_err() {
-                // Whoever waits for these keys must not wait for ever.
+                // No step may wait for these keys for ever.
                 over.store(true, Ordering::Relaxed);
                 return;
             }
         }
     }
 
-    /// Keys that nobody has requested yet; claims them.
+    /// Claims and returns the keys that nobody has requested yet.
     fn claimed(&self, accounts: &[Address], slots: &[(Address, U256)]) -> Keys {
         let memory = &self.memory;
         let accounts = accounts.iter().filter(|address| {
@@ -230,7 +231,8 @@ impl Part<'_> {
     }
 }
 
-/// The keys that transactions name: senders, recipients, and their access lists (EIP-2930).
+/// Returns the keys that the transactions of the steps `own` name: senders, recipients, and access
+/// lists (EIP-2930).
 fn foreseen(
     batch: &Batch,
     steps: &Steps,

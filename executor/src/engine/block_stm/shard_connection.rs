@@ -33,14 +33,14 @@ mod source;
 
 use source::Source;
 
-/// Most accounts and slots of a request.
+/// Largest number of accounts and slots in a request.
 const MAX_KEYS_PER_REQUEST: usize = 1 << 16;
-/// Most codes of a request.
+/// Largest number of codes in a request.
 const MAX_CODES_PER_REQUEST: usize = 64;
-/// Most values and steps in one message, unless one order has more.
+/// Largest number of values and steps in one message, unless a single order has more.
 const MAX_VALUES_PER_MESSAGE: usize = 1 << 14;
 
-/// One batch as the connections see it.
+/// One batch, shared by the connections to all shards.
 pub(in crate::engine) struct Job {
     pub(super) batch_index: usize,
     pub(super) steps: Steps,
@@ -67,7 +67,7 @@ pub(super) struct ShardBatch<'c, 'a> {
     pub(super) job: &'c Job,
 }
 
-/// Ends the sending thread of a connection, when dropped.
+/// Ends the sending thread of a connection on drop.
 struct Ending<'j>(&'j Outbox);
 
 impl Drop for Ending<'_> {
@@ -106,7 +106,8 @@ impl ShardBatch<'_, '_> {
         let Connection { shard, stop, .. } = *self.connection;
         let mut ready = None;
         let finished = loop {
-            // At the end of a batch every shard owes its last message.
+            // A shard owes a message until it is ready, while the lowest uncommitted step is its
+            // own, and after the last commit.
             let received = receiver.receive(stop, &|| {
                 ready.is_none()
                     || lock(&job.hub).next_owner().is_none_or(|owner| owner == shard as u32)
@@ -140,7 +141,8 @@ impl ShardBatch<'_, '_> {
         Ok(())
     }
 
-    /// Takes runs in, commits what can be, and tells all shards.
+    /// Takes runs in, commits the steps that can be committed, and announces the commits to all
+    /// shards.
     fn take(&self, steps: Vec<OptimisticStep>) -> Result<(), EngineError> {
         let Self { job, connection } = self;
         if let Some(keys) = connection.task.root.written {
@@ -158,7 +160,8 @@ impl ShardBatch<'_, '_> {
         Ok(())
     }
 
-    /// Answers a request. Keys that nobody has read are read from the store, outside the lock.
+    /// Answers a request. Reads the keys that nobody has read from the store, outside the hub's
+    /// lock.
     fn answer(&mut self, request: u64, keys: &Keys) -> Result<(), EngineError> {
         let Keys { accounts, slots, codes } = keys;
         if accounts.len() + slots.len() > MAX_KEYS_PER_REQUEST
@@ -183,7 +186,8 @@ impl ShardBatch<'_, '_> {
         Ok(())
     }
 
-    /// The fault of a shard that ended or says nothing, and which of its runs is waited for.
+    /// Returns the error of a shard that ended or is silent. The reason names a step that the shard
+    /// should have run again.
     fn blame_silent(&self, mut reason: String) -> EngineError {
         let hub = lock(&self.job.hub);
         if hub.next_owner() == Some(self.connection.shard as u32) {
@@ -201,7 +205,7 @@ impl ShardBatch<'_, '_> {
     }
 }
 
-/// The keys of writes.
+/// Returns `writes` in the form of which root computation takes the keys.
 fn keys_of(writes: &VersionWrites) -> StepWrites {
     let accounts = writes
         .accounts
@@ -210,8 +214,8 @@ fn keys_of(writes: &VersionWrites) -> StepWrites {
     StepWrites { accounts: accounts.collect(), slots: writes.slots.clone() }
 }
 
-/// Sends the orders for a shard, several in a message where several have come. Returns the time in which values of
-/// other shards were sent.
+/// Sends the orders for a shard. Several waiting orders share a message. Returns the time span in
+/// which values of other shards were sent.
 fn send(
     mut sender: Box<dyn Sender + '_>,
     inbox: &mpsc::Receiver<Option<Order>>,
@@ -235,7 +239,7 @@ fn send(
         let has_values = orders.iter().any(has_values);
         let start = spans.elapsed();
         if sender.send(orders).is_err() {
-            // The receiving thread learns why.
+            // The receiving thread reports the reason.
             break;
         }
         if has_values {

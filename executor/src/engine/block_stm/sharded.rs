@@ -1,5 +1,6 @@
-//! Optimistic batches whose steps are executed by shards: a thread for each shard talks to it. The state below the
-//! batch comes from this process's store; runs are validated and committed here, and so are the net changes.
+//! Block-STM on shards, as the coordinator. Shards execute the steps of a batch, and one thread
+//! here talks to each shard. The state below the batch comes from this process's store. Runs are
+//! validated here. Steps and net changes are committed here.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, atomic::Ordering, mpsc},
@@ -35,7 +36,6 @@ use crate::{
     trace::Track,
 };
 
-/// The engine.
 pub(in crate::engine) struct Sharded<'a>(pub(in crate::engine) OnShards<'a>);
 
 impl<'a> Engine for Sharded<'a> {

@@ -1,4 +1,4 @@
-//! The parts of a batch that all its runs share, and the logs and results that runs leave there.
+//! The state of a batch that all its runs share, with the logs and results of the runs.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{lock::lock, root::WrittenKeys, shards::versions::OptimisticStep};
 
-/// A batch as all its runs see it.
+/// A batch, shared by all its runs.
 #[derive(Clone, Copy)]
 pub(super) struct Shared<'a> {
     pub(super) workload: &'a Workload,
@@ -28,14 +28,14 @@ pub(super) struct Shared<'a> {
     pub(super) board: &'a Board<'a>,
     pub(super) logs: &'a Logs,
     pub(super) results: Results<'a>,
-    /// Takes the keys that steps write, valid or not.
+    /// Takes the keys that runs write, also those of runs that are aborted later.
     pub(super) written: Option<&'a WrittenKeys>,
     pub(super) stop: &'a AtomicBool,
 }
 
 impl Shared<'_> {
-    /// Returns whether this is a shard. A shard's coordinator sends values below the batch together
-    /// with writes of other shards, and validates all reads.
+    /// Returns whether this process is a shard. A shard's coordinator sends values below the batch
+    /// together with writes of other shards, and validates all reads.
     pub(super) const fn is_on_shard(&self) -> bool {
         matches!(self.results, Results::Sent(_))
     }
@@ -44,21 +44,21 @@ impl Shared<'_> {
 /// The destination of results.
 #[derive(Clone, Copy)]
 pub(super) enum Results<'a> {
-    /// Kept here until all is done.
+    /// Kept in this process until the batch ends.
     Kept(&'a LastRuns),
     /// Sent to the coordinator of this shard, with the reads of the run.
     Sent(&'a (dyn Fn(OptimisticStep) + Sync)),
 }
 
-/// A run that came to its end.
+/// A completed run.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) result: Option<TxResult>,
     pub(super) latency: Duration,
 }
 
-/// The last run of each step that came to its end. The step's next run replaces it, which frees its
-/// logs and its return data.
+/// The last completed run of each step. The step's next run replaces it, which frees its logs and
+/// its return data.
 #[derive(Debug)]
 pub(super) struct LastRuns(Vec<Mutex<Option<Run>>>);
 
@@ -68,29 +68,30 @@ impl LastRuns {
     }
 
     pub(super) fn replace(&self, index: BlockAccessIndex, run: Run) {
-        // The replaced run is freed once the lock is open again.
+        // The replaced run is freed after the lock is released.
         let _replaced = lock(&self.0[index as usize]).replace(run);
     }
 
-    /// The runs in the order of their steps, once all workers are gone.
+    /// Returns the runs in the order of their steps, after all workers have ended.
     pub(super) fn into_runs(self) -> impl Iterator<Item = Run> {
         let runs = self.0.into_iter();
         runs.filter_map(|last| last.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Keys that a run read and wrote: the next run of the step and its validation look at them.
+/// Keys that a run read and wrote, for the validation of the step and for its next run.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    /// Accounts read; `None` where it was the value below the batch.
+    /// Accounts that were read, as lower steps left them; `None` for the value below the batch.
     pub(super) accounts: Vec<(CellId, Option<SeenAccount>)>,
-    /// Slots read, likewise.
+    /// Slots that were read, in the same form.
     pub(super) slots: Vec<(CellId, Option<U256>)>,
-    /// On a shard: beneficiaries read, with all fees so far. Nothing can change them by then.
+    /// On a shard: beneficiaries' accounts that were read, with the fees of all lower steps. All
+    /// lower steps were committed by then.
     pub(super) paid: Vec<(CellId, SeenAccount)>,
-    /// Accounts written.
+    /// Accounts that were written.
     pub(super) written_accounts: Vec<CellId>,
-    /// Slots written.
+    /// Slots that were written.
     pub(super) written_slots: Vec<CellId>,
 }
 
@@ -121,7 +122,7 @@ impl Logs {
         Self::for_each_step(step_count.min(MOST_UNCOMMITTED))
     }
 
-    /// A log for each step: on a shard steps run far ahead of the commit.
+    /// Makes a log for each step, because on a shard steps run far ahead of the commit.
     pub(super) fn for_each_step(step_count: BlockAccessIndex) -> Self {
         Self((0..step_count).map(|_| Mutex::default()).collect())
     }

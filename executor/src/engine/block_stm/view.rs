@@ -58,27 +58,27 @@ pub(super) struct StepView<'a> {
     pub(super) shared: Shared<'a>,
     reader: &'a mut dyn Reader,
     tally: &'a mut ReadTally,
-    /// Codes this worker has met, without a lock.
+    /// Codes that this worker has read, for later reads without a lock.
     codes: HashMap<B256, Bytecode>,
     pub(super) index: BlockAccessIndex,
     pub(super) finality: Finality,
     pub(super) log: Log,
-    /// Writes of the step so far; a later part of the step sees them.
+    /// Writes of the step so far, which later parts of the step read.
     pub(super) accounts: Vec<(CellId, Account)>,
     pub(super) slots: Vec<(CellId, U256)>,
-    /// On a shard: a part of the step changed the code of an account.
+    /// True on a shard if a part of the step changed the code of an account.
     pub(super) has_new_code: bool,
-    /// Accounts met in this step, the last ones last.
+    /// Accounts that the step has read, in the order of the reads.
     met: Vec<(Address, CellId)>,
-    /// Accounts met in this step that this batch created.
+    /// Accounts that the step has read and the batch created.
     born: HashSet<CellId>,
 }
 
-/// Number of last entries of `met` that are searched before the table is asked.
+/// Number of the last entries of `met` that are searched before the table is searched.
 const RECENT: usize = 8;
 
 impl<'a> StepView<'a> {
-    /// A view that reads through `reader` and counts in `tally`.
+    /// Makes a view that reads through `reader` and counts in `tally`.
     pub(super) fn new(shared: Shared<'a>, reading: Reading<'a>) -> Self {
         let Reading { reader, tally } = reading;
         Self {
@@ -110,7 +110,7 @@ impl<'a> StepView<'a> {
         }
     }
 
-    /// Reads a key as this step.
+    /// Reads a key for the current step.
     fn read<B: Clone, V: Clone + PartialEq>(
         &self,
         cell: &mut Cell<B, V>,
@@ -127,14 +127,14 @@ impl<'a> StepView<'a> {
         self.finality == Finality::Speculative || self.shared.is_on_shard()
     }
 
-    /// The number of the account at `address`.
+    /// Returns the number of the account at `address`.
     pub(super) fn account_id(&self, address: &Address) -> CellId {
         let recent = self.met.iter().rev().take(RECENT);
         let met = recent.copied().find(|(met, _)| met == address);
         met.map_or_else(|| self.shared.memory.accounts.id(address), |(_, id)| id)
     }
 
-    /// Returns whether this batch created the account, as this step has seen it.
+    /// Returns whether the batch created the account, by the reads of this step.
     pub(super) fn is_born(&self, id: CellId) -> bool {
         !self.born.is_empty() && self.born.contains(&id)
     }
@@ -144,7 +144,8 @@ impl<'a> StepView<'a> {
         self.tally.trace.as_deref_mut()
     }
 
-    /// Waits for an event, if this run may. A run that is given up begins again after `restart`.
+    /// Waits for an event, if the scheduler allows the wait. A run that is given up begins again
+    /// after `restart`.
     fn need(&self, event: Until, restart: Until) -> Result<(), ReadError> {
         match self.shared.board.need(self.index, event) {
             Verdict::GoOn => Ok(()),
@@ -153,7 +154,7 @@ impl<'a> StepView<'a> {
         }
     }
 
-    /// The account as lower steps left it.
+    /// Returns the account as lower steps left it.
     fn account(&mut self, id: CellId, address: &Address) -> Result<Account, ReadError> {
         let memory = self.shared.memory;
         loop {
@@ -200,8 +201,9 @@ impl<'a> StepView<'a> {
         Ok(state)
     }
 
-    /// A beneficiary's account: its last written value, and all fees since. Needs all lower steps
-    /// committed, so that nothing can change it. Only a shard logs it, for the coordinator.
+    /// Returns a beneficiary's account: its last written value plus all fees since. Needs all lower
+    /// steps committed, so that no write can change the account. Only a shard logs this read, for
+    /// the coordinator.
     fn beneficiary(&mut self, id: CellId, address: &Address) -> Result<Account, ReadError> {
         if self.finality == Finality::Speculative {
             self.need(Until::Lowest, Until::Lowest)?;
@@ -306,7 +308,7 @@ impl<'a> StepView<'a> {
 pub(super) fn pay(account: &mut Account, owed: U256) {
     if !owed.is_zero() {
         let mut state = account.state.unwrap_or_default();
-        // As revm does: an amount that would overflow is not paid.
+        // Like revm, pays nothing if the balance would overflow.
         state.balance = state.balance.checked_add(owed).unwrap_or(state.balance);
         account.state = Some(state);
     }

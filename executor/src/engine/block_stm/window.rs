@@ -2,11 +2,13 @@
 //! the reads of a step far ahead. So the distance shrinks while many runs are aborted, and grows
 //! while few are.
 
-/// The largest distance in steps, and so how many steps' reads and versions are kept at once.
+/// The largest distance in steps. It also limits the number of steps whose reads and versions are
+/// kept at once.
 pub(super) const LARGEST: u32 = 256;
-/// Runs after which the distance is looked at.
+/// Number of runs in a span. The distance may change after each span.
 const SPAN: u32 = 64;
-/// Spans without an aborted run, at most, before two steps are tried at once again.
+/// Largest number of spans with few aborted runs, one step at a time, before two steps run at once
+/// again.
 const MOST_PATIENCE: u32 = 256;
 
 /// The end of a run.
@@ -18,19 +20,19 @@ pub(super) enum Ran {
     Aborted,
 }
 
-/// The distance, and the counts that it is judged by.
+/// The distance, and the counts by which it changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Window {
     size: u32,
     run_count: u32,
     aborted_count: u32,
-    /// Spans that one step at a time lasts, before two are tried.
+    /// Number of spans with few aborted runs, one step at a time, before two steps run at once.
     patience: u32,
     calm_spans: u32,
 }
 
 impl Window {
-    /// For `worker_count` workers.
+    /// Makes the window of `worker_count` workers.
     pub(super) fn new(worker_count: usize) -> Self {
         let workers = u32::try_from(worker_count).unwrap_or(LARGEST);
         let size = if workers == 1 { 1 } else { workers.saturating_mul(8).min(LARGEST) };

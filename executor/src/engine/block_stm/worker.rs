@@ -1,4 +1,4 @@
-//! A worker's part of a batch: it carries out the board's tasks until none is left.
+//! A worker's part of a batch: it carries out the board's tasks until no task is left.
 
 use std::{
     mem,
@@ -23,10 +23,10 @@ use crate::{
     trace::What,
 };
 
-/// A log that was longer than this gives its memory back.
+/// Length of a log above which its memory is freed and not reused.
 const LONG_LOG: usize = 1 << 12;
 
-/// Works until nothing is left, or all is given up.
+/// Carries out tasks until no task is left, or the whole batch is given up.
 ///
 /// # Errors
 /// The error that ends the execution, with its step.
@@ -88,7 +88,8 @@ impl Worker<'_> {
             Err(StepError::Database(ReadError::View(
                 error @ (ViewError::Store(_) | ViewError::Cancelled),
             ))) => Err((index, EngineError::of_read(batch_index, index, error))),
-            // On values that lower steps may still change, no step can be judged.
+            // The error may come from values that lower steps still change, so it is no verdict on
+            // the step.
             Err(_) if finality == Finality::Speculative => {
                 Ok(Report::GivenUp { index, until: Until::Lowest })
             }
@@ -119,7 +120,8 @@ impl Worker<'_> {
                     writes: view.writes(),
                 };
                 let report = self.publish(incarnation);
-                // After the writes are published: the order that commits the step must find them.
+                // Sent after the writes are published, because the order that commits the step must
+                // find the writes.
                 send(step);
                 report
             }
@@ -132,7 +134,7 @@ impl Worker<'_> {
         let index = view.index;
         let mut kept = self.shared.logs.log(index);
         if incarnation == 1 {
-            // This log is of an earlier step in the same place, which is committed.
+            // This log is of an earlier step at the same position, which is committed.
             kept.clear();
         }
         let readers_to = view.publish(incarnation, &kept);

@@ -2,8 +2,8 @@
 //! value, side by side. So one pass gives the net changes. revm's own `State` also keeps
 //! transitions and a bundle with reverts, which are not needed here.
 //!
-//! Accounts lie in order of arrival. revm keeps an account's index as its id and returns it with
-//! each slot. So a slot costs one look-up and not two.
+//! Accounts are in the order of their first use. revm keeps an account's index as its id and
+//! returns it with each slot. So a slot costs one look-up and not two.
 
 use alloy_primitives::{
     Address, B256, U256,
@@ -29,12 +29,13 @@ struct Slot {
 #[derive(Debug)]
 struct Held {
     address: Address,
-    /// Below the batch.
+    /// State below the batch.
     before: Option<AccountState>,
     now: Option<AccountInfo>,
-    /// No slot of it is in the store: it was not there, or the batch made it or removed it.
+    /// True if no slot in the store counts: the account did not exist, or the batch created or
+    /// removed it.
     is_bare: bool,
-    /// A step wrote to it.
+    /// True if a step wrote to the account.
     is_touched: bool,
     slots: HashMap<U256, Slot>,
 }
@@ -46,7 +47,7 @@ pub(super) struct BatchState<'d, D> {
     indices: AddressMap<u32>,
     accounts: Vec<Held>,
     codes: B256Map<Bytecode>,
-    /// Builds the list, if one is built.
+    /// Builds the list, if that is a duty of the engine.
     list: BalState,
 }
 
@@ -65,12 +66,12 @@ impl<'d, D: Database> BatchState<'d, D> {
         self.database
     }
 
-    /// The next step begins.
+    /// Begins the next step.
     pub(super) const fn next_step(&mut self) {
         self.list.bump_bal_index();
     }
 
-    /// Takes in the changes of a part of a step.
+    /// Applies the changes of a part of a step.
     pub(super) fn commit(&mut self, changes: EvmState) {
         self.list.commit(&changes);
         for (address, account) in changes {
@@ -83,7 +84,8 @@ impl<'d, D: Database> BatchState<'d, D> {
     fn commit_account(&mut self, address: Address, account: Account) {
         let index = match self.indices.entry(address) {
             Entry::Occupied(entry) => *entry.get() as usize,
-            // Nobody asked for it: it is as the step found it.
+            // No step has read the account, so its value below the batch is the value that this
+            // step found.
             Entry::Vacant(entry) => {
                 let info = (!account.is_loaded_as_not_existing()).then(|| account.original_info());
                 entry.insert(self.accounts.len() as u32);
@@ -93,8 +95,8 @@ impl<'d, D: Database> BatchState<'d, D> {
         };
         let held = &mut self.accounts[index];
         held.is_touched = true;
-        // The storage of a contract that destroys itself in the transaction that made it never was
-        // (EIP-6780); an account left empty does not exist (EIP-161).
+        // A contract that destroys itself in the transaction that created it leaves no storage
+        // (EIP-6780). An empty account does not exist (EIP-161).
         let is_gone = account.is_selfdestructed() || account.is_empty();
         let is_born = account.is_created();
         if is_gone || is_born {
@@ -118,7 +120,7 @@ impl<'d, D: Database> BatchState<'d, D> {
         }
     }
 
-    /// The index of the account at `address`, which is read if nobody has.
+    /// Returns the index of the account at `address`. Reads the account if no step has read it.
     fn index_of(&mut self, address: Address) -> Result<usize, D::Error> {
         match self.indices.entry(address) {
             Entry::Occupied(entry) => Ok(*entry.get() as usize),
@@ -145,7 +147,7 @@ impl<'d, D: Database> BatchState<'d, D> {
         }
     }
 
-    /// The net changes, and the list if one was built.
+    /// Returns the net changes, and the list if it was built.
     pub(super) fn finish(mut self) -> (NetChanges, Option<Bal>) {
         let mut changes = NetChanges::default();
         for held in self.accounts.iter().filter(|held| held.is_touched) {

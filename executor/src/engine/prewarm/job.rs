@@ -1,4 +1,5 @@
-//! One batch as the workers of the speculative pass see it, the rows that they have read, and the keys of these.
+//! One batch, shared by the workers of the speculative pass, with the rows that they have read and
+//! the rows' keys.
 
 use std::sync::{Arc, Mutex, atomic::AtomicU32};
 
@@ -8,16 +9,16 @@ use workload::{Steps, genesis::AccountState};
 
 use crate::{engine::error::EngineError, single_flight::SingleFlight, span::Spans, trace};
 
-/// One batch as the workers of the pass see it.
+/// One batch, shared by the workers of the pass.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(super) batch_index: usize,
     pub(super) steps: Steps,
     pub(super) next_step: AtomicU32,
-    /// Steps that the run in order has finished, or runs past at once: the next one is no longer
-    /// ahead of it.
+    /// Number of steps that the run in order has finished, or finishes at once. The step with this
+    /// index has begun, so workers skip it, too.
     pub(super) passed_count: AtomicU32,
-    /// The one cache, if there is one.
+    /// The shared cache, if workers share one.
     pub(super) cache: Option<Cache>,
     pub(super) spans: Arc<Spans>,
     /// Hashes of the keys that each worker read, if they are counted one by one.
@@ -36,7 +37,7 @@ pub(super) struct Cache {
 /// The part of a cache that has one kind of key.
 pub(super) type Part<K, V> = fn(&Cache) -> &SingleFlight<K, V>;
 
-/// A key as the figures count it.
+/// A key of any kind, for counts and traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     Account(Address),

@@ -1,10 +1,10 @@
-//! The speculative pass runs each transaction alone on the state before the batch. Its sender has
-//! any nonce and balance that it needs to begin. The result is discarded, failures too, and writes
-//! go nowhere.
+//! The speculative pass runs each transaction alone on the state before the batch. Its sender gets
+//! the nonce and the balance that the transaction needs to begin. The result and the writes are
+//! discarded, failures too.
 //!
-//! A transaction that the run in order comes to is given up at its next read. The run in order
-//! finds the values of all reads so far. Two threads that wait for the same next value are no
-//! faster than one.
+//! Once the run in order begins the same transaction, the speculative run is given up at its next
+//! read. The run in order finds the values of all reads so far. Two threads that wait for the same
+//! next value are no faster than one.
 
 use std::{
     hash::BuildHasher,
@@ -43,24 +43,25 @@ pub(super) struct Ahead<'a> {
     pub(super) hasher: Option<&'a DefaultHashBuilder>,
 }
 
-/// The state before the batch, as the transaction at hand may see it.
+/// The state before the batch, with the sender of the current transaction adjusted.
 struct Before<'a> {
     ahead: Ahead<'a>,
     reader: &'a mut dyn Reader,
     tally: &'a mut ReadTally,
-    /// The step at hand.
+    /// The current step.
     index: BlockAccessIndex,
-    /// Hashes of the keys that were read here, if they are counted one by one.
+    /// Hashes of the keys that this worker has read, if keys are counted one by one.
     read: Vec<u64>,
     lifted: Lifted,
 }
 
 impl<'a> Ahead<'a> {
-    /// Runs transactions of the job together with its other workers, until the run in order has
-    /// begun all. Returns hashes of the keys that were read, if they are counted one by one.
+    /// Runs transactions of the job, which its workers share, until the run in order has begun all
+    /// of them. Returns hashes of the keys that this worker has read, if keys are counted one by
+    /// one.
     ///
     /// # Errors
-    /// A state that cannot be read; never the result of a transaction.
+    /// The state cannot be read. A failed transaction is not an error.
     pub(super) fn run(self, reading: Reading<'a>) -> Result<Vec<u64>, EngineError> {
         let Job { batch_index, steps, next_step, passed_count, .. } = self.job;
         let batch_index = *batch_index;
@@ -77,7 +78,7 @@ impl<'a> Ahead<'a> {
             }
             let passed = passed_count.load(Ordering::Relaxed);
             if index <= passed {
-                // The run in order has begun it. Step 0 is none of the transactions.
+                // The run in order has begun the step. Step 0 is not a transaction.
                 let next = passed.saturating_add(1).min(steps.count());
                 next_step.fetch_max(next, Ordering::Relaxed);
                 continue;
@@ -99,8 +100,8 @@ impl<'a> Ahead<'a> {
                     Instant::now(),
                 );
             }
-            // A state that cannot be read ends the batch: the run in order may wait for the value.
-            // All other ends of a speculative run are the same.
+            // A failed read of the state ends the batch, because the run in order may wait for the
+            // value. All other results of a speculative run are ignored.
             if let Err(StepError::Database(error)) = ran
                 && !matches!(error, ViewError::Cancelled | ViewError::MissingBlockHash(_))
             {
@@ -112,17 +113,17 @@ impl<'a> Ahead<'a> {
 }
 
 impl Before<'_> {
-    /// Lets `tx` begin at `index`: neither its sender's earlier transactions nor any that pays it
-    /// have run here.
+    /// Lets `tx` begin as the step `index`. Neither its sender's earlier transactions nor
+    /// transactions that pay the sender have run here.
     fn begin(&mut self, index: BlockAccessIndex, tx: &Transaction) {
         self.index = index;
         self.lifted = Lifted::new(tx);
     }
 
-    /// Checks that the transaction at hand is still to come in the run in order.
+    /// Checks that the run in order has not begun the current transaction.
     ///
     /// # Errors
-    /// [`ViewError::Cancelled`]: it is not.
+    /// [`ViewError::Cancelled`]: the run in order has begun it.
     fn is_wanted(&self) -> Result<(), ViewError> {
         let passed_count = self.ahead.job.passed_count.load(Ordering::Relaxed);
         if passed_count >= self.index { Err(ViewError::Cancelled) } else { Ok(()) }

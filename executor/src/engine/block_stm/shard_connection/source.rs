@@ -1,5 +1,5 @@
-//! Values below the batch that a shard asks for, from the coordinator's store. Each key is read
-//! once: keys that another shard's thread reads are waited for.
+//! Reads the values below the batch that a shard requests from the coordinator's store. Each key is
+//! read once. For a key that another shard's thread reads, this thread waits.
 
 use std::{sync::atomic::AtomicBool, time::Instant};
 
@@ -17,7 +17,7 @@ use crate::{
     trace::Key,
 };
 
-/// The state below a batch.
+/// The state below a batch, read from the coordinator's store.
 pub(super) struct Source<'a> {
     pub(super) memory: &'a Memory,
     pub(super) codes: &'a SingleFlight<B256, Option<Bytes>>,
@@ -26,8 +26,8 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Reads accounts and slots into [`Memory`], and returns the codes. Codes that are not in the
-    /// store yet come from `new`.
+    /// Brings the values of the accounts and slots in `keys` into the memory. Returns the codes in
+    /// `keys`; `new` gives codes that the batch created.
     ///
     /// # Errors
     /// [`ViewError`]: the store failed, or the sample was stopped.
@@ -61,7 +61,8 @@ impl Source<'_> {
         let (mut new, mut waited) = (Vec::new(), Vec::new());
         for address in addresses {
             let id = table.id(address);
-            // Not inside the match, whose arms must not hold the cell's lock.
+            // A statement before the match, because the arms of the match must not hold the cell's
+            // lock.
             let found = table.cell(id).cell.base_or_claim();
             match found {
                 Found::ToRead => new.push((*address, id)),
@@ -99,7 +100,7 @@ impl Source<'_> {
                 _ => tally.note(Key::Slot, Arrival::Ready, None),
             }
         }
-        // Those of an account beside each other.
+        // This order makes the slots of an account consecutive.
         new.sort_unstable();
         let rows = new.iter().map(|(address, key, _)| SlotRow { address, key: *key, row: None });
         let rows: Vec<_> = rows.collect();
