@@ -299,7 +299,7 @@ pub fn measure_random(
     measure(&disk.files, method, &Work::Unread { blocks: &disk.unread, time }, cancel)
 }
 
-/// Reads 20,000 unread blocks twice, or half of all blocks if there are fewer.
+/// Reads 20,000 unread blocks twice, or half of all blocks if that is less.
 ///
 /// # Errors
 /// [`Unmeasured`].

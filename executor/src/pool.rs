@@ -45,7 +45,7 @@ pub(crate) struct WorkerPool<'a, J> {
 
 impl<'a, J> WorkerPool<'a, J> {
     /// Makes a pool for `size` workers. A worker's panic sets `stop`. A thread that waits polls
-    /// `interrupt`, and sets `stop` when it is set.
+    /// `interrupt`, and sets `stop` once `interrupt` is set.
     pub(crate) fn new(size: usize, stop: &'a AtomicBool, interrupt: &'a AtomicBool) -> Self {
         let state = State {
             job: None,

@@ -6,8 +6,8 @@
 //! A batch has four phases. *Plan* hashes the changed keys. *Read* has its own threads: they read
 //! level by level for the plans of all tries, or all nodes that may be needed. *Fold* hashes
 //! storage tries first, since their roots are part of the accounts, then the trie of accounts.
-//! *Join* makes one trie of the trie's shards. Where a delete leaves a branch with one child, its
-//! fold needs another read.
+//! *Join* makes one trie of the trie's shards. If a delete leaves a branch with one child, the
+//! branch's fold needs another read.
 //!
 //! | file | owns |
 //! |---|---|
@@ -16,7 +16,7 @@
 //! | `read.rs`, `kept.rs` | threads that read, nodes that were read ahead; nodes in memory |
 //! | `fold.rs`, `compute.rs` | threads that fold; the phases |
 //! | `ahead.rs`, `follow.rs`, `written.rs` | work while a batch runs |
-//! | `threads.rs` | the start of all threads, and of the nodes in memory |
+//! | `threads.rs` | the start of all threads; the nodes in memory when a sample starts |
 //! | `check.rs`, `walk.rs`, `overlaid.rs` | the check of a sample's roots |
 
 mod ahead;

@@ -56,7 +56,7 @@ pub(super) fn run(
     Ok(Ran::without_list(result))
 }
 
-/// The block of a step, and the surroundings of its execution.
+/// The workload and the block of a step, and the destination of the keys that it writes.
 #[derive(Clone, Copy)]
 struct At<'a> {
     workload: &'a Workload,

@@ -73,7 +73,7 @@ impl<'a> Engine for Prewarm<'a> {
     const NAME: &'static str = "prewarm";
 
     /// If workers run beside the run in order, the leading thread is one of the `thread_count`
-    /// threads. If they run before, the leading thread waits meanwhile.
+    /// threads. If workers run before it, the leading thread waits meanwhile.
     fn worker_count(&self) -> usize {
         let thread_count = self.at.task.variant.thread_count;
         match self.warming.time {

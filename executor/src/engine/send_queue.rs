@@ -230,7 +230,7 @@ fn slept<G>(woken: Result<G, PoisonError<G>>) -> G {
     woken.unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The end of a queue at which results are added.
+/// Adds the results of one thread to a queue.
 #[derive(Debug)]
 pub(super) struct Producer<'q, T: Sendable>(&'q SendQueue<T>);
 

@@ -205,7 +205,8 @@ impl<'t> CallClock<'t> {
         Self { tally, key, start, since, block_count }
     }
 
-    /// Counts a value that came. If values come one by one, its read lasted since the value before.
+    /// Counts a value that came. If values come one by one, the read of this value began when the
+    /// value before it came.
     #[inline]
     pub(crate) fn arrived(&mut self) {
         if let Some(from) = self.since {

@@ -66,8 +66,8 @@ impl<T: Reading> Part<T> {
         }
     }
 
-    /// Adds the nodes that are not known and the rows to `asks`. Returns the start of their
-    /// answers.
+    /// Adds to `asks` the unknown nodes and the rows that the part needs. Returns the start of
+    /// their answers.
     fn ask(&self, part: usize, asks: &mut Asks, known: &Known) -> Turn {
         let mut turn = Turn { part, node: asks.nodes.len(), range: asks.ranges.len() };
         let Reads { nodes, ranges } = self.of.reads();

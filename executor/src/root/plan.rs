@@ -195,7 +195,7 @@ impl Planned {
         self.take_accounts(found, known)
     }
 
-    /// Adds all nodes to `asks` that may be above the writes and are not known.
+    /// Adds to `asks` all unknown nodes that may be above the writes.
     fn guess(&self, asks: &mut Asks, known: &Known) {
         let Way { format, guess_depth, .. } = self.way;
         let mut add = |trie: TrieId, keys: &[B256]| {

@@ -100,7 +100,7 @@ pub(crate) fn kept_nodes(sample: &RootedSample<'_>) -> Result<KeptNodes, RootErr
     let RootedSample { workload, .. } = *sample;
     let root = sample.variant.root;
     let tries = sample.tries.ok_or(RootError::NoTries)?;
-    // Reads on demand ask for the same nodes as reads by level, one after the other.
+    // Reads on demand read the same nodes as reads by level, one after the other.
     let reads = match root.reads {
         RootReads::OnDemand | RootReads::ByLevel => RootReads::ByLevel,
         RootReads::AtOnce => RootReads::AtOnce,

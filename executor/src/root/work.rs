@@ -19,7 +19,7 @@ pub struct Rooted {
 /// Work for the roots of all batches of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RootWork {
-    /// Tries that changed: those of slots, and that of the accounts.
+    /// Changed tries: tries of slots, and the trie of accounts.
     pub trie_count: u64,
     /// Nodes that were needed, present or not: the two counts below without the unused nodes
     /// that were read ahead.

@@ -90,7 +90,7 @@ impl Feasibility {
     }
 
     /// Records that a worker ended a transaction, after which its view has touched `met_count`
-    /// slots. Reports to the other workers after each [`TELL_GAS`].
+    /// slots. Reports to the other workers once the unreported gas limits reach [`TELL_GAS`].
     ///
     /// # Errors
     /// [`ListFault::Infeasible`].

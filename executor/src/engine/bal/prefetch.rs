@@ -38,8 +38,8 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Makes the shared state. The store's rows are in the order of `layout`; `None` if they have
-    /// no order. `executor_count` threads execute transactions.
+    /// Makes the shared state. The store's rows are in the order of `layout`; `None` if the rows
+    /// have no order. `executor_count` threads execute transactions.
     pub(crate) const fn new(
         policy: Prefetch,
         layout: Option<Layout>,
@@ -57,7 +57,7 @@ impl ReadAhead {
         }
     }
 
-    /// Tells that an executing thread has no transaction left. The policy may stop the readers
+    /// Records that an executing thread has no transaction left. The policy may stop the readers
     /// after the last such thread.
     pub(crate) fn executed(&self) {
         let was_last = self.executing_count.fetch_sub(1, Ordering::Relaxed) == 1;

@@ -54,13 +54,13 @@ pub(crate) trait PreState: Send + Sync + Sized {
         None
     }
 
-    /// Prefetches from memory for a read that follows at once: a read of slot `id`, or of a slot a
-    /// few ids later.
+    /// Loads a value into the CPU's cache, because a read of slot `id`, or of a slot a few ids
+    /// later, follows at once.
     #[inline]
     fn announce(&self, _id: SlotId) {}
 
     /// Returns the account at `address`. `id` is its id, if the list has the account. Calls `read`
-    /// if nobody has read the account.
+    /// if the account is neither known nor claimed.
     ///
     /// # Errors
     /// The error of `read`, or [`Cancelled`].
@@ -73,7 +73,7 @@ pub(crate) trait PreState: Send + Sync + Sized {
     ) -> Result<(Option<AccountState>, Arrival), E>;
 
     /// Returns slot `key` of `address`. `id` is its id, if the list has the slot. Calls `read` if
-    /// nobody has read the slot.
+    /// the slot is neither known nor claimed.
     ///
     /// # Errors
     /// The error of `read`, or [`Cancelled`].
@@ -149,7 +149,7 @@ impl PreState for Declared {
     }
 }
 
-/// Values of the keys that transactions have asked for, for a list of changes only.
+/// Values of the keys that transactions have requested, for a list of changes only.
 #[derive(Debug, Default)]
 pub(crate) struct Undeclared {
     accounts: SingleFlight<Address, Option<AccountState>>,

@@ -3,9 +3,9 @@
 //!
 //! Keys that the shard will probably need are fetched ahead (see `Ahead::of`), in micro-batches
 //! that are requested without waiting for earlier answers. An account's code is fetched once the
-//! account is there. A list does not say which step reads a key (EIP-7928). So only another shard
-//! needs some of the slots fetched ahead, and keys that were not fetched ahead are fetched on
-//! demand.
+//! account is there. A list does not say which step reads a key (EIP-7928). So some slots are
+//! fetched ahead that only steps of other shards need. Keys that were not fetched ahead are fetched
+//! on demand.
 
 use std::{
     num::NonZeroUsize,

@@ -25,7 +25,7 @@ struct Version<V> {
 enum Base<B> {
     #[default]
     Unread,
-    /// A worker is reading it from the store.
+    /// A worker is reading the value from the store.
     Claimed,
     Known(B),
 }
@@ -195,8 +195,9 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         usize::from(self.top.is_some()) + self.lower.len()
     }
 
-    /// Writes as the step `index`. [`Keep::From`] removes versions that no step from there on can
-    /// read. [`Keep::Nothing`] removes all lower versions, because no lower step runs again.
+    /// Writes as the step `index`. [`Keep::From`] removes versions that neither its step nor a
+    /// later one can read. [`Keep::Nothing`] removes all lower versions, because no lower step runs
+    /// again.
     ///
     /// Returns the highest step that may have read another value.
     pub(super) fn write(

@@ -1,6 +1,6 @@
 //! Fees that transactions owe to their blocks' beneficiaries. They are kept apart from the
 //! accounts, one fee for each step. A read of a beneficiary's account sums them. Otherwise every
-//! transaction of a block would depend on the one before it.
+//! transaction of a block would depend on the transaction before it.
 
 use std::sync::{
     Mutex,
@@ -105,8 +105,8 @@ impl BatchFees {
     }
 }
 
-/// Returns for each step the step that must have executed before: the sender's transaction before
-/// it. [`NO_STEP`] if there is no such step.
+/// Returns for each step the step that must have executed before: the previous transaction of the
+/// same sender. [`NO_STEP`] if there is no such step.
 pub(super) fn nonce_links(batch: &Batch, steps: &Steps) -> Vec<BlockAccessIndex> {
     let mut links = Vec::with_capacity(steps.count() as usize);
     let tx_count = batch.blocks.iter().map(|block| block.transactions.len()).sum();

@@ -237,7 +237,7 @@ pub(super) struct Memory {
     pub(super) accounts: Accounts,
     /// Slots.
     pub(super) slots: Slots,
-    /// Waits for another worker's read of an account or slot.
+    /// Condition variables for waits for another worker's read of an account or slot.
     pub(super) gates: Gates,
     /// Codes below the batch, analysed once.
     pub(super) codes: SingleFlight<B256, Bytecode>,

@@ -28,8 +28,8 @@ impl StepView<'_> {
     }
 
     fn take_in_account(&mut self, address: &Address, account: &revm::state::Account) {
-        // A contract that destroys itself in the transaction that created it leaves nothing, and no
-        // storage either (EIP-6780).
+        // A contract that destroys itself in the transaction that created it leaves nothing, not
+        // even storage (EIP-6780).
         let is_gone = account.is_selfdestructed();
         let has_slots = !account.storage.is_empty();
         let is_new = account.is_changed() || account.is_created();
@@ -134,7 +134,7 @@ pub(super) fn reads(memory: &Memory, log: &Log) -> Reads {
     Reads { accounts: accounts.collect(), slots: slots.collect(), paid: paid.collect() }
 }
 
-/// Returns whether the step at `index`, whose last run left `log`, would now read the same.
+/// Returns whether the step at `index`, whose last run left `log`, would now read the same values.
 pub(super) fn is_valid(memory: &Memory, index: u32, log: &Log) -> bool {
     let (mut accounts, mut slots) = (log.accounts.iter(), log.slots.iter());
     accounts.all(|(id, seen)| memory.accounts.cell(*id).cell.would_read(index, *seen))

@@ -63,7 +63,7 @@ struct StepState {
     logged: u32,
 }
 
-/// The state machine. Steps are in the order of their indices.
+/// The state machine that gives workers the steps of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Scheduler {
     steps: Vec<StepState>,
@@ -187,7 +187,7 @@ impl Scheduler {
         self.is_done() || self.choose().is_some()
     }
 
-    /// Returns a worker's next task: the possible task of the lowest step.
+    /// Returns a worker's next task: the task of the lowest step that has one.
     pub(super) fn claim(&mut self) -> Task {
         if self.is_done() {
             return Task::Done;
@@ -296,7 +296,7 @@ impl Scheduler {
         &mut self.steps[index as usize]
     }
 
-    /// Returns the possible task of the lowest step.
+    /// Returns the task of the lowest step that has one.
     fn choose(&self) -> Option<Choice> {
         let again = self.redo.iter().take(LOOK).position(|index| self.can_run(*index));
         let validate = self.dirty.first().copied();

@@ -160,7 +160,7 @@ impl ShardBatch<'_, '_> {
         Ok(())
     }
 
-    /// Answers a request. Reads the keys that nobody has read from the store, outside the hub's
+    /// Answers a request. Keys that nobody has read yet are read from the store, outside the hub's
     /// lock.
     fn answer(&mut self, request: u64, keys: &Keys) -> Result<(), EngineError> {
         let Keys { accounts, slots, codes } = keys;
@@ -205,7 +205,7 @@ impl ShardBatch<'_, '_> {
     }
 }
 
-/// Returns `writes` in the form of which root computation takes the keys.
+/// Converts `writes` to step writes, of which root computation takes the keys.
 fn keys_of(writes: &VersionWrites) -> StepWrites {
     let accounts = writes
         .accounts

@@ -6,7 +6,7 @@ use workload::BlockAccessIndex;
 /// The event that a ready step waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Until {
-    /// Nothing.
+    /// No event: the step can run now.
     Now,
     /// This lower step has executed.
     Executed(BlockAccessIndex),
@@ -42,7 +42,7 @@ pub(super) enum Task {
     },
     /// No task until a report or a message changes the scheduler.
     Idle,
-    /// No task any more.
+    /// No task is left.
     Done,
 }
 

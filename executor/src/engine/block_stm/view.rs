@@ -304,7 +304,7 @@ impl<'a> StepView<'a> {
     }
 }
 
-/// Adds `owed` to the account; an account that has nothing and is owed nothing does not exist.
+/// Adds `owed` wei to the account. A missing account comes into existence unless `owed` is zero.
 pub(super) fn pay(account: &mut Account, owed: U256) {
     if !owed.is_zero() {
         let mut state = account.state.unwrap_or_default();

@@ -88,8 +88,8 @@ impl Worker<'_> {
             Err(StepError::Database(ReadError::View(
                 error @ (ViewError::Store(_) | ViewError::Cancelled),
             ))) => Err((index, EngineError::of_read(batch_index, index, error))),
-            // The error may come from values that lower steps still change, so it is no verdict on
-            // the step.
+            // The error may come from values that lower steps still change, so it does not show
+            // that the step is invalid.
             Err(_) if finality == Finality::Speculative => {
                 Ok(Report::GivenUp { index, until: Until::Lowest })
             }

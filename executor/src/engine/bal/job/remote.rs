@@ -149,8 +149,8 @@ impl ShardBatch<'_, '_> {
         Ok(values)
     }
 
-    /// Checks and adds a step's result. The step must be one of the shard's, without an earlier
-    /// result, and its writes must be those of the list.
+    /// Checks and adds a step's result. The step must be assigned to the shard and have no result
+    /// yet, and its writes must be those of the list.
     fn take(&mut self, step: ShardStep, taken: &mut ShardResults) -> Result<(), EngineError> {
         let (job, task, index) = (self.job, self.connection.task, step.index);
         let position = self.assignment.steps.binary_search(&index);

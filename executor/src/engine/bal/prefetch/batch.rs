@@ -22,8 +22,7 @@ use crate::{
 
 /// The destination of the values that are read.
 pub(crate) trait Sink: Copy {
-    /// Tells that the reader begins the chunk of this number. The reader reads each chunk to its
-    /// end.
+    /// Begins the chunk of this number, which the reader reads to its end.
     fn begin_chunk(self, _number: usize) {}
 
     /// Claims the read of an account. Returns false if it was claimed before.

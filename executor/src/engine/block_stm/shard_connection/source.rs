@@ -1,5 +1,5 @@
-//! Reads the values below the batch that a shard requests from the coordinator's store. Each key is
-//! read once. For a key that another shard's thread reads, this thread waits.
+//! Reads values below the batch from the coordinator's store, for a shard that requests them. Each
+//! key is read once. For a key that another shard's thread reads, this thread waits.
 
 use std::{sync::atomic::AtomicBool, time::Instant};
 

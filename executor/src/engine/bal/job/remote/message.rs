@@ -30,7 +30,7 @@ pub(super) fn untimely(report: &Report, ready: Option<Duration>) -> Option<&'sta
     }
 }
 
-/// The keys that a shard has asked for, and the codes that it may ask for.
+/// The keys that a shard has requested, and the codes that it may request.
 pub(super) struct RequestedKeys {
     accounts: Bitset,
     account_count: u32,
@@ -84,7 +84,7 @@ impl RequestedKeys {
         None
     }
 
-    /// Adds the codes of the accounts in `values` to the codes that the shard may ask for.
+    /// Adds the codes of the accounts in `values` to the codes that the shard may request.
     pub(super) fn answered(&mut self, values: &StateValues) {
         self.known_codes.extend(values.accounts.iter().flatten().map(|account| account.code_hash));
     }

@@ -1,4 +1,4 @@
-//! Reads the values that a shard wants from the coordinator's store. Unclaimed keys are read
+//! Reads values from the coordinator's store, for a shard that wants them. Unclaimed keys are read
 //! together, in calls that suit the store. For a key that another shard's thread reads, this thread
 //! waits.
 
