@@ -39,28 +39,29 @@ pub mod rocksdb;
 mod sealed;
 mod trie_stream;
 
-/// A slot to read, with the key of its row where the caller has made it already.
+/// A slot to read.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotRow<'a> {
-    /// The account that has it.
+    /// Account of the slot.
     pub address: &'a Address,
     /// Key of the slot.
     pub key: U256,
-    /// Key of its row in the layout of [`Sample::row_layout`].
+    /// Key of the slot's row in the layout of [`Sample::row_layout`]; `None` if the caller has not
+    /// computed it.
     pub row: Option<RowKey>,
 }
 
 /// Batches that suit a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batching {
-    /// Keys for one call of [`Reader::slots`], if they do not come in the order of their rows.
+    /// Number of keys for one call of [`Reader::slots`], for keys in any order.
     pub slots_per_call: usize,
-    /// Keys for one call, if they come in the order of their rows.
+    /// Number of keys for one call, for keys in the order of their rows.
     pub rows_per_call: usize,
-    /// True if [`Reader::accounts`] reads together, too.
+    /// True if a call of [`Reader::accounts`] reads its accounts together.
     pub reads_accounts_together: bool,
-    /// Maximal number of reads that a call for many slots makes together. Each key then takes as
-    /// long as all. `None`: one after the other.
+    /// Maximal number of reads that a call for many slots makes together. The time of each key is
+    /// then the time of the whole call. `None`: a call reads one slot after the other.
     pub reads_at_once: Option<usize>,
 }
 
@@ -96,8 +97,8 @@ pub trait Reader: fmt::Debug + Send {
     /// [`StoreError`].
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError>;
 
-    /// Reads accounts, in any order. Calls `sink` once for each, with its index in `addresses` and
-    /// its row.
+    /// Reads accounts, in any order. Calls `sink` once for each account, with its index in
+    /// `addresses` and its state.
     ///
     /// # Errors
     /// [`StoreError`]; some accounts may have reached `sink` before.
@@ -112,8 +113,8 @@ pub trait Reader: fmt::Debug + Send {
         Ok(())
     }
 
-    /// Reads slots of any accounts; slots of an account are adjacent. Calls `sink` once for each,
-    /// with its index in `rows` and its value.
+    /// Reads slots of any accounts; slots of an account are adjacent. Calls `sink` once for each
+    /// slot, with its index in `rows` and its value.
     ///
     /// # Errors
     /// [`StoreError`]; some slots may have reached `sink` before.
@@ -134,7 +135,7 @@ pub trait Reader: fmt::Debug + Send {
         Ok(())
     }
 
-    /// Reads `keys` of one account, in any order. Calls `sink` once for each, with its index in
+    /// Reads `keys` of one account, in any order. Calls `sink` once for each key, with its index in
     /// `keys` and its value.
     ///
     /// # Errors
@@ -156,8 +157,8 @@ pub trait Reader: fmt::Debug + Send {
         Batching::ONE_BY_ONE
     }
 
-    /// Average number of device reads in flight during a call that reads `key_count` keys together,
-    /// and `block_count` blocks for them. At most `block_count`.
+    /// Average number of device reads in flight during a call that reads `key_count` keys together
+    /// from `block_count` blocks. At most `block_count`.
     fn at_once(&self, _key_count: usize, _block_count: u64) -> f64 {
         1.0
     }
@@ -180,9 +181,9 @@ pub trait Sample: fmt::Debug + Sync {
     /// [`StoreError`].
     fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError>;
 
-    /// Readers for as many fibers of the calling thread. Where the store can, a reader that waits
-    /// for the device lets the other fibers run. Otherwise it blocks the thread, as that of
-    /// [`Sample::reader`] does.
+    /// Returns `count` readers, one for each fiber of the calling thread. If the store supports
+    /// fibers, a reader that waits for the device lets the other fibers run. Otherwise the reader
+    /// blocks the thread, as a reader of [`Sample::reader`] does.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -190,8 +191,8 @@ pub trait Sample: fmt::Debug + Sync {
         (0..count).map(|_| self.reader()).collect()
     }
 
-    /// Key layout if rows lie in the order of their keys; `None` where no order is better than
-    /// another.
+    /// Layout of the row keys if the store keeps its rows in the order of these keys. `None` if the
+    /// order of reads does not matter.
     fn row_layout(&self) -> Option<Layout> {
         None
     }
@@ -209,22 +210,24 @@ pub trait Sample: fmt::Debug + Sync {
     /// [`StoreError`].
     fn sync(&self) -> Result<(), StoreError>;
 
-    /// The state's tries; `None` where it has none.
+    /// The state's tries; `None` if the state has no tries.
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         None
     }
 
-    /// Work beside commits; `None` for a store that does all of it inside its calls. There is no
-    /// default, since a wrapper must hand out that of the sample below.
+    /// The store's background work, such as compactions. `None` if the store does all its work
+    /// inside its calls. There is no default, since a wrapper must return the background work of
+    /// the sample that it wraps.
     fn background(&self) -> Option<&dyn Background>;
 
-    /// Bytes of the sample's files now; `None` where there are none or they cannot be read.
+    /// Bytes of the sample's files now; `None` if the store has no such files or cannot read their
+    /// sizes.
     fn file_bytes(&self) -> Option<u64>;
 
-    /// Places of `rows` in the store's files: the blocks that this sample reads.
+    /// Finds the blocks of the store's files that this sample reads for `rows`.
     ///
     /// # Errors
-    /// The reason, in words.
+    /// A sentence with the reason.
     fn locate(&self, _rows: &[AskedRow]) -> Result<Places, String> {
         Err("the store has no files".to_owned())
     }
@@ -236,8 +239,8 @@ pub trait Sample: fmt::Debug + Sync {
     fn close(self: Box<Self>) -> Result<(), StoreError>;
 }
 
-/// The block cache of warm samples. A block's key names its file, whichever directory links to the
-/// file. So a store that is closed and opened again finds its blocks.
+/// The block cache of warm samples. The key of a block names its file, independently of the
+/// directory that links to the file. So a store that is closed and opened again finds its blocks.
 #[derive(Clone)]
 pub struct WarmBlocks(pub(crate) Cache);
 
@@ -249,7 +252,7 @@ impl fmt::Debug for WarmBlocks {
 
 /// A built state.
 pub trait Store: fmt::Debug + Send + Sync {
-    /// Kind of the store, which variants name.
+    /// Kind of the store, the first part of a variant's name.
     fn kind(&self) -> StoreKind;
 
     /// Opens the state for one sample, with indices and filters loaded. If `cache` is cold, no
@@ -259,18 +262,18 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// [`StoreError`].
     fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError>;
 
-    /// Forgets the blocks that warm samples share, where the store keeps any. The check of a cold
-    /// sample leaves some blocks there, which other samples do not read.
+    /// Empties the block cache that warm samples share, if the store has one. The check of a cold
+    /// sample leaves blocks in that cache that no other sample reads.
     fn forget_warm(&self) {}
 
-    /// Blocks of the store's warm samples; `None` before the first one, and where the store keeps
-    /// none.
+    /// Block cache of the store's warm samples. `None` before the first warm sample, and for a
+    /// store without a block cache.
     fn warm_blocks(&self) -> Option<WarmBlocks> {
         None
     }
 
-    /// Gives `blocks` to its warm samples, from an earlier store over the same state. Has no effect
-    /// after its own first warm sample.
+    /// Makes warm samples use `blocks`, the block cache of an earlier store over the same state.
+    /// Has no effect after the first warm sample of this store.
     fn keep_warm(&self, _blocks: &WarmBlocks) {}
 
     /// Facts of the files and settings for the result: names and values.
@@ -279,23 +282,24 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Reason why a sample cannot be cold; `memory` always has one.
     fn never_cold(&self) -> Option<&'static str>;
 
-    /// Facts of the state's tries; `None` where it has none.
+    /// Facts of the state's tries; `None` if the state has no tries.
     fn tries(&self) -> Option<StateTries> {
         None
     }
 
-    /// The state's files, where there are any.
+    /// The state's files; `None` for a store without files.
     fn built_state(&self) -> Option<&BuiltState> {
         None
     }
 
-    /// Reason for a failure of [`Sample::locate`]: rows of this store move during a sample. `None`
-    /// where they stay.
+    /// Reason why rows of this store move during a sample, so that [`Sample::locate`] fails. `None`
+    /// if rows stay in place.
     fn moves_rows(&self) -> Option<&'static str> {
         None
     }
 
-    /// True if a block is read for a row that does not exist; false if a filter answers.
+    /// True if the search for an absent row reads a block; false if a filter makes that read
+    /// unnecessary.
     fn reads_absent_rows(&self) -> bool {
         true
     }
@@ -305,13 +309,13 @@ pub trait Store: fmt::Debug + Send + Sync {
         true
     }
 
-    /// Maximal number of adjacent blocks that one request reads for a call.
+    /// Maximal number of adjacent blocks that the store reads by one request to the device.
     fn merged_block_count_max(&self) -> usize {
         1
     }
 
-    /// Counts the pages that hold `rows` or the given nodes of tries, and those of them in memory.
-    /// `None` if a cold sample reads past the page cache.
+    /// Counts the pages of files that hold the given rows and nodes of tries, and counts how many
+    /// of these pages are in memory. `None` if a cold sample reads past the page cache.
     fn row_pages(
         &self,
         _rows: &[AskedRow],
@@ -320,7 +324,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Approximate number of slots in a block of 4 KiB; `None` where there are no blocks, or the
-    /// number is not known yet.
+    /// Approximate number of slots in a block of 4 KiB; `None` if the store has no blocks or does
+    /// not know the number yet.
     fn slots_per_block(&self) -> Option<f64>;
 }

@@ -1,11 +1,11 @@
 //! State in flat files: rows of one size in blocks of 4 KiB, ordered by key. The first key of each
 //! block is in memory. A read is one block, past the page cache. Many keys are read through
-//! `io_uring`, as many at once as the ring is deep.
+//! `io_uring`, with at most [`FlatSettings::depth`] reads in flight.
 //!
-//! This store shows how near execution comes to the device: only a search in memory lies between.
-//! It is no client's database. The files cannot be written: a sample's commits go to a log and to
-//! memory, and both go with the sample. The index takes 16 bytes of memory per block, some 50 MB
-//! for a state of 12 GB.
+//! This store shows how close execution can come to the device's rate: a read costs only a search
+//! in memory beside the device's work. No client uses such a database. A sample never writes the
+//! base's files: its commits go to a log and to memory, and both are dropped with the sample. The
+//! index takes 16 bytes of memory per block, some 50 MB for a state of 12 GB.
 //!
 //! Nodes of tries lie in blocks of their own file (`nodes.rs`), and are read in the same way.
 //!
@@ -48,7 +48,7 @@ pub struct FlatStore {
     state: BuiltState,
     settings: FlatSettings,
     files: Files,
-    /// Reason for a missing `io_uring`.
+    /// Reason why `io_uring` is not in use; `None` if it is.
     ring_refused: Option<String>,
     refused_rings: AtomicU64,
     in_memory: bool,
@@ -60,8 +60,8 @@ impl FlatStore {
     /// The store over `state`, with its indices in memory.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when an index is not as it was written, [`StoreError::Failed`]
-    /// when a file cannot be opened.
+    /// [`StoreError::Damaged`] if an index does not have its checksum, [`StoreError::Failed`] if a
+    /// file cannot be opened.
     pub fn open(state: BuiltState, settings: FlatSettings) -> Result<Self, StoreError> {
         let action = format!("open {}", state.dir().display());
         let format = FlatFormat::of_shape(&state.manifest().shape)
@@ -99,7 +99,7 @@ impl FlatStore {
     }
 }
 
-/// Reason why the kernel refuses a ring.
+/// Returns the reason why there is no ring; `None` if the kernel grants one.
 fn probe(files: &Files, depth: usize) -> Option<String> {
     #[cfg(feature = "io-uring")]
     {

@@ -5,7 +5,8 @@ use variant::StoreKind;
 use super::{flat::FlatFormat, mdbx::MdbxFormat, rocksdb::RocksFormat};
 use crate::state::StateFormat;
 
-/// The format of the states of `kind`, of any shape; `None` for stores without files.
+/// Returns a format of the states of `kind`, whose functions scan states of every shape. `None` for
+/// a store without files.
 pub fn format_of(kind: StoreKind) -> Option<Box<dyn StateFormat>> {
     match kind {
         StoreKind::Rocksdb => Some(Box::new(RocksFormat::default())),

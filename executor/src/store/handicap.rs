@@ -1,7 +1,8 @@
 //! A store with a known slowdown, to test the gate: each read takes longer, or one key is read
 //! twice. A gate that misses a known slowdown is worthless.
 //!
-//! A handicap is used only if it is requested by name; then the store's facts name it.
+//! A store has a handicap only if its settings request one. The facts in the result then show the
+//! handicap.
 
 use std::{
     hint,
@@ -14,14 +15,14 @@ use workload::genesis::AccountState;
 
 use super::{ReadCounters, Reader, StoreError};
 
-/// Shortest delay that is spent at once.
+/// Shortest delay that a thread spins for. Shorter delays accumulate to this time.
 const LEAST_DELAY: Duration = Duration::from_micros(2);
 
 /// Slowdown of reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handicap {
-    /// Extra time of each read of an account or a slot. The thread spins, since no timer of the
-    /// system is fine enough to sleep so short.
+    /// Extra time of each read of an account or a slot. The thread spins, since the system cannot
+    /// sleep for so short a time.
     pub read_delay: Duration,
     /// Whether the first slot that a sample reads is read a second time.
     pub reads_one_twice: bool,
@@ -46,12 +47,12 @@ impl Handicap {
 #[derive(Debug)]
 pub(super) struct SampleHandicap {
     read_delay: Duration,
-    /// Whether a slot is still to be read twice.
+    /// True until the sample reads its first slot, if that slot is to be read twice.
     is_due: AtomicBool,
 }
 
 impl SampleHandicap {
-    /// Makes the handicap, before the sample's first read.
+    /// Makes the handicap of a sample without reads so far.
     pub(super) const fn new(handicap: Handicap) -> Self {
         let Handicap { read_delay, reads_one_twice } = handicap;
         Self { read_delay, is_due: AtomicBool::new(reads_one_twice) }
@@ -73,7 +74,8 @@ struct HandicappedReader<'a, R> {
 }
 
 impl<R> HandicappedReader<'_, R> {
-    /// Delays a read. Small delays accumulate: reading the clock takes as long as some of them.
+    /// Delays a read. Small delays accumulate, since reading the clock would take as long as the
+    /// delay.
     fn delay(&mut self) {
         self.owed += self.handicap.read_delay;
         if self.owed < LEAST_DELAY {

@@ -1,5 +1,5 @@
-//! Commits of a sample's batches by hashed keys, with nodes of tries, above a base that is never
-//! written. For stores whose samples write neither the base's files nor its maps.
+//! Rows by hashed keys and nodes of tries that the batches of a sample have committed. Stores whose
+//! samples never change the base (`flat`, `memory`) apply them to the base's rows and nodes.
 
 use std::{
     collections::BTreeMap,
@@ -22,13 +22,13 @@ pub(super) struct Committed {
 }
 
 impl Committed {
-    /// A node that was written; `Some(None)` if it was deleted.
+    /// Returns a committed node; `Some(None)` if it was deleted, `None` if no batch has changed it.
     pub(super) fn node(&self, trie: TrieId, key: NodeKey) -> Option<Option<&[u8]>> {
         self.nodes.get(&(trie, key)).map(Option::as_deref)
     }
 
-    /// Hands over the slots of an account in a range, in order: the slots of `base` with the
-    /// changes.
+    /// Passes the slots of an account in `range` to `sink`, in order: the slots of `base` with the
+    /// changes applied.
     pub(super) fn slots_over(
         &self,
         account: &B256,
@@ -42,7 +42,8 @@ impl Committed {
         merge(base, above, sink);
     }
 
-    /// Hands over the accounts in a range, in order: the accounts of `base` with the changes.
+    /// Passes the accounts in `range` to `sink`, in order: the accounts of `base` with the changes
+    /// applied.
     pub(super) fn accounts_over(
         &self,
         range: &RowRange,
@@ -85,7 +86,8 @@ impl HashedOverlay {
     }
 }
 
-/// Hands over sorted rows with sorted changes applied, in order. A change of `None` deletes.
+/// Passes the rows of `base` with the changes `above` applied to `sink`, in order. `base` and
+/// `above` are sorted. A change to `None` deletes the row.
 fn merge<V: Copy>(
     base: &[(B256, V)],
     above: impl Iterator<Item = (B256, Option<V>)>,

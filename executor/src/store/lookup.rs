@@ -1,5 +1,5 @@
-//! Parts that the readers of all stores share: keys of rows, names of rows in errors, and checks of
-//! codes.
+//! Functions and types that the readers of several stores share: parts of row keys, names of rows
+//! in errors, and checks of codes.
 
 use std::fmt;
 
@@ -47,7 +47,7 @@ pub(super) fn wrong_length(store: &'static str, row: RowName<'_>, value: &[u8]) 
     StoreError::damaged(store, row.to_string(), reason)
 }
 
-/// The account in the row `row` of `store`.
+/// Decodes the value of an account's row in `store`.
 pub(super) fn account(
     store: &'static str,
     row: RowName<'_>,
@@ -56,7 +56,8 @@ pub(super) fn account(
     decode_account(value).ok_or_else(|| wrong_length(store, row, value))
 }
 
-/// Second parts of the keys of slots, ascending, with the caller's indices.
+/// The slots' parts of row keys (the account's part comes before), ascending, each with the
+/// caller's index.
 #[derive(Debug, Default)]
 pub(super) struct SortedParts {
     pub(super) parts: Vec<([u8; 32], u32)>,
@@ -64,7 +65,7 @@ pub(super) struct SortedParts {
 }
 
 impl SortedParts {
-    /// Makes the parts of `slots`, which are indexed by `indices`.
+    /// Computes and sorts the parts of `slots`. `indices` are the caller's indices of the slots.
     pub(super) fn fill(
         &mut self,
         layout: Layout,
@@ -100,7 +101,7 @@ impl CheckedCodes {
             .map_err(|reason| StoreError::damaged(store, RowName::Code(hash).to_string(), reason))
     }
 
-    /// Compares a code with its hash; the error gives the difference.
+    /// Compares a code with its hash. The error gives the code's length and its real hash.
     pub(super) fn compare(&mut self, hash: &B256, code: &[u8]) -> Result<(), String> {
         if self.0.contains(hash) {
             return Ok(());

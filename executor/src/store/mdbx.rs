@@ -1,19 +1,20 @@
 //! State in MDBX: one memory-mapped file, with tables for accounts, slots and codes. A state with
 //! tries has a table for their nodes, too.
 //!
-//! Slots have one of two forms. A slot is a plain key with its value, as in `RocksDB`: one search
-//! per read. Or a slot is one of the sorted duplicates of its account, as in reth. The account's
-//! key is then stored once, which saves some 32 bytes per slot, at the price of a tree in a tree
-//! (`slots.rs`).
+//! The table of slots has one of two forms. In the first, as in `RocksDB`, a row has the key and
+//! the value of one slot, and a read is one search. In the second, as in reth, slots are sorted
+//! duplicates (`MDBX_DUPSORT`) of their account's key. That key is then stored once, which saves
+//! some 32 bytes per slot. But a read searches a second tree within the table's tree (`slots.rs`).
 //!
-//! Each sample maps the file afresh. A cold sample begins with only the index pages (`branches.rs`)
+//! Each sample maps the file anew. A cold sample begins with only the index pages (`branches.rs`)
 //! in the page cache. A running client has these pages in memory, as `RocksDB` has its index. Each
 //! reader has its own transaction, and fetches leaves by page faults, without readahead.
 //!
 //! **Invariant**: a sample's commits are undone before the next one; see `base.rs`. MDBX has no
 //! checksums: a changed byte in a value is a wrong value until `scan` compares the digest. Changed
 //! meta pages are restored from a copy before MDBX reads them. A page that MDBX finds invalid is an
-//! error. A damaged page can still make MDBX read past the file, which ends the process.
+//! error. A damaged page can still make MDBX read behind the end of the file, which kills the
+//! process.
 
 mod account_trees;
 mod append;
@@ -71,7 +72,7 @@ struct Opened {
     duration: Duration,
     /// Statistics of each table.
     statistics: [Stat; 3],
-    /// Statistics of the nodes of tries, if there are any.
+    /// Statistics of the table of nodes, if the state has tries.
     nodes: Option<Stat>,
     /// Share of the pages that stayed in memory when the last cold sample dropped them.
     resident_share: Option<f64>,
@@ -92,7 +93,7 @@ impl MdbxStore {
     /// The store over `state`.
     ///
     /// # Errors
-    /// [`StoreError::Failed`] when its files cannot be read or have an unknown shape.
+    /// [`StoreError::Failed`] if the state's files cannot be read or have an unknown shape.
     pub fn open(state: BuiltState, settings: MdbxSettings) -> Result<Self, StoreError> {
         let format = MdbxFormat::of_shape(&state.manifest().shape)
             .ok_or_else(|| state.unknown_shape(NAME))?;
@@ -112,7 +113,7 @@ impl MdbxStore {
         *lock(&self.opened)
     }
 
-    /// Number of the leaf pages of rows in the named tables, and of those in memory.
+    /// Counts the leaf pages of rows in the named tables: all pages, and pages in memory.
     fn pages_of(&self, keys: &[(&str, &[u8])]) -> Result<[u64; 2], String> {
         let leaves = self.base.leaves_in(keys).map_err(|error| error.to_string())?;
         let mut pages: Vec<u32> = leaves.iter().flat_map(LeafPath::pages).collect();
@@ -125,7 +126,7 @@ impl MdbxStore {
     }
 
     /// Drops all pages of the file from memory, and loads the index pages. Returns the share of
-    /// pages that stayed.
+    /// pages that stayed in memory; `None` if the kernel does not tell.
     fn cool(&self) -> Result<Option<f64>, StoreError> {
         let dropping = format!("drop {} from the page cache", self.state.name());
         let resident = self.base.drop_pages().map_err(failed_io(dropping.as_str()))?;
@@ -150,7 +151,7 @@ impl Store for MdbxStore {
 
     fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
         let start = Instant::now();
-        // A sample that ended by a panic did not restore the state.
+        // The sample before did not restore the state if it ended by a panic.
         self.base.restore().map_err(failed_io("put the state back"))?;
         let cooled = match cache {
             CacheMode::Cold => self.cool()?,
@@ -308,7 +309,7 @@ fn never_cold(dir: &Path, base: &Base) -> io::Result<Option<&'static str>> {
     })
 }
 
-/// A fact of the last sample.
+/// Returns the text of a fact of the last sample.
 fn last(value: Option<String>) -> String {
     value.unwrap_or_else(|| "unknown before the first sample".to_owned())
 }

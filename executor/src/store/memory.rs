@@ -1,4 +1,5 @@
-//! State in hash maps, for tests and for the EVM's own speed. It is never cold.
+//! State in hash maps, for tests and for measurements of the EVM without a device. A sample on it
+//! is never cold.
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, thread};
 
@@ -20,13 +21,13 @@ use super::{
 use crate::tries::{StateTries, Tries};
 use variant::{CacheMode, StoreKind};
 
-/// Approximate bytes of a slot in memory: key, value and control byte, at the load of 7/8 at which
-/// a table doubles.
+/// Approximate bytes of a slot in memory. Key, value and control byte take 65 bytes. A table
+/// doubles at a load of 7/8, so it takes 74 to 149 bytes per slot.
 const BYTES_PER_SLOT: u64 = 110;
 /// Approximate bytes of an account in memory.
 const BYTES_PER_ACCOUNT: u64 = 150;
 
-/// Approximate bytes of the tries for each row, without nodes: hashed key and value, in order.
+/// Approximate bytes of the tries for each row, without nodes: the hashed key and the value.
 const TRIE_BYTES_PER_ROW: u64 = 110;
 
 /// Approximate bytes of the nodes for each row, with their keys.
@@ -53,15 +54,15 @@ pub enum MemoryError {
         slot_count: u64,
         /// Number of accounts.
         account_count: u64,
-        /// Bytes that they would need.
+        /// Bytes that the slots and accounts would need.
         need_bytes: u64,
-        /// Bytes that may be used.
+        /// Bytes that the store may use.
         limit_bytes: u64,
     },
-    /// The senders have no addresses.
+    /// The addresses of senders could not be computed.
     #[error(transparent)]
     Senders(#[from] SenderError),
-    /// The rows make no trie.
+    /// The tries of the rows could not be built.
     #[error("memory store: cannot make a trie: {0}")]
     Tries(String),
 }
@@ -85,7 +86,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// Holds all rows of `genesis`, within `limit_bytes`.
+    /// Makes a store with all rows of `genesis`, which may use `limit_bytes`.
     ///
     /// # Errors
     /// [`MemoryError`].
@@ -94,7 +95,8 @@ impl MemoryStore {
         Self::from_genesis(genesis)
     }
 
-    /// Holds all rows of `genesis`, and the nodes of all tries in `format`.
+    /// Makes a store with all rows of `genesis`, and with the nodes of all tries in `format`. The
+    /// store may use `limit_bytes`.
     ///
     /// # Errors
     /// [`MemoryError`].
@@ -110,7 +112,7 @@ impl MemoryStore {
         Ok(Self { tries: Some(tries), ..store })
     }
 
-    /// Slows the store down by `handicap`.
+    /// Adds `handicap` to the reads of all samples.
     #[must_use]
     pub fn with_handicap(self, handicap: Handicap) -> Self {
         Self { handicap: Some(handicap), ..self }
@@ -144,7 +146,7 @@ impl MemoryStore {
     }
 }
 
-/// Fails unless the rows of `genesis`, each with this many additional bytes, fit.
+/// Checks that the rows of `genesis`, with `row_bytes` more for each, fit within `limit_bytes`.
 fn check_size(genesis: &Genesis, row_bytes: u64, limit_bytes: u64) -> Result<(), MemoryError> {
     let (slot_count, account_count) = (genesis.slot_count(), genesis.account_count());
     let codes = genesis.account_families.iter().map(AccountFamily::code_bytes);
@@ -208,7 +210,7 @@ impl Store for MemoryStore {
     }
 }
 
-/// A read-only base below the commits of the sample's batches.
+/// One sample: the base, which is never written, and the commits of the sample's batches.
 #[derive(Debug)]
 struct MemorySample<'s> {
     base: &'s Maps,
@@ -257,13 +259,14 @@ impl Sample for MemorySample<'_> {
 #[derive(Debug)]
 struct MemoryReader<'a> {
     sample: &'a MemorySample<'a>,
-    /// The base's slots of the last account; most reads stay in it.
+    /// The last account, and its slots in the base. Most reads are of the same account as the read
+    /// before.
     last: Option<(Address, Option<&'a Slots>)>,
     key_count: u64,
 }
 
 impl<'a> MemoryReader<'a> {
-    /// The base's slots of `address`.
+    /// Returns the slots of `address` in the base.
     #[inline]
     fn base_slots(&mut self, address: &Address) -> Option<&'a Slots> {
         if let Some((last, slots)) = self.last

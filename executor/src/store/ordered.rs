@@ -1,7 +1,7 @@
-//! Rows of a table in the order of their keys, for stores that are built by appending. Several
-//! threads make parts of the stream ahead, and hand them over in order.
+//! Passes the rows of a table in the order of their keys to stores that are built by appending.
+//! Several threads make parts of the row stream in advance. One thread takes the parts in order.
 //!
-//! **Invariant**: at most two parts a thread are held at a time.
+//! **Invariant**: at most two parts per thread are in memory at a time.
 
 use std::{
     sync::{
@@ -23,30 +23,30 @@ pub(super) const SCRATCH_SLOT_BYTES: u64 = 4;
 /// See [`SCRATCH_SLOT_BYTES`].
 pub(super) const SCRATCH_ACCOUNT_BYTES: u64 = 24;
 
-/// Rows of a part: some 13 MB of slots.
+/// Maximal number of rows in a part: some 13 MB of slots.
 const PART_ROW_COUNT_MAX: u64 = 1 << 17;
 
-/// Rows of a part: key and value of each, one after the other.
+/// A part of the row stream.
 #[derive(Default)]
 struct Part {
     bytes: Vec<u8>,
-    /// Lengths of key and value of each row.
+    /// Lengths of the key and of the value of each row.
     lens: Vec<(u32, u32)>,
     digest: ContentDigest,
 }
 
-/// Every `step`-th part, beginning with `first`.
+/// The parts that one thread makes: every `step`-th part, beginning with `first`.
 #[derive(Clone, Copy)]
 struct Share {
     first: usize,
     step: usize,
 }
 
-/// Hands all rows of `table` to `sink` in the order of their keys, and digests them. `phase` names
-/// this work in the progress.
+/// Passes all rows of `table` to `sink` in the order of their keys, and returns the digest of the
+/// rows. The progress shows this work as `phase`.
 ///
 /// # Errors
-/// The errors of the rows and of `sink`, [`StateError::Cancelled`].
+/// The errors of the row stream and of `sink`, and [`StateError::Cancelled`].
 pub(super) fn hand_over(
     input: &BuildInput<'_>,
     watch: &Watch<'_>,
@@ -65,7 +65,7 @@ pub(super) fn hand_over(
     }
     watch.progress.begin(phase, stream.row_count());
     let threads = input.threads.clamp(1, stream.part_count().max(1));
-    // Not a pool's threads: each blocks on its channel until the earlier part is taken.
+    // New threads rather than threads of a pool, since each blocks until its last part is taken.
     thread::scope(|scope| {
         let parts: Vec<Receiver<_>> = (0..threads)
             .map(|first| {
@@ -76,13 +76,13 @@ pub(super) fn hand_over(
                 receiver
             })
             .collect();
-        // If this ends early, the makers' channels close, and they end as well.
+        // If `take` ends early, the channels close, and the other threads end, too.
         take(&stream, &parts, watch, sink)
     })
 }
 
-/// Returns a receiver for the progress of a stream of rows while it sorts them. The stream reports
-/// totals; `progress` takes increments.
+/// Returns a function that passes the progress of a row stream to `progress` while the stream
+/// sorts. The stream reports totals; `progress` takes increments.
 pub(super) fn sorting(progress: &dyn BuildProgress) -> impl Fn(RowProgress) + Sync {
     let told = Mutex::new(0);
     move |now| {
@@ -95,7 +95,7 @@ pub(super) fn sorting(progress: &dyn BuildProgress) -> impl Fn(RowProgress) + Sy
     }
 }
 
-/// Makes the parts of a share.
+/// Makes the parts of `share` and sends them to the thread that takes them.
 fn make(
     stream: &RowStream<'_>,
     table: Table,
@@ -127,7 +127,8 @@ fn take(
 ) -> Result<ContentDigest, StateError> {
     let mut digest = ContentDigest::default();
     for place in 0..stream.part_count() {
-        // A maker whose channel closed without a part has panicked; the scope resumes its panic.
+        // If the channel is closed without a part, its thread has panicked. The scope then resumes
+        // the panic.
         let Ok(part) = parts[place % parts.len()].recv() else { break };
         let part = part?;
         watch.check()?;

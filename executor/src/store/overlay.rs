@@ -1,4 +1,5 @@
-//! Commits of a sample's batches, in memory, above a base that is never written.
+//! Rows that the batches of a sample have committed, in memory. Stores whose samples never change
+//! the base read these rows first.
 
 use std::sync::{
     PoisonError, RwLock,
@@ -34,18 +35,18 @@ impl Changed {
 #[derive(Debug, Default)]
 pub(super) struct Overlay {
     changed: RwLock<Changed>,
-    /// Whether there is a commit: before the first, readers take no lock.
+    /// True after the first commit. Until then, readers take no lock.
     is_filled: AtomicBool,
 }
 
 impl Overlay {
-    /// Whether nothing was committed yet.
+    /// Returns true before the first commit.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         !self.is_filled.load(Ordering::Acquire)
     }
 
-    /// The result of `find` among the commits.
+    /// Calls `find` with the committed rows; `None` before the first commit.
     #[inline]
     pub(super) fn find<T>(&self, find: impl FnOnce(&Changed) -> Option<T>) -> Option<T> {
         if self.is_empty() {

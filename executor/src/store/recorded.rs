@@ -1,5 +1,5 @@
-//! A sample that records its reads as they are requested: rows, calls and order. A replay of these
-//! reads measures the device's rate for exactly this sample.
+//! A sample that records the reads that an engine requests: rows, calls and order. A replay of
+//! these reads measures the device's rate for exactly this sample.
 //!
 //! A read from disk takes some microseconds at least. Recording took 0.09 to 0.22 us a read in
 //! 300,000 single reads of a store in memory. Joining the threads' logs took 0.05 us more. Both are
@@ -26,7 +26,7 @@ use crate::{
 pub struct ReadLog {
     /// All rows; rows of one call are adjacent.
     pub rows: Vec<AskedRow>,
-    /// Existence of each row.
+    /// Whether each row of `rows` exists.
     pub present: Vec<bool>,
     /// Calls, in the order of their start.
     pub calls: Vec<AskedCall>,
@@ -37,14 +37,15 @@ pub struct ReadLog {
 pub struct AskedCall {
     /// Start of the call.
     pub at: Instant,
-    /// Index of its first row.
+    /// Index of the call's first row in [`ReadLog::rows`].
     pub first_row: usize,
-    /// Number of its rows.
+    /// Number of the call's rows.
     pub row_count: usize,
 }
 
 impl ReadLog {
-    /// Records a call. Returns its rows' existence flags, which the caller must set.
+    /// Records a call. Returns the flags of the call's rows in `present`, which the caller must
+    /// set.
     fn call(&mut self, rows: impl IntoIterator<Item = AskedRow>) -> &mut [bool] {
         let (at, first_row) = (Instant::now(), self.rows.len());
         self.rows.extend(rows);
@@ -126,13 +127,13 @@ impl Sample for Recorded<'_> {
         self.sample.locate(rows)
     }
 
-    /// The sample below stays open.
+    /// Does not close the sample that is recorded.
     fn close(self: Box<Self>) -> Result<(), StoreError> {
         Ok(())
     }
 }
 
-/// One thread's reads, with their record.
+/// Reads of one thread, with their log.
 #[derive(Debug)]
 struct RecordedReader<'a> {
     reader: Box<dyn Reader + 'a>,

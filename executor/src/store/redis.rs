@@ -1,9 +1,9 @@
-//! State in a Redis Cluster: values come over the network. The rows of a recipe are written once,
-//! and samples only read them. A marker beside them names the recipe. Servers are given by their
-//! addresses, or three of them are started on this host.
+//! State in a Redis Cluster, whose values come over the network. The rows of a recipe are written
+//! once, with a marker that names the recipe; samples only read them. The user gives the addresses
+//! of servers, or three servers are started on this host.
 //!
-//! Every read is verified: a value by its length and checksum, a code by its hash. A lost row is
-//! detected by the number of keys, before and after a sample.
+//! Every read is verified: a value by its length and checksum, a code by its hash. The number of
+//! keys is checked before and after each sample, to detect lost rows.
 
 use std::{fmt, path::Path, sync::Arc};
 
@@ -33,18 +33,18 @@ use self::{
 use super::{Sample, Store, StoreError};
 use crate::state::{BuildInput, Watch};
 
-/// The requested state in Redis.
+/// Input to open a state in Redis.
 #[derive(Clone, Copy, Debug)]
 pub struct RedisInput<'a> {
     /// The recipe.
     pub genesis: &'a Genesis,
-    /// Rule for the keys of rows.
+    /// Layout of the keys of rows.
     pub layout: Layout,
-    /// Hosts and ports of nodes of a cluster. Empty: servers are started on this host.
+    /// Hosts and ports of nodes of a cluster. If empty, servers are started on this host.
     pub addresses: &'a [String],
     /// User and password for these nodes.
     pub credentials: &'a Credentials,
-    /// The data directory, for scratch files and for started servers.
+    /// The data directory, for scratch files and for servers that are started.
     pub data_dir: &'a Path,
     /// Memory that servers on this host may take.
     pub limit_bytes: u64,
@@ -58,7 +58,7 @@ pub struct RedisStore {
     held: Held,
     filled: Filled,
     facts: Vec<(String, String)>,
-    /// Declared after the connections, which must close first.
+    /// Servers that were started here. Declared after the connections, which must close first.
     servers: Option<RedisServers>,
 }
 
@@ -76,13 +76,14 @@ impl RedisStore {
     /// are given.
     ///
     /// # Errors
-    /// [`RedisError`]. A cluster with foreign keys, or in use by another process, stays as it is.
+    /// [`RedisError`]. A cluster with other keys, or in use by another process, is not changed.
     pub fn open(input: &RedisInput<'_>, watch: &Watch<'_>) -> Result<Self, RedisError> {
         let RedisInput { genesis, layout, credentials, data_dir, limit_bytes, threads, .. } =
             *input;
         let servers = match input.addresses {
             [] => {
-                // Before the servers are started: a start would be wasted.
+                // Checked before the start of servers, which is useless for a state that is too
+                // large.
                 fill::check_size(genesis, limit_bytes)?;
                 Some(RedisServers::start(data_dir, watch)?)
             }
@@ -112,18 +113,19 @@ impl RedisStore {
         Ok(Self { shared, held, filled, facts, servers })
     }
 
-    /// Host and port of each node.
+    /// Returns host and port of each node.
     pub fn addresses(&self) -> Vec<String> {
         self.shared.topology.nodes().iter().map(|node| node.address.clone()).collect()
     }
 
-    /// Directory of the servers that were started here.
+    /// Returns the directory of the servers that were started here; `None` if the user gave
+    /// addresses.
     pub fn server_dir(&self) -> Option<&Path> {
         self.servers.as_ref().map(RedisServers::dir)
     }
 }
 
-/// Facts for the result, taken when the state is complete.
+/// Returns the facts for the result, after the state was filled.
 fn facts(
     topology: &Topology,
     held: &Held,

@@ -1,10 +1,11 @@
-//! Blocks of 4 KiB of rows of one size, in the order of their keys. A block has as many as fit.
+//! Blocks of 4 KiB of rows of one size, in the order of their keys. Each block but the last is
+//! full.
 //!
 //! ```text
 //! checksum 8 ‖ row count 2 ‖ zeros 6 ‖ rows (key ‖ value) ‖ zeros
 //! ```
 //! Numbers are little-endian. The checksum covers the whole block. It is seeded with the table and
-//! the block's number, so a block from another place is noticed, too.
+//! the block's number, so a block that was read from a wrong position is detected, too.
 
 use std::ops::Range;
 

@@ -25,7 +25,7 @@ const CODE_ENTRY_BYTES: usize = 48;
 /// Extension of the files of rows and codes.
 pub(super) const EXTENSION: &str = "flat";
 
-/// File of the rows, or codes, of `table`.
+/// Name of the file with the rows, or codes, of `table`.
 pub(super) const fn rows_name(table: Table) -> &'static str {
     match table {
         Table::Accounts => "accounts.flat",
@@ -34,7 +34,7 @@ pub(super) const fn rows_name(table: Table) -> &'static str {
     }
 }
 
-/// File of the index of `table`.
+/// Name of the file with the index of `table`.
 pub(super) const fn index_name(table: Table) -> &'static str {
     match table {
         Table::Accounts => "accounts.index",
@@ -76,13 +76,13 @@ impl RowFile {
     pub(super) fn blocks_in(&self, account: usize, range: &RowRange) -> Range<usize> {
         let first = self.index.locate(account, range.first.as_slice(), 0);
         let last = self.index.locate(account, range.last.as_slice(), 0);
-        // A range before all rows has no last block. A range that only begins there begins with the
-        // first block.
+        // `locate` finds no block for a key before all rows. A range that ends before all rows has
+        // no block. A range that only begins before all rows has the first block.
         first.map_or(0, |found| found.first)..last.map_or(0, |found| found.last + 1)
     }
 
-    /// Hands over all rows, each with the number of its block. `unreadable` makes the error of a
-    /// failed read or of damage.
+    /// Passes each row to `sink`, with the number of its block. `unreadable` converts the error of
+    /// a failed read or of a damaged block.
     pub(super) fn each_row(
         &self,
         unreadable: impl Fn(io::Error) -> StateError,
@@ -108,10 +108,10 @@ impl RowFile {
 /// Takes a row: the number of its block, its key and its value.
 type BlockRowSink<'s> = dyn FnMut(usize, &[u8], &[u8]) -> Result<(), StateError> + 's;
 
-/// Bytes of a scan that are read at a time.
+/// Buffer size of a scan.
 const SCAN_BUFFER_BYTES: usize = 1 << 20;
 
-/// Opens a file for a read from its beginning to its end.
+/// Opens a file to read it once, from its beginning to its end.
 pub(super) fn open_to_scan(path: &Path) -> io::Result<BufReader<File>> {
     Ok(BufReader::with_capacity(SCAN_BUFFER_BYTES, File::open(path)?))
 }

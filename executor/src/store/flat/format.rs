@@ -1,4 +1,5 @@
-//! Builds a state: rows in blocks, in the order of their keys. Reads all of them again.
+//! Builds a state in flat files: rows in blocks, in the order of their keys. Scans a built state to
+//! check it.
 
 use std::{
     fs::File,
@@ -31,13 +32,13 @@ use crate::{
 
 /// Version of the files, part of a state's name.
 const FORMAT_VERSION: u32 = 1;
-/// Bytes that are written at a time.
+/// Buffer size of a file that is written.
 const BUFFER_BYTES: usize = 1 << 20;
-/// Bytes that the file takes for a node beside the node itself: its key, lengths and its part of
-/// the index. Counted as for the first node of a small trie, whose key shares nothing with the key
-/// before; other nodes share most of their key.
+/// Bytes in the file for a node beside the node itself: its key, its lengths and its part of the
+/// index. This is the size for the first node of a small trie, whose key has no common prefix with
+/// the key before. Other nodes have a long common prefix and take less.
 const NODE_HEADER_BYTES: u64 = 50;
-/// The used share of blocks of nodes.
+/// Used share of the blocks of nodes.
 const NODE_FILL: f64 = 0.9;
 
 /// Format of states in flat files.
@@ -48,10 +49,10 @@ pub struct FlatFormat {
 }
 
 impl FlatFormat {
-    /// Rows alone.
+    /// Format of states without tries.
     pub const ROWS: Self = Self { tries: None };
 
-    /// The format whose shape is `shape`, if there is one.
+    /// Returns the format with this shape; `None` if no format has it.
     pub fn of_shape(shape: &str) -> Option<Self> {
         tries::all_formats().map(|tries| Self { tries }).find(|format| format.shape() == shape)
     }
@@ -110,7 +111,7 @@ impl StateFormat for FlatFormat {
         };
         let mut digest = ContentDigest::default();
         let mut rows = RowCounts::default();
-        // The leaves of accounts have the roots of their slots.
+        // Slots come first: an account's leaf contains the root of its slots.
         for table in [Table::Slots, Table::Accounts, Table::Codes] {
             let written = match table {
                 Table::Accounts | Table::Slots => write_rows(input, watch, table, tries.as_mut())?,
@@ -149,7 +150,7 @@ impl StateFormat for FlatFormat {
     }
 }
 
-/// Error of a read of state `name` that failed, or found damage.
+/// Converts the error of a read of state `name`: a failed read, or a damaged file.
 fn unreadable(name: &str, error: io::Error) -> StateError {
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
@@ -164,7 +165,8 @@ fn create(dir: &Path, table: Table) -> Result<BufWriter<File>, StoreError> {
     Ok(BufWriter::with_capacity(BUFFER_BYTES, file.map_err(failed_io("make a file of rows"))?))
 }
 
-/// Writes the rows of `table`, which have one size, and their index; `tries` takes them too.
+/// Writes the rows of `table`, which have one size, and their index. Passes the rows to `tries`,
+/// too.
 fn write_rows(
     input: &BuildInput<'_>,
     watch: &Watch<'_>,

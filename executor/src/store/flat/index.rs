@@ -1,10 +1,11 @@
 //! Index of the blocks of rows: the leading part of each block's first key, 16 bytes of memory per
-//! block. For slots it is the account's number among those with slots (4 bytes) and the first 12 bytes
-//! of the slot's part of the key. Each account with slots takes 32 bytes more.
+//! block. For slots, 4 of these bytes are the account's number among the accounts with slots. The
+//! other 12 bytes are the first ones of the slot's part of the key. Each account with slots takes
+//! another 32 bytes.
 //!
-//! Hashed first keys differ in these bytes: a key has one candidate block, and a block's first key also
-//! the one before. First keys that agree make all their blocks candidates; the blocks themselves tell
-//! which.
+//! Hashed first keys differ in these bytes, so a key has one candidate block. The first key of a
+//! block has a second candidate, the block before. If several first keys agree in these bytes, all
+//! their blocks are candidates. The reader then reads blocks to find the right one.
 
 use std::{io, path::Path};
 
@@ -19,9 +20,9 @@ const ACCOUNT_BYTES: usize = 32;
 /// Index of the blocks of one table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Index {
-    /// Bytes of a key that name an account, where accounts are numbered; else 0.
+    /// Bytes of the account's part of a slot's key; 0 in the index of accounts.
     account_bytes: usize,
-    /// Keys of the accounts that have rows, ascending; empty where accounts are the rows.
+    /// Keys of the accounts with slots, ascending; empty in the index of accounts.
     accounts: Vec<[u8; ACCOUNT_BYTES]>,
     /// Leading part of each block's first key.
     firsts: Vec<u128>,
@@ -32,7 +33,7 @@ pub(super) struct Index {
 pub(super) struct Candidates {
     /// First candidate.
     pub(super) first: usize,
-    /// Last candidate, mostly the same.
+    /// Last candidate, mostly equal to `first`.
     pub(super) last: usize,
 }
 
@@ -71,20 +72,21 @@ impl Index {
         self.accounts.len() * ACCOUNT_BYTES + self.firsts.len() * size_of::<u128>()
     }
 
-    /// The number of the account with this key; `None` where it has no row.
+    /// Returns the number of the account with this key; `None` if the account has no slots.
     pub(super) fn account(&self, key: &[u8]) -> Option<usize> {
         self.accounts.binary_search(&padded(key)).ok()
     }
 
-    /// Returns the blocks that may hold the row whose key ends in `rest`; `None`: the key is before
-    /// all rows. `account` is the account's number, or 0 where accounts are the rows. The search
-    /// begins at block `from`: 0, or the `first` of a smaller key's result.
+    /// Returns the blocks that may hold the row whose key ends in `rest`; `None` if the key is
+    /// before all rows. `account` is the account's number, or 0 in the index of accounts. The
+    /// search begins at block `from`: 0, or the `first` of a smaller key's result.
     pub(super) fn locate(&self, account: usize, rest: &[u8], from: usize) -> Option<Candidates> {
         let wanted = self.lead(account, rest);
         let firsts = self.firsts.get(from..)?;
         let last = firsts.partition_point(|first| *first <= wanted).checked_sub(1)?;
         let mut first = last;
-        // The block before the first that begins with this lead may end with rows of the same lead.
+        // Of the blocks whose first keys have this lead, the block before may end with rows of the
+        // same lead.
         while first > 0 && firsts[first] == wanted {
             first -= 1;
         }

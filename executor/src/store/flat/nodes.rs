@@ -6,9 +6,10 @@
 //! node: length of shared prefix 1 ‖ length of rest 1 ‖ length of node 2 ‖ rest of the key ‖ node
 //! ```
 //!
-//! A key shares its prefix with the key before, and has the rest for itself.
-//! Keys are those of [`TrieId::slots_first_key`](crate::tries::TrieId::slots_first_key). The first
-//! key of a block is stored whole.
+//! An entry stores only the part of its key that differs from the key before: the length of the
+//! common prefix, and the rest. Keys are those of
+//! [`TrieId::slots_first_key`](crate::tries::TrieId::slots_first_key). The first key of a block is
+//! stored whole.
 
 use std::{
     fs::File,
@@ -28,21 +29,21 @@ use crate::{
     store::{sealed, trie_stream::NodeRows},
 };
 
-/// Name of the file.
+/// Name of the file of nodes.
 pub(super) const NODES: &str = "tries.flat";
-/// Name of its index.
+/// Name of the file with the index of nodes.
 pub(super) const NODES_INDEX: &str = "tries.index";
-/// Bytes before the rest of a key.
+/// Bytes of the three lengths at the beginning of an entry.
 const ENTRY_BYTES: usize = 4;
-/// Bytes that are written at a time.
+/// Buffer size of a file that is written.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// The first key of each block.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct NodeIndex {
-    /// All keys, one behind the other.
+    /// All keys, concatenated.
     keys: Vec<u8>,
-    /// End of each key.
+    /// End of each key in `keys`.
     ends: Vec<u64>,
 }
 
@@ -62,7 +63,8 @@ impl NodeIndex {
         self.keys.len() + self.ends.len() * size_of::<u64>()
     }
 
-    /// Number of the block that has the node with `key`, if there is one.
+    /// Returns the number of the block that holds the node with `key`, if the node exists. `None`
+    /// if the key is before all nodes.
     pub(super) fn locate(&self, key: &[u8]) -> Option<usize> {
         let (mut from, mut to) = (0, self.block_count());
         while from < to {
@@ -101,7 +103,7 @@ impl NodeIndex {
     }
 }
 
-/// The file, open for reads, with its index.
+/// The file of nodes, open for reads, with its index.
 #[derive(Debug)]
 pub(super) struct NodeFile {
     pub(super) file: TwoWays,
@@ -111,7 +113,7 @@ pub(super) struct NodeFile {
 }
 
 impl NodeFile {
-    /// Opens the file of a state in `dir`.
+    /// Opens the file of nodes of a state in `dir`.
     pub(super) fn open(dir: &Path, format: Format) -> io::Result<Self> {
         let index = NodeIndex::read(&dir.join(NODES_INDEX))?;
         Ok(Self { file: TwoWays::open(dir.join(NODES))?, index, format })
@@ -123,7 +125,7 @@ fn damaged(number: u64, reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// A node in the form of its block.
+/// A node as its block stores it.
 struct Entry<'b> {
     /// Length of the prefix that the key shares with the key before.
     shared_bytes: usize,
@@ -140,10 +142,11 @@ fn split_first(entries: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     Some((Entry { shared_bytes: usize::from(shared), key_rest, node }, after))
 }
 
-/// Hands over the nodes of `block`, which was read as block `number`, with their keys.
+/// Passes each node of `block`, which was read as block `number`, to `sink`: first the key, then
+/// the node.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] where it is damaged.
+/// [`io::ErrorKind::InvalidData`] if the block is damaged.
 pub(super) fn each_node(
     block: &Block,
     number: u64,
@@ -166,7 +169,7 @@ pub(super) fn each_node(
     Ok(())
 }
 
-/// Writes the file of a new state.
+/// Writes the file of nodes of a new state.
 pub(super) struct NodeWriter {
     file: BufWriter<File>,
     index: NodeIndex,
@@ -179,7 +182,7 @@ pub(super) struct NodeWriter {
 }
 
 impl NodeWriter {
-    /// Makes the file in `dir`.
+    /// Creates the file of nodes in `dir`.
     pub(super) fn create(dir: &Path) -> io::Result<Self> {
         Ok(Self {
             file: BufWriter::with_capacity(BUFFER_BYTES, File::create(dir.join(NODES))?),

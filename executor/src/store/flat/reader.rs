@@ -1,4 +1,5 @@
-//! One thread's reads: one block per key, and several in flight for many keys.
+//! Reads of one thread from flat files: one block per key. A call for many keys has several reads
+//! in flight.
 
 #[cfg(feature = "io-uring")]
 use std::sync::{Arc, Mutex};
@@ -42,8 +43,8 @@ pub(super) struct FlatReader<'a> {
     #[cfg(feature = "io-uring")]
     queue: Option<(Arc<Mutex<Queue>>, usize)>,
     block: Box<Block>,
-    /// The last account, its key, and its number among those with slots: slots come in runs of one
-    /// account.
+    /// The last account, its key, and its number among the accounts with slots. Consecutive slots
+    /// are mostly of one account.
     last_account: Option<(Address, RowKey, Option<usize>)>,
     batch: Batch,
     checked_codes: CheckedCodes,
@@ -54,10 +55,10 @@ pub(super) struct FlatReader<'a> {
 #[derive(Default)]
 struct Batch {
     sorted: SortedParts,
-    /// Keys that no batch has committed, with the caller's indices.
+    /// Keys that no batch of the sample has committed, so that the files must be read for them.
     keys: Vec<U256>,
     indices: Vec<u32>,
-    /// Blocks to read, each for a range of the sorted parts.
+    /// Blocks to read, each with its range of the sorted parts.
     blocks: Vec<Wanted>,
 }
 
@@ -70,7 +71,7 @@ struct Place<'k> {
     rest: &'k [u8],
 }
 
-/// A block and the keys that it is read for.
+/// A block to read, and the range of the batch's sorted parts that it may hold.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     block: usize,
@@ -101,7 +102,7 @@ impl<'a> FlatReader<'a> {
         }
     }
 
-    /// Key of an account, and its number among those with slots.
+    /// Returns the key of an account, and the account's number among the accounts with slots.
     fn account_key(&mut self, address: &Address) -> (RowKey, Option<usize>) {
         match self.last_account {
             Some((last, key, number)) if last == *address => (key, number),
@@ -173,7 +174,8 @@ impl<'a> FlatReader<'a> {
         Ok(value.unwrap_or_default())
     }
 
-    /// Answers committed keys from the overlay; the others go to `batch.keys`.
+    /// Passes the values of keys that a batch has committed to `sink`. Puts all other keys into
+    /// `batch.keys`.
     fn look_above(&mut self, address: &Address, keys: &[U256], sink: &mut dyn FnMut(usize, U256)) {
         let Batch { keys: left, indices, .. } = &mut self.batch;
         left.clear();
@@ -189,7 +191,8 @@ impl<'a> FlatReader<'a> {
         }
     }
 
-    /// Sorts the parts of `batch.keys`, and fills `batch.blocks` with their blocks.
+    /// Sorts the slots' parts of the row keys of `batch.keys`, and fills `batch.blocks` with the
+    /// blocks to read.
     fn plan(&mut self, account: usize) {
         let Batch { sorted, keys, indices, blocks } = &mut self.batch;
         sorted.fill(self.layout, keys, indices.iter().copied());
@@ -199,7 +202,8 @@ impl<'a> FlatReader<'a> {
         for (at, (part, _)) in (0..).zip(&sorted.parts) {
             let found = index.locate(account, part, from);
             from = found.map_or(from, |found| found.first);
-            // A key before all rows is searched in the first block, and not found there.
+            // A key before all rows does not exist. The search in the first block then finds
+            // nothing.
             let block = found.map_or(0, |found| found.last);
             match blocks.last_mut() {
                 Some(last) if last.block == block => last.end_part = at + 1,
@@ -208,8 +212,8 @@ impl<'a> FlatReader<'a> {
         }
     }
 
-    /// Reads the blocks of `batch`, through the ring if there is one. Returns the rows that lie in
-    /// an earlier block than the one that was read.
+    /// Reads the blocks of `batch`, through the ring if there is one. Returns the rows that are
+    /// before the block that was read for them, with the caller's indices.
     fn read_batch(
         &mut self,
         account: &RowKey,
@@ -252,7 +256,7 @@ impl<'a> FlatReader<'a> {
     }
 }
 
-/// Blocks of a batch on their way to the caller.
+/// Extracts the slots of a batch from the blocks that were read.
 struct Landing<'b, 's> {
     file: &'b RowFile,
     account: &'b RowKey,
@@ -263,7 +267,7 @@ struct Landing<'b, 's> {
 }
 
 impl Landing<'_, '_> {
-    /// Hands over the slots that `block` was read for.
+    /// Passes the slots that `block` was read for to the sink.
     fn land(&mut self, wanted: &Wanted, block: &Block) -> io::Result<()> {
         let rows = self.file.rows(block, wanted.block as u64)?;
         for (part, index) in &self.parts[wanted.first_part as usize..wanted.end_part as usize] {
@@ -288,7 +292,7 @@ impl Sample for FlatSample<'_> {
         Ok(Box::new(FlatReader::new(self)))
     }
 
-    /// Each key is one read of one block; all fibers' reads share a queue.
+    /// Each key is one read of one block. All fibers of the thread share a queue.
     #[cfg(feature = "io-uring")]
     fn fiber_readers(&self, count: usize) -> Result<Vec<Box<dyn Reader + '_>>, StoreError> {
         let queue = self.queue(count);
@@ -338,7 +342,8 @@ impl Sample for FlatSample<'_> {
     }
 }
 
-/// The block that is read first for a row; `None` for one that does not exist.
+/// Returns the block that is read first for a row; `None` if the index shows that the row does not
+/// exist.
 fn block_of(files: &Files, table: Table, key: &[u8]) -> Option<BlockPlace> {
     let (file, found) = match table {
         Table::Accounts => (0, files.accounts.index.locate(0, key, 0)?),
@@ -401,7 +406,7 @@ impl Reader for FlatReader<'_> {
         };
         self.plan(number);
         let before = self.read_batch(&account, sink)?;
-        // Their index entry gives several blocks: rare where keys are hashes.
+        // The index gives several blocks for these rows. Such rows are rare if keys are hashes.
         for (row, index) in before {
             sink(index as usize, self.base_slot(Some(number), &row)?);
         }
@@ -414,7 +419,7 @@ impl Reader for FlatReader<'_> {
         }
         let settings = &self.sample.settings;
         Batching {
-            // A call cannot fill a ring deeper than its number of keys.
+            // A ring that is deeper than the number of keys of a call would stay partly empty.
             slots_per_call: settings.keys_per_call,
             rows_per_call: settings.keys_per_call,
             reads_accounts_together: false,
@@ -422,7 +427,7 @@ impl Reader for FlatReader<'_> {
         }
     }
 
-    /// A completed read makes room for the next: the ring stays full until the last reads.
+    /// The next read begins as soon as one completes, so the ring stays full until the last reads.
     fn at_once(&self, _key_count: usize, block_count: u64) -> f64 {
         block_count.min(self.sample.settings.depth as u64) as f64
     }
@@ -442,7 +447,7 @@ impl Reader for FlatReader<'_> {
                 code
             }
         };
-        // Codes have no checksum but their hash.
+        // A code's hash is its only checksum.
         self.checked_codes.check(NAME, hash, &code)?;
         Ok(Some(code))
     }
@@ -452,7 +457,7 @@ impl Reader for FlatReader<'_> {
     }
 }
 
-/// Reads a code by one read, into memory that `O_DIRECT` accepts.
+/// Reads a code by one system call, into memory that is aligned for `O_DIRECT`.
 fn read_code(file: &File, place: CodePlace) -> io::Result<Bytes> {
     let mut blocks = vec![Block::ZERO; place.byte_count.div_ceil(BLOCK_BYTES)];
     let mut code = Vec::with_capacity(blocks.len() * BLOCK_BYTES);

@@ -32,7 +32,7 @@ fn ring_over(files: &[&File], depth: usize) -> io::Result<Ring> {
     Ring::new(&descriptors, depth, 1)
 }
 
-/// A ring for the reads of one call at a time.
+/// A ring that serves the reads of one call at a time.
 pub(super) struct BlockRing {
     ring: Ring,
     /// Slots without a read in flight.
@@ -46,9 +46,10 @@ impl BlockRing {
         Ok(Self { ring: ring_over(files, depth)?, free: (0..depth).collect(), depth })
     }
 
-    /// Reads blocks, as many in flight as the ring has slots. `next` gives a block's position and a
-    /// value, `None` at the end; `land` gets that value with the block. After the first error no
-    /// read begins. The call returns when all reads in flight have completed.
+    /// Reads blocks, with as many reads in flight as the ring has slots. `next` returns the
+    /// position of the next block and a value, or `None` at the end. `land` gets that value with
+    /// the block. After the first error no read begins. The call returns when all reads in flight
+    /// have completed.
     pub(super) fn read<T>(
         &mut self,
         mut next: impl FnMut() -> Option<(BlockAt, T)>,
@@ -82,10 +83,10 @@ impl BlockRing {
 }
 
 /// Queue of the reads of one thread's fibers. Each fiber has at most one read in flight, in the
-/// slot of its number.
+/// slot with the fiber's number.
 pub(super) struct Queue {
     ring: Ring,
-    /// Result of each slot; `None` until its read completes.
+    /// Result of the read of each slot; `None` until the read completes.
     results: Vec<Option<i32>>,
 }
 
@@ -138,7 +139,7 @@ impl Queue {
     }
 }
 
-/// Fails unless a read of block `number` with this result is a whole block.
+/// Checks that a read of block `number` with this result got a whole block.
 fn whole(number: u64, result: i32) -> io::Result<()> {
     match usize::try_from(result) {
         Ok(BLOCK_BYTES) => Ok(()),

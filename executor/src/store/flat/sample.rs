@@ -1,5 +1,5 @@
-//! A state open for one sample. The base's files are read-only. Commits of the sample's batches lie
-//! above them, in memory and in a log.
+//! A state open for one sample. The base's files are only read. The sample's commits are kept in
+//! memory and in a log.
 
 #[cfg(feature = "io-uring")]
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,8 @@ use crate::{
 };
 use variant::{CacheMode, Durability};
 
-/// Indices of the files of slots and accounts in a [`Queue`]. A reader's ring has only the slots.
+/// Indices of the files of slots and accounts in a [`Queue`]. The ring of a reader has only the
+/// file of slots.
 #[cfg(feature = "io-uring")]
 pub(super) const QUEUED_SLOTS: u32 = 0;
 #[cfg(feature = "io-uring")]
@@ -44,9 +45,9 @@ pub(super) struct FlatSample<'s> {
     pub(super) cache: CacheMode,
     pub(super) settings: FlatSettings,
     pub(super) overlay: Overlay,
-    /// Commits by hashed keys, and nodes, for a state with tries.
+    /// Committed rows by hashed keys and committed nodes, for a state with tries.
     pub(super) tries: Option<HashedOverlay>,
-    /// Number of readers of this store that were refused a ring.
+    /// Number of this store's readers for which the kernel refused a ring.
     #[cfg(feature = "io-uring")]
     refused_rings: &'s AtomicU64,
     log: Mutex<File>,
@@ -113,19 +114,20 @@ impl<'s> FlatSample<'s> {
         log.sync_data().map_err(failed_io("make the log durable"))
     }
 
-    /// Makes a ring for a reader, if the kernel gives one.
+    /// Makes a ring for a reader; `None` if the kernel refuses it.
     #[cfg(feature = "io-uring")]
     pub(super) fn ring(&self) -> Option<Box<BlockRing>> {
         self.ring_over(&[self.files.slots.file.of(self.cache)])
     }
 
-    /// Makes a ring over `files`, if the kernel gives one.
+    /// Makes a ring over `files`; `None` if the kernel refuses it.
     #[cfg(feature = "io-uring")]
     pub(super) fn ring_over(&self, files: &[&File]) -> Option<Box<BlockRing>> {
         self.granted(BlockRing::new(files, self.settings.depth.max(1))).map(Box::new)
     }
 
-    /// Makes a queue for the readers of `fiber_count` fibers, if the kernel gives a ring.
+    /// Makes a queue for the readers of `fiber_count` fibers; `None` if the kernel refuses its
+    /// ring.
     #[cfg(feature = "io-uring")]
     pub(super) fn queue(&self, fiber_count: usize) -> Option<Arc<Mutex<Queue>>> {
         let files = [&self.files.slots, &self.files.accounts].map(|rows| rows.file.of(self.cache));
@@ -133,7 +135,7 @@ impl<'s> FlatSample<'s> {
         Some(Arc::new(Mutex::new(queue)))
     }
 
-    /// Counts a refusal of the kernel.
+    /// Returns the ring that was asked for. Counts the refusal if there is none.
     #[cfg(feature = "io-uring")]
     fn granted<T>(&self, asked: io::Result<T>) -> Option<T> {
         if asked.is_err() {
@@ -148,8 +150,8 @@ impl<'s> FlatSample<'s> {
     }
 }
 
-/// Encodes a batch for the log: numbers of accounts, slots and codes, then each of them. The log is
-/// never read, and goes with the sample.
+/// Encodes a batch for the log: the numbers of accounts, slots and codes, then their contents. The
+/// log is never read; it is deleted with the sample.
 fn encode(changes: &NetChanges) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(24 + changes.accounts.len() * 93 + changes.slots.len() * 84);
     for count in [changes.accounts.len(), changes.slots.len(), changes.codes.len()] {
@@ -173,8 +175,8 @@ fn encode(changes: &NetChanges) -> Vec<u8> {
     bytes
 }
 
-/// Encodes changes of nodes, which follow a batch: each with the lengths of its key and of the
-/// node. Length 0 means deletion.
+/// Encodes changes of nodes, which follow the rows of a batch in the log. Each node is preceded by
+/// the lengths of its key and of itself. A length of 0 means a deletion.
 fn encode_nodes(changes: &NodeChanges, bytes: &mut Vec<u8>) {
     let NodeChanges { trie, put, deleted } = changes;
     for (key, node) in put.iter().chain(deleted.iter().map(|key| (key, &[][..]))) {

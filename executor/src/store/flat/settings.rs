@@ -14,11 +14,11 @@ pub(super) const NAME: &str = "flat";
 pub struct FlatSettings {
     /// Reads in flight in each reader's ring, at least 1.
     pub depth: usize,
-    /// Keys per call for a reader with a ring. At the end of a call its ring runs empty. So a call
-    /// should have many times as many keys as the ring is deep.
+    /// Keys per call for a reader with a ring. The ring runs empty at the end of each call, so this
+    /// should be many times `depth`.
     pub keys_per_call: usize,
-    /// The end of a commit. Synced: the log is on the device. Logged: the kernel has the log.
-    /// Unlogged: there is no log.
+    /// State of a batch at the end of its commit. Synced: its log is on the device. Logged: the
+    /// kernel has its log. Unlogged: there is no log.
     pub durability: Durability,
 }
 
@@ -28,13 +28,13 @@ impl Default for FlatSettings {
     }
 }
 
-/// Makes the error of a file operation, for `map_err`.
+/// Returns a function for `map_err` that makes the error of a file operation.
 pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(io::Error) -> StoreError {
     let action = action.into();
     move |error| StoreError::failed(NAME, action, error)
 }
 
-/// Makes the error of a read that failed, or found damage.
+/// Makes the error of a read of `what`: the read failed, or the file is damaged.
 pub(super) fn failed(error: io::Error, what: impl FnOnce() -> String) -> StoreError {
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {

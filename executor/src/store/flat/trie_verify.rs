@@ -1,5 +1,6 @@
-//! Verifies the stored nodes of a state against its rows. The stored nodes must be exactly those
-//! that the rows make. The root must equal that of `alloy_trie::HashBuilder`, too.
+//! Verifies the stored nodes of a state against its rows. The stored nodes must equal the nodes
+//! that are built again from the rows. The root must also equal the root of
+//! `alloy_trie::HashBuilder`.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +22,7 @@ use crate::{
     store::trie_stream::{self, NodeRow, SameNodes, StoredNodes},
 };
 
-/// Returns the tries, if all nodes are correct.
+/// Returns facts of the tries if all nodes are correct.
 ///
 /// # Errors
 /// [`StateError::Untrusted`] naming the first wrong node; a damaged file.
@@ -43,12 +44,12 @@ fn damaged(error: io::Error) -> StoreError {
     StoreError::damaged(NAME, "a trie", error)
 }
 
-/// The nodes of a file, one block after the other.
+/// Reads the nodes of a file in order, block by block.
 struct Stored<'f> {
     nodes: &'f NodeFile,
     reader: BufReader<File>,
     block: Box<Block>,
-    /// Blocks that were read, and their first keys.
+    /// First keys of the blocks that were read, to compare with the file's index.
     read: NodeIndex,
     /// Nodes of the last block that are not yet compared.
     left: VecDeque<NodeRow>,
@@ -67,14 +68,16 @@ impl<'f> Stored<'f> {
         self.reader.read_exact(&mut self.block.0)?;
         let left = &mut self.left;
         each_node(&self.block, number, &mut |key, node| left.push_back((key.into(), node.into())))?;
-        // Every block has a node: the writer never ends an empty one, and the checksum holds.
+        // Every block has a node: the writer never writes an empty block, and the checksum is
+        // correct.
         if let Some((first, _)) = self.left.front() {
             self.read.push(first);
         }
         Ok(())
     }
 
-    /// After the last block, checks that the file ends, and that its index is that of its blocks.
+    /// After the last block, checks that the file ends, and that the stored index equals the first
+    /// keys of the blocks.
     fn end(&mut self) -> io::Result<()> {
         let reason = match self.reader.read(&mut [0])? {
             0 if self.read == self.nodes.index => return Ok(()),

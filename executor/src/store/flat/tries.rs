@@ -1,4 +1,5 @@
-//! Reads and commits of tries: nodes and rows in blocks, as many in flight as the ring is deep.
+//! Reads and commits of tries in flat files. Blocks of nodes and rows are read with up to `depth`
+//! reads in flight.
 
 use std::{io, ops::Range, os::unix::fs::FileExt};
 
@@ -84,7 +85,7 @@ impl Tries for FlatTries<'_> {
     }
 }
 
-/// One thread's reads.
+/// Reads of one thread.
 struct Reader<'a> {
     tries: FlatTries<'a>,
     #[cfg(feature = "io-uring")]
@@ -93,7 +94,7 @@ struct Reader<'a> {
     counters: ReadCounters,
 }
 
-/// Takes a block and its index among the requested ones.
+/// Takes a block, with its index among the requested blocks.
 type BlockSink<'s> = dyn FnMut(usize, &Block) -> io::Result<()> + 's;
 
 impl Reader<'_> {
@@ -126,13 +127,14 @@ impl Reader<'_> {
     }
 }
 
-/// Rows to look up in a block.
+/// A block to read, and the range of the keys to look up in it.
 struct Lookup {
     block: usize,
     rows: Range<usize>,
 }
 
-/// Returns the blocks of sorted rows. The indices of rows without a block go to `absent`.
+/// Returns the blocks that may hold the nodes with the keys of `rows`, which are sorted. Calls
+/// `absent` with the index of each key before all blocks.
 fn lookups(
     nodes: &NodeFile,
     rows: &[(Vec<u8>, usize)],
@@ -149,7 +151,8 @@ fn lookups(
     lookups
 }
 
-/// Hands over the sorted rows that a block has, and `None` for the others.
+/// Passes the node of each key in `rows`, which are sorted, to `sink`: `None` if the block does not
+/// hold the node.
 fn find(
     block: &Block,
     number: usize,
@@ -206,7 +209,7 @@ impl TrieReader for Reader<'_> {
         sink: &mut dyn FnMut(usize, B256, U256),
     ) -> Result<(), StoreError> {
         let file = &self.tries.sample.files.slots;
-        // Blocks, each with a range that wants it.
+        // Pairs of a block and the index of a range that needs the block.
         let mut wanted: Vec<(usize, usize)> = Vec::new();
         for (index, (account, range)) in ranges.iter().enumerate() {
             if let Some(number) = file.index.account(account.as_slice()) {
@@ -234,7 +237,7 @@ impl TrieReader for Reader<'_> {
         read.map_err(|error| failed(error, || "slots of a trie".to_owned()))?;
         let committed = self.tries.committed.committed();
         for (index, (mut rows, (account, range))) in found.into_iter().zip(ranges).enumerate() {
-            // Blocks come in any order.
+            // The blocks were read in any order.
             rows.sort_unstable_by_key(|(key, _)| *key);
             committed.slots_over(account, range, &rows, &mut |key, value| {
                 self.counters.key_count += 1;

@@ -1,4 +1,4 @@
-//! A file that cold samples read past the page cache, and warm ones through it.
+//! A file that cold samples read past the page cache, and warm samples read through it.
 
 use std::{
     fs::{File, OpenOptions},
@@ -9,11 +9,11 @@ use std::{
 
 use variant::CacheMode;
 
-/// A file, opened twice.
+/// A file that is opened twice: for direct reads, and for reads through the page cache.
 #[derive(Debug)]
 pub(super) struct TwoWays {
     path: PathBuf,
-    /// With `O_DIRECT`; `None` where the file system refuses it.
+    /// The file opened with `O_DIRECT`; `None` if the file system refuses `O_DIRECT`.
     direct: Option<File>,
     buffered: File,
 }
@@ -29,8 +29,8 @@ impl TwoWays {
         Ok(Self { buffered: File::open(&path)?, direct, path })
     }
 
-    /// Returns the file for a sample. A warm sample reads through the page cache, which is its
-    /// cache.
+    /// Returns the file to read in a sample with this cache mode. The page cache is the cache of a
+    /// warm sample.
     pub(super) fn of(&self, cache: CacheMode) -> &File {
         match (cache, &self.direct) {
             (CacheMode::Cold, Some(direct)) => direct,

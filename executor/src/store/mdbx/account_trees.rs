@@ -1,6 +1,7 @@
 //! Trees of accounts in a table of sorted duplicates. An account with more slots than fit within a
-//! leaf has its own tree. The build records these trees, so that rows are found without the leaves
-//! with the trees' roots: some of these leaves hold rows, too.
+//! leaf of the table has its own tree. The leaf then stores only the tree's root. The build records
+//! the roots. So leaf pages of rows can be found without a read of the table's leaves, some of
+//! which hold rows, too.
 
 use std::io;
 
@@ -8,21 +9,22 @@ use super::page::{HEIGHT_MAX, Tree, wrong};
 
 /// Bytes of an account's key, padded with zeros.
 const KEY_BYTES: usize = 32;
-/// Bytes of a tree as it is written: key, leaf or 0, root, height.
+/// Bytes of a tree's record: key, leaf or 0, root, height.
 const RECORD_BYTES: usize = KEY_BYTES + 4 + 4 + 2;
 
 /// The tree of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AccountTree {
     key: [u8; KEY_BYTES],
-    /// The leaf with the tree's root, if rows lie on it: such a leaf is no index page.
+    /// The table's leaf that stores the root, if that leaf holds rows, too, and so is no index
+    /// page. `None` if the leaf is an index page.
     pub(super) row_leaf: Option<u32>,
     /// The tree.
     pub(super) tree: Tree,
 }
 
 impl AccountTree {
-    /// The tree of the account with `key`.
+    /// Makes the record of the tree of the account with `key`.
     ///
     /// # Errors
     /// The key is longer than that of an account.
@@ -65,12 +67,12 @@ impl AccountTrees {
         self.0.len()
     }
 
-    /// Height of the highest tree.
+    /// Returns the height of the highest tree; 0 without trees.
     pub(super) fn height_max(&self) -> u16 {
         self.0.iter().map(|of| of.tree.height).max().unwrap_or(0)
     }
 
-    /// The tree of the account with `key`, if it has one.
+    /// Returns the tree of the account with `key`; `None` if the account has no tree of its own.
     pub(super) fn of(&self, key: &[u8]) -> Option<&AccountTree> {
         let key = padded(key)?;
         self.0.binary_search_by_key(&key, |of| of.key).ok().map(|at| &self.0[at])
@@ -83,7 +85,7 @@ impl AccountTrees {
         out
     }
 
-    /// Decodes the bytes of [`Self::to_bytes`]; `None` for others.
+    /// Decodes the bytes of [`Self::to_bytes`]; `None` if they are invalid.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let records = bytes.chunks(RECORD_BYTES).map(AccountTree::read);
         records.collect::<Option<Vec<_>>>().map(Self)

@@ -21,7 +21,8 @@ use crate::{
     },
 };
 
-/// Bytes of rows and nodes in a transaction: its writes stay in memory until it is committed.
+/// Bytes of rows and nodes in a transaction. They stay in memory until the transaction is
+/// committed.
 const TX_BYTES: usize = 64 << 20;
 
 /// Appends to the tables of an environment.
@@ -32,7 +33,7 @@ pub(super) struct Appender<'e> {
     open: Option<(TxUnsync<Rw>, usize)>,
 }
 
-/// Appends nodes, between the rows that make them.
+/// Appends nodes to their table, while the rows are appended to other tables.
 struct Nodes<'a, 'e>(&'a RefCell<Appender<'e>>);
 
 impl NodeRows for Nodes<'_, '_> {
@@ -60,7 +61,7 @@ impl<'e> Appender<'e> {
         let appender = RefCell::new(self);
         let mut tries =
             format.map(|format| TrieStream::new(format, Hashing::Once, Nodes(&appender)));
-        // The leaves of accounts have the roots of their slots.
+        // Slots come first: an account's leaf contains the root of its slots.
         let order = match format {
             Some(_) => [Table::Slots, Table::Accounts, Table::Codes],
             None => Table::ALL,

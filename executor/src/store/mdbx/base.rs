@@ -1,11 +1,11 @@
-//! The file of a state below its samples, and its undo. Before a sample, it is dropped from the
-//! page cache, and its index pages are loaded.
+//! The database file of a state as it was built, and the undo of a sample's commits. Before a cold
+//! sample, the file is dropped from the page cache, and its index pages are loaded.
 //!
 //! MDBX copies on write: it overwrites no page of a snapshot while a reader holds the snapshot. A
-//! sample holds one from before its first commit to after its last. So commits change only the
-//! three meta pages, pages that were free, and the file's length. Restoring the meta pages and the
-//! length is the whole undo. It needs nothing of the process that committed: the state's directory
-//! has both from its build on.
+//! sample holds a snapshot of the base from before its first commit to after its last. So commits
+//! change only the three meta pages, pages that were free, and the file's length. To undo them, it
+//! is enough to restore the meta pages and the length. Copies of both are in the state's directory
+//! since its build, so any process can undo the commits of a process that died.
 
 use std::{
     fs::{File, OpenOptions},
@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{device, store::sealed};
 
-/// Name of the file of the rows.
+/// Name of the database file.
 pub(super) const DATA: &str = "state.mdbx";
 /// Name of the file with the first pages and the length of [`DATA`].
 const UNDO: &str = "undo";
@@ -39,14 +39,15 @@ const ACCOUNT_TREES: &str = "account-trees";
 
 /// Bytes of the three meta pages, which MDBX uses in turn.
 pub(super) const META_BYTES: usize = 3 * PAGE_BYTES;
-/// Threads that load branch pages: as many reads as keep a disk busy.
+/// Number of threads that load index pages, each with one read in flight: enough to keep a disk
+/// busy.
 const LOADING_THREADS: usize = 16;
-/// Branch pages that a loading thread takes at a time.
+/// Number of index pages that a loading thread takes at a time.
 const LOADING_CHUNK: usize = 16;
-/// Share of the file's pages that may stay in the page cache of a cold sample.
+/// Maximal share of the file's pages that may stay in the page cache before a cold sample.
 pub(super) const RESIDENT_SHARE_MAX: f64 = 0.01;
 
-/// A state's file as it was built.
+/// A state's database file as it was built.
 #[derive(Debug)]
 pub(super) struct Base {
     path: PathBuf,
@@ -57,11 +58,12 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Records the pages that [`Self::read`] needs of the file in `dir`, which must not be open.
+    /// Writes the files that [`Self::read`] needs beside the database file in `dir`, which must not
+    /// be open.
     ///
     /// # Errors
-    /// The file has another number of branch pages than MDBX has counted, or it cannot be read or
-    /// described.
+    /// The number of branch pages found differs from `branch_count`, which MDBX has counted. Or a
+    /// file cannot be read or written.
     pub(super) fn describe(dir: &Path, branch_count: u64) -> io::Result<()> {
         let file = File::open(dir.join(DATA))?;
         let mut undo = vec![0; META_BYTES];
@@ -85,7 +87,7 @@ impl Base {
     /// Reads the base in `dir`.
     ///
     /// # Errors
-    /// A file cannot be read, or differs from the written one.
+    /// A file cannot be read, or does not have its checksum.
     pub(super) fn read(dir: &Path) -> io::Result<Self> {
         let mut metas = sealed::read(&dir.join(UNDO))?;
         let length = metas.split_off(META_BYTES.min(metas.len()));
@@ -93,7 +95,7 @@ impl Base {
         let numbers = sealed::read(&dir.join(BRANCHES))?;
         let branches =
             numbers.chunks_exact(4).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
-        // The manifest tells whether the file exists.
+        // A missing file is noticed when the files are compared with the manifest.
         let trees = match sealed::read(&dir.join(ACCOUNT_TREES)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Some(AccountTrees::default()),
             bytes => AccountTrees::from_bytes(&bytes?),
@@ -123,7 +125,8 @@ impl Base {
         &self.account_trees
     }
 
-    /// Whether the file is as it was built, in all that a sample can change.
+    /// Returns whether the meta pages and the length of the file are as built. A sample changes
+    /// nothing else of the base.
     pub(super) fn is_whole(&self) -> io::Result<bool> {
         let file = File::open(&self.path)?;
         let mut metas = vec![0; META_BYTES];
@@ -131,8 +134,8 @@ impl Base {
         Ok(metas == self.metas && file.metadata()?.len() == self.byte_count)
     }
 
-    /// Restores the file, which must not be open as a database. After an interruption a second call
-    /// completes the work. Returns whether it changed anything.
+    /// Restores the file, which must not be open as a database. If a call is interrupted, the next
+    /// call completes its work. Returns whether the file was changed.
     ///
     /// # Errors
     /// The file is too short to hold the base, or cannot be written.
@@ -151,15 +154,15 @@ impl Base {
         Ok(true)
     }
 
-    /// Drops the file from the page cache; no process may have it mapped. Returns the share that
-    /// stays, or `None` where the kernel does not tell.
+    /// Drops the file from the page cache; no process may have it mapped. Returns the share of its
+    /// pages that stay; `None` if the kernel does not tell.
     pub(super) fn drop_pages(&self) -> io::Result<Option<f64>> {
         device::fadvise_dontneed(&[&self.path])?;
         Ok(device::resident_fraction(&[&self.path]))
     }
 
-    /// Leaf pages that reads of the rows with `keys` visit, in the same order. Reads index pages
-    /// only.
+    /// Returns the leaf pages that a read of each row in `keys` visits, in the order of `keys`.
+    /// Reads only index pages.
     ///
     /// # Errors
     /// The file cannot be read, or differs from MDBX's format.
@@ -168,7 +171,7 @@ impl Base {
         self.leaves_in(&named.collect::<Vec<_>>())
     }
 
-    /// Leaf pages for rows in the named tables.
+    /// Returns the leaf pages as [`Self::leaves`], for rows in the named tables.
     ///
     /// # Errors
     /// The errors of [`Self::leaves`].
@@ -185,7 +188,8 @@ impl Base {
         Ok(found)
     }
 
-    /// Number of `pages`, ascending, in the page cache; `None` if the kernel does not tell.
+    /// Returns how many of `pages`, which ascend, are in the page cache; `None` if the kernel does
+    /// not tell.
     pub(super) fn resident_count(&self, pages: &[u32]) -> Option<u64> {
         device::resident_count(&self.path, pages.iter().map(|page| u64::from(*page)))
     }
@@ -204,15 +208,15 @@ impl Base {
         }
     }
 
-    /// Reads the meta pages and all index pages into the page cache, and no other page. Without the
-    /// meta pages in the cache, MDBX would read them with the kernel's readahead. That would load
-    /// the leaves behind them.
+    /// Reads the meta pages and all index pages into the page cache, and no other page. If the meta
+    /// pages were not in the cache, MDBX would read them with the kernel's readahead, which would
+    /// load leaves, too.
     pub(super) fn load_branches(&self) -> io::Result<()> {
         let file = device::open_without_readahead(&self.path)?;
         file.read_exact_at(&mut [0; META_BYTES], 0)?;
         let next = AtomicUsize::new(0);
         let threads = self.branches.len().div_ceil(LOADING_CHUNK).clamp(1, LOADING_THREADS);
-        // Not a pool's threads, since they wait for the device.
+        // New threads, since threads of a pool should not wait for the device.
         thread::scope(|scope| {
             let workers: Vec<_> =
                 (0..threads).map(|_| scope.spawn(|| self.load(&file, &next))).collect();

@@ -1,5 +1,5 @@
-//! Index pages of an MDBX file, found by walking its trees from the roots. MDBX does not list them,
-//! and a running client has them in memory.
+//! Index pages of an MDBX file, found by walking its trees from the roots. MDBX has no call that
+//! lists index pages. A running client has them in memory, so they are loaded before a cold sample.
 //!
 //! Index pages are the branch pages of all tables and the page that lists the tables. A table of
 //! sorted duplicates has two more kinds: branch pages of the accounts' trees, and leaves that hold
@@ -13,18 +13,18 @@ use super::{
     page::{self, BRANCH, LEAF, LeafKind, Page, TableTree, Tree},
 };
 
-/// Pages above the rows of a file.
+/// The index pages of a file.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// Numbers of the index pages, ascending.
     pub(super) pages: Vec<u32>,
-    /// Branch pages among them, those of accounts' trees included.
+    /// Number of branch pages among `pages`, with those of the accounts' trees.
     pub(super) branch_count: u64,
     /// The accounts' own trees, if a table has sorted duplicates.
     pub(super) account_trees: Option<AccountTrees>,
 }
 
-/// Finds the index of `file`, whose first pages are `metas`.
+/// Finds the index pages of `file`, whose first pages are `metas`.
 ///
 /// # Errors
 /// The breach of the format, or the read that failed.
@@ -89,8 +89,8 @@ impl Index {
     }
 }
 
-/// Names and trees of the tables that the main tree of `file` lists. `metas` are the file's first
-/// pages.
+/// Returns the names and trees of the tables that the main tree of `file` lists. `metas` are the
+/// file's first pages.
 ///
 /// # Errors
 /// The errors of [`find`].

@@ -17,10 +17,10 @@ pub(super) const NAME: &str = "mdbx";
 /// Settings of commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MdbxSettings {
-    /// The end of a commit. Synced: data and meta page are on the device. Logged: the kernel has
-    /// both, and MDBX keeps its last durable snapshot (`SAFE_NOSYNC`). Unlogged: the kernel has
-    /// both, and MDBX keeps no durable snapshot (`UTTERLY_NOSYNC`). MDBX has no commit that stays
-    /// in memory.
+    /// State of a batch at the end of its commit. Synced: data and meta page are on the device.
+    /// Logged: the kernel has both, and MDBX keeps its last durable snapshot (`SAFE_NOSYNC`).
+    /// Unlogged: the kernel has both, and MDBX keeps no durable snapshot (`UTTERLY_NOSYNC`). MDBX
+    /// cannot keep a commit only in the memory of its process.
     pub durability: Durability,
 }
 
@@ -34,10 +34,10 @@ impl MdbxSettings {
     }
 }
 
-/// Page size in bytes: that of the machine, and of clients on MDBX.
+/// Page size in bytes, equal to the machine's page size and to that of clients on MDBX.
 pub(super) const PAGE_BYTES: usize = 4096;
 
-/// Growth step of the file, in bytes. The file is too long by less than one step.
+/// Growth step of the file, in bytes. The unused end of the file is shorter than one step.
 const GROWTH_BYTES: isize = 1 << 20;
 
 /// Address space for a sample's additions to a state, in bytes: several times the leaves that a
@@ -77,7 +77,7 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Environment, StoreEr
         mode,
         ..EnvironmentFlags::default()
     });
-    // One more table for nodes of tries.
+    // One more, for the table of nodes of tries.
     builder.set_max_dbs(Table::ALL.len() + 1).set_max_readers(READER_COUNT_MAX);
     if let Purpose::Build { byte_estimate } = purpose {
         let most = usize::try_from(byte_estimate.saturating_add(ROOM_BYTES)).unwrap_or(usize::MAX);
@@ -112,7 +112,7 @@ pub(super) fn library_version() -> String {
     format!("{}.{}.{}", version.major, version.minor, version.patch)
 }
 
-/// Removes the lock file beside `path`: it belongs to closed environments.
+/// Removes the lock file beside `path`, once all environments over `path` are closed.
 pub(super) fn remove_lock_file(path: &Path) -> Result<(), StoreError> {
     let mut lock = path.as_os_str().to_owned();
     lock.push("-lck");
@@ -122,9 +122,10 @@ pub(super) fn remove_lock_file(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Makes the error of a call into MDBX, for `map_err`.
+/// Returns a function for `map_err` that makes the error of a call of MDBX.
 pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(MdbxError) -> StoreError {
-    // The text is made only for an error: every row's write has this closure.
+    // The text is made only after an error, since this closure is made for each row that is
+    // written.
     move |error| match error {
         MdbxError::Corrupted
         | MdbxError::PageNotFound
@@ -139,7 +140,8 @@ pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(MdbxError) -> Sto
                 format!("{READER_COUNT_MAX} threads read already; take fewer (run.threads)");
             StoreError::failed(NAME, action, reason)
         }
-        // A code of the system: its text tells more, such as that the device is full.
+        // An error code of the operating system, whose text tells more: for example, that the
+        // device is full.
         MdbxError::Other(code) => {
             StoreError::failed(NAME, action, io::Error::from_raw_os_error(code))
         }
@@ -147,7 +149,7 @@ pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(MdbxError) -> Sto
     }
 }
 
-/// Makes the error of a read, for `map_err`.
+/// Returns a function for `map_err` that makes the error of a read.
 pub(super) fn failed_read(what: impl Into<String>) -> impl FnOnce(ReadError) -> StoreError {
     move |error| match error {
         ReadError::Mdbx(error) => failed(what)(error),
@@ -155,7 +157,7 @@ pub(super) fn failed_read(what: impl Into<String>) -> impl FnOnce(ReadError) -> 
     }
 }
 
-/// Makes the error of a file operation, for `map_err`.
+/// Returns a function for `map_err` that makes the error of a file operation.
 pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(io::Error) -> StoreError {
     let action = action.into();
     move |error| StoreError::failed(NAME, action, error)

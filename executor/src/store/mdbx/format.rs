@@ -1,5 +1,5 @@
-//! Builds a state: rows appended in the order of their keys, in transactions of bounded size. Reads
-//! all of them again.
+//! Builds a state in MDBX: rows are appended in the order of their keys, in transactions of bounded
+//! size. Scans a built state to check it.
 
 use std::{fs, io, path::Path};
 
@@ -26,12 +26,13 @@ use crate::{
 
 /// Bytes of a row beside key and value: header, offset and padding of its node.
 const ROW_OVERHEAD_BYTES: u64 = 11;
-/// Maximal bytes of an account row, and of a code without its bytes: a page for a code's rest.
+/// Maximal bytes of an account's row, and of a code's row beside the code. A code takes another
+/// page for its unfilled last page.
 const SMALL_ROW_BYTES: u64 = 128;
 /// Bytes of a state without rows.
 const FIXED_BYTES: u64 = 4 << 20;
 
-/// Maximal number of an account's duplicates within a leaf of the table.
+/// Maximal number of duplicates of an account that has no tree of its own.
 const WITHIN_LEAF_COUNT: u64 = 27;
 /// Minimal number of duplicates on a full leaf of an account's own tree.
 const PER_LEAF_COUNT: u64 = 54;
@@ -40,9 +41,9 @@ const DUPLICATE_BYTES: u64 = 74;
 /// Maximal bytes of an account beside its duplicates: its key, and the description of its tree.
 const ACCOUNT_BYTES: u64 = 96;
 
-/// Bytes of a node beside its own: its whole key, header and place in the page.
+/// Bytes of a node's row beside the node: its whole key, header and offset in the page.
 const NODE_HEADER_BYTES: u64 = 56;
-/// The used share of pages of nodes.
+/// Used share of the pages of nodes.
 const NODE_FILL: f64 = 0.85;
 
 /// Format of states in MDBX.
@@ -55,12 +56,12 @@ pub struct MdbxFormat {
 }
 
 impl MdbxFormat {
-    /// One row per slot.
+    /// Format with one row per slot, without tries.
     pub const ROWS: Self = Self { slots: SlotTable::Rows, tries: None };
-    /// An account's slots as its sorted duplicates.
+    /// Format with the slots of an account as sorted duplicates, without tries.
     pub const DUP_SORT: Self = Self { slots: SlotTable::DupSort, tries: None };
 
-    /// The format whose shape is `shape`, if there is one.
+    /// Returns the format with this shape; `None` if no format has it.
     pub fn of_shape(shape: &str) -> Option<Self> {
         tries::all_formats()
             .flat_map(|tries| SlotTable::ALL.iter().map(move |slots| Self { slots: *slots, tries }))
@@ -100,7 +101,7 @@ fn duplicate_bytes(count: u64) -> u64 {
         return 0;
     }
     if count <= WITHIN_LEAF_COUNT {
-        // Nodes of up to half a page may leave half of their pages empty.
+        // Entries of up to half a page may leave half of each page empty.
         return 2 * (count * DUPLICATE_BYTES + ACCOUNT_BYTES);
     }
     let leaves = count.div_ceil(PER_LEAF_COUNT).saturating_add(1);
@@ -145,7 +146,8 @@ impl StateFormat for MdbxFormat {
             self.node_bytes(genesis),
         ];
         let rows = parts.into_iter().fold(FIXED_BYTES, u64::saturating_add);
-        // Leaves are full but for the last row. A branch page leads to some fifty of them.
+        // Leaves are full but for the space of less than one row. There is a branch page for some
+        // fifty leaves.
         rows.saturating_add(rows / 16)
     }
 
@@ -175,7 +177,8 @@ impl StateFormat for MdbxFormat {
         })
     }
 
-    /// Free pages belong to samples, and the first pages to [`Self::recover`].
+    /// Leaves out free pages, which samples overwrite, and the meta pages, which [`Self::recover`]
+    /// checks.
     fn file_hash(&self, path: &Path) -> io::Result<B256> {
         match path.file_name().is_some_and(|name| name == DATA) {
             true => used::hash(path),
@@ -196,7 +199,8 @@ impl StateFormat for MdbxFormat {
     }
 }
 
-/// Reads all rows through a link, with MDBX's checks of its pages.
+/// Reads all rows through a hard link in the scratch directory. MDBX checks the structure of each
+/// page.
 fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
     let format = MdbxFormat::of_shape(&input.manifest.shape).ok_or_else(|| {
         let reason = format!("this build does not know the shape {:?}", input.manifest.shape);

@@ -1,4 +1,5 @@
-//! Leaf pages that a read of a row visits, found through index pages alone.
+//! Finds the leaf pages that a read of a row visits. Reads index pages only, so it brings no row
+//! into memory.
 
 use std::{fs::File, io};
 
@@ -9,13 +10,14 @@ use super::{
     slots,
 };
 
-/// Maximal number of leaf pages of a read. The first holds the account's root, unless that is an
-/// index page. The second is where the search ends. The third follows if it begins with the row.
-/// See [`Levels::leaf_of`].
+/// Maximal number of leaf pages of a read. The first stores the root of the account's tree, unless
+/// that leaf is an index page. In the second, the search for the row ends. The third is its next
+/// leaf, if that leaf begins with the row. See [`Levels::leaf_of`].
 const LEAVES_MAX: usize = 3;
 
 /// Numbers of the leaf pages that a read of a row visits, in that order, without index pages. The
-/// last one has the row if it exists. Empty where an index page or an empty table answers.
+/// last page holds the row if the row exists. Empty if index pages or an empty table show that it
+/// does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LeafPath([Option<u32>; LEAVES_MAX]);
 
@@ -31,7 +33,8 @@ impl LeafPath {
     }
 }
 
-/// Finds the leaf pages of rows. Rows in the order of their keys find each branch page once.
+/// Finds the leaf pages of rows. Reads each branch page once if the searched rows are in the order
+/// of their keys.
 #[derive(Debug)]
 pub(super) struct Leaves<'f> {
     file: &'f File,
@@ -45,8 +48,8 @@ pub(super) struct Leaves<'f> {
 }
 
 impl<'f> Leaves<'f> {
-    /// Reads the tables of `file`, which begins with the pages `metas`. Numbers of `index_pages`
-    /// ascend.
+    /// Reads the tables of `file`, which begins with the pages `metas`. The numbers in
+    /// `index_pages` ascend.
     ///
     /// # Errors
     /// The breach of the format, or the read that failed.
@@ -82,7 +85,8 @@ impl<'f> Leaves<'f> {
         let own = subkey.and_then(|subkey| Some((self.trees.of(account)?, subkey)));
         let Some((own, subkey)) = own else {
             let leaf = self.of_table.leaf_of(self.file, table.tree, account)?.number;
-            // A leaf with only roots shows that an account without a tree has no slots.
+            // A leaf with only roots is an index page. If the search for an account without a tree
+            // ends there, the account has no slots.
             if self.index_pages.binary_search(&leaf).is_err() {
                 path.push(leaf);
             }
@@ -118,7 +122,7 @@ impl Levels {
 
     /// Returns the leaf of `tree` where a search for `key` ends. A duplicate is searched by its
     /// subkey, which sorts before the duplicate itself. If the duplicate is the first of a leaf,
-    /// the search ends on the leaf before. It finds nothing there, and goes on to the next leaf.
+    /// the search ends on the leaf before. MDBX finds nothing there and goes on to the next leaf.
     fn leaf_of(&mut self, file: &File, tree: Tree, key: &[u8]) -> io::Result<Leaf> {
         let mut leaf = Leaf { number: tree.root, next_first: None };
         for level in 1..usize::from(tree.height) {

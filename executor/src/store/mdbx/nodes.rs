@@ -1,5 +1,5 @@
-//! The table of the nodes of tries: nodes of slots by hashed address and path, then nodes of
-//! accounts.
+//! The table of the nodes of tries. Nodes of slot tries, by hashed address and path, are before the
+//! nodes of the account trie.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,12 @@ use super::{
 };
 use crate::error::StoreError;
 
-/// Bytes of the longest key: a table, an account, a path of 64 nibbles and its end.
+/// Bytes of the longest key: a byte for the table, a hashed address, a path of 64 nibbles and an
+/// end byte.
 const KEY_BYTES_MAX: usize = 1 + 32 + 64 + 1;
 
 impl Tables {
-    /// The handle of the table.
+    /// Returns the handle of the table of nodes.
     ///
     /// # Errors
     /// [`StoreError::Failed`]: the state has no tries.
@@ -76,7 +77,7 @@ impl Tables {
     }
 }
 
-/// Refuses a key that no node can have.
+/// Checks that a node's key can have this length.
 fn check_key(key: &[u8]) -> Result<(), StoreError> {
     if (1..=KEY_BYTES_MAX).contains(&key.len()) {
         return Ok(());

@@ -1,9 +1,9 @@
-//! Pages of an MDBX file, as far as its trees are walked without MDBX.
+//! Decodes pages of an MDBX file, as far as needed to walk its trees without MDBX.
 //!
 //! The format is that of libmdbx 0.13 on a little-endian machine. A page begins with a header of 20
-//! bytes: flags at 10, end of the node offsets at 12, own number at 16. Node offsets of two bytes
-//! count from the header's end. A node begins with the child's number, flags and the length of its
-//! key.
+//! bytes: flags at byte 10, end of the node offsets at byte 12, the page's number at byte 16. Node
+//! offsets of two bytes follow; they count from the header's end. A node begins with its child's
+//! number, its flags and the length of its key.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
@@ -15,18 +15,18 @@ const HEADER_BYTES: usize = 20;
 const NODE_BYTES: usize = 8;
 /// Offset of the main tree's description in a meta page.
 const MAIN_TREE_AT: usize = HEADER_BYTES + 88;
-/// Offset of the first of two equal numbers of the last transaction in a meta page.
+/// Offset of the last transaction's number in a meta page. The number is stored twice.
 const TXNID_A_AT: usize = HEADER_BYTES + 8;
-/// Offset of the second number.
+/// Offset of the second copy of the last transaction's number in a meta page.
 const TXNID_B_AT: usize = HEADER_BYTES + 176;
 
 /// Flag of a branch page.
 pub(super) const BRANCH: u16 = 1;
 /// Flag of a leaf page.
 pub(super) const LEAF: u16 = 2;
-/// Flag of the first page of a value with its own pages.
+/// Flag of the first page of a large value, which has pages of its own.
 pub(super) const LARGE: u16 = 4;
-/// Flag of a node whose value has its own pages.
+/// Flag of a node whose value is on pages of its own.
 const IS_OUTSIDE: u8 = 1;
 /// Flag of a node whose value describes a tree.
 const IS_TREE: u8 = 2;
@@ -40,7 +40,7 @@ pub(super) const HEIGHT_MAX: u16 = 32;
 /// A tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tree {
-    /// Number of its root.
+    /// Number of the root page.
     pub(super) root: u32,
     /// Height in pages.
     pub(super) height: u16,
@@ -58,11 +58,12 @@ pub(super) struct TableTree {
 pub(super) enum LeafKind {
     /// One row per key.
     Rows,
-    /// Sorted duplicates per key: one value, a page within the leaf, or a tree.
+    /// Sorted duplicates per key. A key's node holds one value, a page within the leaf, or the root
+    /// of a tree.
     Duplicates,
 }
 
-/// The tree of the latest valid one of the three meta pages.
+/// Returns the main tree, which lists the tables, from the latest valid meta page of the three.
 pub(super) fn main_tree(metas: &[u8]) -> io::Result<Tree> {
     let whole = metas.chunks_exact(PAGE_BYTES).filter_map(|meta| {
         let (a, b) = (u64_at(meta, TXNID_A_AT)?, u64_at(meta, TXNID_B_AT)?);
@@ -103,7 +104,7 @@ pub(super) struct Child<'p> {
 }
 
 impl Page {
-    /// Reads page `number`, which must be of kind `flags`.
+    /// Reads page `number`, whose flags must be `flags`.
     pub(super) fn read(file: &File, number: u32, flags: u16) -> io::Result<Self> {
         let mut bytes = Box::new([0; PAGE_BYTES]);
         file.read_exact_at(bytes.as_mut_slice(), u64::from(number) * PAGE_BYTES as u64)?;
@@ -114,19 +115,19 @@ impl Page {
         Err(wrong(&format!("page {number} is not of kind {flags}")))
     }
 
-    /// Positions of the nodes.
+    /// Returns the positions of the page's nodes.
     pub(super) fn nodes(&self) -> impl Iterator<Item = io::Result<usize>> {
         let end = self.u16_at(12).map_or(0, usize::from).min(PAGE_BYTES - HEADER_BYTES);
         (0..end / 2).map(|i| Ok(usize::from(self.u16_at(HEADER_BYTES + 2 * i)?) + HEADER_BYTES))
     }
 
-    /// Numbers of the children of a branch page.
+    /// Returns the numbers of the children of a branch page.
     pub(super) fn children(&self) -> impl Iterator<Item = io::Result<u32>> {
         self.nodes().map(|node| self.u32_at(node?))
     }
 
-    /// The child with `key` in its range: that of the last node with a key not above it. The first
-    /// node of a branch page has no key of its own, and is below all keys.
+    /// Returns the child whose range contains `key`: the child of the last node whose key is not
+    /// above `key`. The first node of a branch page has no key; it counts as below all keys.
     pub(super) fn child_of(&self, key: &[u8]) -> io::Result<Child<'_>> {
         let nodes = self.nodes().collect::<io::Result<Vec<_>>>()?;
         let (mut low, mut high) = (1, nodes.len().max(1));
@@ -139,14 +140,14 @@ impl Page {
         Ok(Child { number: self.u32_at(*node)?, next_key })
     }
 
-    /// The key of the node at `at`.
+    /// Returns the key of the node at `at`.
     pub(super) fn key_at(&self, at: usize) -> io::Result<&[u8]> {
         let key = at + NODE_BYTES;
         let length = usize::from(self.u16_at(at + 6)?);
         self.bytes.get(key..key + length).ok_or_else(|| self.outside(key))
     }
 
-    /// The tree that the node at `at` describes, if any.
+    /// Returns the tree that the node at `at` describes; `None` if the node's value is not a tree.
     pub(super) fn tree_at(&self, at: usize) -> io::Result<Option<TableTree>> {
         if self.bytes.get(at + 4).is_none_or(|flags| flags & IS_TREE == 0) {
             return Ok(None);
@@ -156,7 +157,8 @@ impl Page {
         tree(bytes.ok_or_else(|| self.outside(value))?).map(Some)
     }
 
-    /// First page of the value of the node at `at`, if the value is outside.
+    /// Returns the first page of a large value of the node at `at`; `None` if the value is within
+    /// the node.
     pub(super) fn value_page_at(&self, at: usize) -> io::Result<Option<u32>> {
         if self.bytes.get(at + 4).is_none_or(|flags| flags & IS_OUTSIDE == 0) {
             return Ok(None);
@@ -165,7 +167,7 @@ impl Page {
         self.u32_at(value).map(Some)
     }
 
-    /// Number of pages of the value that begins on this page.
+    /// Returns the number of pages of the large value that begins on this page.
     pub(super) fn run_length(&self) -> io::Result<u32> {
         self.u32_at(12)
     }

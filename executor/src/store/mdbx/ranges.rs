@@ -1,4 +1,5 @@
-//! Rows in the order of their keys, by range or all of them, for every form of table.
+//! Reads rows of MDBX tables in the order of their keys: those in a range, or all. Hides the form
+//! of the table of slots.
 
 use std::borrow::Cow;
 
@@ -21,7 +22,7 @@ use crate::{
     state::{RowSink, StateError},
 };
 
-/// A row in the form of the table.
+/// Key and value of a row, as the table stores them.
 type Pair<'tx> = (Cow<'tx, [u8]>, Cow<'tx, [u8]>);
 
 const READING: &str = "read rows of a trie";
@@ -44,8 +45,8 @@ impl Tables {
         tx.cursor(self.handle(table)).map_err(failed(READING))
     }
 
-    /// Hands over the slots of an account, by the hash of its address, in a range of hashed keys.
-    /// Returns their number.
+    /// Passes the slots of an account in a range of hashed keys to `sink`. `account` is the hash of
+    /// the address. Returns the number of slots.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -72,7 +73,7 @@ impl Tables {
                 while let Some((key, value)) = next.filter(|(key, _)| **key <= last[..]) {
                     let (_, part) = slots::split(&key);
                     take(B256::try_from(part).map_err(|_| wrong(&key))?, &value, form)?;
-                    // The row behind the last one may lie on another leaf.
+                    // A read behind the last key could fetch another leaf.
                     next = if *key == last { None } else { read(cursor.next())? };
                 }
             }
@@ -96,7 +97,8 @@ impl Tables {
         Ok(count)
     }
 
-    /// Hands over the accounts in a range of hashed addresses. Returns their number.
+    /// Passes the accounts in a range of hashed addresses to `sink`. Returns the number of
+    /// accounts.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -119,8 +121,8 @@ impl Tables {
         Ok(count)
     }
 
-    /// Hands over all rows of a table. A slot has the account's key before its own, and its value
-    /// in full.
+    /// Passes all rows of a table to `sink`. A slot's key is the account's key and the slot's key;
+    /// its value has 32 bytes.
     ///
     /// # Errors
     /// [`StoreError`] with the table's name, and the errors of `sink`.

@@ -1,4 +1,4 @@
-//! One thread's reads, in its own read transaction.
+//! Reads of one thread from MDBX, in a read transaction of its own.
 
 use std::fmt;
 
@@ -24,9 +24,9 @@ use crate::{
 
 /// One thread's reads of a sample.
 ///
-/// Blocks are counted as major page faults of the thread. A page that another thread is fetching
-/// counts for that thread only; a page in memory counts for none. Two readers on one thread each
-/// see the reads of both.
+/// The block count is the number of the thread's major page faults. A page that several threads
+/// wait for counts only for the thread that fetches it. A page in memory does not count. If two
+/// readers run on one thread, each counts the page faults of both.
 pub(super) struct MdbxReader<'a> {
     pub(super) sample: &'a MdbxSample<'a>,
     pub(super) tx: Tx<Ro>,
@@ -47,7 +47,8 @@ impl fmt::Debug for MdbxReader<'_> {
 
 impl<'a> MdbxReader<'a> {
     pub(super) fn new(sample: &'a MdbxSample<'a>) -> Result<Self, StoreError> {
-        // Before the transaction: a commit between the two only restarts it.
+        // The count is taken before the transaction begins. So a commit between the two lines only
+        // makes the next read restart the transaction.
         let commit_count = sample.commit_count();
         Ok(Self {
             sample,
@@ -65,8 +66,8 @@ impl<'a> MdbxReader<'a> {
         self.account_keys.key(self.sample.layout(), address)
     }
 
-    /// Restarts the transaction if a batch was committed. Nothing is borrowed from it between two
-    /// calls.
+    /// Restarts the transaction if a batch was committed. Between two calls, nothing borrows from
+    /// the transaction.
     #[inline]
     pub(super) fn renew(&mut self) -> Result<(), StoreError> {
         let commit_count = self.sample.commit_count();
@@ -77,7 +78,7 @@ impl<'a> MdbxReader<'a> {
         Ok(())
     }
 
-    /// The row with `key` after all batches committed so far.
+    /// Reads the row with `key`, as of the last committed batch.
     #[inline]
     pub(super) fn get<T>(
         &mut self,
@@ -125,7 +126,7 @@ impl Reader for MdbxReader<'_> {
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
         let (account, layout) = (self.account_key(address), self.sample.layout());
-        // Neighbouring keys lie on one leaf.
+        // Neighbouring keys are often on the same leaf.
         self.sorted.fill(layout, keys, 0..);
         for at in 0..keys.len() {
             let (part, index) = self.sorted.parts[at];
@@ -139,7 +140,7 @@ impl Reader for MdbxReader<'_> {
         let key = TableKey { table: Table::Codes, key: hash.as_slice() };
         let code = self.get(key, RowName::Code(hash), |value| Ok(Bytes::copy_from_slice(value)))?;
         let Some(code) = code else { return Ok(None) };
-        // MDBX has no checksums; a code's hash is one.
+        // MDBX has no checksums, so the code's hash serves as one.
         self.checked_codes.check(NAME, hash, &code)?;
         Ok(Some(code))
     }
@@ -149,7 +150,7 @@ impl Reader for MdbxReader<'_> {
     }
 }
 
-/// Reads of the calling thread since its page faults were `start_fault_count`.
+/// Returns the reads of the calling thread since it had `start_fault_count` major page faults.
 fn fault_counters(start_fault_count: u64, key_count: u64) -> ReadCounters {
     let faults = thread_major_fault_count().unwrap_or(0);
     let block_count = faults.saturating_sub(start_fault_count);

@@ -1,5 +1,6 @@
-//! A state open for one sample: an environment over a link to the base, and the commits to it. A
-//! pinned reader keeps the base's pages.
+//! A state in MDBX open for one sample: an environment over a hard link to the base's file, and the
+//! sample's commits. A read transaction holds the base's snapshot, so that MDBX overwrites none of
+//! its pages.
 
 use std::{
     fmt, fs,
@@ -34,12 +35,13 @@ use crate::{
 /// A state open for one sample.
 pub(super) struct MdbxSample<'s> {
     base: &'s Base,
-    /// Holds the base's snapshot, so that its pages are not overwritten. Must end before the
-    /// environment.
+    /// Read transaction that holds the base's snapshot, so that its pages are not overwritten. It
+    /// must end before the environment.
     pin: Tx<RoSync>,
     environment: Environment,
     tables: Tables,
-    /// Number of committed batches: a reader that has seen fewer takes a new transaction.
+    /// Number of committed batches. A reader whose transaction began at a smaller number restarts
+    /// it.
     commit_count: AtomicU64,
     touched: Mutex<Touched>,
     dir: SampleDir,
@@ -51,7 +53,7 @@ impl fmt::Debug for MdbxSample<'_> {
     }
 }
 
-/// Keys that were committed.
+/// Keys that the sample's batches have written.
 #[derive(Default)]
 struct Touched {
     accounts: Vec<RowKey>,
@@ -108,12 +110,12 @@ impl<'s> MdbxSample<'s> {
         self.tables.form().layout
     }
 
-    /// Length of the file now.
+    /// Returns the length of the database file now; `None` if it cannot be read.
     pub(super) fn length(&self) -> Option<u64> {
         Some(fs::metadata(self.dir.path().join(DATA)).ok()?.len())
     }
 
-    /// A read transaction for the calling thread.
+    /// Begins a read transaction for the calling thread.
     pub(super) fn begin_read(&self) -> Result<Tx<Ro>, StoreError> {
         self.environment.begin_ro_unsync().map_err(failed("begin to read"))
     }
@@ -123,12 +125,13 @@ impl<'s> MdbxSample<'s> {
         self.commit_count.load(Ordering::Acquire)
     }
 
-    /// Depth, rows and pages of `table`.
+    /// Returns depth, rows and pages of `table` in the base.
     pub(super) fn statistics(&self, table: Table) -> Result<signet_libmdbx::Stat, StoreError> {
         self.pin.db_stat(&self.tables.handle(table)).map_err(failed("look at a table"))
     }
 
-    /// Depth, rows and pages of the table of nodes, if there is one.
+    /// Returns depth, rows and pages of the table of nodes in the base; `None` if the state has no
+    /// tries.
     pub(super) fn node_statistics(&self) -> Result<Option<signet_libmdbx::Stat>, StoreError> {
         let nodes = self.tables.nodes();
         let stat = nodes.map(|nodes| self.pin.db_stat(&nodes)).transpose();
@@ -140,8 +143,8 @@ impl<'s> MdbxSample<'s> {
         self.environment.sync(true).map(drop).map_err(failed("make the commits durable"))
     }
 
-    /// Writes in one transaction: rows in the order of their keys, then nodes of tries in the order
-    /// of theirs.
+    /// Writes the changes in one transaction: rows in the order of their keys, then nodes of tries
+    /// in the order of their keys.
     pub(super) fn write(
         &self,
         changes: &NetChanges,
@@ -183,8 +186,8 @@ impl<'s> MdbxSample<'s> {
         Ok(())
     }
 
-    /// Closes the environment, restores the base, and reads every committed key: each must equal
-    /// the pinned snapshot's.
+    /// Closes the environment and restores the base. Then reads every key that was committed. The
+    /// values must equal those of the base's snapshot before the restore.
     pub(super) fn close(self) -> Result<(), StoreError> {
         let Self { base, pin, environment, tables, touched, dir, .. } = self;
         let touched = touched.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -215,10 +218,10 @@ impl<'s> MdbxSample<'s> {
     }
 }
 
-/// A node's key, and the node; `None` deletes it.
+/// A node's key, and the node to write; `None` deletes the node.
 type NodeWrite<'n> = (Vec<u8>, Option<&'n [u8]>);
 
-/// Changes of nodes by ascending key.
+/// Returns the changes of nodes, sorted by key.
 fn sorted(changes: &[NodeChanges]) -> Vec<NodeWrite<'_>> {
     let mut nodes = Vec::new();
     for NodeChanges { trie, put, deleted } in changes {
@@ -229,7 +232,7 @@ fn sorted(changes: &[NodeChanges]) -> Vec<NodeWrite<'_>> {
     nodes
 }
 
-/// The committed nodes in the view of a transaction.
+/// Returns the nodes that the sample has written, as `tx` sees them; `None` for an absent node.
 fn nodes_of<K: TransactionKind>(
     tables: &Tables,
     tx: &Tx<K>,

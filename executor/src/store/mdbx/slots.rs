@@ -8,11 +8,11 @@ use variant::SlotTable;
 
 /// Bytes of a slot's own key, the end of a row's key.
 const SUBKEY_BYTES: usize = 32;
-/// Bytes of a slot's value in full.
+/// Bytes of a slot's value with leading zeros.
 const VALUE_BYTES: usize = 32;
 
-/// Splits the key of a row into the account's key and the slot's. If the key is too short, the
-/// account's part is empty.
+/// Splits the key of a row into the account's key and the slot's own key. If the key is too short,
+/// the account's part is empty.
 pub(super) const fn split(key: &[u8]) -> (&[u8], &[u8]) {
     key.split_at(key.len().saturating_sub(SUBKEY_BYTES))
 }
@@ -25,8 +25,8 @@ pub(super) struct Duplicate {
 }
 
 impl Duplicate {
-    /// Makes the duplicate of a slot from its own key and its value in full; `None` for other
-    /// lengths.
+    /// Makes the duplicate of a slot from its own key and its value of 32 bytes; `None` if a length
+    /// is wrong.
     pub(super) fn new(subkey: &[u8], value: &[u8]) -> Option<Self> {
         let subkey: &[u8; SUBKEY_BYTES] = subkey.try_into().ok()?;
         let value: &[u8; VALUE_BYTES] = value.try_into().ok()?;
@@ -43,18 +43,20 @@ impl Duplicate {
     }
 }
 
-/// Value part of a duplicate with `subkey`; `None` if it is another slot's.
+/// Returns the value part of a duplicate with this `subkey`; `None` if the duplicate has another
+/// subkey.
 pub(super) fn value_of<'d>(duplicate: &'d [u8], subkey: &[u8]) -> Option<&'d [u8]> {
     duplicate.strip_prefix(subkey)
 }
 
-/// The slot's own key and the value part of a duplicate; `None` if it is too short.
+/// Splits a duplicate into the slot's own key and the value part; `None` if the duplicate is too
+/// short.
 pub(super) fn parts(duplicate: &[u8]) -> Option<(&[u8], &[u8])> {
     duplicate.split_at_checked(SUBKEY_BYTES)
 }
 
-/// Decodes a slot's value as a table of the form stores it; `None` for bytes that such a table
-/// never has.
+/// Decodes a slot's value as a table of this form stores it; `None` if the bytes are not valid for
+/// the form.
 pub(super) fn decode(table: SlotTable, value: &[u8]) -> Option<U256> {
     match table {
         SlotTable::Rows => decode_slot(value),

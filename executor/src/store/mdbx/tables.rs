@@ -1,5 +1,5 @@
-//! Tables of a state, their reads and writes. MDBX aborts the process on some wrong sizes, so the
-//! length of every key is checked before.
+//! The MDBX tables of a state, with reads and writes of rows. MDBX aborts the process for some keys
+//! of a wrong size, so this module checks the length of each key first.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{error::StoreError, store::lookup::RowName};
 
-/// The key of a row.
+/// A row's table and key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableKey<'k> {
     pub(super) table: Table,
@@ -34,7 +34,7 @@ pub(super) struct Tables {
     accounts: Database,
     slots: Database,
     codes: Database,
-    /// Table of the nodes of tries, if the state has any.
+    /// Table of the nodes of tries; `None` if the state has no tries.
     nodes: Option<Database>,
     form: Form,
 }
@@ -50,7 +50,7 @@ pub(super) struct Form {
 /// Name of the table of the nodes of tries.
 pub(super) const NODES: &str = "tries";
 
-/// Name of the table of `table`.
+/// Name of the MDBX table that holds the rows of `table`.
 pub(super) const fn table_name(table: Table) -> &'static str {
     match table {
         Table::Accounts => "accounts",
@@ -60,7 +60,7 @@ pub(super) const fn table_name(table: Table) -> &'static str {
 }
 
 impl Tables {
-    /// Makes the tables in a new environment.
+    /// Creates the tables in a new environment.
     pub(super) fn create(environment: &Environment, form: Form) -> Result<Self, StoreError> {
         Self::try_create(environment, form).map_err(failed("make the tables"))
     }
@@ -84,7 +84,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// The tables of an environment that has them.
+    /// Opens the tables of an environment.
     pub(super) fn open(environment: &Environment, form: Form) -> Result<Self, StoreError> {
         Self::try_open(environment, form).map_err(failed("open the tables"))
     }
@@ -104,7 +104,7 @@ impl Tables {
         self.form
     }
 
-    /// The handle of `table`.
+    /// Handle of `table`.
     pub(super) const fn handle(&self, table: Table) -> Database {
         match table {
             Table::Accounts => self.accounts,
@@ -113,12 +113,12 @@ impl Tables {
         }
     }
 
-    /// The handle of the nodes of tries, if there are any.
+    /// Handle of the table of nodes; `None` if the state has no tries.
     pub(super) const fn nodes(&self) -> Option<Database> {
         self.nodes
     }
 
-    /// Branch pages of all tables.
+    /// Returns the number of branch pages of all tables.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -129,7 +129,7 @@ impl Tables {
         pages.sum::<Result<_, _>>().map_err(failed("look at the tables"))
     }
 
-    /// Refuses a key of a wrong length for the table's rows.
+    /// Checks that a key has the length of the table's keys.
     #[inline]
     fn check_key(&self, table: Table, key: &[u8]) -> Result<(), StoreError> {
         let wanted = match (table, self.form.layout) {
@@ -144,10 +144,11 @@ impl Tables {
         Err(StoreError::failed(NAME, action, format!("its keys have {wanted} bytes")))
     }
 
-    /// Passes the row with `key`, in `tx`, to `decode`; a slot's value is in the form of its table.
+    /// Passes the value of `row`, as `tx` sees it, to `decode`. A slot's value is encoded as its
+    /// table stores it. Returns `None` if the row does not exist.
     ///
     /// # Errors
-    /// Those of `decode`, and [`StoreError::Damaged`] with the row named by `name`.
+    /// The errors of `decode`, and [`StoreError::Damaged`] with the row named by `name`.
     #[inline]
     pub(super) fn get<K: TransactionKind, T>(
         &self,
@@ -188,7 +189,7 @@ impl Tables {
         let appended = if (row.table, self.form.slots) == (Table::Slots, SlotTable::DupSort) {
             let (account, subkey) = slots::split(row.key);
             let duplicate = duplicate(subkey, value)?;
-            // The row goes to the end of the table, and of the account's duplicates.
+            // The row is the last of the table, and the last of the account's duplicates.
             let flags = WriteFlags::APPEND | WriteFlags::APPEND_DUP;
             tx.put(handle, account, duplicate.as_slice(), flags)
         } else {
@@ -216,7 +217,7 @@ impl Tables {
         written.map_err(failed("write a row"))
     }
 
-    /// Writes slots; a value of zero removes one.
+    /// Writes slots; a value of zero removes the slot.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -236,8 +237,8 @@ impl Tables {
             self.check_key(Table::Slots, key.as_slice())?;
             let (account, subkey) = slots::split(key.as_slice());
             let found = seek(&mut cursor, account, subkey).map_err(failed_read("write a row"))?;
-            // A duplicate is its own value: the old one must be deleted before the new one is
-            // written.
+            // The new duplicate would be added beside the old one, so the old duplicate is deleted
+            // first.
             if found.is_some_and(|found| slots::value_of(&found, subkey).is_some()) {
                 cursor.del().map_err(failed("write a row"))?;
             }
@@ -251,12 +252,12 @@ impl Tables {
     }
 }
 
-/// The bytes of a slot's value; `None` for zero, which is not stored.
+/// Encodes a slot's value; `None` for zero, which is not stored.
 fn present(value: &U256) -> Option<[u8; 32]> {
     (!value.is_zero()).then(|| encode_slot(value))
 }
 
-/// The first duplicate of `account` that is not below `subkey`.
+/// Returns the first duplicate of `account` that is not below `subkey`.
 #[inline]
 fn seek<'tx, K: TransactionKind>(
     cursor: &mut Cursor<'tx, K>,

@@ -1,5 +1,6 @@
-//! Verifies the stored nodes of a state against its rows. The stored nodes must be exactly those
-//! that the rows make. The root must equal that of `alloy_trie::HashBuilder`, too.
+//! Verifies the stored nodes of a state against its rows. The stored nodes must equal the nodes
+//! that are built again from the rows. The root must also equal the root of
+//! `alloy_trie::HashBuilder`.
 
 use std::borrow::Cow;
 
@@ -18,7 +19,7 @@ use crate::{
 
 const READING: &str = "read the nodes of tries";
 
-/// Returns the tries, if all nodes are correct.
+/// Returns facts of the tries if all nodes are correct.
 ///
 /// # Errors
 /// [`StateError::Untrusted`] naming the first wrong node.
@@ -35,7 +36,7 @@ pub(super) fn verify(
     trie_stream::verify(input, watch, format, nodes, |table, sink| tables.each_row(tx, table, sink))
 }
 
-/// The nodes of a table.
+/// Reads the nodes of the table in order.
 struct Stored<'tx> {
     cursor: Cursor<'tx, Ro>,
     is_begun: bool,
@@ -45,7 +46,7 @@ impl StoredNodes for Stored<'_> {
     const STORE: &'static str = NAME;
 
     fn next(&mut self) -> Result<Option<NodeRow>, StoreError> {
-        // An earlier cursor may have left this one at another position.
+        // A new cursor is not at the first row: MDBX reuses cursors with their position.
         let next = match std::mem::replace(&mut self.is_begun, true) {
             true => self.cursor.next::<Cow<'_, [u8]>, Cow<'_, [u8]>>(),
             false => self.cursor.first(),

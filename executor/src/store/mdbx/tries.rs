@@ -1,6 +1,6 @@
-//! Reads and commits of tries. A thread reads in its own transaction, one key after the other: MDBX
-//! has no call that reads many. Reads that may be made together are in flight only on several
-//! threads.
+//! Reads and commits of tries in MDBX. A thread reads one key after the other, in its own
+//! transaction, since MDBX has no call for many keys. So several reads are in flight only on
+//! several threads.
 
 use alloy_primitives::{B256, U256};
 use trie::{Format, NodeKey, RowRange};
@@ -48,7 +48,7 @@ impl TrieReader for MdbxReader<'_> {
         let rows = keys.iter().enumerate();
         let mut rows: Vec<_> =
             rows.map(|(index, (trie, key))| (trie.slots_first_key(key), index)).collect();
-        // Neighbouring keys lie on one leaf.
+        // Neighbouring keys are often on the same leaf.
         rows.sort_unstable();
         for (row, index) in rows {
             self.sample.tables().node(&self.tx, &row, |node| sink(index, node))?;

@@ -1,6 +1,6 @@
-//! Pages of an MDBX file that a reader of its tables can ever meet: all of their trees, and the
-//! values with their own pages. Free pages and the tree that lists them are left out: samples write
-//! there.
+//! Hashes the used pages of an MDBX file: all pages of the tables' trees, and the pages of large
+//! values. The hash leaves out free pages and the tree that lists them, since samples write to
+//! these pages.
 
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
 
@@ -13,10 +13,10 @@ use super::{
     page::{self, LARGE, LEAF, LeafKind, Page},
 };
 
-/// Pages that are read at a time.
+/// Maximal number of pages that one call reads.
 const RUN_PAGES: usize = 256;
 
-/// BLAKE3 of these pages of the file at `path`, in the order of their numbers.
+/// Returns the BLAKE3 hash of the used pages of the file at `path`, in the order of their numbers.
 ///
 /// # Errors
 /// The breach of the format, or the read that failed.
@@ -35,7 +35,7 @@ pub(super) fn hash(path: &Path) -> io::Result<B256> {
     Ok(B256::from(*hasher.finalize().as_bytes()))
 }
 
-/// Numbers of the pages, ascending; `metas` are the file's first pages.
+/// Returns the numbers of the used pages, ascending. `metas` are the file's first pages.
 fn find(file: &File, metas: &[u8]) -> io::Result<Vec<u32>> {
     let mut index = Index::default();
     let mut used = Vec::new();
@@ -53,7 +53,7 @@ fn find(file: &File, metas: &[u8]) -> io::Result<Vec<u32>> {
     Ok(used)
 }
 
-/// Adds the pages that the nodes of a leaf lead to.
+/// Adds the pages that the nodes of a leaf refer to: trees of accounts, and large values.
 fn add_below(
     file: &File,
     leaf: u32,

@@ -1,5 +1,5 @@
-//! Tries of a state in memory: nodes in a map, rows ordered by hashed key. The commits of a
-//! sample's batches lie above both.
+//! Tries of a state in memory: nodes in a map, and rows sorted by hashed key. The commits of a
+//! sample are kept apart, in a [`HashedOverlay`].
 
 use alloy_primitives::{Address, B256, U256, keccak256, map::HashMap};
 use trie::{Format, NodeKey, RowRange, StoreError as SinkError};
@@ -31,7 +31,7 @@ pub(super) struct BaseTries {
     nodes: HashMap<Vec<u8>, Vec<u8>>,
 }
 
-/// Takes the nodes of all tries.
+/// Puts the nodes of all tries into a map.
 struct Nodes<'a>(&'a mut HashMap<Vec<u8>, Vec<u8>>);
 
 impl NodeRows for Nodes<'_> {
@@ -44,7 +44,7 @@ impl NodeRows for Nodes<'_> {
 }
 
 impl BaseTries {
-    /// The tries of all rows.
+    /// Builds the tries of all rows.
     pub(super) fn build(
         accounts: &HashMap<Address, AccountState>,
         slots_of: &HashMap<Address, HashMap<U256, U256>>,
@@ -73,7 +73,7 @@ impl BaseTries {
     }
 }
 
-/// Slots by ascending hash of their keys.
+/// Returns the slots, sorted by the hash of their keys.
 fn sorted_slots(slots: &HashMap<U256, U256>) -> Slots {
     let keys: Vec<U256> = slots.keys().copied().collect();
     let mut hashes = vec![[0; 32]; keys.len()];
@@ -97,7 +97,7 @@ impl<'s> SampleTries<'s> {
     }
 }
 
-/// The tries of a sample, beside its flat state.
+/// The tries of a sample, with the overlay of its flat state, which a commit also changes.
 pub(super) struct OverlaidTries<'a> {
     pub(super) tries: &'a SampleTries<'a>,
     pub(super) overlay: &'a Overlay,
@@ -119,7 +119,7 @@ impl Tries for OverlaidTries<'_> {
     }
 }
 
-/// One thread's reads.
+/// Reads of one thread.
 struct Reader<'a> {
     tries: &'a SampleTries<'a>,
     key_count: u64,
@@ -176,7 +176,7 @@ impl TrieReader for Reader<'_> {
     }
 }
 
-/// The sorted rows in a range.
+/// Returns the rows of `rows`, which are sorted, in `range`.
 fn within<'r, V>(rows: &'r [(B256, V)], range: &RowRange) -> &'r [(B256, V)] {
     let rows = &rows[rows.partition_point(|(key, _)| *key < range.first)..];
     &rows[..rows.partition_point(|(key, _)| *key <= range.last)]
