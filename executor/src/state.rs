@@ -1,15 +1,16 @@
 //! State directories: databases built once from a recipe and kept under a data directory.
 //!
-//! A state's name has its store and a hash of all that shapes the state: recipe, layout, the
-//! store's settings, format version. Blocks are no part of it.
+//! A state's name consists of its store and a hash of recipe, layout, the store's settings and
+//! format version. It does not depend on blocks.
 //!
-//! **Invariant**: a directory with a state's name is complete. A build writes to
-//! `<name>.building-<pid>`, syncs it, adds a manifest, and renames it. The next run removes the
-//! files that a killed build left, and never opens them. A directory is removed only if it has this
-//! program's mark.
+//! **Invariant**: a directory with a state's name is complete. A build writes to a directory
+//! `<name>.building-<pid>`, syncs it, adds a manifest, and renames the directory. The next run
+//! removes the directory of a killed build, and never opens it. A directory is removed only if it
+//! has the mark of `stress`.
 //!
 //! **Invariant**: a process that builds, measures, verifies or removes a state holds the lock
-//! `<name>.lock`. So leftovers found under the lock belong to dead processes.
+//! `<name>.lock`. So a half-built directory that a process finds while it holds the lock belongs to
+//! a dead process.
 
 mod build;
 mod directory;

@@ -1,4 +1,5 @@
-//! Opens a state, after building it if there is none.
+//! Opens a state of the data directory. Builds the state first if it does not exist, and removes
+//! what dead processes left.
 
 use std::{
     collections::BTreeMap,
@@ -18,11 +19,11 @@ use super::{
 };
 
 impl DataDir {
-    /// Opens and locks the state that `spec` names, after building it if there is none.
+    /// Opens and locks the state that `spec` names. Builds the state first if it does not exist.
     ///
     /// # Errors
-    /// [`StateError`]: in use, untrusted, no space, full, not writable, cancelled, or the store's.
-    /// A failed build leaves nothing behind.
+    /// [`StateError`]: the state is in use or untrusted, the space is too small, a write failed,
+    /// the user cancelled, or the store failed. A failed build is removed.
     pub fn open_or_build(
         &self,
         spec: &StateSpec<'_>,
@@ -50,9 +51,9 @@ impl DataDir {
         self.built(manifest, spec.format.row_extension(), lock, &name)
     }
 
-    /// Removes leftovers of dead processes: half-built states and samples. Covers state `name`,
-    /// whose lock the caller holds, and every other state whose lock is free. A path without our
-    /// mark, or one that cannot be removed, is reported and stays; the run goes on.
+    /// Removes half-built states and samples of dead processes: those of state `name`, whose lock
+    /// the caller holds, and those of states whose lock is free. Reports a path that has no mark of
+    /// `stress` or cannot be removed, and goes on.
     fn remove_leftovers(&self, name: &str, progress: &dyn BuildProgress) {
         for (of, paths) in self.leftovers() {
             let lock = if of == name {
@@ -62,8 +63,8 @@ impl DataDir {
             } else {
                 match StateLock::acquire(&self.lock(&of), &of, Purpose::Removing) {
                     Ok(lock) => Some(lock),
-                    // The process lives, or the path is not ours to remove: this run does not need
-                    // it.
+                    // Another process holds the lock, or the lock failed. This run does not need
+                    // the space.
                     Err(_) => continue,
                 }
             };
@@ -80,7 +81,7 @@ impl DataDir {
                     Err(error) => error.to_string(),
                 });
             }
-            // When all of a state is removed, its lock is removed, too.
+            // If the state does not exist, its lock is removed, too.
             if let Some(lock) = lock
                 && !self.state(&of).exists()
                 && let Err(error) = lock.remove()
@@ -90,8 +91,8 @@ impl DataDir {
         }
     }
 
-    /// Paths with names of half-built states, of samples, and of locks of these, by the name of
-    /// their state. Their processes may be dead or alive.
+    /// Returns the paths that are named as half-built states, their locks, or samples, by the name
+    /// of the state. The processes that made them may be dead or alive.
     fn leftovers(&self) -> BTreeMap<String, Vec<PathBuf>> {
         let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for entry in self.entries(self.path()).unwrap_or_default() {
@@ -120,14 +121,14 @@ impl DataDir {
         Ok(())
     }
 
-    /// Builds in a directory beside the state's, and renames it.
+    /// Builds the state in another directory, and then renames the directory to the state's name.
     fn build(&self, spec: &StateSpec<'_>, name: &str, watch: &Watch<'_>) -> Result<(), StateError> {
         let place = self.new_place(name)?;
         let built = self.build_at(spec, name, &place, watch);
         let renamed = built.and_then(|()| {
             let dir = self.state(name);
             fs::rename(&place, &dir).map_err(StateError::io("rename", &place))?;
-            // A complete state needs no mark, and a mark that stays does no harm.
+            // A complete state needs no mark. If the removal fails, the mark does no harm.
             let _ = fs::remove_file(dir.join(MARK));
             sync(self.path())
         });
@@ -148,7 +149,7 @@ impl DataDir {
         let mut end = std::process::id().to_string();
         loop {
             let place = self.path().join(format!("{name}{BUILDING}{end}"));
-            // Skips a name that is taken.
+            // If the name is taken, the next name is tried.
             if make_marked(&place)? {
                 return Ok(place);
             }
@@ -163,8 +164,8 @@ impl DataDir {
         place: &Path,
         watch: &Watch<'_>,
     ) -> Result<(), StateError> {
-        // Beside the state's directory, not inside: a half-built directory holds nothing but the
-        // state.
+        // The scratch directory is not inside the state's directory, which may hold only files of
+        // the state.
         let scratch = self.new_place(name)?;
         let start = Instant::now();
         let (genesis, layout, threads) = (spec.genesis, spec.layout, spec.threads.max(1));
@@ -218,7 +219,8 @@ fn describe(
     }
 }
 
-/// The name is a hash of these, so a difference means a damaged or foreign directory.
+/// Checks that the manifest has the values that `spec` asks for. The state's name is a hash of
+/// these values, so a difference means a damaged or foreign directory.
 fn check_is_wanted(
     manifest: &Manifest,
     spec: &StateSpec<'_>,
@@ -239,7 +241,7 @@ fn check_is_wanted(
     Ok(())
 }
 
-/// Makes a file, or the names in a directory, durable.
+/// Makes a file, or the entries of a directory, durable.
 fn sync(path: &Path) -> Result<(), StateError> {
     File::open(path).and_then(|file| file.sync_all()).map_err(StateError::io("sync", path))
 }

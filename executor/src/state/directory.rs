@@ -1,4 +1,4 @@
-//! The data directory and a built state in it. A state is locked while it is open.
+//! The data directory, and the built states in it. A state is locked while it is open.
 
 use std::{
     fs, io,
@@ -15,11 +15,12 @@ use super::{
 };
 use crate::error::StoreError;
 
-/// Directory of samples below the data directory: on the same file system, for hard links.
+/// Name of the directory of samples in the data directory. Samples need the same file system for
+/// hard links.
 const SAMPLES: &str = "samples";
 
-/// Default directory of states. `None` without `XDG_CACHE_HOME` and `HOME`: the user must then name
-/// one.
+/// Returns the default data directory. `None` without `XDG_CACHE_HOME` and `HOME`; the user must
+/// then name a directory.
 pub fn default_data_dir() -> Option<PathBuf> {
     let [cache, home] = ["XDG_CACHE_HOME", "HOME"]
         .map(|name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute()));
@@ -27,14 +28,14 @@ pub fn default_data_dir() -> Option<PathBuf> {
     cache.map(|cache| cache.join("stress"))
 }
 
-/// A directory of states.
+/// A data directory: it holds states, their locks, and the directories of samples.
 #[derive(Clone, Debug)]
 pub struct DataDir {
     root: PathBuf,
 }
 
 impl DataDir {
-    /// Opens the data directory at `root`, and makes it if it does not exist.
+    /// Opens the data directory at `root`. Creates it if it does not exist.
     ///
     /// # Errors
     /// [`StateError::DataDirNotWritable`].
@@ -63,7 +64,7 @@ impl DataDir {
         self.root.join(SAMPLES)
     }
 
-    /// Opens the complete state `name`, whose files must be those of its manifest.
+    /// Makes the [`BuiltState`] of the complete state `name`, whose files the caller has checked.
     pub(super) fn built(
         &self,
         manifest: Manifest,
@@ -84,7 +85,7 @@ impl DataDir {
         })
     }
 
-    /// The names of a directory's entries, sorted.
+    /// Returns the names of a directory's entries, sorted.
     pub(super) fn entries(&self, dir: &Path) -> Result<Vec<String>, StateError> {
         let mut names = Vec::new();
         for entry in fs::read_dir(dir).map_err(StateError::io("list", dir))? {
@@ -95,9 +96,9 @@ impl DataDir {
         Ok(names)
     }
 
-    /// Whether this program surely made the directory of state `name`, half built or not. A link
-    /// may lead to any directory, so it does not count. A lock counts: no lock is taken beside a
-    /// directory without a manifest.
+    /// Returns whether `stress` surely made the directory of state `name`, which may be half built.
+    /// A symbolic link does not count, since it may lead to any directory. A lock counts, since no
+    /// lock is taken for a directory without a manifest.
     pub(super) fn is_ours(&self, name: &str) -> bool {
         let dir = self.state(name);
         match name.contains(BUILDING) {
@@ -109,12 +110,13 @@ impl DataDir {
         }
     }
 
-    /// Whether state `name` has a lock or a manifest.
+    /// Returns whether state `name` has a lock or a manifest.
     fn has_proof(&self, name: &str) -> bool {
         is_lock(&self.lock(name)) || Manifest::is_in(&self.state(name))
     }
 
-    /// Refuses a foreign directory in the place of state `name`, before a lock is taken for it.
+    /// Checks, before a lock is taken for state `name`, that no directory of another program has
+    /// that name.
     pub(super) fn check_place(&self, name: &str) -> Result<(), StateError> {
         let dir = self.state(name);
         match fs::symlink_metadata(&dir).is_err() || self.has_proof(name) {
@@ -123,15 +125,15 @@ impl DataDir {
         }
     }
 
-    /// Directories below `samples`, named `<name>.<number>`, with the names of their states.
-    /// Directories without a mark are foreign and left out.
+    /// Returns the directories of samples, named `<name>.<number>`, each with the name of its
+    /// state. Leaves out directories without the mark of `stress`.
     pub(super) fn sample_dirs(&self) -> Result<Vec<(String, PathBuf)>, StateError> {
         let mut all = self.named_as_samples()?;
         all.retain(|(_, path)| is_marked(path));
         Ok(all)
     }
 
-    /// All paths below `samples` with such a name.
+    /// Returns all paths that are named as directories of samples, each with the name of its state.
     pub(super) fn named_as_samples(&self) -> Result<Vec<(String, PathBuf)>, StateError> {
         let samples = self.samples();
         let entries = self.entries(&samples)?.into_iter();
@@ -143,19 +145,20 @@ impl DataDir {
     }
 }
 
-/// Checks that the data directory at `root` can be written, and makes it if it does not exist.
+/// Checks that the data directory at `root` can be written. Creates it if it does not exist.
 fn check_writable(root: &Path) -> io::Result<()> {
-    // Making the samples' directory shows that `root` can be written.
+    // A new directory shows that `root` can be written. If it exists already, the file below shows
+    // it.
     fs::create_dir_all(root.join(SAMPLES))?;
     let probe = root.join(format!(".writable-{}", std::process::id()));
     match fs::File::create_new(&probe) {
-        // Another program's file: not this program's to remove.
+        // Another program made this file, so it is not removed.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made.and_then(|_| fs::remove_file(&probe)),
     }
 }
 
-/// A sample's directory, removed on drop, also while unwinding.
+/// The directory of a sample, which is removed on drop, also while unwinding.
 #[derive(Debug)]
 pub struct SampleDir {
     path: PathBuf,
@@ -183,7 +186,7 @@ impl Drop for SampleDir {
     }
 }
 
-/// A complete state, locked for this process until dropped.
+/// A complete state, which this process holds locked until drop.
 #[derive(Debug)]
 pub struct BuiltState {
     name: String,
@@ -192,7 +195,7 @@ pub struct BuiltState {
     next_sample: AtomicU64,
     manifest: Manifest,
     row_extension: &'static str,
-    /// Modification time of each file of the manifest, at opening.
+    /// Modification time of each file of the manifest when the state was opened.
     modified: Vec<SystemTime>,
     _lock: StateLock,
 }
@@ -213,19 +216,19 @@ impl BuiltState {
         &self.manifest
     }
 
-    /// The files that hold the rows, by name.
+    /// Returns the paths of the files that hold rows.
     pub fn table_files(&self) -> Vec<PathBuf> {
         self.manifest.files_with(self.row_extension, &self.dir)
     }
 
-    /// Error for a shape that this build of `store` does not know.
+    /// Makes the error of a shape that this build of `store` does not know.
     pub(crate) fn unknown_shape(&self, store: &'static str) -> StoreError {
         let reason = format!("this build does not know the shape {:?}", self.manifest.shape);
         StoreError::failed(store, format!("open {}", self.name), reason)
     }
 
-    /// Makes an empty directory for a sample on the state's file system, with this program's mark.
-    /// If this process dies, the next run removes it.
+    /// Makes an empty directory for a sample, on the state's file system and with the mark of
+    /// `stress`. If this process dies, the next run removes the directory.
     ///
     /// # Errors
     /// [`StateError::Io`].
@@ -234,7 +237,7 @@ impl BuiltState {
         loop {
             let number = self.next_sample.fetch_add(1, Ordering::Relaxed);
             let path = self.samples.join(format!("{}.{number}", self.name));
-            // Skips a name that is taken.
+            // If the name is taken, the next number is tried.
             if make_marked(&path)? {
                 return Ok(SampleDir { path });
             }
@@ -246,9 +249,9 @@ impl BuiltState {
         self.new_sample_dir().map_err(|error| StoreError::failed(store, "make a sample", error))
     }
 
-    /// Checks that nobody wrote the state since it was opened. Names and sizes of its files must
-    /// equal the manifest, and modification times those at opening. A write through a hard link
-    /// changes them, too.
+    /// Checks that the state was not written since it was opened. Names and sizes of its files must
+    /// equal the manifest, and modification times must be those at opening. A write through a hard
+    /// link changes these times, too.
     ///
     /// # Errors
     /// [`StateError::Untrusted`] with the first difference, [`StateError::Io`].
@@ -265,7 +268,7 @@ impl BuiltState {
         }
     }
 
-    /// Checks at the end of a sample of `store` that its writes do not reach the next sample.
+    /// Checks at the end of a sample of `store` that the sample has not changed the state.
     pub(crate) fn verify_restored(&self, store: &'static str) -> Result<(), StoreError> {
         self.verify_untouched().map_err(|error| match error {
             StateError::Untrusted { .. } => StoreError::NotRestored {

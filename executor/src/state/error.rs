@@ -1,4 +1,4 @@
-//! Failures of a data directory and of the states in it.
+//! Errors of a data directory and of the states in it.
 
 use std::{io, path::PathBuf};
 
@@ -12,14 +12,14 @@ pub enum StateError {
     /// A file operation failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// The attempt, in words that fit after "cannot".
+        /// The action that failed, as a phrase that follows "cannot".
         action: &'static str,
         /// File or directory of the operation.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
     },
-    /// The data directory cannot hold states.
+    /// The data directory cannot be written.
     #[error(
         "the data directory {} cannot be written: {source}; name another one with --data-dir",
         path.display()
@@ -30,7 +30,7 @@ pub enum StateError {
         /// The system's error.
         source: io::Error,
     },
-    /// Too little space, found before anything was written.
+    /// The free space is too small for a build. Nothing was written.
     #[error(
         "building {name} takes about {}, and {} has {} free; free some (`stress state list`, \
          `stress state rm NAME`), or name another place with --data-dir",
@@ -39,7 +39,7 @@ pub enum StateError {
     NoSpace {
         /// The state.
         name: String,
-        /// The need of the state and its scratch files, in bytes.
+        /// Space that the state and its scratch files need, in bytes.
         need_bytes: u64,
         /// Free space of the file system, in bytes.
         free_bytes: u64,
@@ -68,10 +68,10 @@ pub enum StateError {
     InUse {
         /// The state.
         name: String,
-        /// Process that holds the lock, and since when.
+        /// The process that holds the lock, with the time since when.
         holder: String,
     },
-    /// The directory contradicts its manifest or the recipe.
+    /// The files of the state contradict its manifest or its recipe.
     #[error(
         "state {name} cannot be trusted: {reason}; remove it with `stress state rm {name}` and \
          run again"
@@ -79,10 +79,10 @@ pub enum StateError {
     Untrusted {
         /// The state.
         name: String,
-        /// The first thing that is wrong.
+        /// The first contradiction.
         reason: String,
     },
-    /// A file or directory of another program, in a place of this program.
+    /// A path that a state or a sample needs exists, but has no mark of `stress`.
     #[error(
         "{} has no mark of stress: it is of another program, or half built by an earlier version; \
          remove it by hand, or name another --data-dir",
@@ -92,7 +92,7 @@ pub enum StateError {
         /// The path.
         path: PathBuf,
     },
-    /// A state that is not complete yet, or never will be.
+    /// The state is half built: its build is under way, or was killed.
     #[error(
         "state {name} is half built, and has nothing to verify; `stress state rm {name}` removes it"
     )]
@@ -100,7 +100,7 @@ pub enum StateError {
         /// The state.
         name: String,
     },
-    /// No state of this name.
+    /// There is no state of this name.
     #[error("no state {name} in {}; `stress state list` names those there are", path.display())]
     NotFound {
         /// The requested name.
@@ -111,7 +111,7 @@ pub enum StateError {
     /// The rows of the recipe cannot be made.
     #[error("cannot make the rows of the state: {0}")]
     Rows(#[source] RowError),
-    /// The user interrupted; nothing is left behind.
+    /// The user has interrupted the run. An unfinished state was removed.
     #[error("interrupted")]
     Cancelled,
     /// The store failed.
@@ -120,7 +120,7 @@ pub enum StateError {
 }
 
 impl StateError {
-    /// Makes the error of a file operation, for `map_err`.
+    /// Returns a function for `map_err` that makes the error of a file operation.
     pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,
@@ -134,7 +134,7 @@ impl StateError {
         Self::Untrusted { name: name.to_owned(), reason: reason.into() }
     }
 
-    /// Turns a failure of a check of state `name` into its result: if the store failed, the state
+    /// Converts an error of a check of state `name`. An error of the store means that the state
     /// cannot be trusted.
     pub(crate) fn of_check(self, name: &str) -> Self {
         match self {
@@ -143,7 +143,7 @@ impl StateError {
         }
     }
 
-    /// Whether this error means that the device is full.
+    /// Returns whether this error means that the device is full.
     pub(crate) fn is_device_full(&self) -> bool {
         match self {
             Self::Io { source, .. } => source.kind() == io::ErrorKind::StorageFull,
@@ -165,7 +165,7 @@ impl From<RowError> for StateError {
     }
 }
 
-/// Libraries report ENOSPC as text only.
+/// Returns whether an error's text means `ENOSPC`, which libraries report only as text.
 fn says_device_full(text: &str) -> bool {
     text.contains("No space left")
 }

@@ -1,5 +1,5 @@
-//! The format of a state: how a store builds its files and reads them again, and the input for
-//! that.
+//! The interface by which a store builds and scans the files of a state, with its inputs, outputs
+//! and progress.
 
 use std::{
     fmt, fs, io, mem,
@@ -15,7 +15,7 @@ use super::{
     manifest::{FORMAT_VERSION, Manifest, NodeCounts, RowCounts},
 };
 
-/// Work on a state.
+/// A phase of building or verifying a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuildPhase {
     /// Preparing the sorted rows.
@@ -24,7 +24,8 @@ pub enum BuildPhase {
     Writing,
     /// Writing rows, and hashing the tries of these rows.
     WritingAndHashing,
-    /// Writing a share of the rows again, so that the state is like one in use.
+    /// Writing a share of the rows again, so that the state resembles a database that has been in
+    /// use.
     Ageing,
     /// Hashing the tries of all rows.
     Tries,
@@ -34,20 +35,20 @@ pub enum BuildPhase {
     Verifying,
 }
 
-/// Receiver of a build's progress, called from several threads.
+/// A receiver of a build's progress, which several threads call.
 pub trait BuildProgress: Sync {
-    /// Begins a phase, once for each table. `row_count` is the number of its rows, 0 where rows do
-    /// not measure it.
+    /// Begins a phase, or the next table of a phase. `row_count` is the number of its rows; 0 if
+    /// its progress is not counted in rows.
     fn begin(&self, phase: BuildPhase, row_count: u64);
 
-    /// Reports `rows` more rows of the phase as done.
+    /// Reports that `rows` more rows of the phase are done.
     fn advance(&self, rows: u64);
 
     /// Shows a message to the user.
     fn note(&self, text: &str);
 }
 
-/// Discards all progress.
+/// A receiver that discards all progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quiet;
 
@@ -57,12 +58,12 @@ impl BuildProgress for Quiet {
     fn note(&self, _text: &str) {}
 }
 
-/// Progress out, cancellation in.
+/// The receiver of a build's progress, and the flag to cancel the build.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     /// Receiver of the progress.
     pub progress: &'a dyn BuildProgress,
-    /// Set by another thread to stop.
+    /// Flag that another thread sets to cancel the build.
     pub cancel: &'a AtomicBool,
 }
 
@@ -73,13 +74,15 @@ impl fmt::Debug for Watch<'_> {
 }
 
 impl Watch<'_> {
+    /// Checks that the work is not cancelled.
+    ///
     /// # Errors
-    /// [`StateError::Cancelled`] once asked to stop.
+    /// [`StateError::Cancelled`].
     pub fn check(&self) -> Result<(), StateError> {
         if self.cancel.load(Ordering::Relaxed) { Err(StateError::Cancelled) } else { Ok(()) }
     }
 
-    /// Begins a count of rows.
+    /// Makes a counter of rows.
     pub(crate) const fn rows(&self) -> WatchedRows<'_> {
         WatchedRows { watch: self, unreported: 0 }
     }
@@ -88,10 +91,11 @@ impl Watch<'_> {
 /// Takes a row: its key and its value.
 pub(crate) type RowSink<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StateError> + 'a;
 
-/// Rows between two checks of the cancel flag.
+/// Number of rows between two reports, each with a check of the cancel flag.
 const REPORT_ROWS: u64 = 1 << 16;
 
-/// Rows that are done one by one and reported in groups of [`REPORT_ROWS`], the last ones on drop.
+/// Counts rows one by one and reports them in groups of [`REPORT_ROWS`]. Reports the last rows on
+/// drop.
 pub(crate) struct WatchedRows<'a> {
     watch: &'a Watch<'a>,
     unreported: u64,
@@ -125,11 +129,11 @@ pub struct BuildInput<'a> {
     pub genesis: &'a Genesis,
     /// Rule for the keys of rows.
     pub layout: Layout,
-    /// An empty directory for the store's files: nothing else may remain in it.
+    /// An empty directory for the store's files. After the build it may hold no other files.
     pub dir: &'a Path,
     /// An empty directory for scratch files, removed after the build.
     pub scratch: &'a Path,
-    /// Threads that make and write rows.
+    /// Number of threads that make and write rows.
     pub threads: usize,
 }
 
@@ -138,36 +142,37 @@ pub struct BuildInput<'a> {
 pub struct BuildOutput {
     /// Digest of the rows.
     pub content_digest: B256,
-    /// Rows of each table.
+    /// Number of rows of each table.
     pub rows: RowCounts,
-    /// Root and nodes of the tries, for a state with tries.
+    /// Facts of the tries; `None` for a state without tries.
     pub tries: Option<BuiltTries>,
 }
 
-/// The tries of a state that was built or read.
+/// Facts of the tries of a state that was built or scanned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltTries {
     /// The state root.
     pub root: B256,
-    /// All stored nodes.
+    /// Counts of the stored nodes.
     pub nodes: NodeCounts,
 }
 
-/// A store that keeps its states in files: how they are built and read back.
+/// A format in which a store keeps states in files. Builds and scans states.
 pub trait StateFormat: Sync {
-    /// Name of the store, first part of its states' names.
+    /// Name of the store, the first part of its states' names.
     fn store(&self) -> &'static str;
 
-    /// Extension of the files that hold rows: the device is measured on them.
+    /// Extension of the files that hold rows. The device's speed is measured on these files.
     fn row_extension(&self) -> &'static str;
 
     /// Version of the store's library.
     fn store_version(&self) -> String;
 
-    /// Settings that shape the files, as text. Another shape is another state.
+    /// Returns the settings that decide the content of the files, as text. States of different
+    /// shapes have different names.
     fn shape(&self) -> String;
 
-    /// Upper estimate of state and scratch files, in bytes.
+    /// Returns an upper estimate of the bytes of state and scratch files.
     fn byte_estimate(&self, genesis: &Genesis, layout: Layout) -> u64;
 
     /// Writes all rows. Files need not be durable on return.
@@ -176,14 +181,15 @@ pub trait StateFormat: Sync {
     /// [`StateError`]; the caller removes the directory.
     fn build(&self, input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError>;
 
-    /// Reads every row of the state in `dir` without writing there, and digests them like the row
-    /// stream. `scratch` is an empty directory on the same file system, removed afterwards.
+    /// Reads every row of the state in `input.dir`, without writes to that directory. Returns the
+    /// same output as the build.
     ///
     /// # Errors
     /// [`StateError::Untrusted`] naming the first damaged file, [`StateError::Cancelled`].
     fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError>;
 
-    /// Hashes those bytes of a state's file that a reader can ever meet.
+    /// Hashes a state's file. Leaves out bytes that no reader of the state uses, since samples may
+    /// change them.
     ///
     /// # Errors
     /// The file cannot be read, or differs from the store's format.
@@ -191,9 +197,9 @@ pub trait StateFormat: Sync {
         file_hash(path)
     }
 
-    /// Restores the files in `dir` to their built content, where a process died while a sample had
-    /// changed them. Returns a message if it restored any. The caller holds the lock. Does nothing
-    /// for a store whose samples do not change the files.
+    /// Restores the files in `dir` to their content after the build, if a process died while its
+    /// sample had changed them. Returns a message if a file was restored. The caller holds the
+    /// lock. Does nothing for a store whose samples do not change the files.
     ///
     /// # Errors
     /// [`StateError::Untrusted`]: the files cannot be restored.
@@ -203,7 +209,7 @@ pub trait StateFormat: Sync {
     }
 }
 
-/// Hash of all bytes of a file.
+/// Returns the BLAKE3 hash of all bytes of a file.
 pub(crate) fn file_hash(path: &Path) -> io::Result<B256> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(fs::File::open(path)?)?;
@@ -217,7 +223,7 @@ pub struct ScanInput<'a> {
     pub name: &'a str,
     /// The state's files, which must not be written.
     pub dir: &'a Path,
-    /// An empty directory on the same file system.
+    /// An empty directory on the same file system, which the caller removes afterwards.
     pub scratch: &'a Path,
     /// The state's manifest.
     pub manifest: &'a Manifest,
@@ -230,11 +236,11 @@ pub struct StateSpec<'a> {
     pub genesis: &'a Genesis,
     /// Rule for the keys of rows.
     pub layout: Layout,
-    /// The store, with its settings.
+    /// The store's format, with its settings.
     pub format: &'a dyn StateFormat,
     /// Name of the scenario, kept as a label.
     pub scenario: &'a str,
-    /// Threads for a build.
+    /// Number of threads for a build.
     pub threads: usize,
 }
 
@@ -245,7 +251,7 @@ impl fmt::Debug for StateSpec<'_> {
 }
 
 impl StateSpec<'_> {
-    /// The state's name: `rocksdb-` and 16 hex digits.
+    /// Returns the state's name: the store's name, `-` and 16 hex digits.
     pub fn name(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.genesis.digest().as_slice());

@@ -1,4 +1,4 @@
-//! Maintenance of existing states: list, verify, remove.
+//! Lists, verifies and removes the states of a data directory.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -23,44 +23,49 @@ use super::{
 pub struct StateInfo {
     /// Name of the state.
     pub name: String,
-    /// Bytes of its files and its samples' files; a file with several names counts once.
+    /// Bytes of the state's files and of its samples' files. A file with several hard links counts
+    /// once.
     pub byte_count: u64,
-    /// Manifest; `None` for a state that is half built, damaged, or gone except for samples.
+    /// Manifest of a complete state. `None` if the state is half built or damaged, or if only
+    /// samples are left.
     pub whole: Option<Manifest>,
-    /// Reason for a state that cannot be used.
+    /// Reason why the state cannot be used; `None` for a complete state.
     pub fault: Option<String>,
-    /// Whether killed processes left it: a half-built state, or samples without a state.
+    /// True for a half-built state, and for samples without a state.
     pub is_unfinished: bool,
-    /// Whether it is surely a state, and not another program's directory of such a name.
+    /// True if `stress` surely made the directory. False if it may be another program's directory
+    /// with such a name.
     pub is_ours: bool,
-    /// Process that uses it now.
+    /// The process that uses the state now; `None` if it is not in use.
     pub holder: Option<String>,
-    /// Time of the last run that opened it, in seconds since 1970; `None` without a record.
+    /// Time of the last run that opened the state, in seconds since 1970; `None` if no time is
+    /// recorded.
     pub last_used_unix_s: Option<u64>,
-    /// Time of its build, in seconds since 1970. Without a manifest, the time of its directory's
-    /// last change.
+    /// Time of the state's build, in seconds since 1970. Without a manifest, the time of the last
+    /// change of its directory.
     pub created_unix_s: Option<u64>,
 }
 
 impl StateInfo {
-    /// Time of its last use or, without a record, of its creation. A state without a record may
-    /// have been used since.
+    /// Returns the time of the state's last use or, if no use is recorded, of its creation. The
+    /// state may have been used without a record.
     pub fn needed_unix_s(&self) -> Option<u64> {
         self.last_used_unix_s.or(self.created_unix_s)
     }
 }
 
-/// A state whose rows and nodes are those of its recipe.
+/// Result of [`DataDir::verify`]: a state whose files agree with its manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedState {
     /// Manifest of the state.
     pub manifest: Manifest,
-    /// The stored nodes of its tries, if it has any.
+    /// Counts of the stored nodes; `None` for a state without tries.
     pub nodes: Option<NodeCounts>,
 }
 
 impl DataDir {
-    /// Lists all states by name: complete, incomplete, and those of which only samples are left.
+    /// Lists all states by name: complete states, incomplete states, and states of which only
+    /// samples are left.
     ///
     /// # Errors
     /// [`StateError::Io`].
@@ -107,7 +112,7 @@ impl DataDir {
         })
     }
 
-    /// Opens the complete state `name` to read its files, and locks it.
+    /// Opens and locks the complete state `name`, to read its files.
     ///
     /// # Errors
     /// [`StateError::Untrusted`], [`StateError::InUse`], [`StateError::NotFound`],
@@ -125,7 +130,7 @@ impl DataDir {
         self.built(manifest, row_extension, lock, name)
     }
 
-    /// Reads every row of state `name` and compares it with its manifest.
+    /// Reads every row, node and file of state `name`, and compares them with the manifest.
     ///
     /// # Errors
     /// [`StateError::Untrusted`] with the first difference, [`StateError::InUse`],
@@ -161,8 +166,8 @@ impl DataDir {
         if let Some(reason) = difference(&found, &manifest) {
             return Err(StateError::untrusted(name, reason));
         }
-        // Rows and nodes do not cover all bytes that a run can read: filters, keys of branches, the
-        // ends of blocks.
+        // The scan of rows and nodes does not check all bytes that a run may read, such as filters,
+        // keys of branches, and ends of blocks.
         for file in &manifest.files {
             watch.check()?;
             let Some(expected) = file.hash else { continue };
@@ -176,12 +181,12 @@ impl DataDir {
         Ok(VerifiedState { manifest, nodes: found.tries.map(|tries| tries.nodes) })
     }
 
-    /// Removes state `name`, complete or not, and its samples that killed runs left. These samples
-    /// hold links to its files, which would keep the disk space in use.
+    /// Removes state `name`, complete or not, and the samples that killed runs left. These samples
+    /// hold links to the state's files, which would keep the disk space in use.
     ///
     /// # Errors
-    /// [`StateError::InUse`], [`StateError::NotFound`], [`StateError::Foreign`] without a mark of
-    /// this program, [`StateError::Io`].
+    /// [`StateError::InUse`], [`StateError::NotFound`], [`StateError::Foreign`] if `stress` may not
+    /// have made the directory, [`StateError::Io`].
     pub fn remove(&self, name: &str) -> Result<(), StateError> {
         let dir = match self.existing(name) {
             Ok(dir) if !self.is_ours(name) => return Err(StateError::Foreign { path: dir }),
@@ -193,15 +198,16 @@ impl DataDir {
         self.check_place(base)?;
         let lock = StateLock::acquire(&self.lock(base), base, Purpose::Removing)?;
         if let Some(dir) = dir {
-            // Renames first: an interrupted removal leaves no state behind.
+            // The rename is first, so that an interrupted removal leaves no incomplete directory
+            // with the state's name.
             let gone = self.path().join(format!("{base}{BUILDING}removed-{}", std::process::id()));
-            // A full device may have no room for the mark.
+            // The mark may fail on a full device.
             let _ = mark(&dir);
             fs::rename(&dir, &gone).map_err(StateError::io("rename", &dir))?;
             remove_marked(&gone)?;
         }
-        // Beside a half-built state there may be a complete one, which keeps its lock and its
-        // samples.
+        // If `name` is a half-built state, a complete state may exist, too. That state keeps its
+        // lock and its samples.
         if base != name && (self.state(base).exists() || self.has_samples(base)?) {
             return Ok(());
         }
@@ -217,7 +223,7 @@ impl DataDir {
         Ok(self.sample_dirs()?.iter().any(|(of, _)| of == name))
     }
 
-    /// Directory of the complete state `name`, before its lock is taken.
+    /// Returns the directory of the complete state `name`. Its lock need not be held.
     fn whole(&self, name: &str) -> Result<PathBuf, StateError> {
         let dir = self.existing(name)?;
         if name.contains(BUILDING) {
@@ -236,7 +242,8 @@ impl DataDir {
     }
 }
 
-/// The first difference between the rows and nodes that were read and the manifest.
+/// Returns the first difference between the scanned rows and nodes and the manifest; `None` if they
+/// agree.
 fn difference(found: &BuildOutput, manifest: &Manifest) -> Option<String> {
     if found.rows != manifest.rows {
         return Some(format!("it has {:?} and should have {:?}", found.rows, manifest.rows));
@@ -271,8 +278,8 @@ fn format_of<'f>(
     })
 }
 
-/// Bytes of the files below `dirs`; a file with several links counts once. A file that another run
-/// removes meanwhile counts as nothing.
+/// Returns the bytes of the files below `dirs`. A file with several hard links counts once. A file
+/// that another run removes in the meantime does not count.
 fn byte_count(dirs: &[&Path]) -> Result<u64, StateError> {
     let mut bytes = 0;
     let mut seen = HashSet::new();

@@ -1,9 +1,10 @@
-//! State in RocksDB: three column families (accounts, storage, code) of a few large sorted files,
-//! read with `O_DIRECT`.
+//! State in RocksDB: column families for accounts, storage and code, each of a few large sorted
+//! files. Cold samples read the files with `O_DIRECT` by default.
 //!
-//! **Invariant**: the base is never opened for a sample. Each sample links the base's table files
-//! into its own directory, copies the few small ones, and opens that. Closing the sample removes
-//! the directory. A sample's commits cannot reach the base.
+//! **Invariant**: the base is never opened for a sample. Each sample has a directory with hard
+//! links to the base's table files and copies of the few small files. It opens that directory as
+//! its database, so its commits cannot change the base. The directory is removed at the end of the
+//! sample.
 
 mod age;
 mod build;
@@ -62,17 +63,18 @@ pub struct RocksStore {
     settings: RocksSettings,
     format: RocksFormat,
     access: direct::Access,
-    /// Whether the probe saw `MultiGet` read through `io_uring`.
+    /// Whether `MultiGet` read through `io_uring` when the store was opened; see
+    /// [`Self::multi_get_io_uring`].
     multi_get_io_uring: Option<bool>,
     warm_cache: Mutex<Option<Cache>>,
-    /// Blocks of rows, read on first use.
+    /// Positions of the blocks of rows in the table files, read on first use.
     blocks: OnceLock<Result<Blocks, String>>,
     /// Bytes of index and filters in memory, of the last sample.
     table_memory_bytes: AtomicU64,
     /// Time to open the last sample, in nanoseconds.
     open_ns: AtomicU64,
-    /// Share of the files' pages that stayed in the page cache when the last cold sample dropped
-    /// them; `None` where it is unknown.
+    /// Share of the files' pages that stayed in the page cache after the last cold sample dropped
+    /// them; `None` if it is unknown.
     resident_fraction: Mutex<Option<f64>>,
 }
 
@@ -87,11 +89,11 @@ impl std::fmt::Debug for RocksStore {
 }
 
 impl RocksStore {
-    /// The store over `state`.
+    /// Opens the store over `state`.
     ///
     /// # Errors
-    /// [`StoreError::Failed`] when its files cannot be opened for reading, or have a shape that
-    /// this build does not know.
+    /// [`StoreError::Failed`] if the state's files cannot be opened for reading, or have a shape
+    /// that this build does not know.
     pub fn open(state: BuiltState, settings: RocksSettings) -> Result<Self, StoreError> {
         let access = direct::Access::probe(state.dir(), &state.table_files(), settings.access)?;
         let format = RocksFormat::of_shape(&state.manifest().shape)
@@ -112,8 +114,8 @@ impl RocksStore {
         Ok(store)
     }
 
-    /// Whether a `MultiGet` of a few keys at the opening of the store read through `io_uring`.
-    /// `None` where the store reads by `Get`, or the probe was inconclusive.
+    /// Returns whether a `MultiGet` of a few keys, when the store was opened, read through
+    /// `io_uring`. `None` if the store reads by `Get`, or the test was inconclusive.
     pub const fn multi_get_io_uring(&self) -> Option<bool> {
         self.multi_get_io_uring
     }
@@ -123,7 +125,7 @@ impl RocksStore {
         &self.state
     }
 
-    /// Opens a sample as [`Store::open_sample`] does, with the sample's own type.
+    /// Opens a sample as [`Store::open_sample`] does, but returns the concrete type.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -137,14 +139,15 @@ impl RocksStore {
         self.table_memory_bytes.store(sample.table_memory_bytes()?, Ordering::Relaxed);
         self.open_ns.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
         if drops {
-            // The kernel need not obey, so the result is measured.
+            // The kernel may keep pages, so the rest is measured.
             let resident = device::resident_fraction(&tables);
             *lock(&self.resident_fraction) = resident;
         }
         Ok(sample)
     }
 
-    /// Share of the files in the page cache at the start of the last cold sample, in words.
+    /// Describes the share of the files that was in the page cache at the start of the last cold
+    /// sample.
     fn describe_resident(&self) -> String {
         let resident = *lock(&self.resident_fraction);
         match resident {
@@ -163,7 +166,8 @@ impl RocksStore {
         SampleInput { state, settings, format, access: *access, blocks }
     }
 
-    /// The cache of a sample: empty for a cold one, shared for a warm one.
+    /// Returns the block cache of a sample: a new one for a cold sample, the shared one for a warm
+    /// sample.
     fn cache(&self, mode: CacheMode) -> Cache {
         match mode {
             CacheMode::Cold => options::block_cache(self.settings.block_cache_bytes),
@@ -177,7 +181,7 @@ impl RocksStore {
 }
 
 impl RocksStore {
-    /// The settings that shape the files, one by one.
+    /// Returns the settings that decide the form of the files, as facts.
     fn describe_format(&self) -> [(&'static str, String); 6] {
         let format = &self.format;
         let bits = format.filter.bits();
@@ -200,7 +204,7 @@ impl RocksStore {
         ]
     }
 
-    /// Whether reads go through `io_uring`, in words.
+    /// Describes whether reads go through `io_uring`.
     fn describe_io_uring(&self) -> String {
         match effective(self.settings.read_method) {
             ReadMethod::Get => "not used: a Get reads one block".to_owned(),
@@ -209,12 +213,12 @@ impl RocksStore {
     }
 }
 
-/// A text, or the word for an empty text.
+/// Returns the text, or "none" for an empty text.
 fn or_none(text: &str) -> String {
     if text.is_empty() { "none".to_owned() } else { text.to_owned() }
 }
 
-/// Number of keys per read, in words.
+/// Describes the read method and its number of keys per call.
 fn describe_reads(settings: &RocksSettings) -> String {
     match effective(settings.read_method) {
         ReadMethod::Get => ReadMethod::Get.to_string(),
@@ -224,7 +228,7 @@ fn describe_reads(settings: &RocksSettings) -> String {
     }
 }
 
-/// Whether a sample is compacted, and by at most how many threads, in words.
+/// Describes whether compactions run during a sample, and on how many threads at most.
 fn describe_compaction(settings: &RocksSettings) -> String {
     let (flushing, compacting) = writes::thread_counts(&settings.options);
     match settings.compaction {
@@ -366,7 +370,7 @@ impl Sample for RocksSample<'_> {
     }
 }
 
-/// `true`, `false`, or `null` for an unknown value.
+/// Returns `true`, `false`, or `null` for an unknown value.
 fn described(known: Option<bool>) -> String {
     known.map_or("null".to_owned(), |known| known.to_string())
 }

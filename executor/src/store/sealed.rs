@@ -1,4 +1,5 @@
-//! Small files that end in the BLAKE3 hash of the bytes before, so that a read detects damage.
+//! Writes and reads small files that end in the BLAKE3 hash of their content, so that a read
+//! detects damage.
 
 use std::{fs, io, path::Path};
 
@@ -12,7 +13,7 @@ pub(super) fn write(path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
 /// Reads the bytes that [`write()`] wrote.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] where the hash differs.
+/// [`io::ErrorKind::InvalidData`] if the hash differs.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = fs::read(path)?;
     let at = bytes.len().checked_sub(blake3::OUT_LEN).ok_or_else(|| damaged(path))?;
@@ -20,7 +21,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     if seal == *blake3::hash(&bytes).as_bytes() { Ok(bytes) } else { Err(damaged(path)) }
 }
 
-/// Error where the file at `path` differs from the written bytes.
+/// Makes the error of a damaged file at `path`.
 pub(super) fn damaged(path: &Path) -> io::Error {
     let name = path.file_name().map_or_else(String::new, |name| name.display().to_string());
     io::Error::new(io::ErrorKind::InvalidData, format!("file {name} is damaged"))

@@ -1,5 +1,6 @@
-//! Tries of rows that come in the order of their keys, all slots before all accounts. For stores
-//! that are built, and read, in one pass. Nodes come in the order of [`TrieId::slots_first_key`].
+//! Builds the tries of rows that are added in the order of their keys, all slots before all
+//! accounts. Stores that are built or scanned in one pass use it. Nodes are passed on in the order
+//! of [`TrieId::slots_first_key`].
 
 use std::collections::VecDeque;
 
@@ -18,48 +19,48 @@ use crate::{
     tries::TrieId,
 };
 
-/// Takes the nodes of all tries.
+/// A receiver of the nodes of all tries.
 pub(super) trait NodeRows: Sized {
     /// Name of the store.
     const STORE: &'static str;
 
-    /// Takes a node; its key must be above all before.
+    /// Takes a node. Its key must be above the keys of all nodes before.
     fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), SinkError>;
 
-    /// Ends the nodes, after the last one.
+    /// Finishes after the last node.
     fn end(self) -> Result<(), StateError> {
         Ok(())
     }
 }
 
-/// Number of implementations that hash.
+/// Which implementations hash the tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hashing {
-    /// The builder of nodes alone.
+    /// Only the builder of nodes.
     Once,
-    /// The builder and `alloy_trie::HashBuilder`; their roots are compared.
+    /// The builder of nodes and `alloy_trie::HashBuilder`, whose roots must be equal.
     Twice,
 }
 
-/// A trie that is built twice: by the builder, which stores nodes, and by
-/// `alloy_trie::HashBuilder`, which shares no code with it.
+/// A trie that is built twice: by the builder of nodes, and by `alloy_trie::HashBuilder`, which
+/// shares no code with the builder.
 struct CheckedTrie<S> {
     builder: Builder<S>,
     reference: HashBuilder,
 }
 
-/// A trie with two different roots, or one that cannot be built.
+/// Failure to build a [`CheckedTrie`].
 #[derive(Debug, thiserror::Error)]
 enum CheckedTrieError {
-    /// The rows make no trie, or the sink failed.
+    /// The rows are invalid, or the sink failed.
     #[error(transparent)]
     Trie(#[from] trie::Error),
     /// The roots differ.
     #[error("its root is {got}, and by HashBuilder {expected}")]
     Root {
-        /// Root by the reference.
+        /// Root of the reference, `alloy_trie::HashBuilder`.
         expected: B256,
-        /// Root by the builder.
+        /// Root of the builder.
         got: B256,
     },
 }
@@ -71,8 +72,8 @@ impl<S: NodeSink> CheckedTrie<S> {
 
     /// Adds a row.
     fn push(&mut self, key: &B256, value: &[u8]) -> Result<(), trie::Error> {
-        // The builder goes first: it checks the order of the keys, on which the reference would
-        // panic.
+        // The builder is first, since it checks the order of the keys. The reference would panic at
+        // a wrong order.
         self.builder.push(key.as_slice(), value)?;
         self.reference.add_leaf(Nibbles::unpack(key), value);
         Ok(())
@@ -89,11 +90,11 @@ impl<S: NodeSink> CheckedTrie<S> {
     }
 }
 
-/// Passes the nodes of a state's tries to `nodes`, which compares them. `each_row` hands over the
-/// rows of a table.
+/// Builds a state's tries again from its rows. Passes the nodes to `nodes`, which compares them
+/// with the stored ones. `each_row` passes the rows of a table to its sink.
 ///
 /// # Errors
-/// [`StateError::Untrusted`] where a node or a row is wrong, two roots differ, or the store failed.
+/// [`StateError::Untrusted`] if a node or a row is wrong, two roots differ, or the store failed.
 pub(super) fn verify<N: NodeRows>(
     input: &ScanInput<'_>,
     watch: &Watch<'_>,
@@ -123,14 +124,14 @@ fn compare<N: NodeRows>(
     tries.finish()
 }
 
-/// Makes tries of rows.
+/// Builds the tries of a state, one after the other.
 pub(super) struct TrieStream<N> {
     format: Format,
     hashing: Hashing,
     /// Sink for the nodes of the next trie; `None` while a trie is open.
     idle: Option<Sink<N>>,
     open: Option<(TrieId, OneTrie<Sink<N>>)>,
-    /// Roots of slots by hashed address, ascending, of accounts whose rows are still to come.
+    /// Roots of slot tries by hashed address, ascending, for accounts whose rows are not added yet.
     roots: VecDeque<(B256, B256)>,
     leaf: Vec<u8>,
 }
@@ -174,14 +175,14 @@ impl<S: NodeSink> OneTrie<S> {
 }
 
 impl<N: NodeRows> TrieStream<N> {
-    /// Begins with no rows. The nodes of all tries go to `nodes`.
+    /// Makes a stream without rows, which passes the nodes of all tries to `nodes`.
     pub(super) fn new(format: Format, hashing: Hashing, nodes: N) -> Self {
         let idle = Some(Sink { trie: TrieId::Accounts, nodes, counts: NodeCounts::default() });
         let roots = VecDeque::new();
         Self { format, hashing, idle, open: None, roots, leaf: Vec::new() }
     }
 
-    /// Adds a row of `table`. Codes are in no trie.
+    /// Adds a row of `table`. Ignores codes, which are in no trie.
     pub(super) fn row(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<(), StateError> {
         match table {
             Table::Slots => self.slot(key, value),
@@ -190,7 +191,7 @@ impl<N: NodeRows> TrieStream<N> {
         }
     }
 
-    /// Adds a slot's row. Its key is the account's key and the slot's, both hashed.
+    /// Adds a slot's row. Its key is the hashed address and the hashed key of the slot.
     fn slot(&mut self, key: &[u8], value: &[u8]) -> Result<(), StateError> {
         let wrong = || wrong_row(N::STORE, key);
         let (account, part) = key.split_first_chunk::<32>().ok_or_else(wrong)?;
@@ -219,7 +220,7 @@ impl<N: NodeRows> TrieStream<N> {
         pushed
     }
 
-    /// Finishes the tries of all rows.
+    /// Finishes the last trie. Returns the state root and the counts of nodes.
     pub(super) fn finish(mut self) -> Result<BuiltTries, StateError> {
         self.close()?;
         let accounts = match self.open.take() {
@@ -249,7 +250,7 @@ impl<N: NodeRows> TrieStream<N> {
         }
     }
 
-    /// Ends the open trie of slots, if there is one.
+    /// Finishes the open trie, if it is a trie of slots.
     fn close(&mut self) -> Result<(), StateError> {
         let open = self.open.take_if(|(trie, _)| matches!(trie, TrieId::Slots(_)));
         let Some((trie, open)) = open else { return Ok(()) };
@@ -262,19 +263,20 @@ impl<N: NodeRows> TrieStream<N> {
     }
 }
 
-/// Key and node.
+/// Key and bytes of a stored node.
 pub(super) type NodeRow = (Vec<u8>, Vec<u8>);
 
-/// Stored nodes, by ascending key.
+/// An iterator over a state's stored nodes, by ascending key.
 pub(super) trait StoredNodes {
     /// Name of the store.
     const STORE: &'static str;
 
-    /// Returns the key and the bytes of the next node.
+    /// Returns the next node; `None` after the last one.
     fn next(&mut self) -> Result<Option<NodeRow>, StoreError>;
 }
 
-/// Compares the nodes that rows make with stored ones. A stored node too many is an error.
+/// Compares the nodes that are built from rows with the stored nodes. Additional stored nodes are
+/// an error.
 pub(super) struct SameNodes<S>(pub(super) S);
 
 impl<S: StoredNodes> NodeRows for SameNodes<S> {
@@ -299,7 +301,7 @@ fn wrong_node(store: &'static str, key: &[u8], reason: &str) -> StoreError {
     StoreError::damaged(store, format!("node {}", hex::encode_prefixed(key)), reason)
 }
 
-/// Error where the rows make no trie or the sink failed, with its reason.
+/// Makes the error of a trie that could not be built, with the reason if the sink failed.
 fn no_trie(store: &'static str, error: CheckedTrieError) -> StateError {
     let reason = match &error {
         CheckedTrieError::Trie(trie::Error::Sink { source, .. }) => format!("{error}: {source}"),

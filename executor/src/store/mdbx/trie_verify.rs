@@ -46,7 +46,7 @@ impl StoredNodes for Stored<'_> {
     const STORE: &'static str = NAME;
 
     fn next(&mut self) -> Result<Option<NodeRow>, StoreError> {
-        // A new cursor is not at the first row: MDBX reuses cursors with their position.
+        // The library reuses cursors, so a new cursor may be at any row.
         let next = match std::mem::replace(&mut self.is_begun, true) {
             true => self.cursor.next::<Cow<'_, [u8]>, Cow<'_, [u8]>>(),
             false => self.cursor.first(),

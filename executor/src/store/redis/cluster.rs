@@ -1,5 +1,6 @@
-//! Nodes of a cluster, their hash slots, and the connections to them. Slots must not move while a
-//! state is in use: a server's answer that they moved ends the sample.
+//! The nodes of a Redis Cluster, their hash slots, and connections to the nodes. Hash slots must
+//! not move between nodes while a state is in use: an answer that a slot has moved fails the
+//! sample.
 
 use std::{fmt, thread, time::Duration};
 
@@ -12,7 +13,7 @@ use redis::{
 use super::error::{RedisError, failed, said};
 use crate::error::StoreError;
 
-/// Hash slots of every cluster.
+/// Number of hash slots, the same in every cluster.
 pub(super) const SLOT_COUNT: u16 = 16_384;
 
 /// Longest wait for a connection.
@@ -50,7 +51,7 @@ impl fmt::Debug for Node {
 }
 
 impl Node {
-    /// The server at an address, not connected yet.
+    /// Makes the node at an address, without connecting to it.
     ///
     /// # Errors
     /// The address is invalid.
@@ -85,23 +86,23 @@ impl Node {
         Ok(connection)
     }
 
-    /// Connects for a sample.
+    /// Connects as [`Self::connect`], with the error of a sample.
     pub(super) fn connect_for_sample(&self) -> Result<Connection, StoreError> {
         self.connect().map_err(failed("connect to", &self.address))
     }
 }
 
-/// Hash slots of a server.
+/// A range of hash slots, with the server that has them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Range {
     first: u16,
     last: u16,
-    /// The server's id, the same in every node's answer.
+    /// The server's id, which is the same in the answers of all nodes.
     id: String,
     address: String,
 }
 
-/// The servers that have hash slots.
+/// The servers of a cluster that have hash slots.
 #[derive(Debug)]
 pub(super) struct Topology {
     nodes: Vec<Node>,
@@ -109,12 +110,13 @@ pub(super) struct Topology {
 }
 
 impl Topology {
-    /// Finds the cluster of the servers at `addresses`, all of which must be nodes of it.
+    /// Finds the cluster of the servers at `addresses`. All of them must be nodes of the same
+    /// cluster.
     ///
     /// # Errors
-    /// A server does not answer, or is no node.
+    /// A server does not answer, or is not a node of the cluster.
     pub(super) fn of(addresses: &[String], credentials: &Credentials) -> Result<Self, RedisError> {
-        // In parallel: each server may take long not to answer.
+        // In parallel, since each server that does not answer costs a timeout.
         let asked = thread::scope(|scope| {
             let threads: Vec<_> = addresses
                 .iter()
@@ -158,13 +160,13 @@ impl Topology {
         &self.nodes
     }
 
-    /// Index of the server that has `key`.
+    /// Returns the index of the server that has `key`.
     pub(super) fn node_of(&self, key: &[u8]) -> usize {
         self.node_of.get(&Slot::for_key(key)).copied().map_or(0, usize::from)
     }
 }
 
-/// Hash slots of each server, by the server at `address`.
+/// Asks the server at `address` for the hash slots of all servers.
 fn ranges_of(address: &str, credentials: &Credentials) -> Result<Vec<Range>, RedisError> {
     let node = Node::at(address, credentials)?;
     let mut connection = node.connect().map_err(|error| {
@@ -183,7 +185,8 @@ fn ranges_of(address: &str, credentials: &Credentials) -> Result<Vec<Range>, Red
     Ok(ranges)
 }
 
-/// Ranges of an answer to `CLUSTER SLOTS`. A node without a host has that of the answering node.
+/// Decodes an answer to `CLUSTER SLOTS`. A node without a host has the host of the node that
+/// answers.
 fn ranges_in(slots: Value, answering_host: &str) -> Option<Vec<Range>> {
     let Value::Array(ranges) = slots else { return None };
     let ranges = ranges.into_iter().map(|range| {

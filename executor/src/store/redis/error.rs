@@ -1,4 +1,4 @@
-//! Reasons why a state in Redis cannot be used, and the errors of reads.
+//! Errors of a state in Redis: reasons why it cannot be opened or filled, and errors of commands.
 
 use std::fmt::Display;
 
@@ -9,13 +9,13 @@ use crate::{error::StoreError, state::StateError};
 /// The store's name in variants and errors.
 pub(super) const NAME: &str = "redis";
 
-/// The remedy of last resort, in words that fit behind a semicolon.
+/// Remedy for a damaged state, as the end of a sentence.
 pub(super) const EMPTY_IT: &str = "empty the cluster (FLUSHALL on each node) and run again";
 
 /// A state in Redis that cannot be opened or filled.
 #[derive(Debug, thiserror::Error)]
 pub enum RedisError {
-    /// The server is not installed.
+    /// The program `redis-server` is not installed.
     #[error(
         "redis store: there is no redis-server on PATH: install it (apt-get install redis-server), or say \
          where a cluster listens (--set run.redis_addresses=HOST:PORT,…)"
@@ -24,7 +24,7 @@ pub enum RedisError {
     /// Servers cannot be started here.
     #[error("redis store: cannot {action}: {reason}")]
     NotStarted {
-        /// The attempt, in words that fit after "cannot".
+        /// The action that failed, as a phrase that follows "cannot".
         action: String,
         /// The reason.
         reason: String,
@@ -50,15 +50,15 @@ pub enum RedisError {
         /// The reason.
         reason: String,
     },
-    /// The cluster holds foreign data.
+    /// The cluster holds keys that `stress` has not written.
     #[error(
         "redis store: the cluster of {address} holds keys of others, such as {key}, which stay; \
          give `stress` a cluster of its own"
     )]
     Foreign {
-        /// Address of a node with such data.
+        /// Address of a node with such keys.
         address: String,
-        /// A key, as text.
+        /// Such a key, as text.
         key: String,
     },
     /// Another process uses the cluster.
@@ -67,12 +67,12 @@ pub enum RedisError {
          {user}; wait for that, or take another cluster"
     )]
     InUse {
-        /// Content of the cluster, in words.
+        /// Description of the cluster's content.
         holds: String,
         /// The address of the other process's connection.
         user: String,
     },
-    /// The state would not fit.
+    /// The state needs more memory than the servers may use.
     #[error(
         "redis store: {row_count} rows need about {} of memory, and {} are there; lower state.slots, \
          or take a store on disk",
@@ -81,9 +81,9 @@ pub enum RedisError {
     TooLarge {
         /// Number of rows.
         row_count: u64,
-        /// Bytes that they would need.
+        /// Bytes that the rows would need.
         need_bytes: u64,
-        /// Bytes that may be used.
+        /// Bytes that the servers may use.
         limit_bytes: u64,
     },
     /// The servers may drop rows.
@@ -94,10 +94,10 @@ pub enum RedisError {
     Evicts {
         /// The address.
         address: String,
-        /// The policy.
+        /// The server's `maxmemory-policy`.
         policy: String,
     },
-    /// The rows cannot be made, or the user interrupted.
+    /// The rows cannot be made, or the user has interrupted the run.
     #[error(transparent)]
     State(#[from] StateError),
     /// A server failed.
@@ -105,7 +105,7 @@ pub enum RedisError {
     Store(#[from] StoreError),
 }
 
-/// Message of an error of the library.
+/// Returns the text of an error of the Redis library.
 pub(super) fn said(error: &redis::RedisError) -> String {
     if error.is_timeout() {
         return "it says nothing in time".to_owned();
@@ -117,7 +117,7 @@ pub(super) fn said(error: &redis::RedisError) -> String {
     error.to_string()
 }
 
-/// Makes the error of a command to the server at `address`, for `map_err`.
+/// Returns a function for `map_err` that makes the error of a command to the server at `address`.
 pub(super) fn failed<'a>(
     action: &'a str,
     address: &'a str,

@@ -1,6 +1,6 @@
-//! Fills a cluster with the rows of a recipe, in the order of their keys. Each row goes to the node
-//! with its slot, in pipelines. A marker without a number of rows comes first, so that a
-//! half-filled cluster is recognised.
+//! Fills a cluster with the rows of a recipe, in the order of their keys. Each row is sent to the
+//! node that has its key's hash slot, in pipelines. A marker without a number of rows is written
+//! first, so that a later run recognises a half-filled cluster.
 
 use std::{fs, time::Instant};
 
@@ -19,25 +19,25 @@ use crate::{
     store::ordered,
 };
 
-/// Rows of a pipeline to a node.
+/// Number of rows in a pipeline to a node.
 const PIPELINED_ROWS: usize = 500;
 
-/// Approximate bytes of a row in Redis: key, value, two objects, an entry of a table at half its
-/// load.
+/// Approximate bytes of a row in Redis: key, value, two objects, and an entry of a half-full hash
+/// table.
 const BYTES_PER_ROW: u64 = 230;
-/// Approximate bytes of an empty cluster and of buffers.
+/// Approximate bytes of an empty cluster and of the buffers.
 const BYTES_AT_LEAST: u64 = 16 << 20;
 
-/// A state that is in the cluster.
+/// A complete state in the cluster.
 #[derive(Clone, Debug)]
 pub(super) struct Filled {
-    /// All rows.
+    /// Number of all rows.
     pub(super) row_count: u64,
-    /// Origin of the state, for the result.
+    /// Text for the result: when the rows were written, and how fast.
     pub(super) history: String,
 }
 
-/// Approximate bytes of the rows of `genesis`.
+/// Returns the approximate memory of a cluster with the rows of `genesis`, in bytes.
 pub(super) fn needed_bytes(genesis: &Genesis) -> u64 {
     let made = genesis.account_families.iter().map(AccountFamily::code_bytes);
     let written = genesis.accounts.iter().map(|account| account.code.len() as u64);
@@ -46,12 +46,12 @@ pub(super) fn needed_bytes(genesis: &Genesis) -> u64 {
         .saturating_add(made.chain(written).fold(BYTES_AT_LEAST, u64::saturating_add))
 }
 
-/// Number of slots and accounts.
+/// Returns the number of slots and accounts.
 fn row_count(genesis: &Genesis) -> u64 {
     genesis.slot_count().saturating_add(genesis.account_count())
 }
 
-/// Fails unless the rows of `genesis` fit.
+/// Checks that the rows of `genesis` fit within `limit_bytes`.
 pub(super) fn check_size(genesis: &Genesis, limit_bytes: u64) -> Result<(), RedisError> {
     let need_bytes = needed_bytes(genesis);
     if need_bytes <= limit_bytes {
@@ -60,10 +60,10 @@ pub(super) fn check_size(genesis: &Genesis, limit_bytes: u64) -> Result<(), Redi
     Err(RedisError::TooLarge { row_count: row_count(genesis), need_bytes, limit_bytes })
 }
 
-/// Makes the cluster hold the wanted state.
+/// Fills the cluster with the wanted state, unless the cluster holds that state already.
 ///
 /// # Errors
-/// The cluster holds foreign data, is in use, or cannot be filled.
+/// The cluster holds keys of others, is in use, or cannot be filled.
 pub(super) fn see_to_it(
     held: &Held,
     topology: &Topology,
@@ -80,7 +80,7 @@ pub(super) fn see_to_it(
         return Ok(Filled { row_count, history: "before this run".to_owned() });
     }
     let Memory { used_bytes, limit_bytes } = held.memory()?;
-    // Our own data will be removed.
+    // Rows of `stress` will be removed, so their memory counts as free.
     let free_bytes = match content {
         Content::Nothing | Content::Unmarked => limit_bytes.saturating_sub(used_bytes),
         Content::Marked(_) => limit_bytes,
@@ -137,7 +137,8 @@ fn write_tables(
             if line.collected_count() < PIPELINED_ROWS {
                 return Ok(());
             }
-            // Answers to the earlier pipeline: the node has worked on it meanwhile.
+            // Receives the answers to the pipeline before. The node has executed it while this one
+            // was filled.
             line.receive(&mut expect_ok)?;
             Ok(line.send()?)
         })?;

@@ -1,5 +1,6 @@
-//! Connections to each node for as long as a store is open. They read the cluster's content, and
-//! their name shows other processes that the cluster is in use.
+//! Connections to all nodes of a cluster, open as long as the store. They read and write the
+//! marker, count keys and empty the cluster. Their name shows other processes that the cluster is
+//! in use.
 
 use std::{
     collections::BTreeMap,
@@ -20,44 +21,44 @@ use super::{
 };
 use crate::{error::StoreError, lock::lock};
 
-/// Prefix of the names of our connections.
+/// Prefix of the names of connections of `stress`.
 const NAME_PREFIX: &str = "stress:";
-/// Keys that a server scans in one call.
+/// Number of keys that a server scans in one call.
 const SCAN_COUNT: usize = 10_000;
-/// Characters of a foreign key that an error shows.
+/// Maximal number of bytes of a key that an error shows.
 const SHOWN_BYTES: usize = 40;
 
-/// Version of the form of rows and marker.
+/// Version of the encoding of rows and marker.
 const FORMAT_VERSION: u32 = 1;
 
-/// The state that a cluster holds, by its marker.
+/// The marker in a cluster: it names the state that the cluster holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Marker {
-    /// Version of the form of its rows.
+    /// Version of the encoding of the rows.
     pub(super) format_version: u32,
     /// Digest of the recipe.
     pub(super) recipe: B256,
-    /// Rule for the keys of its rows.
+    /// Layout of the keys of the rows.
     pub(super) layout: Layout,
-    /// Number of all rows, after the cluster is filled.
+    /// Number of all rows; `None` until the cluster is filled.
     pub(super) row_count: Option<u64>,
-    /// Digest of the rows.
+    /// Digest of the rows; `None` until the cluster is filled.
     pub(super) content: Option<B256>,
 }
 
 impl Marker {
-    /// Marker of a state that is being filled.
+    /// Makes the marker of a state that is being filled.
     pub(super) const fn begun(recipe: B256, layout: Layout) -> Self {
         Self { format_version: FORMAT_VERSION, recipe, layout, row_count: None, content: None }
     }
 
-    /// Whether both name the same state, filled or not.
+    /// Returns whether both markers name the same state, filled or not.
     pub(super) fn is_of(&self, other: &Self) -> bool {
         (self.format_version, self.recipe, self.layout)
             == (other.format_version, other.recipe, other.layout)
     }
 
-    /// Describes the state in words.
+    /// Describes the state, for an error.
     fn described(&self) -> String {
         let (recipe, layout) = (self.recipe.to_string(), self.layout.name());
         let recipe = recipe.get(..18).unwrap_or(&recipe);
@@ -71,11 +72,11 @@ impl Marker {
 /// Content of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// No key.
+    /// The cluster has no keys.
     Nothing,
-    /// Keys, and this marker; `None` for a marker that cannot be read.
+    /// The cluster has keys and this marker; `None` for a marker that cannot be decoded.
     Marked(Option<Marker>),
-    /// Keys without a marker.
+    /// The cluster has keys, but no marker.
     Unmarked,
 }
 
@@ -84,19 +85,19 @@ pub(super) enum Content {
 pub(super) struct Memory {
     /// Bytes in use.
     pub(super) used_bytes: u64,
-    /// Bytes that may be used.
+    /// Bytes that the servers may use.
     pub(super) limit_bytes: u64,
 }
 
-/// Connections to all nodes, in their order.
+/// Connections to all nodes, in the order of [`Topology::nodes`].
 pub(super) struct Held {
     topology: Arc<Topology>,
     connections: Mutex<Vec<Connection>>,
-    /// Name of these connections.
+    /// Name of the connections.
     name: String,
 }
 
-/// A field of an answer to INFO.
+/// Returns a field of an answer to `INFO`.
 fn field<'i>(info: &'i str, key: &str) -> Option<&'i str> {
     info.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
 }
@@ -126,7 +127,7 @@ impl Held {
         Ok(Self { topology, connections: Mutex::new(connections), name })
     }
 
-    /// Answers of all nodes to a command, with their addresses.
+    /// Sends a command to all nodes. Returns each node's address and answer.
     fn ask<T: FromRedisValue>(
         &self,
         action: &str,
@@ -146,7 +147,8 @@ impl Held {
             .collect()
     }
 
-    /// Address of another process that uses the cluster, if any.
+    /// Returns the address of another `stress` process that uses the cluster; `None` if there is
+    /// none.
     pub(super) fn other_user(&self) -> Result<Option<String>, StoreError> {
         let lists = self.ask::<String>("list the clients of", &["CLIENT", "LIST"])?;
         let clients = lists.iter().flat_map(|(_, list)| list.lines());
@@ -159,12 +161,12 @@ impl Held {
         Ok(others.next())
     }
 
-    /// Number of keys on all nodes.
+    /// Returns the number of keys on all nodes.
     pub(super) fn key_count(&self) -> Result<u64, StoreError> {
         Ok(self.ask::<u64>("count the keys of", &["DBSIZE"])?.iter().map(|(_, count)| count).sum())
     }
 
-    /// Fails unless the number of keys is that of a state with `row_count` rows.
+    /// Checks that the number of keys is that of a state with `row_count` rows.
     pub(super) fn check_key_count(&self, row_count: u64) -> Result<(), StoreError> {
         let found = self.key_count()?;
         // The marker is one more key.
@@ -209,7 +211,8 @@ impl Held {
         asked.map_err(failed("ask for the marker", &self.topology.nodes()[place].address))
     }
 
-    /// Empties the cluster. It must hold no foreign key, and no other process may use it.
+    /// Empties the cluster. Fails if the cluster holds keys of others, or if another process uses
+    /// it.
     pub(super) fn clear(&self, content: &Content) -> Result<(), RedisError> {
         if let Some(user) = self.other_user()? {
             let holds = match content {
@@ -225,7 +228,7 @@ impl Held {
         Ok(())
     }
 
-    /// Finds a foreign key, with the address of its node.
+    /// Finds a key that `stress` has not written. Returns the node's address and the key.
     pub(super) fn foreign_key(&self) -> Result<Option<(String, String)>, StoreError> {
         let mut connections = lock(&self.connections);
         for (node, connection) in self.topology.nodes().iter().zip(connections.iter_mut()) {
@@ -250,7 +253,7 @@ impl Held {
     /// Memory of all servers. Servers without their own limit share their host's memory.
     ///
     /// # Errors
-    /// A server does not report it, or drops keys when its memory is full.
+    /// A server does not answer, or drops keys when its memory is full.
     pub(super) fn memory(&self) -> Result<Memory, RedisError> {
         let mut all = Memory::default();
         let mut of_hosts = BTreeMap::new();
@@ -278,7 +281,7 @@ impl Held {
         Ok(all)
     }
 
-    /// Version of the servers.
+    /// Returns the version of the servers.
     pub(super) fn version(&self) -> Result<String, StoreError> {
         let infos = self.ask::<String>("see the version of", &["INFO", "server"])?;
         let version = infos.iter().find_map(|(_, info)| {
@@ -289,7 +292,7 @@ impl Held {
     }
 }
 
-/// A key as text.
+/// Returns a key as text, for an error.
 fn shown(key: &[u8]) -> String {
     let is_text = key.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
     let some = &key[..key.len().min(SHOWN_BYTES)];
@@ -300,7 +303,7 @@ fn shown(key: &[u8]) -> String {
     if some.len() < key.len() { format!("{text}…") } else { text }
 }
 
-/// Error of a value that differs from the written one.
+/// Makes the error of a value that differs from the value that was written.
 pub(super) fn damaged(what: &str, address: &str, reason: &str) -> StoreError {
     fault(format!("read {what} from {address}"), format!("it is damaged: {reason}; {EMPTY_IT}"))
 }

@@ -1,5 +1,6 @@
-//! One thread's connections to all nodes. Commands are collected by node and sent to each node in
-//! one piece. All nodes work before the first answer is awaited: a pipeline for each node.
+//! Connections of one thread to all nodes of a cluster, with a pipeline for each node. Commands are
+//! collected by node and sent to each node at once. All pipelines are sent before the first answer
+//! is awaited, so the nodes work in parallel.
 
 use std::{fmt, sync::Mutex};
 
@@ -20,14 +21,14 @@ pub(super) struct Line {
     connection: Connection,
     /// Commands that are not sent yet.
     out: Vec<u8>,
-    /// Numbers of these commands.
+    /// Numbers of the commands in `out`.
     collected: Vec<usize>,
     /// Numbers of sent commands without an answer.
     sent: Vec<usize>,
 }
 
 impl Line {
-    /// Adds a command; its answer comes with `number`.
+    /// Adds a command. Its answer is later passed on together with `number`.
     pub(super) fn add(&mut self, command: &Cmd, number: usize) {
         command.write_packed_command(&mut self.out);
         self.collected.push(number);
@@ -50,7 +51,7 @@ impl Line {
         Ok(())
     }
 
-    /// Awaits the answers to all sent commands.
+    /// Waits for the answers to all sent commands, and passes each to `take`.
     pub(super) fn receive(&mut self, take: &mut Take<'_>) -> Result<(), StoreError> {
         for number in self.sent.drain(..) {
             let answer = self.connection.recv_response().and_then(Value::extract_error);
@@ -59,17 +60,17 @@ impl Line {
         Ok(())
     }
 
-    /// Whether no command awaits an answer or is to be sent.
+    /// Returns whether all commands are sent and answered.
     fn is_idle(&self) -> bool {
         self.sent.is_empty() && self.collected.is_empty()
     }
 }
 
-/// Connections to all nodes, in their order.
+/// Connections to all nodes, in the order of [`Topology::nodes`].
 pub(super) struct Lines {
     pub(super) lines: Vec<Line>,
-    /// False while answers are awaited. After an error, late answers would be taken for those of
-    /// other commands.
+    /// False while answers are awaited, and after an error. After an error, late answers could be
+    /// mistaken for the answers to other commands.
     is_sound: bool,
 }
 
@@ -94,13 +95,13 @@ impl Lines {
         Ok(Self { lines: lines.collect::<Result<_, _>>()?, is_sound: true })
     }
 
-    /// Returns the connections, if all nodes answer.
+    /// Returns the connections if all nodes answer a ping, else `None`.
     fn alive(mut self) -> Option<Self> {
         self.lines.iter_mut().for_each(|line| line.add(&redis::cmd("PING"), 0));
         self.exchange(&mut |_, _| Ok(())).is_ok().then_some(self)
     }
 
-    /// Sends the collected commands to all nodes, and awaits all answers.
+    /// Sends the collected commands to all nodes, and waits for all answers.
     pub(super) fn exchange(&mut self, take: &mut Take<'_>) -> Result<(), StoreError> {
         if !self.is_sound {
             return Err(fault("read", "a connection was lost before"));
@@ -113,22 +114,22 @@ impl Lines {
     }
 }
 
-/// Idle connections, so that readers of the next sample need not connect.
+/// Idle connections, which readers of the next sample reuse.
 #[derive(Debug, Default)]
 pub(super) struct Pool(Mutex<Vec<Lines>>);
 
 impl Pool {
-    /// Takes the connections of an earlier reader, or makes new ones.
+    /// Returns the connections of an earlier reader, or connects to all nodes.
     pub(super) fn take(&self, topology: &Topology) -> Result<Lines, StoreError> {
         let kept = lock(&self.0).pop();
-        // A server may close an idle connection.
+        // A server may have closed an idle connection.
         match kept.and_then(Lines::alive) {
             Some(lines) => Ok(lines),
             None => Lines::connect(topology),
         }
     }
 
-    /// Keeps the connections, if no command is under way on them.
+    /// Keeps the connections for the next reader, if all commands are answered.
     pub(super) fn put(&self, lines: Lines) {
         if lines.is_sound && lines.lines.iter().all(Line::is_idle) {
             lock(&self.0).push(lines);

@@ -1,5 +1,5 @@
-//! One thread's reads: one command for a single key, a pipeline to each node for many keys. Keys
-//! that the sample's commits have changed are read from memory.
+//! Reads of one thread from Redis: one command for a single key, a pipeline to each node for many
+//! keys. Keys that the sample has committed are read from memory.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ use crate::{
     store::{Background, Batching, ReadCounters, Reader, Sample, SlotRow, lookup::CheckedCodes},
 };
 
-/// Keys of one exchange with all nodes.
+/// Maximal number of keys in one exchange with all nodes.
 const KEYS_PER_CALL: usize = 256;
 
 /// One thread's reads of a sample.
@@ -40,9 +40,9 @@ pub(super) struct RedisReader<'a> {
 /// Memory for the keys of one exchange.
 #[derive(Default)]
 struct Batch {
-    /// Keys with the caller's indices.
+    /// Keys to read, with the caller's indices.
     keys: Vec<(Key, usize)>,
-    /// Slots whose keys are to be made, with their indices.
+    /// Slots whose row keys are not computed yet. `indices` are the caller's indices.
     slots: Vec<U256>,
     indices: Vec<usize>,
     parts: Vec<[u8; 32]>,
@@ -62,7 +62,7 @@ impl Drop for RedisReader<'_> {
     }
 }
 
-/// Takes a value: its index, its key, and its bytes if it exists.
+/// Takes a row: the caller's index, the key, and the value or `None` for an absent row.
 type Take<'t> = dyn FnMut(usize, &Key, Option<&[u8]>) -> Result<(), StoreError> + 't;
 
 impl<'a> RedisReader<'a> {
@@ -81,7 +81,7 @@ impl<'a> RedisReader<'a> {
         self.account_keys.key(self.sample.shared.layout, address)
     }
 
-    /// Reads the rows of `batch.keys`, and clears these.
+    /// Reads the rows of `batch.keys` and passes each to `take`. Clears `batch.keys`.
     fn fetch(&mut self, take: &mut Take<'_>) -> Result<(), StoreError> {
         let (shared, keys) = (&self.sample.shared, &mut self.batch.keys);
         let Some(lines) = &mut self.lines else { return Ok(()) };
@@ -105,7 +105,7 @@ impl<'a> RedisReader<'a> {
         exchanged.inspect_err(|_| self.sample.note_failure())
     }
 
-    /// Reads one row, and hands its value to `decode`.
+    /// Reads one row, and decodes its value by `decode`.
     fn get<T>(
         &mut self,
         key: Key,
@@ -122,7 +122,7 @@ impl<'a> RedisReader<'a> {
         Ok(found)
     }
 
-    /// Makes keys of the slots in `batch.slots`, of the account at `address`.
+    /// Computes the row keys of `batch.slots`, slots of `address`, and moves them to `batch.keys`.
     fn make_keys(&mut self, address: &Address) {
         if self.batch.slots.is_empty() {
             return;
@@ -140,7 +140,7 @@ impl<'a> RedisReader<'a> {
         indices.clear();
     }
 
-    /// Reads the slots of `batch.keys`.
+    /// Reads the slots of `batch.keys` and passes each to `sink`.
     fn fetch_slots(&mut self, sink: &mut dyn FnMut(usize, U256)) -> Result<(), StoreError> {
         let sample = self.sample;
         self.fetch(&mut |index, key, value| {
@@ -151,7 +151,7 @@ impl<'a> RedisReader<'a> {
     }
 }
 
-/// Decodes a row's value in the form of its table.
+/// Decodes a row's value by `decode`, the function of its table.
 fn decoded<T>(
     shared: &Shared,
     key: &Key,
@@ -246,7 +246,7 @@ impl Reader for RedisReader<'_> {
         Ok(())
     }
 
-    /// Slots of several accounts are one exchange.
+    /// One exchange reads slots of several accounts.
     fn slot_rows(
         &mut self,
         rows: &[SlotRow<'_>],

@@ -1,5 +1,6 @@
-//! Rows in Redis. A key begins with its table, and a value ends in a checksum of both. Only keys of
-//! this form count as ours.
+//! Encoding of rows in Redis. A key is a byte for the table and the row's key. A value ends in a
+//! checksum of key and value. Keys of another form count as keys of others, which `stress` never
+//! deletes.
 
 use workload::{Layout, Table};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -11,7 +12,7 @@ pub(super) const MARKER_KEY: &[u8] = b"stress:state";
 const ROW_KEY_BYTES_MAX: usize = 64;
 const CHECKSUM_BYTES: usize = 8;
 
-/// A key of a row, on the stack.
+/// Key of a row in Redis, stored inline.
 #[derive(Clone, Copy)]
 pub(super) struct Key {
     bytes: [u8; 1 + ROW_KEY_BYTES_MAX],
@@ -19,7 +20,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Key of the row `row` of `table`.
+    /// Makes the key of the row `row` of `table`.
     pub(super) fn of(table: Table, row: &[u8]) -> Self {
         let mut bytes = [0; 1 + ROW_KEY_BYTES_MAX];
         bytes[0] = first_byte(table);
@@ -40,7 +41,7 @@ const fn first_byte(table: Table) -> u8 {
     }
 }
 
-/// Whether a key is the marker's or has the form of a row's.
+/// Returns whether a key is the marker's, or has the form of a row's key.
 pub(super) fn is_ours(key: &[u8]) -> bool {
     let Some((first, row)) = key.split_first() else { return false };
     let mut forms = [Layout::Hashed, Layout::Plain].into_iter().flat_map(|layout| {
@@ -55,14 +56,14 @@ fn checksum(key: &[u8], value: &[u8]) -> [u8; CHECKSUM_BYTES] {
     xxh3_64_with_seed(value, xxh3_64(key)).to_le_bytes()
 }
 
-/// Writes the value of the row with `key` in the form of Redis to `out`.
+/// Writes the value of the row with `key` to `out`, followed by the checksum.
 pub(super) fn seal(key: &Key, value: &[u8], out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(value);
     out.extend_from_slice(&checksum(key.as_slice(), value));
 }
 
-/// The value of the row with `key`; `None` if it is damaged.
+/// Returns the value of the row with `key`, without its checksum; `None` if it is damaged.
 pub(super) fn unsealed<'v>(key: &Key, sealed: &'v [u8]) -> Option<&'v [u8]> {
     let (value, sum) = sealed.split_last_chunk::<CHECKSUM_BYTES>()?;
     (checksum(key.as_slice(), value) == *sum).then_some(value)

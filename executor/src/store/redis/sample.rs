@@ -1,5 +1,5 @@
-//! A state in Redis open for one sample: commits stay in this process, above rows that are never
-//! written. Also the parts of a store that its samples and readers share.
+//! A state in Redis open for one sample. Commits stay in the memory of this process, so the
+//! cluster's rows never change. Also the parts of a store that all its samples and readers share.
 
 use std::sync::{
     Arc,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{error::StoreError, store::overlay::Overlay};
 
-/// The layout of the rows, the nodes, and the connections to them.
+/// The layout of the rows, the cluster's nodes, and idle connections to the nodes.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) layout: Layout,
@@ -26,7 +26,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Error of a row whose value differs from the written one.
+    /// Makes the error of a row whose value differs from the value that was written.
     pub(super) fn damaged(&self, key: &Key, reason: &str) -> StoreError {
         let node = &self.topology.nodes()[self.topology.node_of(key.as_slice())];
         let what = format!("the row {}", hex::encode_prefixed(key.as_slice()));
@@ -34,15 +34,15 @@ impl Shared {
     }
 }
 
-/// Rows of the cluster, below the commits of the sample's batches.
+/// One sample: the cluster's rows, and the commits of the sample's batches.
 #[derive(Debug)]
 pub(super) struct RedisSample<'s> {
     pub(super) shared: &'s Shared,
     held: &'s Held,
-    /// Number of keys in the cluster.
+    /// Number of rows in the cluster, without the marker.
     row_count: u64,
     pub(super) overlay: Overlay,
-    /// Whether a read has failed: the sample then has an error already.
+    /// True after a failed read, whose error ends the sample.
     has_failed: AtomicBool,
 }
 
@@ -56,8 +56,8 @@ impl<'s> RedisSample<'s> {
         self.has_failed.store(true, Ordering::Relaxed);
     }
 
-    /// Checks the number of keys in the cluster, unless a read has failed: the first failure is the
-    /// one to report.
+    /// Checks the number of keys in the cluster. Checks nothing after a failed read, so that the
+    /// error of the read is reported.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         if self.has_failed.load(Ordering::Relaxed) {
             return Ok(());

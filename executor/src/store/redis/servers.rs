@@ -1,6 +1,6 @@
-//! Servers that are started on this host: three nodes of a cluster on the loopback, in a directory
-//! that is removed with them. If this process is killed, its servers end, too. A watcher beside
-//! each server ends it when the pipe from this process closes.
+//! Starts the servers of a cluster on this host: three nodes on the loopback interface, in a
+//! directory that is removed with the servers. If this process is killed, its servers end, too: a
+//! watcher process beside each server kills it when the pipe from this process closes.
 
 use std::{
     fs, io,
@@ -24,21 +24,23 @@ use crate::state::{StateError, Watch, is_marked, make_marked, remove_marked};
 
 /// Name of the server's program.
 const PROGRAM: &str = "redis-server";
-/// Nodes of a cluster.
+/// Number of servers in a cluster.
 const NODE_COUNT: u16 = 3;
 /// First version with `CLUSTER ADDSLOTSRANGE` and `cluster-port`.
 const VERSION_LEAST: u32 = 7;
 /// Prefix of the names of servers' directories in a data directory; the process id follows.
 const DIR_PREFIX: &str = "redis-servers-";
-/// Attempts to start a cluster: a free port may be taken meanwhile.
+/// Maximal number of attempts to start a cluster. An attempt fails if another process takes a port
+/// that was free.
 const ATTEMPTS: usize = 3;
 /// Longest time until the nodes have found each other.
 const FORMING_TIMEOUT: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Lines of a server's log that an error shows.
+/// Number of last lines of a server's log that an error shows.
 const LOG_LINES: usize = 3;
 
-/// Runs the server in place of the shell. A watcher beside it ends it once standard input closes.
+/// Shell script that starts a watcher and then runs the server in place of the shell. The watcher
+/// kills the server when the standard input closes.
 const SCRIPT: &str =
     "exec 3<&0; (read -r line; kill -KILL $$) <&3 & exec 3<&-; exec redis-server redis.conf";
 
@@ -55,14 +57,14 @@ pub struct RedisServers {
 pub(super) struct ServerDir(PathBuf);
 
 impl ServerDir {
-    /// Makes a directory in the data directory, and removes those of dead processes.
+    /// Makes a directory in the data directory, and removes the directories of dead processes.
     pub(super) fn make(data_dir: &Path) -> Result<Self, StateError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         remove_leftovers(data_dir);
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = data_dir.join(format!("{DIR_PREFIX}{}-{number}", process::id()));
-            // Skips a name that is taken.
+            // If the name is taken, the next number is tried.
             if make_marked(&path)? {
                 return Ok(Self(path));
             }
@@ -76,12 +78,12 @@ impl ServerDir {
 
 impl Drop for ServerDir {
     fn drop(&mut self) {
-        // The next run removes the rest.
+        // If this fails, the next run removes the directory.
         drop(remove_marked(&self.0));
     }
 }
 
-/// Removes the directories of dead processes, where the system tells which are dead.
+/// Removes the directories of dead processes. Does nothing on a system without `/proc`.
 fn remove_leftovers(data_dir: &Path) {
     let Ok(entries) = fs::read_dir(data_dir) else { return };
     if !Path::new("/proc/self").exists() {
@@ -98,14 +100,14 @@ fn remove_leftovers(data_dir: &Path) {
     }
 }
 
-/// Processes, each the leader of a group, which end on drop.
+/// Server processes, which are killed on drop. Each is the leader of a process group.
 #[derive(Debug, Default)]
 struct Children(Vec<Child>);
 
 impl Drop for Children {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // The watcher is in the group; server and watcher may have ended by themselves.
+            // The watcher is in the group. The call fails if server and watcher have already ended.
             if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
                 let _ended_by_itself = kill_process_group(group, Signal::KILL);
             }
@@ -126,7 +128,7 @@ impl RedisServers {
     /// Starts a cluster in a directory of the data directory.
     ///
     /// # Errors
-    /// [`RedisError::NoServer`] without the program; [`RedisError::NotStarted`].
+    /// [`RedisError::NoServer`] if the program is not installed, else [`RedisError::NotStarted`].
     pub fn start(data_dir: &Path, watch: &Watch<'_>) -> Result<Self, RedisError> {
         check_version()?;
         let mut last = None;
@@ -154,7 +156,7 @@ impl RedisServers {
         Ok(servers)
     }
 
-    /// Host and port of each server.
+    /// Returns host and port of each server.
     pub fn addresses(&self) -> &[String] {
         &self.addresses
     }
@@ -164,7 +166,7 @@ impl RedisServers {
         self.place.path()
     }
 
-    /// Makes the servers one cluster.
+    /// Joins the servers to one cluster.
     fn form(&mut self, ports: &[Ports], watch: &Watch<'_>) -> Result<(), RedisError> {
         let deadline = Instant::now() + FORMING_TIMEOUT;
         let mut connections = Vec::new();
@@ -212,7 +214,7 @@ impl RedisServers {
         }
     }
 
-    /// Waits a moment, unless the server has ended or the time is over.
+    /// Waits for [`POLL_INTERVAL`]. Fails if the server has ended or the deadline has passed.
     fn wait(
         &mut self,
         number: usize,
@@ -241,13 +243,13 @@ fn node_dir(place: &ServerDir, number: usize) -> PathBuf {
     place.path().join(format!("node-{number}"))
 }
 
-/// Makes the error of an operation of the system, for `map_err`.
+/// Returns a function for `map_err` that makes the error of a system call.
 fn not_started(action: &str) -> impl FnOnce(io::Error) -> RedisError {
     let action = action.to_owned();
     move |error| RedisError::NotStarted { action, reason: error.to_string() }
 }
 
-/// Fails where the program is missing or too old.
+/// Checks that the program is installed and not too old.
 fn check_version() -> Result<(), RedisError> {
     let asked = Command::new(PROGRAM).arg("--version").output();
     let said = asked.map_err(|error| match error.kind() {
@@ -292,7 +294,7 @@ fn start_one(dir: &Path, ports: Ports) -> Result<Child, RedisError> {
     fs::write(&path, settings).map_err(StateError::io("write", &path))?;
     let mut command = Command::new("sh");
     command.arg("-c").arg(SCRIPT).current_dir(dir);
-    // An interrupt from the keyboard must reach only this process: it ends its servers.
+    // An interrupt from the keyboard must reach only this process, which then ends its servers.
     command.process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map_err(not_started("start redis-server"))
@@ -302,14 +304,14 @@ fn not_formed(error: redis::RedisError) -> RedisError {
     RedisError::NotStarted { action: "form a cluster".to_owned(), reason: said(&error) }
 }
 
-/// Whether a server knows all others and the owners of all slots.
+/// Returns whether a server knows all other servers and the owners of all hash slots.
 fn is_formed(connection: &mut Connection) -> redis::RedisResult<bool> {
     let info: String = redis::cmd("CLUSTER").arg("INFO").query(connection)?;
     let wanted = ["cluster_state:ok".to_owned(), format!("cluster_known_nodes:{NODE_COUNT}")];
     Ok(wanted.iter().all(|wanted| info.lines().any(|line| line.trim() == wanted)))
 }
 
-/// The last lines of a server's log, behind a colon.
+/// Returns a colon and the last lines of a server's log; an empty text for an empty log.
 fn last_words(dir: &Path) -> String {
     let log = fs::read_to_string(dir.join("redis.log")).unwrap_or_default();
     let lines: Vec<_> = log.lines().filter(|line| !line.trim().is_empty()).collect();

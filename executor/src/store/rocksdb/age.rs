@@ -1,9 +1,9 @@
 //! Ageing: rewrites a share of a new state's rows with the same values, and flushes them into files
-//! of the first level. Nothing is compacted. A get then searches in several places, as in a
-//! database that has been in use.
+//! of the first level. Nothing is compacted. A get then searches several files, as in a database
+//! that has been in use.
 //!
-//! **Invariant**: the recipe and the row's key alone decide which rows are rewritten, and in which
-//! generation. The content is the same before and after.
+//! **Invariant**: the recipe, the aged share and the row's key alone decide whether a row is
+//! rewritten, and in which generation. The content is the same before and after.
 
 use std::path::Path;
 
@@ -23,23 +23,23 @@ use crate::{
     state::{BuildPhase, RowCounts, StateError, Watch},
 };
 
-/// Rows between two flushes. They stay in memory, at some 200 bytes a row.
+/// Number of rows between two flushes. They take some 200 bytes of memory each.
 const FLUSH_ROWS: u64 = 1 << 20;
 
-/// Rows in a write.
+/// Number of rows in a write.
 const BATCH_ROWS: u64 = 1 << 10;
 
-/// Larger than [`FLUSH_ROWS`] rows. So only this file's own flushes cut files, and every machine
-/// has the same files.
+/// Buffer for more than [`FLUSH_ROWS`] rows, so that RocksDB never flushes by itself. Then every
+/// machine makes the same files.
 const WRITE_BUFFER_BYTES: usize = 2 << 30;
 
-/// Name of the stream that decides which rows are rewritten.
+/// Name of the random stream that decides which rows are rewritten.
 const STREAM: &str = "stress 2026 rows of an aged state";
 
-/// Tables with rewritten rows: no codes, since a client never writes a code twice.
+/// Tables whose rows are rewritten. Codes are not, since a client never writes a code twice.
 const TABLES: [Table; 2] = [Table::Accounts, Table::Slots];
 
-/// Choice of the rows to rewrite, and of their generation.
+/// Decides which rows are rewritten, and in which generation.
 struct Choice {
     key: [u8; 32],
     /// Share of the rows that are rewritten, in units of 2^-64.
@@ -52,7 +52,7 @@ impl Choice {
         Self { key: blake3::derive_key(STREAM, recipe.as_slice()), share }
     }
 
-    /// The generation of a row; `None` for a row that is not rewritten.
+    /// Returns the generation of a row; `None` if the row is not rewritten.
     fn generation(&self, table: Table, key: &[u8]) -> Option<u64> {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(&[table as u8]).update(key);
@@ -64,7 +64,8 @@ impl Choice {
     }
 }
 
-/// Rewrites the rows of the state in `dir` that `format` wants aged. Returns their number.
+/// Rewrites the share of the rows of the state in `dir` that `format` asks for. Returns the number
+/// of rewritten rows.
 pub(super) fn age(
     dir: &Path,
     format: &RocksFormat,
@@ -95,7 +96,7 @@ pub(super) fn age(
     Ok(count)
 }
 
-/// Rewrites a table's rows of one generation.
+/// Rewrites the rows of one generation in a table. Returns their number.
 fn write_again(
     db: &DB,
     choice: &Choice,

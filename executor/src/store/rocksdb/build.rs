@@ -1,5 +1,5 @@
-//! Builds a state: sorted rows go into table files, several at once, which RocksDB ingests
-//! unchanged. Tries are hashed while the rows are written.
+//! Builds a state in RocksDB. Several threads write sorted rows to table files, which RocksDB
+//! ingests unchanged. Tries of slots are hashed while the rows are written.
 
 use std::{
     fs,
@@ -32,10 +32,10 @@ use crate::{
 /// Version of the library that `rocksdb` 0.25.0 bundles; the crate does not expose it.
 const LIBRARY_VERSION: &str = "11.8.1";
 
-/// Bytes of a row beside key and value: its share of restarts, padding, index and filter.
+/// Bytes of a row beside key and value: its share of restart points, padding, index and filter.
 const ROW_OVERHEAD_BYTES: u64 = 16;
 
-/// Maximal bytes of an account row, and of a code without its bytes.
+/// Maximal bytes of an account's row, and of a code's row beside the code.
 const SMALL_ROW_BYTES: u64 = 160;
 
 /// Bytes of a state without rows.
@@ -61,7 +61,7 @@ impl StateFormat for RocksFormat {
     fn byte_estimate(&self, genesis: &Genesis, layout: Layout) -> u64 {
         let codes: u64 = genesis.accounts.iter().map(|account| account.code.len() as u64).sum();
         let (slots, accounts) = (genesis.slot_count(), genesis.account_count());
-        // Rows of one account share key parts, which are stored once in 16 rows.
+        // Rows of one account have the same first part of the key, which is stored once in 16 rows.
         let slot = layout.slot_key_bytes() as u64 * 5 / 8 + 32 + ROW_OVERHEAD_BYTES;
         // Rewritten rows exist twice.
         let again = |bytes: u64| bytes + bytes * u64::from(self.aged_ppm) / u64::from(PPM);
@@ -116,32 +116,32 @@ impl StateFormat for RocksFormat {
     }
 }
 
-/// Input of the writing of one table.
+/// Input to write the rows of one table.
 struct TableJob<'a> {
     format: &'a RocksFormat,
     input: &'a BuildInput<'a>,
     watch: &'a Watch<'a>,
     table: Table,
     files: &'a Path,
-    /// Tries of the rows, if any.
+    /// The tries to hash while the rows are written; `None` for a table or state without tries.
     tries: Option<&'a TrieBuild<'a>>,
 }
 
-/// Rows that one thread writes.
+/// A unit of work: the files that one thread writes.
 struct Unit {
-    /// Parts of each file.
+    /// Range of the stream's parts in each file.
     files: Vec<Range<usize>>,
-    /// Index of the first file.
+    /// Index of the first file among all files of the table.
     first_file: usize,
 }
 
-/// Rows of a table, and the options of their files.
+/// Row stream of a table, and the options of its files.
 struct Rows<'a> {
     stream: &'a RowStream<'a>,
     options: &'a Options,
 }
 
-/// Written rows, and the tries of slots.
+/// Result of a unit of work: written files, the digest of their rows, and hashed tries of slots.
 #[derive(Default)]
 struct Written<'a> {
     /// Table files in ascending order of keys.
@@ -155,9 +155,11 @@ impl<'a> TableJob<'a> {
         let mut settings = RowSettings::new(self.input.scratch);
         settings.threads = self.input.threads;
         settings.cancel = self.watch.cancel;
-        // Files end where parts end: with several parts per file, files are about equal.
+        // A file holds whole parts. With several parts per file, all files are of about the same
+        // size.
         let file_row_count = self.format.file_bytes / self.row_bytes();
-        // The limit of a part is below every large trie: its rows have parts of their own.
+        // The limit is below the row count of every large trie, so rows of a large trie have parts
+        // of their own.
         settings.bucket_row_count_max = (file_row_count / 16).clamp(1, LARGE_SLOT_COUNT - 1);
         let progress = self.watch.progress;
         let sorting = ordered::sorting(progress);
@@ -189,7 +191,7 @@ impl<'a> TableJob<'a> {
         Ok(all)
     }
 
-    /// Units of work: one per file or, with tries, one per part of the tries.
+    /// Returns the units of work: one per file or, with tries, one per part of the tries.
     fn units(&self, stream: &RowStream<'_>, file_row_count: u64) -> Result<Vec<Unit>, StateError> {
         let all = 0..stream.part_count();
         let of_units: Vec<Vec<Range<usize>>> = match self.tries {
@@ -268,8 +270,9 @@ impl<'a> TableJob<'a> {
     }
 }
 
-/// Cuts parts into runs of about equal numbers of rows, at most about `row_count_max` each.
-/// The cut depends on the recipe and the format only, so every machine has the same files.
+/// Splits parts into runs, one for each file, of about equal numbers of rows, at most about
+/// `row_count_max` each. The split depends only on the recipe and the format, so every machine
+/// makes the same files.
 fn runs(stream: &RowStream<'_>, parts: Range<usize>, row_count_max: u64) -> Vec<Range<usize>> {
     let total: u64 = parts.clone().map(|part| stream.part_row_count(part)).sum();
     let file_count = total.div_ceil(row_count_max.max(1)).max(1);
@@ -297,8 +300,8 @@ fn ingest(db: &DB, family: &ColumnFamily, paths: Vec<PathBuf>) -> Result<(), Sto
         .map_err(failed("take in the table files"))
 }
 
-/// Checks that all rows are in files of the last level: a get of a present key reads exactly one
-/// file.
+/// Checks that all rows are in files of the last level. A get of a present key then reads exactly
+/// one file.
 fn check_shape(db: &DB, row_count: u64) -> Result<(), StoreError> {
     let files = db.live_files().map_err(failed("list the table files"))?;
     let in_files: u64 = files.iter().map(|file| file.num_entries).sum();
@@ -311,7 +314,7 @@ fn check_shape(db: &DB, row_count: u64) -> Result<(), StoreError> {
     Err(StoreError::failed(NAME, "take in the table files", reason))
 }
 
-/// Removes logs and the lock file: they belong to the building process, not to the state.
+/// Removes logs and the lock file, which are not a part of the state.
 fn remove_chatter(dir: &Path) -> Result<(), StoreError> {
     for entry in fs::read_dir(dir).map_err(failed_io("list the database"))? {
         let entry = entry.map_err(failed_io("list the database"))?;

@@ -1,4 +1,5 @@
-//! Reads past the page cache, as far as the file system allows them.
+//! Decides whether a state's files are read past the page cache (`O_DIRECT`), and whether samples
+//! can be cold.
 
 use std::{
     fs::File,
@@ -12,7 +13,7 @@ use super::settings::failed_io;
 use crate::{device, error::StoreError};
 use variant::FileAccess;
 
-/// Access to the files of a state.
+/// Access to the table files of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
     kind: Kind,
@@ -29,8 +30,8 @@ enum Kind {
 }
 
 impl Access {
-    /// Opens the first of `tables` for direct reads, if these are wanted, and asks if the file system of
-    /// `dir` is in memory.
+    /// Tests whether the first file of `tables` can be opened for direct reads, if these are
+    /// wanted. Asks the kernel whether the file system of `dir` is in memory.
     pub(super) fn probe(
         dir: &Path,
         tables: &[PathBuf],

@@ -1,21 +1,22 @@
-//! Settings that shape the files of a state: each combination has other bytes, so it is its own
-//! state. Settings of opening are in `RocksSettings`.
+//! Settings that decide the bytes of a state's files, so each combination of them is a state of its
+//! own. Settings to open and read a state are in `RocksSettings`.
 
 use variant::{FilterKind, IndexShape};
 
 use crate::tries;
 
-/// Blocks are padded to pages only where their size is a power of two.
+/// Default size of a data block in bytes.
 const DEFAULT_BLOCK_BYTES: u32 = 4096;
 
-/// Passes over the rows. This many files of the first level may hold a range of keys. A get
-/// searches all of them, newest first, before the last level.
+/// Number of passes that rewrite rows of an aged state. Afterwards, up to this many files of the
+/// first level overlap in their keys. A get searches all of them, newest first, before the last
+/// level.
 pub(super) const GENERATIONS: u64 = 4;
 
-/// The whole, in units of [`RocksFormat::aged_ppm`].
+/// One million: the value of [`RocksFormat::aged_ppm`] at which all rows are rewritten.
 pub const PPM: u32 = 1_000_000;
 
-/// The filter of a table file: recognises most absent keys without a read.
+/// The filter of a table file, which recognises most absent keys without a read of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Filter {
     kind: FilterKind,
@@ -26,8 +27,8 @@ impl Filter {
     /// No filter.
     pub const NOTHING: Self = Self::new(FilterKind::Nothing, 0);
 
-    /// Makes a filter with `bits` for each key. A Ribbon filter is as good as the Bloom filter with
-    /// these bits. No filter has no bits.
+    /// Makes a filter with `bits` for each key. A Ribbon filter has as few false positives as a
+    /// Bloom filter with these bits. Without a filter, the bits are 0.
     pub const fn new(kind: FilterKind, bits: u32) -> Self {
         let bits = match kind {
             FilterKind::Nothing => 0,
@@ -50,16 +51,15 @@ impl Filter {
 /// Format of states in `RocksDB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RocksFormat {
-    /// Approximate maximum of a table file, in bytes. `MultiGet` reads the keys of one file
+    /// Approximate maximal size of a table file, in bytes. `MultiGet` reads the keys of one file
     /// together, so few large files serve it best.
     pub file_bytes: u64,
-    /// Size of a data block in bytes. A power of two is a maximum: each block begins at a page, and
-    /// takes no further page. Any other size is approximate, and blocks follow each other without
-    /// gaps.
+    /// Size of a data block in bytes. A power of two is a maximal size: blocks are aligned to
+    /// pages, and padded. Any other size is approximate, and blocks follow each other without gaps.
     pub block_bytes: u32,
-    /// The filter.
+    /// Filter of each table file.
     pub filter: Filter,
-    /// Index and filter.
+    /// Form of index and filter.
     pub index: IndexShape,
     /// Share of the accounts and slots that are overwritten after ingestion, in millionths; at most
     /// [`PPM`].
@@ -69,7 +69,8 @@ pub struct RocksFormat {
 }
 
 impl RocksFormat {
-    /// Whole aligned pages, a Bloom filter of ten bits, index and filter in memory, nothing aged.
+    /// Blocks of one aligned page, a Bloom filter of ten bits, index and filter in memory, no aged
+    /// rows.
     pub const DEFAULT: Self = Self {
         file_bytes: 768 << 20,
         block_bytes: DEFAULT_BLOCK_BYTES,
@@ -84,12 +85,12 @@ impl RocksFormat {
         self.block_bytes.is_power_of_two()
     }
 
-    /// Options of table files in `RocksDB`'s own words.
+    /// Returns the options of table files, as text for `RocksDB`.
     ///
     /// A block that is a page of its file is read by one direct read of 4,096 bytes. An unaligned
-    /// block of 4 KiB takes 4.5 to 5 KiB, in two pages. `block_align` exists as text only. Aligned
-    /// blocks have no delta-encoded handles in the index. So the index's keys are delta-encoded in
-    /// runs of 8, which makes the index three times smaller.
+    /// block of 4 KiB takes 4.5 to 5 KiB, in two pages. `block_align` can only be set by text.
+    /// Aligned blocks have no delta-encoded handles in the index. So the index's keys are
+    /// delta-encoded in runs of 8, which makes the index three times smaller.
     pub(super) fn table_text(&self) -> String {
         let mut text = format!(
             "block_size={};block_align={};format_version=6;checksum=kXXH3;\
@@ -101,8 +102,7 @@ impl RocksFormat {
         match self.filter.kind {
             FilterKind::Nothing => {}
             FilterKind::Bloom => text.push_str(&format!(";filter_policy=bloomfilter:{bits}:false")),
-            // -1: no Bloom filter at any level, nor for the files of a flush: always a Ribbon
-            // filter.
+            // -1: all levels and all files of a flush have a Ribbon filter, none a Bloom filter.
             FilterKind::Ribbon => text.push_str(&format!(";filter_policy=ribbonfilter:{bits}:-1")),
         }
         if self.index == IndexShape::Partitioned {
@@ -114,8 +114,8 @@ impl RocksFormat {
         text
     }
 
-    /// The format as text: a part of a state's name, so the text of an existing format never
-    /// changes.
+    /// Returns the format as text. The text is a part of a state's name, so the text of an existing
+    /// format never changes.
     pub(super) fn shape(&self) -> String {
         let mut text =
             format!("{};no compression;files of {} bytes", self.table_text(), self.file_bytes);
@@ -126,7 +126,7 @@ impl RocksFormat {
         text
     }
 
-    /// The format whose [`Self::shape`] is `shape`, if there is one.
+    /// Returns the format whose [`Self::shape`] is `shape`; `None` if no format has it.
     pub fn of_shape(shape: &str) -> Option<Self> {
         let filter = match between(shape, "filter_policy=", "")
             .map(|text| text.split(':').collect::<Vec<_>>())
@@ -159,16 +159,17 @@ impl Default for RocksFormat {
     }
 }
 
-/// Text between `before` and `after`, in the part of a shape that has both.
+/// Returns the text between `before` and `after`, in the part of a shape that begins and ends with
+/// them.
 fn between<'s>(shape: &'s str, before: &str, after: &str) -> Option<&'s str> {
     shape.split(';').find_map(|part| part.strip_prefix(before)?.strip_suffix(after))
 }
 
-/// Text before the share in a shape.
+/// Text before the aged share in a shape.
 const AGED: &str = "aged ";
 
-/// Share of the rows that were overwritten in a state of this shape, in millionths; 0 for a state
-/// without ageing.
+/// Returns the share of the rows that were rewritten in a state of this shape, in millionths; 0 for
+/// a state without ageing.
 pub fn aged_ppm(shape: &str) -> u32 {
     let part = shape.split(';').find_map(|part| part.strip_prefix(AGED));
     part.and_then(|part| part.split(' ').next()?.parse().ok()).unwrap_or(0)

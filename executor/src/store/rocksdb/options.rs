@@ -1,4 +1,4 @@
-//! Options of RocksDB, in one place for the writer of files and for their readers.
+//! Options of RocksDB, for builds, scans and samples of a state.
 
 use ::rocksdb::{
     BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType, Error, LogLevel, Options,
@@ -20,7 +20,7 @@ pub(super) const TRIES: &str = "tries";
 /// Family that RocksDB always has; it stays empty.
 const DEFAULT: &str = "default";
 
-/// Readahead of reads of whole states, in bytes.
+/// Readahead of a scan, in bytes.
 const SCAN_READAHEAD_BYTES: usize = 2 << 20;
 
 /// Options of a writer of table files.
@@ -33,7 +33,7 @@ pub(super) fn writer(format: &RocksFormat) -> Result<Options, Error> {
     Ok(options)
 }
 
-/// `base` with table files in `format`.
+/// Returns `base` with table files in `format`.
 fn tables_as(base: &Options, format: &RocksFormat) -> Result<Options, Error> {
     let table = format.table_text();
     base.clone().get_options_from_string(format!(
@@ -41,13 +41,13 @@ fn tables_as(base: &Options, format: &RocksFormat) -> Result<Options, Error> {
     ))
 }
 
-/// Options of a database whose files are read, or first ingested.
+/// Returns options that all databases share: no compaction, all files open.
 pub(super) fn database() -> Options {
     let mut options = Options::default();
     options.set_compression_type(DBCompressionType::None);
     options.set_paranoid_checks(true);
     options.set_disable_auto_compactions(true);
-    // All files open from the start, with index and filter in memory.
+    // All files are opened at once, with index and filter in memory.
     options.set_max_open_files(-1);
     options.set_max_file_opening_threads(16);
     options.set_skip_stats_update_on_db_open(true);
@@ -58,13 +58,13 @@ pub(super) fn database() -> Options {
     options
 }
 
-/// Options of a sample's database. [`families`] sets tables and their cache later. No compaction
-/// begins before the clock, whose start allows them.
+/// Options of a sample's database. [`families`] adds the options of tables with their cache.
+/// Compactions begin only after the start of the clock allows them.
 pub(super) fn of_sample(settings: &RocksSettings, access: Access) -> Result<Options, Error> {
     let mut options = database();
     options.set_write_buffer_size(settings.write_buffer_bytes);
     if settings.compaction == Compaction::On {
-        // Bytes count as written when the device has them.
+        // Past the page cache, so that written bytes are on the device when they are counted.
         options.set_use_direct_io_for_flush_and_compaction(access.is_direct());
         options.enable_statistics();
     }
@@ -76,12 +76,13 @@ pub(super) fn of_sample(settings: &RocksSettings, access: Access) -> Result<Opti
     Ok(options)
 }
 
-/// `options` with `further` ones, in the form of [`check_options`].
+/// Returns `options` with the options in `further`, in the syntax of [`check_options`].
 fn with_further(mut options: Options, further: &str) -> Result<Options, Error> {
     if further.is_empty() { Ok(options) } else { options.get_options_from_string(further) }
 }
 
-/// Checks that RocksDB knows these options, `name=value;name=value`, and accepts their values.
+/// Checks that RocksDB knows the options in `further`, `name=value;name=value`, and accepts their
+/// values.
 ///
 /// # Errors
 /// RocksDB's message, with the name of the option.
@@ -97,7 +98,7 @@ pub(super) fn database_for_building() -> Options {
     options
 }
 
-/// Name of a table's family.
+/// Returns the name of a table's family.
 pub(super) const fn family_of(table: Table) -> &'static str {
     match table {
         Table::Accounts => ACCOUNTS,
@@ -106,10 +107,10 @@ pub(super) const fn family_of(table: Table) -> &'static str {
     }
 }
 
-/// Families of a database that is read, with `cache` for data blocks.
+/// Returns the families of a database that is only read, with `cache` for data blocks.
 ///
-/// A reader accepts any filter, whatever its own policy is, and an index tells whether it has
-/// partitions. Partitions lie in the cache; a whole index and filter lie outside it.
+/// RocksDB reads any kind of filter, whatever the filter option says, and detects a partitioned
+/// index by itself. Partitions are kept in the cache; a whole index and filter are kept outside it.
 pub(super) fn families(
     options: &Options,
     cache: &Cache,
@@ -118,19 +119,20 @@ pub(super) fn families(
     descriptors(&with_cache(options, cache, format), format)
 }
 
-/// Families of a database that is flushed and compacted, too: its new files are in `format`.
+/// Returns the families of a database that is also flushed and compacted. Its new files are in
+/// `format`.
 pub(super) fn families_that_compact(
     options: &Options,
     cache: &Cache,
     format: &RocksFormat,
 ) -> Result<Vec<ColumnFamilyDescriptor>, Error> {
-    // Changes the existing factory of tables, which keeps its cache.
+    // The text changes options of the existing table factory, which keeps its cache.
     let table = format!("block_based_table_factory={{{}}}", format.table_text());
     let options = with_cache(options, cache, format).get_options_from_string(table)?;
     Ok(descriptors(&options, format))
 }
 
-/// `options` with tables that are read through `cache`.
+/// Returns `options` with tables that are read through `cache`.
 fn with_cache(options: &Options, cache: &Cache, format: &RocksFormat) -> Options {
     let mut table = BlockBasedOptions::default();
     table.set_block_cache(cache);
@@ -151,7 +153,7 @@ fn with_cache(options: &Options, cache: &Cache, format: &RocksFormat) -> Options
     options
 }
 
-/// Families of a database whose flushes write files in `format`.
+/// Returns the families of a database whose flushes write files in `format`.
 pub(super) fn families_for_writing(
     options: &Options,
     format: &RocksFormat,
@@ -167,19 +169,19 @@ fn descriptors(options: &Options, format: &RocksFormat) -> Vec<ColumnFamilyDescr
         .collect()
 }
 
-/// An empty cache of data blocks that many threads can use at once.
+/// Makes an empty cache of data blocks, of a kind that many threads can use at once.
 pub(super) fn block_cache(capacity_bytes: usize) -> Cache {
     Cache::new_hyper_clock_cache(capacity_bytes, 0)
 }
 
-/// Options of point reads.
+/// Returns options of point reads.
 pub(super) fn point_reads() -> ReadOptions {
     let mut options = ReadOptions::default();
     options.set_verify_checksums(true);
     options
 }
 
-/// Options of a read of all rows.
+/// Returns options of a read of all rows.
 pub(super) fn scan_reads() -> ReadOptions {
     let mut options = ReadOptions::default();
     options.set_verify_checksums(true);

@@ -1,5 +1,5 @@
-//! Blocks of a state's rows, found by the indices of its table files. Each row must lie in one file
-//! only.
+//! Finds the blocks of a state's rows, by the indices of its table files. Refuses a state in which
+//! a row may be in several files.
 
 use std::{fs::File, path::PathBuf};
 
@@ -17,17 +17,17 @@ use crate::{
 };
 use variant::IndexShape;
 
-/// Files of a state and their indices.
+/// The table files of a state, and their indices.
 #[derive(Debug)]
 pub(super) struct Blocks {
     files: Vec<PathBuf>,
-    /// Files of each table, in ascending order of keys.
+    /// The files of each table, in ascending order of keys.
     tables: [Vec<TableFile>; 3],
 }
 
 #[derive(Debug)]
 struct TableFile {
-    /// Index of the file among all files.
+    /// Index of the file in [`Blocks::files`].
     file: u32,
     first_key: Vec<u8>,
     last_key: Vec<u8>,
@@ -35,7 +35,7 @@ struct TableFile {
 }
 
 impl Blocks {
-    /// Reads the indices of all files of `state`, which `db` has open.
+    /// Reads the indices of all table files of `state`. `db` is open over these files.
     ///
     /// # Errors
     /// The reason, in words.
@@ -61,7 +61,8 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// Returns the block that is read for each existing row; a filter answers for the others.
+    /// Returns the block that is read for each existing row. For an absent row, a filter mostly
+    /// makes a read unnecessary.
     ///
     /// # Errors
     /// The reason, in words.

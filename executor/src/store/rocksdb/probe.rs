@@ -1,5 +1,5 @@
-//! Proof that `MultiGet` reads through `io_uring`. `RocksDB` silently falls back to one read after
-//! the other. So the probe reads a few keys and counts the thread's system calls.
+//! Tests whether `MultiGet` reads through `io_uring`. Without it, `RocksDB` silently reads one
+//! block after the other. So the test reads a few keys and counts the thread's read calls.
 
 use ::rocksdb::perf::{PerfStatsLevel, set_perf_stats};
 use alloy_primitives::{Address, U256};
@@ -13,15 +13,15 @@ use super::{
 use crate::{error::StoreError, process::IoCounters, store::Sample};
 use variant::{CacheMode, ReadMethod};
 
-/// Keys of a pass.
+/// Number of keys in a pass.
 const KEY_COUNT: u64 = 256;
-/// Minimal number of blocks for a proof.
+/// Minimal number of blocks for a conclusion.
 const BLOCK_COUNT_MIN: u64 = 32;
-/// Size of a cache for the reads of two passes.
+/// Size of a cache that holds the blocks of two passes.
 const CACHE_BYTES: usize = 8 << 20;
 
-/// Whether most blocks of a `MultiGet` came without a read call. `None` without a proof: the store
-/// reads by `Get`, has too few rows, or the system has no counters.
+/// Returns whether most blocks of a `MultiGet` came without a read call. `None` if the test is
+/// inconclusive: the store reads by `Get`, has too few rows, or the system has no counters.
 pub(super) fn multi_get_io_uring(input: SampleInput<'_>) -> Result<Option<bool>, StoreError> {
     if effective(input.settings.read_method) == ReadMethod::Get {
         return Ok(None);
@@ -33,7 +33,7 @@ pub(super) fn multi_get_io_uring(input: SampleInput<'_>) -> Result<Option<bool>,
 }
 
 fn count(sample: &RocksSample<'_>, recipe: &Genesis) -> Result<Option<bool>, StoreError> {
-    // A first pass reads index partitions, if any.
+    // The first pass loads index partitions, if the index has partitions.
     let [Some(first), Some(second)] = [0, 1].map(|pass| keys(recipe, pass)) else {
         return Ok(None);
     };
@@ -50,7 +50,8 @@ fn count(sample: &RocksSample<'_>, recipe: &Genesis) -> Result<Option<bool>, Sto
     Ok(calls.filter(|_| block_count >= BLOCK_COUNT_MIN).map(|calls| calls * 2 < block_count))
 }
 
-/// Existing keys, spread over the largest family of slots; each pass has other keys.
+/// Returns keys of existing slots, spread over the largest family. Each pass has other keys. `None`
+/// if the family is too small.
 fn keys(recipe: &Genesis, pass: u64) -> Option<(Address, Vec<U256>)> {
     let family = recipe.slots.iter().max_by_key(|family| family.count)?;
     let step = family.count / (2 * KEY_COUNT);

@@ -1,4 +1,4 @@
-//! One thread's reads.
+//! Reads of one thread from RocksDB, by `Get` or `MultiGet`.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ use variant::ReadMethod;
 
 /// One thread's reads of a sample.
 ///
-/// RocksDB counts by thread: two readers on one thread each see the reads of both.
+/// RocksDB counts reads by thread. If two readers run on one thread, each counts the reads of both.
 pub(super) struct RocksReader<'a> {
     pub(super) db: &'a DB,
     pub(super) accounts: &'a ColumnFamily,
@@ -38,7 +38,7 @@ pub(super) struct RocksReader<'a> {
     pub(super) single: ReadOptions,
     pub(super) many: ReadOptions,
     layout: Layout,
-    /// Keys in a call of `MultiGet`; `None`: one `Get` after the other.
+    /// Maximal number of keys in a call of `MultiGet`. `None` if each key is read by a `Get`.
     pub(super) keys_per_call: Option<usize>,
     account_keys: AccountKeys,
     batch: Batch,
@@ -47,14 +47,15 @@ pub(super) struct RocksReader<'a> {
     start: ReadCounters,
 }
 
-/// Takes the index of a row, its name and its value.
+/// Takes a row: the caller's index, the row's name for errors, and its value or `None` for an
+/// absent row.
 type RowSink<'s> = dyn FnMut(u32, RowName<'_>, Option<&[u8]>) -> Result<(), StoreError> + 's;
 
 /// Memory for the keys of one call, kept between calls.
 #[derive(Default)]
 struct Batch {
     sorted: SortedParts,
-    /// Keys with the caller's indices.
+    /// Keys to read, with the caller's indices.
     rows: Vec<(RowKey, u32)>,
     unsorted: Vec<[u8; 32]>,
 }
@@ -67,7 +68,7 @@ impl fmt::Debug for RocksReader<'_> {
 
 impl<'a> RocksReader<'a> {
     pub(super) fn new(sample: &'a RocksSample<'a>) -> Result<Self, StoreError> {
-        // Counts only: times would read the clock twice for each block.
+        // Counts but no times, which would cost two reads of the clock for each block.
         set_perf_stats(PerfStatsLevel::EnableCount);
         let (single, many) = sample.read_options();
         Ok(Self {
@@ -118,7 +119,7 @@ impl<'a> RocksReader<'a> {
         slot_value(value.as_deref(), name)
     }
 
-    /// Reads the rows of `self.batch.rows` in calls of `batch` keys.
+    /// Reads the rows of `self.batch.rows` in calls of `batch` keys, and passes each to `sink`.
     fn multi_get(
         &mut self,
         family: &ColumnFamily,
@@ -142,7 +143,7 @@ impl<'a> RocksReader<'a> {
         Ok(())
     }
 
-    /// Reads slots by [`Self::multi_get`].
+    /// Reads the slots of `self.batch.rows` by [`Self::multi_get`].
     fn multi_get_slots(
         &mut self,
         batch: usize,
@@ -178,9 +179,10 @@ impl Reader for RocksReader<'_> {
     fn batching(&self) -> Batching {
         let one_by_one = Batching::ONE_BY_ONE;
         Batching {
-            // A transaction may wait for any value of a batch until the whole batch is read.
+            // A transaction that needs one value of a call waits until the whole call is done.
             slots_per_call: self.keys_per_call.unwrap_or(one_by_one.slots_per_call),
-            // Further keys of a call are read in groups of this size, one group after the other.
+            // More keys in a call would not help: RocksDB reads groups of this size, one after the
+            // other.
             rows_per_call: READS_AT_ONCE,
             reads_accounts_together: self.keys_per_call.is_some(),
             reads_at_once: self.keys_per_call.map(|_| READS_AT_ONCE),
@@ -189,7 +191,7 @@ impl Reader for RocksReader<'_> {
 
     fn at_once(&self, key_count: usize, block_count: u64) -> f64 {
         match io_uring_state() {
-            // RocksDB reads in groups, one after the other.
+            // RocksDB reads groups of keys, one group after the other.
             IoUring::Available => {
                 let groups = group_count(key_count, self.keys_per_call.unwrap_or(1));
                 block_count as f64 / groups.max(1) as f64
@@ -268,7 +270,7 @@ impl Reader for RocksReader<'_> {
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
         let value = self.get(self.code, hash.as_slice(), RowName::Code(hash))?;
         let Some(value) = value else { return Ok(None) };
-        // A block's checksum covers the row; the hash shows that the row is the right one.
+        // The block's checksum covers the row. The hash also shows that the row is of this key.
         self.checked_codes.check(NAME, hash, &value)?;
         Ok(Some(Bytes::copy_from_slice(&value)))
     }
@@ -279,7 +281,7 @@ impl Reader for RocksReader<'_> {
     }
 }
 
-/// RocksDB's counters of this thread.
+/// Returns RocksDB's counters of the calling thread.
 fn thread_counters() -> ReadCounters {
     let context = PerfContext::default();
     ReadCounters {
@@ -302,8 +304,8 @@ fn account_row(
     value.map(|value| lookup::account(NAME, name, value)).transpose()
 }
 
-/// Number of groups, of at most [`READS_AT_ONCE`] keys, in which RocksDB reads `key_count` keys in
-/// calls of `keys_per_call`.
+/// Returns the number of groups of at most [`READS_AT_ONCE`] keys in which RocksDB reads. The
+/// reader passes `key_count` keys, in calls of `keys_per_call`.
 const fn group_count(key_count: usize, keys_per_call: usize) -> usize {
     let per_call = if keys_per_call == 0 { 1 } else { keys_per_call };
     let whole = key_count / per_call * per_call.div_ceil(READS_AT_ONCE);

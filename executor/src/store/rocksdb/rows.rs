@@ -1,20 +1,20 @@
-//! All rows of a family in the order of their keys, for reads of whole states. A row is borrowed
-//! until the next one is read. An iterator over owned rows would allocate twice for each.
+//! Iterates over all rows of a column family in the order of their keys, for scans and builds. Each
+//! row is borrowed until the next call. An iterator over owned rows would allocate twice per row.
 
 use ::rocksdb::{ColumnFamily, DB, DBRawIterator, Error, ReadOptions};
 
 /// A row's key and value.
 pub(super) type Row<'r> = (&'r [u8], &'r [u8]);
 
-/// Rows within the bounds of the read options, in order.
+/// The rows within the bounds of the read options, in order.
 pub(super) struct Rows<'a> {
     rows: DBRawIterator<'a>,
-    /// Whether the iterator's current row was handed out.
+    /// True if [`Self::next`] has returned the current row of `rows`.
     lent: bool,
 }
 
 impl<'a> Rows<'a> {
-    /// Begins before the first row.
+    /// Makes an iterator that begins at the first row.
     pub(super) fn new(db: &'a DB, family: &ColumnFamily, reads: ReadOptions) -> Self {
         let mut rows = db.raw_iterator_cf_opt(family, reads);
         rows.seek_to_first();
@@ -24,7 +24,7 @@ impl<'a> Rows<'a> {
     /// Reads the next row; `None` after the last one.
     ///
     /// # Errors
-    /// RocksDB's error, in the place of the row that it could not read.
+    /// RocksDB's error if the next row cannot be read.
     pub(super) fn next(&mut self) -> Result<Option<Row<'_>>, Error> {
         if self.lent {
             self.rows.next();

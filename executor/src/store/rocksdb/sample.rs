@@ -1,5 +1,5 @@
-//! A state open for one sample: links to the base's files in a directory of its own, removed with
-//! the sample.
+//! A state in RocksDB open for one sample: a database in a directory of its own, with hard links to
+//! the base's files. The directory is removed with the sample.
 
 use std::{fmt, fs, io, path::Path, sync::OnceLock};
 
@@ -36,7 +36,7 @@ pub struct RocksSample<'s> {
     dir: SampleDir,
     cache: Cache,
     mode: CacheMode,
-    /// The database's options, which hold its statistics, if it has any.
+    /// The database's options, which hold its statistics; `None` if the sample does not compact.
     statistics: Option<Options>,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Debug for RocksSample<'_> {
     }
 }
 
-/// The parts of a store that its samples need.
+/// The parts of a store that a sample needs.
 #[derive(Clone, Copy)]
 pub(super) struct SampleInput<'s> {
     pub(super) state: &'s BuiltState,
@@ -78,13 +78,13 @@ impl<'s> RocksSample<'s> {
         Ok(Self { input, db, dir, cache, mode, statistics })
     }
 
-    /// Bytes of indices and filters in memory.
+    /// Returns the memory of indices and filters, in bytes.
     pub(super) fn table_memory_bytes(&self) -> Result<u64, StoreError> {
         self.sum_over_families(properties::ESTIMATE_TABLE_READERS_MEM)
     }
 
-    /// Sum of a property over the families with rows. A family without the property is an error: a
-    /// sum of the others would be too small.
+    /// Returns the sum of a property over the families with rows. Fails if a family lacks the
+    /// property, since the sum would be too small.
     pub(super) fn sum_over_families(&self, property: &PropName) -> Result<u64, StoreError> {
         let of = |name| {
             let action = || format!("read {property} of {name}");
@@ -96,7 +96,7 @@ impl<'s> RocksSample<'s> {
         self.families().map(of).sum()
     }
 
-    /// Whether files are compacted while a clock runs.
+    /// Returns whether compactions run while the clock runs.
     pub(super) fn compacts(&self) -> bool {
         self.settings().compaction == Compaction::On
     }
@@ -111,17 +111,18 @@ impl<'s> RocksSample<'s> {
         self.dir.path()
     }
 
-    /// The database's statistics, if it has any.
+    /// Returns the options that hold the database's statistics; `None` if the sample does not
+    /// compact.
     pub(super) const fn statistics(&self) -> Option<&Options> {
         self.statistics.as_ref()
     }
 
-    /// Bytes of data blocks in the cache now.
+    /// Returns the bytes of data blocks in the cache now.
     pub fn cached_bytes(&self) -> usize {
         self.cache.get_usage()
     }
 
-    /// Writes the changes of a batch, and of the nodes of its tries.
+    /// Writes the changes of a batch, and the changes of nodes of tries, in one write.
     pub(super) fn write(
         &self,
         changes: &NetChanges,
@@ -144,7 +145,7 @@ impl<'s> RocksSample<'s> {
         self.db.write_opt(batch, &write).map_err(failed("commit"))
     }
 
-    /// Waits until the device has the write-ahead log.
+    /// Waits until the write-ahead log is on the device.
     pub(super) fn sync_commits(&self) -> Result<(), StoreError> {
         self.db.flush_wal(true).map_err(failed("make the commits durable"))
     }
@@ -160,7 +161,7 @@ impl<'s> RocksSample<'s> {
         input.state.verify_restored(NAME)
     }
 
-    /// Blocks of the state's rows, found on first use.
+    /// Returns the blocks of the state's rows, which are found on first use.
     pub(super) fn blocks(&self) -> Result<&'s Blocks, String> {
         if let Some(reason) = self.settings().moves_rows() {
             return Err(reason.to_owned());
@@ -187,7 +188,7 @@ impl<'s> RocksSample<'s> {
         self.input.format.tries
     }
 
-    /// Options of reads of one key, and of reads of many.
+    /// Returns the options of reads of one key, and of reads of many keys.
     pub(super) fn read_options(&self) -> (ReadOptions, ReadOptions) {
         let (mut single, mut many) = (options::point_reads(), options::point_reads());
         if self.settings().checksums == Checksums::Skipped {
@@ -237,8 +238,8 @@ pub(super) fn family<'a>(db: &'a DB, name: &'static str) -> Result<&'a ColumnFam
         .ok_or_else(|| StoreError::damaged(NAME, format!("column family {name}"), "it is missing"))
 }
 
-/// Makes `to` a database of the same content. Table files are linked, since RocksDB never writes
-/// them again; the others are copied.
+/// Makes `to` a database with the content of `from`. Table files are hard-linked, since RocksDB
+/// never writes to them again; other files are copied.
 pub(super) fn link_files(from: &Path, to: &Path) -> Result<(), StoreError> {
     let action = format!("link the files of {} into {}", from.display(), to.display());
     try_link_files(from, to).map_err(failed_io(action))

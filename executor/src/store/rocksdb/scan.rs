@@ -23,7 +23,8 @@ use variant::FileAccess;
 const LAST_LEVEL: i32 = 6;
 const THREADS: usize = 2;
 
-/// Reads all files through a linked copy, with their checksums verified.
+/// Reads all rows through hard links in the scratch directory, and verifies the checksums of all
+/// blocks.
 pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
     sample::link_files(input.dir, input.scratch)?;
     let tables = input.manifest.files_with(TABLE_EXTENSION, input.dir);
@@ -51,19 +52,19 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
 }
 
-/// Keys from one file of the last level up to the next file. The stretches of a table cover all
-/// possible keys, so no row of another level is left out.
+/// A range of keys: from the first key of a file of the last level up to the next file. The
+/// stretches of a table cover all possible keys, so no row of another level is left out.
 struct Stretch {
     table: Table,
     /// Name of the file of the last level.
     file: String,
-    /// First key; `None`: from the first key of the table.
+    /// First key; `None` for the first stretch of the table.
     first: Option<Vec<u8>>,
-    /// First key behind the stretch; `None`: up to the last key of the table.
+    /// First key of the next stretch; `None` for the last stretch of the table.
     end: Option<Vec<u8>>,
 }
 
-/// Stretches of all tables, with the names of their files.
+/// Returns the stretches of all tables.
 fn stretches(db: &DB) -> Result<Vec<Stretch>, StateError> {
     let files = db.live_files().map_err(failed("list the table files"))?;
     let mut stretches = Vec::new();

@@ -1,10 +1,10 @@
-//! Settings of a store in RocksDB, its name, its errors, its threads, and its use of `io_uring`.
-//! `MultiGet` reads through `io_uring` if it is built in and the kernel allows it. Otherwise
-//! `MultiGet` silently reads one block after another.
+//! Settings of a store in RocksDB, its name, its errors, its pools of threads, and its use of
+//! `io_uring`. `MultiGet` reads through `io_uring` if it is built in and the kernel allows it.
+//! Otherwise `MultiGet` silently reads one block after another.
 //!
 //! RocksDB also asks the program for permission, through a function that `librocksdb-sys` 0.19
-//! exports (`RocksDbIOUringEnable`). The test `io_uring` checks the real behaviour: by system
-//! calls, not by names.
+//! exports (`RocksDbIOUringEnable`). The test `io_uring` counts system calls, to check that reads
+//! really go through `io_uring`.
 
 use std::fmt;
 
@@ -17,43 +17,43 @@ use crate::error::StoreError;
 /// The store's name in variants and errors.
 pub(super) const NAME: &str = "rocksdb";
 
-/// Extension of the files of rows, which RocksDB never writes again.
+/// Extension of table files, which RocksDB never writes to again.
 pub(super) const TABLE_EXTENSION: &str = "sst";
 
-/// Maximal number of reads in flight of a `MultiGet` over `io_uring`: RocksDB splits its keys into
-/// groups of this size.
+/// Maximal number of reads that a `MultiGet` has in flight over `io_uring`. RocksDB splits the keys
+/// into groups of this size.
 pub const READS_AT_ONCE: usize = 32;
 
-/// Read method in effect where `method` is requested: `Get` if the kernel refuses `io_uring`.
-/// Otherwise `MultiGet` would read one key after the other, and RocksDB would write to standard
-/// output, which belongs to results.
+/// Returns the read method that is used if `method` is requested: `Get` if the kernel refuses
+/// `io_uring`. In that case a `MultiGet` would read one key after the other. RocksDB would also
+/// write to standard output, which is reserved for results.
 pub fn effective(method: ReadMethod) -> ReadMethod {
     if io_uring_state() == IoUring::Refused { ReadMethod::Get } else { method }
 }
 
-/// Settings of opening and reading a state.
+/// Settings to open and read a state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RocksSettings {
     /// Whether reads go past the page cache.
     pub access: FileAccess,
-    /// Capacity of the block cache of a cold sample, in bytes; empty at its start.
+    /// Capacity of the block cache of a cold sample, in bytes. The cache is empty at the start.
     pub block_cache_bytes: usize,
     /// Capacity of the block cache that warm samples share, in bytes.
     pub warm_cache_bytes: usize,
     /// Method of reading many keys.
     pub read_method: ReadMethod,
-    /// Keys in a call of `MultiGet`, at least 1.
+    /// Maximal number of keys in a call of `MultiGet`, at least 1.
     pub multi_get_key_count: usize,
-    /// Maximal number of open table files; `None`: all, from the start. A closed file is opened
-    /// when it is read, with its index and filter.
+    /// Maximal number of open table files. `None`: all files are open from the start. A read of a
+    /// closed file opens the file and loads its index and filter.
     pub open_file_count: Option<u32>,
-    /// The end of a commit.
+    /// Durability of a batch at the end of its commit.
     pub durability: Durability,
-    /// Whether blocks are verified.
+    /// Whether the checksums of blocks are verified.
     pub checksums: Checksums,
-    /// Reads that fill the cache.
+    /// Kinds of reads that put blocks into the cache.
     pub cache_fill: CacheFill,
-    /// Whether files are compacted while a sample's clock runs.
+    /// Whether compactions run while a sample's clock runs.
     pub compaction: Compaction,
     /// Size at which a write buffer is flushed, in bytes; each table has its own.
     pub write_buffer_bytes: usize,
@@ -62,7 +62,7 @@ pub struct RocksSettings {
 }
 
 impl RocksSettings {
-    /// Reason why rows move during a sample; `None` if they stay.
+    /// Returns the reason why rows move during a sample; `None` if rows stay in place.
     pub(super) fn moves_rows(&self) -> Option<&'static str> {
         (self.compaction == Compaction::On).then_some("compactions move rows while the sample runs")
     }
@@ -92,9 +92,9 @@ impl Default for RocksSettings {
 pub enum IoUring {
     /// Built without the feature `io-uring`.
     NotBuilt,
-    /// The kernel, or a sandbox around this process, refuses it.
+    /// The kernel, or a sandbox around this process, refuses `io_uring`.
     Refused,
-    /// In use.
+    /// `MultiGet` reads through `io_uring`.
     Available,
 }
 
@@ -108,7 +108,7 @@ impl fmt::Display for IoUring {
     }
 }
 
-/// Whether `MultiGet` reads through `io_uring` in this process. Asks the kernel once.
+/// Returns whether `MultiGet` reads through `io_uring` in this process. Asks the kernel only once.
 pub fn io_uring_state() -> IoUring {
     #[cfg(feature = "io-uring")]
     {
@@ -119,7 +119,7 @@ pub fn io_uring_state() -> IoUring {
     IoUring::NotBuilt
 }
 
-/// Makes a ring like RocksDB's.
+/// Tries to make a ring with the flags that RocksDB uses.
 #[cfg(feature = "io-uring")]
 fn probe() -> IoUring {
     let mut builder = io_uring::IoUring::<io_uring::squeue::Entry>::builder();
@@ -130,15 +130,16 @@ fn probe() -> IoUring {
     }
 }
 
-/// A pool of `count` threads, one at least.
+/// Makes a pool of `count` threads, at least one.
 pub(super) fn pool(count: usize) -> Result<ThreadPool, StoreError> {
     let pool = ThreadPoolBuilder::new().num_threads(count.max(1)).build();
     pool.map_err(|error| StoreError::failed(NAME, format!("start {count} threads"), error))
 }
 
-/// Makes the error of a call into RocksDB, for `map_err`.
+/// Returns a function for `map_err` that makes the error of a call of RocksDB.
 pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(::rocksdb::Error) -> StoreError {
-    // The text is made only for an error: every row's read and write has this closure.
+    // The text is made only after an error, since this closure is made for each row that is read or
+    // written.
     move |error| {
         let (action, kind, reason) = (action.into(), error.kind(), error.into_string());
         match kind {
@@ -148,7 +149,7 @@ pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(::rocksdb::Error)
     }
 }
 
-/// Makes the error of a file operation, for `map_err`.
+/// Returns a function for `map_err` that makes the error of a file operation.
 pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> StoreError {
     let action = action.into();
     move |error| StoreError::failed(NAME, action, error)

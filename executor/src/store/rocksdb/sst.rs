@@ -1,10 +1,11 @@
-//! Positions of a table file's data blocks, read from its index. RocksDB's interface does not tell
-//! the block of a read.
+//! Reads the index of a table file, to find the data block of a key. RocksDB has no call that tells
+//! which block a read uses.
 //!
 //! The format is that of block-based tables of version 6. A footer of 53 bytes gives the length of
 //! the metaindex before it. The metaindex names the properties and the index. A block has entries,
-//! restart points, and the number of restart points. An entry has the lengths of the key's shared
-//! part, its own part and the value, then own part and value. A file of any other form is refused.
+//! restart points, and the number of restart points. An entry begins with three lengths: of the
+//! key's shared part, of its own part, and of the value. Then come own part and value. A file of
+//! any other form is refused.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
@@ -13,7 +14,7 @@ const FOOTER_BYTES: usize = 53;
 const TRAILER_BYTES: u64 = 5;
 const MAGIC: u64 = 0x88e2_41b7_85f4_cff7;
 const FORMAT_VERSION: u32 = 6;
-/// Bits in the number of restart points that have another meaning.
+/// Flags in the number of restart points.
 const RESTART_FLAGS: u32 = 0xf000_0000;
 /// Bytes of sequence number and kind at the end of an internal key.
 const KEY_SUFFIX_BYTES: usize = 8;
@@ -36,7 +37,7 @@ impl Handle {
     }
 }
 
-/// The index of a file.
+/// The index of a table file.
 #[derive(Debug)]
 pub(super) struct SstIndex {
     block: Block,
@@ -45,12 +46,13 @@ pub(super) struct SstIndex {
     values: Values,
 }
 
-/// Format of values of entries.
+/// Encoding of the values of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
-    /// Values with their length.
+    /// Each value has its length before it.
     Plain,
-    /// Handles; only the first after a restart point is stored whole.
+    /// Each value is a handle. Only the first handle after a restart point is stored whole; each of
+    /// the next ones is a difference of sizes.
     Delta,
 }
 
@@ -91,7 +93,8 @@ impl SstIndex {
         Ok(Self { block: Block::read(file, meta.handle(INDEX)?)?, has_suffix, values })
     }
 
-    /// Returns the block that has `key` if the file does; `None` for a key behind the last block.
+    /// Returns the block that holds `key` if the file has the key. `None` if the key is behind the
+    /// last block.
     ///
     /// # Errors
     /// The breach of the format.
@@ -101,7 +104,8 @@ impl SstIndex {
             false => found.len(),
         };
         let count = self.block.restart_count();
-        // Last restart point with a lower key: the wanted entry follows it.
+        // Finds the last restart point whose key is below `key`. The wanted entry follows that
+        // point.
         let (mut low, mut high) = (0, count);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -164,7 +168,7 @@ impl Block {
         Ok(Entries { rest, key: Vec::new(), is_whole: true, values })
     }
 
-    /// The value of `key` in a block of few entries.
+    /// Returns the value of `key`, for a block of few entries.
     fn value(&self, key: &[u8]) -> io::Result<Option<&[u8]>> {
         let mut entries = self.entries(0, Values::Plain)?;
         while let Some(value) = entries.next()? {
@@ -189,7 +193,7 @@ struct Entries<'b> {
     rest: &'b [u8],
     /// Key of the last entry.
     key: Vec<u8>,
-    /// True if the last entry shares no prefix with the one before.
+    /// True if the key of the last entry shares no prefix with the key before.
     is_whole: bool,
     values: Values,
 }
@@ -214,7 +218,7 @@ impl<'b> Entries<'b> {
         self.key.extend_from_slice(own);
         let value = match value_bytes {
             Some(byte_count) => self.take(byte_count)?,
-            // The value's own numbers give its length.
+            // The length is that of the value's numbers.
             None => {
                 let begin = self.rest;
                 for _ in 0..=usize::from(self.is_whole) {
@@ -241,7 +245,7 @@ fn handle(mut value: &[u8]) -> io::Result<Handle> {
     Ok(Handle { offset: varint(&mut value)?, byte_count: varint(&mut value)? })
 }
 
-/// The handle of the block right after `last`; `value` gives its size as a difference.
+/// Returns the handle of the block after `last`. `value` gives the difference of their sizes.
 fn after(last: Handle, mut value: &[u8]) -> io::Result<Handle> {
     let zigzag = varint(&mut value)?;
     let difference = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);

@@ -25,22 +25,22 @@ use crate::{
     tries::{self, TrieId},
 };
 
-/// Bytes of a node beside its own: the end of its key, lengths, a sequence number, its part of
-/// filter and index. Neighbouring nodes share the beginning of the key.
+/// Bytes of a node's row beside the node: the end of its key, lengths, a sequence number, its part
+/// of filter and index. The beginning of the key is shared with neighbouring nodes.
 const HEADER_BYTES: u64 = 30;
-/// The used share of blocks, which hold whole nodes.
+/// Used share of blocks, which hold whole nodes.
 const FILL: f64 = 0.93;
 
 /// Unshared key bytes of a trie's first node: the hash of an address.
 const TRIE_KEY_BYTES: u64 = 32;
 
-/// Upper estimate of the bytes of the tables of nodes.
+/// Returns an upper estimate of the bytes of the table files of nodes.
 pub(super) fn node_bytes(format: Format, genesis: &Genesis) -> u64 {
     let nodes = tries::byte_estimate(tries::expected_nodes(format, genesis), HEADER_BYTES, FILL);
     nodes.saturating_add(tries::slot_trie_count(genesis).saturating_mul(TRIE_KEY_BYTES))
 }
 
-/// Tries whose rows are being written.
+/// The tries of a state whose rows are being written.
 pub(super) struct TrieBuild<'a> {
     format: Format,
     watch: &'a Watch<'a>,
@@ -53,7 +53,7 @@ pub(super) struct TrieBuild<'a> {
 }
 
 impl<'a> TrieBuild<'a> {
-    /// Begins, before all rows; `None` for a state without tries.
+    /// Prepares the tries before any row is written; `None` for a state without tries.
     pub(super) fn new(
         rocks: &RocksFormat,
         input: &BuildInput<'_>,
@@ -68,7 +68,7 @@ impl<'a> TrieBuild<'a> {
 
     /// Begins the tries of the part with this index.
     pub(super) fn part(&self, index: usize) -> PartTries<'_> {
-        // The number after each part's is free, for a join.
+        // Each part leaves the next number free for the files of a join.
         PartTries::new(self.format, &self.parts[index], self.node_files(2 * index + 1))
     }
 
@@ -77,8 +77,8 @@ impl<'a> TrieBuild<'a> {
     }
 
     /// Finishes the tries of all rows, which are in the database. Joins the shards of large tries
-    /// and hashes the accounts. `hashed` has all parts in their order. Returns the tries and the
-    /// files of their nodes, in the order of their keys.
+    /// and hashes the accounts. `hashed` has the results of all parts, in order. Returns facts of
+    /// the tries, and the files of their nodes in the order of the keys.
     pub(super) fn finish<'s>(
         &'s self,
         db: &DB,
@@ -94,7 +94,7 @@ impl<'a> TrieBuild<'a> {
             let Some((account, floating)) = hashed.floating else { continue };
             shards.push(floating);
             if shards.len() == 16 {
-                // The join follows the last shard of its trie.
+                // The keys of the joined nodes follow those of the trie's last shard.
                 let mut nodes = self.node_files(2 * index + 2);
                 nodes.begin(TrieId::Slots(account));
                 let mut builder = Builder::new(self.format, nodes);
@@ -106,7 +106,7 @@ impl<'a> TrieBuild<'a> {
                 written.push(built.sink);
             }
         }
-        // The nodes of accounts come first.
+        // The keys of account nodes are before those of slot nodes.
         let (root, accounts) = self.hash_accounts(db, &roots)?;
         written.insert(0, accounts);
         let (mut paths, mut nodes) = (Vec::new(), NodeCounts::default());

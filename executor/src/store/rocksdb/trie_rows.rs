@@ -1,5 +1,6 @@
-//! Tries of slots, hashed by several threads while their rows are written. Rows are cut into parts:
-//! small tries whole, large tries by the first nibble of their keys. Nodes go to table files.
+//! Hashes the tries of slots on several threads, while the rows are written. The rows are split
+//! into parts: many small tries in one part, a large trie in 16 parts by the first nibble of its
+//! keys. The nodes are written to table files.
 
 use std::{
     collections::BTreeSet,
@@ -25,14 +26,14 @@ use crate::{
 pub(super) const LARGE_SLOT_COUNT: u64 = 1 << 20;
 /// Approximate number of slots of small tries in a part.
 const PART_SLOT_COUNT: u64 = 1 << 22;
-/// Bytes of a slot's row key: the account's key and its own.
+/// Bytes of the key of a slot's row: the account's key and the slot's key.
 const SLOT_KEY_BYTES: usize = 64;
 
-/// Slots that are hashed by one thread.
+/// A part of the slots, which one thread hashes.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     kind: PartKind,
-    /// Lower bound of the rows' keys.
+    /// Lower bound of the keys of the part's rows.
     pub(super) first: Vec<u8>,
 }
 
@@ -40,11 +41,11 @@ pub(super) struct Part {
 enum PartKind {
     /// Whole tries.
     Tries,
-    /// A trie's keys that begin with a nibble.
+    /// The keys of one large trie, given by its hashed address, that begin with this nibble.
     Shard(B256, u8),
 }
 
-/// All slots of `genesis` in parts.
+/// Splits the slots of `genesis` into parts, in the order of their keys.
 pub(super) fn parts(genesis: &Genesis) -> Vec<Part> {
     let families = genesis.slots.iter().filter(|family| family.count >= LARGE_SLOT_COUNT);
     let large: BTreeSet<B256> = families.map(|family| keccak256(family.address)).collect();
@@ -69,7 +70,8 @@ pub(super) fn parts(genesis: &Genesis) -> Vec<Part> {
     parts.collect()
 }
 
-/// The key behind those of all slots of an account; `None` for the last account.
+/// Returns the least key above the keys of all slots of an account; `None` if there can be no such
+/// key.
 fn after(account: &B256) -> Option<Vec<u8>> {
     let last = account.iter().rposition(|byte| *byte != 0xff)?;
     let mut next = account[..=last].to_vec();
@@ -92,8 +94,8 @@ pub(super) struct NodeFiles<'a> {
 }
 
 impl<'a> NodeFiles<'a> {
-    /// Begins without a file. Names of files in the directory `files` have `index`, which ascends
-    /// with the keys.
+    /// Makes a writer without an open file. It writes to the directory `files`. The names of its
+    /// files contain `index`; files with a higher `index` have higher keys.
     pub(super) fn new(
         index: usize,
         files: &'a Path,
@@ -112,7 +114,7 @@ impl<'a> NodeFiles<'a> {
         }
     }
 
-    /// Assigns the nodes that follow to a trie.
+    /// Begins a trie: the nodes that follow are nodes of `trie`.
     pub(super) const fn begin(&mut self, trie: TrieId) {
         self.trie = trie;
     }
@@ -151,35 +153,35 @@ impl NodeSink for NodeFiles<'_> {
     }
 }
 
-/// A part whose rows are hashed, and its nodes in files.
+/// Result of hashing a part.
 pub(super) struct Hashed<'a> {
     pub(super) nodes: NodeFiles<'a>,
-    /// Roots of slots by hashed address.
+    /// Roots of the part's whole tries, by hashed address.
     pub(super) roots: Vec<(B256, B256)>,
-    /// Account and subtree of a shard, a part of a large trie.
+    /// For a part of a large trie: the account's hashed address, and the subtree.
     pub(super) floating: Option<(B256, Floating)>,
 }
 
-/// The tries of a part, whose rows come in the order of their keys.
+/// Hashes the tries of a part, whose rows are added in the order of their keys.
 pub(super) struct PartTries<'a> {
     format: Format,
     open: Open<'a>,
-    /// Roots of whole tries by hashed address.
+    /// Roots of finished tries, by hashed address.
     roots: Vec<(B256, B256)>,
 }
 
-/// The trie that the next row may belong to.
+/// State of [`PartTries`]: the trie that is being built.
 enum Open<'a> {
-    /// Before the first row.
+    /// No row was added yet.
     Idle(NodeFiles<'a>),
     Trie(B256, Box<Builder<NodeFiles<'a>>>),
     Shard(B256, Box<Builder<NodeFiles<'a>>>),
-    /// A trie could not be finished.
+    /// An error has occurred.
     Failed,
 }
 
 impl<'a> PartTries<'a> {
-    /// Begins, before all rows; nodes go to `nodes`.
+    /// Begins a part without rows. Its nodes are written to `nodes`.
     pub(super) fn new(format: Format, part: &Part, mut nodes: NodeFiles<'a>) -> Self {
         let open = match part.kind {
             PartKind::Tries => Open::Idle(nodes),
@@ -233,7 +235,7 @@ impl<'a> PartTries<'a> {
         }
     }
 
-    /// Finishes, after all rows.
+    /// Finishes the part after its last row.
     pub(super) fn finish(mut self) -> Result<Hashed<'a>, StateError> {
         let (nodes, floating) = match std::mem::replace(&mut self.open, Open::Failed) {
             Open::Shard(account, builder) => {
@@ -246,7 +248,7 @@ impl<'a> PartTries<'a> {
     }
 }
 
-/// Error where the rows make no trie or the sink failed, with its reason.
+/// Makes the error of a trie that could not be built, with the reason if the sink failed.
 pub(super) fn no_trie(error: trie::Error) -> StateError {
     let reason = match &error {
         trie::Error::Sink { source, .. } => format!("{error}: {source}"),
@@ -255,13 +257,13 @@ pub(super) fn no_trie(error: trie::Error) -> StateError {
     StoreError::failed(NAME, "make the tries", reason).into()
 }
 
-/// Error for a value of a wrong length.
+/// Makes the error of a row whose key or value has a wrong length.
 pub(super) fn wrong_value(key: &[u8]) -> StateError {
     let what = format!("row {}", hex::encode_prefixed(key));
     StoreError::damaged(NAME, what, "its value has another length").into()
 }
 
-/// Converts a slot's value to that of its leaf.
+/// Converts the value of a slot's row to the value of the trie's leaf.
 fn slot_leaf(key: &[u8], value: &[u8]) -> Result<SlotValue, StateError> {
     let value = decode_slot(value).and_then(|value| SlotValue::new(&value));
     value.filter(|_| key.len() == SLOT_KEY_BYTES).ok_or_else(|| wrong_value(key))

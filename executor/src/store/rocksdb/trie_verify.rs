@@ -1,6 +1,6 @@
-//! Verifies the stored nodes of a state against its rows. The stored nodes must be exactly those
-//! that the rows make. The root must equal that of `alloy_trie::HashBuilder`, which shares no code
-//! with ours.
+//! Verifies the stored nodes of a state against its rows. The stored nodes must equal the nodes
+//! that are built again from the rows. The root must also equal the root of
+//! `alloy_trie::HashBuilder`, which shares no code with the crate `trie`.
 
 use ::rocksdb::DB;
 use alloy_primitives::hex;
@@ -17,7 +17,7 @@ use crate::{
     store::trie_stream::{self, NodeRows},
 };
 
-/// Returns the tries, if all nodes are correct.
+/// Returns facts of the tries if all nodes are correct.
 ///
 /// # Errors
 /// [`StateError::Untrusted`] naming the first wrong node.
@@ -44,11 +44,11 @@ pub(super) fn verify(
     })
 }
 
-/// Stored nodes, which must equal the nodes that the rows make.
+/// Compares the nodes that are built from the rows with the stored nodes.
 struct Stored<'a> {
     /// Name of the state.
     name: &'a str,
-    /// Nodes of accounts, then nodes of slots; the first byte of a key tells which.
+    /// Stored nodes of accounts, and stored nodes of slots. Their keys begin with 0 and 1.
     nodes: [Rows<'a>; 2],
 }
 

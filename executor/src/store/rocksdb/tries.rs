@@ -1,4 +1,5 @@
-//! Reads and commits of tries: nodes in their own column family, rows by iterators.
+//! Reads and commits of tries in RocksDB. Nodes have a column family of their own; ranges of rows
+//! are read by iterators.
 
 use ::rocksdb::ColumnFamily;
 use alloy_primitives::{B256, U256};
@@ -42,17 +43,17 @@ impl Tries for RocksTries<'_> {
     }
 }
 
-/// One thread's reads.
+/// Reads of one thread.
 struct Reader<'a> {
     sample: &'a RocksSample<'a>,
     tries: &'a ColumnFamily,
     rows: RocksReader<'a>,
 }
 
-/// Takes the index of a range, a row's key behind the prefix, and its value.
+/// Takes a row: the index of its range, its key without the prefix, and its value.
 type RowSink<'s> = dyn FnMut(usize, B256, &[u8]) -> Result<(), StoreError> + 's;
 
-/// Keys of a table with this prefix, whose rest is in the range.
+/// The keys of a table that begin with `prefix`, and whose rest is in `range`.
 struct Span<'r> {
     prefix: &'r [u8],
     range: &'r RowRange,
@@ -69,7 +70,7 @@ impl Span<'_> {
 }
 
 impl Reader<'_> {
-    /// Reads the rows of spans by one iterator: making an iterator costs more than a seek.
+    /// Reads the rows of all spans by one iterator, since a new iterator costs more than a seek.
     fn read(
         &mut self,
         family: &ColumnFamily,

@@ -1,9 +1,9 @@
-//! Flushes and compactions of a sample, where they are requested. They may begin inside the clock,
-//! RocksDB's statistics count them, and the end of the sample waits for them.
+//! Flushes and compactions of a sample, if the settings request them. They may begin while the
+//! clock runs. RocksDB's statistics count them. The sample's clock stops only when they have ended.
 //!
 //! **Invariant**: only files of the sample's own directory are written. A compaction reads the
-//! base's table files through their links, writes new files, and removes links; the base keeps its
-//! own.
+//! base's table files through the sample's hard links, writes new files, and removes the sample's
+//! links. The base keeps its own links.
 
 use std::{
     fs,
@@ -25,18 +25,18 @@ use crate::{
     error::StoreError,
 };
 
-/// Polling interval for the cancel flag in microseconds, while compactions are waited for.
+/// Polling interval for the cancel flag during a wait for compactions, in microseconds.
 const CANCEL_POLL_MICROS: u64 = 10_000;
 
 /// RocksDB's default of `max_background_jobs`.
 const BACKGROUND_JOBS: u32 = 2;
 
-/// Option that sets another value.
+/// Name of the option that sets the number of background jobs.
 const BACKGROUND_JOBS_OPTION: &str = "max_background_jobs";
 
-/// Maximal numbers of flushing and of compacting threads, as RocksDB divides `max_background_jobs`
-/// of `options`. The scenario refuses options that set the two apart. RocksDB compacts on one
-/// thread until it lags behind.
+/// Returns the maximal numbers of flushing and of compacting threads: RocksDB divides
+/// `max_background_jobs` of `options` among them. A scenario refuses options that set these numbers
+/// one by one. RocksDB compacts on one thread until it lags behind.
 pub(super) fn thread_counts(options: &str) -> (u32, u32) {
     // Semicolons within braces separate the fields of one option's value.
     let mut depth = 0_u32;
@@ -48,7 +48,8 @@ pub(super) fn thread_counts(options: &str) -> (u32, u32) {
         }
         c == ';' && depth == 0
     });
-    // The last value counts. A search from the end would count braces wrongly.
+    // The last value counts. The search goes forward, since a search from the end would count
+    // braces wrongly.
     let values = pairs.filter_map(|pair| {
         let (name, value) = pair.split_once('=')?;
         (name.trim() == BACKGROUND_JOBS_OPTION).then(|| value.trim().parse::<u32>().ok())?
@@ -59,7 +60,7 @@ pub(super) fn thread_counts(options: &str) -> (u32, u32) {
 }
 
 impl Background for RocksSample<'_> {
-    /// Allows compactions; the database was opened without them.
+    /// Allows compactions, which are off when the database is opened.
     fn begin(&self) -> Result<(), StoreError> {
         for name in self.families() {
             let set = self
@@ -70,7 +71,7 @@ impl Background for RocksSample<'_> {
         Ok(())
     }
 
-    /// Waits for compactions; rows in write buffers stay there.
+    /// Waits for flushes and compactions. Does not flush rows that are in write buffers.
     fn settle(&self, cancel: &AtomicBool) -> Result<Settled, StoreError> {
         let mut options = WaitForCompactOptions::default();
         options.set_timeout(CANCEL_POLL_MICROS);
@@ -107,7 +108,8 @@ impl Background for RocksSample<'_> {
 }
 
 impl RocksSample<'_> {
-    /// Bytes of all files in the sample's directory, links to the base's files included.
+    /// Returns the bytes of all files in the sample's directory, with the links to the base's
+    /// files. `None` if the directory cannot be read.
     pub(super) fn bytes_on_disk(&self) -> Option<u64> {
         let mut bytes = 0;
         for entry in fs::read_dir(self.dir()).ok()? {
