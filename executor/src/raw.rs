@@ -1,9 +1,9 @@
-//! Raw random reads of a store. Each thread has its own reader, and reads one slot after the other,
-//! or many at once. There is no EVM, no list and no hand-over. The rate is that of the store
-//! itself, to compare with the device's ([`crate::device`]).
+//! Random reads from a store, without EVM, list or hand-over of values. Each thread has a reader of
+//! its own, and reads one slot after the other, or many slots per call. The measured rate is that
+//! of the store alone, to compare with the device's rate ([`crate::device`]).
 //!
-//! `raw/keys.rs` chooses the keys; `raw/worker.rs` is one thread. Every value is compared with the
-//! recipe's: a wrong value is an error, never a rate.
+//! `raw/keys.rs` chooses the keys, and `raw/worker.rs` has the reads of one thread. Every value is
+//! compared with the value of the recipe. A wrong value is an error.
 
 use std::{
     sync::{
@@ -29,14 +29,14 @@ pub use keys::Draw;
 pub use reads::{Asking, RawError, RawPoint, RawReads};
 use worker::{Part, Shared};
 
-/// Reads from a fresh cold sample of `store`.
+/// Measures reads from a new cold sample of `store`.
 ///
 /// # Errors
 /// [`RawError`].
 pub fn measure(store: &dyn Store, reads: &RawReads<'_>) -> Result<RawPoint, RawError> {
     let sample = store.open_sample(CacheMode::Cold)?;
     let point = read(sample.as_ref(), store.kind().name(), reads);
-    // The state is restored, whatever the result.
+    // The state is restored also after an error.
     sample.close()?;
     point
 }
@@ -49,8 +49,8 @@ fn read(
     let count = reads.thread_count.get();
     let stop = AtomicBool::new(false);
     let shared = Shared::new(reads, store, &stop);
-    // The caller sets the number of reads in flight, not the number of cores. No thread reads
-    // before all are ready.
+    // The caller chooses the number of threads, which may exceed the number of cores. The reads
+    // start when all threads are ready.
     let pool = WorkerPool::<()>::new(count, &stop, reads.cancel);
     let (process, parts) = pool.run(
         |_| "raw reader",

@@ -1,20 +1,20 @@
-//! Counts of reads, for stores and the tries in them.
+//! Counts of reads, of rows and of nodes of tries.
 
-/// Reads of one thread as its store counts them.
+/// Counts of the reads of one reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounters {
     /// Keys that were requested, present or not.
     pub key_count: u64,
     /// Blocks that the store read from its files.
     pub block_count: u64,
-    /// Bytes of those blocks as the store requested them.
+    /// Bytes that the store requested for these blocks.
     pub block_bytes: u64,
-    /// Blocks found in the store's own cache.
+    /// Blocks that the store found in its own cache.
     pub cache_hit_count: u64,
 }
 
 impl ReadCounters {
-    /// Adds another thread's counts.
+    /// Adds the counts of another reader.
     pub fn add(&mut self, other: &Self) {
         self.key_count += other.key_count;
         self.block_count += other.block_count;
@@ -22,7 +22,7 @@ impl ReadCounters {
         self.cache_hit_count += other.cache_hit_count;
     }
 
-    /// The difference to `before`.
+    /// Returns the difference to `before`.
     #[must_use]
     pub const fn since(&self, before: &Self) -> Self {
         Self {

@@ -1,6 +1,6 @@
-//! Duties on blocks that a client receives as bytes. Decoding and recovery of the signers come
-//! before a batch is executed; receipts, bloom and header come after it. Each duty is a phase
-//! inside the clock.
+//! Does a client's duties on blocks that it receives as bytes. Decoding and recovery of signers are
+//! before the execution of a batch. Receipts, bloom and the check of headers are after it. Each
+//! duty is a phase inside the clock.
 
 mod bytes;
 mod compare;
@@ -27,22 +27,22 @@ use self::{
 };
 use crate::{error::StoreError, pool::WorkerPool, span::Spans};
 
-/// The blocks of a workload, and the duties on them.
+/// Input of [`Reception`]: the blocks of a workload, and the duties on them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received<'a> {
-    /// The work.
+    /// The workload.
     pub(crate) workload: &'a Workload,
     /// Encoded blocks, by batch.
     pub(crate) blocks: &'a [Vec<ReceivedBlock>],
-    /// The hash of each batch's list, where the list is the one that headers name.
+    /// The hash of each batch's list. Empty if the list is not in the form whose hash a header has.
     pub(crate) list_hashes: &'a [B256],
-    /// The duties, and the threads that recover signers.
+    /// The variant, with its duties and its number of threads.
     pub(crate) variant: &'a Variant,
-    /// Set by another thread to stop.
+    /// Flag that another thread sets to cancel the run.
     pub(crate) cancel: &'a AtomicBool,
 }
 
-/// Reason for executing no further batch.
+/// Reason why the sample executes no more batches.
 #[derive(Debug)]
 pub(crate) enum ReceivedError {
     /// A block is rejected.
@@ -59,13 +59,14 @@ pub(crate) enum ReceivedError {
 /// Does the duties of a variant on the blocks of each batch.
 pub(crate) struct Reception<'a> {
     received: Received<'a>,
-    /// Recovers signers.
+    /// Threads that recover signers.
     pool: WorkerPool<'a, Recovery>,
     stop: &'a AtomicBool,
 }
 
 impl<'a> Reception<'a> {
-    /// Makes the reception. As many threads recover signers as the variant executes with.
+    /// Makes the reception. The number of threads that recover signers is the variant's number of
+    /// threads.
     pub(crate) fn new(received: Received<'a>, stop: &'a AtomicBool) -> Self {
         let recovers = received.variant.block_duties.has(BlockDuty::Recover);
         let thread_count = if recovers { received.variant.thread_count } else { 0 };
@@ -84,7 +85,7 @@ impl<'a> Reception<'a> {
     /// Decodes the blocks of the batch at `index`, and recovers their signers.
     ///
     /// # Errors
-    /// Bytes that are no block, or an invalid signature.
+    /// A block cannot be decoded, or a signature is invalid.
     pub(crate) fn receive(
         &self,
         index: usize,
@@ -113,11 +114,10 @@ impl<'a> Reception<'a> {
         Ok(Some(DecodedBlocks { blocks, recovery: Some(recovery) }))
     }
 
-    /// Makes the receipts of the batch at `index` from its `results`, and compares the headers with
-    /// them.
+    /// Makes the receipts of the batch at `index` from its `results`, and checks the headers.
     ///
     /// # Errors
-    /// A header that differs.
+    /// A header differs from the results.
     pub(crate) fn check(
         &self,
         index: usize,

@@ -1,8 +1,8 @@
-//! Sender recovery as its own phase, outside any sample's clock. Transactions are signed
-//! beforehand. As many threads as execute then recover the signers, which are compared with the
-//! senders that the workload names. The work for a transaction is a client's: the signing hash from
-//! its fields, ECDSA recovery on secp256k1, and Keccak of the public key. EIP-2 refuses an s above
-//! half the order. EIP-7702 needs the same for each delegation.
+//! Measures the recovery of senders as a separate phase, outside the clock of samples. Transactions
+//! are signed beforehand. The variant's number of threads recovers the signers, which must equal
+//! the senders of the workload. The work per transaction is that of a client: the signing hash of
+//! its fields, ECDSA recovery on secp256k1, and Keccak of the public key. By EIP-2, an `s` above
+//! half the order of the curve is invalid. Each delegation (EIP-7702) takes the same work.
 
 mod sign;
 
@@ -30,49 +30,49 @@ use crate::{latency::Latencies, lock::lock, pool::WorkerPool};
 
 pub use sign::sign;
 
-/// Transactions that a thread takes at a time.
+/// Number of transactions that a thread takes at a time.
 const CHUNK: usize = 16;
-/// Half the order of secp256k1; a greater s is invalid (EIP-2).
+/// Half the order of secp256k1. A greater `s` is invalid (EIP-2).
 const HALF_ORDER: U256 =
     uint!(0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0_U256);
 
-/// Senders that cannot sign or cannot be recovered. Transactions are counted through the whole
-/// workload from 0.
+/// Failure to sign transactions or to recover senders. A transaction is given by its 0-based index
+/// in the whole workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecoverError {
-    /// No known secret belongs to an account.
+    /// The secret of an account is not known.
     #[error(
         "transaction {tx}: the secret of {account} is not known: only generated senders can sign; \
          run this workload without recover_senders"
     )]
     UnknownSecret {
-        /// The transaction.
+        /// Index of the transaction.
         tx: usize,
         /// Sender of the transaction, or authority of one of its delegations.
         account: Address,
     },
-    /// A sender family without valid secrets.
+    /// A family of senders has no valid secrets.
     #[error(transparent)]
     Senders(#[from] SenderError),
-    /// A signature from which no signer can be recovered.
+    /// No signer can be recovered from a signature.
     #[error("transaction {tx}: its signature is invalid: {reason}")]
     Invalid {
-        /// The transaction.
+        /// Index of the transaction.
         tx: usize,
-        /// The fault.
+        /// The reason of the recovery's failure.
         reason: String,
     },
-    /// Another account signed.
+    /// The recovered signer differs from the workload's.
     #[error("transaction {tx}: {expected} is said to have signed, recovered is {recovered}")]
     Mismatch {
-        /// The transaction.
+        /// Index of the transaction.
         tx: usize,
         /// Signer that the workload names.
         expected: Address,
         /// Signer that was recovered.
         recovered: Address,
     },
-    /// The system gave no thread.
+    /// A thread could not be started.
     #[error("cannot start a thread to recover senders with: {0}")]
     Thread(String),
     /// The run was cancelled.
@@ -83,15 +83,15 @@ pub enum RecoverError {
 /// Cost of recovering all senders of a workload once.
 #[derive(Clone, Debug, Default)]
 pub struct Recovered {
-    /// Time from the first to the last transaction.
+    /// Time from the start of the first transaction to the end of the last.
     pub wall: Duration,
-    /// Time per transaction on its thread; their total is the threads' work.
+    /// Time of each transaction on its thread. The sum is the time of all threads.
     pub latencies: Latencies,
-    /// Transactions.
+    /// Number of transactions.
     pub tx_count: u64,
 }
 
-/// The curve secp256k1, ready to recover signers.
+/// The curve secp256k1, prepared for the recovery of signers.
 #[derive(Debug)]
 pub struct Curve(Secp256k1<VerifyOnly>);
 
@@ -102,10 +102,10 @@ impl Default for Curve {
 }
 
 impl Curve {
-    /// The signer of `hash`.
+    /// Recovers the account that has signed `hash`.
     ///
     /// # Errors
-    /// The reason for an invalid signature.
+    /// The signature is invalid, with the reason.
     pub fn signer(&self, hash: B256, signature: &Signature) -> Result<Address, String> {
         if signature.s > HALF_ORDER {
             return Err("s is above half the order of the curve (EIP-2)".to_owned());
@@ -128,7 +128,7 @@ impl Curve {
     }
 }
 
-/// Recovery of a whole workload, shared by its threads.
+/// The recovery of a whole workload, a job that threads share.
 #[derive(Default)]
 struct Job {
     next_chunk: AtomicUsize,
@@ -137,14 +137,14 @@ struct Job {
     failure: Mutex<Option<(usize, RecoverError)>>,
 }
 
-/// Recovers all senders of `workload` from `signatures`, one per transaction in order. Its
-/// `thread_count` threads exist before the clock starts.
+/// Recovers all senders of `workload` from `signatures`, one for each transaction in order, on
+/// `thread_count` threads. The threads are started before the clock.
 ///
 /// # Errors
-/// [`RecoverError`] of the lowest transaction that fails, or cancelled.
+/// [`RecoverError`] of the lowest transaction that fails, or [`RecoverError::Cancelled`].
 ///
 /// # Panics
-/// When there are more or fewer signatures than transactions.
+/// The number of signatures differs from the number of transactions.
 pub fn recover(
     workload: &Workload,
     signatures: &[TxSignatures],
@@ -154,7 +154,7 @@ pub fn recover(
     let transactions: Vec<_> = workload.blocks().flat_map(|block| &block.transactions).collect();
     assert_eq!(transactions.len(), signatures.len(), "transactions, and signatures");
     let stop = AtomicBool::new(false);
-    // The engines' threads and not rayon's: the time is measured per thread.
+    // Threads as for an engine, not rayon's, since the time is measured per thread.
     let pool = WorkerPool::<Job>::new(thread_count.max(1), &stop, cancel);
     let curve = Curve::default();
     let ((job, wall), _) = pool.run(
@@ -192,8 +192,8 @@ pub fn recover(
     Ok(Recovered { wall, latencies, tx_count: transactions.len() as u64 })
 }
 
-/// Does a thread's part of a job. A thread goes through a chunk to its end or to its failure. So
-/// everything below a failure is checked, whichever thread found it.
+/// Does a thread's part of a job. A thread stops within a chunk only at a failure. So all
+/// transactions before the lowest failure have been checked, whichever thread found it.
 fn work(
     job: &Job,
     tx_count: usize,
@@ -224,7 +224,7 @@ fn work(
     lock(&job.parts).push(latencies);
 }
 
-/// Recovers the signers of `tx` and its delegations, and compares them.
+/// Recovers the signers of `tx` and of its delegations, and compares them with the workload.
 fn check(
     curve: &Curve,
     index: usize,
@@ -247,7 +247,7 @@ fn check(
         let hash = signing::authorization_hash(authorization);
         match authorization.authority {
             Some(authority) => same(hash, signature, authority)?,
-            // Execution skips the tuple, once its signature was found invalid.
+            // The workload marks a tuple that execution skips after it finds the signature invalid.
             None => drop(curve.signer(hash, signature)),
         }
     }

@@ -1,6 +1,6 @@
-//! The device's rate for one sample. A plain ring repeats the requests for the sample's own rows,
-//! in its files and in its order. Requests are joined as the sample's store joins them. The time
-//! has no work of a store or an engine.
+//! Measures the device's rate for the requests of one sample. A plain ring repeats the sample's
+//! requests, from the same files and in the same order. Adjacent blocks are joined to one request
+//! where the sample's store joins them. The measured time contains no work of a store or an engine.
 
 use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool, time::Duration};
 
@@ -10,39 +10,39 @@ use crate::{
     store::{Sample, Store, recorded::ReadLog},
 };
 
-/// Maximal bytes of a joined request.
+/// Maximal number of bytes of a joined request.
 const JOINED_BYTES_MAX: u64 = 64 << 10;
-/// Alignment of offsets and lengths of direct reads: every file system takes pages.
+/// Alignment of offsets and lengths of direct reads: a page, which every file system accepts.
 const ALIGNMENT: u64 = BLOCK_BYTES as u64;
 
-/// Blocks of the repeated requests.
+/// Which blocks the repeated requests read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// The sample's own blocks, for samples that all read the same.
+    /// The same blocks as the sample, for samples that all read the same blocks.
     SameBlocks,
-    /// Other blocks of the same files at the same distances, for samples with their own keys. The
-    /// seed gives the shift. A cache below this machine has the blocks that a sample has just read.
-    /// Of other blocks it has as few as it had of the sample's.
+    /// Other blocks of the same files at the same distances, for samples with fresh keys. A cache
+    /// below this machine contains the blocks that the sample has just read. It contains as few of
+    /// the other blocks as it contained of the sample's blocks before.
     Moved {
-        /// The seed of the shift.
+        /// Seed that decides the distance by which blocks are shifted.
         seed: u64,
     },
 }
 
-/// The requests of a sample.
+/// The requests of a sample to the device.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
-    /// The files.
+    /// The files that are read.
     pub files: Vec<PathBuf>,
-    /// Bytes to read, in the order of the requests.
+    /// The range of bytes of each request, in order. They name a file by its index in `files`.
     pub extents: Vec<Extent>,
 }
 
 impl Requests {
-    /// The requests of a sample of `store` for the calls in `log`.
+    /// Finds the requests that a sample of `store` made for the calls in `log`.
     ///
     /// # Errors
-    /// The reason, in words.
+    /// A sentence with the reason.
     pub fn of(store: &dyn Store, sample: &dyn Sample, log: &ReadLog) -> Result<Self, String> {
         let is_read = |index: &usize| log.present[*index] || store.reads_absent_rows();
         let asked: Vec<usize> = (0..log.rows.len()).filter(is_read).collect();
@@ -59,12 +59,12 @@ impl Requests {
         Ok(Self { files: places.files, extents: joining.extents })
     }
 
-    /// Number of blocks that the requests read.
+    /// Returns the number of blocks that the requests read.
     pub fn block_count(&self) -> u64 {
         self.extents.iter().map(|extent| u64::from(extent.block_count)).sum()
     }
 
-    /// Repeats the requests past the page cache, for the given time at most.
+    /// Repeats the requests past the page cache, for at most `time`.
     ///
     /// # Errors
     /// [`Unmeasured`].
@@ -87,7 +87,7 @@ impl Requests {
     }
 }
 
-/// Blocks of rows, each with the index of its row, by row and in the order of their reads. `asked`
+/// Returns the blocks in the order in which they are read, each with the index of its row. `asked`
 /// has the indices of the located rows, ascending.
 fn in_order_of_rows(asked: &[usize], places: &Places) -> Vec<(usize, BlockPlace)> {
     let mut before = places.before.iter().peekable();
@@ -101,8 +101,8 @@ fn in_order_of_rows(asked: &[usize], places: &Places) -> Vec<(usize, BlockPlace)
     blocks
 }
 
-/// Requests under construction. A call reads a block once. Later calls do not read it again if the
-/// store keeps blocks.
+/// Collects requests and joins them. A call reads each block once. If the store keeps blocks, later
+/// calls do not read the block again.
 #[derive(Default)]
 struct Joining {
     keeps_blocks: bool,
@@ -111,7 +111,7 @@ struct Joining {
 }
 
 impl Joining {
-    /// Adds the blocks of a call, at most `most` in one request.
+    /// Adds the blocks of a call. A request has at most `most` of them.
     fn call(&mut self, blocks: impl Iterator<Item = BlockPlace>, most: usize) {
         if !self.keeps_blocks {
             self.read.clear();
@@ -142,7 +142,7 @@ impl Joining {
     }
 }
 
-/// Returns whether `next`, which does not begin before `last`, is joined to it.
+/// Returns whether `next`, which does not begin before `last`, is joined to `last`.
 fn touch(last: &Extent, next: &Extent) -> bool {
     let end = next.offset + u64::from(next.byte_count);
     last.file == next.file
@@ -150,7 +150,7 @@ fn touch(last: &Extent, next: &Extent) -> bool {
         && end - last.offset <= JOINED_BYTES_MAX
 }
 
-/// The pages that a block touches.
+/// Returns the pages that contain a block.
 fn extent(block: &BlockPlace) -> Extent {
     let start = block.offset / ALIGNMENT * ALIGNMENT;
     let end = (block.offset + u64::from(block.byte_count)).next_multiple_of(ALIGNMENT);

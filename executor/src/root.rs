@@ -1,13 +1,13 @@
-//! The state root of a batch. Net changes give plans, plans give reads of nodes and rows, and these
-//! give the root and the changed nodes. The work is done after execution, with or without nodes
-//! that were read during execution. Or the work uses the batch's list, and is done during execution
-//! and the check of the list.
+//! Computes the state root of a batch, for the variants of a sample that have one. Net changes give
+//! plans, plans give reads of nodes and rows, and the nodes and rows give the root and the changed
+//! nodes. By the variant, this work is done after execution, or after execution with nodes that
+//! were read during it. Or it is done during execution, from the batch's list.
 //!
-//! A batch has four phases. *Plan* hashes the changed keys. *Read* has its own threads: they read
-//! level by level for the plans of all tries, or all nodes that may be needed. *Fold* hashes
-//! storage tries first, since their roots are part of the accounts, then the trie of accounts.
-//! *Join* makes one trie of the trie's shards. If a delete leaves a branch with one child, the
-//! branch's fold needs another read.
+//! A batch has four phases. *Plan* hashes the changed keys. *Read* has threads of its own. For the
+//! plans of all tries, they read nodes level by level, or all nodes that may be needed at once.
+//! *Fold* hashes storage tries first, since their roots are part of the accounts, then the trie of
+//! accounts. *Join* makes a trie of its shards. If a deletion leaves a branch with one child, the
+//! fold needs another read.
 //!
 //! | file | owns |
 //! |---|---|
@@ -63,19 +63,19 @@ pub use work::{RootWork, Rooted};
 pub(crate) use written::Writing;
 pub use written::WrittenKeys;
 
-/// Computes roots of batches; lives as long as a sample's clock runs.
+/// Computes the roots of a sample's batches. It exists while the sample's clock runs.
 pub(crate) struct Rooting<'a, 'l> {
     tries: &'a dyn Tries,
     threads: Threads<'a>,
     kept: &'a Kept<'a>,
-    /// Works while batches run.
+    /// Work for roots during execution; `None` if all the work is done after execution.
     ahead: Option<Ahead<'a, 'l>>,
     work: RootWork,
 }
 
-/// Starts the threads that compute the roots of a sample, and calls `lead` with their [`Rooting`];
-/// with `None` if the variant computes no roots. Starts one more thread if work on a root begins
-/// before execution has ended.
+/// Starts the threads that compute the roots of a sample, and calls `lead` with a [`Rooting`], or
+/// `None` if the variant has no roots. If the work begins during execution, there is one more
+/// thread.
 ///
 /// # Errors
 /// The state has no tries, or a thread cannot begin.
@@ -115,9 +115,8 @@ pub(crate) fn beside<R>(
 }
 
 impl<'l> Rooting<'_, 'l> {
-    /// Begins the work on the root of a batch that is about to run, if the root is prepared during
-    /// execution. The caller drops the guard once all steps have written, before it calls
-    /// [`Self::root`].
+    /// Begins the work for a batch that is about to run, if the work is done during execution. The
+    /// guard must be dropped after the last step has written, before [`Self::root`] is called.
     ///
     /// # Errors
     /// The variant has no list.
@@ -129,8 +128,8 @@ impl<'l> Rooting<'_, 'l> {
         self.ahead.as_ref().map_or(Ok(None), |ahead| ahead.begin(batch, spans))
     }
 
-    /// Returns the state root after a batch. Its execution has just ended, and has checked the
-    /// list.
+    /// Returns the state root after a batch. Its execution, with the check of its list, has just
+    /// ended.
     ///
     /// # Errors
     /// [`RootError`]: the batch is not committed.
@@ -156,7 +155,7 @@ impl<'l> Rooting<'_, 'l> {
         Ok(rooted)
     }
 
-    /// Commits a batch with the changed nodes of its root.
+    /// Commits a batch with the changed nodes of its tries.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -166,7 +165,7 @@ impl<'l> Rooting<'_, 'l> {
         Ok(())
     }
 
-    /// The work so far.
+    /// Returns the counts and times of the work so far.
     pub(crate) const fn work(&self) -> RootWork {
         self.work
     }

@@ -1,5 +1,5 @@
-//! One sample. The state is opened, the workload executed once inside the clock, the result
-//! compared with the reference and read back, and the state restored.
+//! Takes one sample. Opens the state, and executes the workload once inside the clock. Then
+//! compares the result with the reference, reads the changed keys back, and restores the state.
 
 use std::{collections::BTreeMap, sync::Arc, thread, time::Duration};
 
@@ -29,42 +29,43 @@ use variant::{CacheMode, ListForm, Prefetch};
 
 mod roots;
 
-/// Threads that warm a state up.
+/// Number of threads that warm up a state.
 const WARMING_THREADS: usize = 16;
-/// Name of the threads that warm up, outside any clock.
+/// Name of the threads that warm up a state, outside any clock.
 pub const WARMING_THREAD: &str = "warm-up";
 
 /// The measurement of one sample.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// The execution.
+    /// Results and times of the execution.
     pub executed: Executed,
-    /// The process's counters inside the clock.
+    /// Difference of the process's counters over the clock.
     pub process: process::Delta,
-    /// The first difference from the reference.
+    /// The first difference from the reference; `None` if there is none.
     pub disagreement: Option<Disagreement>,
     /// Time to open the state, outside the clock.
     pub open: Duration,
-    /// Reads of the whole device below the state during the execution, by all processes. `None`
-    /// without a device, or if the kernel does not count.
+    /// Reads of the whole device that has the state, during the execution and by all processes.
+    /// `None` without a device, or if the kernel does not count.
     pub disk: Option<DiskReads>,
-    /// Pages that hold the declared rows, counted just before the clock, for a cold sample that
-    /// reads through the page cache. An error gives the reason.
+    /// Counts of the pages that hold declared rows, just before the clock. `None` unless the sample
+    /// is cold and reads through the page cache. An error gives the reason of missing counts.
     pub row_pages: Option<Result<RowPages, String>>,
-    /// File requests of the sample, if they are kept, or the reason for unknown ones.
+    /// The sample's requests to the device; `None` if they are not kept. An error gives the reason
+    /// why they are unknown.
     pub requests: Option<Result<Requests, String>>,
 }
 
-/// Records of a sample that are kept after its clock.
+/// Records to keep of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Requests to the device, to be repeated, if the sample is cold and its store has files.
+    /// Requests to the device, to repeat them later, if the sample is cold and its store has files.
     Requests,
-    /// Nothing.
+    /// No records.
     Nothing,
 }
 
-/// Takes one sample. A wrong result is no error: the measurement has it as a disagreement.
+/// Takes one sample. A wrong result is not an error: the measurement then has a disagreement.
 ///
 /// # Errors
 /// [`EngineError`]: there is no result.
@@ -90,7 +91,7 @@ pub fn take_keeping(
     let has_requests =
         keep == Keep::Requests && cache == CacheMode::Cold && store.built_state().is_some();
     let unknown = store.moves_rows().filter(|_| has_requests);
-    // Before the sample is opened: its caches must not see these reads.
+    // These reads are before the sample is opened, so that they do not fill its caches.
     let kept = roots::kept_nodes(store, task)?;
     let task = &Task { root: RootInputs { kept: Some(&kept), ..task.root }, ..*task };
     let opening = std::time::Instant::now();
@@ -126,7 +127,7 @@ pub fn take_keeping(
             },
         })
     });
-    // The state is restored, whatever the result.
+    // The state is restored also after an error.
     sample.close()?;
     let mut measurement = checked?;
     if measurement.disagreement.is_none() && !task.variant.root.is_none() {
@@ -138,13 +139,13 @@ pub fn take_keeping(
     Ok(measurement)
 }
 
-/// Counts the pages of all declared rows, if the store reads them through the page cache. If there
-/// is a root, counts the pages of the nodes above written rows, too.
+/// Counts the pages of all declared rows, if the store reads them through the page cache. If the
+/// variant computes roots, counts the pages of the nodes above written rows, too.
 fn row_pages(
     store: &dyn Store,
     task: &Task<'_>,
 ) -> Result<Option<Result<RowPages, String>>, EngineError> {
-    // A store that reads past the cache returns `None` before all rows are made.
+    // A store that reads past the page cache returns `None`. Then the rows need not be collected.
     if store.row_pages(&[], &[]).is_none() {
         return Ok(None);
     }
@@ -165,15 +166,15 @@ fn row_pages(
     Ok(store.row_pages(&rows, &nodes))
 }
 
-/// The list of the batch at `batch_index`.
+/// Decodes the list of the batch at `batch_index`.
 fn decoded_list(workload: &Workload, batch_index: usize) -> Result<ListIndex, EngineError> {
     let batch = &workload.batches[batch_index];
     ListIndex::decode(&batch.list, &ListBounds::new(batch, &workload.rules))
         .map_err(|fault| EngineError::rejected(batch_index, fault))
 }
 
-/// Rebuilds the lists of the task's workload by execution in order, outside any clock, and compares
-/// them with the workload's. Returns the first difference.
+/// Rebuilds the lists of the task's workload by execution in order, outside any clock. Returns the
+/// first difference from the workload's lists; `None` if they agree.
 ///
 /// # Errors
 /// [`EngineError`]: the lists could not be rebuilt.
@@ -212,7 +213,8 @@ fn warm(sample: &dyn Sample, task: &Task<'_>) -> Result<(), EngineError> {
         let target = Target { list: &list, values: &values, codes: &codes };
         let spans = Arc::new(Spans::start());
         let ahead = ReadAhead::new(Prefetch::default(), sample.row_layout(), spans, 0);
-        // These threads wait for the device: a pool of as many threads as cores would be too small.
+        // New threads, since they wait for the device: a pool with one thread per core would be too
+        // small.
         thread::scope(|scope| {
             let ahead = &ahead;
             let workers = (0..WARMING_THREADS).map(|number| {
@@ -236,7 +238,8 @@ fn warm(sample: &dyn Sample, task: &Task<'_>) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// The first difference between the execution and the expected outcome.
+/// Returns the first difference between the execution and the expected outcome; `None` if they
+/// agree.
 fn compare(workload: &Workload, executed: &Executed) -> Option<Disagreement> {
     for (index, batch) in workload.batches.iter().enumerate() {
         let (expected, got) = (&batch.expected.transactions, &executed.batches[index].outcomes);
@@ -264,7 +267,8 @@ fn compare(workload: &Workload, executed: &Executed) -> Option<Disagreement> {
     None
 }
 
-/// Reads every changed key through a fresh reader.
+/// Reads every changed key through a new reader. Returns the first difference from the net changes;
+/// `None` if they agree.
 fn read_back(sample: &dyn Sample, executed: &Executed) -> Result<Option<Disagreement>, StoreError> {
     let mut accounts = BTreeMap::<Address, Option<AccountState>>::new();
     let mut slots = BTreeMap::<(Address, U256), U256>::new();
@@ -304,12 +308,12 @@ fn read_back(sample: &dyn Sample, executed: &Executed) -> Result<Option<Disagree
     root::read_back(tries.as_ref(), rooted)
 }
 
-/// Encodes the lists of all batches in the form that a variant takes. Values in the `full` form are
-/// not in the workload's own list. They come from `full`, one list a batch. Its maker knows the
-/// state before each batch, and is not the store under test.
+/// Encodes the lists of all batches in the form that a variant takes. The form `full` has values
+/// that the workload's list lacks, so `full` makes these lists, one for each batch. It must know
+/// the state before each batch from a source other than the store under test.
 ///
 /// # Errors
-/// [`EngineError::List`] where a batch's list cannot be decoded.
+/// [`EngineError::List`] if a batch's list cannot be decoded.
 pub fn lists_for(
     workload: &Workload,
     form: Option<ListForm>,

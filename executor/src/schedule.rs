@@ -1,15 +1,16 @@
-//! Order in which the threads of the `bal` engine take a batch's steps, and its quality. Any order
-//! is correct, because each step has its own state. The order decides how long idle threads wait
-//! for the last one. List scheduling and its bound: Graham, "Bounds on multiprocessing timing
-//! anomalies", 1969.
+//! Decides the order in which the threads of the `bal` engine take a batch's steps, and computes
+//! the quality of an order. Every order is correct, because each step has a state of its own. The
+//! order decides how long threads are idle until the last step ends. For list scheduling and its
+//! bound see Graham, "Bounds on multiprocessing timing anomalies", 1969.
 
 use std::{cmp::Reverse, collections::BinaryHeap, time::Duration};
 
 use variant::Schedule;
 use workload::{Batch, BlockAccessIndex, StepKind, Steps, list::ListIndex};
 
-/// Order of a batch's steps by the batch and its list; `None` for the order of their indices. Equal
-/// steps stay in the order of the block.
+/// Returns the order of a batch's steps, computed from the batch and its list. `None` for the order
+/// of their indices, and for an order by known times ([`by_known_cost`]). Steps of equal size stay
+/// in the order of their indices.
 pub(crate) fn order(
     schedule: Schedule,
     batch: &Batch,
@@ -32,7 +33,7 @@ pub(crate) fn order(
     }
 }
 
-/// Order by known times, one per step.
+/// Returns the order by known times, one for each step, longest first.
 pub(crate) fn by_known_cost(costs: &[Duration]) -> Vec<BlockAccessIndex> {
     // A batch has fewer than 2^32 steps.
     largest_first(costs.len() as u32, |index| costs[index as usize])
@@ -47,8 +48,8 @@ fn largest_first<K: Ord>(
     order
 }
 
-/// Time that `thread_count` threads take for steps of these times. Each idle thread takes the next
-/// step (list scheduling); dispatch costs nothing.
+/// Returns the time that `thread_count` threads take for steps of these times. Each idle thread
+/// takes the next step (list scheduling). Taking a step costs no time.
 pub fn makespan(times: impl IntoIterator<Item = Duration>, thread_count: usize) -> Duration {
     let mut free_at: BinaryHeap<_> =
         (0..thread_count.max(1)).map(|_| Reverse(Duration::ZERO)).collect();
@@ -61,16 +62,18 @@ pub fn makespan(times: impl IntoIterator<Item = Duration>, thread_count: usize) 
     last
 }
 
-/// [`makespan`] with the longest steps first: at most 4/3 of the shortest possible one.
+/// Returns the [`makespan`] of the steps with the longest first, which is at most 4/3 of the
+/// shortest possible makespan.
 pub fn makespan_longest_first(times: &[Duration], thread_count: usize) -> Duration {
     let mut sorted = times.to_vec();
     sorted.sort_unstable_by_key(|time| Reverse(*time));
     makespan(sorted, thread_count)
 }
 
-/// Scheduling quality M = (T − A) / (T − L): transactions took T = `total` together, the longest L
-/// = `longest`, and A is `makespan`. 0: as long as in order. Negative: longer than in order.
-/// `None`: no order could help, because T = L.
+/// Returns the scheduling quality (T − A) / (T − L). T, `total`, is the sum of the transactions'
+/// times, L, `longest`, is the longest of them, and A is `makespan`. The quality is 0 if the
+/// schedule takes as long as one thread, and negative if it takes longer. `None` if T = L, so that
+/// no order could save time.
 pub fn quality(total: Duration, longest: Duration, makespan: Duration) -> Option<f64> {
     let gain = total.as_secs_f64() - makespan.as_secs_f64();
     let most = total.as_secs_f64() - longest.as_secs_f64();

@@ -1,5 +1,6 @@
-//! Shards of execution for an engine: other processes that execute steps of a batch, by its list or
-//! optimistically. `crates/shard/` implements the transport.
+//! The interface of engines to shards of execution, which are processes that execute steps of a
+//! batch, with its list or optimistically. Traits for the coordinator and for the shard, and the
+//! types of their messages. `crates/shard/` implements the traits over gRPC.
 
 use std::{fmt, sync::atomic::AtomicBool, time::Duration};
 
@@ -16,38 +17,37 @@ pub mod versions;
 pub struct Assignment {
     /// 0-based index of the batch.
     pub batch: usize,
-    /// The list of the batch, in the form `batched-io`; empty where shards execute optimistically.
+    /// The list of the batch, in the form `batched-io`; empty if shards execute optimistically.
     pub list: Bytes,
-    /// The steps, ascending.
+    /// Indices of the shard's steps, ascending.
     pub steps: Vec<BlockAccessIndex>,
-    /// Threads to execute with.
+    /// Number of executing threads.
     pub thread_count: usize,
-    /// Keys of a request that is made ahead.
+    /// Number of keys in a request ahead (micro-batch).
     pub micro_batch_key_count: u32,
-    /// Delay that the transport adds to each message of the batch, in one direction.
+    /// Delay in one direction that the transport adds to each message of the batch.
     pub delay: Duration,
 }
 
-/// Declared keys whose values before the batch a shard wants: accounts and slots by their numbers in
-/// the list, codes by their hashes.
+/// A shard's request for the values of declared keys before the batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Accounts.
+    /// Accounts, by their numbers in the list.
     pub accounts: Vec<u32>,
-    /// Slots.
+    /// Slots, by their numbers in the list.
     pub slots: Vec<u32>,
-    /// Codes.
+    /// Codes, by their hashes.
     pub codes: Vec<B256>,
 }
 
-/// Values of the keys, in the same order.
+/// The answer to a [`Wanted`], with the values in the order of its keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateValues {
-    /// Values of accounts; `None` where there is no account.
+    /// Values of accounts; `None` for an account that does not exist.
     pub accounts: Vec<Option<AccountState>>,
     /// Values of slots.
     pub slots: Vec<U256>,
-    /// Codes; `None` where the state has no such code.
+    /// Codes; `None` for a code that the state does not have.
     pub codes: Vec<Option<Bytes>>,
 }
 
@@ -62,12 +62,12 @@ pub struct ShardStep {
     pub writes: StepWrites,
     /// Duration of the step on the shard, with reads.
     pub latency: Duration,
-    /// Declared slots that the step accessed first on its thread.
+    /// Number of declared slots whose first access on the step's thread was by this step.
     pub met_slot_count: u64,
 }
 
-/// Declared keys that the steps of a shard accessed. Each key has the bit of its number in the
-/// list, in words of 64 bits, lowest bit first.
+/// The declared keys that the steps of a shard accessed, as bitmaps. Bit `n` is set if the key with
+/// number `n` in the list was accessed. The words have 64 bits, lowest bit first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Met {
     /// Accounts.
@@ -76,8 +76,8 @@ pub struct Met {
     pub slots: Vec<u64>,
 }
 
-/// CPU time of a shard's process in its part of a batch, from its readiness on. It is independent
-/// of processes that share its cores. Zero where the system does not report it.
+/// CPU time of a shard's process for its part of a batch, after the shard was ready. Other
+/// processes on the same cores do not change it. Zero if the system does not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShardCpu {
     /// CPU time of the executing threads.
@@ -86,26 +86,26 @@ pub struct ShardCpu {
     pub sending: Duration,
     /// CPU time of the threads that request values ahead and store the answers.
     pub asking: Duration,
-    /// CPU time of all threads, those of the transport included.
+    /// CPU time of all threads of the process, with the threads of the transport.
     pub all: Duration,
 }
 
-/// Times of a shard's part of a batch, by its own clock, and its requests.
+/// Times of a shard's part of a batch, by the shard's clock, and the numbers of its requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShardTimes {
-    /// Time from readiness until the last value that was requested ahead had arrived.
+    /// Time from the shard's readiness to the arrival of the last value that was requested ahead.
     pub ahead: Duration,
-    /// Time from readiness until the last step had ended.
+    /// Time from the shard's readiness to the end of its last step.
     pub executed: Duration,
-    /// Time that its threads waited for values, summed.
+    /// Sum of the times that the shard's threads waited for values.
     pub value_wait: Duration,
-    /// Requests ahead: micro-batches.
+    /// Number of requests ahead (micro-batches).
     pub ahead_request_count: u64,
-    /// Keys of the requests ahead.
+    /// Number of keys in all requests ahead.
     pub ahead_key_count: u64,
-    /// Requests that a step waited for: one key each.
+    /// Number of requests, of one key each, that a step waited for.
     pub demand_request_count: u64,
-    /// CPU time; zero without a list.
+    /// CPU time of the shard; zero if it executes optimistically.
     pub cpu: ShardCpu,
 }
 
@@ -132,15 +132,15 @@ impl ShardTimes {
     }
 }
 
-/// CPU time of the coordinator's threads that talk to shards by a list; zero where the system does
-/// not report it.
+/// Messages and CPU time of the coordinator's threads that talk to shards with a list. Times are
+/// zero if the system does not report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoordinatorTimes {
-    /// Messages of shards: requests for values, and results.
+    /// Number of messages from shards: requests for values, and results.
     pub message_count: u64,
-    /// Time for requests for values: decoding them, reads, and sending the answers.
+    /// Time for requests for values: decoding, reads, and sending of answers.
     pub answering: Duration,
-    /// Time for messages with results: decoding them, adding them, and the checks.
+    /// Time for messages with results: decoding, adding and checking.
     pub taking: Duration,
 }
 
@@ -153,7 +153,7 @@ impl CoordinatorTimes {
     }
 }
 
-/// The end of a shard's part of a batch.
+/// A shard's last data about its part of a batch with a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finished {
     /// The keys that the shard accessed.
@@ -162,50 +162,50 @@ pub struct Finished {
     pub times: ShardTimes,
 }
 
-/// A message from a shard. Its parameters are the requested keys `K`, ended steps `S`, and the end
-/// of its part `F`.
+/// A message from a shard to the coordinator. `K` is the type of requested keys, `S` that of a
+/// step's result, `F` that of the last data of the shard's part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report<K = Wanted, S = ShardStep, F = Finished> {
-    /// The shard has its steps, and the list if there is one, and begins.
+    /// The shard has received its assignment, and begins.
     Ready,
-    /// The shard wants values.
+    /// The shard requests values.
     Wanted {
         /// Number of the request, which the answer repeats. Without a list, 0 means that a step
-        /// waits for it.
+        /// waits for the answer.
         request: u64,
         /// The keys.
         keys: K,
     },
-    /// Results of steps, or of runs of steps.
+    /// Results of steps. Without a list, results of executions of steps.
     Steps(Vec<S>),
     /// The shard failed.
     Failed {
-        /// The step in execution, if any.
+        /// The step that failed; `None` if the failure belongs to no step.
         index: Option<BlockAccessIndex>,
         /// The reason.
         reason: String,
     },
-    /// All steps have ended, and their results were sent before. Without a list, the shard knows
-    /// that all steps are committed.
+    /// All steps of the shard have ended, and all their results were sent before. Without a list,
+    /// the shard also knows that all steps of the batch are committed.
     Done(F),
 }
 
-/// Cost of running steps before their turn.
+/// Counts of optimistic executions, validations and aborts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Speculation {
-    /// Steps: transactions, and the system steps of each block.
+    /// Number of steps: transactions, and the system steps of each block.
     pub steps: u64,
-    /// Executions of steps, aborted ones included.
+    /// Number of executions of steps, with aborted executions.
     pub executions: u64,
-    /// Validations of a step's reads.
+    /// Number of validations of an execution's reads.
     pub validations: u64,
-    /// Aborted executions: given up, or invalid when validated.
+    /// Number of aborted executions: given up, or found invalid by a validation.
     pub aborts: u64,
-    /// Runs that waited for a lower step.
+    /// Number of executions that waited for a lower step.
     pub waits: u64,
-    /// Steps with at least one aborted execution.
+    /// Number of steps with at least one aborted execution.
     pub aborted_steps: u64,
-    /// The most aborted executions of one step.
+    /// Maximal number of aborted executions of one step.
     pub most_aborts_of_a_step: u64,
 }
 
@@ -226,40 +226,41 @@ impl Speculation {
     }
 }
 
-/// The end of a shard's part of an optimistic batch.
+/// A shard's last data about its part of an optimistic batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptimisticFinished {
     /// Times of the shard's part.
     pub times: ShardTimes,
-    /// Cost of its runs. The number of steps is zero: the coordinator knows it.
+    /// Counts of the shard's executions. The number of steps is zero, since the coordinator knows
+    /// it.
     pub runs: Speculation,
 }
 
-/// A message of a shard that executes optimistically.
+/// A message from a shard that executes optimistically.
 pub type OptimisticReport = Report<Keys, OptimisticStep, OptimisticFinished>;
 
-/// Reason for a missing result of a shard, and the remedy.
+/// Reason why a shard gives no result, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ShardError(pub String);
 
-/// Shards that are connected.
+/// The coordinator's connections to shards.
 pub trait Shards: fmt::Debug + Sync {
     /// Number of shards.
     fn count(&self) -> usize;
 
-    /// Name of a shard in errors: its number and its address.
+    /// Returns the name of a shard in errors: its number and its address.
     fn name(&self, shard: usize) -> String;
 
-    /// Sends the workload to a shard, before any clock, unless the shard has it. Ends early once
-    /// `stop` is set.
+    /// Sends the workload to a shard before any clock, unless the shard has it already. Ends early
+    /// if `stop` is set.
     ///
     /// # Errors
     /// [`ShardError`].
     fn load(&self, shard: usize, workload: &Workload, stop: &AtomicBool) -> Result<(), ShardError>;
 
-    /// Makes a shard begin its part of a batch of the workload that it has. Sending waits at most
-    /// until `stop` is set.
+    /// Makes a shard begin its part of a batch. The shard must have the workload. Waits for the
+    /// connection at most until `stop` is set.
     ///
     /// # Errors
     /// [`ShardError`].
@@ -270,8 +271,8 @@ pub trait Shards: fmt::Debug + Sync {
         stop: &'a AtomicBool,
     ) -> Result<Box<dyn Conversation + 'a>, ShardError>;
 
-    /// Makes a shard begin its part of a batch optimistically, of the workload that it has. Sending
-    /// waits at most until `stop` is set.
+    /// Makes a shard begin its part of a batch, to execute it optimistically. The shard must have
+    /// the workload. Waits for the connection at most until `stop` is set.
     ///
     /// # Errors
     /// [`ShardError`].
@@ -283,11 +284,12 @@ pub trait Shards: fmt::Debug + Sync {
     ) -> Result<Channel<'a>, ShardError>;
 }
 
-/// The two directions of an optimistic batch on a shard, one thread each.
+/// The two directions of a connection to a shard during an optimistic batch. A thread uses each
+/// direction.
 pub struct Channel<'s> {
-    /// Messages to the shard.
+    /// Sends messages to the shard.
     pub sender: Box<dyn Sender + 's>,
-    /// Messages from the shard.
+    /// Receives messages from the shard.
     pub receiver: Box<dyn Receiver + 's>,
 }
 
@@ -297,19 +299,19 @@ impl fmt::Debug for Channel<'_> {
     }
 }
 
-/// Messages to a shard.
+/// Sends messages to a shard.
 pub trait Sender: Send {
-    /// Sends orders. Waits while the shard lags behind.
+    /// Sends orders. Waits while too many messages to the shard are under way.
     ///
     /// # Errors
     /// [`ShardError`].
     fn send(&mut self, orders: Vec<Order>) -> Result<(), ShardError>;
 }
 
-/// Messages of a shard.
+/// Receives messages from a shard.
 pub trait Receiver {
-    /// Waits for the shard's next message. Ends when `stop` is set, or when a shard that `owes` a
-    /// message is silent until its deadline.
+    /// Waits for the shard's next message. Fails if `stop` is set. Fails if `owes` returns true,
+    /// which means that the shard must send a message, and none comes until the deadline.
     ///
     /// # Errors
     /// [`ShardError`].
@@ -320,25 +322,26 @@ pub trait Receiver {
     ) -> Result<OptimisticReport, ShardError>;
 }
 
-/// A batch in execution on a shard.
+/// The coordinator's connection to a shard that executes its part of a batch with a list.
 pub trait Conversation {
-    /// Waits for the shard's next message, until its deadline, or until `stop` is set.
+    /// Waits for the shard's next message. Fails at the deadline, or if `stop` is set.
     ///
     /// # Errors
     /// [`ShardError`].
     fn receive(&mut self, stop: &AtomicBool) -> Result<Report, ShardError>;
 
-    /// Answers the request of this number.
+    /// Sends the answer to the request with this number.
     ///
     /// # Errors
     /// [`ShardError`].
     fn answer(&mut self, request: u64, values: StateValues) -> Result<(), ShardError>;
 }
 
-/// Waits for the requested values.
+/// A function that waits for the requested values.
 pub type Answer<'c> = Box<dyn FnOnce() -> Result<StateValues, ShardError> + Send + 'c>;
 
-/// The coordinator, for the threads of a shard.
+/// A shard's connection to the coordinator, for a batch with a list. All threads of the shard use
+/// it.
 pub trait Coordinator: fmt::Debug + Sync {
     /// Reports that the shard begins.
     ///
@@ -346,7 +349,7 @@ pub trait Coordinator: fmt::Debug + Sync {
     /// [`ShardError`].
     fn ready(&self) -> Result<(), ShardError>;
 
-    /// Requests values. Further requests can be made before the answer.
+    /// Requests values without waiting for them. More requests can be made before the answer.
     ///
     /// # Errors
     /// [`ShardError`].
@@ -360,14 +363,15 @@ pub trait Coordinator: fmt::Debug + Sync {
         self.ask(keys)?()
     }
 
-    /// Sends results of steps. Waits while the coordinator lags behind.
+    /// Sends results of steps. Waits while too many messages to the coordinator are under way.
     ///
     /// # Errors
     /// [`ShardError`].
     fn send(&self, steps: Vec<ShardStep>) -> Result<(), ShardError>;
 }
 
-/// The coordinator of an optimistic batch, for the threads of a shard.
+/// A shard's connection to the coordinator, for an optimistic batch. All threads of the shard use
+/// it.
 pub trait OptimisticCoordinator: fmt::Debug + Sync {
     /// Reports that the shard begins.
     ///
@@ -375,21 +379,22 @@ pub trait OptimisticCoordinator: fmt::Debug + Sync {
     /// [`ShardError`].
     fn ready(&self) -> Result<(), ShardError>;
 
-    /// Requests keys. Their values come among the orders.
+    /// Requests the values of keys. The values come as an [`Order::Values`].
     ///
     /// # Errors
     /// [`ShardError`].
     fn want(&self, request: u64, keys: Keys) -> Result<(), ShardError>;
 
-    /// Sends results of steps. Waits while the coordinator lags behind.
+    /// Sends results of steps. Waits while too many messages to the coordinator are under way.
     ///
     /// # Errors
     /// [`ShardError`].
     fn send(&self, steps: Vec<OptimisticStep>) -> Result<(), ShardError>;
 
-    /// Returns the next order, for one thread; `None` where none came for a while.
+    /// Returns the next order; `None` if no order came within a short time. Only one thread may
+    /// call it.
     ///
     /// # Errors
-    /// [`ShardError`]: the coordinator has gone.
+    /// [`ShardError`]: the connection to the coordinator is lost.
     fn next(&self) -> Result<Option<Order>, ShardError>;
 }

@@ -1,5 +1,5 @@
-//! Values by key, where no list names the keys beforehand. A sharded map in which each key is read
-//! once, by the first thread that needs it, while others wait.
+//! A concurrent map of values from the store, for engines that do not know the keys beforehand. The
+//! first thread that needs a key reads it; other threads wait for the value.
 
 use std::{
     fmt,
@@ -18,26 +18,27 @@ use crate::{
     lock::lock,
 };
 
-/// Number of shards of the map; far more than threads, so that threads seldom contend.
+/// Number of shards of the map. There are far more shards than threads, so that threads seldom
+/// contend.
 const SHARD_COUNT: usize = 256;
 /// Polling interval of a waiter for the cancel flag.
 const CANCEL_CHECK: Duration = Duration::from_millis(20);
-/// Longest sleep of a fiber that waits. Values that other fibers of its thread wait for do not wake
-/// the thread.
+/// Longest sleep of a thread in a fiber that waits for a value. The thread must also look for the
+/// values of its other fibers, whose arrival does not wake it.
 const FIBER_CHECK: Duration = Duration::from_micros(500);
 
-/// A wait or a read ended because the run was cancelled.
+/// Error of a wait or a read that ended because the run was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cancelled;
 
-/// Source of a value.
+/// Way in which a caller got a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// The value was there.
+    /// The value was in the map.
     Ready,
-    /// The caller read it itself.
+    /// The caller has read the value.
     Read,
-    /// Another thread was reading it; the caller waited.
+    /// Another thread has read the value while the caller waited.
     Waited,
 }
 
@@ -51,7 +52,8 @@ struct Shard<K, V> {
 /// A map in which each key is read once.
 pub(crate) struct SingleFlight<K, V> {
     shards: Vec<Shard<K, V>>,
-    /// Randomly seeded, as the maps' own hasher: keys may be crafted to collide.
+    /// Hasher that chooses the shard. It is randomly seeded, as the maps' hashers, since keys may
+    /// be crafted to collide.
     hasher: DefaultHashBuilder,
 }
 
@@ -76,8 +78,9 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         &self.shards[self.hasher.hash_one(key) as usize % SHARD_COUNT]
     }
 
-    /// Returns the value of `key`. Calls `read` if no thread has read or claimed the key, and waits
-    /// if another reads it. A failed read leaves the key to a waiter, or to the next caller.
+    /// Returns the value of `key`. Calls `read` if no thread has read or claimed the key. Waits if
+    /// another thread reads the key. After a failed read, a waiting thread or the next caller reads
+    /// the key.
     ///
     /// # Errors
     /// The error of `read`, or [`Cancelled`].
@@ -147,7 +150,7 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         shard.arrived.notify_all();
     }
 
-    /// Reads `key` if no thread has read or claimed it; does not wait.
+    /// Reads `key` if no thread has read or claimed it. Does not wait for another thread's read.
     ///
     /// # Errors
     /// The error of `read`.
@@ -158,8 +161,8 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         }
     }
 
-    /// Waits for the value of `key`. `None`: the read failed, and the caller has now claimed the
-    /// key.
+    /// Waits for the value of `key`. Returns `None` if the other thread's read failed; the caller
+    /// has then claimed the key.
     fn wait<'s>(
         shard: &'s Shard<K, V>,
         mut map: MutexGuard<'s, HashMap<K, Option<V>>>,

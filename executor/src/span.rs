@@ -1,4 +1,4 @@
-//! Start and end of the phases of a sample.
+//! Records start and end of the phases of a sample, and computes the critical path from them.
 
 use std::{
     collections::BTreeMap,
@@ -10,8 +10,7 @@ use variant::Phase;
 
 use crate::lock::lock;
 
-/// One phase of one batch, from its first start to its last end over all threads. Phases may
-/// overlap.
+/// A span of a phase in one batch: the whole phase, or one worker's part of it. Spans may overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The phase.
@@ -29,7 +28,7 @@ struct Closed {
     is_on_main_track: bool,
 }
 
-/// The clock of one sample.
+/// The clock of a sample, with the spans of its phases.
 #[derive(Debug)]
 pub struct Spans {
     origin: Instant,
@@ -42,25 +41,25 @@ impl Spans {
         Self { origin: Instant::now(), closed: Mutex::default() }
     }
 
-    /// Time since the start.
+    /// Returns the time since the start.
     pub fn elapsed(&self) -> Duration {
         self.origin.elapsed()
     }
 
-    /// Moment at this time after the start.
+    /// Returns the moment at `since_start` after the start.
     pub fn at(&self, since_start: Duration) -> Instant {
         self.origin + since_start
     }
 
-    /// Records that `phase` lasted from `start` until now. A trace shows it on the main thread's
-    /// track. A worker closes its part by `close_part` of `trace.rs`.
+    /// Records that `phase` lasted from `start` until now. A trace shows the span on the main
+    /// thread's track. Workers use `close_part` of `trace.rs` instead.
     pub fn close(&self, phase: Phase, start: Duration) -> Span {
         let span = Span { phase, start, end: self.elapsed() };
         self.push(Closed { span, is_on_main_track: true });
         span
     }
 
-    /// Records a worker's part, for the worker's own track.
+    /// Records a worker's part of a phase, which a trace shows on the worker's track.
     pub(crate) fn add_on_own_track(&self, span: Span) {
         self.push(Closed { span, is_on_main_track: false });
     }
@@ -73,19 +72,19 @@ impl Spans {
         lock(&self.closed)
     }
 
-    /// All spans so far.
+    /// Returns all spans so far.
     pub fn spans(&self) -> Vec<Span> {
         self.lock().iter().map(|closed| closed.span).collect()
     }
 
-    /// Spans that a trace shows on the main thread's track.
+    /// Returns the spans that a trace shows on the main thread's track.
     pub(crate) fn on_main_track(&self) -> Vec<Span> {
         let on_main = self.lock();
         on_main.iter().filter(|closed| closed.is_on_main_track).map(|closed| closed.span).collect()
     }
 }
 
-/// Duration of `phase`: the union of its spans.
+/// Returns the duration of `phase`: the length of the union of its spans.
 pub fn total(spans: &[Span], phase: Phase) -> Duration {
     let mut of_phase: Vec<_> = spans.iter().filter(|span| span.phase == phase).collect();
     of_phase.sort_by_key(|span| span.start);
@@ -101,9 +100,10 @@ pub fn total(spans: &[Span], phase: Phase) -> Duration {
     total
 }
 
-/// How long the wall time `wall` waited for each phase, and `None` for none: parts of the critical path, which add
-/// up to it. The path is walked from its end: before each moment stands the phase that ended there, or that was
-/// going on and ends first. What runs beside the path is in no part.
+/// Splits the wall time `wall` into the times for which it waited for each phase, the parts of the
+/// critical path. Their sum is `wall`. `None` is the time outside all phases. The path is found
+/// from the end of the wall time backwards: the phase before a moment is the one that ended there,
+/// or the one under way that ends first. Phases that run beside the path do not count.
 pub fn critical_path(spans: &[Span], wall: Duration) -> BTreeMap<Option<Phase>, Duration> {
     let mut by_end: Vec<Span> = spans.iter().filter(|span| span.start < wall).copied().collect();
     by_end.sort_by_key(|span| span.end);

@@ -169,7 +169,7 @@ pub trait Reader: fmt::Debug + Send {
     /// [`StoreError`].
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError>;
 
-    /// Counts of this reader's reads on the calling thread since it was made.
+    /// Counts of this reader's reads, on its thread, since it was made.
     fn counters(&self) -> ReadCounters;
 }
 

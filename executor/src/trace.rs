@@ -1,7 +1,7 @@
-//! A trace of one sample: the timeline of each thread. Without a trace, the cost is one check of an
-//! `Option` a read or step. With a trace, each thread records into memory of its own: all steps and
-//! phases. Of reads and waits, which come by the hundred thousand, it keeps the first and counts the
-//! rest. Formatting and writing come after the clock ([`Trace::write`]).
+//! A trace of one sample: the timeline of each thread. Without a trace, each read or step costs one
+//! check of an `Option`. With a trace, each thread records its events into memory of its own. It
+//! keeps all steps and phases. Reads and waits are far more frequent, so it keeps only the first
+//! ones and counts the rest. The trace is formatted and written after the clock ([`Trace::write`]).
 
 mod write;
 
@@ -20,28 +20,28 @@ use crate::{
 };
 use variant::Phase;
 
-/// About the most reads and waits that are kept of a sample, over all its threads.
+/// Approximate maximal number of reads and waits that are kept of a sample, over all threads.
 const FREQUENT_COUNT_MAX: usize = 1 << 20;
-/// Minimal number of reads and waits that are kept of a thread.
+/// Minimal number of reads and waits that each thread can keep.
 const FREQUENT_COUNT_MIN: usize = 1 << 10;
 
-/// A thread of a sample.
+/// The track of a thread of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Track {
     /// The thread that began the sample.
     Main,
-    /// Executing thread, numbered from 0.
+    /// The executing thread with this number, from 0.
     Executor(usize),
-    /// Thread that only reads, numbered from 0.
+    /// The reader thread with this number, from 0.
     Reader(usize),
-    /// Thread that talks to a shard, numbered from 0.
+    /// The thread for the connection to the shard with this number, from 0.
     Shard(usize),
-    /// Thread that computes roots while batches run.
+    /// The thread that computes roots during execution.
     Root,
 }
 
 impl Track {
-    /// The thread's name, without its number.
+    /// Returns the thread's name, without its number.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Main => "main",
@@ -64,7 +64,7 @@ impl fmt::Display for Track {
     }
 }
 
-/// The kind of a read.
+/// Kind of the key of a read or wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Account,
@@ -77,20 +77,21 @@ pub(crate) enum Key {
 pub(crate) enum What {
     /// The thread's part of a phase.
     Phase(Phase),
-    /// A wait until all threads had done their parts.
+    /// A wait until all threads have done their parts.
     Threads,
-    /// A wait until the declared keys were read.
+    /// A wait until the declared keys are read.
     Gate,
-    /// A run of a step.
+    /// An execution of a step.
     Step { batch: usize, index: BlockAccessIndex, step: Step, gas: Option<u64> },
     /// A read of keys from the store.
     Read { key: Key, count: usize },
-    /// A wait for a value that another thread was reading.
+    /// A wait for a value that another thread reads.
     Wait { key: Key },
 }
 
 impl What {
-    /// Nesting order of events that begin together.
+    /// Returns the nesting order of events that begin at the same time: an event contains events of
+    /// higher rank.
     const fn rank(&self) -> u8 {
         match self {
             Self::Phase(_) | Self::Threads | Self::Gate => 0,
@@ -108,19 +109,19 @@ struct Event {
     what: What,
 }
 
-/// Events without room in the recorder.
+/// Count and total time of events that the recorder did not keep.
 #[derive(Clone, Copy, Debug, Default)]
 struct Dropped {
     count: u64,
     time: Duration,
 }
 
-/// Events of one thread. A thread with several tallies has a recorder for each; [`Trace::give`] joins them on
-/// its track.
+/// Events of one thread. A thread with several tallies has a recorder for each. [`Trace::give`]
+/// joins these recorders on the thread's track.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
     events: Vec<Event>,
-    /// Number of further reads and waits that are kept.
+    /// Number of reads and waits that the recorder can still keep.
     room: usize,
     dropped: Dropped,
 }
@@ -140,14 +141,14 @@ impl Recorder {
         }
     }
 
-    /// Records an event that is at most as frequent as steps.
+    /// Records an event that occurs at most once per step.
     pub(crate) fn seldom(&mut self, what: What, start: Instant, end: Instant) {
         self.events.push(Event { start, end, what });
     }
 }
 
-/// Records that a worker's part of `phase` lasted from `start` until now, and shows it on the
-/// worker's track where `recorder` records.
+/// Records that a worker's part of `phase` lasted from `start` until now. With a `recorder`, the
+/// worker's track shows the part.
 pub(crate) fn close_part(
     spans: &Spans,
     phase: Phase,
@@ -158,7 +159,7 @@ pub(crate) fn close_part(
     add_part(spans, Span { phase, start, end }, recorder);
 }
 
-/// Records a worker's part of a phase, and shows it on the worker's track where `recorder` records.
+/// Records a worker's part of a phase. With a `recorder`, the worker's track shows the part.
 pub(crate) fn add_part(spans: &Spans, span: Span, recorder: Option<&mut Recorder>) {
     spans.add_on_own_track(span);
     if let Some(recorder) = recorder {
@@ -186,8 +187,8 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// Makes a trace that keeps about `frequent_count` reads and waits: the first of each thread,
-    /// shared equally by the threads.
+    /// Makes a trace that keeps about `frequent_count` reads and waits. Each thread keeps an equal
+    /// number, its first ones.
     pub const fn keeping(frequent_count: usize) -> Self {
         let tracks = BTreeMap::new();
         let state = Mutex::new(State { origin: None, tracks });
@@ -198,16 +199,16 @@ impl Trace {
         lock(&self.state)
     }
 
-    /// A recorder for one of `thread_count` threads.
+    /// Makes a recorder for one of `thread_count` threads.
     pub(crate) fn recorder(&self, thread_count: usize) -> Box<Recorder> {
         let share = self.frequent_count_max / thread_count.max(1);
         let room = share.max(FREQUENT_COUNT_MIN.min(self.frequent_count_max));
-        // Reserved memory takes no pages until it is written. It has room for the reads and waits; where
-        // steps and phases exceed it, it grows inside the clock.
+        // Reserved memory takes no pages until it is written. It has room for the reads and waits.
+        // If steps and phases need more, it grows inside the clock.
         Box::new(Recorder { events: Vec::with_capacity(room), room, dropped: Dropped::default() })
     }
 
-    /// Adds a thread's events.
+    /// Adds the events of `recorder` to a thread's track.
     pub(crate) fn give(&self, track: Track, recorder: Option<Box<Recorder>>) {
         let Some(recorder) = recorder else { return };
         let mut state = self.lock();
@@ -217,7 +218,7 @@ impl Trace {
         recorded.dropped.time += recorder.dropped.time;
     }
 
-    /// Sets the start of the clock as time 0, and adds the phases that are on the main thread's track.
+    /// Sets the start of the clock as time 0. Adds the phases on the main thread's track.
     pub(crate) fn set_clock(&self, spans: &Spans) {
         let mut state = self.lock();
         state.origin = Some(spans.at(Duration::ZERO));
@@ -229,7 +230,7 @@ impl Trace {
     }
 }
 
-/// Name of a step, for people.
+/// Returns the name of a step, which a viewer shows.
 fn step_name(kind: StepKind) -> String {
     match kind {
         StepKind::BeforeTransactions => "system calls before".to_owned(),

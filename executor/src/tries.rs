@@ -1,5 +1,6 @@
-//! Tries of a state: their nodes by key, and the rows below by range. A store with tries hands out
-//! a [`Tries`] with each sample. The store knows no root and hashes nothing.
+//! The interface of a store to the tries of a state: reads of nodes by key, and of rows by range.
+//! Each sample of a store with tries has a [`Tries`]. The store itself computes no hashes and no
+//! roots.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +14,13 @@ use workload::{
 
 use crate::{error::StoreError, read_counters::ReadCounters};
 
-/// Maximal number of rows of a subtree without stored nodes, where nodes are cut.
+/// Maximal number of rows of a subtree whose nodes are not stored, in the form [`TrieForm::Cut`].
 const CUT_ROWS: u8 = 16;
 
-/// Format of a form; `None` for no tries.
+/// Returns the format of a form; `None` for a state without tries.
 ///
 /// # Panics
-/// In no case: the format has this cut.
+/// Never, since the format allows this cut.
 pub fn format_of(form: TrieForm) -> Option<Format> {
     match form {
         TrieForm::Nothing => None,
@@ -33,7 +34,8 @@ pub fn format_of(form: TrieForm) -> Option<Format> {
     }
 }
 
-/// Name of the format, a part of a state's name: existing names never change.
+/// Returns the name of the format. The name is a part of a state's name, so existing names never
+/// change.
 pub(crate) fn format_name(format: Format) -> String {
     match format {
         Format::Cut(cut) => format!("cut at {} rows", cut.rows()),
@@ -43,42 +45,44 @@ pub(crate) fn format_name(format: Format) -> String {
     }
 }
 
-/// Format with this name.
+/// Returns the format with this name; `None` if no format has it.
 pub(crate) fn format_named(name: &str) -> Option<Format> {
     let formats = TrieForm::ALL.iter().filter_map(|form| format_of(*form));
     formats.into_iter().find(|format| format_name(*format) == name)
 }
 
-/// Text before the format of the tries in a shape.
+/// Text before the name of the tries' format in a shape.
 const IN_SHAPE: &str = "tries ";
 
-/// End of the shape of a state with tries in a format; empty for a state without tries.
+/// Returns the end of the shape of a state with tries in `format`; an empty text for a state
+/// without tries.
 pub(crate) fn shape_part(format: Option<Format>) -> String {
     format.map_or(String::new(), |format| format!(";{IN_SHAPE}{}", format_name(format)))
 }
 
-/// Name of the format of the tries in a state of this shape; `None` for a state without tries.
+/// Returns the name of the tries' format in a state of this shape; `None` for a state without
+/// tries.
 pub fn name_in_shape(shape: &str) -> Option<&str> {
     shape.split(';').find_map(|part| part.strip_prefix(IN_SHAPE))
 }
 
-/// All formats that states are built in, and `None` for no tries.
+/// Returns all formats in which states are built, and `None` for states without tries.
 pub(crate) fn all_formats() -> impl Iterator<Item = Option<Format>> {
     TrieForm::ALL.iter().map(|form| format_of(*form))
 }
 
-/// Approximate maximal bytes of an account in its leaf.
+/// Approximate maximal bytes of an account's value in its leaf.
 const ACCOUNT_BYTES: u64 = 90;
-/// Maximal bytes of a slot in its leaf.
+/// Maximal bytes of a slot's value in its leaf.
 const SLOT_BYTES: u64 = 33;
 /// Maximal number of branches above the deepest slot of a contract with mined slots, and their
 /// bytes.
 const DEEP_NODES: ExpectedNodes = ExpectedNodes { count: 10.0, bytes: 1_000.0 };
 
-/// Expected nodes of a state's tries in a format.
+/// Returns the expected nodes of a state's tries in a format.
 pub(crate) fn expected_nodes(format: Format, genesis: &Genesis) -> ExpectedNodes {
     let accounts = format.expected_nodes(genesis.account_count(), ACCOUNT_BYTES);
-    // Many contracts have the same number of slots.
+    // Many contracts have the same number of slots, so each number is computed once.
     let mut tries_by_rows = BTreeMap::<u64, u64>::new();
     for rows in slot_counts(genesis) {
         *tries_by_rows.entry(rows).or_default() += 1;
@@ -90,19 +94,19 @@ pub(crate) fn expected_nodes(format: Format, genesis: &Genesis) -> ExpectedNodes
     slots.plus(deep as f64, DEEP_NODES)
 }
 
-/// Number of tries of slots with rows.
+/// Returns the number of tries of slots that have rows.
 pub(crate) fn slot_trie_count(genesis: &Genesis) -> u64 {
     slot_counts(genesis).filter(|rows| *rows > 0).count() as u64
 }
 
-/// Number of slots of each account that may have any.
+/// Returns the number of slots of each account that may have slots.
 fn slot_counts(genesis: &Genesis) -> impl Iterator<Item = u64> {
     let explicit = genesis.accounts.iter().map(|account| account.storage.len() as u64);
     explicit.chain(genesis.slots.iter().map(|family| family.count))
 }
 
-/// Estimates the bytes of expected nodes, each with `header_bytes` of key and header, in blocks
-/// that are filled to the share `fill`. Adds a tenth, in case there are more nodes.
+/// Estimates the bytes of files with the expected nodes. Each node has `header_bytes` of key and
+/// header, and blocks are filled to the share `fill`. Adds a tenth, since there may be more nodes.
 pub(crate) fn byte_estimate(nodes: ExpectedNodes, header_bytes: u64, fill: f64) -> u64 {
     let bytes = nodes.bytes + nodes.count * header_bytes as f64;
     (bytes / fill * 1.1) as u64
@@ -118,8 +122,8 @@ pub enum TrieId {
 }
 
 impl TrieId {
-    /// Key of the row that holds a node. Nodes of a trie lie together, in their order; nodes of
-    /// accounts come first.
+    /// Returns the key of the row that holds a node. Keys of one trie's nodes are adjacent. Keys of
+    /// account nodes are before those of slot nodes.
     pub fn row_key(&self, key: &NodeKey) -> Vec<u8> {
         let key = key.to_bytes();
         match self {
@@ -128,8 +132,9 @@ impl TrieId {
         }
     }
 
-    /// Key of the row in a store that is built in one pass over its rows. The tries of slots come
-    /// first, since accounts have their roots.
+    /// Returns the key of the row that holds a node in a store that is built in one pass. Keys of
+    /// slot nodes are before those of account nodes, since an account's leaf contains the root of
+    /// its slots.
     pub fn slots_first_key(&self, key: &NodeKey) -> Vec<u8> {
         let key = key.to_bytes();
         match self {
@@ -149,7 +154,7 @@ pub struct StateTries {
 }
 
 impl StateTries {
-    /// Format and root as a fact of a store: name and value.
+    /// Returns format and root as a fact of a store: name and value.
     pub(crate) fn fact(&self) -> (String, String) {
         ("tries".to_owned(), format!("{}, state root {}", format_name(self.format), self.root))
     }
@@ -171,30 +176,30 @@ pub trait Tries: Sync {
     /// Format that decides which nodes are stored.
     fn format(&self) -> Format;
 
-    /// A reader for the calling thread.
+    /// Makes a reader for the calling thread.
     ///
     /// # Errors
     /// [`StoreError`].
     fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError>;
 
-    /// Number of ranges of slots that suit a call of [`TrieReader::slot_ranges`].
+    /// Suitable number of ranges for one call of [`TrieReader::slot_ranges`].
     fn ranges_per_call(&self) -> usize {
         16
     }
 
-    /// Writes the changes of a batch to flat state, together with the changes of the stored nodes.
+    /// Writes the changes of a batch to flat state, together with the changes of stored nodes.
     ///
     /// # Errors
     /// [`StoreError`].
     fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError>;
 }
 
-/// Takes the bytes of a node, with its index among the requested ones.
+/// Takes the index of a requested node, and its bytes; `None` if the node is not stored.
 pub type NodeSink<'s> = dyn FnMut(usize, Option<&[u8]>) + 's;
 
-/// One thread's reads of tries.
+/// Reads of tries by one thread.
 pub trait TrieReader {
-    /// Reads nodes. Calls `sink` once for each, in any order.
+    /// Reads nodes. Calls `sink` once for each node, in any order.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -215,8 +220,8 @@ pub trait TrieReader {
         sink: &mut dyn FnMut(B256, U256),
     ) -> Result<(), StoreError>;
 
-    /// Reads several ranges of slots, together if the store can. Calls `sink` for each slot with
-    /// the index of its range: range by range, each in order.
+    /// Reads several ranges of slots, together if the store can do so. Calls `sink` for each slot
+    /// with the index of its range. The calls are range by range, and in order within a range.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -252,16 +257,16 @@ pub trait TrieReader {
         Ok(found)
     }
 
-    /// Counts of this reader's reads on the calling thread since it was made. Each row of a range
-    /// counts as a key.
+    /// Counts of this reader's reads, on its thread, since it was made. Each row of a range counts
+    /// as a key.
     fn counters(&self) -> ReadCounters;
 }
 
-/// Account, key and value of a slot.
+/// A changed slot: account, key and value.
 pub(crate) type SlotChange = (Address, U256, U256);
 
-/// Groups sorted slots by account, each group with its part of `hashes`, which has one hash per
-/// slot.
+/// Groups sorted slots by account. Each group comes with its part of `hashes`, which has one hash
+/// per slot.
 pub(crate) fn by_account<'c>(
     slots: &'c [SlotChange],
     hashes: &'c [[u8; 32]],

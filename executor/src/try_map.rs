@@ -1,15 +1,16 @@
-//! Fallible work on rayon's threads. After a failure no later item begins. The reported failure is
-//! the same on any number of threads.
+//! Maps items on rayon's threads by a function that may fail. After a failure, no item with a
+//! higher index begins. The reported failure does not depend on the number of threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-/// Returns the results of `each` for the items, in their order. Each share of the work has its own
-/// state, made by `init`.
+/// Returns the results of `each` for all items, in their order. `init` makes a state for each part
+/// of the work.
 ///
 /// # Errors
-/// The error of the failing item with the lowest index: all items below it are done.
+/// The error of the failing item with the lowest index. All items with lower indices were
+/// processed.
 pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
     items: &[T],
     init: impl Fn() -> S + Send + Sync,

@@ -1,4 +1,5 @@
-//! The coordinator's connections to shards. Calls block: each shard has a thread of the engine.
+//! The coordinator's connections to shards, for the engines' trait [`Shards`]. Calls block, since
+//! the engine has a thread for each shard.
 
 use std::{
     fmt,
@@ -44,15 +45,15 @@ use crate::{
 pub struct Reach {
     /// Addresses, as `127.0.0.1:7001`.
     pub addresses: Vec<String>,
-    /// The shared token, where shards ask for one.
+    /// The shared token; `None` if the shards need no token.
     pub token: Option<String>,
-    /// Name and version of this program: shards must have the same.
+    /// Name and version of this program. Shards must have the same.
     pub program: String,
-    /// Longest silence of a shard that executes.
+    /// Longest time for which a shard that executes may send nothing.
     pub deadline: Duration,
 }
 
-/// Without the token.
+/// Leaves out the token.
 impl fmt::Debug for Reach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { addresses, program, deadline, token: _ } = self;
@@ -62,7 +63,7 @@ impl fmt::Debug for Reach {
     }
 }
 
-/// Shards that were reached and have this program's version.
+/// Connected shards, which all have this program's version.
 pub struct Cluster {
     runtime: Runtime,
     shards: Vec<Connected>,
@@ -74,16 +75,16 @@ struct Connected {
     address: String,
     client: ShardClient<Channel>,
     caller: Caller,
-    /// Digest of the workload that it has.
+    /// Digest of the workload that the shard has; `None` before one is sent.
     loaded: Mutex<Option<B256>>,
 }
 
-/// The metadata of each call, which identify the coordinator.
+/// The metadata of each call, which identifies the coordinator.
 #[derive(Clone, Debug)]
 struct Caller {
     token: Option<MetadataValue<Ascii>>,
     program: MetadataValue<Ascii>,
-    /// Random number by which shards tell coordinators apart.
+    /// A random number by which shards distinguish coordinators.
     coordinator: MetadataValue<Ascii>,
 }
 
@@ -113,7 +114,7 @@ impl Caller {
     }
 }
 
-/// A text as metadata of a call.
+/// Converts a text to metadata of a call. `what` names the text in the error.
 fn metadata(text: &str, what: &str) -> Result<MetadataValue<Ascii>, ShardError> {
     text.parse().map_err(|_| ShardError(format!("{what} has characters that a call cannot carry")))
 }
@@ -125,10 +126,10 @@ impl fmt::Debug for Cluster {
 }
 
 impl Cluster {
-    /// Connects to all shards at once, within a second.
+    /// Connects to all shards in parallel, within a second.
     ///
     /// # Errors
-    /// A shard cannot be reached, refuses the token, or is of another version.
+    /// A shard cannot be reached, refuses the token, or has another version.
     pub fn connect(reach: &Reach) -> Result<Self, ShardError> {
         let caller = Caller::new(reach)?;
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -150,7 +151,7 @@ impl Cluster {
     }
 }
 
-/// Words on how to start a shard at an address.
+/// Returns a remedy for an error: how to start a shard at an address.
 fn start_words(address: &str) -> String {
     let (host, port) = address.rsplit_once(':').unwrap_or((address, "7001"));
     let is_here = address.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_loopback());
@@ -188,7 +189,8 @@ async fn connect(
     Ok(Connected { address, client, caller, loaded: Mutex::default() })
 }
 
-/// A shard that is reached and has answered, or the reason why not.
+/// Connects to a shard and sends the first call. Returns the client and the answer, or the reason
+/// of a failure.
 async fn greeted(
     address: &str,
     caller: &Caller,
@@ -221,7 +223,7 @@ async fn greeted(
     Ok((client, answer.into_inner()))
 }
 
-/// Pieces of `bytes`, which share its memory.
+/// Splits `bytes` into pieces, which share its memory.
 fn pieces(bytes: &Bytes) -> impl Iterator<Item = Piece> + '_ {
     let starts = (0..bytes.len()).step_by(PIECE_BYTES);
     starts.map(|start| {
@@ -255,8 +257,8 @@ impl Shards for Cluster {
         });
         let request = caller.call(tokio_stream::iter(pieces));
         let mut client = client.clone();
-        // After the last piece the shard is silent while it decodes the workload: so wait ten times
-        // as long.
+        // After the last piece, the shard sends nothing while it decodes the workload. So the wait
+        // is ten times as long.
         let patience = Patience { most: 10 * self.deadline, stop, progress: Some(&sent_count) };
         let sent = patience.wait(&self.runtime, client.load(request))?;
         let got = sent.map_err(|status| ended(&status))?.into_inner().digest;
@@ -287,7 +289,7 @@ impl Shards for Cluster {
 }
 
 impl Cluster {
-    /// Begins a batch on a shard.
+    /// Makes a shard begin a batch.
     fn talk<'a>(
         &'a self,
         shard: usize,
@@ -302,8 +304,9 @@ impl Cluster {
         let (to, from) = mpsc::channel(WINDOW);
         let to = Outgoing::new(to, delay);
         let mut messages = first_messages(digest, assignment, way);
-        // Fills the channel before the call, so that these travel with it. The first that does not
-        // fit, and the rest, follow once the shard reads.
+        // The channel is filled before the call, so that these messages are sent together with the
+        // call. The first message that does not fit, and all later ones, follow when the shard
+        // reads.
         let waiting = messages.find_map(|message| to.post(message).err());
         let request = caller.call(ReceiverStream::new(from));
         let mut client = client.clone();
@@ -315,7 +318,7 @@ impl Cluster {
     }
 }
 
-/// The assignment, and the list in pieces.
+/// Returns the messages that begin a batch: the assignment, and the list in pieces.
 fn first_messages(
     digest: B256,
     assignment: &Assignment,

@@ -1,4 +1,5 @@
-//! Messages as the executor has them, and as they travel. A message that cannot be is an error in words.
+//! Converts messages of batches with a list between the executor's types and the types of the
+//! protocol (`wire`). An invalid message gives an error as text.
 
 use std::time::Duration;
 
@@ -109,7 +110,7 @@ fn finished_of_wire(done: &proto::Done) -> Result<Finished, String> {
     })
 }
 
-/// A shard's message.
+/// Decodes a message from a shard.
 pub(crate) fn report(message: proto::FromShard) -> Result<Report, String> {
     Ok(match message.message {
         None => return Err("a message without content".to_owned()),

@@ -1,8 +1,10 @@
-//! A delay line: messages leave it in order, each a fixed time after it came. Threads wait by the
-//! system's clock, because timers of the runtime have whole milliseconds. The line only delays.
+//! A delay line, which simulates the delay of a network: messages leave it in order, each a fixed
+//! time after it entered. Threads wait by the operating system's timers, because timers of the
+//! tokio runtime have a resolution of a millisecond.
 //!
-//! It holds the messages that a network of that delay would have under way. A message whose delay
-//! is over also waits here until the receiver takes it. As without a line, such messages are few.
+//! The line holds the messages that a network with that delay would have under way. A message whose
+//! delay is over stays in the line until the receiver takes it. The number of such messages is
+//! limited, as it is without a line.
 
 use std::{
     collections::VecDeque,
@@ -17,18 +19,18 @@ use crate::wire::HELD_MAX;
 
 #[derive(Debug)]
 struct Held<T> {
-    /// Messages with the time at which they came.
+    /// Messages, each with the time at which it entered.
     messages: VecDeque<(Instant, T)>,
-    /// No further message comes.
+    /// True when no more message can enter.
     is_closed: bool,
-    /// The receiver is gone.
+    /// True after the receiver was dropped.
     is_left: bool,
 }
 
 #[derive(Debug)]
 struct Line<T> {
     delay: Duration,
-    /// Limit of the messages that are due and not taken.
+    /// Maximal number of messages whose delay is over and which the receiver has not taken.
     due_max: usize,
     held: Mutex<Held<T>>,
     came: Condvar,
@@ -41,14 +43,15 @@ impl<T> Line<T> {
     }
 
     fn has_room(&self, held: &Held<T>) -> bool {
-        // They are in the order in which they become due.
+        // The messages are in the order in which their delays end.
         let last_allowed = held.messages.get(self.due_max.saturating_sub(1));
         let is_due = last_allowed.is_some_and(|(came, _)| came.elapsed() >= self.delay);
         !is_due && held.messages.len() < HELD_MAX
     }
 }
 
-/// A line of this delay. At most `due_max` messages wait at its end for a receiver.
+/// Makes a line with this delay. At most `due_max` messages whose delay is over wait for the
+/// receiver.
 pub(crate) fn line<T>(delay: Duration, due_max: usize) -> (Entry<T>, Exit<T>) {
     let held = Held { messages: VecDeque::new(), is_closed: false, is_left: false };
     let (held, came, left) = (Mutex::new(held), Condvar::new(), Notify::new());
@@ -56,23 +59,24 @@ pub(crate) fn line<T>(delay: Duration, due_max: usize) -> (Entry<T>, Exit<T>) {
     (Entry(Arc::clone(&line)), Exit(line))
 }
 
-/// The end at which messages enter. The line ends once it is dropped and all messages have left.
+/// The end of a line at which messages enter. After the entry is dropped and all messages have
+/// left, the line has ended.
 #[derive(Debug)]
 pub(crate) struct Entry<T>(Arc<Line<T>>);
 
-/// The fate of a message that was to enter.
+/// Result of putting a message into a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entered<T> {
     /// The message is in the line.
     Held,
-    /// There is no room for it.
+    /// The line has no room for this message.
     Full(T),
     /// The receiver is gone.
     Unwanted,
 }
 
 impl<T> Entry<T> {
-    /// Takes a message if there is room for it.
+    /// Puts a message into the line if there is room for it.
     pub(crate) fn enter(&self, message: T) -> Entered<T> {
         let mut held = self.0.lock();
         if held.is_left {
@@ -87,8 +91,8 @@ impl<T> Entry<T> {
         Entered::Held
     }
 
-    /// Takes a message once there is room for it. Returns whether there is a receiver. For one task
-    /// at a time.
+    /// Puts a message into the line as soon as there is room for it. Returns false if the receiver
+    /// is gone. Only one task at a time may call it.
     pub(crate) async fn enter_with_room(&self, mut message: T) -> bool {
         loop {
             message = match self.enter(message) {
@@ -96,7 +100,8 @@ impl<T> Entry<T> {
                 Entered::Unwanted => return false,
                 Entered::Full(message) => message,
             };
-            // Time alone makes no room, because messages only become due. One has to leave.
+            // There is room only after a message has left: the passing of time makes only more
+            // messages due.
             self.0.left.notified().await;
         }
     }
@@ -109,7 +114,7 @@ impl<T> Drop for Entry<T> {
     }
 }
 
-/// The end at which messages leave.
+/// The end of a line at which messages leave.
 #[derive(Debug)]
 pub(crate) struct Exit<T>(Arc<Line<T>>);
 
@@ -118,14 +123,14 @@ pub(crate) struct Exit<T>(Arc<Line<T>>);
 pub(crate) enum Left<T> {
     /// A message.
     Message(T),
-    /// None within the time.
+    /// No message was due within the time.
     Nothing,
-    /// None any more.
+    /// The line has ended: no more message will come.
     End,
 }
 
 impl<T> Exit<T> {
-    /// Waits on this thread for the next message, no longer than `most`.
+    /// Waits on this thread for the next message, for at most `most`.
     pub(crate) fn next(&self, most: Duration) -> Left<T> {
         let until = Instant::now() + most;
         let mut held = self.0.lock();

@@ -1,4 +1,4 @@
-//! Failures of connections in words, and calls with a deadline.
+//! Texts of failures of connections, and waits for calls with a deadline.
 
 use std::{
     error::Error,
@@ -12,7 +12,7 @@ use executor::shards::ShardError;
 use tokio::{runtime::Runtime, time::timeout};
 use tonic::{Code, Status};
 
-/// Interval in which a waiting thread looks whether it is to stop.
+/// Polling interval of a waiting thread for the stop flag.
 pub(crate) const STOP_CHECK: Duration = Duration::from_millis(20);
 
 /// Waits for `call` on this thread, which must not be a thread of the runtime. Returns `None` after
@@ -26,14 +26,14 @@ pub(crate) fn within<T>(
     runtime.block_on(async { timeout(most, call).await.ok() })
 }
 
-/// Limits of a thread's wait.
+/// Limits of a thread's wait for a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience<'a> {
-    /// The longest time without progress.
+    /// Longest time without progress.
     pub(crate) most: Duration,
-    /// Ends the wait once it is set.
+    /// Flag that ends the wait when it is set.
     pub(crate) stop: &'a AtomicBool,
-    /// Grows while there is progress. With `None`, `most` limits the whole wait.
+    /// A count that grows with each progress. `None`: `most` limits the whole wait.
     pub(crate) progress: Option<&'a AtomicU64>,
 }
 
@@ -45,7 +45,7 @@ impl Patience<'_> {
     /// Waits for `call` on this thread, which must not be a thread of the runtime.
     ///
     /// # Errors
-    /// It was stopped, or there was no progress for too long.
+    /// The wait was stopped, or there was no progress for too long.
     pub(crate) fn wait<T>(
         self,
         runtime: &Runtime,
@@ -71,7 +71,7 @@ impl Patience<'_> {
     }
 }
 
-/// Text of the innermost cause, such as the operating system's message.
+/// Returns the text of the innermost cause of an error, such as the operating system's message.
 pub(crate) fn root(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     while let Some(below) = cause.source() {
@@ -80,7 +80,7 @@ pub(crate) fn root(error: &(dyn Error + 'static)) -> String {
     cause.to_string()
 }
 
-/// A status in words.
+/// Returns the text of a status, with its innermost cause.
 pub(crate) fn words(status: &Status) -> String {
     match status.source() {
         Some(cause) => format!("{} ({})", status.message(), root(cause)),
@@ -88,13 +88,13 @@ pub(crate) fn words(status: &Status) -> String {
     }
 }
 
-/// A shard that says nothing.
+/// Makes the error of a shard that has sent nothing for `deadline`.
 pub(crate) fn silent(deadline: Duration) -> ShardError {
     let seconds = deadline.as_secs_f64();
     ShardError(format!("it says nothing for {seconds} s: it hangs, or the network is cut"))
 }
 
-/// A shard that refuses a call, or whose connection ended.
+/// Makes the error of a shard that refuses a call, or whose connection has ended.
 pub(crate) fn ended(status: &Status) -> ShardError {
     let words = words(status);
     ShardError(match status.code() {

@@ -1,5 +1,5 @@
-//! Fields that several messages have, as the executor has them and as they travel. A field that cannot be is an
-//! error in words.
+//! Converts fields that several messages have, between the executor's types and the types of the
+//! protocol (`wire`). An invalid field gives an error as text.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use workload::{TxStatus, genesis::AccountState};
 
 use crate::wire::proto::{self, tx_result::Status};
 
-/// An array of bytes.
+/// Converts bytes to an array. `what` names the field in the error.
 pub(crate) fn array<const N: usize>(bytes: &[u8], what: &str) -> Result<[u8; N], String> {
     let found = bytes.len();
     bytes.try_into().map_err(|_| format!("{what} has {found} bytes, and not {N}"))
@@ -27,7 +27,7 @@ pub(crate) fn address(bytes: &[u8], what: &str) -> Result<Address, String> {
     Ok(Address::from(array::<20>(bytes, what)?))
 }
 
-/// Words of `N` bytes each.
+/// Splits bytes into words of `N` bytes each. `what` names the field in the error.
 pub(crate) fn words<'b, const N: usize>(
     bytes: &'b [u8],
     what: &str,
@@ -114,7 +114,7 @@ pub(crate) fn result_of_wire(result: proto::TxResult) -> Result<TxResult, String
         block_regular_gas: result.block_regular_gas,
         block_state_gas: result.block_state_gas,
         logs: logs.collect::<Result<_, String>>()?,
-        // In memory of its own: that of the message goes with the message.
+        // Copied, so that the result does not keep the memory of its whole message.
         output: Bytes::copy_from_slice(&result.output),
     })
 }

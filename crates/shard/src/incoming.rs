@@ -1,5 +1,6 @@
-//! Messages of a shard as the coordinator's thread takes them: from the connection, or from the line of a delay
-//! behind it. A message is decoded on the thread that takes it, or on that which fills the line.
+//! The coordinator's queue of messages from a shard: the connection itself, or with a delay a delay
+//! line behind the connection. Without a delay, the thread that takes a message decodes it. With a
+//! delay, the task that fills the line decodes it.
 
 use std::time::Duration;
 
@@ -13,19 +14,20 @@ use crate::{
     wire::{WINDOW, proto::FromShard},
 };
 
-/// The next message of a shard; `None` at the end.
+/// The next message of a shard; `None` at the end of the stream.
 pub(crate) type Heard = Result<Option<FromShard>, Status>;
 
-/// Messages of a shard.
+/// Messages of a shard, in order.
 #[derive(Debug)]
 pub(crate) enum Incoming {
-    /// From the connection.
+    /// Messages come directly from the connection.
     Direct(Box<Streaming<FromShard>>),
-    /// From a line behind it.
+    /// Messages come from a delay line behind the connection.
     Delayed { held: Exit<Heard>, _reading: Reading },
 }
 
-/// The task that reads the connection: it ends with the batch, whether a message comes or not.
+/// The task that reads the connection. It is aborted on drop, since it may wait for a message that
+/// never comes.
 #[derive(Debug)]
 pub(crate) struct Reading(AbortHandle);
 
@@ -36,7 +38,7 @@ impl Drop for Reading {
 }
 
 impl Reading {
-    /// Has the messages of a connection enter a line.
+    /// Starts the task, which puts the messages of a connection into a delay line.
     fn start<S>(runtime: &Runtime, mut from: S, to: Entry<Heard>) -> Self
     where
         S: Stream<Item = Result<FromShard, Status>> + Send + Unpin + 'static,
@@ -55,7 +57,7 @@ impl Reading {
 }
 
 impl Incoming {
-    /// Messages of a connection, each held back for `delay`.
+    /// Makes the queue of the messages of a connection, each delayed by `delay`.
     pub(crate) fn new(runtime: &Runtime, from: Streaming<FromShard>, delay: Duration) -> Self {
         if delay.is_zero() {
             return Self::Direct(Box::new(from));
@@ -64,7 +66,7 @@ impl Incoming {
         Self::Delayed { held, _reading: Reading::start(runtime, from, entry) }
     }
 
-    /// Waits for the next message, which is `None` if none comes within `most`.
+    /// Waits for the next message, for at most `most`; `None` if no message came.
     pub(crate) fn next_within(&mut self, runtime: &Runtime, most: Duration) -> Option<Heard> {
         match self {
             Self::Direct(from) => within(runtime, most, from.message()),

@@ -1,5 +1,6 @@
-//! Shards of execution over gRPC: the server of a shard, and the coordinator's connections. The
-//! executor runs the steps and checks the results; messages are in `proto/shard.proto`.
+//! The transport of shards of execution over gRPC: the server of a shard, and the coordinator's
+//! connections to shards. The executor runs the steps and checks the results. The messages are
+//! defined in `proto/shard.proto`.
 
 mod cluster;
 mod convert;

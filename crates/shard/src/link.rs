@@ -1,4 +1,5 @@
-//! The threads of a shard and the coordinator: requests for values and their answers, and results.
+//! A shard's connection to the coordinator during a batch with a list. The shard's threads send
+//! requests for values and results through it, and wait for answers.
 
 use std::{
     collections::HashMap,
@@ -18,12 +19,13 @@ use crate::{
     wire::proto::{self, FromShard, from_shard::Message},
 };
 
-/// A shard's side of a batch.
+/// The connection during one batch.
 #[derive(Debug)]
 pub(crate) struct Link {
     to: mpsc::Sender<Result<FromShard, Status>>,
     next_request: AtomicU64,
-    /// Threads that wait, by request; `None` once the coordinator has gone.
+    /// Channels to the threads that wait, by number of the request; `None` after the connection is
+    /// closed.
     waiting: Mutex<Option<HashMap<u64, threads::SyncSender<StateValues>>>>,
 }
 
@@ -32,21 +34,22 @@ fn gone() -> ShardError {
 }
 
 impl Link {
-    /// A link whose messages go to `to`.
+    /// Makes a connection that sends its messages to `to`.
     pub(crate) fn new(to: mpsc::Sender<Result<FromShard, Status>>) -> Self {
         Self { to, next_request: AtomicU64::new(0), waiting: Mutex::new(Some(HashMap::new())) }
     }
 
-    /// Sends a message, and waits while the coordinator is behind. Not for threads of the runtime.
+    /// Sends a message. Waits while the channel to the coordinator is full. Must not be called on a
+    /// thread of the runtime.
     fn post(&self, message: Message) -> Result<(), ShardError> {
         let message = FromShard { message: Some(message) };
         self.to.blocking_send(Ok(message)).map_err(|_| gone())
     }
 
-    /// Hands an answer to the thread that waits for it.
+    /// Passes an answer to the thread that waits for it.
     ///
     /// # Errors
-    /// Words for an answer without a request, or for a malformed one.
+    /// The answer has no request, or is invalid; as text.
     pub(crate) fn answered(&self, values: proto::Values) -> Result<(), String> {
         let request = values.request;
         let values = convert::values_of_wire(values)?;
@@ -54,12 +57,12 @@ impl Link {
         let waiter = waiting.as_mut().and_then(|waiting| waiting.remove(&request));
         let waiter =
             waiter.ok_or_else(|| format!("an answer to request {request}, which is none"))?;
-        // A thread that no longer waits has failed for another reason.
+        // If the thread no longer waits, it has failed for another reason.
         drop(waiter.try_send(values));
         Ok(())
     }
 
-    /// The coordinator has gone: no thread waits any longer.
+    /// Closes the connection. Threads that wait for answers get an error.
     pub(crate) fn close(&self) {
         *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

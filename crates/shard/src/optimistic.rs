@@ -1,4 +1,5 @@
-//! Messages of batches without a list, as the executor has them and as they travel.
+//! Converts messages of batches without a list between the executor's types and the types of the
+//! protocol (`wire`). An invalid message gives an error as text.
 
 use std::time::Duration;
 
@@ -257,7 +258,7 @@ fn finished_of_wire(done: &proto::OptimisticDone) -> OptimisticFinished {
     }
 }
 
-/// A shard's message.
+/// Decodes a message from a shard.
 pub(crate) fn report(message: proto::FromShard) -> Result<OptimisticReport, String> {
     Ok(match message.message.ok_or("a message without content")? {
         from_shard::Message::Ready(proto::Ready {}) => OptimisticReport::Ready,

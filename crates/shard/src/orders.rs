@@ -1,4 +1,5 @@
-//! The threads of a shard and the coordinator of a batch without a list: orders in, requests and runs out.
+//! A shard's connection to the coordinator during a batch without a list. The shard receives orders
+//! through it, and sends requests and results of executions.
 
 use std::{
     sync::{Mutex, PoisonError, mpsc as threads},
@@ -17,15 +18,15 @@ use crate::{
     wire::proto::{self, FromShard, from_shard::Message},
 };
 
-/// Interval in which a thread that waits for orders looks whether it is to stop.
+/// Longest wait for an order, so that the waiting thread can poll its stop flag.
 const STOP_CHECK: Duration = Duration::from_millis(20);
 
-/// A shard's side of a batch without a list.
+/// The connection during one batch without a list.
 #[derive(Debug)]
 pub(crate) struct Orders {
     to: mpsc::Sender<Result<FromShard, Status>>,
-    /// Orders that came; the end is dropped once the coordinator has gone. They are as many as steps and
-    /// requests of the batch at most, and seldom wait.
+    /// Sender of the queue of received orders; `None` after the connection is closed. The queue has
+    /// no limit: a batch has at most as many orders as steps and requests, and orders seldom wait.
     entry: Mutex<Option<threads::Sender<Order>>>,
     came: Mutex<threads::Receiver<Order>>,
 }
@@ -35,33 +36,34 @@ fn gone() -> ShardError {
 }
 
 impl Orders {
-    /// A link whose messages go to `to`.
+    /// Makes a connection that sends its messages to `to`.
     pub(crate) fn new(to: mpsc::Sender<Result<FromShard, Status>>) -> Self {
         let (entry, came) = threads::channel();
         Self { to, entry: Mutex::new(Some(entry)), came: Mutex::new(came) }
     }
 
-    /// Sends a message, and waits while the coordinator is behind. Not for threads of the runtime.
+    /// Sends a message. Waits while the channel to the coordinator is full. Must not be called on a
+    /// thread of the runtime.
     fn post(&self, message: Message) -> Result<(), ShardError> {
         let message = FromShard { message: Some(message) };
         self.to.blocking_send(Ok(message)).map_err(|_| gone())
     }
 
-    /// Takes orders that came, without waiting.
+    /// Puts received orders into the queue, without waiting.
     ///
     /// # Errors
-    /// Words for orders that are malformed.
+    /// The orders are invalid; as text.
     pub(crate) fn take(&self, orders: proto::Orders) -> Result<(), String> {
         let orders = optimistic::orders_of_wire(orders)?;
         let entry = self.entry.lock().unwrap_or_else(PoisonError::into_inner);
         for order in orders {
-            // The batch may be over here before its last orders have come.
+            // The shard may have ended its part before the last orders come. They are then dropped.
             drop(entry.as_ref().map(|entry| entry.send(order)));
         }
         Ok(())
     }
 
-    /// The coordinator has gone: no thread waits any longer.
+    /// Closes the connection. A thread that waits for orders gets an error.
     pub(crate) fn close(&self) {
         *self.entry.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

@@ -1,5 +1,6 @@
-//! Keys with their values as records of a fixed length, many in one field. One message for each
-//! record would be most of a result's cost. An invalid record is an error in words.
+//! Converts keys with their values to records of a fixed length, many of them in one field of
+//! bytes. A protobuf message for each record would be most of the cost of a result. An invalid
+//! record gives an error as text.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use evm::AccountWrite;
@@ -13,9 +14,9 @@ use crate::{
 
 /// Bytes of a slot's name: address and key.
 const NAME_BYTES: usize = 20 + 32;
-/// Bytes of a slot that was written: its name and value.
+/// Bytes of a written slot: its name and its value.
 const SLOT_BYTES: usize = NAME_BYTES + 32;
-/// Bytes of a slot that may have no value.
+/// Bytes of a slot that may have no value: its name, a flag and its value.
 const SEEN_SLOT_BYTES: usize = SLOT_BYTES + 1;
 /// Bytes of an account that may have no value: address, flags, nonce, balance, code hash.
 const SEEN_ACCOUNT_BYTES: usize = 20 + 1 + 8 + 32 + 32;
@@ -24,17 +25,17 @@ const STATE_BYTES: usize = 1 + 8 + 32 + 32;
 /// Bytes of a write to an account: address, flags, balance, nonce.
 const WRITE_BYTES: usize = 20 + 1 + 32 + 8;
 
-/// Flags of an account that may have no value.
+/// Flags of an account in a record of [`SEEN_ACCOUNT_BYTES`].
 const HAS_VALUE: u8 = 1;
 const EXISTS: u8 = 2;
 const IS_BORN: u8 = 4;
 
-/// Flags of a write to an account.
+/// Flags of a write to an account, in a record of [`WRITE_BYTES`].
 const HAS_BALANCE: u8 = 1;
 const HAS_NONCE: u8 = 2;
 const HAS_CODE: u8 = 4;
 
-/// The parts of a record, one after the other.
+/// Reads the parts of a record, one after the other.
 struct Parts<'r>(&'r [u8]);
 
 impl Parts<'_> {
@@ -60,12 +61,12 @@ impl Parts<'_> {
     }
 }
 
-/// The flags that are set.
+/// Returns the sum of the flags that are set.
 fn flags(flags: [(bool, u8); 3]) -> u8 {
     flags.into_iter().filter(|(is_set, _)| *is_set).fold(0, |sum, (_, flag)| sum | flag)
 }
 
-/// Slots that were written.
+/// Encodes written slots.
 pub(crate) fn slots_to_wire(slots: &[(Address, U256, U256)]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(slots.len() * SLOT_BYTES);
     for (address, key, value) in slots {
@@ -84,7 +85,7 @@ pub(crate) fn slots_of_wire(bytes: &[u8]) -> Result<Vec<(Address, U256, U256)>, 
     Ok(slots.collect())
 }
 
-/// Slots that may have no value.
+/// Encodes slots that may have no value.
 pub(crate) fn seen_slots_to_wire(slots: &[(Address, U256, Option<U256>)]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(slots.len() * SEEN_SLOT_BYTES);
     for (address, key, value) in slots {
@@ -113,7 +114,7 @@ pub(crate) fn seen_slots_of_wire(
     slots.collect()
 }
 
-/// Accounts that may have no value.
+/// Encodes accounts that may have no value.
 pub(crate) fn seen_accounts_to_wire(accounts: &[(Address, Option<AccountVersion>)]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(accounts.len() * SEEN_ACCOUNT_BYTES);
     for (address, value) in accounts {
@@ -163,7 +164,7 @@ pub(crate) fn seen_accounts_of_wire(
     accounts.collect()
 }
 
-/// Accounts that must have a value.
+/// Decodes accounts, which must all have a value.
 pub(crate) fn accounts_of_wire(bytes: &[u8]) -> Result<Vec<(Address, AccountVersion)>, String> {
     let accounts = seen_accounts_of_wire(bytes)?.into_iter();
     accounts
@@ -171,7 +172,7 @@ pub(crate) fn accounts_of_wire(bytes: &[u8]) -> Result<Vec<(Address, AccountVers
         .collect()
 }
 
-/// Accounts that may not exist.
+/// Encodes the states of accounts, which may not exist.
 pub(crate) fn states_to_wire(states: &[Option<AccountState>]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(states.len() * STATE_BYTES);
     for state in states {
@@ -199,7 +200,7 @@ pub(crate) fn states_of_wire(bytes: &[u8]) -> Result<Vec<Option<AccountState>>, 
     states.collect()
 }
 
-/// Writes to accounts, and the new codes among them.
+/// Encodes writes to accounts. Returns the records, and the new codes in the order of their writes.
 pub(crate) fn writes_to_wire(writes: Vec<AccountWrite>) -> (Vec<u8>, Vec<NewCode>) {
     let mut bytes = Vec::with_capacity(writes.len() * WRITE_BYTES);
     let mut codes = Vec::new();
@@ -249,7 +250,7 @@ pub(crate) fn new_code_to_wire(hash: B256, code: Bytes) -> NewCode {
     NewCode { hash: hash.to_vec(), bytes: code.0 }
 }
 
-/// A code in memory of its own: that of its message goes with the message.
+/// Decodes a new code. Copies its bytes, so that it does not keep the memory of its whole message.
 pub(crate) fn new_code_of_wire(code: NewCode) -> Result<(B256, Bytes), String> {
     Ok((hash(&code.hash, "a code's hash")?, Bytes::copy_from_slice(&code.bytes)))
 }

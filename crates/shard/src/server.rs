@@ -1,4 +1,4 @@
-//! The server of a shard: keeps one workload, and executes parts of its batches.
+//! The server of a shard, which keeps one workload and executes parts of its batches.
 
 use std::{
     fmt,
@@ -43,21 +43,22 @@ use crate::{
     },
 };
 
-/// Longest silence of a coordinator: it answers pings at least.
+/// Longest time for which a coordinator may send nothing, since it answers at least the pings of
+/// HTTP/2.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 
 /// Settings of a shard's server.
 #[derive(Clone)]
 pub struct Serving {
-    /// Address to listen at.
+    /// Address to listen on.
     pub listen: SocketAddr,
-    /// The token that callers must have; `None`: none is needed.
+    /// The token that callers must have; `None` if they need no token.
     pub token: Option<String>,
-    /// Name and version of this program, which callers must have too.
+    /// Name and version of this program. Callers must have the same.
     pub program: String,
 }
 
-/// Without the token.
+/// Leaves out the token.
 impl fmt::Debug for Serving {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { listen, program, token: _ } = self;
@@ -66,8 +67,8 @@ impl fmt::Debug for Serving {
     }
 }
 
-/// Serves until `ends` returns true, which is asked after each `interval`. `listening` is called with the
-/// address that is bound, whose port the system chooses where `serving` has port 0.
+/// Serves until `ends` returns true, which is called once per `interval`. Calls `listening` with
+/// the bound address. The system chooses the port if `serving` has port 0.
 ///
 /// # Errors
 /// The address cannot be bound, or the server failed.
@@ -100,7 +101,7 @@ pub fn serve(
             }
         };
         let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-        // A coordinator that is silent for longer has gone.
+        // The connection of a coordinator that sends nothing for longer is closed.
         let builder = Server::builder()
             .initial_stream_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
@@ -115,12 +116,12 @@ pub fn serve(
             () = end => Ok(()),
         }
     });
-    // Connections end with it, and threads of a batch that is under way by themselves.
+    // This closes the connections. The threads of a batch under way then end by themselves.
     runtime.shutdown_background();
     served
 }
 
-/// The request, if it has the token.
+/// Returns the request if it has the token, else an error.
 fn authorized(request: Request<()>, token: &Option<String>) -> Result<Request<()>, Status> {
     let given = request.metadata().get(TOKEN_KEY).map(|value| value.as_bytes());
     match token {
@@ -145,14 +146,14 @@ struct Service {
     user: Arc<Mutex<User>>,
 }
 
-/// The coordinator whose batches are under way.
+/// The coordinator whose calls are under way, and the number of these calls.
 #[derive(Debug, Default)]
 struct User {
     coordinator: Vec<u8>,
     batch_count: usize,
 }
 
-/// A batch under way.
+/// Guard of a call that is under way. On drop, the call no longer counts.
 #[derive(Debug)]
 struct UnderWay(Arc<Mutex<User>>);
 
@@ -163,13 +164,14 @@ impl Drop for UnderWay {
 }
 
 impl Service {
-    /// Begins a call that takes the shard's time. Two coordinators would share its cores without a word, and
-    /// their times would be wrong.
+    /// Begins a call to load or execute. Refuses the call if another coordinator has a call under
+    /// way: both would share the shard's cores unnoticed, and measure wrong times.
     fn begin(&self, metadata: &MetadataMap) -> Result<UnderWay, Status> {
         let [program, coordinator] = [PROGRAM_KEY, COORDINATOR_KEY]
             .map(|key| metadata.get(key).map_or(&[][..], |value| value.as_bytes()));
         if program != self.program.as_bytes() {
-            // The build was compared before: a shard that is started anew is reached without a greeting.
+            // The coordinator compares builds only when it connects. A shard that was restarted
+            // since then is reached by the same connection, without a new comparison.
             return Err(Status::failed_precondition(format!(
                 "it was started anew, and is another program: {}; run again with shards of one build",
                 self.program
@@ -188,7 +190,7 @@ impl Service {
     }
 }
 
-/// A workload's bytes with the next piece.
+/// Appends the next piece to a workload's bytes. Fails if there are more than `most` bytes.
 fn joined(mut bytes: Vec<u8>, piece: &[u8], most: usize) -> Result<Vec<u8>, Status> {
     if bytes.len() + piece.len() > most {
         return Err(Status::invalid_argument(format!(
@@ -204,7 +206,7 @@ impl Shard for Service {
     type ExecuteStream = ReceiverStream<Result<FromShard, Status>>;
 
     async fn hello(&self, _: Request<HelloRequest>) -> Result<Response<HelloAnswer>, Status> {
-        // The caller compares: it can say what to do.
+        // The caller compares the versions, since its error can tell the user the remedy.
         Ok(Response::new(HelloAnswer { protocol: PROTOCOL, program: self.program.clone() }))
     }
 
@@ -237,7 +239,7 @@ impl Shard for Service {
         tokio::spawn(async move {
             let _under_way = under_way;
             if let Err(status) = converse(work, request.into_inner(), &to).await {
-                // A coordinator that has gone wants no status either.
+                // The send fails if the coordinator is gone, which then needs no status.
                 drop(to.send(Err(status)).await);
             }
         });
@@ -245,12 +247,12 @@ impl Shard for Service {
     }
 }
 
-/// The coordinator of a batch under way, as its threads see it.
+/// The shard's connection to the coordinator of a batch.
 #[derive(Clone)]
 enum Side {
-    /// Coordinator of a batch with a list.
+    /// The connection for a batch with a list.
     ByList(Arc<Link>),
-    /// Coordinator of a batch without a list.
+    /// The connection for a batch without a list.
     Optimistic(Arc<Orders>),
 }
 
@@ -262,7 +264,7 @@ impl Side {
         }
     }
 
-    /// Executes the shard's part. Returns its last message.
+    /// Executes the shard's part of a batch. Returns the message to send last.
     fn run(
         &self,
         work: &Work,
@@ -282,7 +284,7 @@ impl Side {
         }
     }
 
-    /// Takes a message of the coordinator.
+    /// Processes a message from the coordinator.
     fn take(&self, message: from_coordinator::Message) -> Result<(), String> {
         match (self, message) {
             (Self::ByList(link), from_coordinator::Message::Values(values)) => {
@@ -303,7 +305,7 @@ impl Side {
     }
 }
 
-/// Ends the threads of a batch when dropped, by an end of the server too.
+/// Stops the threads of a batch on drop, also when the server ends.
 struct Ending {
     side: Side,
     stop: Arc<AtomicBool>,
@@ -316,7 +318,8 @@ impl Drop for Ending {
     }
 }
 
-/// A batch, from its assignment to its end.
+/// Executes the shard's part of a batch: receives the assignment, runs the steps, passes messages
+/// to the threads, and sends the last message.
 async fn converse(
     work: Option<Arc<Work>>,
     mut incoming: Streaming<FromCoordinator>,
@@ -359,7 +362,7 @@ async fn converse(
     Ok(())
 }
 
-/// The assignment that begins a batch.
+/// Receives and checks the assignment that begins a batch, and its list.
 async fn assignment(
     work: &Work,
     incoming: &mut Streaming<FromCoordinator>,
@@ -411,7 +414,7 @@ async fn assignment(
         steps,
         thread_count: thread_count as usize,
         micro_batch_key_count: begin.micro_batch_key_count,
-        // The coordinator's side delays messages, in both directions.
+        // The coordinator delays the messages of both directions.
         delay: Duration::ZERO,
     };
     Ok((assignment, way))

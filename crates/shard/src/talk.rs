@@ -1,5 +1,5 @@
-//! A batch under way on a shard, as the coordinator's thread sees it. The delay of the run holds
-//! back each message, out and in.
+//! The coordinator's connection to a shard during a batch. It delays each message, in both
+//! directions, by the delay of the run.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -29,17 +29,17 @@ use crate::{
     },
 };
 
-/// Messages to a shard.
+/// Sends messages to a shard.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
-    /// To the connection.
+    /// Messages go directly to the connection.
     Direct(mpsc::Sender<FromCoordinator>),
-    /// To a line before it.
+    /// Messages go to a delay line before the connection.
     Delayed(Entry<FromCoordinator>),
 }
 
 impl Outgoing {
-    /// Messages that enter the connection by `to`, each this long after it was sent.
+    /// Makes a sender of messages to the connection `to`, each delayed by `delay`.
     pub(crate) fn new(to: mpsc::Sender<FromCoordinator>, delay: Duration) -> Self {
         if delay.is_zero() {
             return Self::Direct(to);
@@ -60,25 +60,25 @@ impl Outgoing {
         Self::Delayed(entry)
     }
 
-    /// Sends a message without waiting. Gives it back where there is no room.
+    /// Sends a message without waiting. Returns the message as the error if there is no room.
     pub(crate) fn post(&self, message: Message) -> Result<(), Message> {
         let wrapped = FromCoordinator { message: Some(message) };
         let back = match self {
             Self::Direct(to) => match to.try_send(wrapped) {
                 Err(TrySendError::Full(back)) => back.message,
-                // The shard's status says why, and is heard next.
+                // The shard's status, which is received next, gives the reason.
                 Ok(()) | Err(TrySendError::Closed(_)) => None,
             },
             Self::Delayed(line) => match line.enter(wrapped) {
                 Entered::Full(back) => back.message,
-                // The end of the line tells the same.
+                // In this case, too, the status is received next.
                 Entered::Held | Entered::Unwanted => None,
             },
         };
         back.map_or(Ok(()), Err)
     }
 
-    /// Sends a message. Returns whether it has a receiver.
+    /// Sends a message, and waits for room. Returns false if the receiver is gone.
     async fn send(&self, message: Message) -> bool {
         let message = FromCoordinator { message: Some(message) };
         match self {
@@ -88,7 +88,7 @@ impl Outgoing {
     }
 }
 
-/// A batch under way on a shard.
+/// The connection to a shard during one batch.
 #[derive(Debug)]
 pub(crate) struct Talk<'c> {
     sender: MessageSender<'c>,
@@ -104,14 +104,16 @@ struct MessageSender<'c> {
 }
 
 impl MessageSender<'_> {
-    /// Sends a message, and waits while the shard is behind. Returns whether it has a receiver.
+    /// Sends a message. Waits while too many messages to the shard are under way. Returns false if
+    /// the receiver is gone.
     fn send(&self, message: Message) -> Result<bool, ShardError> {
         self.patience.wait(self.runtime, self.to.send(message))
     }
 }
 
 impl<'c> Talk<'c> {
-    /// A batch whose answers come from `from`, each held back for `delay`.
+    /// Makes the connection. Messages to the shard go to `to`. Messages from the shard come from
+    /// `from`, each delayed by `delay`.
     pub(crate) fn new(
         runtime: &'c Runtime,
         patience: Patience<'c>,
@@ -126,20 +128,20 @@ impl<'c> Talk<'c> {
         }
     }
 
-    /// Its two directions, for a thread each.
+    /// Splits the connection into its two directions, for a thread each.
     pub(crate) fn into_channel(self) -> Channel<'c> {
         Channel { sender: Box::new(self.sender), receiver: Box::new(self.receiver) }
     }
 
-    /// Sends a message, and waits while the shard is behind.
+    /// Sends a message. Waits while too many messages to the shard are under way.
     ///
     /// # Errors
-    /// [`ShardError`]: the shard does not take it.
+    /// [`ShardError`]: the shard takes no more messages.
     pub(crate) fn send(&mut self, message: Message) -> Result<(), ShardError> {
         if self.sender.send(message)? {
             return Ok(());
         }
-        // Its last message says why it has closed the stream.
+        // The shard's last message gives the reason why it closed the stream.
         Err(match self.receiver.from.next_within(self.receiver.runtime, STOP_CHECK) {
             Some(Err(status)) => ended(&status),
             _ => {
@@ -158,7 +160,8 @@ struct MessageReceiver<'c> {
 }
 
 impl MessageReceiver<'_> {
-    /// Waits for the next message, until a silence up to the deadline in which one was owed, or until `stop`.
+    /// Waits for the next message. Fails if `stop` is set, or if no message came for the deadline
+    /// although `owes` returned true.
     fn receive(
         &mut self,
         stop: &AtomicBool,
@@ -204,7 +207,7 @@ impl Sender for MessageSender<'_> {
         let message = Message::Orders(optimistic::orders_to_wire(orders));
         match MessageSender::send(self, message)? {
             true => Ok(()),
-            // The receiving thread learns why it takes no more.
+            // The thread that receives messages gets the reason.
             false => Err(ShardError("it takes no more messages".to_owned())),
         }
     }

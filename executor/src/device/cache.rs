@@ -1,5 +1,5 @@
-//! The kernel's page cache below buffered files: drops a file's pages and counts resident ones.
-//! `fadvise` is only advice; `mincore` checks its effect.
+//! Drops pages of files from the kernel's page cache, and counts pages of files in it. The kernel
+//! may ignore the advice of `fadvise`, so `mincore` checks the effect.
 
 use std::{
     fs::{File, OpenOptions},
@@ -14,14 +14,14 @@ use rustix::{
     process::geteuid,
 };
 
-/// Bytes mapped at a time, so that the answer of `mincore` stays small (256 KiB).
+/// Bytes of a file that are mapped at a time, so that the result of `mincore` is at most 256 KiB.
 const WINDOW_BYTES: u64 = 1 << 30;
 
-/// Asks the kernel to drop the pages of `paths` from its cache. Each file is written out first,
-/// since dirty pages cannot be dropped. Pages that a process has mapped stay.
+/// Asks the kernel to drop the pages of the files at `paths` from its cache. Each file is synced
+/// first, since dirty pages cannot be dropped. Pages that a process has mapped stay.
 ///
 /// # Errors
-/// The first file that cannot be opened, written out or advised on.
+/// A file cannot be opened or synced, or the kernel refuses the advice.
 pub fn fadvise_dontneed<P: AsRef<Path>>(paths: &[P]) -> io::Result<()> {
     for path in paths {
         let file = File::open(path)?;
@@ -31,20 +31,20 @@ pub fn fadvise_dontneed<P: AsRef<Path>>(paths: &[P]) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file whose reads bring no neighbouring pages into the cache.
+/// Opens a file without readahead: a read brings no neighbouring pages into the cache.
 ///
 /// # Errors
-/// The file cannot be opened, or the kernel takes no advice on it.
+/// The file cannot be opened, or the kernel refuses the advice.
 pub fn open_without_readahead(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     fadvise(&file, 0, None, Advice::Random)?;
     Ok(file)
 }
 
-/// Share of the pages of `paths` in the page cache, from 0 to 1.
+/// Returns the share of the pages of the files at `paths` that are in the page cache, from 0 to 1.
 ///
-/// `None` if it is unknown: a file cannot be opened, there are no pages, or a file is neither ours
-/// nor writable. For such a file the kernel claims that all pages are resident.
+/// `None` if the share is unknown: a file cannot be opened, there are no pages, or a file belongs
+/// to another user and is not writable. Of such a file the kernel reports all pages as resident.
 pub fn resident_fraction<P: AsRef<Path>>(paths: &[P]) -> Option<f64> {
     let mut resident_count = 0;
     let mut page_count = 0;
@@ -60,8 +60,8 @@ pub fn resident_fraction<P: AsRef<Path>>(paths: &[P]) -> Option<f64> {
     (page_count > 0).then(|| resident_count as f64 / page_count as f64)
 }
 
-/// Number of the given pages of the file at `path` that are in the page cache; `None` if unknown,
-/// as for [`resident_fraction`].
+/// Returns how many of the given pages of the file at `path` are in the page cache. `None` if the
+/// number is unknown, for the same reasons as in [`resident_fraction`].
 pub fn resident_count(path: &Path, pages: impl IntoIterator<Item = u64>) -> Option<u64> {
     let (file, byte_count) = open_with_known_pages(path)?;
     let page_bytes = page_bytes().ok()? as u64;
@@ -83,8 +83,8 @@ pub fn resident_count(path: &Path, pages: impl IntoIterator<Item = u64>) -> Opti
     Some(resident_count)
 }
 
-/// Opens a file, and returns it with its size in bytes. `None` unless the kernel tells the truth
-/// about its pages.
+/// Opens a file, and returns it with its size in bytes. `None` if the kernel does not report its
+/// real resident pages.
 fn open_with_known_pages(path: &Path) -> Option<(File, u64)> {
     let file = File::open(path).ok()?;
     let metadata = file.metadata().ok()?;

@@ -1,23 +1,23 @@
-//! Reasons for a missing figure of a device.
+//! Reasons why a device could not be measured.
 
 use std::{io, path::PathBuf};
 
-/// Reason for a missing figure.
+/// Reason why a device could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Unmeasured {
     /// The files have too few blocks.
     #[error("{block_count} blocks of 4 KiB are too few to read at random")]
     TooSmall {
-        /// Whole blocks in all files.
+        /// Number of whole blocks in all files.
         block_count: u64,
     },
-    /// More files than are opened at a time.
+    /// There are more files than may be open at a time.
     #[error("{count} files are more than are opened at a time")]
     TooManyFiles {
         /// Number of the files.
         count: usize,
     },
-    /// The file system lies in memory; there is no device.
+    /// The file system is in memory, without a device.
     #[error("{} lies in memory ({file_system}): no device to measure", path.display())]
     InMemory {
         /// The first such file.
@@ -25,7 +25,7 @@ pub enum Unmeasured {
         /// `tmpfs` or `ramfs`.
         file_system: &'static str,
     },
-    /// The file system does not open files past its cache.
+    /// The file system refuses `O_DIRECT`.
     #[error("{} cannot be opened with O_DIRECT: {source}", path.display())]
     DirectRefused {
         /// The first such file.
@@ -41,7 +41,8 @@ pub enum Unmeasured {
         /// The kernel's error.
         source: io::Error,
     },
-    /// The system gives no ring: a kernel without it, seccomp, a sysctl, or a build without it.
+    /// There is no ring: the kernel, seccomp or a sysctl refuses `io_uring`, or this build has no
+    /// support for it.
     #[error("no io_uring: {reason}")]
     RingRefused {
         /// The kernel's error.

@@ -1,5 +1,5 @@
-//! Files of a state, opened past the page cache, as one sequence of 4-KiB blocks. Detects file
-//! systems without a device.
+//! Opens files of a state past the page cache, and numbers their blocks of 4 KiB in one sequence.
+//! Detects file systems without a device.
 
 use std::{
     fs::{File, OpenOptions},
@@ -15,10 +15,11 @@ use super::error::Unmeasured;
 /// Size and alignment of every read.
 pub const BLOCK_BYTES: usize = 4096;
 
-/// Maximal number of open files: a state has few large ones, and descriptors are limited.
+/// Maximal number of open files. The number of file descriptors is limited, and a state has only
+/// few large files.
 const FILE_COUNT_MAX: usize = 256;
 
-/// Memory that `O_DIRECT` can read a block into.
+/// Memory for a block, aligned for `O_DIRECT`.
 #[derive(Clone)]
 #[repr(C, align(4096))]
 pub(crate) struct Block(pub(crate) [u8; BLOCK_BYTES]);
@@ -28,16 +29,16 @@ impl Block {
     pub(crate) const ZERO: Self = Self([0; BLOCK_BYTES]);
 }
 
-/// Bytes of a file that are read in one request.
+/// A range of bytes of a file that one request reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Index of the file among those that were opened.
+    /// Index of the file among the open files.
     pub file: u32,
     /// Offset in the file, a multiple of the alignment of `O_DIRECT`.
     pub offset: u64,
-    /// Length, a multiple of the same alignment.
+    /// Length in bytes, a multiple of the same alignment.
     pub byte_count: u32,
-    /// Blocks that the extent counts for.
+    /// Number of blocks that a read of the extent counts for.
     pub block_count: u32,
 }
 
@@ -46,19 +47,20 @@ struct OpenFile {
     file: File,
     path: PathBuf,
     byte_count: u64,
-    /// Blocks of this file and of those before it.
+    /// Number of blocks of this file and of all files before it.
     blocks_end: u64,
 }
 
-/// Files opened with `O_DIRECT` for reading. They stay readable when a store deletes them.
+/// Files that are opened with `O_DIRECT` for reading. They stay readable after a store deletes
+/// them.
 #[derive(Debug)]
 pub struct DirectFiles {
-    /// Sorted by `blocks_end`; each has at least one block.
+    /// The files, in the order of their block numbers.
     files: Vec<OpenFile>,
     access: Access,
 }
 
-/// Access to files.
+/// Way in which files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     /// Reads past the page cache.
@@ -70,16 +72,17 @@ pub(super) enum Access {
 }
 
 impl DirectFiles {
-    /// Opens the 256 largest of `paths`, without those shorter than a block. The part behind a
-    /// file's last whole block is never read.
+    /// Opens the 256 largest files of `paths`. Leaves out files that are shorter than a block. The
+    /// part behind a file's last whole block is never read.
     ///
     /// # Errors
-    /// [`Unmeasured`]: a file cannot be opened, lies in memory, or there is no block at all.
+    /// [`Unmeasured`]: a file cannot be opened, a file is on a file system in memory, or there is
+    /// no block.
     pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, Unmeasured> {
         Self::open_as(paths, Access::Direct)
     }
 
-    /// Opens `paths` like [`Self::open`], to be read by `access`.
+    /// Opens `paths` as [`Self::open`] does, to be read by `access`.
     pub(super) fn open_as<P: AsRef<Path>>(paths: &[P], access: Access) -> Result<Self, Unmeasured> {
         let mut sized = sized(paths)?;
         sized.retain(|(byte_count, _)| *byte_count >= BLOCK_BYTES as u64);
@@ -89,7 +92,8 @@ impl DirectFiles {
         Self::of(&sized, access)
     }
 
-    /// Opens `paths`, at most 256, in their order, to be read by extents.
+    /// Opens all of `paths`, at most 256, in their order. They are read by extents, which name a
+    /// file by its index.
     ///
     /// # Errors
     /// The errors of [`Self::open`].
@@ -124,12 +128,12 @@ impl DirectFiles {
         self.access
     }
 
-    /// Whole blocks in all files.
+    /// Returns the number of whole blocks in all files.
     pub fn block_count(&self) -> u64 {
         self.files.last().map_or(0, |file| file.blocks_end)
     }
 
-    /// Extent of block number `block`.
+    /// Returns the extent of block number `block`.
     pub(super) fn extent(&self, block: u64) -> Extent {
         let index = self.files.partition_point(|file| file.blocks_end <= block);
         let start = index.checked_sub(1).map_or(0, |before| self.files[before].blocks_end);
@@ -141,8 +145,8 @@ impl DirectFiles {
         }
     }
 
-    /// Shifts `extents` within each file by a distance that `seed` gives, with wrap-around at a
-    /// file's end. Lengths, order and distances stay.
+    /// Shifts each of `extents` within its file by a distance that `seed` decides, with wrap-around
+    /// at the end of the file. Lengths, order and distances stay.
     pub(crate) fn moved(&self, extents: &[Extent], seed: u64) -> Vec<Extent> {
         let moved = extents.iter().map(|extent| {
             let byte_count = self.files[extent.file as usize].byte_count;
@@ -151,13 +155,13 @@ impl DirectFiles {
             let Some(last) = block_count.checked_sub(length) else { return *extent };
             let shift = 1 + seed % block_count.saturating_sub(1).max(1);
             let block = (extent.offset / BLOCK_BYTES as u64 + shift) % block_count;
-            // An extent across the end ends there.
+            // An extent that would cross the end of the file is moved back to the end.
             Extent { offset: block.min(last) * BLOCK_BYTES as u64, ..*extent }
         });
         moved.collect()
     }
 
-    /// Reads `extent` into `into`, which has room for it, and waits for it.
+    /// Reads `extent` into `into`, which must be large enough, and waits for the read.
     pub(super) fn read(&self, extent: &Extent, into: &mut [Block]) -> Result<(), Unmeasured> {
         let file = &self.files[extent.file as usize].file;
         let mut left = extent.byte_count as usize;
@@ -175,7 +179,7 @@ impl DirectFiles {
         self.check_read(extent, result)
     }
 
-    /// Fails unless all of `extent` was read.
+    /// Checks that all of `extent` was read.
     pub(super) fn check_read(
         &self,
         extent: &Extent,
@@ -195,20 +199,20 @@ impl DirectFiles {
         }
     }
 
-    /// The files' descriptors, in their order.
+    /// Returns the descriptors of the files, in their order.
     #[cfg(feature = "io-uring")]
     pub(super) fn descriptors(&self) -> Vec<std::os::fd::RawFd> {
         self.files.iter().map(|file| std::os::fd::AsRawFd::as_raw_fd(&file.file)).collect()
     }
 
-    /// The error of a read of any of the files.
+    /// Makes the error of a read of an unknown one of the files.
     #[cfg(feature = "io-uring")]
     pub(super) fn failed(&self, source: io::Error) -> Unmeasured {
         failed(&self.files[0].path, source)
     }
 }
 
-/// The files at `paths`, each after its size in bytes.
+/// Returns the size in bytes of each of `paths`, with the path.
 fn sized<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(u64, &Path)>, Unmeasured> {
     let mut sized = Vec::with_capacity(paths.len());
     for path in paths.iter().map(AsRef::as_ref) {
@@ -250,13 +254,13 @@ fn open_direct(path: &Path) -> Result<File, Unmeasured> {
     }
 }
 
-/// Magic number of `linux/magic.h`, of 32 bits.
+/// Magic number of a file system, from `linux/magic.h`, with 32 bits.
 const TMPFS_MAGIC: u32 = 0x0102_1994;
 /// See [`TMPFS_MAGIC`].
 const RAMFS_MAGIC: u32 = 0x8584_58f6;
 
-/// Name of the file system of `file` if it lies in memory. The check is needed since Linux 6.6,
-/// where tmpfs accepts `O_DIRECT`, too.
+/// Returns the name of the file system of `file` if it is in memory, else `None`. Since Linux 6.6
+/// tmpfs accepts `O_DIRECT`, so opening a file does not detect it.
 ///
 /// # Errors
 /// The kernel's error.

@@ -1,8 +1,8 @@
-//! Reads through `io_uring`: each thread keeps `depth` reads in flight in its own ring, over
+//! Reads through `io_uring`. Each thread keeps `depth` reads in flight, in a ring of its own over
 //! registered files.
 //!
-//! **Invariant**: the kernel writes only into blocks that [`Ring`] owns. These live until the last
-//! read in flight has completed.
+//! **Invariant**: the kernel writes only into blocks that [`Ring`] owns. The blocks are freed only
+//! after the last read in flight has completed.
 
 use std::{io, mem, os::fd::RawFd, time::Instant};
 
@@ -15,11 +15,11 @@ use super::{
 };
 use crate::{latency::Latencies, process::thread_cpu_time};
 
-/// A ring over a few files, with the memory that it reads into.
+/// A ring over a few files, with the memory for its reads.
 pub(crate) struct Ring {
     ring: IoUring,
-    /// Blocks of all slots, each with enough for the largest read; never moved while reads are in
-    /// flight.
+    /// Blocks of all slots. Each slot has enough blocks for the largest read. They are never moved
+    /// while reads are in flight.
     blocks: Box<[Block]>,
     blocks_per_slot: usize,
     /// Whether each slot has a read in flight.
@@ -35,7 +35,7 @@ struct Flight {
     start: Instant,
 }
 
-/// One thread's reads, `depth` of them in flight.
+/// Reads on the calling thread, with `depth` reads in flight.
 pub(super) fn read(shared: &Shared<'_>, depth: usize) -> Result<Part, Unmeasured> {
     let files = shared.files;
     let mut ring = Ring::new(&files.descriptors(), depth, shared.read_block_count)
@@ -81,10 +81,12 @@ pub(super) fn read(shared: &Shared<'_>, depth: usize) -> Result<Part, Unmeasured
 }
 
 impl Ring {
-    /// Makes a ring of `depth` reads over `files`, each of `blocks_per_slot` blocks at most.
+    /// Makes a ring for `depth` reads in flight from `files`. Each read is of at most
+    /// `blocks_per_slot` blocks.
     pub(crate) fn new(files: &[RawFd], depth: usize, blocks_per_slot: usize) -> io::Result<Self> {
         let entry_count = u32::try_from(depth).map_err(io::Error::other)?;
-        // Completions are handled when we wait, not in interrupts of our own thread: Linux 6.1.
+        // With these flags, of Linux 6.1, the kernel handles completions during a wait and does not
+        // interrupt the thread for them.
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
@@ -103,8 +105,8 @@ impl Ring {
 
     /// Starts a read into the blocks of `slot`, which must be free.
     ///
-    /// Each read is submitted at once. Gathering the reads that one wait frees left the device idle
-    /// for 8 % of its rate at depth 64. It took 15 % less CPU a read.
+    /// Each read is submitted at once. A test that submitted all reads of a wait together lost 8 %
+    /// of the device's rate at depth 64. It took 15 % less CPU per read.
     ///
     /// # Panics
     /// The slot is not free.
@@ -125,18 +127,18 @@ impl Ring {
         pushed.unwrap_or_else(|_| panic!("the queue has an entry for each of the slots"));
         self.busy[slot] = true;
         self.in_flight_count += 1;
-        // The next wait reports a failure again, and submits the rest.
+        // If this fails, the next wait submits the read again or reports the failure.
         drop(self.ring.submit());
     }
 
-    /// Submits the rest and waits until at least one read has completed.
+    /// Submits reads that are not submitted yet, and waits until at least one read has completed.
     pub(crate) fn wait(&mut self) -> io::Result<()> {
         self.landed.clear();
         loop {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => break,
                 Err(e) if matches!(e.raw_os_error(), Some(libc::EINTR)) => {}
-                // Completions that were not taken yet fill the queue: take them.
+                // The queue is full of completions, which are taken below.
                 Err(e) if matches!(e.raw_os_error(), Some(libc::EBUSY | libc::EAGAIN)) => break,
                 Err(e) => return Err(e),
             }
@@ -150,20 +152,20 @@ impl Ring {
         Ok(())
     }
 
-    /// Slot and result of each read that completed in the last wait.
+    /// Returns slot and result of each read that completed in the last wait.
     pub(crate) fn landed(&self) -> &[(usize, i32)] {
         &self.landed
     }
 
-    /// True while a read into the blocks of `slot` is in flight.
+    /// Returns whether a read into the blocks of `slot` is in flight.
     pub(crate) fn is_busy(&self, slot: usize) -> bool {
         self.busy[slot]
     }
 
-    /// The first block of a slot.
+    /// Returns the first block of a slot.
     ///
     /// # Panics
-    /// A read into it is in flight.
+    /// A read into the slot is in flight.
     pub(crate) fn block(&self, slot: usize) -> &Block {
         assert!(!self.busy[slot], "slot {slot} is in flight");
         &self.blocks[slot * self.blocks_per_slot]
@@ -171,8 +173,8 @@ impl Ring {
 }
 
 impl Drop for Ring {
-    /// Waits for reads in flight. If waiting fails, leaks the memory: the kernel may still write
-    /// into it.
+    /// Waits for reads in flight. If the wait fails, leaks the blocks, since the kernel may still
+    /// write into them.
     fn drop(&mut self) {
         while self.in_flight_count > 0 {
             if self.wait().is_err() {

@@ -1,6 +1,7 @@
-//! Blocks that this run has not read yet: a random permutation of all blocks. Every pass, method
-//! and thread takes the next block. So no read is of a block that an earlier one has brought into a
-//! cache below. Once all blocks are read, repeated reads are counted.
+//! Chooses blocks that this run has not read yet, by a random permutation of all blocks. Every
+//! pass, method and thread takes the next block. So no block is read that an earlier read has
+//! brought into a cache below the kernel. After all blocks are read, blocks repeat, and the
+//! repetitions are counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// (Luby and Rackoff 1988).
 pub(crate) const ROUND_COUNT: usize = 4;
 
-/// All blocks in random order, handed out once each.
+/// A sequence of all blocks in random order, which threads share.
 #[derive(Debug)]
 pub(super) struct UnreadBlocks {
     permutation: Permutation,
@@ -16,12 +17,13 @@ pub(super) struct UnreadBlocks {
 }
 
 impl UnreadBlocks {
-    /// The blocks `0..block_count`, at least one, in the order that `seed` gives.
+    /// Makes the sequence of the blocks `0..block_count`, at least one, in the order of `seed`.
     pub(super) const fn new(block_count: u64, seed: u64) -> Self {
         Self::after(0, block_count, seed)
     }
 
-    /// Blocks in the order of `seed`, of which the first `taken_count` were handed out before.
+    /// Makes the sequence of the blocks in the order of `seed`, without the first `taken_count`
+    /// blocks, which were taken before.
     pub(super) const fn after(taken_count: u64, block_count: u64, seed: u64) -> Self {
         let mut rng = SplitMix64(seed);
         let keys = [rng.next(), rng.next(), rng.next(), rng.next()];
@@ -29,35 +31,35 @@ impl UnreadBlocks {
         Self { permutation, taken_count: AtomicU64::new(taken_count) }
     }
 
-    /// The next block. After the last one, the first one again.
+    /// Takes the next block. After the last block the sequence begins again.
     pub(super) fn next(&self) -> u64 {
         let index = self.taken_count.fetch_add(1, Ordering::Relaxed);
         self.permutation.at(index % self.permutation.count)
     }
 
-    /// The next `count` blocks.
+    /// Takes the next `count` blocks.
     pub(super) fn take(&self, count: usize) -> Vec<u64> {
         (0..count).map(|_| self.next()).collect()
     }
 
-    /// Number of blocks that were handed out, repetitions included.
+    /// Returns the number of taken blocks, with repetitions.
     pub(super) fn taken_count(&self) -> u64 {
         self.taken_count.load(Ordering::Relaxed)
     }
 
-    /// Share of the blocks that were handed out.
+    /// Returns the share of all blocks that were taken.
     pub(super) fn taken_share(&self) -> f64 {
         self.taken_count().min(self.permutation.count) as f64 / self.permutation.count as f64
     }
 
-    /// Number of blocks that were handed out again.
+    /// Returns the number of blocks that were taken again.
     pub(super) fn repeated_count(&self) -> u64 {
         self.taken_count().saturating_sub(self.permutation.count)
     }
 }
 
-/// A permutation of `0..count` that needs no memory: a Feistel network over the least even number
-/// of bits that is enough. A number outside the range is permuted again until it is inside.
+/// A permutation of `0..count` that needs no memory: a Feistel network over the smallest sufficient
+/// even number of bits. A number outside the range is permuted again until it is inside.
 #[derive(Debug)]
 pub(crate) struct Permutation {
     count: u64,
@@ -67,19 +69,19 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// Makes the permutation. Each round mixes with its own of `keys`, and adds `step`.
+    /// Makes the permutation. Round `i` mixes with `keys[i]`, and adds `step`.
     pub(crate) const fn new(count: u64, keys: [u64; ROUND_COUNT], step: u64) -> Self {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
         let half_bits = if bits < 2 { 1 } else { bits.div_ceil(2) };
         Self { count, half_bits, keys, step }
     }
 
-    /// Numbers that are permuted.
+    /// Number of permuted numbers.
     pub(crate) const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The number at `index`.
+    /// Returns the number at `index`.
     pub(crate) fn at(&self, index: u64) -> u64 {
         let mut number = index;
         loop {
@@ -101,8 +103,8 @@ impl Permutation {
     }
 }
 
-/// Steele, Lea and Flood's generator (OOPSLA 2014): a nanosecond a number, and good enough for
-/// offsets.
+/// Random number generator of Steele, Lea and Flood (OOPSLA 2014). It takes a nanosecond per
+/// number, and its quality suffices for offsets.
 struct SplitMix64(u64);
 
 impl SplitMix64 {

@@ -1,6 +1,5 @@
-//! The threads of a measurement: they start together, stop together, and their parts are added up.
-//! A measurement has its own threads, since each waits for the device. A pool of as many threads as
-//! cores would limit it.
+//! The threads of a device measurement, which start and stop together. They are new threads, since
+//! each waits for the device: a pool with one thread per core would limit the reads in flight.
 
 use std::{
     panic::resume_unwind,
@@ -16,18 +15,18 @@ use super::{
 };
 use crate::{latency::Latencies, process::thread_cpu_time};
 
-/// Blocks to read.
+/// The reads of a measurement.
 pub(super) enum Work<'a> {
-    /// Unread blocks, until the time is over.
+    /// Reads of blocks that were not read before, until the time is over.
     Unread { blocks: &'a UnreadBlocks, time: Duration },
-    /// These blocks, each once.
+    /// One read of each of these blocks.
     Listed(&'a [u64]),
-    /// These extents in this order, until the time is over.
+    /// Reads of these extents, in this order, until the time is over.
     Extents { extents: &'a [Extent], time: Duration },
 }
 
 impl Work<'_> {
-    /// Blocks of memory that the largest read takes.
+    /// Returns the blocks of memory that the largest read needs.
     fn read_block_count(&self) -> usize {
         match self {
             Self::Unread { .. } | Self::Listed(_) => 1,
@@ -38,7 +37,7 @@ impl Work<'_> {
         }
     }
 
-    /// Time after which to stop, although more is left to read.
+    /// Returns the time after which the threads stop; `None` if they stop at the end of the list.
     const fn time(&self) -> Option<Duration> {
         match self {
             Self::Unread { time, .. } | Self::Extents { time, .. } => Some(*time),
@@ -54,10 +53,10 @@ pub(super) struct Shared<'a> {
     work: &'a Work<'a>,
     /// Index of the next block or extent in a list.
     cursor: AtomicUsize,
-    /// Blocks of memory that each read needs at most.
+    /// Blocks of memory that the largest read needs.
     pub(super) read_block_count: usize,
     cancel: &'a AtomicBool,
-    /// Set when a thread failed, so that the others end.
+    /// Set when a thread failed, so that all other threads end.
     has_failed: AtomicBool,
 }
 
@@ -65,17 +64,17 @@ pub(super) struct Shared<'a> {
 pub(super) struct Part {
     pub(super) read_count: u64,
     pub(super) read_bytes: u64,
-    /// Blocks that count for the reads.
+    /// Sum of [`Extent::block_count`] of the reads.
     pub(super) block_count: u64,
-    /// Start of its first read: its set-up is no part of the time.
+    /// Start of the thread's first read, after its set-up.
     pub(super) start: Instant,
-    /// End of the last read that counted.
+    /// End of the thread's last read.
     pub(super) end: Instant,
     pub(super) latencies: Latencies,
     pub(super) cpu: Option<Duration>,
 }
 
-/// Reads `work` with `thread_count` threads, each by calling `reader` once.
+/// Does the reads of `work` on `thread_count` threads. Each thread calls `reader` once.
 pub(super) fn read(
     files: &DirectFiles,
     thread_count: usize,
@@ -101,7 +100,7 @@ pub(super) fn read(
                 Unmeasured::NoThreads { count: thread_count, source }
             })
         });
-        // All begin before the first is waited for.
+        // All threads are started before the first one is joined.
         let workers: Vec<_> = workers.collect();
         let parts = workers.into_iter();
         parts.map(|worker| worker?.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
@@ -113,7 +112,7 @@ impl Shared<'_> {
         self.has_failed.store(true, Ordering::Relaxed);
     }
 
-    /// Takes the next extent to read from the threads' shared work; `None` at a list's end.
+    /// Takes the next extent of the shared work; `None` at the end of a list.
     pub(super) fn next(&self) -> Option<Extent> {
         match self.work {
             Work::Unread { blocks, .. } => Some(self.files.extent(blocks.next())),
@@ -127,7 +126,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Whether a thread that began to read at `start` must end.
+    /// Returns whether a thread that began to read at `start` must end.
     pub(super) fn is_over(&self, start: Instant, now: Instant) -> Result<bool, Unmeasured> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(Unmeasured::Cancelled);
@@ -137,7 +136,7 @@ impl Shared<'_> {
     }
 }
 
-/// Reads on a thread that waits for each `pread`, as every kernel allows.
+/// Reads on the calling thread by `pread`, one read after the other. Every kernel allows this.
 pub(super) fn read_one_by_one(shared: &Shared<'_>) -> Result<Part, Unmeasured> {
     let cpu_before = thread_cpu_time();
     let mut blocks = vec![Block::ZERO; shared.read_block_count];

@@ -7,15 +7,17 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
-/// The system's allocator, which counts after [`begin`]. Until then counting costs one check of a
-/// flag. A program that wants the counts makes it its `#[global_allocator]`.
+/// The system's allocator, which counts allocations after [`begin`]. Before [`begin`], an
+/// allocation costs one more check of a flag. A program that wants the counts makes this its
+/// `#[global_allocator]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Counting;
 
-/// Number of counts: each thread has its own, but if there are more threads, several share one.
+/// Number of counters. Each thread has a counter of its own, up to this number of threads. With
+/// more threads, several share a counter.
 const PLACE_COUNT: usize = 128;
 
-/// A count on its own cache line, so that allocating threads do not contend.
+/// A counter on a cache line of its own, so that threads do not contend.
 #[repr(align(128))]
 struct Place(AtomicU64);
 
@@ -24,8 +26,8 @@ static PLACES: [Place; PLACE_COUNT] = [const { Place(AtomicU64::new(0)) }; PLACE
 static NEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// `usize::MAX`: no count yet. The index needs no destructor, so it exists as long as the
-    /// thread allocates.
+    /// Index of the thread's counter; `usize::MAX` before its first allocation. The index has no
+    /// destructor, so it exists as long as the thread allocates.
     static OWN_PLACE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
@@ -34,10 +36,10 @@ pub fn begin() {
     IS_COUNTING.store(true, Relaxed);
 }
 
-/// Allocations and reallocations since [`begin`], in all threads. `None` before it, and in a
-/// program with another allocator.
+/// Returns the number of allocations and reallocations of all threads since [`begin`]. `None`
+/// before [`begin`], and in a program with another allocator.
 pub fn count() -> Option<u64> {
-    // The program allocates its own strings: a count of zero means another allocator.
+    // Every program allocates memory, so a count of zero means another allocator.
     let sum = PLACES.iter().map(|place| place.0.load(Relaxed)).sum();
     (IS_COUNTING.load(Relaxed) && sum > 0).then_some(sum)
 }

@@ -1,6 +1,6 @@
 //! Counts the instructions of this process in user mode by the hardware's counter
 //! (`perf_event_open(2)`). Virtual machines often have no counter, and
-//! `/proc/sys/kernel/perf_event_paranoid` may forbid it.
+//! `/proc/sys/kernel/perf_event_paranoid` may forbid its use.
 
 use std::{
     io,
@@ -14,23 +14,24 @@ use perf_event::{
 
 use crate::lock::lock;
 
-/// The counter of this process, after the first attempt; `None` where there is none.
+/// The counter of this process, set by the first call of [`begin`]; `None` if there is no counter.
 static COUNTER: OnceLock<Option<Mutex<Counter>>> = OnceLock::new();
 
-/// Starts counting on the calling thread, and on all threads that it and they start. A second call
-/// does nothing.
+/// Starts counting on the calling thread and on all threads that descend from it later. A second
+/// call does nothing.
 pub fn begin() {
     COUNTER.get_or_init(|| threads(Hardware::INSTRUCTIONS).ok().map(Mutex::new));
 }
 
-/// Instructions since [`begin`], those of ended threads included. `None` where nothing counts.
+/// Returns the number of instructions since [`begin`], also of ended threads. `None` if there is no
+/// counter.
 pub fn count() -> Option<u64> {
     let counter = COUNTER.get()?.as_ref()?;
     let mut counter = lock(counter);
     whole(&mut counter)
 }
 
-/// A running counter of an event in user mode, for this thread and all threads that it starts.
+/// Starts a counter of an event in user mode, for this thread and all threads that it starts.
 fn threads(event: impl Into<Event>) -> io::Result<Counter> {
     let mut all_threads = Builder::new().kind(event);
     all_threads.inherit(true);
@@ -39,8 +40,8 @@ fn threads(event: impl Into<Event>) -> io::Result<Counter> {
     Ok(counter)
 }
 
-/// Returns the count, unless the hardware counted for a part of the time only. Other users of its
-/// few counters then took turns with this one. An extrapolated count is no count.
+/// Returns the count. `None` if the hardware counted only part of the time, because other users
+/// shared its few counters. Such a count could only be extrapolated.
 fn whole(counter: &mut Counter) -> Option<u64> {
     let read = counter.read_count_and_time().ok()?;
     (read.time_running == read.time_enabled && read.count > 0).then_some(read.count)

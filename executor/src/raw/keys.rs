@@ -1,6 +1,6 @@
-//! Keys of raw reads: a pseudorandom permutation of the family's indices. No key comes twice before
-//! all came once. The order is independent of the orders of the recipe and of the rows. A reader
-//! that repeats a loader's sequence would find every block in a cache.
+//! Chooses the keys of raw reads, by a pseudorandom permutation of the family's indices. No key
+//! repeats before all keys were drawn. The order is independent of the recipe's order and of the
+//! rows' order: reads in the order in which the rows were written would find many blocks in caches.
 
 use std::{
     ops::Range,
@@ -12,22 +12,22 @@ use workload::SlotFamily;
 
 use crate::device::{Permutation, ROUND_COUNT, mixed};
 
-/// Name of the stream of draws; a recipe's seeds come from others.
+/// Name of the random stream of the draws. A recipe uses streams of other names.
 const STREAM: &str = "stress 2026 draw of raw reads";
 
-/// An endless sequence of indices, shared by threads and by the points of a run.
+/// An endless sequence of slots, which the threads and the points of a run share.
 #[derive(Debug)]
 pub struct Draw {
     permutation: Permutation,
-    /// Share of the draws that are of existing slots, in units of 2^-64.
+    /// Share of the draws that give an existing slot, in units of 2^-64.
     present: u128,
     choice_key: u64,
     next: AtomicU64,
 }
 
 impl Draw {
-    /// Makes the draws from `seed` over the slots of `family`. A share of `present_share` (0 to 1)
-    /// is of existing slots.
+    /// Makes the sequence of draws of `seed` over the slots of `family`. A share of `present_share`
+    /// (0 to 1) of the draws gives existing slots.
     pub fn new(family: &SlotFamily, seed: u64, present_share: f64) -> Self {
         let mut words = [0; 8 * (ROUND_COUNT + 1)];
         let mut hasher = blake3::Hasher::new_derive_key(STREAM);
@@ -43,38 +43,38 @@ impl Draw {
         Self { permutation, present, choice_key, next: AtomicU64::new(0) }
     }
 
-    /// Number of keys before the first is drawn again.
+    /// Returns the number of draws after which keys repeat.
     pub const fn period(&self) -> u64 {
         self.permutation.count()
     }
 
-    /// Number of draws so far; above [`Self::period`] keys have repeated.
+    /// Returns the number of draws so far. If it is above [`Self::period`], keys have repeated.
     pub fn draw_count(&self) -> u64 {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// The next `count` draws.
+    /// Takes the numbers of the next `count` draws.
     pub(super) fn claim(&self, count: u64) -> Range<u64> {
         let start = self.next.fetch_add(count, Ordering::Relaxed);
         start..start + count
     }
 
-    /// The slot of a draw: its index, and whether it exists.
+    /// Returns the slot of a draw: the index, and whether the slot exists.
     fn slot(&self, draw: u64) -> (u64, bool) {
         let number = draw % self.permutation.count();
         let index = self.permutation.at(number);
         let is_present = u128::from(mixed(number ^ self.choice_key)) < self.present;
-        // The key rule continues beyond the existing slots.
+        // The key rule also gives keys for indices behind the existing slots.
         (if is_present { index } else { self.permutation.count() + index }, is_present)
     }
 }
 
-/// Keys and values of some draws; refilled without allocation.
+/// Keys and expected values of some draws. Refilled without allocation.
 pub(super) struct Batch {
     indices: Vec<u64>,
     bytes: Vec<[u8; 32]>,
     pub(super) keys: Vec<U256>,
-    /// Expected values; zero for a slot that does not exist.
+    /// Expected values; zero for an absent slot.
     pub(super) values: Vec<U256>,
     pub(super) present_count: u64,
 }

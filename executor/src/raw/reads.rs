@@ -7,77 +7,77 @@ use workload::SlotFamily;
 use super::keys::Draw;
 use crate::{error::StoreError, latency::Latencies, process::Delta, store::ReadCounters};
 
-/// Reads per call.
+/// Number of slots per call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Asking {
     /// One slot after the other.
     OneByOne,
-    /// This many slots in a call.
+    /// This number of slots in a call.
     Together(NonZeroUsize),
 }
 
-/// The keys to read, and the way of reading.
+/// Input of a measurement: the slots to read, and how to read them.
 #[derive(Clone, Copy, Debug)]
 pub struct RawReads<'a> {
-    /// The slots. Their values must be by [`workload::ValueRule::Random`]; otherwise a reading
-    /// thread allocates.
+    /// The slots. Their values should follow [`workload::ValueRule::Random`]; other rules make the
+    /// reading threads allocate.
     pub family: &'a SlotFamily,
     /// Choice and order of the slots, shared by all points of a run.
     pub draw: &'a Draw,
-    /// Threads.
+    /// Number of threads.
     pub thread_count: NonZeroUsize,
-    /// Reads per call of each thread.
+    /// Number of slots in each call.
     pub asking: Asking,
-    /// Time of reading.
+    /// Time after which the threads stop.
     pub time: Duration,
-    /// Set by another thread to stop.
+    /// Flag that another thread sets to cancel the measurement.
     pub cancel: &'a AtomicBool,
 }
 
-/// The measurement.
+/// Result of a measurement.
 #[derive(Clone, Debug)]
 pub struct RawPoint {
-    /// Gets of slots that exist.
+    /// Number of reads of existing slots.
     pub present_count: u64,
-    /// Gets of slots that do not.
+    /// Number of reads of absent slots.
     pub absent_count: u64,
-    /// Times of gets of existing slots. Slots of one call each take as long as the call. Empty for
-    /// a store whose reads are too short for a clock.
+    /// Times of reads of existing slots. The time of each slot in a call is the time of the call.
+    /// Empty for a store whose reads are too short to be timed.
     pub present: Latencies,
-    /// Times of gets of slots that do not exist.
+    /// Times of reads of absent slots.
     pub absent: Latencies,
-    /// Time from the first get of the first thread to the last get of the last.
+    /// Time from the start of the first read to the end of the last read, over all threads.
     pub elapsed: Duration,
-    /// The store's counters.
+    /// Sum of the readers' counters.
     pub counters: ReadCounters,
-    /// CPU time of the reading threads, with the making of keys, without interrupts.
+    /// CPU time of the reading threads. It includes the computation of keys, but no interrupts.
     pub cpu: Option<Duration>,
-    /// The process's counters during the reads.
+    /// Difference of the process's counters over the reads.
     pub process: Delta,
-    /// Whether every key was read before the time was over.
+    /// True if all keys were read before the time was over.
     pub is_exhausted: bool,
 }
 
 impl RawPoint {
-    /// Gets.
+    /// Returns the number of all reads.
     pub const fn get_count(&self) -> u64 {
         self.present_count + self.absent_count
     }
 }
 
-/// Reason for a missing point.
+/// Reason why a measurement failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RawError {
-    /// The store failed, or a value was not the recipe's.
+    /// The store failed, or a value differs from the recipe.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Many slots per call were requested, and the store reads one after the other.
+    /// Several slots per call were requested, but the store reads one slot after the other.
     #[error("{store} reads one key after the other here: it has no multi-get, or none that works")]
     NotTogether {
         /// The store's name.
         store: &'static str,
     },
-    /// The system gave no threads.
+    /// Threads could not be started.
     #[error("cannot start {count} threads: {source}")]
     NoThreads {
         /// Number of threads that were requested.
@@ -85,7 +85,7 @@ pub enum RawError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The user asked to stop.
+    /// The user has cancelled the measurement.
     #[error("interrupted")]
     Cancelled,
 }

@@ -1,5 +1,5 @@
-//! One thread's raw reads. Within the clock a thread allocates nothing and shares no histogram. It
-//! reads only one flag and one counter that others write.
+//! Raw reads of one thread. While the clock runs, a thread allocates nothing and shares no
+//! histogram. Threads share only a flag and two counters.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -17,16 +17,16 @@ use crate::{
     store::{ReadCounters, Reader, Sample},
 };
 
-/// Keys that are made at a time where slots are read one by one.
+/// Number of keys that are computed at a time if slots are read one by one.
 const KEYS_AHEAD: usize = 64;
 
 /// State that all threads share.
 pub(super) struct Shared<'a> {
     reads: &'a RawReads<'a>,
     store: &'static str,
-    /// Draws left until every key was read.
+    /// Number of draws until all keys are read.
     left: AtomicU64,
-    /// Set when a thread failed, so that the others end.
+    /// Set when a thread failed, so that all other threads end.
     has_failed: &'a AtomicBool,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Shared<'a> {
             || self.has_failed.load(Ordering::Relaxed)
     }
 
-    /// Takes up to `wanted` of the draws that are left in this point.
+    /// Takes up to `wanted` draws of those that are left. Returns the number of taken draws.
     fn take(&self, wanted: u64) -> u64 {
         let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
             (left > 0).then(|| left - wanted.min(left))
@@ -71,7 +71,7 @@ pub(super) struct Part {
     pub(super) is_exhausted: bool,
 }
 
-/// A thread that is ready to read.
+/// State of a thread that is ready to read.
 pub(super) struct Ready<'a> {
     reader: Box<dyn Reader + 'a>,
     batch: Batch,
@@ -79,7 +79,7 @@ pub(super) struct Ready<'a> {
     pub(super) part: Part,
 }
 
-/// Makes the calling thread ready.
+/// Prepares the calling thread: opens its reader and allocates its memory.
 pub(super) fn prepare<'a>(
     sample: &'a dyn Sample,
     shared: &Shared<'_>,
@@ -131,7 +131,7 @@ impl Ready<'_> {
     fn one_by_one(&mut self, shared: &Shared<'_>) -> Result<(), RawError> {
         let Self { reader, batch, part, .. } = self;
         let (family, is_timed) = (shared.reads.family, reader.is_timed());
-        // Making the keys is no part of a get.
+        // The time of a read does not include the computation of its key.
         let mut asked = Instant::now();
         for (key, expected) in batch.keys.iter().zip(&batch.values) {
             let value = reader.slot(&family.address, key)?;

@@ -1,14 +1,14 @@
-//! Blocks from their bytes, and the reasons for rejecting one.
+//! Decodes blocks from their bytes. Defines the reasons for which a received block is rejected.
 
 use alloy_consensus::{Block, EthereumTxEnvelope, TxEip4844};
 use alloy_primitives::B256;
 use alloy_rlp::Decodable;
 use workload::ReceivedBlock;
 
-/// A signed transaction; a blob transaction without its sidecar.
+/// A signed transaction. A blob transaction has no sidecar here.
 pub(super) type Envelope = EthereumTxEnvelope<TxEip4844>;
 
-/// Decodes one block; no byte may be left over.
+/// Decodes a block. Fails if bytes follow the block.
 pub(super) fn decode(received: &ReceivedBlock) -> Result<Block<Envelope>, BlockFault> {
     let mut bytes = received.rlp.as_ref();
     let block = Block::decode(&mut bytes);
@@ -19,7 +19,7 @@ pub(super) fn decode(received: &ReceivedBlock) -> Result<Block<Envelope>, BlockF
     }
 }
 
-/// The reason for rejecting a block by its bytes, its signatures or its header.
+/// Reason why a received block is rejected: its bytes, a signature or its header.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockFault {
     /// The bytes do not decode to a block.
@@ -28,22 +28,22 @@ pub enum BlockFault {
         /// The message of the decoder.
         reason: String,
     },
-    /// A signature from which no signer can be recovered.
+    /// No signer can be recovered from a signature.
     #[error("transaction {tx_index}: its signature is invalid: {reason}")]
     Signature {
         /// 0-based index of the transaction in the block.
         tx_index: usize,
-        /// The fault.
+        /// The reason of the recovery's failure.
         reason: String,
     },
-    /// A field of the header differs from the block or from its outcome.
+    /// A field of the header differs from the block or from the outcome of its execution.
     #[error("its header has the {field} {header}, and it is {got}")]
     Field {
-        /// Name of the field in the yellow paper and EIPs.
+        /// Name of the field, as in the yellow paper and the EIPs.
         field: &'static str,
         /// The value in the header.
         header: String,
-        /// Value by the block and its execution.
+        /// The value according to the block or its execution.
         got: String,
     },
     /// The header's hash differs from the hash that was sent with the block.
@@ -51,7 +51,7 @@ pub enum BlockFault {
     Hash {
         /// The hash of the header.
         got: B256,
-        /// The hash that came with it.
+        /// The hash that was sent with the block.
         given: B256,
     },
 }

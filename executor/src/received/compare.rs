@@ -1,4 +1,5 @@
-//! Compares decoded blocks with the executed ones, outside any clock: no duty can be skipped.
+//! Compares decoded blocks with the blocks that were executed, outside any clock. So a variant that
+//! skips or falsifies a duty is detected.
 
 use alloy_consensus::{Transaction as _, Typed2718 as _};
 use workload::{Batch, Transaction, TxType};
@@ -8,8 +9,8 @@ use super::{
     signers::{DecodedBlocks, TxSigners},
 };
 
-/// The first difference between decoded blocks and the executed blocks of `batch`: the block and
-/// the reason.
+/// Returns the first difference between decoded blocks and the executed blocks of `batch`: the
+/// block's index and the reason. `None` if they agree.
 pub(crate) fn compare(
     batch: &Batch,
     chain_id: u64,
@@ -46,7 +47,8 @@ pub(crate) fn compare(
     None
 }
 
-/// The first field in which an envelope differs from the transaction.
+/// Returns the name of the first field in which an envelope differs from the transaction; `None` if
+/// they agree.
 fn other_field(tx: &Transaction, chain_id: u64, envelope: &Envelope) -> Option<&'static str> {
     let number = match tx.tx_type {
         TxType::Legacy => 0,
@@ -84,13 +86,15 @@ fn other_field(tx: &Transaction, chain_id: u64, envelope: &Envelope) -> Option<&
     fields.into_iter().find(|(_, is_same)| !is_same).map(|(name, _)| name)
 }
 
-/// Role of an account that differs from the transaction's.
+/// Returns the role of the first recovered signer that differs from the transaction's account;
+/// `None` if all agree.
 fn other_signer(tx: &Transaction, signers: &TxSigners) -> Option<&'static str> {
     if signers.sender != tx.sender {
         return Some("sender");
     }
     let recovered = signers.authorities.iter();
-    // Execution skips a tuple without an authority, whatever account is recovered from it.
+    // Execution skips a tuple without an authority, so any account may be recovered from its
+    // signature.
     let mut pairs = tx.authorizations.iter().map(|tuple| tuple.authority).zip(recovered);
     let other = pairs.any(|(own, recovered)| own.is_some() && own != *recovered);
     other.then_some("authority")

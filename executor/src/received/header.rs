@@ -1,5 +1,5 @@
-//! Checks a header against its block, the block's outcome (root of the receipts, bloom, gas), and
-//! the list.
+//! Checks a block's header against its body, the outcome of its execution (root of receipts, bloom,
+//! gas) and the list.
 
 use std::fmt::Display;
 
@@ -17,19 +17,19 @@ const GAS_PER_BLOB: u64 = 1 << 17;
 /// Maximal number of bytes of extra data.
 const EXTRA_DATA_MAX: usize = 32;
 
-/// The outcome of one block.
+/// Outcome of the execution of a block, as far as headers have it.
 #[derive(Clone, Debug)]
 pub(super) struct BlockOutcome {
     /// Root of the trie of receipts.
     receipts_root: B256,
     /// Bloom of all logs.
     bloom: Bloom,
-    /// Gas in all senses.
+    /// Gas of the block, in all its definitions.
     gas: BlockGas,
 }
 
 impl BlockOutcome {
-    /// Computes the outcome of `transactions` from their results, one each.
+    /// Computes the outcome of a block from `transactions` and their `results`, one for each.
     pub(super) fn new(transactions: &[Envelope], results: &[TxResult]) -> Self {
         let (mut gas, mut bloom) = (BlockGas::default(), Bloom::ZERO);
         let mut receipts = Vec::with_capacity(results.len());
@@ -53,16 +53,16 @@ impl BlockOutcome {
 pub(super) struct Wanted<'a> {
     /// The block that was executed.
     pub(super) executed: &'a workload::Block,
-    /// The outcome of its execution.
+    /// The outcome of the execution.
     pub(super) outcome: &'a BlockOutcome,
     /// The hash that was sent with the block.
     pub(super) hash: B256,
-    /// The hash of the list, where the list is the one that headers name.
+    /// The hash of the list; `None` if the list is not in the form whose hash a header has.
     pub(super) list_hash: Option<B256>,
 }
 
-/// Checks all fields but two. The state root is found with the tries. The hash of requests is
-/// skipped, since engines do not keep their contents.
+/// Checks all fields of a header except two. The state root is checked with the tries. The hash of
+/// requests is not checked, since engines do not keep the requests.
 pub(super) fn check(
     block: &Block<Envelope>,
     wanted: &Wanted<'_>,
@@ -114,7 +114,7 @@ fn environment(header: &Header, wanted: &Wanted<'_>, fork: Fork) -> Result<(), B
     }
 }
 
-/// Checks the roots of transactions and withdrawals, and the gas of blobs.
+/// Checks the roots of transactions and of withdrawals, and the gas of blobs.
 fn body(block: &Block<Envelope>, fork: Fork) -> Result<(), BlockFault> {
     let (header, body) = (&block.header, &block.body);
     let root = proofs::calculate_transaction_root(&body.transactions);
@@ -127,7 +127,7 @@ fn body(block: &Block<Envelope>, fork: Fork) -> Result<(), BlockFault> {
     same("blob gas used", &word(header.blob_gas_used), &blob_gas)
 }
 
-/// A field that old headers lack.
+/// Returns the text of a field that headers of older forks lack.
 fn word(field: Option<impl Display>) -> String {
     field.map_or_else(|| "none".to_owned(), |field| field.to_string())
 }

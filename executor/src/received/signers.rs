@@ -1,5 +1,5 @@
-//! Decoded blocks of a batch, and the signers of their transactions and delegations, recovered by
-//! several threads.
+//! Holds the decoded blocks of a batch. Recovers the signers of their transactions and delegations,
+//! on several threads.
 
 use std::sync::{
     Arc, Mutex, OnceLock,
@@ -13,14 +13,14 @@ use workload::signing::Signature;
 use super::bytes::{BlockFault, Envelope};
 use crate::{lock::lock, recover::Curve};
 
-/// Transactions that a thread takes at a time.
+/// Number of transactions that a thread takes at a time.
 const CHUNK: usize = 16;
 
 /// Blocks of a batch, decoded from their bytes.
 #[derive(Clone, Debug, Default)]
 pub struct DecodedBlocks {
     pub(super) blocks: Arc<Vec<Block<Envelope>>>,
-    /// Signers of each transaction, through all blocks; `None` without recovery.
+    /// The recovery of all signers; `None` if the variant has no such duty.
     pub(super) recovery: Option<Arc<Recovery>>,
 }
 
@@ -29,20 +29,20 @@ pub struct DecodedBlocks {
 pub struct TxSigners {
     /// Sender of the transaction.
     pub sender: Address,
-    /// Authority of each delegation (EIP-7702); `None` where its signature is invalid and the tuple
-    /// is skipped.
+    /// Authority of each delegation (EIP-7702); `None` if its signature is invalid, so that
+    /// execution skips the tuple.
     pub authorities: Vec<Option<Address>>,
 }
 
-/// Recovery of a batch's signers.
+/// The recovery of a batch's signers, a job that threads share.
 #[derive(Debug)]
 pub(super) struct Recovery {
     blocks: Arc<Vec<Block<Envelope>>>,
-    /// Block and index of each transaction.
+    /// Block index, and index in the block, of each transaction of the batch.
     places: Vec<(usize, usize)>,
     next_chunk: AtomicUsize,
     signers: Vec<OnceLock<TxSigners>>,
-    /// The first transaction that failed, counted through all blocks.
+    /// The lowest transaction that failed, by its index in the batch, with the fault.
     failure: Mutex<Option<(usize, BlockFault)>>,
     curve: Curve,
 }
@@ -63,8 +63,8 @@ impl Recovery {
         }
     }
 
-    /// Does a thread's part. A thread goes through a chunk to its end or to its failure. So
-    /// everything before a failure is checked, whichever thread found it.
+    /// Does a thread's part of the job. A thread stops within a chunk only at an invalid signature.
+    /// So all transactions before the lowest failure have been checked, whichever thread found it.
     pub(super) fn work(&self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) && self.lowest_failure().is_none() {
             let first = self.next_chunk.fetch_add(1, Ordering::Relaxed) * CHUNK;
@@ -109,13 +109,15 @@ impl Recovery {
         Ok(TxSigners { sender, authorities: authorities.collect() })
     }
 
-    /// The first block that failed, and its fault.
+    /// Returns the block of the lowest transaction that failed, and the fault; `None` without a
+    /// failure.
     pub(super) fn fault(&self) -> Option<(usize, BlockFault)> {
         let failure = lock(&self.failure);
         failure.as_ref().map(|(index, fault)| (self.places[*index].0, fault.clone()))
     }
 
-    /// The signers of all transactions through all blocks; `None` for one that was not recovered.
+    /// Returns the signers of all transactions of the batch, in order; `None` for a transaction
+    /// whose signers were not recovered.
     pub(super) fn signers(&self) -> impl Iterator<Item = Option<&TxSigners>> {
         self.signers.iter().map(OnceLock::get)
     }

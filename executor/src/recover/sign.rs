@@ -1,4 +1,4 @@
-//! Signing a workload's transactions on threads, outside any clock.
+//! Signs a workload's transactions on several threads, outside any clock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,8 +15,9 @@ use crate::try_map::try_map;
 /// threads.
 ///
 /// # Errors
-/// [`RecoverError::UnknownSecret`] for a sender or authority in no sender family, as in imported
-/// blocks; [`RecoverError::Cancelled`]. Of several transactions, the lowest one's error.
+/// [`RecoverError::UnknownSecret`] for a sender or authority that is in no family of senders, as in
+/// imported blocks; [`RecoverError::Cancelled`]. If several transactions fail, the error of the
+/// lowest.
 pub fn sign(
     workload: &Workload,
     thread_count: usize,

@@ -1,5 +1,5 @@
-//! A sample's work on tries outside its clock: loads the nodes that are in memory before it, and
-//! checks its roots.
+//! The work on tries outside the clock of a sample: loads the nodes that are in memory at the
+//! clock's start, and checks the sample's roots.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,7 +12,8 @@ use crate::{
     store::Store,
 };
 
-/// The nodes of tries that are in memory when the sample's clock starts.
+/// Loads the nodes of tries that are in memory when the sample's clock starts; none for a variant
+/// with a cold cache or without roots.
 pub(super) fn kept_nodes(store: &dyn Store, task: &Task<'_>) -> Result<KeptNodes, EngineError> {
     let variant = &task.variant;
     if variant.root.is_none() || variant.root.cache == RootCache::Cold {
@@ -37,7 +38,7 @@ pub(super) fn kept_nodes(store: &dyn Store, task: &Task<'_>) -> Result<KeptNodes
     kept.map_err(|error| EngineError::of_root(0, error))
 }
 
-/// Compares the roots with those of walks over the state before each batch.
+/// Compares the sample's roots with roots that walks over the base and the net changes give.
 pub(super) fn check_roots(
     store: &dyn Store,
     executed: &Executed,

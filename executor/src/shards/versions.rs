@@ -1,5 +1,6 @@
-//! Messages of optimistic execution on shards, where no list gives the writes of each step. They
-//! carry keys with their versions, writes of other shards' steps, and results with their reads.
+//! Types of the messages for optimistic execution on shards, where no list gives the writes of each
+//! step. The messages carry keys with their versions, writes of other shards' steps, and results
+//! with reads and writes.
 
 use std::time::Duration;
 
@@ -7,22 +8,23 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use evm::TxResult;
 use workload::{BlockAccessIndex, genesis::AccountState};
 
-/// Number of results that a shard sends without waiting for one another, after an [`Order::Hurry`].
-/// It is that of the transactions of some blocks. So a shared value at each block's end does not
-/// split all results of a batch.
+/// Number of results that a shard sends at once after an [`Order::Hurry`], without gathering more
+/// results into the same message. It is about the number of transactions in a few blocks. It is
+/// limited, so that one value between shards does not put all later results into small messages.
 pub const HURRIED_RESULT_COUNT: usize = 512;
 
-/// An account as a step of the batch left it.
+/// An account after a step of the batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccountVersion {
-    /// `None` where it does not exist; never an empty account (EIP-161).
+    /// State of the account; `None` if it does not exist. It is never an empty account (EIP-161).
     pub state: Option<AccountState>,
-    /// Created in this batch: slots that no step wrote are zero, whatever the store returns.
+    /// True if the account was created in this batch. Its slots that no step wrote are then zero,
+    /// whatever the store returns.
     pub is_born: bool,
 }
 
-/// Keys that a shard requests. From then on the shard gets each write of another shard's step to
-/// these accounts and slots.
+/// Keys that a shard requests. After the request, the shard gets each write of another shard's step
+/// to these accounts and slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keys {
     /// Accounts.
@@ -33,12 +35,12 @@ pub struct Keys {
     pub codes: Vec<B256>,
 }
 
-/// The write of a step.
+/// The value that a step wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version<V> {
     /// The step.
     pub index: BlockAccessIndex,
-    /// The number of its run.
+    /// The number of the step's execution.
     pub incarnation: u32,
     /// The value.
     pub value: V,
@@ -51,7 +53,7 @@ pub struct KeyValue<K, B, V> {
     pub key: K,
     /// The value before the batch.
     pub base: B,
-    /// Writes; of the committed steps only the last one.
+    /// Values that steps wrote. Of committed steps, only the last write is included.
     pub versions: Vec<Version<V>>,
 }
 
@@ -69,17 +71,17 @@ pub struct KeyValues {
     pub accounts: Vec<AccountValue>,
     /// Slots.
     pub slots: Vec<SlotValue>,
-    /// Codes; `None` where neither the state nor a step has the code.
+    /// Codes; `None` if neither the state nor a step has the code.
     pub codes: Vec<(B256, Option<Bytes>)>,
 }
 
-/// Writes of a run of another shard's step that differ from those of its last run. `None`: the step
-/// no longer writes the key.
+/// Writes of an execution of another shard's step that differ from the step's last execution. The
+/// value `None` means that the step no longer writes the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoteWrites {
     /// The step.
     pub index: BlockAccessIndex,
-    /// The number of its run.
+    /// The number of the step's execution.
     pub incarnation: u32,
     /// Accounts.
     pub accounts: Vec<(Address, Option<AccountVersion>)>,
@@ -88,76 +90,77 @@ pub struct RemoteWrites {
 }
 
 impl RemoteWrites {
-    /// Number of keys.
+    /// Returns the number of keys.
     pub const fn len(&self) -> usize {
         self.accounts.len() + self.slots.len()
     }
 
-    /// Returns whether it has no keys.
+    /// Returns whether there are no keys.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// A message to a shard. Its content holds once all earlier messages are applied.
+/// A message to a shard. The shard must apply messages in the order in which they were sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Requested keys with their values.
+    /// Values of requested keys.
     Values(KeyValues),
-    /// A step of another shard ran.
+    /// Writes of an execution of another shard's step.
     Writes(RemoteWrites),
-    /// All steps below this one are committed.
+    /// All steps below `to` are committed.
     Committed {
         /// The lowest step that is not committed.
         to: BlockAccessIndex,
-        /// Fees in wei that the last committed steps owe to their beneficiaries, one per step.
+        /// Fees in wei that the newly committed steps owe to their beneficiaries, one for each
+        /// step.
         fees: Vec<u128>,
     },
-    /// Another shard received a value that a step of this shard wrote. The next
-    /// [`HURRIED_RESULT_COUNT`] results do not wait for one another.
+    /// Another shard received a value that a step of this shard wrote. The shard sends its next
+    /// [`HURRIED_RESULT_COUNT`] results at once, without gathering more results into the same
+    /// message.
     Hurry,
 }
 
-/// Values that a run read, as [`AccountVersion`]s for accounts. `None` where no lower step had
-/// written the key.
+/// Values that an execution read from lower steps. `None` if no lower step had written the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
     /// Accounts.
     pub accounts: Vec<(Address, Option<AccountVersion>)>,
     /// Slots.
     pub slots: Vec<(Address, U256, Option<U256>)>,
-    /// Beneficiaries, with all fees that lower steps owe to them.
+    /// Beneficiaries that the execution read, with all fees that lower steps owe to them.
     pub paid: Vec<(Address, AccountVersion)>,
 }
 
-/// The keys that a run wrote.
+/// Values that an execution wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionWrites {
     /// Accounts.
     pub accounts: Vec<(Address, AccountVersion)>,
     /// Slots.
     pub slots: Vec<(Address, U256, U256)>,
-    /// Codes that an account has since this run, by their hashes.
+    /// New codes of accounts, with their hashes.
     pub codes: Vec<(B256, Bytes)>,
 }
 
-/// A run of a step on a shard.
+/// Result of an execution of a step on a shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptimisticStep {
     /// The step.
     pub index: BlockAccessIndex,
-    /// Number of the run, from 1 on. A run replaces those before it.
+    /// Number of the execution of this step, from 1 on. It replaces earlier executions.
     pub incarnation: u32,
-    /// Whether the shard knew at the start that all lower steps are committed.
+    /// Whether the shard knew, when the execution began, that all lower steps are committed.
     pub is_final: bool,
     /// Result of the step; `None` for a system step.
     pub result: Option<TxResult>,
-    /// Fee in wei that it owes the block's beneficiary.
+    /// Fee in wei that the step owes to the block's beneficiary.
     pub fee: u128,
-    /// Reads of the step.
+    /// Reads of the execution.
     pub reads: Reads,
-    /// Writes of the step.
+    /// Writes of the execution.
     pub writes: VersionWrites,
-    /// Duration of the run on the shard, with reads.
+    /// Duration of the execution on the shard, with reads.
     pub latency: Duration,
 }

@@ -127,7 +127,7 @@ impl Drop for WatchedRows<'_> {
 pub struct BuildInput<'a> {
     /// The recipe.
     pub genesis: &'a Genesis,
-    /// Rule for the keys of rows.
+    /// Layout of the keys of rows.
     pub layout: Layout,
     /// An empty directory for the store's files. After the build it may hold no other files.
     pub dir: &'a Path,
@@ -234,7 +234,7 @@ pub struct ScanInput<'a> {
 pub struct StateSpec<'a> {
     /// The recipe.
     pub genesis: &'a Genesis,
-    /// Rule for the keys of rows.
+    /// Layout of the keys of rows.
     pub layout: Layout,
     /// The store's format, with its settings.
     pub format: &'a dyn StateFormat,

@@ -166,8 +166,8 @@ impl DataDir {
         if let Some(reason) = difference(&found, &manifest) {
             return Err(StateError::untrusted(name, reason));
         }
-        // The scan of rows and nodes does not check all bytes that a run may read, such as filters,
-        // keys of branches, and ends of blocks.
+        // The scan of rows and nodes leaves out some bytes that a run may read: filters, keys of
+        // branches, ends of blocks.
         for file in &manifest.files {
             watch.check()?;
             let Some(expected) = file.hash else { continue };

@@ -1,6 +1,6 @@
-//! One process per state: an exclusive lock on a file beside it. The file names the holder, and
-//! records the time of the last run. The kernel releases the lock with the process, so a dead
-//! process never blocks.
+//! The lock of a state: an exclusive lock on a file beside the state's directory, so that only one
+//! process uses the state. The file names the holder and records the time of the last run. The
+//! kernel releases the lock when the process ends, so a dead process never blocks others.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -15,15 +15,16 @@ use serde::{Deserialize, Serialize};
 
 use super::error::StateError;
 
-/// Number of attempts: `list` takes the lock for a moment to find its holder.
+/// Number of attempts to take a lock. A single attempt may fail, since `list` takes the lock for a
+/// moment to find its holder.
 const ATTEMPTS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(15);
-/// Start of the text of every lock, also of one whose write was cut off.
+/// Beginning of the text in every lock file, also in one whose write was cut off.
 const TEXT_BEGINS: &str = r#"{"pid":"#;
-/// Maximal number of bytes that are read of a lock.
+/// Maximal number of bytes that are read from a lock file.
 const TEXT_BYTES_MAX: u64 = 4_096;
 
-/// Purpose of a lock.
+/// Purpose for which a process holds a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Purpose {
@@ -43,13 +44,13 @@ impl Purpose {
         }
     }
 
-    /// Whether the holder uses the state for a run.
+    /// Returns whether the holder uses the state for a run.
     const fn is_use(self) -> bool {
         matches!(self, Self::Building | Self::Measuring)
     }
 }
 
-/// The text of a lock.
+/// The text in a lock file.
 #[derive(Serialize, Deserialize)]
 struct Holder {
     pid: u32,
@@ -61,19 +62,20 @@ struct Holder {
 }
 
 impl Holder {
-    /// Reads the text of a lock; `None` where there is none, or the text is damaged.
+    /// Reads the text of the lock file at `path`; `None` if there is no lock file, or its text is
+    /// damaged.
     fn read(path: &Path) -> Option<Self> {
         serde_json::from_str(&open(path, &mut OpenOptions::new()).ok()?.1).ok()
     }
 
-    /// Time of the last run that opened the state. If an older build wrote no record, its own use
-    /// of the state counts.
+    /// Time of the last run that opened the state. An older build wrote no such time. Then the time
+    /// since when it held the lock counts, if it held the lock for a run.
     fn last_use_unix_s(&self) -> Option<u64> {
         self.used_unix_s.or(self.purpose.is_use().then_some(self.since_unix_s))
     }
 }
 
-/// The lock of one state, held until dropped.
+/// The lock of a state, held until drop.
 #[derive(Debug)]
 pub(super) struct StateLock {
     file: File,
@@ -81,7 +83,8 @@ pub(super) struct StateLock {
 }
 
 impl StateLock {
-    /// Takes the lock at `path` for state `name`, or fails with its holder.
+    /// Takes the lock at `path` for state `name`. Fails with the holder if another process holds
+    /// it.
     pub(super) fn acquire(path: &Path, name: &str, purpose: Purpose) -> Result<Self, StateError> {
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
@@ -90,7 +93,7 @@ impl StateLock {
             if let Some(file) = try_exclusive(path)? {
                 let lock = Self { file, path: path.to_path_buf() };
                 let told = lock.set_purpose(purpose);
-                // A full device must not prevent a removal.
+                // A removal goes on if the device is too full to write the purpose.
                 if purpose != Purpose::Removing {
                     told?;
                 }
@@ -100,8 +103,8 @@ impl StateLock {
         Err(StateError::InUse { name: name.to_owned(), holder: describe_holder(path) })
     }
 
-    /// Writes the lock's present purpose into the file. Verifying and removing do not count as use:
-    /// they keep the earlier record.
+    /// Writes the present purpose of the lock into the file. Verifying and removing do not count as
+    /// a use of the state, so they keep the recorded time.
     pub(super) fn set_purpose(&self, purpose: Purpose) -> Result<(), StateError> {
         let now_unix_s = unix_now_s();
         let used_unix_s = match purpose.is_use() {
@@ -112,35 +115,35 @@ impl StateLock {
         let holder = Holder { pid, purpose, since_unix_s, used_unix_s };
         let text = serde_json::to_vec(&holder).unwrap_or_default();
         let mut file = &self.file;
-        // Truncates last: on a full device the earlier record remains.
+        // The file is truncated last, so that a full device does not destroy the earlier text.
         file.rewind()
             .and_then(|()| file.write_all(&text))
             .and_then(|()| file.set_len(text.len() as u64))
             .map_err(StateError::io("write the lock", &self.path))
     }
 
-    /// Removes the file and releases the lock.
+    /// Removes the lock file and releases the lock.
     pub(super) fn remove(self) -> Result<(), StateError> {
         fs::remove_file(&self.path).map_err(StateError::io("remove the lock", &self.path))
     }
 }
 
-/// Time of the last run that opened the state of the lock at `path`, in seconds since 1970; `None`
-/// without a record.
+/// Returns the time of the last run that opened the state of the lock at `path`, in seconds since
+/// 1970. `None` if no time is recorded.
 pub(super) fn last_used_unix_s(path: &Path) -> Option<u64> {
     Holder::read(path)?.last_use_unix_s()
 }
 
-/// Whether the file at `path` is a lock that this program wrote.
+/// Returns whether the file at `path` is a lock file that `stress` wrote.
 pub(super) fn is_lock(path: &Path) -> bool {
     open(path, &mut OpenOptions::new()).is_ok_and(|(_, text)| !text.is_empty())
 }
 
-/// Opens a lock file of this program, and makes it if there is none. Follows no link and waits for
-/// no pipe.
+/// Opens a lock file. Creates it if it does not exist. Follows no symbolic link and does not wait
+/// for a pipe.
 ///
 /// # Errors
-/// The file cannot be opened, or is no regular file.
+/// The file cannot be opened, or is not a regular file.
 pub fn lock_file(path: &Path) -> io::Result<File> {
     open_file(path, OpenOptions::new().write(true).create(true).truncate(false))
 }
@@ -155,7 +158,7 @@ fn open_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 }
 
 /// Returns whether `path` still names `file`. Between opening and locking, the earlier holder may
-/// have removed it. A lock on a file without a name locks nothing.
+/// have removed the file. A lock on a removed file protects nothing.
 pub fn is_named(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(held), Ok(named)) => held.ino() == named.ino() && held.dev() == named.dev(),
@@ -163,10 +166,10 @@ pub fn is_named(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Opens the lock at `path`, and reads its text.
+/// Opens the lock file at `path`, and reads its text.
 ///
 /// # Errors
-/// [`StateError::Foreign`] where it is no regular file, or has another text.
+/// [`StateError::Foreign`] if `path` is not a regular file, or its text is not that of a lock.
 fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, String), StateError> {
     let file = open_file(path, options).map_err(|error| match fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.is_file() => StateError::Foreign { path: path.to_path_buf() },
@@ -174,14 +177,14 @@ fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, String), StateE
     })?;
     let mut text = String::new();
     let is_text = (&file).take(TEXT_BYTES_MAX).read_to_string(&mut text).is_ok();
-    // An empty file was cut off before its text, and holds nothing foreign.
+    // An empty file is a lock file whose text was not written.
     match is_text && (text.is_empty() || text.starts_with(TEXT_BEGINS)) {
         true => Ok((file, text)),
         false => Err(StateError::Foreign { path: path.to_path_buf() }),
     }
 }
 
-/// Holder of the lock at `path`, if there is one now.
+/// Returns the process that holds the lock at `path` now; `None` if the lock is free.
 pub(super) fn current_holder(path: &Path) -> Option<String> {
     let (file, _) = open(path, &mut OpenOptions::new()).ok()?;
     match file.try_lock_shared() {
@@ -190,7 +193,7 @@ pub(super) fn current_holder(path: &Path) -> Option<String> {
     }
 }
 
-/// Takes the lock; `None` while another process holds it.
+/// Tries to take the lock once; `None` if another process holds it.
 fn try_exclusive(path: &Path) -> Result<Option<File>, StateError> {
     let (file, _) = open(path, OpenOptions::new().write(true).create(true).truncate(false))?;
     match file.try_lock() {
@@ -213,7 +216,7 @@ fn describe_holder(path: &Path) -> String {
     )
 }
 
-/// Now, in seconds since 1970.
+/// Returns the current time, in seconds since 1970.
 pub(super) fn unix_now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

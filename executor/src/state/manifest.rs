@@ -1,4 +1,5 @@
-//! The manifest of a state directory: written last, checked before anything is trusted.
+//! The manifest of a state directory, which describes the state and lists its files. It is written
+//! last, and checked each time the state is opened.
 
 use std::{
     fs,
@@ -17,14 +18,15 @@ use crate::tries::TrieId;
 /// Name of the manifest in a state directory.
 pub(super) const MANIFEST: &str = "manifest.json";
 
-/// Extension of the file of an MDBX state. Samples append to the file, and their store truncates it
-/// afterwards. During a sample, or after a killed one, it is longer than its manifest says.
+/// Extension of the file of an MDBX state. Samples append to the file, and the store truncates it
+/// after each sample. During a sample, or after a killed sample, the file is longer than the
+/// manifest says.
 pub const GROWING_EXTENSION: &str = "mdbx";
 
 /// Version of the manifest and of a state directory's files; part of a state's name.
 pub(super) const FORMAT_VERSION: u32 = 1;
 
-/// Rows of each table.
+/// Number of rows of each table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowCounts {
     /// Accounts.
@@ -36,7 +38,7 @@ pub struct RowCounts {
 }
 
 impl RowCounts {
-    /// Adds rows of `table`.
+    /// Adds `count` rows of `table`.
     pub(crate) const fn add(&mut self, table: Table, count: u64) {
         match table {
             Table::Accounts => self.accounts += count,
@@ -45,7 +47,7 @@ impl RowCounts {
         }
     }
 
-    /// Rows of all tables.
+    /// Returns the number of rows of all tables.
     pub const fn total(&self) -> u64 {
         self.accounts + self.slots + self.codes
     }
@@ -67,7 +69,7 @@ impl NodeTotals {
         self.bytes += (key.len() + node.len()) as u64;
     }
 
-    /// Adds other nodes.
+    /// Adds the counts of other nodes.
     pub const fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.bytes += other.bytes;
@@ -77,16 +79,16 @@ impl NodeTotals {
 /// The stored nodes of a state's tries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeCounts {
-    /// All nodes, with the records of the tries' tops, which have no depth.
+    /// All nodes. These include the records of the tops of tries, which have no depth.
     pub totals: NodeTotals,
     /// Nodes of the trie of accounts by depth: the number of nibbles in their path.
     pub accounts: Vec<NodeTotals>,
-    /// Nodes of all tries of slots together, by depth in their own trie.
+    /// Nodes of all tries of slots together, by depth in the trie.
     pub slots: Vec<NodeTotals>,
 }
 
 impl NodeCounts {
-    /// Adds a node of a trie; `row` is its key in the store.
+    /// Adds a node of `trie`; `row` is the node's key in the store.
     pub(crate) fn add(&mut self, trie: &TrieId, key: &NodeKey, row: &[u8], node: &[u8]) {
         self.totals.add(row, node);
         let NodeKey::Node(path) = key else { return };
@@ -97,7 +99,7 @@ impl NodeCounts {
         at(depths, path.len()).add(row, node);
     }
 
-    /// Adds other nodes.
+    /// Adds the counts of other nodes.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.totals.merge(&other.totals);
         for (depths, others) in
@@ -117,22 +119,22 @@ fn at(depths: &mut Vec<NodeTotals>, depth: usize) -> &mut NodeTotals {
     &mut depths[depth]
 }
 
-/// One file of a state.
+/// A file of a state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
     /// Name in the state directory.
     pub name: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// Hash of all bytes that a reader can ever meet in it; `None` in older states.
+    /// Hash of all bytes that a reader of the state uses; `None` in states of older builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<B256>,
 }
 
-/// A state directory's description of itself.
+/// Description of a state, in its directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Version of this format.
+    /// Version of the manifest's format.
     pub format_version: u32,
     /// Version of the tool that built the state.
     pub tool_version: String,
@@ -140,50 +142,51 @@ pub struct Manifest {
     pub store: String,
     /// Version of the store's library.
     pub store_version: String,
-    /// Settings of the store that shape its files.
+    /// Settings of the store that decide the content of its files.
     pub shape: String,
-    /// Rule for the keys of rows.
+    /// Layout of the keys of rows.
     pub layout: Layout,
     /// Digest of the recipe.
     pub recipe_digest: B256,
-    /// Digest of the rows, as the row stream made it.
+    /// Digest of the rows, computed while the row stream made them.
     pub content_digest: B256,
-    /// The state root, for a state with tries.
+    /// The state root; `None` for a state without tries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_root: Option<B256>,
-    /// Stored nodes, for a state with tries; `None` in older states.
+    /// Stored nodes of tries; `None` for a state without tries, and in states of older builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeTotals>,
-    /// Scenario that first requested the state; a label, since several may share a state.
+    /// Name of the scenario that first requested the state. It is only a label, since several
+    /// scenarios may share a state.
     pub scenario: String,
-    /// Rows of each table.
+    /// Number of rows of each table.
     pub rows: RowCounts,
-    /// Every other file in the directory, by name.
+    /// All files in the directory except the manifest, by name.
     pub files: Vec<FileEntry>,
     /// Time of the end of the build, in seconds since 1970.
     pub created_unix_s: u64,
     /// Duration of the build, in milliseconds.
     pub build_ms: u64,
-    /// Rows a second of the build.
+    /// Rows per second during the build.
     pub rows_per_s: u64,
-    /// The recipe itself.
+    /// The recipe of the state.
     pub recipe: Genesis,
 }
 
 impl Manifest {
-    /// Sum of the files' sizes in bytes.
+    /// Returns the sum of the files' sizes in bytes.
     pub fn byte_count(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// The files with `extension`, by name, for the state in `dir`.
+    /// Returns the paths of the files with `extension` for the state in `dir`, sorted by name.
     pub(crate) fn files_with(&self, extension: &str, dir: &Path) -> Vec<PathBuf> {
         let mut paths: Vec<_> = self.files.iter().map(|file| dir.join(&file.name)).collect();
         paths.retain(|path| path.extension().is_some_and(|found| found == extension));
         paths
     }
 
-    /// Modification time of each of [`Self::files`].
+    /// Returns the modification time of each file of [`Self::files`].
     pub(super) fn modification_times(&self, dir: &Path) -> Result<Vec<SystemTime>, StateError> {
         let times = self.files.iter().map(|file| {
             let path = dir.join(&file.name);
@@ -197,7 +200,7 @@ impl Manifest {
         let text = fs::read(dir.join(MANIFEST)).map_err(|error| {
             StateError::untrusted(name, format!("{MANIFEST} cannot be read: {error}"))
         })?;
-        // Reads the version first: a later format may not parse at all.
+        // The version is read first, since a manifest of a later format may not parse.
         #[derive(Deserialize)]
         struct Version {
             format_version: u32,
@@ -221,7 +224,8 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Whether `dir` has a manifest of a state, also of another version or with contradictions.
+    /// Returns whether `dir` has a manifest of a state, which may be of another version or
+    /// contradict the files.
     pub(super) fn is_in(dir: &Path) -> bool {
         #[derive(Deserialize)]
         #[expect(dead_code, reason = "only their presence counts")]
@@ -255,7 +259,8 @@ impl Manifest {
         }
     }
 
-    /// The first difference between the files `found` and those of the manifest.
+    /// Returns the first difference between the files `found` and the files of the manifest; `None`
+    /// if they agree.
     fn difference(&self, found: &[FileEntry]) -> Option<String> {
         for want in &self.files {
             let Some(file) = found.iter().find(|file| file.name == want.name) else {
@@ -276,13 +281,14 @@ impl Manifest {
     }
 }
 
-/// Whether `file` may have this size in bytes; a file that samples append to may be larger.
+/// Returns whether the size of `file` agrees with `bytes`. A file that samples append to may be
+/// larger.
 fn has_size(file: &FileEntry, bytes: u64) -> bool {
     let grows = Path::new(&file.name).extension().is_some_and(|found| found == GROWING_EXTENSION);
     file.bytes == bytes || (grows && file.bytes > bytes)
 }
 
-/// All files in `dir` by name, without the manifest and a mark.
+/// Returns all files in `dir` except the manifest and the mark, sorted by name.
 pub(super) fn files_of(dir: &Path) -> Result<Vec<FileEntry>, StateError> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).map_err(StateError::io("list", dir))? {

@@ -1,5 +1,5 @@
-//! Names in a data directory, and directories with this program's mark. This program removes only
-//! marked directories.
+//! Names in a data directory, and directories with the mark of `stress`, a file `.stress`. Only
+//! marked directories are ever removed.
 
 use std::{
     fs::{self, File},
@@ -15,19 +15,18 @@ pub(super) const BUILDING: &str = ".building-";
 /// Ending of the names of locks.
 pub(super) const LOCK: &str = ".lock";
 
-/// Name of the file that marks a directory which this program made and may remove with all
-/// contents.
+/// Name of the file that marks a directory which `stress` made and may remove with all contents.
 pub(super) const MARK: &str = ".stress";
 
-/// Whether `name` is `<store>-<16 hex digits>`, with or without the ending of a half-built state.
-/// Nothing else in a data directory is ever read.
+/// Returns whether `name` is `<store>-<16 hex digits>`, with or without the ending of a half-built
+/// state. Directories with other names are ignored.
 pub(super) fn is_state_name(name: &str) -> bool {
     let base = name.split_once(BUILDING).map_or(name, |(base, _)| base);
     let hash = base.rsplit_once('-').map_or("", |(_, hash)| hash);
     !name.contains('/') && hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Makes a directory with the mark; false if the name is taken.
+/// Makes a directory with the mark. Returns false if the name is taken.
 pub(crate) fn make_marked(path: &Path) -> Result<bool, StateError> {
     match fs::create_dir(path) {
         Ok(()) => mark(path).map(|()| true),
@@ -36,20 +35,21 @@ pub(crate) fn make_marked(path: &Path) -> Result<bool, StateError> {
     }
 }
 
-/// Marks a directory of this program.
+/// Marks a directory that `stress` made.
 pub(super) fn mark(path: &Path) -> Result<(), StateError> {
     let mark = path.join(MARK);
     File::create(&mark).map(drop).map_err(StateError::io("make", mark))
 }
 
-/// Whether this program made the directory and may remove it. A link does not count.
+/// Returns whether `path` is a directory with the mark, which may be removed. A symbolic link does
+/// not count.
 pub(crate) fn is_marked(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
         && fs::symlink_metadata(path.join(MARK)).is_ok_and(|metadata| metadata.is_file())
 }
 
-/// Removes a marked directory with all contents, the mark last: so an interrupted removal can be
-/// finished. Succeeds if there is none.
+/// Removes a marked directory with all contents. The mark is removed last, so that a later call can
+/// finish an interrupted removal. Succeeds if the directory does not exist.
 pub(crate) fn remove_marked(path: &Path) -> Result<(), StateError> {
     match remove_mark_last(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.exists() => Ok(()),
@@ -66,7 +66,7 @@ fn remove_mark_last(path: &Path) -> io::Result<()> {
             false => fs::remove_file(entry.path())?,
         }
     }
-    // A full device may have had no room for a mark.
+    // The mark may be missing, if the device was too full for it.
     let unmarked = fs::remove_file(path.join(MARK));
     if unmarked.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
         return unmarked;

@@ -3,7 +3,7 @@
 //!
 //! The table of slots has one of two forms. In the first, as in `RocksDB`, a row has the key and
 //! the value of one slot, and a read is one search. In the second, as in reth, slots are sorted
-//! duplicates (`MDBX_DUPSORT`) of their account's key. That key is then stored once, which saves
+//! duplicates (DUPSORT) of their account's key. That key is then stored once, which saves
 //! some 32 bytes per slot. But a read searches a second tree within the table's tree (`slots.rs`).
 //!
 //! Each sample maps the file anew. A cold sample begins with only the index pages (`branches.rs`)

@@ -63,8 +63,8 @@ pub struct RocksStore {
     settings: RocksSettings,
     format: RocksFormat,
     access: direct::Access,
-    /// Whether `MultiGet` read through `io_uring` when the store was opened; see
-    /// [`Self::multi_get_io_uring`].
+    /// Whether `MultiGet` read through `io_uring` when the store was opened; `None` if that is
+    /// unknown.
     multi_get_io_uring: Option<bool>,
     warm_cache: Mutex<Option<Cache>>,
     /// Positions of the blocks of rows in the table files, read on first use.

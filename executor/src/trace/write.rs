@@ -1,5 +1,5 @@
-//! Writes a trace as JSON in Chrome's trace event format ("Trace Event Format", complete events `X`
-//! and metadata `M`). Perfetto and Chrome open it. Events are written one by one.
+//! Writes a trace as JSON in Chrome's "Trace Event Format", with complete events `X` and metadata
+//! `M`. Perfetto and Chrome can open the file. Events are written one by one.
 
 use std::{
     cmp::Reverse,
@@ -11,15 +11,14 @@ use serde_json::{Value, json};
 
 use super::{Event, Key, Recorder, Trace, What, step_kind, step_name};
 
-/// Id of the one process of a trace.
+/// Id of the only process of a trace.
 const PROCESS: u32 = 1;
 
 impl Trace {
-    /// Writes all events and drops them. `name` is that of the process in a viewer; `facts` go into
-    /// the file beside them.
+    /// Writes all events and `facts`. A viewer shows `name` as the name of the process.
     ///
     /// # Errors
-    /// Errors of `out`, or an engine that recorded nothing.
+    /// The errors of `out`, or the engine has recorded nothing.
     pub fn write(
         self,
         out: &mut impl Write,
@@ -56,7 +55,7 @@ fn metadata(name: &str, thread: u64, args: &Value) -> Value {
     json!({ "ph": "M", "pid": PROCESS, "tid": thread, "name": name, "args": args })
 }
 
-/// Counts of a track's events and of the dropped ones, as JSON.
+/// Returns the counts of a track's events and dropped events, as JSON.
 fn summary(thread: u64, label: &str, recorded: &Recorder) -> Value {
     json!({
         "tid": thread,
@@ -79,7 +78,7 @@ fn write_event(
     micros(out, start)?;
     write!(out, ",\"dur\":")?;
     micros(out, lasted)?;
-    // Names and kinds are ours: nothing in them needs an escape.
+    // All names and kinds are constants of this program, without characters that need an escape.
     match event.what {
         What::Phase(phase) => write!(out, ",\"cat\":\"phase\",\"name\":\"{}\"}}", phase.name()),
         What::Threads => write!(out, ",\"cat\":\"wait\",\"name\":\"wait for all threads\"}}"),

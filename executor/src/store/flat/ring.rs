@@ -26,7 +26,8 @@ impl BlockAt {
     }
 }
 
-/// Makes a ring of `depth` reads over `files`; a read names its file by index.
+/// Makes a ring for `depth` reads in flight from `files`. A read names its file by its index in
+/// `files`.
 fn ring_over(files: &[&File], depth: usize) -> io::Result<Ring> {
     let descriptors: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
     Ring::new(&descriptors, depth, 1)
@@ -41,7 +42,8 @@ pub(super) struct BlockRing {
 }
 
 impl BlockRing {
-    /// Makes a ring of `depth` reads over `files`; a read names its file by index.
+    /// Makes a ring for `depth` reads in flight from `files`. A read names its file by its index in
+    /// `files`.
     pub(super) fn new(files: &[&File], depth: usize) -> io::Result<Self> {
         Ok(Self { ring: ring_over(files, depth)?, free: (0..depth).collect(), depth })
     }

@@ -89,7 +89,7 @@ pub(super) struct Memory {
     pub(super) limit_bytes: u64,
 }
 
-/// Connections to all nodes, in the order of [`Topology::nodes`].
+/// Connections to all nodes in the order of the topology's nodes.
 pub(super) struct Held {
     topology: Arc<Topology>,
     connections: Mutex<Vec<Connection>>,

@@ -66,7 +66,7 @@ impl Line {
     }
 }
 
-/// Connections to all nodes, in the order of [`Topology::nodes`].
+/// Connections to all nodes in the order of the topology's nodes.
 pub(super) struct Lines {
     pub(super) lines: Vec<Line>,
     /// False while answers are awaited, and after an error. After an error, late answers could be
