@@ -85,13 +85,13 @@ pub trait Reader: fmt::Debug + Send {
     /// Whether each read is long enough to be timed: a clock costs about 50 ns a read.
     fn is_timed(&self) -> bool;
 
-    /// The account, or `None` where it does not exist.
+    /// Reads an account; `None` if it does not exist.
     ///
     /// # Errors
     /// [`StoreError`].
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError>;
 
-    /// The slot's value, zero where it does not exist.
+    /// Reads a slot's value; zero if the slot does not exist.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -163,7 +163,7 @@ pub trait Reader: fmt::Debug + Send {
         1.0
     }
 
-    /// The code with this hash.
+    /// Reads the code with this hash; `None` if it does not exist.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -175,7 +175,7 @@ pub trait Reader: fmt::Debug + Send {
 
 /// A built state open for one sample.
 pub trait Sample: fmt::Debug + Sync {
-    /// A reader for the calling thread. No other thread may use it.
+    /// Makes a reader for the calling thread. No other thread may use it.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -203,8 +203,8 @@ pub trait Sample: fmt::Debug + Sync {
     /// [`StoreError`].
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError>;
 
-    /// Returns once the device has all commits, whatever the store's settings say about the end of
-    /// a commit. A store without files has nothing to wait for.
+    /// Waits until all commits are durable on the device, even if the store's settings make commits
+    /// less durable. Does nothing in a store without files.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -43,8 +43,8 @@ pub fn open_without_readahead(path: &Path) -> io::Result<File> {
 
 /// Returns the share of the pages of the files at `paths` that are in the page cache, from 0 to 1.
 ///
-/// `None` if the share is unknown: a file cannot be opened, there are no pages, or a file belongs
-/// to another user and is not writable. Of such a file the kernel reports all pages as resident.
+/// `None` if the share is unknown: there are no pages, a file cannot be opened, or a file is
+/// neither of this user nor writable. Of such a file the kernel reports all pages as resident.
 pub fn resident_fraction<P: AsRef<Path>>(paths: &[P]) -> Option<f64> {
     let mut resident_count = 0;
     let mut page_count = 0;

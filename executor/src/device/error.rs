@@ -20,7 +20,7 @@ pub enum Unmeasured {
     /// The file system is in memory, without a device.
     #[error("{} lies in memory ({file_system}): no device to measure", path.display())]
     InMemory {
-        /// The first such file.
+        /// The first file that is in memory.
         path: PathBuf,
         /// `tmpfs` or `ramfs`.
         file_system: &'static str,
@@ -28,7 +28,7 @@ pub enum Unmeasured {
     /// The file system refuses `O_DIRECT`.
     #[error("{} cannot be opened with O_DIRECT: {source}", path.display())]
     DirectRefused {
-        /// The first such file.
+        /// The first file that is refused.
         path: PathBuf,
         /// The kernel's error.
         source: io::Error,

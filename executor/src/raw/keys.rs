@@ -1,6 +1,6 @@
 //! Chooses the keys of raw reads, by a pseudorandom permutation of the family's indices. No key
 //! repeats before all keys were drawn. The order is independent of the recipe's order and of the
-//! rows' order: reads in the order in which the rows were written would find many blocks in caches.
+//! rows' order. Reads in the order of the rows would find many blocks in caches.
 
 use std::{
     ops::Range,

@@ -1,5 +1,5 @@
 //! Raw reads of one thread. While the clock runs, a thread allocates nothing and shares no
-//! histogram. Threads share only a flag and two counters.
+//! histogram. Threads share only two flags and two counters.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},

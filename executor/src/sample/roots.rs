@@ -1,4 +1,4 @@
-//! The work on tries outside the clock of a sample: loads the nodes that are in memory at the
+//! Does a sample's work on tries outside its clock. Loads the nodes that are in memory at the
 //! clock's start, and checks the sample's roots.
 
 use std::sync::atomic::AtomicBool;

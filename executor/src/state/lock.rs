@@ -68,8 +68,8 @@ impl Holder {
         serde_json::from_str(&open(path, &mut OpenOptions::new()).ok()?.1).ok()
     }
 
-    /// Time of the last run that opened the state. An older build wrote no such time. Then the time
-    /// since when it held the lock counts, if it held the lock for a run.
+    /// Time of the last run that opened the state. If an older build has recorded no such time, it
+    /// is the time when that build took the lock for a run.
     fn last_use_unix_s(&self) -> Option<u64> {
         self.used_unix_s.or(self.purpose.is_use().then_some(self.since_unix_s))
     }
@@ -128,8 +128,8 @@ impl StateLock {
     }
 }
 
-/// Returns the time of the last run that opened the state of the lock at `path`, in seconds since
-/// 1970. `None` if no time is recorded.
+/// Returns the time, in seconds since 1970, of the last run that opened the state of the lock at
+/// `path`. `None` if no time is recorded.
 pub(super) fn last_used_unix_s(path: &Path) -> Option<u64> {
     Holder::read(path)?.last_use_unix_s()
 }

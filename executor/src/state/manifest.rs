@@ -248,7 +248,7 @@ impl Manifest {
         fs::write(&path, text).map_err(StateError::io("write", &path))
     }
 
-    /// Checks that the files in `dir` are those of the manifest.
+    /// Checks that `dir` has exactly the files of the manifest, with their sizes.
     ///
     /// # Errors
     /// [`StateError::Untrusted`] with the first difference.

@@ -297,7 +297,7 @@ impl Sample for MdbxSample<'_> {
     }
 }
 
-/// Reason why the state in `dir` cannot be cold, if any.
+/// Returns the reason why the state in `dir` cannot be cold; `None` if it can.
 fn never_cold(dir: &Path, base: &Base) -> io::Result<Option<&'static str>> {
     if device::memory_file_system(&File::open(dir)?)?.is_some() {
         return Ok(Some("the state lies on a file system in memory (tmpfs or ramfs)"));

@@ -42,7 +42,7 @@ pub struct RedisInput<'a> {
     pub layout: Layout,
     /// Hosts and ports of nodes of a cluster. If empty, servers are started on this host.
     pub addresses: &'a [String],
-    /// User and password for these nodes.
+    /// User and password for the nodes at `addresses`.
     pub credentials: &'a Credentials,
     /// The data directory, for scratch files and for servers that are started.
     pub data_dir: &'a Path,
@@ -72,8 +72,8 @@ impl fmt::Debug for RedisStore {
 }
 
 impl RedisStore {
-    /// Opens the state, after filling it if the cluster does not hold it. Starts servers if none
-    /// are given.
+    /// Opens the state. Fills the cluster first if it does not hold the state. Starts servers if
+    /// `input` gives no addresses.
     ///
     /// # Errors
     /// [`RedisError`]. A cluster with other keys, or in use by another process, is not changed.

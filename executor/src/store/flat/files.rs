@@ -71,8 +71,8 @@ impl RowFile {
         })
     }
 
-    /// Blocks that may hold rows whose keys end within `range`. `account` is the account's number,
-    /// or 0 where accounts are the rows.
+    /// Returns the blocks that may hold rows whose keys end within `range`. `account` is the
+    /// account's number, or 0 in the file of accounts.
     pub(super) fn blocks_in(&self, account: usize, range: &RowRange) -> Range<usize> {
         let first = self.index.locate(account, range.first.as_slice(), 0);
         let last = self.index.locate(account, range.last.as_slice(), 0);

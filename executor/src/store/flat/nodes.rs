@@ -7,7 +7,7 @@
 //! ```
 //!
 //! An entry stores only the part of its key that differs from the key before: the length of the
-//! common prefix, and the rest. Keys are those of
+//! common prefix, and the rest. The keys are made by
 //! [`TrieId::slots_first_key`](crate::tries::TrieId::slots_first_key). The first key of a block is
 //! stored whole.
 

@@ -62,7 +62,7 @@ struct Batch {
     blocks: Vec<Wanted>,
 }
 
-/// Position of a row in an index.
+/// Key of a row, as an index looks it up.
 #[derive(Clone, Copy)]
 struct Place<'k> {
     /// Number of the row's account in the index.
@@ -328,7 +328,7 @@ impl Sample for FlatSample<'_> {
         None
     }
 
-    /// Returns each row's block. Where the index gives several blocks for a key, returns the one
+    /// Returns each row's block. If the index gives several blocks for a key, returns the block
     /// that is read first.
     fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
         let keys = place::keys(rows, self.layout).into_iter();

@@ -85,7 +85,7 @@ impl<'s> FlatSample<'s> {
         })
     }
 
-    /// Writes once to the log, then to the overlay.
+    /// Writes a batch to the log by one call, and then adds it to the overlay.
     pub(super) fn write(
         &self,
         changes: &NetChanges,

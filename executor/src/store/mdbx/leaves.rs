@@ -67,7 +67,7 @@ impl<'f> Leaves<'f> {
     /// Finds the leaf pages for the row with `key` in the table `name`.
     ///
     /// # Errors
-    /// The errors of [`Self::new`], or there is no such table.
+    /// The errors of [`Self::new`], or the table does not exist.
     pub(super) fn find(&mut self, name: &str, key: &[u8]) -> io::Result<LeafPath> {
         let table = self.tables.iter().find(|(table, _)| table == name.as_bytes());
         let (_, table) = table.ok_or_else(|| wrong(&format!("there is no table {name}")))?;

@@ -1,9 +1,9 @@
 //! Decodes pages of an MDBX file, as far as needed to walk its trees without MDBX.
 //!
 //! The format is that of libmdbx 0.13 on a little-endian machine. A page begins with a header of 20
-//! bytes: flags at byte 10, end of the node offsets at byte 12, the page's number at byte 16. Node
-//! offsets of two bytes follow; they count from the header's end. A node begins with its child's
-//! number, its flags and the length of its key.
+//! bytes. It has flags at byte 10, the end of the node offsets at byte 12, and the page's number at
+//! byte 16. Node offsets of two bytes follow, which count from the header's end. A node begins with
+//! its child's number, its flags and the length of its key.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 

@@ -39,7 +39,7 @@ pub(super) struct Tables {
     form: Form,
 }
 
-/// Keys of rows, form of slots, and format of the tries.
+/// Layout of row keys, form of the table of slots, and format of the tries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
     pub(super) layout: Layout,
@@ -99,7 +99,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Keys of rows, form of slots, and format of the tries.
+    /// Layout of row keys, form of the table of slots, and format of the tries.
     pub(super) const fn form(&self) -> Form {
         self.form
     }

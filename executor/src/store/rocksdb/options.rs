@@ -41,7 +41,7 @@ fn tables_as(base: &Options, format: &RocksFormat) -> Result<Options, Error> {
     ))
 }
 
-/// Returns options that all databases share: no compaction, all files open.
+/// Returns options that are common to all databases: no compactions, all files open.
 pub(super) fn database() -> Options {
     let mut options = Options::default();
     options.set_compression_type(DBCompressionType::None);
