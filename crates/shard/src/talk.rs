@@ -71,7 +71,7 @@ impl Outgoing {
             },
             Self::Delayed(line) => match line.enter(wrapped) {
                 Entered::Full(back) => back.message,
-                // In this case, too, the status is received next.
+                // If the receiver is gone, the status that is received next gives the reason, too.
                 Entered::Held | Entered::Unwanted => None,
             },
         };
