@@ -15,7 +15,7 @@ const JOINED_BYTES_MAX: u64 = 64 << 10;
 /// Alignment of offsets and lengths of direct reads: a page, which every file system accepts.
 const ALIGNMENT: u64 = BLOCK_BYTES as u64;
 
-/// Which blocks the repeated requests read.
+/// Blocks that the repeated requests read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     /// The same blocks as the sample, for samples that all read the same blocks.

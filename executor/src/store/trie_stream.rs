@@ -33,7 +33,7 @@ pub(super) trait NodeRows: Sized {
     }
 }
 
-/// Which implementations hash the tries.
+/// Implementations that hash the tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hashing {
     /// Only the builder of nodes.
