@@ -1,5 +1,6 @@
-//! Accounts of an account family from their index: addresses that code can compute, and codes that
-//! are made when they are asked for. The results here never change for a rule that exists.
+//! Computes the accounts of an account family from their indices: addresses, rows and codes.
+//! Contract code can compute the addresses too. Codes are generated on request. The results of an
+//! existing rule never change.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,11 +13,11 @@ use crate::{
     keys::keccak_input,
 };
 
-/// Different codes that a family may have at most: the hash of each is held in memory.
+/// Maximum number of different codes of a family: the hash of each code is held in memory.
 pub const CODES_MAX: u64 = 1 << 20;
-/// Least bytes of a made code: its number, which tells it from others.
+/// Minimum length of a generated code in bytes: PUSH8, the index of the code, POP.
 pub const CODE_BYTES_MIN: u32 = 10;
-/// Most bytes of a made code: Amsterdam's limit (EIP-7954).
+/// Maximum length of a generated code in bytes: Amsterdam's limit (EIP-7954).
 pub const CODE_BYTES_MAX: u32 = 1 << 16;
 
 /// Inputs that are hashed together on the stack.
@@ -26,19 +27,19 @@ const PUSH8: u8 = 0x67;
 const POP: u8 = 0x50;
 const JUMPDEST: u8 = 0x5b;
 
-/// A rule of codes that no family can have.
+/// A code rule that no family can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodeRuleError {
-    /// Too short or too long.
+    /// The codes are too short or too long.
     #[error("codes of {0} bytes; from {CODE_BYTES_MIN} to {CODE_BYTES_MAX} are possible")]
     Bytes(u32),
-    /// No codes, or too many.
+    /// The number of different codes is 0 or too large.
     #[error("{0} different codes; from 1 to {CODES_MAX} are possible")]
     Count(u64),
 }
 
 impl CodeRule {
-    /// Whether there can be such codes.
+    /// Checks the length and the number of the codes.
     ///
     /// # Errors
     /// [`CodeRuleError`].
@@ -61,7 +62,8 @@ impl CodeRule {
 }
 
 impl AccountFamily {
-    /// Address of account `index`; beyond `count` the rule goes on with addresses of no account.
+    /// Address of account `index`. An index of `count` or more gives the address of an absent
+    /// account.
     pub fn address(&self, index: u64) -> Address {
         Address::from_word(keccak256(keccak_input(&self.seed, index)))
     }
@@ -97,7 +99,7 @@ impl AccountFamily {
         }
     }
 
-    /// Number of the code of account `index`; `None` where it has none.
+    /// Index of account `index`'s code among the family's codes; `None` in a family without codes.
     pub fn code_place(&self, index: u64) -> Option<u64> {
         match self.code {
             CodeRule::Nothing => None,
@@ -115,7 +117,8 @@ impl AccountFamily {
         code.into()
     }
 
-    /// The row of account `index`; `code_hash` is that of its code, if it has one.
+    /// The row of account `index`. `code_hash` is the hash of the account's code, `None` without
+    /// code.
     pub fn state(&self, index: u64, code_hash: Option<B256>) -> AccountState {
         AccountState {
             // A contract begins at 1 (EIP-161).
@@ -126,13 +129,13 @@ impl AccountFamily {
     }
 }
 
-/// Hashes of the codes that families make, by family and by place.
+/// Hashes of generated codes, by the index of the family and the index of the code in the family.
 #[derive(Clone, Debug, Default)]
 pub struct CodeHashes(Vec<Vec<B256>>);
 
 impl CodeHashes {
-    /// Hashes the codes of all families of `genesis`, whose rules must hold, on `threads`; `None`
-    /// when it is cancelled.
+    /// Hashes the codes of all families of `genesis` on `threads` threads. Their code rules must be
+    /// valid. `None` when `cancel` is set.
     ///
     /// # Panics
     /// When the operating system refuses a thread.
@@ -158,12 +161,13 @@ impl CodeHashes {
         hashes.map(Self)
     }
 
-    /// The hash of the code of account `index` of `family`, which is at `family_index` in the genesis.
+    /// The hash of the code of account `index` of `family`, which is at `family_index` in the
+    /// genesis.
     pub fn get(&self, family_index: usize, family: &AccountFamily, index: u64) -> Option<B256> {
         family.code_place(index).map(|code| self.0[family_index][code as usize])
     }
 
-    /// All hashes with the place of their family and their place in it.
+    /// All hashes, each with the index of its family and the index of the code in the family.
     pub fn iter(&self) -> impl Iterator<Item = (B256, usize, u64)> + '_ {
         self.0.iter().enumerate().flat_map(|(family_index, hashes)| {
             hashes.iter().zip(0..).map(move |(hash, code)| (*hash, family_index, code))

@@ -22,9 +22,9 @@ pub struct Workload {
     pub signed_transactions: Vec<Bytes>,
     /// The scenario's work keys in canonical form, as text.
     pub work: String,
-    /// The one seed.
+    /// Seed of all random streams of the generator.
     pub seed: u64,
-    /// Version of the generator that made it.
+    /// Version of the generator that made the workload.
     pub generator_version: u32,
     /// Rules of the blocks.
     pub rules: ForkSchedule,
@@ -32,14 +32,14 @@ pub struct Workload {
     pub layout: Layout,
     /// Chain id (EIP-155).
     pub chain_id: u64,
-    /// The state below the first block.
+    /// The state before the first block.
     pub genesis: Genesis,
     /// Number of the block whose hash is `block_hashes[0]`.
     pub first_hash_number: u64,
     /// Hashes of consecutive blocks: 256 before the first block, then the blocks themselves,
     /// for BLOCKHASH.
     pub block_hashes: Vec<B256>,
-    /// Batches, in order; consecutive.
+    /// Batches of consecutive blocks, in order.
     pub batches: Vec<Batch>,
 }
 
@@ -49,7 +49,7 @@ impl Workload {
         self.rules.at(block.env.timestamp)
     }
 
-    /// Hash of the block with this number, where known.
+    /// Hash of block `number`; `None` for a block whose hash the workload does not have.
     pub fn block_hash(&self, number: u64) -> Option<B256> {
         let index = number.checked_sub(self.first_hash_number)?;
         self.block_hashes.get(usize::try_from(index).ok()?).copied()
@@ -77,8 +77,8 @@ impl Workload {
 pub struct Batch {
     /// The blocks, in order.
     pub blocks: Vec<Block>,
-    /// Block-level access list of the whole batch, RLP (EIP-7928); the index runs on through
-    /// the blocks (see [`crate::step`]).
+    /// Block-level access list of the whole batch, RLP (EIP-7928). The block access index counts on
+    /// through the blocks (see [`crate::step`]).
     pub list: Bytes,
     /// Encoded length of the list in each form.
     pub list_sizes: ListSizes,
@@ -99,15 +99,16 @@ pub struct Plan {
     pub senders: Vec<IndexRange>,
     /// Accounts of [`Genesis::account_families`]; indices from a family's count on are absent.
     pub accounts: Vec<IndexRange>,
-    /// Addresses that no account and no family of the genesis has, ascending. Only needed where
-    /// there are sender families: without them every address not written out is absent.
+    /// Addresses that no account and no family of the genesis has, ascending. Only needed where the
+    /// genesis has families of senders or accounts: else every address without an explicit account
+    /// is absent.
     pub absent_accounts: Vec<Address>,
 }
 
 /// Consecutive indices of one family.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct IndexRange {
-    /// Place of the family in its list in the genesis.
+    /// Index of the family in the genesis's list of families of its kind.
     pub family: u32,
     /// First index.
     pub start: u64,
@@ -133,12 +134,12 @@ pub struct BatchOutcome {
     pub transactions: Vec<TxOutcome>,
     /// Digest of the batch's net changes ([`crate::NetChanges::digest`]).
     pub net_changes: B256,
-    /// Gas in the block header's sense per block: the larger of execution and state gas
-    /// (EIP-8037).
+    /// Gas in each block's header: the sum of its receipts. From Amsterdam on, the larger of
+    /// execution and state gas (EIP-8037).
     pub header_gas: Vec<u64>,
 }
 
-/// A block without the fields of a header alone (roots, bloom, its hash).
+/// A block without the fields that only its header has (roots, bloom, hash).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// Environment of the block.
@@ -149,13 +150,13 @@ pub struct Block {
     pub withdrawals: Vec<Withdrawal>,
 }
 
-/// A block as a client receives it: its bytes. The header names the workload's own parent hash and no state root: blocks are
-/// no chain.
+/// A block in the bytes that a client receives. The header names the workload's own parent hash and
+/// no state root, so the blocks do not form a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedBlock {
     /// RLP of header, signed transactions, ommers and withdrawals.
     pub rlp: Bytes,
-    /// Hash of the header, as whoever sends the block names it.
+    /// Hash of the header, as the sender of the block states it.
     pub hash: B256,
 }
 
@@ -166,7 +167,7 @@ pub struct BlockEnv {
     pub number: u64,
     /// Unix time in seconds.
     pub timestamp: u64,
-    /// Receives the priority fees.
+    /// Recipient of the priority fees.
     pub beneficiary: Address,
     /// Gas limit.
     pub gas_limit: u64,
@@ -222,9 +223,9 @@ pub struct Transaction {
     pub nonce: u64,
     /// Gas limit.
     pub gas_limit: u64,
-    /// Gas price in wei of types 0 and 1, else the most that is paid per gas.
+    /// Types 0 and 1: gas price in wei. Other types: maximum fee in wei per gas.
     pub max_fee_per_gas: u128,
-    /// The most that the beneficiary gets per gas; types 2 and up.
+    /// Maximum fee in wei per gas for the beneficiary; types 2 and up.
     pub max_priority_fee_per_gas: u128,
     /// The callee, or `None` to create a contract.
     pub to: Option<Address>,
@@ -236,7 +237,7 @@ pub struct Transaction {
     pub access_list: Vec<(Address, Vec<B256>)>,
     /// Versioned hashes of blobs (EIP-4844).
     pub blob_hashes: Vec<B256>,
-    /// The most that is paid per blob gas (EIP-4844).
+    /// Maximum fee in wei per blob gas (EIP-4844).
     pub max_fee_per_blob_gas: u128,
     /// Delegations (EIP-7702).
     pub authorizations: Vec<Authorization>,
@@ -245,7 +246,7 @@ pub struct Transaction {
 /// A delegation of an account's code (EIP-7702) whose signer is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authorization {
-    /// Chain id it is valid on; 0 for all.
+    /// Chain id on which the delegation is valid; 0 for all chains.
     pub chain_id: U256,
     /// Address of the code.
     pub address: Address,

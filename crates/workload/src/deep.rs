@@ -14,16 +14,17 @@ use crate::keccak::keccak256_many_32;
 
 /// Nibbles that the hash of the first of [`DEEP_KEYS`] shares with the hash of the last.
 pub const DEEP_NIBBLE_COUNT: u32 = 9;
-/// The candidates of which [`DEEP_KEYS`] were mined: 0 to 2^25 - 1.
+/// Number of candidates among which [`DEEP_KEYS`] were mined: 0 to 2^25 - 1.
 pub const DEEP_CANDIDATE_COUNT: u32 = 1 << 25;
 
-/// Mined slot keys. The hash of key d + 1 shares exactly d nibbles with the hash of key 0, for d = 0 to
-/// [`DEEP_NIBBLE_COUNT`]. `cargo run --release -p workload --example mine_deep_keys` prints them.
+/// Mined slot keys. The hash of key d + 1 shares exactly d nibbles with the hash of key 0, for d =
+/// 0 to [`DEEP_NIBBLE_COUNT`]. `cargo run --release -p workload --example mine_deep_keys` prints
+/// them.
 pub const DEEP_KEYS: [u64; DEEP_NIBBLE_COUNT as usize + 2] =
     [543_199, 0, 17, 143, 6_037, 7_376, 1_286_444, 1_759_883, 23_412_415, 30_689_314, 28_872_308];
 
-/// Key of slot `index` by [`KeyRule::Deep`](crate::KeyRule::Deep); beyond the table 2^64 + `index`, a key
-/// that is in no table.
+/// Key of slot `index` by [`KeyRule::Deep`](crate::KeyRule::Deep). An index beyond [`DEEP_KEYS`]
+/// gives 2^64 + `index`, which is no mined key.
 pub(crate) fn key(index: u64) -> U256 {
     let mined = usize::try_from(index).ok().and_then(|index| DEEP_KEYS.get(index));
     mined.map_or(U256::from_limbs([index, 1, 0, 0]), |key| U256::from(*key))
@@ -37,18 +38,19 @@ pub fn shared_nibble_count(a: U256, b: U256) -> u32 {
 
 /// Mines a chain of slot keys among the candidates 0 to `candidate_count` - 1. The first is the
 /// deepest key. Then, for d = 0 to `nibble_count`, follows a key whose hash shares exactly d
-/// nibbles with the deepest's. Each is the smallest candidate that fits. `None` where there is no
-/// chain, or where nibbles and candidate do not fit in 64 bits together. Takes 8 bytes a candidate.
+/// nibbles with the deepest key's hash. Each is the smallest candidate that fits. `None` where
+/// there is no chain, or where `nibble_count` nibbles and a candidate do not fit in 64 bits. Takes
+/// 8 bytes a candidate.
 pub fn mine(candidate_count: u32, nibble_count: u32) -> Option<Vec<u64>> {
     Hashes::new(candidate_count).chain(nibble_count)
 }
 
-/// The hashes of all candidates in order: each entry has the first bits of a hash, and behind them the
-/// candidate.
+/// All candidates in the order of their hashes. An entry has the first bits of a candidate's hash,
+/// followed by the candidate.
 #[derive(Debug)]
 struct Hashes {
     entries: Vec<u64>,
-    /// Bits of the candidate.
+    /// Number of low bits of an entry that hold the candidate.
     candidate_bits: u32,
 }
 
@@ -90,11 +92,12 @@ impl Hashes {
         deepest.into_iter().find_map(|entry| self.chain_to(entry, nibble_count))
     }
 
-    /// The chain that leads to the candidate of `entry`.
+    /// The chain to the deepest key, which is the candidate of `entry`.
     fn chain_to(&self, entry: u64, nibble_count: u32) -> Option<Vec<u64>> {
         let sharing: Vec<Range<usize>> =
             (0..=nibble_count).map(|count| self.sharing(entry, count)).collect();
-        // Most candidates lack a key at some depth; the search for the smallest keys comes after.
+        // Most candidates lack a key at some depth. This check is faster than the search for the
+        // smallest keys.
         if sharing.windows(2).any(|two| two[0] == two[1]) {
             return None;
         }
@@ -106,7 +109,7 @@ impl Hashes {
                 .chain(deeper.end..all.end)
                 .map(|index| self.candidate(self.entries[index]))
                 .filter(|key| *key != deepest)
-                // The last nibbles may be more than an entry has.
+                // An entry may have fewer nibbles of the hash than this comparison needs.
                 .filter(|key| {
                     count < nibble_count
                         || shared_nibble_count(U256::from(*key), U256::from(deepest)) == count
@@ -116,7 +119,8 @@ impl Hashes {
         Some([&[deepest], &others.collect::<Option<Vec<u64>>>()?[..]].concat())
     }
 
-    /// The places of all entries that share at least `nibble_count` nibbles with `entry`, itself too.
+    /// Indices of all entries that share at least `nibble_count` nibbles with `entry`, including
+    /// `entry`.
     fn sharing(&self, entry: u64, nibble_count: u32) -> Range<usize> {
         let rest = u64::MAX.checked_shr(4 * nibble_count).unwrap_or(0);
         let start = self.entries.partition_point(|other| *other < entry & !rest);

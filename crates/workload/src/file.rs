@@ -1,10 +1,10 @@
-//! The workload file: one workload, complete and checked.
+//! Reads and writes workload files. A file has one complete, checked workload.
 //!
 //! ```text
 //! magic 8 ‖ format version u32 ‖ body length u64 ‖ body (postcard) ‖ BLAKE3 of the body 32
 //! ```
-//! Integers are little-endian. The version counts changes of anything below [`Workload`]; there
-//! is no reading of other versions, since a workload can be generated again from its scenario.
+//! Integers are little-endian. The version rises with each change of [`Workload`] or its parts.
+//! Other versions are not read, since a workload can be generated again from its scenario.
 
 mod validate;
 
@@ -27,16 +27,17 @@ pub const MAGIC: [u8; 8] = *b"stresswl";
 /// Version of the format this build reads and writes.
 pub const FORMAT_VERSION: u32 = 3;
 
-/// Largest body in bytes: 4 GiB, many times a batch of blocks at ten times today's gas.
+/// Maximum length of the body in bytes: 4 GiB, many times a batch of blocks at ten times today's
+/// gas.
 pub const MAX_BODY_BYTES: u64 = 1 << 32;
 
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 8;
 const HASH_BYTES: usize = 32;
 
-/// Reason that a file has no workload.
+/// Reason that a workload file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The system refused an operation.
+    /// The operating system refused an operation.
     #[error("cannot {operation} {}", path.display())]
     Io {
         /// The attempt, in words.
@@ -46,14 +47,14 @@ pub enum FileError {
         /// The cause.
         source: io::Error,
     },
-    /// The first bytes are others.
+    /// The file does not begin with [`MAGIC`].
     #[error(
         "this is no workload file, which begins with {:?}; name one that `stress generate` wrote, or a \
          scenario by --scenario",
         "stresswl"
     )]
     NotAWorkload,
-    /// Made by a newer build.
+    /// A newer build wrote the file.
     #[error(
         "the file has format version {got}, this build reads {FORMAT_VERSION}: update stress, or \
          generate the workload again with this build"
@@ -62,7 +63,7 @@ pub enum FileError {
         /// The file's version.
         got: u32,
     },
-    /// Made by an older build.
+    /// An older build wrote the file.
     #[error(
         "the file has format version {got}, this build reads {FORMAT_VERSION}: generate the \
          workload again from its scenario"
@@ -76,26 +77,27 @@ pub enum FileError {
         "the file is cut off: {got_bytes} of {expected_bytes} bytes; copy or generate it again"
     )]
     Truncated {
-        /// Bytes there are.
+        /// Length of the file.
         got_bytes: u64,
-        /// Bytes there must be, as far as the file says.
+        /// Length of a whole file by its header; the header's own length where the header is cut
+        /// off.
         expected_bytes: u64,
     },
-    /// More follows the end.
+    /// The file has more bytes than its header says.
     #[error("the file has {got_bytes} bytes, {expected_bytes} are the workload's")]
     TrailingBytes {
-        /// Bytes there are.
+        /// Length of the file.
         got_bytes: u64,
-        /// Bytes there must be.
+        /// Length of a whole file by its header.
         expected_bytes: u64,
     },
-    /// Larger than any workload.
+    /// The body is longer than [`MAX_BODY_BYTES`].
     #[error("the workload has {got_bytes} bytes, the bound is {MAX_BODY_BYTES}")]
     TooLarge {
         /// Length of the body.
         got_bytes: u64,
     },
-    /// The body differs from the written one.
+    /// The body does not have the recorded checksum.
     #[error("the file is damaged: its body has BLAKE3 {got}, recorded is {expected}")]
     WrongChecksum {
         /// Checksum of the read body.
@@ -103,10 +105,11 @@ pub enum FileError {
         /// Recorded checksum.
         expected: B256,
     },
-    /// The body is no workload; its writer was at fault.
+    /// The body is no encoding of a workload, although its checksum is right: the file's writer is
+    /// at fault.
     #[error("the body is no workload")]
     Malformed(#[source] postcard::Error),
-    /// The body decodes, but is not the encoding of its workload.
+    /// The body decodes to a workload, but is not the canonical encoding of that workload.
     #[error("the body is not the canonical encoding of its workload")]
     NotCanonical,
     /// The workload contradicts itself.
@@ -120,7 +123,7 @@ impl Workload {
     /// any name and any signatures.
     ///
     /// # Panics
-    /// In no case: a workload has no part that postcard refuses.
+    /// Never: postcard encodes all parts of a workload.
     pub fn digest(&self) -> B256 {
         let before = (&self.scenario, &self.signed_transactions);
         let before = postcard::serialize_with_flavor(&before, Size::default());
@@ -179,7 +182,7 @@ pub fn decode(bytes: &[u8]) -> Result<Workload, FileError> {
     }
     let (workload, rest) =
         postcard::take_from_bytes::<Workload>(body).map_err(FileError::Malformed)?;
-    // postcard reads padded integers too; only the shortest form has this digest.
+    // Postcard also reads integers with padding. Only the canonical encoding has the recorded hash.
     if !rest.is_empty() || body_hash(&workload, 0) != expected {
         return Err(FileError::NotCanonical);
     }
@@ -210,7 +213,7 @@ pub fn read(path: &Path) -> Result<Workload, FileError> {
     decode(&bytes)
 }
 
-/// Length of the body that the file with these first bytes has.
+/// Checks the header of a file that begins with `bytes`, and returns the length of its body.
 fn read_header(bytes: &[u8]) -> Result<u64, FileError> {
     let cut_off = || FileError::Truncated {
         got_bytes: bytes.len() as u64,
@@ -240,12 +243,12 @@ fn read_header(bytes: &[u8]) -> Result<u64, FileError> {
 struct BodyHasher {
     hasher: blake3::Hasher,
     block: Vec<u8>,
-    /// Bytes at the start that are left out.
+    /// Bytes of the body's start that are still to be left out of the hash.
     skip_bytes: usize,
 }
 
 impl BodyHasher {
-    /// Bytes that are hashed at a time; BLAKE3 is slow on single ones.
+    /// Bytes that are hashed at a time; BLAKE3 is slow on single bytes.
     const BLOCK_BYTES: usize = 1 << 16;
 
     fn flush(&mut self) {

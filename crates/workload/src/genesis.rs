@@ -22,7 +22,7 @@ impl Default for AccountState {
     }
 }
 
-/// An account written out.
+/// An explicit account: the recipe has all its fields and slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenesisAccount {
     /// Address of the account.
@@ -57,8 +57,8 @@ pub struct SenderFamily {
     pub balance: U256,
 }
 
-/// Rule for the keys of a slot family, from an index. A rule's meaning never changes: a new one
-/// gets a new name.
+/// Rule for the keys of a slot family, from an index. A rule's meaning never changes: a new meaning
+/// gets a new rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyRule {
@@ -75,8 +75,8 @@ pub enum KeyRule {
     Addressed,
     /// key(i) = i.
     Index,
-    /// key(i) = the i-th of [`DEEP_KEYS`](crate::deep::DEEP_KEYS), whose hashes share nibbles with that
-    /// of key(0); beyond them 2^64 + i.
+    /// key(i) = the i-th of [`DEEP_KEYS`](crate::deep::DEEP_KEYS), whose hashes share nibbles with
+    /// that of key(0); beyond them 2^64 + i.
     Deep,
 }
 
@@ -93,11 +93,12 @@ pub enum ValueRule {
     /// value(i) = key((i + 1) mod count): following values visits all keys (pointer chase).
     NextKey,
     /// value(i) = key((i + `ahead`) mod count) of the contract at `address` by
-    /// [`KeyRule::Addressed`]. That contract has a family of as many slots and the same seed.
+    /// [`KeyRule::Addressed`]. That contract has a family with the same number of slots and the
+    /// same seed.
     KeyElsewhere {
         /// The contract; not the zero address.
         address: Address,
-        /// Distance to its slot, in indices.
+        /// Distance from i to the index of that contract's slot.
         ahead: u64,
     },
     /// value(i) = key(i) + 1, so that a key of 0 has a value.
@@ -109,13 +110,13 @@ pub enum ValueRule {
 pub struct SlotFamily {
     /// The contract; one of the explicit accounts.
     pub address: Address,
-    /// Number of slots that exist. The key rule goes on beyond: those keys are absent.
+    /// Number of slots that exist. Keys of higher indices are absent.
     pub count: u64,
     /// Rule of the keys.
     pub keys: KeyRule,
     /// Rule of the values.
     pub values: ValueRule,
-    /// Seed of both.
+    /// Seed of the keys and values.
     pub seed: B256,
 }
 
@@ -133,28 +134,29 @@ pub enum CodeRule {
     },
 }
 
-/// Accounts whose addresses code can compute: address(i) = the low 20 bytes of keccak(seed ‖ i), both
-/// as 32-byte big-endian words, for i in 0..count. Account i has i + 1 wei; nonce 1 if it has code.
+/// Accounts whose addresses code can compute: address(i) = the low 20 bytes of keccak(seed ‖ i),
+/// both as 32-byte big-endian words, for i in 0..count. Account i has i + 1 wei; nonce 1 if it has
+/// code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccountFamily {
     /// Seed of the addresses.
     pub seed: B256,
-    /// Number of accounts that exist. The rule goes on beyond: those addresses are absent.
+    /// Number of accounts that exist. Addresses of higher indices are absent.
     pub count: u64,
-    /// Rule of their codes.
+    /// Rule of the accounts' codes.
     pub code: CodeRule,
 }
 
 /// The content of a state before the first block.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Genesis {
-    /// Accounts written out, by ascending address.
+    /// Explicit accounts, by ascending address.
     pub accounts: Vec<GenesisAccount>,
     /// Families of funded accounts.
     pub senders: Vec<SenderFamily>,
-    /// Families of slots, each of another account.
+    /// Families of slots, each of a different account.
     pub slots: Vec<SlotFamily>,
-    /// Families of accounts by computable addresses.
+    /// Families of accounts with computable addresses.
     pub account_families: Vec<AccountFamily>,
 }
 

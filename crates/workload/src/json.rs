@@ -1,6 +1,6 @@
-//! A workload as JSON (`docs/contributing.md`), for executors of other projects. The writer goes
-//! over the workload without a copy of it. It holds at most one batch's decoded list at a time. A
-//! type here exists where the format's keys or values differ from those of the workload's types.
+//! Writes a workload as JSON (`docs/contributing.md`), for executors of other projects. The writer
+//! does not copy the workload, and holds at most one batch's decoded list at a time. This module
+//! has its own types only where the format's keys or values differ from the workload's types.
 //!
 //! Keys stand in the order of the fields. Hashes, addresses and bytes are `0x` and two hexadecimal
 //! digits for each byte. Integers above 64 bits are `0x` without leading zeros; the others are
@@ -20,7 +20,7 @@ use crate::{
     fork::{ChainRules, ForkChange},
 };
 
-/// Schema of the JSON form. It grows by keys; a key that changes its meaning is another schema.
+/// Schema of the JSON form. New keys do not change it; a new meaning of a key does.
 pub const SCHEMA: &str = "stress.workload/1";
 
 /// A workload that serialises as its JSON form, key by key, without being copied.
@@ -28,8 +28,8 @@ pub const SCHEMA: &str = "stress.workload/1";
 pub struct WorkloadJson<'a>(&'a Workload);
 
 impl<'a> WorkloadJson<'a> {
-    /// The JSON form of `workload`, whose plans must fit its genesis. Serialising fails where they
-    /// do not, or where a list cannot be decoded.
+    /// The JSON form of `workload`. Serialising fails where a plan does not fit the genesis, or
+    /// where a list cannot be decoded.
     pub const fn new(workload: &'a Workload) -> Self {
         Self(workload)
     }
@@ -83,7 +83,7 @@ struct Whole<'a> {
     batches: &'a Workload,
 }
 
-/// The fork of blocks from a time on.
+/// The rules of blocks from `timestamp` on.
 #[derive(Serialize)]
 struct Change {
     timestamp: u64,
@@ -97,7 +97,7 @@ impl From<ForkChange> for Change {
     }
 }
 
-/// Parameters of the rules that no block has.
+/// Parameters of the rules that are not fields of a block.
 #[derive(Serialize)]
 struct Rules {
     tx_gas_cap: u64,

@@ -1,6 +1,7 @@
-//! Multi-buffer Keccak-256: eight inputs at a time, one to a lane, with AVX-512, AVX2 or plain words,
-//! chosen at run time. Short inputs of one equal length (one block, below 136 bytes) have functions
-//! of their own; [`Messages`] are of any length. For one input, `alloy_primitives::keccak256` is faster.
+//! Multi-buffer Keccak-256: eight inputs at a time, one to a lane, with AVX-512, AVX2 or plain
+//! words, chosen at run time. Short inputs of one equal length (one block, below 136 bytes) have
+//! functions of their own; [`Messages`] are of any length. For one input,
+//! `alloy_primitives::keccak256` is faster.
 
 mod messages;
 mod permutation;

@@ -15,7 +15,7 @@ const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 const CHUNK: usize = 128;
 
 impl SlotFamily {
-    /// Key of slot `index`; beyond `count` the rule goes on with keys that are absent.
+    /// Key of slot `index`. An index of `count` or more gives an absent key.
     pub fn key(&self, index: u64) -> U256 {
         match self.keys {
             KeyRule::Keccak => U256::from_be_bytes(keccak256(keccak_input(&self.seed, index)).0),
@@ -149,7 +149,7 @@ impl SlotFamily {
         }
     }
 
-    /// The index that follows `index` by `distance`, around the family's end.
+    /// `index` plus `distance`, modulo the family's count.
     fn ahead(&self, index: u64, distance: u64) -> u64 {
         let next = index.wrapping_add(distance);
         if next >= self.count { next % self.count.max(1) } else { next }

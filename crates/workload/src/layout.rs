@@ -147,9 +147,9 @@ impl Layout {
         }
     }
 
-    /// Writes the parts that [`Self::account_key_of_part`] takes. In the hashed layout a part is the hash of
-    /// the address, eight at a time. In the plain layout it is the address; the last 12 bytes stay as they
-    /// were.
+    /// Writes the parts that [`Self::account_key_of_part`] takes. In the hashed layout a part is
+    /// the hash of the address; eight addresses are hashed at a time. In the plain layout the first
+    /// 20 bytes are the address, and the last 12 bytes stay as they were.
     ///
     /// # Panics
     /// When the lengths differ.
@@ -174,7 +174,7 @@ impl Layout {
         }
     }
 
-    /// Key of an account row whose part is known.
+    /// Key of the account row of `part`, which [`Self::account_key_parts`] writes.
     pub fn account_key_of_part(self, part: &[u8; 32]) -> RowKey {
         match self {
             Self::Hashed => RowKey::join(part, &[]),
@@ -182,7 +182,7 @@ impl Layout {
         }
     }
 
-    /// Key of a slot whose second part (the slot, or its hash in the hashed layout) is known.
+    /// Key of a slot row from its second part, which [`Self::slot_key_parts`] writes.
     pub fn slot_key_of_part(self, account: &RowKey, part: &[u8; 32]) -> RowKey {
         RowKey::join(account.as_slice(), part)
     }

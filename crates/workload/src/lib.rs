@@ -37,7 +37,7 @@ pub use rows::{ContentDigest, PartBuffers, RowError, RowSettings, RowStream};
 pub use rules::BlockFault;
 pub use step::{BlockAccessIndex, Step, StepKind, Steps};
 
-/// Bytes with a decimal prefix, as errors tell them: `512 B`, `9.6 GB`.
+/// Formats a number of bytes with a decimal prefix, for messages: `512 B`, `9.6 GB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
     let power = bytes.checked_ilog10().unwrap_or(0) as usize / 3;

@@ -24,10 +24,11 @@ pub struct TxOutcome {
     pub status: TxStatus,
     /// Gas in the receipt's sense, after refunds.
     pub gas_used: u64,
-    /// BLAKE3 of its logs: address, topic count, topics, data length and data of each.
+    /// BLAKE3 of the transaction's logs: address, topic count, topics, data length and data of each
+    /// log.
     pub logs: B256,
-    /// BLAKE3 of its output. Receipts do not have it. For a storm that only reads, it is the only
-    /// proof that the values were right.
+    /// BLAKE3 of the transaction's output, which receipts do not have. For a storm that only reads,
+    /// this digest is the only proof that the values were right.
     pub output: B256,
 }
 
@@ -49,8 +50,8 @@ impl TxOutcome {
     }
 }
 
-/// The difference between the state after a batch and before it. A key that was written and came
-/// back to its value before is not a change.
+/// The difference between the state after a batch and before it. A key that ends with the value
+/// that it had before the batch is not a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetChanges {
     /// Accounts by ascending address; `None` where the account no longer exists.
@@ -67,7 +68,7 @@ impl NetChanges {
         self.accounts.len() + self.slots.len()
     }
 
-    /// BLAKE3 over accounts, then slots, in their order. All parts must be sorted ([`Self::sort`]).
+    /// BLAKE3 over accounts, then slots. All parts must be sorted ([`Self::sort`]).
     pub fn digest(&self) -> B256 {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&(self.accounts.len() as u64).to_le_bytes());
@@ -88,7 +89,7 @@ impl NetChanges {
         B256::from(*hasher.finalize().as_bytes())
     }
 
-    /// Puts all parts into their order.
+    /// Sorts all parts into their orders.
     pub fn sort(&mut self) {
         self.accounts.sort_unstable_by_key(|(address, _)| *address);
         self.slots.sort_unstable_by_key(|(address, key, _)| (*address, *key));

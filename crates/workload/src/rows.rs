@@ -49,8 +49,8 @@ impl<'a> RowStream<'a> {
     ///
     /// # Errors
     /// When the recipe contradicts itself, the scratch file fails or `settings.cancel` is set.
-    /// An account that is both explicit and a sender, and a slot that is given twice, show only
-    /// when their part is emitted.
+    /// In two cases only [`Self::emit`] finds the fault: an address that two parts of the recipe
+    /// have, and a slot that is given twice.
     pub fn new(
         genesis: &'a Genesis,
         layout: Layout,
@@ -95,12 +95,12 @@ impl<'a> RowStream<'a> {
         }
     }
 
-    /// A lower bound of the keys of `part`, above all keys of earlier parts. A cut source has a
-    /// multiple of 16 parts of equal ranges. So no part has hashed keys with different first
-    /// nibbles.
+    /// A lower bound of the keys of `part`, above all keys of earlier parts. A source that is cut
+    /// into buckets has a multiple of 16 parts of equal ranges. So each of these parts has hashed
+    /// keys of one first nibble only.
     ///
     /// # Errors
-    /// When its first row cannot be made.
+    /// When the first row of the part cannot be made.
     ///
     /// # Panics
     /// When `part` is not below [`Self::part_count`].
@@ -118,8 +118,8 @@ impl<'a> RowStream<'a> {
         (0..self.part_count()).map(|part| self.part_row_count(part)).sum()
     }
 
-    /// Hands the rows of `part` to `sink` in order: key and value. Parts follow each other in
-    /// the order of their numbers; any may be emitted at any time, by any thread, again too.
+    /// Passes the key and value of each row of `part` to `sink`, in order. All keys of a part are
+    /// below the keys of later parts. Any thread may emit any part, at any time and several times.
     ///
     /// # Errors
     /// The errors of `sink`, and [`RowError`] where two rows have one key, the scratch file cannot

@@ -1,12 +1,12 @@
-//! Rules by which a block is invalid on any state, as far as revm leaves them to its caller. Every
-//! workload keeps to them: a file is checked when it is read, blocks before the reference runs them.
+//! Checks the rules of a block that do not depend on the state and that revm leaves to its caller.
+//! A workload file is checked when it is read, and blocks before the reference runs them.
 
 use crate::{
     block::{Block, TxType},
     fork::{ChainRules, Fork},
 };
 
-/// Most bytes of a block as RLP: 10 MiB less 2 MiB for the beacon block (EIP-7934).
+/// Maximum length of a block's RLP in bytes: 10 MiB less 2 MiB for the beacon block (EIP-7934).
 pub const MAX_RLP_BLOCK_BYTES: usize = 8 << 20;
 
 /// A rule that a block breaks.
@@ -31,7 +31,8 @@ pub enum BlockFault {
 }
 
 impl BlockFault {
-    /// The transaction that breaks the rule, where one alone does.
+    /// Index of the transaction that breaks the rule; `None` for a rule about all
+    /// transactions.
     pub const fn tx_index(&self) -> Option<usize> {
         match self {
             Self::NoRecipient { tx_index, .. } | Self::TxGas { tx_index, .. } => Some(*tx_index),

@@ -1,6 +1,6 @@
-//! Addresses of a sender family. Secrets are consecutive, so each public key is the one before plus
-//! the generator. That is a point addition in the place of a multiplication. A whole chunk needs
-//! one field inversion.
+//! Computes the addresses of a sender family. Secrets are consecutive, so each public key is the
+//! key before plus the generator: a point addition in the place of a multiplication. A whole chunk
+//! needs one field inversion.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use crate::{genesis::SenderFamily, keccak::keccak256_many_64};
 /// Points that share one field inversion.
 const CHUNK: usize = 256;
 
-/// Addresses that room is made for at once: a number that a file claims reserves no more.
+/// Maximum number of addresses to reserve memory for: a wrong count in a file cannot reserve more.
 const RESERVED_COUNT: u64 = 1 << 16;
 
-/// A sender family that names no valid secrets.
+/// A sender family with an invalid secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SenderError {
     /// Secret 0 has no public key.
@@ -32,7 +32,7 @@ pub enum SenderError {
     BeyondOrder {
         /// Secret of sender 0.
         first_secret: U256,
-        /// The sender.
+        /// Index of the sender.
         index: u64,
     },
 }
@@ -41,7 +41,7 @@ impl SenderFamily {
     /// Secret key k0 + `index`.
     ///
     /// # Errors
-    /// When it is 0 or not below the order of secp256k1.
+    /// When the secret is 0 or not below the order of secp256k1.
     pub fn secret(&self, index: u64) -> Result<U256, SenderError> {
         self.scalar(index).map(|(secret, _)| secret)
     }

@@ -1,6 +1,6 @@
-//! The messages that senders and authorities sign: the bytes of a transaction without its signature
-//! (EIP-155, EIP-2930, EIP-1559, EIP-4844, EIP-7702), hashed. Signs them where the secret is known.
-//! Checks no signature.
+//! Hashes the messages that senders and authorities sign: the bytes of a transaction without its
+//! signature (EIP-155, EIP-2930, EIP-1559, EIP-4844, EIP-7702). Signs them where the secret is
+//! known. Checks no signature.
 
 mod signer;
 
@@ -26,8 +26,8 @@ pub struct Signature {
 }
 
 /// The hash that the sender of `tx` signs on the chain `chain_id`. A legacy transaction is valid on
-/// this chain only (EIP-155). `authorities` are the signatures of its delegations, in order, which
-/// are part of the signed message.
+/// this chain only (EIP-155). `authorities` are the signatures of the transaction's delegations, in
+/// order; the signed message contains them.
 pub fn signing_hash(tx: &Transaction, chain_id: u64, authorities: &[Signature]) -> B256 {
     let mut fields = Fields::default();
     match tx.tx_type {

@@ -1,13 +1,14 @@
 //! Steps: the units of a batch that have a block access index of their own (EIP-7928).
 //!
-//! In a block of n transactions the system calls before them have index 0, the transactions
-//! 1..=n, withdrawals and system calls after them n+1. In a batch of several blocks the index
-//! runs on: the second block begins at n+2. This is the one place that converts between them.
+//! In a block of n transactions, the system calls before the transactions have index 0.
+//! Transactions have 1 to n; withdrawals and system calls after them have n + 1. In a batch of
+//! several blocks the index counts on: the second block begins at n + 2. Only this module converts
+//! between steps and indices.
 
 use crate::block::Batch;
 
-/// Position of a step in its batch: 0 before the first transaction (EIP-7928). In a batch of one
-/// block these are exactly the EIP's indices.
+/// Index of a step in its batch: 0 before the first transaction (EIP-7928). In a batch of one block
+/// the indices are those of the EIP.
 pub type BlockAccessIndex = u32;
 
 /// The kind of a step.
@@ -15,7 +16,7 @@ pub type BlockAccessIndex = u32;
 pub enum StepKind {
     /// System calls before the first transaction (EIP-4788, EIP-2935).
     BeforeTransactions,
-    /// The transaction at this 0-based place in its block.
+    /// The transaction at this 0-based index in its block.
     Transaction(usize),
     /// Withdrawals and system calls after the last transaction (EIP-7002, EIP-7251, EIP-8282).
     AfterTransactions,
@@ -24,16 +25,16 @@ pub enum StepKind {
 /// One step of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Place of the block in its batch, 0-based.
+    /// Index of the block in its batch, 0-based.
     pub block: usize,
     /// Kind of the step.
     pub kind: StepKind,
 }
 
-/// The steps of a batch in order; a step's place is its [`BlockAccessIndex`].
+/// The steps of a batch in order. The position of a step is its [`BlockAccessIndex`].
 #[derive(Clone, Debug)]
 pub struct Steps {
-    /// First index of each block, and one past the last index at the end.
+    /// Index of each block's first step, then the number of steps.
     starts: Vec<BlockAccessIndex>,
 }
 
@@ -41,7 +42,7 @@ impl Steps {
     /// The steps of `batch`.
     ///
     /// # Panics
-    /// When the batch has 2^32 steps or more; a decoded workload never has.
+    /// When the batch has 2^32 steps or more. The check of a workload file excludes that.
     pub fn of(batch: &Batch) -> Self {
         let mut next: BlockAccessIndex = 0;
         let mut starts = vec![0];

@@ -1,5 +1,6 @@
-//! Named random streams. Each random decision draws from a stream that the one seed and a name give
-//! (BLAKE3 in key-derivation mode). So an added load does not reshuffle another.
+//! Derives seeds of random streams from the workload's seed and a name (BLAKE3 in key-derivation
+//! mode). Each load draws from streams of its own, so a new load does not change the draws of the
+//! others.
 
 use alloy_primitives::B256;
 

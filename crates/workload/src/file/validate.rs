@@ -1,5 +1,5 @@
-//! Checks that a workload agrees with itself, not that it is right: lists are checked when they are
-//! decoded, outcomes when it runs.
+//! Checks that the parts of a workload agree with each other. Lists are checked on decoding, and
+//! outcomes when the workload runs.
 
 use std::fmt;
 
@@ -14,15 +14,15 @@ use crate::{
     rules::BlockFault,
 };
 
-/// Most gas that a block may have from Osaka on. No scenario can ask for more, and sums over blocks
+/// Maximum gas limit of a block from Osaka on. No scenario can ask for more, and sums over blocks
 /// stay far from overflow.
 pub const MAX_BLOCK_GAS: u64 = 1_000_000_000_000;
 
-/// The bound of clients on a block's gas limit, 2^63 - 1. Tests of earlier forks have such blocks:
-/// their transactions' gas, and not this limit, bounds their size.
+/// Maximum gas limit of a block in clients, 2^63 - 1. Tests of forks before Osaka have such blocks;
+/// the gas of their transactions bounds their size.
 const MAX_CLIENT_GAS: u64 = u64::MAX >> 1;
 
-/// Most that the gas limit of a block of `fork` may be.
+/// Maximum gas limit of a block of `fork`.
 pub const fn max_block_gas(fork: Fork) -> u64 {
     if fork.is_from(Fork::Osaka) { MAX_BLOCK_GAS } else { MAX_CLIENT_GAS }
 }
@@ -252,8 +252,8 @@ fn validate_batch(index: usize, batch: &Batch) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-/// Checks the plan's indices, and the order of its absent accounts. Indices of slots and accounts may
-/// exceed their family's count: these keys are absent. Those of senders may not.
+/// Checks the plan's indices, and the order of its absent accounts. Indices of slots and accounts
+/// may exceed their family's count: these keys are absent. Indices of senders may not.
 fn validate_plan(batch: usize, plan: &Plan, genesis: &Genesis) -> Result<(), WorkloadError> {
     let senders: Vec<u64> = genesis.senders.iter().map(|family| family.count).collect();
     for (kind, ranges, ends) in [

@@ -1,5 +1,5 @@
-//! The rows of genesis families that a batch may touch, as JSON: keys and values are made as they are
-//! written. A reader of the format need not know how a family makes them.
+//! Writes the rows of genesis families that a batch may touch as JSON. Keys and values are
+//! generated during writing, so an executor needs no rule of a family.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
@@ -14,10 +14,10 @@ use crate::{
     genesis::{AccountFamily, AccountState, Genesis, SlotFamily},
 };
 
-/// Indices whose rows are made at a time.
+/// Number of rows that are generated at a time.
 const CHUNK: u64 = 4096;
 
-/// Rows below a batch, of genesis families.
+/// Genesis rows of families that a batch may touch.
 pub(super) struct Planned<'a> {
     genesis: &'a Genesis,
     batch: &'a Batch,
@@ -34,14 +34,15 @@ impl Serialize for Planned<'_> {
         let codes = RefCell::default();
         let mut object = serializer.serialize_struct("state", 3)?;
         object.serialize_field("accounts", &Accounts { of: self, codes: &codes })?;
-        // Accounts have named their codes by now.
+        // Writing the accounts has filled `codes`.
         object.serialize_field("codes", &Codes { of: self, codes: &codes })?;
         object.serialize_field("slots", &Slots { of: self })?;
         object.end()
     }
 }
 
-/// Hashes of the codes that accounts have, by family and place there.
+/// Hashes of the accounts' codes, by the index of the family and the index of the code in the
+/// family.
 type CodeHashes = RefCell<BTreeMap<(u32, u64), B256>>;
 
 struct Accounts<'a> {
@@ -166,7 +167,7 @@ fn family<'a, T, E: Error>(families: &'a [T], range: &IndexRange) -> Result<&'a 
     family.ok_or_else(|| E::custom(format!("the genesis has no family {}", range.family)))
 }
 
-/// The indices of `range` below `count`, which are those that exist, in parts.
+/// The indices of `range` below `count`, in chunks. Indices from `count` on are absent keys.
 fn chunks(range: &IndexRange, count: u64) -> impl Iterator<Item = std::ops::Range<u64>> {
     let end = range.start.saturating_add(range.count).min(count);
     let mut next = range.start.min(end);

@@ -1,5 +1,5 @@
-//! Keccak-256 of messages of any length, each a lane. A lane whose message ends takes the next one,
-//! so messages of different lengths leave no lane idle before the last eight.
+//! Keccak-256 of messages of any length, one message in each lane. A lane whose message ends takes
+//! the next message, so different lengths leave no lane idle before the last eight messages.
 
 use super::permutation::{Isa, LANES, Task, absorb, dispatch};
 
@@ -11,7 +11,7 @@ const BLOCK_WORDS: usize = BLOCK_BYTES / 8;
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
     bytes: Vec<u8>,
-    /// Block after each message's last one.
+    /// Index of the block after each message's last block.
     ends: Vec<usize>,
 }
 
@@ -42,7 +42,7 @@ impl Messages {
         self.push_with(message.len(), |bytes| bytes.copy_from_slice(message));
     }
 
-    /// Adds a message of `len` bytes, which `write` fills. They are zero before.
+    /// Adds a message of `len` bytes, which `write` fills. The bytes are zero before `write`.
     pub fn push_with(&mut self, len: usize, write: impl FnOnce(&mut [u8])) {
         let start = self.bytes.len();
         // At least one byte of padding.

@@ -41,7 +41,7 @@ pub(super) enum Pick {
     Scalar,
 }
 
-/// All that this machine has, best first.
+/// All instruction sets that this machine has, best first.
 pub(super) fn available() -> impl Iterator<Item = Pick> {
     #[cfg(target_arch = "x86_64")]
     let vectors =
@@ -127,7 +127,8 @@ pub(super) fn hash<I: Isa, const WORDS: usize>(
     out
 }
 
-/// One block of each lane into its state; a lane of `fresh` ones begins anew, others have zero there.
+/// Absorbs one block into the state of each lane. `fresh` is all ones for a lane that begins a
+/// message, and zero for the other lanes.
 #[inline(always)]
 pub(super) fn absorb<I: Isa>(
     isa: I,

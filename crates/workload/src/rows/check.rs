@@ -1,4 +1,4 @@
-//! Checks a recipe before any row is made, so that a mistake is reported in its own words.
+//! Checks a recipe before any row is made, so that an error names the mistake in the recipe.
 
 use std::collections::HashSet;
 
@@ -13,10 +13,11 @@ use crate::{
     },
 };
 
-/// Rows that one index can name.
+/// Maximum number of rows of a source: an index has 32 bits.
 const ROW_COUNT_MAX: u64 = 1 << 32;
 
-/// Explicit accounts ascend; sender families have valid secrets and share none; codes can be made.
+/// Checks that explicit accounts ascend, that sender families have valid secrets and share none,
+/// and that code rules are valid.
 pub(super) fn check_accounts(genesis: &Genesis) -> Result<(), RowError> {
     for pair in genesis.accounts.windows(2) {
         let address = pair[1].address;
@@ -53,7 +54,7 @@ pub(super) fn check_accounts(genesis: &Genesis) -> Result<(), RowError> {
     Ok(())
 }
 
-/// The sources of all slots, by ascending account key.
+/// Checks all slots, and returns their sources by ascending account key.
 pub(super) fn slot_sources(
     genesis: &Genesis,
     layout: Layout,

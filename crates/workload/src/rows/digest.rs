@@ -1,4 +1,5 @@
-//! A digest of a store's rows, the same for any order and cut of the work that reads them.
+//! Digest of a store's rows. It does not depend on the order of reading, or on the split over
+//! threads.
 
 use alloy_primitives::B256;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
@@ -8,11 +9,11 @@ use crate::layout::{ACCOUNT_VALUE_BYTES, Table};
 /// Longest row that is hashed in one piece.
 const PIECE_BYTES: usize = 64 + ACCOUNT_VALUE_BYTES;
 
-/// Digest of a multiset of rows: their number, and the sum mod 2^128 of XXH3-128(key ‖ value)
-/// under a seed of the table's.
+/// Digest of a multiset of rows: their number, and the sum mod 2^128 of XXH3-128(key ‖ value). The
+/// table and the key's length give the seed of the hash.
 ///
-/// Two sets of rows that differ by corruption, loss, repetition or exchange have equal digests
-/// with a probability of about 2^-128. It proves nothing against an adversary: XXH3 is no
+/// Two sets of rows that differ by corruption, loss, repetition or exchange have equal digests with
+/// a probability of about 2^-128. The digest proves nothing against an adversary: XXH3 is no
 /// cryptographic hash, and sums can be forged. Parts can be digested on any thread and in any
 /// order, and merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,8 +64,8 @@ impl ContentDigest {
 }
 
 impl Table {
-    /// Differs by table and by length of the key, so that no byte can move between key and
-    /// value, nor a row between tables.
+    /// Seed of a row's hash, from the table and the key's length. So the digest changes when a byte
+    /// moves between key and value, or a row between tables.
     fn digest_seed(self, key_bytes: usize) -> u64 {
         let table = match self {
             Self::Accounts => 1,

@@ -1,4 +1,4 @@
-//! Pass 2: the rows of one part, hashed, sorted and handed over.
+//! Pass 2: hashes and sorts the rows of one part, and passes them to a sink.
 
 use crate::{
     layout::ACCOUNT_VALUE_BYTES,
@@ -35,7 +35,7 @@ impl<R, V> Default for Buffers<R, V> {
     }
 }
 
-/// Consecutive rows that are about to be handed over.
+/// Consecutive rows that go to the sink next.
 #[derive(Debug)]
 struct Chunk<R, V> {
     records: Vec<R>,
@@ -83,7 +83,8 @@ impl<R: Record, V: AsRef<[u8]> + Copy> Buffers<R, V> {
         }
     }
 
-    /// Emits `self.records`, all of one of `bucket_count` buckets, in the order of their keys.
+    /// Emits `self.records` in the order of their keys. All records are in one of `bucket_count`
+    /// buckets.
     fn emit_sorted<S, E>(
         &mut self,
         source: &S,
@@ -109,7 +110,8 @@ impl<R: Record, V: AsRef<[u8]> + Copy> Buffers<R, V> {
             settings.check_cancel()?;
             self.chunk.records.clear();
             self.chunk.parts.clear();
-            // Reads at random: all of them first, so that they overlap.
+            // These reads are at random addresses. They come first, so that their cache misses
+            // overlap.
             for entry in entries {
                 self.chunk.parts.push(self.parts[entry.index as usize]);
                 self.chunk.records.push(self.records[entry.index as usize]);
@@ -119,7 +121,7 @@ impl<R: Record, V: AsRef<[u8]> + Copy> Buffers<R, V> {
         Ok(())
     }
 
-    /// Emits a run of a known order.
+    /// Emits consecutive points of a Weyl sequence, whose order is known.
     fn emit_run<S, E>(
         &mut self,
         source: &S,
@@ -150,14 +152,15 @@ impl<R: Record, V: AsRef<[u8]> + Copy> Buffers<R, V> {
     }
 }
 
-/// A run of a known order.
+/// Consecutive points of a Weyl sequence in ascending order.
 struct Run<'a> {
     order: &'a WeylOrder,
     first: u64,
     row_count: u64,
 }
 
-/// The key of the row before, whose last part is overwritten row by row.
+/// Buffer of a row's key. The prefix stays, and each row overwrites the part after it. `last` has
+/// the part and the record of the row before.
 struct RowBuffer<R> {
     bytes: [u8; 64],
     prefix_bytes: usize,

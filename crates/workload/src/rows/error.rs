@@ -6,21 +6,21 @@ use alloy_primitives::{Address, U256};
 
 use crate::{accounts::CodeRuleError, senders::SenderError};
 
-/// Rows that cannot be made. Each text names the culprit and the remedy.
+/// Reason that rows cannot be made. Each message names the wrong part of the recipe and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum RowError {
     /// A sender family has an invalid secret.
     #[error("sender family {family}: {source}")]
     Sender {
-        /// Place of the family in the recipe.
+        /// Index of the family among the recipe's sender families.
         family: usize,
         /// The fault.
         source: SenderError,
     },
-    /// An account family has codes that cannot be.
+    /// An account family has an invalid code rule.
     #[error("account family {family}: {source}")]
     Codes {
-        /// Place of the family in the recipe.
+        /// Index of the family among the recipe's account families.
         family: usize,
         /// The fault.
         source: CodeRuleError,
@@ -31,14 +31,14 @@ pub enum RowError {
         /// The first account that is below its predecessor.
         address: Address,
     },
-    /// One address in two places.
+    /// Two parts of the recipe have the same address.
     #[error("{address} is both {first} and {second}; remove one of them")]
     DuplicateAccount {
         /// The address.
         address: Address,
-        /// One place.
+        /// The first part.
         first: AccountOrigin,
-        /// The other place.
+        /// The second part.
         second: AccountOrigin,
     },
     /// Two sender families share secrets.
@@ -80,7 +80,7 @@ pub enum RowError {
         /// The slot.
         slot: U256,
     },
-    /// One slot twice.
+    /// An account has the same slot twice.
     #[error("slot {slot:#x} of {address} is given twice; keep one value")]
     DuplicateSlot {
         /// The account.
@@ -91,9 +91,9 @@ pub enum RowError {
     /// More rows than a 32-bit index can name.
     #[error("{what}: {count} rows; at most 2^32 are possible, choose fewer")]
     TooManyRows {
-        /// The family.
+        /// Description of the rows.
         what: String,
-        /// Rows of the family.
+        /// Number of the rows.
         count: u64,
     },
     /// The scratch file failed.
@@ -111,26 +111,26 @@ pub enum RowError {
         /// The cause.
         source: std::io::Error,
     },
-    /// Asked to stop.
+    /// [`RowSettings::cancel`](crate::RowSettings::cancel) was set.
     #[error("cancelled while making rows")]
     Cancelled,
 }
 
-/// Part of a recipe that names an account.
+/// The part of a recipe that an account comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountOrigin {
-    /// Written out.
+    /// An explicit account.
     Explicit,
     /// A member of a sender family.
     Sender {
-        /// Place of the family in the recipe.
+        /// Index of the family among the recipe's sender families.
         family: usize,
         /// Index of the sender.
         index: u64,
     },
     /// A member of an account family.
     Family {
-        /// Place of the family in the recipe.
+        /// Index of the family among the recipe's account families.
         family: usize,
         /// Index of the account.
         index: u64,

@@ -1,5 +1,6 @@
-//! Cuts a table into parts: small sources together, a large one by buckets, a Weyl sequence into
-//! runs. Scatters large sources without a known order into buckets meanwhile: pass 1 of [`super`].
+//! Cuts a table into parts: several small sources, one bucket of a large source, or a run of a Weyl
+//! sequence. While planning, pass 1 of [`super`] scatters large sources without a known order into
+//! buckets.
 
 use std::{
     ops::Range,
@@ -59,7 +60,8 @@ pub(super) enum PartKind {
 }
 
 impl<S: Source> Plan<S> {
-    /// Plans `sources`, which are by ascending key prefix, and scatters those that need it.
+    /// Plans `sources`, which ascend by key prefix. Scatters the large sources without a known
+    /// order.
     pub(super) fn new(
         sources: Vec<S>,
         settings: &RowSettings<'_>,
@@ -89,9 +91,11 @@ impl<S: Source> Plan<S> {
             } else if row_count <= part_rows {
                 plan.add_whole(index, row_count, part_rows);
             } else {
-                // Random keys fill buckets unevenly, by a few square roots of their mean.
+                // Random keys fill buckets unevenly: counts differ from the mean by a few times its
+                // square root.
                 let count = row_count.div_ceil((part_rows - part_rows / 16).max(1));
-                // No bucket has keys of two first nibbles: each is in one branch below the root.
+                // All keys of a bucket share their first nibble, so each bucket is in one branch
+                // below the root.
                 let count = count.next_multiple_of(16);
                 let made = Buckets::scatter(&source, count, &plan.scratch, settings, &scanned)?;
                 plan.parts.extend(made.row_counts().enumerate().map(|(bucket, row_count)| Part {
@@ -105,7 +109,7 @@ impl<S: Source> Plan<S> {
         Ok(plan)
     }
 
-    /// A lower bound of the keys of a part, above all keys of the parts before.
+    /// A lower bound of the keys of a part, above all keys of earlier parts.
     pub(super) fn part_start(&self, part: usize) -> Result<Vec<u8>, RowError> {
         let mut start = [[0; 32]];
         let source = match &self.parts[part].kind {
@@ -129,7 +133,7 @@ impl<S: Source> Plan<S> {
         Ok([source.key_prefix(), &start[0][..source.part_bytes()]].concat())
     }
 
-    /// Adds a whole source, to the part before if that has room.
+    /// Adds a whole source: to the last part if that has room, else as a new part.
     fn add_whole(&mut self, source: usize, row_count: u64, part_rows: u64) {
         if let Some(Part { row_count: rows, kind: PartKind::Whole(range) }) = self.parts.last_mut()
             && *rows + row_count <= part_rows
@@ -177,9 +181,9 @@ impl<S: Source> Plan<S> {
 /// A code of a recipe.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Code<'a> {
-    /// Written out.
+    /// Code of an explicit account.
     Explicit(&'a Bytes),
-    /// One of those that a family makes, by its place there.
+    /// Generated code of a family, by its index among the family's codes.
     Made(&'a AccountFamily, u64),
 }
 

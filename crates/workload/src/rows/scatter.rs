@@ -16,17 +16,18 @@ use crate::rows::{
 
 /// Rows that a worker takes at a time.
 const TAKE_ROWS: u64 = 4096;
-/// Memory of all workers' unwritten blocks together, but for [`BLOCK_BYTES_MIN`] a bucket.
+/// Maximum bytes of all workers' unwritten blocks together, unless [`BLOCK_BYTES_MIN`] a bucket is
+/// more.
 const UNWRITTEN_BYTES: usize = 64 << 20;
 const BLOCK_BYTES_MIN: usize = 4 << 10;
 const BLOCK_BYTES_MAX: usize = 64 << 10;
 
-/// Store of blocks of records between the passes.
+/// Place of the blocks of records between the passes.
 #[derive(Debug)]
 pub(super) enum Scratch {
-    /// In memory: they are few.
+    /// In memory, if the records fit in the settings' `memory_bytes_max`.
     Memory,
-    /// In a file without a name, which disappears with the process whatever ends it.
+    /// In a file without a name. The system deletes the file when the process ends for any reason.
     File { file: File, end: AtomicU64, needed_bytes: u64 },
 }
 
@@ -38,7 +39,7 @@ enum Block {
 }
 
 impl Scratch {
-    /// A place for `needed_bytes` of records.
+    /// Prepares a place for `needed_bytes` bytes of records.
     pub(super) fn new(needed_bytes: u64, settings: &RowSettings<'_>) -> Result<Self, RowError> {
         if needed_bytes <= settings.memory_bytes_max {
             return Ok(Self::Memory);
@@ -109,8 +110,8 @@ struct Bucket {
 }
 
 impl Buckets {
-    /// Scatters all rows of `source` into `bucket_count` buckets; `scanned` gets the number of rows
-    /// done.
+    /// Scatters all rows of `source` into `bucket_count` buckets. Calls `scanned` with the number
+    /// of rows of each finished take.
     pub(super) fn scatter<S: Source>(
         source: &S,
         bucket_count: u64,
@@ -170,7 +171,7 @@ impl Buckets {
     }
 }
 
-/// Length of a block: whole records, within the bounds of memory.
+/// Length of a block in bytes: whole records, within the bounds of memory.
 fn block_bytes<R: Record>(block_count: usize) -> usize {
     let bytes = (UNWRITTEN_BYTES / block_count).clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX);
     bytes / R::BYTES * R::BYTES

@@ -1,4 +1,4 @@
-//! Settings for making rows, and progress of making them.
+//! Settings and progress of row generation.
 
 use std::{
     path::PathBuf,
@@ -14,13 +14,15 @@ pub struct RowSettings<'a> {
     pub threads: usize,
     /// Directory of the scratch file; created where absent. The file has no name there.
     pub scratch: PathBuf,
-    /// Rows that a part should not exceed, at least 1. A bucket aims at 15/16 of it; sorting
-    /// takes about 56 bytes a row (accounts 76) for each part being emitted. Parts that fit the
-    /// second-level cache are the fastest: 2^17 to 2^18 rows where it has 2 MiB a core.
+    /// Target for the largest number of rows in a part, at least 1. A bucket aims at 15/16 of this
+    /// number. Sorting takes about 56 bytes a row (76 for accounts) for each part being emitted.
+    /// Parts that fit the second-level cache are the fastest: 2^17 to 2^18 rows where that cache
+    /// has 2 MiB a core.
     pub bucket_row_count_max: u64,
-    /// Indices of pass 1 (4 bytes a slot, 24 an account) beyond this go to the scratch file.
+    /// Maximum bytes of pass 1's records in memory (4 bytes a slot, 24 an account). Larger tables
+    /// use the scratch file.
     pub memory_bytes_max: u64,
-    /// Set it to stop both passes with [`RowError::Cancelled`].
+    /// Flag that stops both passes with [`RowError::Cancelled`] once it is set.
     pub cancel: &'a AtomicBool,
 }
 

@@ -1,5 +1,5 @@
-//! Sorting key parts by reference: a scatter into many small piles by leading bits, then a
-//! small sort of each pile. Keys spread evenly cost O(n); clustered ones fall back to O(n log n).
+//! Sorts key parts by index: scatters them into many small piles by leading bits, then sorts each
+//! pile. Evenly spread keys take O(n), clustered keys O(n log n).
 
 /// Keys in a pile, on average.
 const PILE_KEYS: usize = 8;
@@ -13,7 +13,8 @@ pub(super) struct Entry {
     pub(super) index: u32,
 }
 
-/// First eight bytes of a key part, big-endian: its order, but for ties.
+/// First eight bytes of a key part, big-endian. Parts with different prefixes sort as their
+/// prefixes.
 #[inline]
 pub(super) fn prefix(part: &[u8; 32]) -> u64 {
     let mut eight = [0; 8];
@@ -21,13 +22,14 @@ pub(super) fn prefix(part: &[u8; 32]) -> u64 {
     u64::from_be_bytes(eight)
 }
 
-/// ⌊a·b / 2^64⌋: the pile of fraction `a` of all among `b` piles. Ascends with `a`.
+/// ⌊a·b / 2^64⌋: the pile of `a`, where `b` piles divide the 64-bit numbers evenly. Ascends with
+/// `a`.
 #[inline]
 pub(super) fn share(a: u64, b: u64) -> u64 {
     ((u128::from(a) * u128::from(b)) >> 64) as u64
 }
 
-/// The least `a` whose [`share`] among `b` piles is `pile`, which is below `b`.
+/// The smallest `a` whose [`share`] among `b` piles is `pile`; `pile` must be below `b`.
 pub(super) fn first_of_share(pile: u64, b: u64) -> u64 {
     (u128::from(pile) << 64).div_ceil(u128::from(b)) as u64
 }
@@ -40,12 +42,12 @@ pub(super) struct Sorter {
 }
 
 impl Sorter {
-    /// The order of `parts`, all of which are in the same of `bucket_count` buckets by
-    /// [`share`]. Equal parts are neighbours.
+    /// Returns the order of `parts`. By [`share`], all parts must be in the same one of
+    /// `bucket_count` buckets. Equal parts are neighbours.
     pub(super) fn sort(&mut self, parts: &[[u8; 32]], bucket_count: u64) -> &[Entry] {
         assert!(u32::try_from(parts.len()).is_ok(), "{} keys in a bucket", parts.len());
         let pile_count = parts.len().div_ceil(PILE_KEYS).max(1);
-        // prefix·bucket_count mod 2^64 is the place within the bucket as a fraction.
+        // prefix·bucket_count mod 2^64 is the position within the bucket, as a fraction of 2^64.
         let pile =
             |prefix: u64| share(prefix.wrapping_mul(bucket_count), pile_count as u64) as usize;
         self.ends.clear();

@@ -1,5 +1,6 @@
-//! Sources of rows: all accounts, or the slots of one account. A source knows its rows
-//! by index, and by a record: the little that is kept of a row between the two passes.
+//! Sources of rows: all accounts, or the slots of one account. A source makes records from row
+//! indices, and keys and values from records. A record is the small part of a row that is kept
+//! between the two passes.
 
 use std::ops::Range;
 
@@ -21,7 +22,7 @@ use crate::{
 /// Rows that are made together on the stack.
 pub(super) const CHUNK: usize = 256;
 
-/// The kept part of a row between the passes.
+/// The part of a row that is kept between the passes.
 pub(super) trait Record: Copy + Send {
     /// Encoded length.
     const BYTES: usize;
@@ -30,7 +31,7 @@ pub(super) trait Record: Copy + Send {
     fn get(bytes: &[u8]) -> Self;
 }
 
-/// Rows that share a key prefix and are told apart by a part of up to 32 bytes.
+/// Rows whose keys share a prefix; a part of up to 32 bytes tells the rows apart.
 pub(super) trait Source: Sync {
     type Record: Record;
     type Value: AsRef<[u8]> + Copy;
@@ -40,9 +41,9 @@ pub(super) trait Source: Sync {
     fn row_count(&self) -> u64;
     /// Appends the records of the rows in `range`.
     fn records(&self, range: Range<u64>, out: &mut Vec<Self::Record>) -> Result<(), RowError>;
-    /// The records' key parts, padded with zeros.
+    /// Writes the records' key parts into `out`, padded with zeros.
     fn parts(&self, records: &[Self::Record], out: &mut [[u8; 32]]);
-    /// The records' values; at most [`CHUNK`].
+    /// Writes the values of at most [`CHUNK`] records into `out`.
     fn values(&self, records: &[Self::Record], out: &mut [Self::Value]);
     /// Prefix of all keys.
     fn key_prefix(&self) -> &[u8];
@@ -52,7 +53,7 @@ pub(super) trait Source: Sync {
     fn known_order(&self) -> Option<WeylOrder> {
         None
     }
-    /// The error that two rows have one key.
+    /// The error for two rows with the same key.
     fn duplicate(&self, a: &Self::Record, b: &Self::Record) -> RowError;
 }
 
@@ -180,7 +181,7 @@ fn widen(records: &[u32]) -> [u64; CHUNK] {
     indices
 }
 
-/// All accounts: those written out, then the sender families, then the account families.
+/// All accounts: explicit accounts, then sender families, then account families.
 #[derive(Debug)]
 pub(super) struct AccountSource<'a> {
     layout: Layout,
@@ -190,13 +191,13 @@ pub(super) struct AccountSource<'a> {
     row_count: u64,
 }
 
-/// A family of accounts among all.
+/// A family of accounts, by its range of indices among all accounts.
 #[derive(Debug)]
 struct Members<'a> {
     /// Index of the family in its list in the recipe.
     family_index: usize,
     kind: MemberKind<'a>,
-    /// Index of the first among all accounts.
+    /// Index of the family's first account among all accounts.
     start: u64,
     count: u64,
 }
@@ -232,7 +233,8 @@ impl Members<'_> {
     }
 }
 
-/// An account by index; its address is kept since deriving it costs many hashes.
+/// Index and address of an account. The address is kept, since computing it takes as long as many
+/// hashes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AccountRecord {
     index: u32,
@@ -258,7 +260,7 @@ impl<'a> AccountSource<'a> {
         Self { layout, accounts: &genesis.accounts, members, code_hashes, row_count: start }
     }
 
-    /// The family that has account `index`; `None` for an explicit one.
+    /// The family that has account `index`; `None` for an explicit account.
     fn family_of(&self, index: u64) -> Option<&Members<'a>> {
         let after = self.members.partition_point(|members| members.start <= index);
         after.checked_sub(1).map(|at| &self.members[at])

@@ -24,8 +24,8 @@ impl WeylOrder {
         assert!((1..=1 << 32).contains(&count), "{count} points");
         let (mut up, mut above) = (1, WEYL_STEP);
         let (mut down, mut below) = (1, WEYL_STEP.wrapping_neg());
-        // The smallest point is the last of the record lows. Each record low is the one before
-        // moved by the first index that leads down, but not below 0.
+        // The smallest point is the last record low, a point below all points before it. The next
+        // record low is `down` indices later and lower by `below`, if that is not below 0.
         let (mut first, mut lowest) = (0, U256::from_be_bytes(seed.0));
         loop {
             while below <= lowest && first + down < count {
@@ -50,7 +50,8 @@ impl WeylOrder {
         self.first
     }
 
-    /// The point after `index`; after the largest comes the smallest.
+    /// Index of the next larger point than that of `index`; after the largest point, of the
+    /// smallest.
     #[inline]
     pub(super) fn next(&self, index: u64) -> u64 {
         if index < self.count - self.up {

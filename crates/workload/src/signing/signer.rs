@@ -16,7 +16,7 @@ use crate::{
 /// The signatures of a transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TxSignatures {
-    /// The sender's.
+    /// Signature of the sender.
     pub sender: Signature,
     /// Signature of each delegation (EIP-7702); all zeros where the workload says it is invalid.
     pub authorities: Vec<Signature>,
@@ -33,13 +33,13 @@ pub enum SignError {
     Invalid(String),
 }
 
-/// Signs for the accounts whose secrets it knows.
+/// Signs for the accounts whose secrets are known.
 pub struct Signer {
     curve: Secp256k1<SignOnly>,
     secrets: HashMap<Address, U256>,
 }
 
-/// Without the secrets.
+/// Leaves out the secrets.
 impl fmt::Debug for Signer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Signer").field("account_count", &self.secrets.len()).finish_non_exhaustive()
@@ -47,7 +47,7 @@ impl fmt::Debug for Signer {
 }
 
 impl Signer {
-    /// Knows the secrets of all generated senders that `workload` plans to touch.
+    /// Makes a signer with the secrets of all generated senders in the plans of `workload`.
     ///
     /// # Errors
     /// A sender family without valid secrets.
@@ -64,7 +64,7 @@ impl Signer {
         Ok(Self { curve: Secp256k1::signing_only(), secrets })
     }
 
-    /// Also knows `secret`.
+    /// Adds `secret`.
     ///
     /// # Errors
     /// The secret is 0, or not below the order of secp256k1.
@@ -74,13 +74,14 @@ impl Signer {
         Ok(())
     }
 
-    /// The first account that must sign `tx` or a delegation in it and whose secret is not known.
+    /// The first account that must sign `tx` or one of its delegations and whose secret is not
+    /// known.
     pub fn unknown(&self, tx: &Transaction) -> Option<Address> {
         let authorities = tx.authorizations.iter().filter_map(|tuple| tuple.authority);
         authorities.chain([tx.sender]).find(|account| !self.secrets.contains_key(account))
     }
 
-    /// Signs `tx` for the chain `chain_id`, and the delegations in it.
+    /// Signs `tx` and its delegations for the chain `chain_id`.
     ///
     /// # Errors
     /// [`SignError`].
