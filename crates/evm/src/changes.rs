@@ -18,7 +18,7 @@ pub struct AccountWrite {
 }
 
 impl AccountWrite {
-    /// Number of entries in a list.
+    /// Number of entries that the write adds to a block-level access list.
     pub fn change_count(&self) -> usize {
         usize::from(self.balance.is_some())
             + usize::from(self.nonce.is_some())
@@ -36,13 +36,13 @@ pub struct StepWrites {
 }
 
 impl StepWrites {
-    /// Number of entries in a list.
+    /// Number of entries that the writes add to a block-level access list.
     pub fn change_count(&self) -> usize {
         let fields: usize = self.accounts.iter().map(AccountWrite::change_count).sum();
         fields + self.slots.len()
     }
 
-    /// Forgets all, and keeps the memory for the next step.
+    /// Removes all writes, and keeps the memory for the next step.
     pub fn clear(&mut self) {
         self.accounts.clear();
         self.slots.clear();
@@ -58,8 +58,8 @@ impl StepWrites {
     }
 
     fn add_account(&mut self, address: Address, account: &Account) {
-        // A contract that destroys itself in the transaction that made it leaves nothing
-        // (EIP-6780); its storage never was.
+        // A contract that destroys itself in its creating transaction leaves nothing in the state,
+        // also no slots (EIP-6780).
         let gone = account.is_selfdestructed();
         let before = account.original_info();
         let after = if gone { revm::state::AccountInfo::default() } else { account.info.clone() };

@@ -1,5 +1,5 @@
-//! Addresses at which a transaction tries to create a contract, also in frames that revert: after
-//! those nothing of it is left in the state.
+//! Finds the addresses at which a transaction tries to create a contract. A frame that reverts
+//! leaves no trace of its creation in the state, but its address is found too.
 
 use alloy_primitives::Address;
 use revm::{
@@ -11,8 +11,8 @@ use workload::{Block, Workload};
 
 use crate::env;
 
-/// Runs the transaction at `tx_index` of `block` over `db`, whose changes are dropped, and returns the
-/// addresses of its creations. One that cannot be run has none.
+/// Runs the transaction at `tx_index` of `block` over `db`, and drops its changes. Returns the
+/// addresses of its creations: an empty list if the transaction cannot run.
 pub fn creations(
     workload: &Workload,
     block: &Block,

@@ -1,5 +1,5 @@
-//! Deposits of a block, from the logs of the deposit contract (EIP-6110). The contract writes one
-//! form alone; a block with a log of another form is invalid.
+//! Collects the deposits of a block from the logs of the deposit contract (EIP-6110). Logs of the
+//! contract have one form; a block with a log of another form is invalid.
 
 use alloy_eips::eip6110::DEPOSIT_REQUEST_TYPE;
 use alloy_primitives::{Address, B256, Bytes, Log, U256, b256};
@@ -7,8 +7,8 @@ use alloy_primitives::{Address, B256, Bytes, Log, U256, b256};
 /// First topic of a deposit's log.
 const DEPOSIT_EVENT: B256 =
     b256!("649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5");
-/// The fields of a deposit in its log's data (public key, withdrawal credentials, amount,
-/// signature, index): where each begins with its length, and its length.
+/// The fields of a deposit in its log's data: public key, withdrawal credentials, amount,
+/// signature, index. Each has the offset of its length word, and its length in bytes.
 const FIELDS: [(usize, usize); 5] = [(160, 48), (256, 32), (320, 8), (384, 96), (512, 8)];
 /// Bytes of a log's data.
 const DATA_BYTES: usize = 576;
@@ -19,14 +19,14 @@ pub enum DepositFault {
     /// The data are too short or too long.
     #[error("{0} bytes of data instead of {DATA_BYTES}")]
     Length(usize),
-    /// A number of the data's head or of a field's length is another.
+    /// An offset or length in the data has another value than EIP-6110 demands.
     #[error("the word at byte {at} of its data is {got:#x} instead of {expected}")]
     Word {
-        /// Its offset in the data.
+        /// Offset of the word in the data.
         at: usize,
-        /// Its value.
+        /// Value of the word.
         got: U256,
-        /// The only valid one.
+        /// The only valid value.
         expected: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! Environments: the workload's words turned into revm's.
+//! Converts the workload's forks, blocks and transactions to revm's types.
 
 use alloy_eips::{eip7594::MAX_BLOBS_PER_TX_FUSAKA, eip7840::BlobParams};
 use alloy_primitives::{TxKind, U256};
@@ -16,7 +16,7 @@ use revm::{
 };
 use workload::{ChainRules, Fork, Transaction, TxType, block};
 
-/// revm's name of a fork.
+/// Name of a fork in revm.
 pub const fn spec(fork: Fork) -> SpecId {
     match fork {
         Fork::Paris => SpecId::MERGE,
@@ -28,7 +28,7 @@ pub const fn spec(fork: Fork) -> SpecId {
     }
 }
 
-/// Chain settings; every check of a mainnet transaction stays on.
+/// Chain settings, with all of revm's checks of a mainnet transaction.
 pub fn cfg_env(fork: Fork, chain_id: u64) -> CfgEnv {
     let mut cfg = CfgEnv::new_with_spec(spec(fork)).with_chain_id(chain_id);
     cfg.max_blobs_per_tx = fork.is_from(Fork::Osaka).then_some(MAX_BLOBS_PER_TX_FUSAKA);
@@ -68,7 +68,7 @@ pub fn block_env(env: &block::BlockEnv, rules: &ChainRules) -> BlockEnv {
     }
 }
 
-/// Makes a block of `env` under `rules` the block whose steps `evm` runs next.
+/// Sets up `evm` for a block: the next steps run in `env` under `rules`.
 pub fn enter<DB: Database, I>(
     evm: &mut MainnetEvm<MainnetContext<DB>, I>,
     env: &block::BlockEnv,
@@ -78,7 +78,7 @@ pub fn enter<DB: Database, I>(
     if evm.ctx.cfg.spec != spec {
         let chain_id = evm.ctx.cfg.chain_id;
         evm.ctx.modify_cfg(|cfg| *cfg = cfg_env(rules.fork, chain_id));
-        // The precompiles follow with the next transaction.
+        // Revm changes the precompiles at the next transaction.
         evm.instruction = EthInstructions::new_mainnet_with_spec(spec);
     }
     evm.ctx.block = block_env(env, rules);

@@ -1,6 +1,6 @@
-//! Runs a transaction and keeps the beneficiary's fee apart. An engine that runs transactions of a
-//! block in parallel cannot let each of them read and write that account. All else is stock revm;
-//! the fee itself is the one that stock revm would pay.
+//! Runs a transaction and keeps the beneficiary's fee apart. Otherwise each transaction would read
+//! and write the beneficiary's account, and an engine could not run transactions in parallel. All
+//! else is stock revm, also the amount of the fee.
 
 use std::{cell::Cell, fmt, marker::PhantomData};
 
@@ -26,7 +26,7 @@ pub enum Fees {
     Apart,
 }
 
-/// Stock revm's handler but for the last step of a transaction.
+/// Stock revm's handler, except for the beneficiary's payment at the end of a transaction.
 pub(crate) struct FeeApart<DB> {
     fee: Cell<U256>,
     database: PhantomData<DB>,
@@ -54,9 +54,9 @@ impl<DB: Database> Handler for FeeApart<DB> {
     type Error = EVMError<DB::Error>;
     type HaltReason = HaltReason;
 
-    /// Pays an account that has nothing, takes it away again, and keeps what it was paid. The
-    /// journal forgets it too: a read that failed is reported after this, and then all that is
-    /// in the journal is undone.
+    /// Pays the fee to an empty account of the beneficiary, removes that account again, and keeps
+    /// the amount. Removes the payment from the journal too. Revm reports a failed read only after
+    /// this call, and then reverts all entries of the journal.
     fn reward_beneficiary(
         &self,
         evm: &mut Self::Evm,

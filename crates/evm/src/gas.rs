@@ -1,13 +1,13 @@
-//! Gas of a block in the senses in which forks and readers count it.
+//! Adds up the gas of a block: the receipts' gas, and the two dimensions of EIP-8037.
 
 use workload::Fork;
 
 use crate::TxGas;
 
-/// Gas of a block, added up in the senses that forks and readers count it.
+/// Gas of a block: the receipts' gas, and the two dimensions of EIP-8037.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockGas {
-    /// Sum over the receipts.
+    /// Sum of the receipts' gas.
     pub receipt_gas: u64,
     /// Execution gas before refunds (EIP-7778).
     pub regular_gas: u64,
@@ -16,8 +16,8 @@ pub struct BlockGas {
 }
 
 impl BlockGas {
-    /// Gas in the header's sense: that of the receipts, from Amsterdam on the larger of execution
-    /// and state gas (EIP-8037).
+    /// Gas in the block's header: the receipts' gas; from Amsterdam on, the larger of execution and
+    /// state gas (EIP-8037).
     pub fn header_gas(&self, fork: Fork) -> u64 {
         match fork.is_from(Fork::Amsterdam) {
             true => self.regular_gas.max(self.state_gas),
@@ -25,9 +25,10 @@ impl BlockGas {
         }
     }
 
-    /// The largest gas limit of a transaction that a block of `limit` still admits: the gas that
-    /// earlier transactions left. In Amsterdam the execution gas left covers the limit's part up to
-    /// the cap of EIP-7825. The state gas left covers the whole limit (EIP-8037).
+    /// The largest gas limit that the next transaction of a block with the gas limit `limit` may
+    /// have. Before Amsterdam, it is the gas that earlier transactions left. From Amsterdam on, the
+    /// remaining execution gas must cover the transaction's limit up to the cap of EIP-7825. The
+    /// remaining state gas must cover the whole limit (EIP-8037).
     pub fn room(&self, limit: u64, fork: Fork) -> u64 {
         let left = |used: u64| limit.saturating_sub(used);
         if !fork.is_from(Fork::Amsterdam) {

@@ -6,9 +6,8 @@ use revm::{
 };
 use workload::{AccountState, NetChanges};
 
-/// The net changes that `bundle` holds against the state it was started on, sorted. A field
-/// that came back to its value before is no change; an account left empty does not exist
-/// (EIP-161).
+/// The net changes of `bundle` against the state before it, sorted. An account or slot with the
+/// same value as before is no change; an empty account does not exist (EIP-161).
 pub fn net_changes(bundle: &BundleState) -> NetChanges {
     let mut changes = NetChanges::default();
     for (address, account) in &bundle.state {
@@ -41,7 +40,7 @@ fn add_code(bundle: &BundleState, account: &BundleAccount, changes: &mut NetChan
     }
 }
 
-/// The row of an account as revm knows it.
+/// Converts an account of revm to the content of an account row.
 pub fn account_state(info: &AccountInfo) -> AccountState {
     AccountState { nonce: info.nonce, balance: info.balance, code_hash: info.code_hash }
 }

@@ -7,15 +7,15 @@
 use alloy_primitives::{Address, map::AddressMap};
 use revm::state::{AccountInfo, EvmState};
 
-/// Accounts as they were before the step that is running.
+/// Accounts before the running step, of those that its parts have changed so far.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     before: AddressMap<AccountInfo>,
 }
 
 impl Parts {
-    /// Makes `changes`, the output of the next part of the step, count from before the step.
-    /// Slots are left as they are: no part writes those of another.
+    /// Sets the original values in `changes`, the output of the step's next part, to the values
+    /// before the step. Slots stay as they are: no part writes the slots of another part.
     pub fn join(&mut self, changes: &mut EvmState) {
         for (address, account) in changes.iter_mut().filter(|(_, account)| account.is_touched()) {
             match self.before.get(address) {

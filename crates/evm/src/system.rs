@@ -33,8 +33,9 @@ pub struct SystemCall {
 }
 
 impl SystemCall {
-    /// Whether the block is invalid where the call fails (EIP-7002, EIP-7251, EIP-8282). The failure of a call
-    /// before the transactions is ignored (EIP-4788, EIP-2935): its changes are undone.
+    /// Whether the block is invalid where the call fails (EIP-7002, EIP-7251, EIP-8282). The
+    /// failure of a call before the transactions is ignored (EIP-4788, EIP-2935): its changes are
+    /// undone.
     pub const fn must_succeed(&self) -> bool {
         self.request_type.is_some()
     }

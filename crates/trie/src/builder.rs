@@ -1,8 +1,9 @@
-//! A trie from its rows in the order of their keys. Branches that the last key runs through stay
-//! open; all others wait in a [`Fold`] until there are enough to fill the lanes.
+//! Builds a trie from its rows in the order of their keys. Branches on the path of the last key
+//! stay open. All other nodes wait in a [`Fold`] until there are enough nodes to fill the SIMD
+//! lanes.
 //!
-//! Subtrees that are known need no rows: a branch takes its place as a row does, wherever the rows
-//! around it put it. So joining shards and updating a trie are building too.
+//! A known subtree is added by its reference, without its rows. The rows around it determine its
+//! position, as for a row. So the builder also joins shards and updates tries.
 
 mod emit;
 mod open;
@@ -23,7 +24,7 @@ use crate::{
     value::EMPTY_ROOT,
 };
 
-/// The item at the last key or path, held until the next one determines its parent.
+/// The item at the last key or path. It is held until the next item determines its parent.
 #[derive(Clone, Copy, Debug)]
 enum Item {
     None,
@@ -31,7 +32,7 @@ enum Item {
     Row,
     /// A branch at the path.
     Branch(Slot, Weight),
-    /// A subtree known by its reference, which fits exactly at its path.
+    /// A subtree known by its reference and its number of rows. It must not move from its path.
     Opaque(Slot, u8),
 }
 
@@ -56,24 +57,24 @@ pub struct Built<T, S> {
     pub root: T,
     /// The sink with the stored nodes.
     pub sink: S,
-    /// The hashing that was done for it.
+    /// Hashing that the trie took.
     pub work: Work,
 }
 
 impl Builder<()> {
-    /// Builds the root alone.
+    /// Makes a builder of the root alone.
     pub fn root_only() -> Self {
         Self::start(Path::ROOT, None, ())
     }
 }
 
 impl<S: NodeSink> Builder<S> {
-    /// Builds the root, and hands the stored nodes of a format to a sink.
+    /// Makes a builder that also passes the stored nodes of a format to a sink.
     pub fn new(format: Format, sink: S) -> Self {
         Self::start(Path::ROOT, Some(format), sink)
     }
 
-    /// Builds the part of a trie below a path, to be joined with others.
+    /// Makes a builder of the part of a trie below a path, to be joined with other parts.
     pub fn below(prefix: Path, format: Format, sink: S) -> Self {
         Self::start(prefix, Some(format), sink)
     }
@@ -95,8 +96,8 @@ impl<S: NodeSink> Builder<S> {
     /// Adds a row; `value` is the value of its leaf, for a slot or an account its RLP.
     ///
     /// # Errors
-    /// The key must be above the last one, not begin with it, and lie below the builder's path, in
-    /// at most 32 bytes. The value must not be empty. Fails with the sink, too.
+    /// The key must be above the last key, not begin with it, and lie below the builder's path, in
+    /// at most 32 bytes. The value must not be empty. The sink can also fail.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         let path = Path::of_bytes(key).ok_or(Error::LongKey { bytes: key.len() })?;
         self.push_row(&path, value)
@@ -113,7 +114,7 @@ impl<S: NodeSink> Builder<S> {
         Ok(())
     }
 
-    /// Adds a subtree behind all rows and subtrees before.
+    /// Adds a subtree after all rows and subtrees so far.
     ///
     /// # Errors
     /// As [`Builder::push`].
@@ -127,7 +128,7 @@ impl<S: NodeSink> Builder<S> {
         }
     }
 
-    /// Adds a branch that is known.
+    /// Adds a branch by its reference and its weight.
     pub(crate) fn push_branch(
         &mut self,
         path: &Path,
@@ -139,7 +140,7 @@ impl<S: NodeSink> Builder<S> {
         Ok(())
     }
 
-    /// Adds a subtree that is known by its reference alone, and is no stored branch.
+    /// Adds a subtree that is known by its reference alone and is no stored branch.
     pub(crate) fn push_opaque(
         &mut self,
         path: &Path,
@@ -151,7 +152,7 @@ impl<S: NodeSink> Builder<S> {
         Ok(())
     }
 
-    /// Puts the last item into its branch and makes `path` the last one.
+    /// Puts the held item into its branch, and makes `path` the last path.
     fn advance(&mut self, path: &Path) -> Result<(), Error> {
         if !path.starts_with(&self.prefix) {
             let range = format!("the rows below {}", self.prefix);
@@ -169,7 +170,7 @@ impl<S: NodeSink> Builder<S> {
         Ok(())
     }
 
-    /// Closes all branches deeper than `depth`, where the next key parts from the last one.
+    /// Closes all branches deeper than `depth`, where the next key differs from the last key.
     fn close_to(&mut self, depth: usize) -> Result<(), Error> {
         let mut len = self.last.len();
         loop {
@@ -188,8 +189,8 @@ impl<S: NodeSink> Builder<S> {
         }
     }
 
-    /// Puts the item, whose path is the first `len` nibbles of the last one, into the deepest open
-    /// branch, which is at `parent`.
+    /// Puts the item into the deepest open branch, which is at depth `parent`. The item's path is
+    /// the first `len` nibbles of the last path.
     fn attach(&mut self, parent: usize, len: usize) -> Result<(), Error> {
         let (slot, weight) = self.settle(parent + 1, len)?;
         let nibble = self.last.nibble(parent);
@@ -204,7 +205,8 @@ impl<S: NodeSink> Builder<S> {
         Ok(())
     }
 
-    /// The node of the item where it begins at a depth.
+    /// Returns the node of the item and its weight. The node begins at `depth`; its path ends at
+    /// `len`.
     fn settle(&mut self, depth: usize, len: usize) -> Result<(Slot, Weight), Error> {
         match self.item {
             Item::Row => {
@@ -221,7 +223,7 @@ impl<S: NodeSink> Builder<S> {
         }
     }
 
-    /// Makes the deepest open branch the item.
+    /// Closes the deepest open branch and makes it the item.
     fn close_branch(&mut self) {
         if let Some(open) = self.open.pop() {
             let path = self.last.prefix(open.depth());
@@ -235,7 +237,7 @@ impl<S: NodeSink> Builder<S> {
     fn hash(&mut self) -> Result<(), Error> {
         self.fold.hash();
         self.emitter.emit(&mut self.fold, &mut self.sink)?;
-        // Open branches stay, with new slots.
+        // Open branches and the item stay, with new slots.
         let item = match &mut self.item {
             Item::Branch(slot, _) | Item::Opaque(slot, _) => Some(slot),
             Item::Row | Item::None => None,
@@ -262,7 +264,7 @@ impl<S: NodeSink> Builder<S> {
         Ok(len)
     }
 
-    /// The root of all rows.
+    /// Finishes the trie and returns its root hash.
     ///
     /// # Errors
     /// When the sink fails.
@@ -281,13 +283,13 @@ impl<S: NodeSink> Builder<S> {
         let root = *self.fold.reference(root);
         let below = below.map(|(path, branch)| (path, *self.fold.reference(branch)));
         self.emitter.emit_top(&root, weight, below, &mut self.sink)?;
-        // A root is hashed however short it is.
+        // A root is hashed even if its RLP is shorter than 32 bytes.
         let short = Work { hash_count: 1, permutation_count: 1 };
         let work = if root.inline().is_some() { short } else { Work::default() };
         Ok(Built { root: root.root_hash(), sink: self.sink, work: self.fold.work().with(work) })
     }
 
-    /// All rows as a subtree that can be joined with others.
+    /// Finishes a subtree that can be joined with others.
     ///
     /// # Errors
     /// When the sink fails.
@@ -308,7 +310,7 @@ impl<S: NodeSink> Builder<S> {
     }
 }
 
-/// Whether `next` comes after `last`, neither of them beginning the other.
+/// Checks that `next` comes after `last`, and that neither path begins with the other.
 fn ascending(last: &Path, next: &Path, common: usize) -> Result<(), Error> {
     match (common == last.len(), common == next.len()) {
         (true, true) => Err(Error::Duplicate { key: *next }),

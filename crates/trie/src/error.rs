@@ -6,40 +6,40 @@ use thiserror::Error;
 
 use crate::path::Path;
 
-/// Rows, nodes or shards that make no trie.
+/// Rows, nodes or shards that do not make a trie, or a failed store.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// Keys come in ascending order.
+    /// A key is below the key before it.
     #[error("{key} comes after {previous}: keys must ascend; sort them before")]
     Unsorted {
         /// The key before.
         previous: Path,
-        /// The key that is not above it.
+        /// The key that is below `previous`.
         key: Path,
     },
-    /// A key comes once.
+    /// A key comes twice.
     #[error("{key} comes twice: a trie has one value under a key")]
     Duplicate {
         /// The key.
         key: Path,
     },
-    /// No key begins another: branches have no value of their own.
+    /// A key begins with another key. Branches have no value of their own.
     #[error(
         "{short} begins {long}: a branch with a value is not supported; use keys of one length"
     )]
     Prefix {
         /// The shorter key.
         short: Path,
-        /// The longer one.
+        /// The longer key.
         long: Path,
     },
-    /// Keys have 32 bytes at most.
+    /// A key is longer than 32 bytes.
     #[error("a key of {bytes} bytes: at most 32 are supported")]
     LongKey {
         /// Length of the key.
         bytes: usize,
     },
-    /// An empty value is a deletion, and no row has one.
+    /// The value of a row is empty, which means a deletion among writes.
     #[error("the value under {key} is empty: leave the row out")]
     EmptyValue {
         /// The row's key.
@@ -53,7 +53,7 @@ pub enum Error {
         /// The part of the trie that it must lie in.
         range: String,
     },
-    /// A node that another one names is not in the store.
+    /// A node that another node refers to is not in the store.
     #[error("the stored node at {path} is missing")]
     MissingNode {
         /// The node's path.
@@ -83,8 +83,8 @@ pub enum Error {
         /// The rule that was broken.
         rule: &'static str,
     },
-    /// A subtree that is known by its hash alone would move. A store whose nodes contradict each
-    /// other leads here.
+    /// A subtree that is known by its hash alone would have to move. The cause is a store whose
+    /// nodes contradict each other.
     #[error("the subtree at {path} is known by its hash alone and would have to move")]
     Unread {
         /// The subtree's path.
@@ -110,24 +110,24 @@ pub enum Error {
     /// A cut at an invalid number of rows.
     #[error("cut at {rows} rows: must be 1 to 250")]
     Cut {
-        /// The rows asked for.
+        /// The number of rows.
         rows: u8,
     },
 }
 
-/// Bytes that are no stored node.
+/// Fault in the bytes of a stored node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NodeError {
     /// The bytes end early.
     #[error("it ends early")]
     Short,
-    /// There are bytes behind the end.
+    /// There are bytes after the end.
     #[error("it has bytes behind its end")]
     Long,
     /// Not RLP, or not the shortest form.
     #[error("it is not canonical RLP")]
     Rlp,
-    /// Neither two items nor seventeen.
+    /// The list has neither two items nor seventeen.
     #[error("it has neither two items nor seventeen")]
     ItemCount,
     /// A child that is neither a hash nor a node below 32 bytes.
@@ -141,7 +141,7 @@ pub enum NodeError {
         "it has too few children, or a value where there must be none, or none where one must be"
     )]
     Shape,
-    /// A count of rows or a kind of child that its format does not have.
+    /// A count of rows or a kind of child that the node's format does not have.
     #[error("a child's kind or count is not one of its format")]
     Kind,
 }

@@ -7,7 +7,7 @@ use crate::{format::Weight, path::Path, reference::Reference};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Floating(pub(crate) Subtree);
 
-/// All paths and keys are those from the root.
+/// A subtree's content. Paths and keys begin at the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Subtree {
     #[default]
@@ -24,8 +24,7 @@ pub(crate) enum Subtree {
 }
 
 impl Floating {
-    /// The path of the subtree's topmost node as far as it is settled. It is a row's key, or a
-    /// branch's path; `None` without a row.
+    /// The key of a single row, or the path of the topmost branch; `None` for an empty subtree.
     pub const fn path(&self) -> Option<Path> {
         match &self.0 {
             Subtree::Empty => None,

@@ -1,5 +1,5 @@
-//! Nodes that wait for their hashes. They are hashed by height, all nodes of one height in lanes:
-//! leaves first, then their parents, and so on.
+//! Hashes nodes by height: leaves first, then their parents, and so on. All nodes of one height are
+//! hashed together in SIMD lanes.
 
 use std::ops::Range;
 
@@ -11,19 +11,19 @@ use crate::{
     rlp::{Branch, Extension, Leaf, nibbles},
 };
 
-/// Nodes that are collected before they are hashed. So many fill the lanes at nearly every height,
-/// and their bytes stay in the second cache.
+/// Nodes that are collected before they are hashed. This number fills the lanes at nearly every
+/// height, and the nodes' bytes stay in the second-level cache.
 const CAPACITY: usize = 2_048;
 
-/// Index of a node that waits, valid until [`Fold::reset`].
+/// Index of a node in a [`Fold`], valid until [`Fold::reset`].
 pub(crate) type Slot = u32;
 
-/// Hashing that was done.
+/// Amount of hashing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Nodes that were hashed; those below 32 bytes are not.
+    /// Nodes that were hashed. Nodes below 32 bytes are not hashed.
     pub hash_count: u64,
-    /// Permutations of Keccak that they took.
+    /// Permutations of Keccak for these nodes.
     pub permutation_count: u64,
 }
 
@@ -51,14 +51,14 @@ struct Job {
     kind: Kind,
 }
 
-/// Messages to hash, and where each hash belongs.
+/// Messages to hash, and the slot of each message.
 #[derive(Debug, Default)]
 struct Batch {
     messages: Messages,
     slots: Vec<Slot>,
 }
 
-/// RLP of nodes that a store keeps by path.
+/// RLP of nodes that a store keeps by path, until the next [`Fold::take_rlp`].
 #[derive(Debug, Default)]
 struct Kept {
     rlp: Vec<u8>,
@@ -72,11 +72,11 @@ pub(crate) enum Rlp {
     Kept,
 }
 
-/// Nodes that wait.
+/// Nodes that wait for their hashes.
 #[derive(Debug)]
 pub(crate) struct Fold {
     references: Vec<Reference>,
-    /// 0 for leaves and nodes that are known.
+    /// Height of each node: 0 for leaves and known nodes.
     heights: Vec<u8>,
     leaves: Batch,
     /// Level n: jobs of height n + 1.
@@ -101,7 +101,7 @@ impl Fold {
         }
     }
 
-    /// Whether enough messages wait to be hashed together.
+    /// Whether enough nodes wait to be hashed together.
     pub(crate) fn is_full(&self) -> bool {
         self.references.len() >= CAPACITY
     }
@@ -117,7 +117,7 @@ impl Fold {
         slot
     }
 
-    /// A node that is known.
+    /// Adds a node by its reference.
     pub(crate) fn known(&mut self, reference: Reference) -> Slot {
         self.add(reference, 0)
     }
@@ -138,7 +138,7 @@ impl Fold {
         self.job(path, Kind::Branch { mask, children: *children }, below.unwrap_or(0))
     }
 
-    /// An extension over the nibbles of `path` from `from` on.
+    /// Adds an extension over the nibbles of `path` from `from` on.
     pub(crate) fn extension(&mut self, path: Path, from: usize, child: Slot) -> Slot {
         let below = self.heights[child as usize];
         self.job(path, Kind::Extension { from: from as u8, child }, below)
@@ -173,7 +173,8 @@ impl Fold {
         &self.references[slot as usize]
     }
 
-    /// Gives the RLP of all nodes of 32 bytes or more since the last time, children before parents.
+    /// Passes to `each` the path and RLP of the nodes that were hashed since the last call,
+    /// children before parents. Nodes below 32 bytes are not passed.
     pub(crate) fn take_rlp<E>(
         &mut self,
         mut each: impl FnMut(&Path, &[u8]) -> Result<(), E>,
@@ -209,15 +210,15 @@ impl Batch {
     }
 }
 
-/// A node whose RLP has a length, about to be written.
+/// A node that is about to be written, with the length of its RLP.
 struct Encoded {
     slot: Slot,
     len: usize,
 }
 
 impl Encoded {
-    /// Writes the node where it belongs: to those that are hashed, or into the reference that it
-    /// returns.
+    /// Writes a node of 32 bytes or more into `batch`, to be hashed. Returns a shorter node as a
+    /// reference.
     fn place(
         &self,
         batch: &mut Batch,

@@ -1,11 +1,11 @@
-//! The nodes of a trie that a store keeps beside the flat rows.
+//! Formats: the nodes of a trie that a store keeps beside the flat rows.
 
 use crate::{error::Error, path::Path, reference::Reference};
 
 /// Largest [`Cut::rows`]: a record has the number of rows in one byte.
 const CUT_ROWS_MAX: u8 = 250;
 
-/// Rule that selects the stored nodes. Rows are flat and are no part of it.
+/// Rule that selects the stored nodes. Every format has the rows beside them, as flat state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Branches above more than some number of rows, with the references of all children. Nodes
@@ -20,7 +20,7 @@ pub enum Format {
     All,
 }
 
-/// Rows that a subtree without a stored branch has at most: 1 to 250.
+/// Maximum number of rows of a subtree without a stored branch: 1 to 250.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cut {
     rows: u8,
@@ -45,11 +45,11 @@ impl Format {
         Ok(Self::Cut(Cut { rows }))
     }
 
-    /// Most rows that a record may give to a subtree without a stored branch.
+    /// Maximum number of rows that a record may give to a subtree without a stored branch.
     pub(crate) const fn small_rows_max(self) -> u8 {
         match self {
             Self::Cut(cut) => cut.rows,
-            // A branch over leaves.
+            // A branch whose children are all leaves is not stored; it has up to 16 rows.
             Self::RethLike => 16,
             Self::Branches => 1,
             Self::All => 0,
@@ -78,14 +78,14 @@ impl Format {
 /// A child's weight in its parent's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// No stored branch below; the number of rows.
+    /// A subtree without a stored branch, with its number of rows.
     Small(u8),
     /// The topmost branch below the child is stored.
     Stored,
 }
 
 impl Weight {
-    /// Rows below; more than any limit where they are not counted.
+    /// Number of rows; for a stored branch, a number above every limit.
     fn rows(self) -> u16 {
         match self {
             Self::Small(rows) => u16::from(rows),

@@ -1,4 +1,4 @@
-//! Stored nodes read back: records, and the RLP of [`Format::All`].
+//! Decodes and encodes stored nodes: records, and the RLP of [`Format::All`].
 
 use alloy_rlp::Header;
 
@@ -56,7 +56,7 @@ impl StoredNode {
         match &self.0 {
             Node::Top(child) => record::write_top(child, &mut out),
             Node::Branch(children) if format == Format::All => {
-                // Children of such a branch are nodes alone.
+                // All children of such a branch are of the kind `Child::Node`.
                 let branch = rlp::Branch::new(mask(children), |nibble| {
                     match &children[usize::from(nibble)] {
                         Some(Child::Node(reference)) => reference,
@@ -85,7 +85,7 @@ impl StoredNode {
         out
     }
 
-    /// Number of children of a branch; none of other nodes.
+    /// Number of children of a branch; `None` for other nodes.
     pub fn child_count(&self) -> Option<usize> {
         match &self.0 {
             Node::Branch(children) => Some(children.iter().flatten().count()),
@@ -99,7 +99,8 @@ fn mask(children: &Children) -> u16 {
     present.fold(0, |mask, (nibble, _)| mask | 1 << nibble)
 }
 
-/// Checks that a child, whose path has `depth` nibbles, ends before the keys do.
+/// Checks that a child's branch is less deep than a key is long. The child's path has `depth`
+/// nibbles.
 fn fits(child: &Child, depth: usize) -> Result<(), NodeError> {
     match child {
         Child::Stored { extension, .. } if depth + extension.len() >= NIBBLES_MAX => {

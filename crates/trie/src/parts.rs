@@ -1,5 +1,5 @@
-//! The parts of a stored node, for walks that share no code with plans and updates. Also the root
-//! that the topmost node of a trie stands for.
+//! Lists the subtrees of a stored node, for walks that share no code with plans and updates. Also
+//! computes the root of a trie from its topmost node.
 
 use alloy_primitives::{B256, keccak256};
 
@@ -14,7 +14,7 @@ use crate::{
     value::EMPTY_ROOT,
 };
 
-/// A subtree as the stored node above it has it.
+/// A subtree as the stored node above describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// A single row.
@@ -61,7 +61,8 @@ impl Part {
 }
 
 impl StoredNode {
-    /// The subtrees that the node has at a path, in their order: all children of a branch, else one.
+    /// The subtrees of the node at `path`, in order: all children of a branch, one subtree of other
+    /// nodes.
     ///
     /// # Errors
     /// A path would be longer than a key.
@@ -88,11 +89,11 @@ impl StoredNode {
     }
 }
 
-/// The root of the trie that has these bytes under [`NodeKey::top`](crate::NodeKey::top); that of an
-/// empty trie without any.
+/// The root of the trie whose store has the bytes `top` under
+/// [`NodeKey::top`](crate::NodeKey::top). `None` is an empty trie.
 ///
 /// # Errors
-/// The bytes are no such node.
+/// The bytes are no topmost node of the format.
 pub fn stored_root(format: Format, top: Option<&[u8]>) -> Result<B256, NodeError> {
     let Some(bytes) = top else { return Ok(EMPTY_ROOT) };
     if format == Format::All {

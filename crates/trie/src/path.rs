@@ -7,7 +7,7 @@ use alloy_primitives::B256;
 /// Nibbles in a hashed key, and in the longest path.
 pub const NIBBLES_MAX: usize = 64;
 
-/// Nibbles from the root of a trie. A path sorts before all that it begins.
+/// Nibbles from the root of a trie. A path sorts before all longer paths that begin with it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path {
     /// Two nibbles to a byte, the first one high; zero from `len` on.
@@ -19,7 +19,7 @@ impl Path {
     /// The path of a trie's root.
     pub const ROOT: Self = Self { bytes: [0; 32], len: 0 };
 
-    /// All nibbles of a key of whole bytes; none where it is longer than 32 bytes.
+    /// All nibbles of a key of whole bytes; `None` for a key of more than 32 bytes.
     pub fn of_bytes(key: &[u8]) -> Option<Self> {
         let mut bytes = [0; 32];
         bytes.get_mut(..key.len())?.copy_from_slice(key);
@@ -31,12 +31,12 @@ impl Path {
         Self { bytes: key.0, len: NIBBLES_MAX as u8 }
     }
 
-    /// The path of these nibbles, of which the low four bits count; none of more than 64.
+    /// The path of the low four bits of each of `nibbles`; `None` for more than 64.
     pub fn of_nibbles(nibbles: impl IntoIterator<Item = u8>) -> Option<Self> {
         nibbles.into_iter().try_fold(Self::ROOT, |path, nibble| path.child(nibble))
     }
 
-    /// The path of one nibble, of which the low four bits count.
+    /// The path of one nibble, the low four bits of `nibble`.
     pub const fn of_nibble(nibble: u8) -> Self {
         let mut bytes = [0; 32];
         bytes[0] = nibble << 4;
@@ -67,7 +67,7 @@ impl Path {
         (0..self.len()).map(|index| self.nibble(index))
     }
 
-    /// The path with one more nibble, of which the low four bits count; none behind the 64th.
+    /// The path with one more nibble, the low four bits of `nibble`; `None` after 64 nibbles.
     pub fn child(&self, nibble: u8) -> Option<Self> {
         let mut path = *self;
         let byte = path.bytes.get_mut(self.len() / 2)?;
@@ -76,7 +76,7 @@ impl Path {
         Some(path)
     }
 
-    /// This path followed by another; none where both have more than 64 nibbles.
+    /// This path followed by another; `None` where both together have more than 64 nibbles.
     pub(crate) fn join(&self, other: &Self) -> Option<Self> {
         other.nibbles().try_fold(*self, |path, nibble| path.child(nibble))
     }
@@ -104,7 +104,7 @@ impl Path {
         path
     }
 
-    /// Number of nibbles at the beginning that both have.
+    /// Number of first nibbles that are the same in both paths.
     pub fn common(&self, other: &Self) -> usize {
         let len = self.len().min(other.len());
         let (ours, theirs) = (self.bytes.as_chunks::<8>().0, other.bytes.as_chunks::<8>().0);

@@ -20,12 +20,13 @@ pub struct Plan {
     tree: Tree,
 }
 
-/// Number of a trie's shards: the first nibbles of keys, divided as evenly as can be.
+/// Number of a trie's shards. The sixteen first nibbles of keys are divided among the shards as
+/// evenly as possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShardCount(u8);
 
 impl ShardCount {
-    /// So many shards; none outside of 1 to 16.
+    /// `count` shards; `None` outside of 1 to 16.
     pub const fn new(count: u8) -> Option<Self> {
         if count == 0 || count > 16 { None } else { Some(Self(count)) }
     }
@@ -54,8 +55,8 @@ impl Plan {
         Self::start(format, Scope::Whole, keys)
     }
 
-    /// The plan of the shard whose keys begin with one of these nibbles. It reads the trie's root
-    /// whether it has keys or not, so that all shards can be joined.
+    /// The plan of the shard whose keys begin with one of these nibbles. A plan without keys reads
+    /// the trie's root too, so that all shards can be joined.
     ///
     /// # Errors
     /// When the keys do not ascend or begin otherwise.
@@ -99,8 +100,9 @@ impl Reading for Plan {
     }
 }
 
-/// Keys of all possible nodes above these sorted keys, at paths of `depth` nibbles or less. A store
-/// can so read all levels at once. Most keys below the trie's leaves have no node.
+/// Keys of all nodes that can be above these sorted keys, at paths of `depth` nibbles or less. So a
+/// store can read all levels at once. Most of these keys have no node, because they are deeper than
+/// the trie's leaves.
 pub fn guess_nodes(format: Format, keys: &[B256], depth: usize) -> Vec<NodeKey> {
     let mut paths: Vec<Path> = Vec::new();
     for key in keys {

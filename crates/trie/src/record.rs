@@ -21,7 +21,7 @@ use crate::{
 const STORED: u8 = 0;
 const STORED_BELOW: u8 = 0xff;
 
-/// Adds a child to a record.
+/// Appends a child to a record.
 pub(crate) fn write_child(format: Format, child: &Child, out: &mut Vec<u8>) {
     match child {
         Child::Small { rows, reference } => {
@@ -77,9 +77,9 @@ fn split_child(format: Format, bytes: &[u8]) -> Result<(Child, &[u8]), NodeError
     }
 }
 
-/// The record of a trie's top. Its reference is always there.
+/// Writes the record of a trie's top, always with the reference.
 pub(crate) fn write_top(child: &Child, out: &mut Vec<u8>) {
-    // A cut keeps the references of all children.
+    // This format keeps the references of all children.
     write_child(Format::Branches, child, out);
 }
 

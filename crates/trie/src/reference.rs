@@ -1,4 +1,4 @@
-//! How a parent names its child: by hash, or by the child's RLP where that is short.
+//! References of nodes. A parent has a child's hash, or the child's RLP where that is short.
 
 use alloy_primitives::{B256, keccak256};
 
@@ -8,8 +8,8 @@ use crate::error::NodeError;
 const HASH_CODE: u8 = 0xa0;
 const HASH_REFERENCE_BYTES: usize = 33;
 
-/// A node as it stands in its parent's RLP: 0xa0 and its hash, or itself where it is shorter than
-/// 32 bytes.
+/// A child in its parent's RLP: 0xa0 and the child's hash, or the child's own RLP if it is shorter
+/// than 32 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
     len: u8,
@@ -17,7 +17,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Stands for a hash that is still to be computed.
+    /// Placeholder of a hash that is not yet computed.
     pub(crate) const PENDING: Self = Self { len: 0, bytes: [0; HASH_REFERENCE_BYTES] };
 
     /// The reference of a node with this hash, whose RLP has 32 bytes or more.
@@ -34,7 +34,7 @@ impl Reference {
         Self { len: len as u8, bytes }
     }
 
-    /// The reference of a node by its RLP.
+    /// The reference of a node with this RLP.
     pub fn of_rlp(rlp: &[u8]) -> Self {
         if rlp.len() < 32 {
             Self::inline_with(rlp.len(), |bytes| bytes.copy_from_slice(rlp))
@@ -48,13 +48,13 @@ impl Reference {
         &self.bytes[..usize::from(self.len)]
     }
 
-    /// Writes the bytes in the parent to the beginning of `out`, and returns how many they are.
+    /// Writes the bytes in the parent to the beginning of `out`, and returns their number.
     pub(crate) fn write(&self, out: &mut [u8]) -> usize {
         let len = usize::from(self.len);
         if len == HASH_REFERENCE_BYTES
             && let Some(out) = out.first_chunk_mut()
         {
-            // Of a length that the compiler knows.
+            // The compiler knows the length of this copy.
             *out = self.bytes;
         } else {
             out[..len].copy_from_slice(&self.bytes[..len]);
@@ -62,12 +62,12 @@ impl Reference {
         len
     }
 
-    /// The node itself where the parent has it.
+    /// The node's RLP, if the parent has it in place of a hash.
     pub fn inline(&self) -> Option<&[u8]> {
         (usize::from(self.len) < HASH_REFERENCE_BYTES).then(|| self.as_slice())
     }
 
-    /// The hash that the node has as a root.
+    /// The hash of the node as the root of a trie.
     pub fn root_hash(&self) -> B256 {
         self.inline().map_or_else(|| B256::from_slice(&self.bytes[1..]), keccak256)
     }
@@ -77,7 +77,7 @@ impl Reference {
         let first = *bytes.first().ok_or(NodeError::Short)?;
         let len = match first {
             HASH_CODE => HASH_REFERENCE_BYTES,
-            // A list of one byte at least, and of 32 with its header at most 31.
+            // A list with a payload of at least one byte, and of at most 31 bytes with its header.
             0xc1..=0xde => usize::from(first - 0xc0) + 1,
             _ => return Err(NodeError::Reference),
         };

@@ -36,7 +36,7 @@ impl Compact<'_> {
     }
 }
 
-/// Bytes of a length in a header.
+/// Number of bytes that a length takes in a long header.
 fn length_bytes(len: usize) -> usize {
     (usize::BITS as usize - len.leading_zeros() as usize).div_ceil(8)
 }

@@ -57,7 +57,7 @@ impl Rows {
     }
 }
 
-/// Among sorted keys, those at `range` that are below a path.
+/// The range of keys below a path, among the sorted keys at `range`.
 pub(crate) fn below(keys: &[B256], range: &Range<usize>, path: &Path) -> Range<usize> {
     let part = &keys[range.clone()];
     let (first, last) = (path.first_key(), path.last_key());
@@ -100,7 +100,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// Adds the answer for the next node of [`Reads::nodes`]; none where the store has no such node.
+    /// Adds the answer for the next node of [`Reads::nodes`]; `None` where the store has no such
+    /// node.
     pub fn push_node(&mut self, node: Option<&[u8]>) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(node.unwrap_or_default());
@@ -136,7 +137,7 @@ pub trait Source {
     fn rows(&self, ranges: &[RowRange], found: &mut Found) -> Result<(), StoreError>;
 }
 
-/// A stage of a trie's change at which it asks for nodes and rows, level by level.
+/// A plan or an update, which asks for nodes and rows level by level.
 pub trait Reading {
     /// The next reads, all of one level of the trie. Empty once nothing is missing.
     fn reads(&self) -> &Reads;
@@ -144,11 +145,11 @@ pub trait Reading {
     /// Takes the answer to [`Self::reads`].
     ///
     /// # Errors
-    /// It does not fit the requested reads, or contradicts earlier answers.
+    /// The answer does not fit the requested reads, or contradicts earlier answers.
     fn supply(&mut self, found: Found) -> Result<(), Error>;
 
-    /// Takes the answer to the nodes of [`Self::reads`] and leaves the rows for later. So nodes
-    /// lead on to the next level, and the rows of all levels are read together.
+    /// Takes the answer to the nodes of [`Self::reads`] and leaves the rows for later. So the reads
+    /// of the next level follow, and the rows of all levels are read together.
     ///
     /// # Errors
     /// As [`Self::supply`].

@@ -8,8 +8,8 @@ use crate::{
     path::{NIBBLES_MAX, Path},
 };
 
-/// Last byte of a path's key. It is larger than every nibble, so children sort before their parents:
-/// nodes are made in that order.
+/// Last byte of a path's key. This byte is larger than every nibble, so children sort before their
+/// parents. Nodes are made in that order.
 const END: u8 = 0x10;
 /// The whole key of the top's record, which sorts last.
 const TOP: u8 = 0x11;
@@ -33,8 +33,8 @@ impl NodeKey {
         }
     }
 
-    /// The key as bytes: a byte a nibble and one at the end, so that nodes come into being in the
-    /// order of their keys.
+    /// The key as bytes: one byte for each nibble, and one at the end. Nodes are made in the order
+    /// of these keys.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
             Self::Node(path) => path.nibbles().chain([END]).collect(),
@@ -60,7 +60,7 @@ impl NodeKey {
         }
     }
 
-    /// The path; of the top, that of the root.
+    /// Path of the node; the root's path for the top.
     pub const fn path(&self) -> Path {
         match self {
             Self::Node(path) => *path,
@@ -101,7 +101,7 @@ pub trait NodeSink {
     fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), StoreError>;
 }
 
-/// Keeps no node.
+/// Drops all nodes.
 impl NodeSink for () {
     fn put(&mut self, _: &NodeKey, _: &[u8]) -> Result<(), StoreError> {
         Ok(())
@@ -112,7 +112,7 @@ impl NodeSink for () {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
     bytes: Vec<u8>,
-    /// Keys, and where each node is.
+    /// Key of each node, and its range in `bytes`.
     entries: Vec<(NodeKey, Range<usize>)>,
 }
 
@@ -141,12 +141,13 @@ impl Nodes {
         self.bytes.len()
     }
 
-    /// The nodes in the order in which they were added, or in that of their keys after [`Self::sort`].
+    /// The nodes in the order in which they were added; after [`Self::sort`], in the order of their
+    /// keys.
     pub fn iter(&self) -> impl Iterator<Item = (&NodeKey, &[u8])> {
         self.entries.iter().map(|(key, range)| (key, &self.bytes[range.clone()]))
     }
 
-    /// Adds the nodes of another behind these.
+    /// Appends the nodes of `other`.
     pub fn append(&mut self, other: &Self) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&other.bytes);

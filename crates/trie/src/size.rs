@@ -1,5 +1,5 @@
-//! Expected number and bytes of the nodes of a trie of hashed keys in a format. The check of free
-//! disk uses it, before anything is built.
+//! Estimates the number and bytes of the nodes of a trie of hashed keys, for each format. The check
+//! of free disk space uses the estimate before anything is built.
 //!
 //! Hashed keys are uniform, so the rows below a path of d nibbles are Poisson distributed with mean
 //! n / 16^d. The sum over all depths has an error of a few percent for a thousand rows or more.
@@ -19,7 +19,7 @@ const RLP_BRANCH_BYTES: f64 = 20.0;
 const MEAN_MIN: f64 = 1e-6;
 /// Mean number of rows above which each subtree exceeds any cut, and each branch is full.
 const MEAN_FULL: f64 = 600.0;
-/// Limit of the number of rows below a path whose mean is at most [`MEAN_FULL`].
+/// Limit of a sum over numbers of rows below a path, for means up to [`MEAN_FULL`].
 const ROWS_MAX: i32 = 1_500;
 
 /// Expected nodes of tries.
@@ -72,7 +72,7 @@ impl Format {
     }
 }
 
-/// The branch above `row_count` rows, if these are more than `most`.
+/// The branch above `row_count` rows. There is none for `most` rows or less.
 fn branch_of(row_count: u64, most: u8) -> ExpectedNodes {
     if row_count <= u64::from(most) {
         return ExpectedNodes::default();
@@ -89,11 +89,11 @@ fn branch_of(row_count: u64, most: u8) -> ExpectedNodes {
 struct Below {
     /// Mean number of rows.
     mean: f64,
-    /// The chance that a child has none.
+    /// Chance that a child has no row.
     none: f64,
-    /// The chance that a child has one.
+    /// Chance that a child has one row.
     one: f64,
-    /// The chance that a child has more.
+    /// Chance that a child has several rows.
     more: f64,
 }
 
@@ -109,7 +109,7 @@ impl Below {
         1.0 - self.none.powi(15)
     }
 
-    /// A branch, if there are more than `most` rows.
+    /// The branch at the path, which is stored if there are more than `most` rows.
     fn cut(&self, most: u8) -> ExpectedNodes {
         if self.mean > MEAN_FULL {
             return ExpectedNodes { count: 1.0, bytes: MASK_BYTES + 16.0 * CHILD_BYTES };
@@ -125,7 +125,7 @@ impl Below {
         nodes
     }
 
-    /// A branch, if a child has several rows.
+    /// The branch at the path, which is stored if a child has several rows.
     fn reth_like(&self) -> ExpectedNodes {
         let alone = 16.0 * self.more * self.none.powi(15);
         let count = 1.0 - (1.0 - self.more).powi(16) - alone;

@@ -1,4 +1,4 @@
-//! The part of a stored trie that writes touch, as far as it is read.
+//! The part of a stored trie that writes touch. The tree grows while nodes and rows are read.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::{
     sink::NodeKey,
 };
 
-/// The keys that a tree has: all, or those of one shard.
+/// The keys of a tree: all keys, or the keys of one shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     Whole,
@@ -32,7 +32,7 @@ impl Scope {
     }
 }
 
-/// A place in the trie that writes touch, or that they need to know.
+/// A place in the trie that writes touch, or whose content an update needs.
 #[derive(Debug)]
 pub(crate) struct Touch {
     pub(crate) path: Path,
@@ -44,17 +44,17 @@ pub(crate) struct Touch {
 /// The content of a place.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// Nothing, or not yet read.
+    /// No row, or not yet read.
     Empty,
     /// A subtree that no write touches, known by its reference.
     Opaque { reference: Reference, rows: u8 },
-    /// These rows of a batch of rows.
+    /// Rows `range` of the batch of rows `batch`.
     Rows { batch: usize, range: Range<usize> },
-    /// A branch at or below the place's path, and its index where it is open.
+    /// A branch at or below the place's path. `open` is the branch's index where its node is read.
     Branch { path: Path, reference: Reference, open: Option<usize> },
 }
 
-/// A branch that is read.
+/// A branch whose node is read.
 #[derive(Debug)]
 pub(crate) struct OpenBranch {
     pub(crate) path: Path,
@@ -86,7 +86,7 @@ pub(crate) struct Tree {
     pub(crate) format: Format,
     pub(crate) scope: Scope,
     pub(crate) keys: Vec<B256>,
-    /// The first one is the root.
+    /// The first place is the root.
     pub(crate) touches: Vec<Touch>,
     pub(crate) branches: Vec<OpenBranch>,
     pub(crate) rows: Vec<Rows>,
@@ -121,7 +121,7 @@ impl Tree {
         &self.reads
     }
 
-    /// Takes the answer to all reads, from which new ones may follow.
+    /// Takes the answer to all reads. New reads may follow from it.
     pub(crate) fn supply(&mut self, mut found: Found) -> Result<(), Error> {
         if found.nodes().len() != self.pending_nodes.len() {
             return Err(Error::Answer { rule: "one answer for each node" });
@@ -131,7 +131,8 @@ impl Tree {
         self.supply_nodes(&found)
     }
 
-    /// Takes the answer to the nodes. Rows are still to be read, and others may join them.
+    /// Takes the answer to the nodes. The rows are still to be read, and the next reads may add
+    /// rows.
     pub(crate) fn supply_nodes(&mut self, found: &Found) -> Result<(), Error> {
         let keys = std::mem::take(&mut self.reads.nodes);
         let pending = std::mem::take(&mut self.pending_nodes);
@@ -207,7 +208,8 @@ impl Tree {
         }
     }
 
-    /// Places a child by its parent's record or the top. Returns whether its rows must be asked for.
+    /// Places a child by its parent's record or the top. Returns whether its rows must be asked
+    /// for.
     fn place_child(&mut self, touch: usize, child: &Child) -> Result<bool, Error> {
         let Touch { path, keys, .. } = &self.touches[touch];
         let (path, is_untouched) = (*path, keys.is_empty());
@@ -260,7 +262,7 @@ impl Tree {
         is_shared_root || !below(&self.keys, &self.touches[touch].keys, at).is_empty()
     }
 
-    /// Places a node of [`Format::All`]. Returns whether it stays as it is.
+    /// Places a node of [`Format::All`]. Returns whether no write changes the node.
     fn place_node(&mut self, touch: usize, rlp: &[u8], own: &Reference) -> Result<bool, Error> {
         let path = self.touches[touch].path;
         match node::read_rlp(rlp, path.len()).map_err(invalid(path))? {
@@ -311,7 +313,7 @@ impl Tree {
             *open = Some(self.branches.len());
         }
         self.branches.push(OpenBranch { path, bytes: own, touches, sibling: None });
-        // Rows of neighbours without anything between them are one range.
+        // Neighbouring children whose rows are read share one range.
         let mut is_next = false;
         for (child, touch) in children.iter().zip(placed) {
             let Some(child) = child else { continue };
@@ -335,7 +337,7 @@ impl Tree {
         match child {
             // The reference of the child is not stored.
             Child::Small { reference: None, .. } => true,
-            // The join of shards may leave it alone.
+            // The join of shards may leave this child as the only one.
             Child::Small { .. } | Child::Node(_) => path.is_empty() && self.scope != Scope::Whole,
             Child::Stored { .. } => false,
         }
@@ -354,7 +356,7 @@ impl Tree {
         }
     }
 
-    /// Asks for a child of a branch that no write touches.
+    /// Asks for the child at `at` of a branch. No write touches that child.
     pub(crate) fn ask_sibling(&mut self, branch: usize, at: Path) -> Result<(), Error> {
         let nibble = at.nibble(at.len() - 1);
         let Some(child) = self.children(branch)?[usize::from(nibble)] else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! A stored trie after writes. Subtrees without writes go to a [`Builder`] as references, between
-//! the rows that are hashed again. The builder does splits and collapses.
+//! Computes a stored trie after writes. A [`Builder`] gets the rows that are hashed again, and
+//! references in the place of subtrees without writes. The builder splits and joins branches.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub struct Update {
     deletes: Vec<usize>,
 }
 
-/// A trie after its writes.
+/// Result of an update: the root, and the changes of stored nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folded {
     /// Root hash of the trie.
@@ -36,11 +36,11 @@ pub struct Folded {
     pub nodes: Nodes,
     /// Nodes to delete from the store.
     pub deleted: Vec<NodeKey>,
-    /// The hashing that was done for it.
+    /// Hashing that the update took.
     pub work: Work,
 }
 
-/// A shard of a trie after its writes.
+/// Result of a shard's update, to be joined with the results of the other shards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shard {
     format: Format,
@@ -53,11 +53,11 @@ pub struct Shard {
 }
 
 impl Update {
-    /// The writes that `plan` was made for; an empty value deletes.
+    /// Combines a plan that has been read with its writes. An empty value deletes.
     ///
     /// # Errors
-    /// When their keys are others, when the plan still needs reads, or when a stored node is
-    /// invalid.
+    /// When the writes have other keys than the plan, when the plan still needs reads, or when a
+    /// stored node is invalid.
     pub fn new(plan: Plan, writes: Rows) -> Result<Self, Error> {
         let tree = plan.into_tree();
         if !tree.reads().is_empty() {
@@ -126,7 +126,8 @@ impl Update {
         siblings.into_iter().try_for_each(|(branch, at)| self.tree.ask_sibling(branch, at))
     }
 
-    /// Whether anything is left of a place.
+    /// Returns whether a place has rows after the writes. Adds the children to ask for to
+    /// `siblings`.
     fn is_left(&self, touch: usize, siblings: &mut Vec<(usize, Path)>) -> Result<bool, Error> {
         let touch = &self.tree.touches[touch];
         let mut keys = touch.keys.clone();
@@ -141,7 +142,7 @@ impl Update {
                 })?;
                 Ok(is_left)
             }
-            // No child of the branch goes.
+            // No child of the branch is deleted.
             Place::Branch { .. } if !self.deletes_any(&keys) => Ok(true),
             Place::Branch { path, open, .. } => {
                 let under = below(&self.tree.keys, &keys, path);
@@ -175,7 +176,8 @@ impl Update {
                 opaque = path.child(nibble).filter(|_| !matches!(child, Child::Stored { .. }));
             }
         }
-        // The root of a shard also has children of other shards. Its own children are known.
+        // The root of a shard also has children of other shards. All children of this shard are
+        // known.
         let is_shared = path.is_empty() && self.tree.scope != Scope::Whole;
         if let (1, Some(at), false) = (left_count, opaque, is_shared) {
             siblings.push((branch, at));
@@ -183,7 +185,7 @@ impl Update {
         Ok(left_count > 0)
     }
 
-    /// Pushes a place, or the part of it that begins with a nibble.
+    /// Pushes a place to the builder, or only its rows that begin with a nibble.
     fn emit_touch(
         &self,
         touch: usize,
@@ -290,8 +292,8 @@ impl Update {
     }
 }
 
-/// The reads are those before folding: subtrees beside deleted rows, which will move up and are known by their
-/// reference alone. They are asked once, all at once.
+/// The reads before folding are subtrees whose siblings are all deleted. They will move up and are
+/// known by their reference alone. All of them are read at once.
 impl Reading for Update {
     fn reads(&self) -> &Reads {
         self.tree.reads()
@@ -331,7 +333,7 @@ fn folded(built: Built<B256, Nodes>, opened: Vec<NodeKey>) -> Folded {
     let mut deleted = opened;
     deleted.sort_unstable();
     deleted.dedup();
-    // Both ascend.
+    // Both lists ascend.
     let mut kept = nodes.iter().map(|(key, _)| key).peekable();
     deleted.retain(|key| {
         while kept.next_if(|kept| *kept < key).is_some() {}
@@ -374,7 +376,7 @@ pub fn join(mut shards: Vec<Shard>) -> Result<Folded, Error> {
     Ok(folded(built, shards.into_iter().flat_map(|shard| shard.opened).collect()))
 }
 
-/// The trie of a source after writes, in one go; an empty value deletes.
+/// Updates the trie of a source by writes in one call. An empty value deletes.
 ///
 /// # Errors
 /// The keys do not ascend, the source fails, or its nodes and rows make no trie.

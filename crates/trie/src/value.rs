@@ -1,4 +1,4 @@
-//! Values of leaves: a slot's and an account's.
+//! Values of leaves: of slots and of accounts.
 
 use alloy_primitives::{B256, KECCAK256_EMPTY, U256};
 use alloy_rlp::{EMPTY_STRING_CODE, RlpEncodable};
@@ -18,7 +18,7 @@ pub struct SlotValue {
 }
 
 impl SlotValue {
-    /// The value of a slot; zero, which deletes the slot, has none.
+    /// The value of a slot; `None` for zero, which deletes the slot.
     pub fn new(value: &U256) -> Option<Self> {
         if value.is_zero() {
             return None;
@@ -47,7 +47,7 @@ pub struct AccountValue {
     pub nonce: u64,
     /// Balance of the account, in wei.
     pub balance: U256,
-    /// Root of its slots' trie; [`EMPTY_ROOT`] where it has none.
+    /// Root of the trie of the account's slots; [`EMPTY_ROOT`] without slots.
     pub storage_root: B256,
     /// Hash of the account's code. Without code, the hash of the empty string.
     pub code_hash: B256,

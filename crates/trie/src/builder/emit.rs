@@ -1,4 +1,4 @@
-//! Stored nodes of a trie under construction: held until their children are hashed.
+//! Holds the stored nodes of a trie under construction until their children are hashed.
 
 use super::open::Open;
 use crate::{
@@ -24,7 +24,7 @@ impl Emitter {
         Self { format, closed: Vec::new(), record: Vec::new() }
     }
 
-    /// Takes a branch that has all its children, and weighs it for its parent.
+    /// Takes a branch with all its children, and returns its weight for its parent.
     pub(super) fn close(&mut self, path: Path, branch: Open) -> Weight {
         match self.format {
             None => Weight::Small(u8::MAX),
@@ -70,7 +70,7 @@ impl Emitter {
         let child = match (self.format, weight, below) {
             (None, ..) => return Ok(()),
             (Some(Format::All), ..) => {
-                // All other nodes of less than 32 bytes are in their parents.
+                // Other nodes of less than 32 bytes are in their parents; a root has no parent.
                 let inline = root.inline().map(|rlp| put(sink, NodeKey::Node(Path::ROOT), rlp));
                 return inline.unwrap_or(Ok(()));
             }

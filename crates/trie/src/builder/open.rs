@@ -1,9 +1,9 @@
-//! A branch that the last key runs through. A [`Slot`] here is the index of a node that waits to be
-//! hashed, no storage slot.
+//! An open branch: a branch on the path of the last key. A [`Slot`] here is the index of a node
+//! that waits to be hashed, not a storage slot.
 
 use crate::{fold::Slot, format::Weight, path::Path, rlp::nibbles};
 
-/// A child that is an extension node: its path, and the stored branch at its end.
+/// A child that is an extension node: its nibble, its path, and the stored branch at its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Below {
     pub(super) nibble: u8,
@@ -11,7 +11,7 @@ pub(super) struct Below {
     pub(super) branch: Slot,
 }
 
-/// A branch that may still get children: the last key runs through it.
+/// A branch on the path of the last key, which may still get children.
 #[derive(Debug)]
 pub(super) struct Open {
     depth: u8,
@@ -27,7 +27,7 @@ impl Open {
         Self { depth: depth as u8, mask: 0, slots: [0; 16], weights, below: Vec::new() }
     }
 
-    /// Length of its path.
+    /// Length of the branch's path.
     pub(super) fn depth(&self) -> usize {
         usize::from(self.depth)
     }
@@ -46,7 +46,7 @@ impl Open {
         self.weights[usize::from(nibble)] = weight;
     }
 
-    /// Tells that the child at a nibble is an extension to a stored branch.
+    /// Records that the child at a nibble is an extension to a stored branch.
     pub(super) fn put_below(&mut self, nibble: u8, extension: Path, branch: Slot) {
         self.below.push(Below { nibble, extension, branch });
     }
@@ -72,7 +72,7 @@ impl Open {
         self.below.iter().find(|below| below.nibble == nibble)
     }
 
-    /// The slots of its children.
+    /// The slots of the branch's children, and of stored branches below extensions.
     pub(super) fn live_slots(&mut self) -> impl Iterator<Item = &mut Slot> {
         let mask = self.mask;
         let children = self.slots.iter_mut().enumerate();
