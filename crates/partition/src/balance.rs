@@ -1,11 +1,11 @@
 //! The bound on the gas of a shard.
 
-/// Gas that a shard may have above the mean, as one part of this many: 3 %.
+/// The gas of a shard may exceed the mean by the mean divided by this number: 3 %.
 const SLACK_PARTS: u128 = 33;
 
-/// The most gas of a shard where `shard_count` shards share transactions of this gas. It is 3 %
-/// above the mean, or the mean plus the largest transaction where that is more. Within this limit
-/// some shard has room for any transaction.
+/// Maximum gas of a shard where `shard_count` shards share transactions of this gas. It is 3 %
+/// above the mean, or the mean plus the largest transaction where that is more. So some shard
+/// always has room for the next transaction.
 pub fn gas_limit(gas: &[u64], shard_count: u32) -> u64 {
     let total: u128 = gas.iter().map(|gas| u128::from(*gas)).sum();
     let mean = total.div_ceil(u128::from(shard_count.max(1)));
@@ -14,11 +14,11 @@ pub fn gas_limit(gas: &[u64], shard_count: u32) -> u64 {
     u64::try_from(limit).unwrap_or(u64::MAX)
 }
 
-/// The bounds that placed vertices keep.
+/// Bounds of a placement of vertices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) shard_count: u32,
-    /// The most weight on a shard.
+    /// Maximum weight of a shard.
     pub(crate) limit: u64,
 }
 
@@ -28,7 +28,8 @@ impl Bounds {
     }
 }
 
-/// The most weight of a cluster of vertices: merging up to it never raises the [`gas_limit`] of the graph.
+/// Maximum weight of a cluster of vertices. Merging up to this weight never raises the
+/// [`gas_limit`] of the graph.
 pub(crate) fn cluster_limit(weights: &[u64], shard_count: u32) -> u64 {
     let total: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     let mean = total.div_ceil(u128::from(shard_count.max(1)));

@@ -1,21 +1,23 @@
-//! Partitioners to compare with: they look at no key, at senders, or at components alone.
+//! Partitioners to compare with. They use only the order, the senders or the components of the
+//! transactions.
 
 use std::cmp::Reverse;
 
 use crate::transactions::Transactions;
 
-/// Each transaction on the next shard.
+/// Puts each transaction on the next shard.
 pub(crate) fn round_robin(transactions: &Transactions, shard_count: u32) -> Vec<u32> {
     (0..transactions.count() as u32).map(|tx| tx % shard_count).collect()
 }
 
-/// Each sender, with all its transactions, on a shard by the sender's number.
+/// Puts all transactions of a sender on one shard, by the sender's number.
 pub(crate) fn by_sender(transactions: &Transactions, shard_count: u32) -> Vec<u32> {
     transactions.senders().iter().map(|sender| sender % shard_count).collect()
 }
 
-/// Each component of the conflict graph on one shard: in order of falling gas, each on the shard that
-/// has least. Two transactions are in conflict where they touch a key and one of them writes it.
+/// Puts each component of the conflict graph on one shard: components in order of falling gas, each
+/// on the shard with the least gas. Two transactions are in conflict if both touch a key and one of
+/// them writes the key.
 pub(crate) fn by_component(transactions: &Transactions, shard_count: u32) -> Vec<u32> {
     let component_of = components(transactions);
     let mut gas_of = vec![0; transactions.count()];
@@ -35,7 +37,7 @@ pub(crate) fn by_component(transactions: &Transactions, shard_count: u32) -> Vec
     component_of.iter().map(|first| shard_of[*first as usize]).collect()
 }
 
-/// For each transaction the first transaction of its component.
+/// For each transaction, the first transaction of its component.
 fn components(transactions: &Transactions) -> Vec<u32> {
     const NONE: u32 = u32::MAX;
     let mut is_written = vec![false; transactions.key_count()];

@@ -1,14 +1,14 @@
-//! Clusters of related vertices, for the levels of the search. Moves of single vertices cannot take
-//! a user's transactions to another shard one by one: the first move costs more than it gains.
-//! Moves of clusters can.
+//! Joins related vertices to clusters, for the levels of the search. Moves of single vertices
+//! cannot bring a user's transactions to another shard: the first move costs more than it gains.
+//! The move of a cluster can.
 
 use crate::{hypergraph::Hypergraph, random::Random};
 
-/// Largest number of vertices of an edge that is rated. Larger edges take long, and shrink once
-/// smaller ones have joined their vertices.
+/// Largest number of vertices of an edge that is rated. Larger edges take long to rate, and shrink
+/// once smaller edges have joined their vertices.
 pub(crate) const RATED_PIN_COUNT_MAX: usize = 1_000;
 
-/// The rating of an edge, divided among the other vertices of it.
+/// Rating of an edge, which is divided by the number of the other vertices of the edge.
 pub(crate) const EDGE_RATING: u64 = 1 << 32;
 
 /// Clusters of a hypergraph's vertices.
@@ -21,7 +21,7 @@ pub(crate) struct Clusters {
 }
 
 /// Visits each vertex once, in a random order. A vertex that is alone joins the neighbouring
-/// cluster with which it shares most edges; small edges count more. Both together weigh at most
+/// cluster with which it shares most edges; small edges count more. A cluster weighs at most
 /// `weight_max`.
 pub(crate) fn clusters(graph: &Hypergraph, weight_max: u64, random: &mut Random) -> Clusters {
     let count = graph.vertex_count();
@@ -68,7 +68,7 @@ pub(crate) fn clusters(graph: &Hypergraph, weight_max: u64, random: &mut Random)
     numbered(cluster_of)
 }
 
-/// The clusters numbered by their first vertices.
+/// Numbers the clusters by their first vertices.
 fn numbered(mut cluster_of: Vec<u32>) -> Clusters {
     const NONE: u32 = u32::MAX;
     let mut number_of = vec![NONE; cluster_of.len()];

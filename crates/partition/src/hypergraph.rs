@@ -1,5 +1,6 @@
-//! The hypergraph of transactions: a vertex for each, and a hyperedge for each key that two or more
-//! of them touch. A key of one transaction is on one shard in every partition, so it is left out.
+//! The hypergraph of transactions: a vertex for each transaction, and a hyperedge for each key that
+//! several transactions touch. A key of one transaction is on one shard in every partition, so it
+//! is left out.
 
 use std::fmt::Write;
 
@@ -40,8 +41,8 @@ impl Hypergraph {
         Self { weights: transactions.gas().to_vec(), pins, edges }
     }
 
-    /// The hypergraph whose vertices are clusters of this one's, numbered below `cluster_count`. An
-    /// edge within one cluster is left out.
+    /// The hypergraph whose vertices are clusters of this hypergraph's vertices, numbered below
+    /// `cluster_count`. An edge within one cluster is left out.
     pub(crate) fn contracted(&self, cluster_of: &[u32], cluster_count: usize) -> Self {
         let mut weights = vec![0; cluster_count];
         for (weight, cluster) in self.weights.iter().zip(cluster_of) {

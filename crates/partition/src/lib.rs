@@ -8,7 +8,7 @@
 //! use partition::{Access, Partition, Quality, Transactions, Tx};
 //! use variant::Partitioner;
 //!
-//! // Four transactions of equal gas; the first and the third meet at one key, the others at another.
+//! // Four transactions of equal gas: the first and third touch one key, the others another key.
 //! let mut transactions = Transactions::default();
 //! for tx in 0..4 {
 //!     let accesses = vec![Access { key: tx % 2, writes: true }];

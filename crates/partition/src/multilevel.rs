@@ -1,9 +1,10 @@
-//! The search on several levels. Vertices are joined to clusters again and again. The few clusters
-//! left are placed and moved, then the clusters within them, down to the transactions.
+//! Searches on several levels. Vertices are joined to clusters again and again. The few clusters
+//! that remain are placed and moved, then the clusters within them, down to the transactions.
 //!
-//! A level minimises the probabilistic fanout of its own vertices: above the last level, an edge
-//! counts the clusters of a shard. If it counted their transactions, a gain would vanish where a
-//! shard has dozens of them. But the edge can still leave that shard as a few clusters.
+//! Each level minimises the probabilistic fanout of its own vertices. So on a coarse level, an edge
+//! counts clusters and not transactions. If it counted the dozens of transactions on a shard, the
+//! move of one cluster would gain almost nothing. But the edge may have only a few clusters there,
+//! and can leave the shard with them.
 
 use crate::{
     balance::{Bounds, cluster_limit},
@@ -15,13 +16,13 @@ use crate::{
     start::{grown, scattered},
 };
 
-/// Joining ends where a level has more than this share of the vertices of the one below it.
+/// Joining ends where a level has more than this share of the vertices of the level below.
 const SHRINKING_MAX: f64 = 0.95;
 
-/// First placements of each kind that are tried on the coarsest level.
+/// Number of first placements of each kind on the coarsest level.
 const START_COUNT: usize = 4;
 
-/// Vertices of the coarsest level above which one of each kind is tried.
+/// Maximum number of vertices of a coarsest level with several first placements of each kind.
 const SEVERAL_STARTS_MAX: usize = 50_000;
 
 /// A level: the hypergraph of clusters, and the cluster of each vertex of the level below.
@@ -30,7 +31,8 @@ struct Level {
     cluster_of: Vec<u32>,
 }
 
-/// The shard of each vertex. Vertices are joined until there are `coarse_count` for each shard.
+/// The shard of each vertex. Vertices are joined until `coarse_count` clusters remain for each
+/// shard.
 pub(crate) fn shards(
     graph: &Hypergraph,
     shard_count: u32,
@@ -74,7 +76,7 @@ fn levels(
     }
 }
 
-/// The best of several first placements, each improved.
+/// The best of several first placements, after improvement.
 fn first(graph: &Hypergraph, bounds: Bounds, random: &mut Random) -> Vec<u32> {
     let count = if graph.vertex_count() > SEVERAL_STARTS_MAX { 1 } else { START_COUNT };
     let mut best: Option<(u128, Vec<u32>)> = None;

@@ -1,19 +1,19 @@
-//! An order that lessens back-and-forth between shards, made in one pass: transactions of the first
-//! shard, then those of the next. Transactions of one sender keep their order, since their nonces
-//! do. Where each sender is on one shard, values go only from earlier shards to later ones. Then a
-//! key costs at most one value for each further shard. A sender on several shards goes back and
-//! forth as before.
+//! Orders transactions so that fewer values go back and forth between shards: transactions of the
+//! first shard, then of the next. Transactions of one sender keep their order because of their
+//! nonces. Where each sender is on one shard, values go only from earlier shards to later shards.
+//! Then a key needs at most one value for each further shard. A sender on several shards still
+//! sends values back and forth.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use crate::{partition::Partition, transactions::Transactions};
 
-/// Orders the transactions by their shards, as far as their senders allow. The candidates are each
-/// sender's next transactions. The one on the first shard is taken, of several there the first of
-/// the block.
+/// Orders the transactions by their shards, as far as their senders allow. The candidates are the
+/// next transactions of all senders. The candidate on the first shard comes next; of several
+/// candidates there, the first in the block.
 ///
-/// The result is another block of the same transactions, for a builder to choose; an existing block
-/// keeps its order.
+/// The result is another block of the same transactions, which a builder can choose. An existing
+/// block keeps its order.
 pub fn shard_order(transactions: &Transactions, partition: &Partition) -> Vec<u32> {
     const NONE: u32 = u32::MAX;
     let count = transactions.count();

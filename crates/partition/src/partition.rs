@@ -7,7 +7,7 @@ use crate::{
     random::Random, search::improve, transactions::Transactions,
 };
 
-/// Clusters for each shard at which joining ends.
+/// Number of clusters for each shard at which joining ends.
 const COARSE_COUNT_PER_SHARD: usize = 100;
 
 /// Largest number of shards.
@@ -21,8 +21,8 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Partitions transactions over `shard_count` shards, 1 to [`SHARD_COUNT_MAX`]. `seed` matters to the
-    /// search alone.
+    /// Partitions transactions over `shard_count` shards, 1 to [`SHARD_COUNT_MAX`]. Only the
+    /// partitioner `fanout` uses `seed`.
     ///
     /// # Panics
     /// On another number of shards.
@@ -58,7 +58,8 @@ impl Partition {
     }
 }
 
-/// The better result of two starts: clusters, and whole components where these overfill no shard.
+/// The better result of two starts: clusters, and whole components if the components overfill no
+/// shard.
 fn by_fanout(transactions: &Transactions, shard_count: u32, seed: u64) -> Vec<u32> {
     let graph = Hypergraph::new(transactions);
     let mut random = Random::new(seed);

@@ -1,24 +1,24 @@
-//! Vertices on shards, and the objective. Vertices are transactions, or clusters of them. Edges are
-//! keys that two or more vertices touch. The objective is probabilistic fanout (Kabiljo et al.,
-//! *Social Hash Partitioner*, 2017). With p = 1/2 an edge with n vertices on a shard counts 1 - 2^-n
-//! there. So it gains more to take a vertex from a shard where its edge has few others than from one
-//! where it has many. The objective counts whole units of 2^-32, so sums are exact in any order.
+//! Places vertices on shards and computes the objective. Vertices are transactions, or clusters of
+//! transactions. Edges are keys that several vertices touch. The objective is probabilistic fanout
+//! (Kabiljo et al., *Social Hash Partitioner*, 2017). With p = 1/2, an edge with n vertices on a
+//! shard counts 1 - 2^-n there. So moving a vertex off a shard gains more if its edge has few other
+//! vertices there. The objective counts whole units of 2^-32, so sums are exact in any order.
 //! Memory is 4 bytes for each edge and shard.
 
 use crate::hypergraph::Hypergraph;
 
-/// Number of a shard for a vertex on none.
+/// Number of the shard of a vertex that is on no shard.
 const NOWHERE: u32 = u32::MAX;
 
-/// One, in the units of the objective.
+/// The number one, in the units of the objective.
 const ONE: u64 = 1 << 32;
 
-/// 2^-n, in the units of the objective; 0 below them.
+/// 2^-n, in the units of the objective; 0 if it is less than a unit.
 const fn half_to_the(n: u32) -> u64 {
     if n > 32 { 0 } else { ONE >> n }
 }
 
-/// Growth of the objective where a shard with `n` vertices of an edge gets one more.
+/// Growth of the objective if a shard with `n` vertices of an edge gets one more vertex.
 const fn growth(n: u32) -> u64 {
     half_to_the(n) - half_to_the(n + 1)
 }
@@ -30,12 +30,12 @@ pub(crate) struct Placement<'g> {
     shard_count: u32,
     shard_of: Vec<u32>,
     loads: Vec<u64>,
-    /// Number of vertices on each shard, by edge.
+    /// Number of vertices on each shard, for one edge after the other.
     counts: Vec<u32>,
 }
 
 impl<'g> Placement<'g> {
-    /// All vertices on no shard.
+    /// Makes a placement with all vertices on no shard.
     pub(crate) fn empty(graph: &'g Hypergraph, shard_count: u32) -> Self {
         Self {
             graph,
@@ -46,7 +46,7 @@ impl<'g> Placement<'g> {
         }
     }
 
-    /// Each vertex on its shard.
+    /// Makes a placement with each vertex on its shard.
     pub(crate) fn new(graph: &'g Hypergraph, shard_count: u32, shard_of: &[u32]) -> Self {
         let mut placement = Self::empty(graph, shard_count);
         for (vertex, shard) in (0..).zip(shard_of) {
@@ -87,7 +87,7 @@ impl<'g> Placement<'g> {
         &self.counts[start..start + self.shard_count as usize]
     }
 
-    /// Puts a vertex that is on no shard on this one.
+    /// Puts a vertex that is on no shard on `shard`.
     pub(crate) fn put(&mut self, vertex: u32, shard: u32) {
         assert_eq!(self.shard_of[vertex as usize], NOWHERE, "vertex {vertex} is on a shard");
         self.shard_of[vertex as usize] = shard;
@@ -97,7 +97,7 @@ impl<'g> Placement<'g> {
         }
     }
 
-    /// Takes a vertex from its shard, which is returned.
+    /// Takes a vertex off its shard. Returns the shard.
     pub(crate) fn take(&mut self, vertex: u32) -> u32 {
         let shard = std::mem::replace(&mut self.shard_of[vertex as usize], NOWHERE);
         self.loads[shard as usize] -= self.graph.weights()[vertex as usize];
@@ -107,7 +107,8 @@ impl<'g> Placement<'g> {
         shard
     }
 
-    /// Growth of the objective where a vertex that is on no shard is put on each of them.
+    /// Sets `growths` to the growths of the objective if a vertex that is on no shard is put on
+    /// each shard.
     pub(crate) fn growths(&self, vertex: u32, growths: &mut Vec<u64>) {
         growths.clear();
         growths.resize(self.shard_count as usize, 0);
@@ -118,7 +119,7 @@ impl<'g> Placement<'g> {
         }
     }
 
-    /// Growth of the objective where a vertex that is on no shard is put on this one.
+    /// Growth of the objective if a vertex that is on no shard is put on `shard`.
     pub(crate) fn growth(&self, vertex: u32, shard: u32) -> u64 {
         let edges = self.graph.edges_of(vertex).iter();
         edges.map(|edge| growth(self.counts_of(*edge)[shard as usize])).sum()

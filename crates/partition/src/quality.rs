@@ -1,17 +1,17 @@
-//! The quality of a partition, whatever the order of its transactions.
+//! Quality of a partition. It does not depend on the order of the transactions.
 
 use crate::{partition::Partition, transactions::Transactions};
 
-/// Keys, shards that touch them, and gas of the shards. Batches add up.
+/// Counts of keys, of shards that touch them, and of gas. The counts of several batches add up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quality {
     /// Keys that two or more transactions touch.
     shared_key_count: u64,
-    /// Shards that touch each shared key, summed.
+    /// Number of shards that touch a shared key, summed over all shared keys.
     shared_shard_count: u64,
-    /// Keys in conflict: two or more transactions touch one, and one of them writes it.
+    /// Keys in conflict: two or more transactions touch the key, and one of them writes it.
     conflict_key_count: u64,
-    /// Shards that touch each key in conflict, summed.
+    /// Number of shards that touch a key in conflict, summed over all keys in conflict.
     conflict_shard_count: u64,
     /// Gas of all transactions.
     gas: u64,
@@ -23,7 +23,7 @@ pub struct Quality {
 /// A key while transactions are visited.
 #[derive(Clone, Copy, Debug, Default)]
 struct Key {
-    /// A bit for each shard that touches it.
+    /// A bit for each shard that touches the key.
     shards: u64,
     tx_count: u32,
     is_written: bool,
@@ -64,7 +64,7 @@ impl Quality {
         quality
     }
 
-    /// Adds the quality of another batch on as many shards.
+    /// Adds the quality of another batch on the same number of shards.
     pub fn add(&mut self, other: &Self) {
         self.shared_key_count += other.shared_key_count;
         self.shared_shard_count += other.shared_shard_count;
@@ -80,7 +80,7 @@ impl Quality {
         mean(self.shared_shard_count, self.shared_key_count)
     }
 
-    /// Mean number of shards that touch a key in conflict; 1 where there is none.
+    /// Mean number of shards that touch a key in conflict; 1 where no key is in conflict.
     pub fn conflict_fanout(&self) -> f64 {
         mean(self.conflict_shard_count, self.conflict_key_count)
     }

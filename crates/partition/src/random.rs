@@ -15,7 +15,8 @@ impl Random {
         Self { stream: ChaCha12Rng::from_seed(bytes) }
     }
 
-    /// A number below a positive `count`. All are equally likely, within `count` / 2^64.
+    /// A random number below `count`, which is not 0. All numbers have the same probability, except
+    /// for a relative error of `count` / 2^64.
     fn below(&mut self, count: u64) -> u64 {
         ((u128::from(self.stream.next_u64()) * u128::from(count)) >> 64) as u64
     }

@@ -32,8 +32,8 @@ impl<T> Rows<T> {
 }
 
 impl Rows<u32> {
-    /// Rows by value: row v has the indices of the rows that have v, ascending. Values are below
-    /// `value_count`.
+    /// Transposes the rows: row v of the result has the indices of the rows with value v,
+    /// ascending. Values must be below `value_count`.
     pub(crate) fn transposed(&self, value_count: usize) -> Self {
         let mut starts = vec![0; value_count + 1];
         for value in &self.values {

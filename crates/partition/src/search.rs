@@ -1,27 +1,29 @@
-//! Local search: a vertex moves to the shard where the objective falls most, if that has room.
-//! Where it has none, two vertices that want each other's shard are swapped. No accepted move makes
-//! the objective grow or a shard heavier than its limit.
+//! Improves a placement by local search. A vertex moves to the shard where the objective falls
+//! most, if that shard has room. If it has no room, the vertex is swapped with a vertex that would
+//! improve by the opposite move. No move raises the objective, or the weight of a shard above its
+//! limit.
 
 use crate::{placement::Placement, random::Random};
 
-/// Passes over all vertices at most.
+/// Maximum number of passes over all vertices.
 const PASS_COUNT_MAX: usize = 24;
 
-/// Candidates for a swap that are tried for a vertex.
+/// Maximum number of partners that are tried for a swap of a vertex.
 const PARTNER_COUNT_MAX: usize = 4;
 
-/// A search under way.
+/// State of a search.
 #[derive(Debug)]
 pub(crate) struct Search<'p, 'g> {
     placement: &'p mut Placement<'g>,
     limit: u64,
-    /// Per pair of shards, vertices of the first that want the second, which had no room.
+    /// For each pair of shards, vertices on the first shard whose best shard is the second, which
+    /// had no room.
     waiting: Vec<Vec<u32>>,
     growths: Vec<u64>,
 }
 
-/// Improves a placement by moves that leave each shard at `limit` at most, until a pass over all
-/// vertices makes none, or for 24 passes.
+/// Improves a placement by moves that keep each shard at `limit` or below. Ends after a pass over
+/// all vertices without an improvement, or after [`PASS_COUNT_MAX`] passes.
 pub(crate) fn improve(placement: &mut Placement<'_>, limit: u64, random: &mut Random) {
     let mut search = Search::new(placement, limit);
     for _ in 0..PASS_COUNT_MAX {
@@ -45,13 +47,15 @@ impl<'p, 'g> Search<'p, 'g> {
         order.into_iter().filter(|vertex| self.visit(*vertex)).count()
     }
 
-    /// Moves a vertex, if that is good. Returns whether the objective became smaller.
+    /// Moves a vertex to the best shard with room, or swaps it. Returns whether the objective
+    /// became smaller.
     pub(crate) fn visit(&mut self, vertex: u32) -> bool {
         let from = self.placement.take(vertex);
         let weight = self.placement.graph().weights()[vertex as usize];
         self.placement.growths(vertex, &mut self.growths);
         let loads = self.placement.loads();
-        // Among equal growths the lightest shard: that costs nothing and makes room elsewhere.
+        // Among equal growths, the lightest shard is best: the move costs nothing and makes room
+        // elsewhere.
         let rank = |shard: &u32| (self.growths[*shard as usize], loads[*shard as usize]);
         let shards = 0..self.placement.shard_count();
         let with_room = |shard: &u32| {
@@ -65,11 +69,13 @@ impl<'p, 'g> Search<'p, 'g> {
         if at_best < at_from {
             return true;
         }
-        // The vertex is on a shard that is as good as its own. A better one is full.
+        // The vertex is on a shard that is as good as its old shard. A better shard is full.
         at_wanted < at_best && self.swap(vertex, wanted)
     }
 
-    /// Swaps a vertex with one of `wanted` that wants its shard. Where none does, it waits for one. Returns whether it moved, which makes the objective smaller.
+    /// Swaps a vertex with a vertex on shard `wanted` that waits for the opposite move. If no swap
+    /// is made, the vertex waits too. Returns whether it was swapped, which makes the objective
+    /// smaller.
     fn swap(&mut self, vertex: u32, wanted: u32) -> bool {
         let own = self.placement.shard_of(vertex);
         let shard_count = self.placement.shard_count();
@@ -84,8 +90,8 @@ impl<'p, 'g> Search<'p, 'g> {
         false
     }
 
-    /// Exchanges the shards of two vertices, if the objective falls and both shards stay within the limit. Returns
-    /// whether they are exchanged.
+    /// Exchanges the shards of two vertices, if the objective falls and both shards stay within the
+    /// limit. Returns whether the shards were exchanged.
     fn exchange(&mut self, pair: [u32; 2]) -> bool {
         let [a, b] = self.take(pair);
         let before = self.put(pair, [a, b]);
@@ -100,12 +106,12 @@ impl<'p, 'g> Search<'p, 'g> {
         false
     }
 
-    /// Takes two vertices from their shards, which are returned.
+    /// Takes two vertices off their shards. Returns the shards.
     fn take(&mut self, pair: [u32; 2]) -> [u32; 2] {
         pair.map(|vertex| self.placement.take(vertex))
     }
 
-    /// Puts two vertices on these shards. Returns by how much the objective grows.
+    /// Puts two vertices on these shards. Returns the growth of the objective.
     fn put(&mut self, pair: [u32; 2], shards: [u32; 2]) -> u64 {
         let mut growth = 0;
         for (vertex, shard) in pair.into_iter().zip(shards) {

@@ -1,6 +1,7 @@
-//! The time of a batch on shards of execution, by a discrete-event simulation. Threads take steps
-//! and wait for values, and messages take a delay. The coordinator has one thread for each shard.
-//! The threads of a host share its cores. `docs/shards.md` says what it leaves out.
+//! Simulates the time of a batch on shards of execution by discrete events. Threads take steps and
+//! wait for values, and messages take a delay. The coordinator has one thread for each shard. The
+//! threads of a host share its cores. `docs/shards.md` lists the effects that the simulation leaves
+//! out.
 //!
 //! ```
 //! use partition::simulate::{BatchWork, Costs, Hosts, Knowledge, Setting, StepWork, simulate};
@@ -36,15 +37,16 @@ use network::{Arrival, Network, Report};
 use plan::{Plan, chain_ns};
 use shard::{ShardState, Thread, Value};
 
-/// Most results in a message of a shard.
+/// Maximum number of results in a message of a shard.
 const SENT_STEP_COUNT: u64 = 128;
-/// Longest time that a result waits for further ones.
+/// Maximum time that a result waits for further results.
 const WAIT_NS: f64 = 500_000.0;
 
 /// Simulates a batch whose steps are on these shards.
 ///
 /// # Panics
-/// On a step without a shard, a shard that is not below their number, or a key without a kind.
+/// On a step without a shard, a shard that is not below the number of shards, or a key without a
+/// kind.
 pub fn simulate(work: &BatchWork, shard_of: &[u32], setting: &Setting) -> Simulated {
     assert_eq!(work.steps.len(), shard_of.len(), "a shard for each step");
     let plan = Plan::new(work, shard_of, setting);
@@ -75,9 +77,9 @@ enum Actor {
     Thread(u32, u32),
     /// A shard sends results.
     Send(u32),
-    /// A shard takes values in.
+    /// A shard takes in values.
     TakeIn(u32),
-    /// The coordinator's thread of a shard takes in a message.
+    /// The coordinator's thread for a shard takes in a message.
     Side(u32),
 }
 
@@ -87,11 +89,11 @@ struct Simulation<'a> {
     setting: &'a Setting,
     now: f64,
     network: Network,
-    /// The processors: the coordinator's first, then those of the shards, where they have their own
-    /// hosts.
+    /// The processors: the coordinator's, then those of the shards. All share one processor on one
+    /// host.
     cpus: Vec<Cpu<Actor>>,
     shards: Vec<ShardState>,
-    /// Messages for the coordinator's thread of each shard; the front one is being taken in.
+    /// Messages for the coordinator's thread of each shard; the first message is being taken in.
     sides: Vec<VecDeque<Report>>,
     side_work: Vec<f64>,
     /// Number of values and steps that each step waits for; empty with a list.
@@ -125,7 +127,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Runs the batch. Returns when the coordinator has taken in the last result.
+    /// Runs the batch. Returns the time at which the coordinator has taken in the last result.
     fn run(&mut self) -> f64 {
         self.begin();
         loop {
@@ -142,7 +144,7 @@ impl<'a> Simulation<'a> {
                     if let Some(Arrival::Due(shard)) = message
                         && !self.shards[shard as usize].has_due_results(at.0)
                     {
-                        // They were sent before.
+                        // The results were sent before.
                         continue;
                     }
                     self.now = at.0;
@@ -153,7 +155,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Sends the parts. Without a list, also counts the values and steps that each step waits for.
+    /// Sends each shard its part. Without a list, also counts the values and steps that each step
+    /// waits for.
     fn begin(&mut self) {
         self.now = self.setting.costs.before_ns as f64;
         for shard in 0..self.setting.shard_count {
@@ -210,7 +213,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// The coordinator's thread of a shard begins with its next message.
+    /// The coordinator's thread for a shard begins with its next message.
     fn take_in(&mut self, shard: u32) {
         let Some(report) = self.sides[shard as usize].front() else { return };
         let Costs { message_ns, value_ns, result_ns, .. } = self.setting.costs;
@@ -329,7 +332,8 @@ impl<'a> Simulation<'a> {
         self.hand_out(shard);
     }
 
-    /// A shard knows that a step has ended, its own or another's.
+    /// Counts down the steps of a shard that wait for `step`. The step has ended, on this shard or
+    /// another.
     fn step_known(&mut self, shard: u32, step: u32) {
         let plan = self.plan;
         for dependent in plan.dependents.row(step as usize) {
@@ -373,14 +377,15 @@ impl<'a> Simulation<'a> {
         self.hand_out(shard);
     }
 
-    /// Results begin to wait for others.
+    /// Starts the waiting time of unsent results.
     fn results_wait(&mut self, shard: u32) {
         let send_at = self.now + WAIT_NS;
         self.shards[shard as usize].send_at = send_at;
         self.network.send(send_at, Arrival::Due(shard));
     }
 
-    /// The sending thread takes the results that are there, if they are many, or have waited, or are the last.
+    /// Lets the sending thread take unsent results: enough for a message, or after their waiting
+    /// time, or the last results.
     fn send_results(&mut self, shard: u32) {
         let state = &mut self.shards[shard as usize];
         let are_last = state.ended_count == self.plan.shards[shard as usize].steps.len() as u64;

@@ -1,4 +1,4 @@
-//! First placements of vertices.
+//! First placements of vertices, from which the search starts.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -24,9 +24,10 @@ pub(crate) fn scattered<'g>(
     placement
 }
 
-/// Fills one shard after the other up to the mean, each from a random vertex on. The next vertex is the one
-/// with most edges to the shard's vertices; small edges count more, the largest not at all. Vertices that
-/// are left go where the objective grows least.
+/// Fills one shard after the other up to the mean weight, each from a random vertex on. The next
+/// vertex is the vertex with most edges to the shard's vertices. Small edges count more; edges of
+/// more than [`RATED_PIN_COUNT_MAX`] vertices do not count. The remaining vertices go where the
+/// objective grows least.
 pub(crate) fn grown<'g>(
     graph: &'g Hypergraph,
     bounds: Bounds,
@@ -90,7 +91,7 @@ fn put_where_best(
     let with_room =
         (0..growths.len()).filter(|shard| loads[*shard].saturating_add(weight) <= limit);
     let best = with_room.min_by_key(|shard| (growths[*shard], loads[*shard]));
-    // The limit is the mean and the heaviest vertex at least.
+    // The limit is at least the mean plus the heaviest vertex.
     let best = best.unwrap_or_else(|| panic!("{weight} on one of {loads:?} is above {limit}"));
     placement.put(vertex, best as u32);
 }

@@ -1,31 +1,32 @@
-//! Values that shards read and send each other, in one order of the transactions.
+//! Counts the values that shards read and send each other, for one order of the transactions.
 
 use crate::{partition::Partition, transactions::Transactions};
 
 /// Values between shards. The values of batches add up, since batches run one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Values that a transaction of one shard wrote and one of another shard reads next; each once
-    /// for a shard that reads it.
+    /// Values that one shard wrote and another shard reads. Each value counts once for each shard
+    /// that reads it.
     pub value_count: u64,
-    /// Hops: the most such values of which each waits for the one before.
+    /// Hops: the longest sequence of such values in which each value waits for the value before.
     pub hop_count: u64,
-    /// Values that shards read from the state before the batch: keys that no transaction before has
-    /// written, each once for a shard.
+    /// Values that shards read from the state before the batch: keys that no earlier transaction
+    /// has written. Each key counts once for each shard.
     pub state_read_count: u64,
 }
 
 /// The newest value of a key.
 #[derive(Clone, Copy, Debug, Default)]
 struct Newest {
-    /// The shard that wrote it, with values in sequence before it; `None`: that before the batch.
+    /// The shard that wrote the value, with the number of values in sequence up to it. `None` for
+    /// the value before the batch.
     writer: Option<(u32, u64)>,
-    /// A bit for each shard that has it.
+    /// A bit for each shard that has the value.
     shards: u64,
 }
 
 impl Traffic {
-    /// The traffic where transactions take effect in this order. A transaction reads all that it
+    /// Counts the traffic of the transactions in this order. A transaction reads each key that it
     /// writes.
     pub fn new(transactions: &Transactions, partition: &Partition, order: &[u32]) -> Self {
         let mut keys = vec![Newest::default(); transactions.key_count()];

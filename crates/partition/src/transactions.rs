@@ -6,9 +6,10 @@ use crate::rows::Rows;
 /// A key that a transaction touches, by its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Number of the key: from 0 on without gaps, as memory grows with the largest.
+    /// Number of the key. Numbers count from 0 without gaps, as memory grows with the largest
+    /// number.
     pub key: u32,
-    /// Whether the transaction leaves another value at the key. Otherwise it only reads the key.
+    /// Whether the transaction changes the key's value. Otherwise it only reads the key.
     pub writes: bool,
 }
 
@@ -17,9 +18,10 @@ pub struct Access {
 pub struct Tx {
     /// Gas of the transaction, which stands for its time.
     pub gas: u64,
-    /// Number of its sender: from 0 on without gaps, in the order of their first transactions.
+    /// Number of the sender. Numbers count from 0 without gaps, in the order of the senders' first
+    /// transactions.
     pub sender: u32,
-    /// The keys that it touches, in any order.
+    /// The keys that the transaction touches, in any order.
     pub accesses: Vec<Access>,
 }
 
@@ -33,8 +35,8 @@ pub struct Transactions {
 }
 
 impl Transactions {
-    /// Adds the next transaction. A key that stands twice in it is one access, which writes where one
-    /// of them does.
+    /// Adds the next transaction. Several accesses of one key become one access, which writes if
+    /// one of them writes.
     pub fn push(&mut self, tx: Tx) {
         let Tx { gas, sender, mut accesses } = tx;
         accesses.sort_unstable_by_key(|access| (access.key, !access.writes));
@@ -51,12 +53,12 @@ impl Transactions {
         self.gas.len()
     }
 
-    /// Gas of each.
+    /// Gas of each transaction.
     pub fn gas(&self) -> &[u64] {
         &self.gas
     }
 
-    /// Number of the sender of each.
+    /// Number of each transaction's sender.
     pub(crate) fn senders(&self) -> &[u32] {
         &self.senders
     }

@@ -1,11 +1,13 @@
-//! Duties on a block beside its execution: those of a client that gets it from the network.
+//! Duties on a block beside its execution: the work of a client that gets the block from the
+//! network.
 
 use std::fmt;
 
 use crate::Phase;
 
 crate::named! {
-    /// A duty of a client on a block, beside execution, list, root and commit. Each is a phase.
+    /// A duty of a client on a block, beside execution, list, root and commit. Each duty is a
+    /// phase.
     pub enum BlockDuty: "duty on a block" {
         /// Decoding the block and its signed transactions from their bytes.
         BlockDecode = "block-decode",
@@ -15,7 +17,8 @@ crate::named! {
         Receipts = "receipts",
         /// Comparing the header with the block, the outcome and the list.
         Header = "header",
-        /// Making the commit durable: waiting until the device has it, whatever the store's own setting.
+        /// Making the commit durable: waiting until the device has it, whatever the store's own
+        /// setting.
         Sync = "sync",
     }
 }
@@ -23,17 +26,17 @@ crate::named! {
 crate::named! {
     /// Rows of a run that run whole blocks: all duties, a state root and a synced commit.
     pub enum WholeRows: "choice of whole rows" {
-        /// None: execution alone.
+        /// No rows: execution alone.
         Nothing = "none",
-        /// One of each design on each store, beside the rows of execution alone.
+        /// One row of each design on each store, beside the rows of execution alone.
         One = "one",
-        /// Every row, and beside it execution alone.
+        /// Every row, each beside a row of execution alone.
         All = "all",
     }
 }
 
 impl BlockDuty {
-    /// The phase in which it is done.
+    /// The phase of the duty.
     pub const fn phase(self) -> Phase {
         match self {
             Self::BlockDecode => Phase::BlockDecode,
@@ -44,7 +47,7 @@ impl BlockDuty {
         }
     }
 
-    /// Duties whose results this one takes: they are done with it.
+    /// Duties whose results this duty takes. They are done as well.
     const fn needs(self) -> &'static [Self] {
         match self {
             Self::BlockDecode | Self::Sync => &[],
@@ -54,31 +57,31 @@ impl BlockDuty {
     }
 }
 
-/// A set of duties that has all that its members need.
+/// A set of duties. It also has the duties that its members need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BlockDuties(u8);
 
 impl BlockDuties {
-    /// None.
+    /// No duty.
     pub const NONE: Self = Self(0);
 
-    /// All.
+    /// All duties.
     pub fn all() -> Self {
         Self::of(BlockDuty::ALL)
     }
 
-    /// `duties` and those that they need.
+    /// `duties` and the duties that they need.
     pub fn of(duties: &[BlockDuty]) -> Self {
         let with_needs = duties.iter().flat_map(|duty| duty.needs().iter().chain([duty]));
         Self(with_needs.fold(0, |bits, duty| bits | 1 << *duty as u8))
     }
 
-    /// Whether a duty is among them.
+    /// Whether the set has a duty.
     pub const fn has(self, duty: BlockDuty) -> bool {
         self.0 & 1 << duty as u8 != 0
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub const fn is_none(self) -> bool {
         self.0 == 0
     }
@@ -90,7 +93,7 @@ impl BlockDuties {
 }
 
 impl fmt::Display for BlockDuties {
-    /// `whole` for all of them, else `block-decode+recover`.
+    /// Writes `whole` for all duties, else the names of the duties, such as `block-decode+recover`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::all() {
             return f.write_str("whole");

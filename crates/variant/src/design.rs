@@ -1,5 +1,5 @@
-//! Designs (the presets that a user types), and the axes that they set: list form, engine, I/O. Also
-//! the duty towards the list, the warm-up of `prewarm`, and the order in which threads take steps.
+//! Designs (the presets that a user types), and the axes that they set: list form, engine, I/O.
+//! Also the list duty, the warm-up of `prewarm`, and the order in which threads take steps.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub struct Preset {
     pub list: Option<ListForm>,
     /// The engine.
     pub engine: Engine,
-    /// Its reads of the state.
+    /// Reads of the state by the engine.
     pub io: Io,
 }
 
@@ -26,7 +26,7 @@ crate::named! {
         Prewarm = "prewarm",
         /// Optimistically in parallel, reading as the EVM asks; no list.
         BlockStm = "block-stm",
-        /// Changes only in the list; transactions in parallel, each reading on demand.
+        /// A list of changes only; transactions in parallel, each reading on demand.
         ParallelIo = "parallel-io",
         /// The EIP-7928 list; transactions in parallel, all declared keys read in batches.
         BatchedIo = "batched-io",
@@ -39,7 +39,7 @@ crate::named! {
 }
 
 impl Design {
-    /// The axes that it sets.
+    /// The axes that the design sets.
     pub fn preset(self) -> Preset {
         let (list, engine, io) = match self {
             Self::Sequential => (None, Engine::Sequential, Io::OnDemand),
@@ -55,7 +55,7 @@ impl Design {
         Preset { list, engine, io }
     }
 
-    /// Returns whether it is only a measure for the others, run on request alone.
+    /// Returns whether the design is only a yardstick for the others, which runs on request alone.
     pub const fn is_yardstick(self) -> bool {
         match self {
             Self::BareRevm => true,
@@ -76,16 +76,16 @@ crate::named! {
         ParallelIo = "parallel-io",
         /// The EIP-7928 list: changes and read keys.
         BatchedIo = "batched-io",
-        /// Changes, and of all keys their values before the batch.
+        /// Changes, and the values of all keys before the batch.
         Full = "full",
     }
 }
 
 crate::named! {
-    /// Duty of an engine that takes no list towards the list of a block.
+    /// List duty of an engine that takes no list.
     #[derive(Default)]
     pub enum ListDuty: "duty towards the list" {
-        /// Nothing.
+        /// No duty.
         #[default]
         Nothing = "none",
         /// Building the list inside the clock, hashing it and comparing with the header's hash
@@ -98,11 +98,11 @@ crate::named! {
     /// Readers of the cache that the speculative pass of `prewarm` fills.
     #[derive(Default)]
     pub enum WarmCache: "warm cache" {
-        /// All: one cache for the pass and for the run in order.
+        /// All threads: the pass and the run in order share one cache.
         #[default]
         Shared = "shared",
-        /// Each worker of the pass for itself. The run in order has only what the store and the
-        /// kernel then hold.
+        /// Each worker of the pass reads its own cache only. The run in order profits only from the
+        /// caches of the store and the kernel.
         PerWorker = "per-worker",
     }
 }
@@ -117,7 +117,7 @@ pub struct Warming {
 }
 
 impl Default for Warming {
-    /// The way of clients: one cache, and no barrier.
+    /// Defaults to the way of clients: one cache, and a run in order that starts at once.
     fn default() -> Self {
         Self { cache: WarmCache::Shared, time: ReadTime::While }
     }
@@ -126,50 +126,53 @@ impl Default for Warming {
 /// Order and isolation of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
-    /// One after the other on one thread.
+    /// One transaction after the other, on one thread.
     Sequential,
-    /// One after the other on one thread. Other threads run them on the state before the batch, only to read
-    /// ahead the keys that they need.
+    /// One transaction after the other, on one thread. Other threads run the transactions on the
+    /// state before the batch, only to read the needed keys ahead.
     Prewarm(Warming),
-    /// Optimistically: before the writes of lower ones are known, and again where that was wrong.
+    /// Optimistic: a transaction runs before the writes of lower transactions are known, and again
+    /// if it read a wrong value.
     BlockStm,
-    /// Each on its own state as of its index, which the list gives.
+    /// Each transaction on its own state as of its index, which the list gives.
     Bal,
-    /// One after the other on one thread, over revm's own `State`.
+    /// One transaction after the other, on one thread, over revm's own `State`.
     BareRevm,
 }
 
 crate::named! {
-    /// Order of steps for free threads.
+    /// Order in which free threads take steps.
     #[derive(Default)]
     pub enum Schedule: "schedule" {
-        /// The next of the block.
+        /// The next step of the block.
         #[default]
         BlockOrder = "block-order",
-        /// The one with the largest gas limit; system steps, which have none, come last.
+        /// The step with the largest gas limit. System steps have no limit and come last.
         GasLimit = "gas-limit",
-        /// The one with the most changes in the list. Reads are not counted: EIP-7928 does not say
-        /// which step reads what.
+        /// The step with the most changes in the list. Reads are not counted: EIP-7928 does not say
+        /// which step reads a key.
         ListEntries = "list-entries",
-        /// The one that was measured to take longest: an oracle, which no client has.
+        /// The step with the longest measured time: an oracle, which no client has.
         KnownCost = "known-cost",
     }
 }
 
-/// Reads of the state below the batch.
+/// Reads of the state before the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Io {
     /// On demand of the EVM, once per key for all transactions.
     OnDemand,
-    /// All declared keys by I/O threads.
+    /// Batched: I/O threads read all declared keys. Without I/O threads, the executing threads do.
     Batched(Prefetch),
-    /// Not at all: values come from the list. I/O threads verify them meanwhile.
+    /// No reads: values come from the list. I/O threads verify them meanwhile, or the executing
+    /// threads after execution.
     FromList,
 }
 
 impl Engine {
-    /// Returns whether it can build the list of a block. That takes steps in order and a database that records
-    /// touched keys; `BareRevm` has revm's `State` instead.
+    /// Returns whether the engine can build the list of a block. Building takes steps in order and
+    /// a database that records touched keys. `BareRevm` has revm's `State` instead of that
+    /// database.
     pub const fn builds_lists(self) -> bool {
         match self {
             Self::Sequential | Self::Prewarm(_) => true,
@@ -177,7 +180,7 @@ impl Engine {
         }
     }
 
-    /// Name as in a variant.
+    /// Name of the engine in a variant's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
@@ -193,7 +196,8 @@ impl Engine {
         }
     }
 
-    /// Returns whether as many threads execute as are asked for; else one does.
+    /// Returns whether the engine executes on as many threads as asked for; other engines execute
+    /// on one thread.
     pub const fn is_parallel(self) -> bool {
         match self {
             Self::Prewarm(_) | Self::BlockStm | Self::Bal => true,
@@ -201,9 +205,9 @@ impl Engine {
         }
     }
 
-    /// Returns whether each step runs once, and none ahead of its turn. Then every run reads the same keys of
-    /// the store, and the times of steps add up. With steps ahead of their turn, both depend on the order of
-    /// the threads.
+    /// Returns whether the engine runs each step once, and no step speculatively. Then every run
+    /// reads the same keys of the store, and the times of steps add up. Otherwise both depend on
+    /// the order of the threads.
     pub const fn runs_steps_once(self) -> bool {
         match self {
             Self::Sequential | Self::Bal | Self::BareRevm => true,
@@ -211,8 +215,8 @@ impl Engine {
         }
     }
 
-    /// Returns whether any step may be taken first, as each has a state of its own: then the engine can follow a
-    /// schedule.
+    /// Returns whether threads may take steps in any order, since each step has a state of its own.
+    /// Then the engine can follow a schedule.
     pub const fn takes_any_order(self) -> bool {
         match self {
             Self::Bal => true,
@@ -246,7 +250,7 @@ impl fmt::Display for Engine {
 }
 
 impl Io {
-    /// Name as in a variant.
+    /// Name of the I/O in a variant's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OnDemand => "on-demand",
@@ -258,7 +262,7 @@ impl Io {
         }
     }
 
-    /// The policy of reading ahead, where there is one.
+    /// The prefetch policy; `None` without batched reads.
     pub const fn prefetch(self) -> Option<Prefetch> {
         match self {
             Self::OnDemand | Self::FromList => None,
@@ -266,7 +270,7 @@ impl Io {
         }
     }
 
-    /// Time of reading keys ahead, if any.
+    /// Time of reading keys ahead; `None` if no key is read ahead.
     pub(crate) const fn read_time(self) -> Option<ReadTime> {
         match self {
             Self::OnDemand | Self::FromList => None,

@@ -1,5 +1,5 @@
-//! Closed sets of names: an enum with values and names declared in one place. Also the characters
-//! that no name may bring to a terminal.
+//! Closed sets of names: an enum with values and names declared in one place. Also
+//! [`steers_terminal`], for characters that no name may send to a terminal.
 
 use std::fmt;
 
@@ -13,13 +13,14 @@ pub trait Named: Copy + Eq + fmt::Debug + 'static {
     /// The name of a value.
     fn name(self) -> &'static str;
 
-    /// The value of this name; `None` if there is none.
+    /// The value with this name; `None` if no value has it.
     fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|value| value.name() == name)
     }
 }
 
-/// Whether a terminal acts on `c`: a control character, or one that turns the direction of text.
+/// Whether a terminal acts on `c`: a control character, or a character that changes the direction
+/// of text.
 pub fn steers_terminal(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

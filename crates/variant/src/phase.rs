@@ -8,22 +8,22 @@ crate::named! {
         BlockDecode = "block-decode",
         /// Recovering senders and authorities from signatures.
         Recover = "recover",
-        /// Keccak-256 of the encoded list, and its comparison with the header's.
+        /// Keccak-256 of the encoded list, and its comparison with the hash in the header.
         Hash = "hash",
         /// Decoding and indexing the list.
         Decode = "decode",
-        /// Ordering the steps for the threads, where it is not the block's order.
+        /// Ordering the steps for the threads, where their order is not the block's.
         Schedule = "schedule",
         /// Partitioning the transactions over shards.
         Partition = "partition",
         /// From the first byte of a shard's part of a batch until the shard is ready to execute it.
         ShardSend = "shard-send",
-        /// Running transactions speculatively for what they read.
+        /// Running transactions speculatively, to read the keys that they need.
         WarmUp = "warm-up",
         /// Sorting the declared keys into the order in which they are read.
         Order = "order",
-        /// Reading declared keys ahead, by I/O threads or by executing threads before they execute. On
-        /// shards, until the last value that was requested ahead has arrived.
+        /// Reading declared keys ahead, by I/O threads or by executing threads before they execute.
+        /// On shards, until the last value that was requested ahead has arrived.
         Prefetch = "prefetch",
         /// Executing steps, reads on demand included.
         Execute = "execute",
@@ -54,7 +54,8 @@ crate::named! {
         Commit = "commit",
         /// Waiting until the device has the committed changes.
         Sync = "sync",
-        /// Waiting, after the last commit, for flushes and compactions that the commits have caused.
+        /// Waiting, after the last commit, for flushes and compactions that the commits have
+        /// caused.
         Settle = "settle",
     }
 }

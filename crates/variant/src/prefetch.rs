@@ -14,9 +14,9 @@ pub struct Prefetch {
     pub accounts: AccountReads,
     /// Time of reading codes.
     pub codes: CodeReads,
-    /// Event that ends their reading.
+    /// Event that ends the readers' work.
     pub stop: StopRule,
-    /// Part of the keys that each of them reads.
+    /// Part of the keys that each reader reads.
     pub share: Sharing,
     /// Keys that a reader takes at a time; `None`: as many as the store reads best.
     pub chunk: Option<NonZeroU32>,
@@ -49,7 +49,8 @@ axis! {
         /// Before any transaction begins.
         #[default]
         Before = "before" "",
-        /// While transactions run; one that needs a key not yet there waits or reads it itself.
+        /// While transactions run. A transaction that needs an unread key waits for the key or
+        /// reads it itself.
         While = "while" "-while",
     }
 }
@@ -58,14 +59,15 @@ axis! {
     /// Order of reading the keys of a list.
     ReadOrder: "order to prefetch in"
     {
-        /// The order of the store's rows: by hashed address and hashed slot in the hashed layout. The
-        /// hashes and the sorting are inside the clock.
+        /// The order of the store's rows: by hashed address and hashed slot in the hashed layout.
+        /// The hashes and the sorting are inside the clock.
         #[default]
         OnDisk = "on-disk" "",
         /// The ascending order of the list; the store sorts the keys that are taken at a time.
         Listed = "listed" ".listed",
-        /// The order of the first index at which the list has a write of the key. Execution meets
-        /// the key there or before. Keys that are only read come last, as they are listed.
+        /// The order of the first index at which the list has a write of the key. Execution needs
+        /// the key at that index or before. Keys that are only read come last, in the order of the
+        /// list.
         FirstWrite = "first-write" ".first-write",
     }
 }
@@ -85,8 +87,8 @@ axis! {
 }
 
 axis! {
-    /// Time of reading codes. A list does not name the codes that run, so readers of codes read
-    /// those of all accounts that they have read.
+    /// Time of reading codes. A list does not name the codes that run, so readers of codes read the
+    /// codes of all accounts that they have read.
     CodeReads: "time to read codes"
     {
         /// On demand of the threads that execute.
@@ -100,13 +102,13 @@ axis! {
 }
 
 axis! {
-    /// Event that ends the readers' work beside running transactions.
+    /// Event that ends the readers' work while transactions run.
     StopRule: "end of prefetching"
     {
-        /// The last transaction has been executed, or all is read.
+        /// The last transaction has been executed, or all keys are read.
         #[default]
         Executed = "executed" "",
-        /// All is read.
+        /// All keys are read.
         AllRead = "all-read" ".all-read",
     }
 }
@@ -124,7 +126,7 @@ axis! {
 }
 
 impl fmt::Display for Prefetch {
-    /// `-while.listed.chunk-256`: what is not the default, nothing where all is.
+    /// Writes all values that are not the default, such as `-while.listed.chunk-256`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = [
             self.time.word(),

@@ -11,9 +11,9 @@ crate::named! {
         Nothing = "none",
         /// Between execution and the commit.
         After = "after",
-        /// From the batch's list, beside its execution, which checks the list meanwhile.
+        /// From the batch's list, while the batch is executed. Execution checks the list.
         FromList = "from-list",
-        /// After execution too, but nodes above the keys that steps write are read while others run.
+        /// After execution. Nodes above the keys that steps write are read while other steps run.
         Pipelined = "pipelined",
     }
 }
@@ -22,12 +22,13 @@ crate::named! {
     /// Order in which the nodes for a root are read.
     #[derive(Default)]
     pub enum RootReads: "order of reading nodes" {
-        /// One after the other, as walks from the top of a trie read them; a walk for each shard.
+        /// One node after the other, by a walk from the top of a trie. Each shard has a walk of its
+        /// own.
         OnDemand = "on-demand",
         /// All nodes of one level of all tries together.
         #[default]
         ByLevel = "by-level",
-        /// All nodes that may stand above the writes together, whether they exist or not.
+        /// All nodes that may be above the writes, together. Some of these nodes do not exist.
         AtOnce = "at-once",
     }
 }
@@ -36,12 +37,12 @@ crate::named! {
     /// Nodes of tries that are in memory when a sample starts, and stay there.
     #[derive(Default)]
     pub enum RootCache: "content of the cache of nodes" {
-        /// None.
+        /// No node.
         #[default]
         Cold = "cold",
         /// The tops of tries, and nodes at short paths.
         UpperLevels = "upper-levels",
-        /// All that the sample's roots need.
+        /// All nodes that the sample's roots need.
         Warm = "warm",
     }
 }
@@ -49,9 +50,10 @@ crate::named! {
 /// One way to compute state roots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RootWay {
-    /// When.
+    /// Time of computing the root.
     pub time: RootTime,
-    /// Shards of the accounts' trie and of large tries of slots, 1 to 16. Each is folded on a thread.
+    /// Shards of the accounts' trie and of large tries of slots, 1 to 16. Each shard is folded on a
+    /// thread.
     pub shard_count: u8,
     /// Method of reading nodes.
     pub reads: RootReads,
@@ -60,10 +62,10 @@ pub struct RootWay {
 }
 
 impl RootWay {
-    /// No root.
+    /// No state root.
     pub const NONE: Self = Self::at(RootTime::Nothing);
 
-    /// Roots at a time: of whole tries, read level by level without nodes in memory.
+    /// Roots at a time: of whole tries, read level by level, without nodes in memory.
     pub const fn at(time: RootTime) -> Self {
         Self { time, shard_count: 1, reads: RootReads::ByLevel, cache: RootCache::Cold }
     }
@@ -81,7 +83,8 @@ impl Default for RootWay {
 }
 
 impl fmt::Display for RootWay {
-    /// `after`, `pipelined-16-shards-at-once-upper-levels`: the time, and all that is not the default.
+    /// Writes the time and all values that are not the default: `after`,
+    /// `pipelined-16-shards-at-once-upper-levels`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { time, shard_count, reads, cache } = self;
         write!(f, "{time}")?;
@@ -102,12 +105,13 @@ crate::named! {
     /// Nodes of its tries that a state stores beside its rows.
     #[derive(Default)]
     pub enum TrieForm: "form of tries" {
-        /// None: such a state has no root.
+        /// No node: such a state has no root.
         #[default]
         Nothing = "none",
-        /// Branches above more than some rows; the nodes below are hashed again from the rows.
+        /// Branches above more than a number of rows. Nodes below are hashed again from the rows.
         Cut = "cut",
-        /// Branches that have branches below, and no references of leaves: the nodes that reth stores.
+        /// Branches that have branches below, and no references of leaves: the nodes that reth
+        /// stores.
         RethLike = "reth-like",
         /// All branches.
         Branches = "branches",

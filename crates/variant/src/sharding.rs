@@ -1,10 +1,10 @@
-//! Sharded execution: how many shards, which transactions each has, and the network between them and the
-//! coordinator.
+//! Sharded execution: the number of shards, the partition of transactions, and the network between
+//! shards and coordinator.
 
 use std::{fmt, time::Duration};
 
 crate::named! {
-    /// The partitioner.
+    /// Rule that gives each transaction its shard.
     pub enum Partitioner: "partitioner" {
         /// Each transaction on the next shard.
         RoundRobin = "round-robin",
@@ -32,13 +32,14 @@ crate::named! {
 /// One way to execute on shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sharding {
-    /// Shards, each another process with the variant's threads; 0 where this process executes.
+    /// Number of shards, each another process with the variant's threads; 0 where this process
+    /// executes.
     pub count: usize,
     /// Partitioner of the transactions.
     pub partitioner: Partitioner,
     /// Time at which the partitioner runs.
     pub partition_time: PartitionTime,
-    /// Keys of a request that a shard makes ahead: a micro-batch.
+    /// Number of keys of a micro-batch, which a shard requests ahead.
     pub micro_batch_key_count: u32,
     /// Delay of each message in one direction that the transport adds, in microseconds.
     pub delay_us: u32,
@@ -54,12 +55,12 @@ impl Sharding {
         delay_us: 0,
     };
 
-    /// So many shards, by sender, without a delay.
+    /// `count` shards, partitioned by sender, without a delay.
     pub const fn on(count: usize) -> Self {
         Self { count, ..Self::NONE }
     }
 
-    /// Returns whether this process executes itself.
+    /// Returns whether there are no shards, so that this process executes.
     pub const fn is_none(&self) -> bool {
         self.count == 0
     }
@@ -77,7 +78,8 @@ impl Default for Sharding {
 }
 
 impl fmt::Display for Sharding {
-    /// `4shards`, `4shards-fanout-before-64keys-500us`: their number, and all that is not the default.
+    /// Writes the number of shards and all values that are not the default: `4shards`,
+    /// `4shards-fanout-before-64keys-500us`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { count, partitioner, partition_time, micro_batch_key_count, delay_us } = self;
         write!(f, "{count}shards")?;

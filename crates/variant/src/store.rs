@@ -8,11 +8,11 @@ crate::named! {
         Rocksdb = "rocksdb",
         /// MDBX, on disk.
         Mdbx = "mdbx",
-        /// Sorted rows in a flat file: what is left between execution and the device.
+        /// Sorted rows in a flat file, with as little as possible between execution and the device.
         Flat = "flat",
         /// A Redis Cluster: values come over the network, from the memory of its servers.
         Redis = "redis",
-        /// A map in memory: what is left when reads are free.
+        /// A map in memory: execution with free reads.
         Memory = "memory",
     }
 }
@@ -20,13 +20,13 @@ crate::named! {
 /// Waits of a thread that reads many keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// Not at all: there is no device.
+    /// The thread never waits: there is no device.
     Never,
-    /// For each key alone.
+    /// The thread waits for each key alone.
     OneByOne,
-    /// For each key alone, or for several at once, as [`ReadMethod`] says.
+    /// The thread waits for each key, or for several keys at once, as [`ReadMethod`] says.
     ByMethod,
-    /// For hundreds at once.
+    /// The thread waits for hundreds of keys at once.
     ManyAtOnce,
 }
 
@@ -41,9 +41,9 @@ impl StoreKind {
         }
     }
 
-    /// Returns whether a transaction that waits for a read can yield its thread: reads of one key go through
-    /// a ring of `io_uring`. Those of the others hold the thread, in a call of `RocksDB`'s or in a page
-    /// fault.
+    /// Returns whether a transaction that waits for a read can yield its thread. That takes reads
+    /// of single keys through a ring of `io_uring`. Reads of the other stores hold the thread, in a
+    /// call of the store or in a page fault.
     pub const fn can_yield(self) -> bool {
         match self {
             Self::Flat => true,
@@ -65,7 +65,7 @@ impl StoreKind {
         Some(asked).filter(|_| self.has_device())
     }
 
-    /// Returns whether its states can have tries beside their rows.
+    /// Returns whether states of the store can have tries beside their rows.
     pub const fn has_tries(self) -> bool {
         match self {
             Self::Rocksdb | Self::Mdbx | Self::Flat | Self::Memory => true,
@@ -78,8 +78,8 @@ crate::named! {
     /// Content of the caches of the operating system and the store at a sample's start.
     #[derive(Default)]
     pub enum CacheMode: "cache state" {
-        /// Nothing of the state's values is in the store's cache, nor in the kernel's as far as the
-        /// store can see to it.
+        /// Nothing of the state's values is in the store's cache, nor in the kernel's, as far as
+        /// the store can ensure that.
         #[default]
         Cold = "cold",
         /// All accounts and slots that the lists name have been read once through the same caches.
@@ -90,7 +90,8 @@ crate::named! {
 crate::named! {
     /// Keys that the samples of a run ask for.
     pub enum SampleKeys: "choice of keys" {
-        /// Each sample asks for keys of its own: a cache below this machine has few of their blocks.
+        /// Each sample asks for keys of its own: a cache below this machine has few of their
+        /// blocks.
         Fresh = "fresh",
         /// All samples ask for the scenario's keys.
         Same = "same",
@@ -101,12 +102,12 @@ crate::named! {
     /// Event that a commit to a store on disk waits for.
     #[derive(Default)]
     pub enum Durability: "commit mode" {
-        /// The write is with the kernel: it survives the process, not the machine.
+        /// The kernel has the write, which survives a crash of the process, but not of the machine.
         #[default]
         Logged = "logged",
         /// The write is on the device (`fdatasync`).
         Synced = "synced",
-        /// Nothing but memory, no write-ahead log.
+        /// The write is in memory alone, without a write-ahead log.
         Unlogged = "unlogged",
     }
 }
@@ -115,10 +116,11 @@ crate::named! {
     /// Compactions of the `RocksDB` store while a sample's clock runs.
     #[derive(Default)]
     pub enum Compaction: "compaction mode" {
-        /// None: what commits write stays where it was flushed, and nothing is waited for.
+        /// No compaction. Commits stay where they were flushed, and the clock waits for nothing.
         #[default]
         Off = "off",
-        /// RocksDB's own, beside the blocks; the clock waits at the end for those that are due.
+        /// RocksDB's own compactions, while blocks run. At the end, the clock waits for due
+        /// compactions.
         On = "on",
     }
 }
@@ -136,14 +138,14 @@ crate::named! {
 }
 
 crate::named! {
-    /// Reads of the `RocksDB` store that leave their blocks in a cold sample's cache. Warm ones
-    /// always do.
+    /// Reads of the `RocksDB` store that leave their blocks in a cold sample's cache. Reads of warm
+    /// samples always do.
     #[derive(Default)]
     pub enum CacheFill: "rule for filling the cache" {
-        /// All.
+        /// All reads.
         #[default]
         Always = "always",
-        /// Reads of one key. A `MultiGet` reads a block that its keys share once all the same.
+        /// Reads of one key. A `MultiGet` still reads a block that its keys share only once.
         SingleReads = "single-reads",
     }
 }
@@ -166,7 +168,7 @@ crate::named! {
         Bloom = "bloom",
         /// A Ribbon filter: about 30 % smaller than the Bloom filter that is as good, and slower.
         Ribbon = "ribbon",
-        /// None.
+        /// No filter.
         Nothing = "none",
     }
 }
@@ -188,10 +190,10 @@ crate::named! {
     /// Path of reads of the `RocksDB` store: through the kernel's page cache, or past it.
     #[derive(Default)]
     pub enum FileAccess: "file access mode" {
-        /// Past it, with `O_DIRECT`, wherever the file system accepts that.
+        /// Past the page cache, with `O_DIRECT`, wherever the file system accepts that flag.
         #[default]
         Direct = "direct",
-        /// Through it; it is asked to drop the files before each cold sample.
+        /// Through the page cache. The kernel is asked to drop the files before each cold sample.
         Buffered = "buffered",
     }
 }

@@ -7,30 +7,30 @@ use crate::{
     Schedule, Sharding,
 };
 
-/// One way to execute, but for the store.
+/// One way to execute, without the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
-    /// The preset it came from.
+    /// The preset that the variant came from.
     pub design: Design,
     /// Content of the list; `None` if the engine takes no list.
     pub list: Option<ListForm>,
-    /// List duty of an engine that takes none.
+    /// List duty of an engine that takes no list.
     pub list_duty: ListDuty,
     /// The engine.
     pub engine: Engine,
-    /// Its reads of the state.
+    /// Reads of the state by the engine.
     pub io: Io,
     /// Threads that execute.
     pub thread_count: usize,
-    /// Transactions under way on each such thread, one a fiber. A fiber that waits for a read
-    /// yields its thread to another. 1 where the thread itself waits.
+    /// Transactions under way on each executing thread, one on each fiber. A fiber that waits for a
+    /// read yields its thread to another fiber. 1 where the thread itself waits.
     pub fiber_count: usize,
     /// The shards that execute in place of this process.
     pub sharding: Sharding,
-    /// Threads that only read. 0 where there are none: I/O is on demand, or the executing threads
-    /// read ahead before execution, or they verify after it.
+    /// Threads that only read. 0 if I/O is on demand, or if the executing threads read ahead before
+    /// execution or verify after it.
     pub io_thread_count: usize,
-    /// Order of steps for free threads; the `bal` engine alone knows more than one.
+    /// Order in which free threads take steps; only the `bal` engine supports several orders.
     pub schedule: Schedule,
     /// Computation of state roots.
     pub root: RootWay,
@@ -39,8 +39,8 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// The variant of `design` with these thread counts. `thread_count` is 1 for an engine on one
-    /// thread whatever is asked, and `io_thread_count` counts only where there are I/O threads.
+    /// The variant of `design` with these thread counts. `threads` has no effect on an engine on
+    /// one thread, and `io_threads` has none on I/O on demand.
     pub fn of(design: Design, threads: NonZeroUsize, io_threads: NonZeroUsize) -> Self {
         let Preset { list, engine, io } = design.preset();
         let thread_count = if engine.is_parallel() { threads.get() } else { 1 };
@@ -61,7 +61,8 @@ impl Variant {
         }
     }
 
-    /// The name of its list form; without a form, `build` if the engine builds a list, else `none`.
+    /// Name of the variant's list form. Without a list, `build` if the engine builds one, else
+    /// `none`.
     pub const fn list_name(&self) -> &'static str {
         match self.list {
             Some(form) => form.name(),
@@ -83,8 +84,8 @@ impl Variant {
         Self { io: Io::Batched(prefetch), io_thread_count: 0, ..self }
     }
 
-    /// Returns whether shards can execute it: `bal` with a batched-io list, or Block-STM. Full lists
-    /// are not supported on shards.
+    /// Returns whether shards can execute the variant: `bal` with a batched-io list, or Block-STM.
+    /// Full lists are not supported on shards.
     pub const fn can_be_sharded(&self) -> bool {
         matches!(
             (self.engine, self.list),
@@ -92,13 +93,13 @@ impl Variant {
         )
     }
 
-    /// This variant on shards, which ask for values themselves.
+    /// This variant on shards, which request values themselves.
     #[must_use]
     pub const fn on_shards(self, sharding: Sharding) -> Self {
         Self { io: Io::OnDemand, io_thread_count: 0, sharding, ..self }
     }
 
-    /// Threads that execute, over all shards.
+    /// Number of executing threads on all shards together.
     pub const fn executor_count(&self) -> usize {
         if self.sharding.is_none() {
             return self.thread_count;
@@ -106,18 +107,18 @@ impl Variant {
         self.thread_count * self.sharding.count
     }
 
-    /// Returns whether transactions can yield their thread: all start at once on states of their own, and
-    /// read for themselves.
+    /// Returns whether transactions can yield their thread. That takes transactions that start at
+    /// once on states of their own and read on demand.
     pub const fn can_yield(&self) -> bool {
         matches!((self.engine, self.io), (Engine::Bal, Io::OnDemand)) && self.sharding.is_none()
     }
 
-    /// Returns whether the threads that execute read ahead too.
+    /// Returns whether the executing threads read ahead.
     pub const fn executors_prefetch(&self) -> bool {
         matches!(self.io.read_time(), Some(ReadTime::Before)) && self.io_thread_count == 0
     }
 
-    /// Threads that must have read all before any transaction begins.
+    /// Number of threads that must have read all declared keys before any transaction begins.
     pub const fn prefetching_before(&self) -> usize {
         match self.io.read_time() {
             Some(ReadTime::Before) if self.io_thread_count == 0 => self.thread_count,
@@ -128,8 +129,8 @@ impl Variant {
 }
 
 impl fmt::Display for Variant {
-    /// `batched-io/bal+batched@16+48io`, `batched-io/bal+batched+gas-limit@16+48io`: all that
-    /// distinguishes it, but for the store.
+    /// Writes all that distinguishes the variant, except for the store:
+    /// `batched-io/bal+batched@16+48io`, `batched-io/bal+batched+gas-limit@16+48io`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (list, engine) = (self.list_name(), self.engine.name());
         match self.io {

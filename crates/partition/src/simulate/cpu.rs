@@ -1,5 +1,5 @@
-//! A host's cores under equal sharing: where more activities run than it has cores, each advances at
-//! the same part of a core's speed.
+//! A host's cores, which all running activities share equally. If more activities run than the host
+//! has cores, each advances at the same part of a core's speed.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
@@ -21,10 +21,10 @@ impl PartialOrd for Ns {
     }
 }
 
-/// An activity that runs; the first to end is the greatest.
+/// A running activity. The activity that ends first is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Running<A> {
-    /// A value of the virtual time [`Cpu::done`], no clock time.
+    /// End of the activity in the virtual time [`Cpu::done`], which is no clock time.
     end: Ns,
     number: u64,
     actor: A,
@@ -47,7 +47,7 @@ impl<A: Eq> PartialOrd for Running<A> {
 #[derive(Clone, Debug)]
 pub(super) struct Cpu<A> {
     core_count: f64,
-    /// Work that an activity which ran from the beginning would have done by `since`.
+    /// Work until `since` of an activity that has run from the beginning.
     done: f64,
     since: f64,
     started_count: u64,
@@ -84,13 +84,13 @@ impl<A: Copy + Eq> Cpu<A> {
         self.running.push(Running { end, number, actor });
     }
 
-    /// End of the next activity, if one runs.
+    /// End of the activity that ends next; `None` if no activity runs.
     pub(super) fn next_end(&self) -> Option<Ns> {
         let first = self.running.peek()?;
         Some(Ns(self.since + (first.end.0 - self.done).max(0.0) / self.rate()))
     }
 
-    /// Ends the next activity; `now` must be [`Self::next_end`].
+    /// Ends the activity that ends next; `now` must be [`Self::next_end`].
     pub(super) fn finish(&mut self, now: f64) -> Option<A> {
         let Running { end, actor, .. } = self.running.pop()?;
         // The activity's work is done, whatever the rate's rounding.

@@ -5,25 +5,26 @@ use crate::transactions::Access;
 /// The kind of a key, which decides when a shard must have its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyKind {
-    /// An account's row. With a list each shard needs it once, whoever writes it.
+    /// An account's row. With a list, each shard needs the row once, whichever shard writes it.
     Account,
-    /// The row of a recipient of fees: each shard needs it once. Without a list payments to it are
-    /// deltas, summed at the end, and no step waits for them.
+    /// The row of a recipient of fees: each shard needs the row once. Without a list, payments to
+    /// the recipient are deltas that are summed at the end, and no step waits for them.
     Recipient,
-    /// A slot of the account of this key. With a list a step that comes after a write of it takes its value from
-    /// the list.
+    /// A slot of an account. With a list, a step that comes after a write of the slot takes the
+    /// value from the list.
     Slot {
         /// Number of the account's key.
         account: u32,
     },
-    /// A contract's code. With a list it is asked for ahead, as if its hash were known from the start.
+    /// A contract's code. With a list, the code is requested ahead, as if its hash were known from
+    /// the start.
     Code,
 }
 
 /// A step of a batch: a transaction, or system calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepWork {
-    /// Time of its execution where all values are there.
+    /// Time of the step's execution when all values are present.
     pub time_ns: u64,
     /// Whether the step is system calls. All keys of such a step are foreseen.
     pub is_system: bool,
@@ -31,7 +32,7 @@ pub struct StepWork {
     pub sender: Option<u32>,
     /// Key of the called account.
     pub callee: Option<u32>,
-    /// All keys that it touches, each once, in the order in which it asks for them.
+    /// All keys that the step touches, each once, in the order in which it requests them.
     pub accesses: Vec<Access>,
 }
 
@@ -58,8 +59,7 @@ pub enum Knowledge {
 /// The processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hosts {
-    /// Each shard has its own host, with a core for each of its threads. The coordinator has another
-    /// host.
+    /// Each shard has its own host, with a core for each thread. The coordinator has another host.
     Apart {
         /// Cores of the coordinator.
         coordinator_core_count: u32,
@@ -74,22 +74,22 @@ pub enum Hosts {
 /// Costs beside the execution of steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// Work of the coordinator before shards are given their parts: decoding the list, and the partition
+    /// Work of the coordinator before shards get their parts: decoding the list, and the partition
     /// where it is inside the clock.
     pub before_ns: u64,
     /// Work of a shard until it is ready: decoding the list.
     pub start_ns: u64,
-    /// Work of the coordinator for a message of a shard, whatever is in it.
+    /// Fixed work of the coordinator for each message of a shard.
     pub message_ns: u64,
-    /// Work of the coordinator for a value that it sends.
+    /// Work of the coordinator for each value that it sends.
     pub value_ns: u64,
-    /// Work of the coordinator for the result of a step: taking it in, and the checks.
+    /// Work of the coordinator for the result of a step: taking it in, and checks.
     pub result_ns: u64,
-    /// Work of a shard for a message, whatever is in it: results, or a request with its answer.
+    /// Fixed work of a shard for each message of results, and for each request with its answer.
     pub shard_message_ns: u64,
-    /// Work of a shard for a value that it takes in.
+    /// Work of a shard for each value that it takes in.
     pub shard_value_ns: u64,
-    /// Work of a shard for a result that it sends, by one thread beside those that execute.
+    /// Work of a shard for each result that it sends, on one thread beside the executing threads.
     pub shard_result_ns: u64,
     /// Work of the coordinator after the last result: join and commit.
     pub after_ns: u64,
@@ -98,15 +98,15 @@ pub struct Costs {
 /// Shards and the network between them and the coordinator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Shards.
+    /// Number of shards.
     pub shard_count: u32,
-    /// Threads of each shard.
+    /// Number of threads of each shard.
     pub thread_count: u32,
     /// The processors.
     pub hosts: Hosts,
     /// Time of a message in one direction.
     pub delay_ns: u64,
-    /// Keys of a request that is made ahead.
+    /// Number of keys of a request that is made ahead.
     pub micro_batch_key_count: u32,
     /// Whether shards have the list.
     pub knowledge: Knowledge,
@@ -118,18 +118,20 @@ pub struct Setting {
 /// one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Simulated {
-    /// From the start of the batch to the end of its commit.
+    /// Time from the start of the batch to the end of its commit.
     pub time_ns: f64,
     /// Work of the steps, summed.
     pub step_work_ns: f64,
-    /// Work of the steps of the shard that has most.
+    /// Work of the steps of the shard with the most work.
     pub fullest_work_ns: f64,
-    /// The longest sequence of steps of which each waits for the one before, with the delays between shards;
-    /// with a list the longest step.
+    /// Time of the longest sequence of steps in which each step waits for the step before, with the
+    /// delays between shards. With a list, time of the longest step.
     pub chain_ns: f64,
-    /// Time that threads of shards waited for values, summed; 0 without a list, where they take another step.
+    /// Time that threads of shards waited for values, summed; 0 without a list, where threads take
+    /// another step instead.
     pub value_wait_ns: f64,
-    /// Work of the coordinator before, after and for its messages, summed over its threads.
+    /// Work of the coordinator before and after execution and for messages, summed over its
+    /// threads.
     pub coordinator_work_ns: f64,
     /// Work of the coordinator's busiest thread, for the messages of one shard.
     pub busiest_thread_work_ns: f64,
@@ -143,7 +145,8 @@ pub struct Simulated {
     pub demand_request_count: u64,
     /// Messages with results.
     pub result_message_count: u64,
-    /// Messages between shards: one of each step to each other shard that waits for it.
+    /// Messages between shards: from each step, one to each other shard with a step that waits for
+    /// it.
     pub shard_message_count: u64,
 }
 

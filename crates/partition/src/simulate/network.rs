@@ -7,33 +7,33 @@ use super::cpu::Ns;
 /// A message of a shard to the coordinator.
 #[derive(Clone, Debug)]
 pub(super) enum Report {
-    /// The shard wants the values of these keys.
+    /// A request of the shard for the values of these keys.
     Wanted(Vec<u32>),
-    /// Number of results in the message.
+    /// This number of results.
     Results(u64),
-    /// The shard has sent all.
+    /// The shard has sent all results.
     Done,
 }
 
-/// A message that comes in.
+/// An arriving message.
 #[derive(Clone, Debug)]
 pub(super) enum Arrival {
-    /// The part of a shard.
+    /// The shard gets its part of the batch.
     Part(u32),
     /// A message of a shard.
     Report(u32, Report),
     /// Values for a shard.
     Values(u32, Vec<u32>),
-    /// A shard learns that another has run this step, with the values that it wrote.
+    /// The shard learns that another shard has run this step, with the values that the step wrote.
     Step(u32, u32),
-    /// No message: results of a shard have waited for others long enough.
+    /// Not a message: unsent results of the shard have waited long enough.
     Due(u32),
 }
 
-/// Messages on their way, the next one to come in first.
+/// Messages in transit; the message that arrives next is the first.
 #[derive(Debug, Default)]
 pub(super) struct Network {
-    /// Arrival time of each, and its index.
+    /// Arrival time and index of each message.
     order: BinaryHeap<Reverse<(Ns, usize)>>,
     messages: Vec<Option<Arrival>>,
 }

@@ -9,12 +9,12 @@ const NO_STEP: u32 = u32::MAX;
 /// No shard.
 const NO_SHARD: u32 = u32::MAX;
 
-/// The part of one shard.
+/// The part of the batch of one shard.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShardPlan {
     /// Steps of the shard, ascending.
     pub(super) steps: Vec<u32>,
-    /// Micro-batches that it asks for ahead.
+    /// Micro-batches that the shard requests ahead.
     pub(super) ahead: Vec<Vec<u32>>,
 }
 
@@ -24,10 +24,11 @@ pub(super) struct Plan {
     pub(super) shards: Vec<ShardPlan>,
     /// The shard of each step.
     pub(super) shard_of: Vec<u32>,
-    /// Keys whose values each step must have from the coordinator, in the order in which it asks.
+    /// Keys whose values each step needs from the coordinator, in the order in which it requests
+    /// them.
     pub(super) values: Rows<u32>,
-    /// For each step, the lower steps that wrote its keys last, recipients of fees apart; none with a
-    /// list.
+    /// For each step, the last lower steps that wrote its keys, without recipients of fees. Empty
+    /// with a list.
     pub(super) dependencies: Rows<u32>,
     /// Steps that wait for each step.
     pub(super) dependents: Rows<u32>,
@@ -59,7 +60,7 @@ impl Plan {
                     .collect(),
             };
             let number = number as u32;
-            // Each key once a shard.
+            // A shard requests each key once.
             keys.retain(|key| {
                 std::mem::replace(&mut asked_last_by[*key as usize], number) != number
             });
@@ -87,7 +88,8 @@ fn first_writers(work: &BatchWork) -> Vec<u32> {
     first
 }
 
-/// With a list: all but slots that a lower step writes, whose values the list has.
+/// With a list: all keys except slots that a lower step writes. The list has the values of these
+/// slots.
 fn values_beside_list(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
     let mut rows = Rows::default();
     for (step, StepWork { accesses, .. }) in work.steps.iter().enumerate() {
@@ -100,7 +102,7 @@ fn values_beside_list(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
     rows
 }
 
-/// Without a list: keys that no lower step has written, and the steps that wrote the others last. A
+/// Without a list: keys that no lower step has written, and the last writers of the other keys. A
 /// recipient of fees counts as never written.
 fn values_and_dependencies(work: &BatchWork) -> (Rows<u32>, Rows<u32>) {
     let mut last_writers = vec![NO_STEP; work.keys.len()];

@@ -1,4 +1,4 @@
-//! The state of a shard while a batch is simulated: its threads, the values that it has, and the results that
+//! The state of a shard while a batch is simulated: its threads, its values, and the results that
 //! wait to be sent.
 
 use std::{
@@ -9,7 +9,7 @@ use std::{
 /// A value on a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Value {
-    /// No step has asked for it.
+    /// No step has requested the value.
     #[default]
     Unknown,
     /// The request is under way.
@@ -18,29 +18,30 @@ pub(super) enum Value {
     Here,
 }
 
-/// A thread that executes.
+/// An executing thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Thread {
     /// Step that the thread executes.
     pub(super) step: u32,
-    /// Number of values of the step that are there: the first ones in the order in which it asks for them.
+    /// Number of values of the step that have arrived: the first values in the order of its
+    /// requests.
     pub(super) value_count: usize,
-    /// Start of its wait for the next.
+    /// Time at which the thread took the step.
     pub(super) waits_since: f64,
 }
 
 /// A shard.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShardState {
-    /// Whether it has its part of the batch.
+    /// Whether the shard has its part of the batch.
     pub(super) is_ready: bool,
     /// Values by key.
     pub(super) values: Vec<Value>,
-    /// Answers that have come, in their order; the front one is being taken in.
+    /// Answers that have arrived, in their order; the first answer is being taken in.
     pub(super) answers: VecDeque<Vec<u32>>,
     /// Waiting threads (with a list) or steps (without one), by key.
     pub(super) waiting: HashMap<u32, Vec<u32>>,
-    /// Threads that execute.
+    /// The executing threads.
     pub(super) threads: Vec<Thread>,
     /// Threads without a step.
     pub(super) idle: Vec<u32>,
@@ -52,7 +53,7 @@ pub(super) struct ShardState {
     pub(super) send_at: f64,
     /// Steps that have ended.
     pub(super) ended_count: u64,
-    /// Results under way to the connection; 0: the sending thread has nothing to do.
+    /// Results that the sending thread is sending; 0 where that thread has nothing to do.
     pub(super) sending_count: u64,
     /// Results that were sent.
     pub(super) sent_count: u64,
