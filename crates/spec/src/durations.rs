@@ -1,4 +1,4 @@
-//! Durations and gas of options that are no keys of a scenario. Their errors name the option.
+//! Reads durations and gas of options that are no keys of a scenario. Their errors name the option.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use crate::{
     quantity,
 };
 
-/// The longest duration of an option. A longer one is a slip of the unit.
+/// The longest duration of an option. A longer duration is a mistake in the unit.
 const MOST: Duration = Duration::from_secs(24 * 3_600);
 
-/// A duration as scenarios have them, in whole milliseconds from 1ms to 24h: `200ms`, `1.5s`, `10m`. Errors call
-/// it `option`.
+/// Reads a duration as in scenarios, in whole milliseconds from 1ms to 24h: `200ms`, `1.5s`, `10m`.
+/// Errors name `option`.
 ///
 /// # Errors
 /// The text is no such duration.
@@ -21,8 +21,8 @@ pub fn duration(option: &str, text: &str) -> Result<Duration, ScenarioError> {
     read.and_then(|time| within("1ms", time, text)).map_err(|misfit| at(option, text, misfit))
 }
 
-/// A duration in whole nanoseconds from 1ns to 24h: `800ns`, `250us`, `1.6ms`, and those of [`duration`]. Errors
-/// call it `option`.
+/// Reads a duration in whole nanoseconds from 1ns to 24h: `800ns`, `250us`, `1.6ms`, and the forms
+/// of [`duration`]. Errors name `option`.
 ///
 /// # Errors
 /// The text is no such duration.
@@ -31,7 +31,7 @@ pub fn fine_duration(option: &str, text: &str) -> Result<Duration, ScenarioError
     read.and_then(|time| within("1ns", time, text)).map_err(|misfit| at(option, text, misfit))
 }
 
-/// Gas as scenarios have it, 1 or more: `200M`, `1.5G`. Errors call it `option`.
+/// Reads gas as in scenarios, 1 or more: `200M`, `1.5G`. Errors name `option`.
 ///
 /// # Errors
 /// The text is no gas.
@@ -43,7 +43,7 @@ pub fn gas(option: &str, text: &str) -> Result<u64, ScenarioError> {
     read.map_err(|misfit| at(option, text, misfit))
 }
 
-/// The duration, unless it is 0 or above the most; `least` is the shortest other one.
+/// Refuses a duration of 0 or above the maximum. `least` is the shortest duration, for the error.
 fn within(least: &str, time: Duration, text: &str) -> Result<Duration, Misfit> {
     if !time.is_zero() && time <= MOST {
         return Ok(time);

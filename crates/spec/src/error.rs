@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::fault::{Fault, Origin, plain, printable, shown};
 
-/// Why a scenario cannot be used; its text is all a user needs.
+/// Reason that a scenario cannot be used. The message has all that a user needs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
     /// The text, or a value given from outside, breaks a rule.
@@ -22,7 +22,8 @@ pub enum ScenarioError {
         /// The nearest name and all names.
         help: String,
     },
-    /// No shipped scenario has this name, and a file of the name with `.toml` is here.
+    /// No shipped scenario has this name, but the current directory has a file of the name with
+    /// `.toml`.
     #[error(
         "error: {} names no shipped scenario, and a file is named by its path\n   \
          = help: write {}",
@@ -65,7 +66,7 @@ pub enum ScenarioError {
         /// The path given.
         path: String,
     },
-    /// The file is larger than any scenario.
+    /// The file is larger than a scenario may be.
     #[error(
         "error: the scenario is larger than {limit_bytes} bytes\n  --> {path}\n   \
          = help: a scenario is a page of TOML; is this the right file?"
@@ -73,7 +74,7 @@ pub enum ScenarioError {
     TooLarge {
         /// The path given.
         path: String,
-        /// The most bytes a scenario file may have.
+        /// Maximum size of a scenario file in bytes.
         limit_bytes: u64,
     },
 }
@@ -83,7 +84,7 @@ pub enum ScenarioError {
 pub struct Mistakes {
     source_name: String,
     diagnostics: Vec<Diagnostic>,
-    /// Whether there are more mistakes than these.
+    /// Whether there are more mistakes than the diagnostics.
     has_more: bool,
 }
 
@@ -110,7 +111,7 @@ impl fmt::Display for Mistakes {
 }
 
 impl ScenarioError {
-    /// The broken rules; none where the text could not be read.
+    /// The broken rules; empty where the text could not be read.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
             Self::Invalid(diagnostic) => std::slice::from_ref(diagnostic),
@@ -156,7 +157,7 @@ enum Place {
     Outside { origin: String },
 }
 
-/// A stretch of one source line.
+/// A marked part of one source line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mark {
     source_name: String,
@@ -173,7 +174,7 @@ impl Diagnostic {
         &self.key
     }
 
-    /// Whether the rule is broken by the file itself, and not by a value from outside.
+    /// Whether the file itself breaks the rule, and not a value from outside.
     pub fn is_of_file(&self) -> bool {
         !matches!(self.place, Place::Outside { .. })
     }
@@ -223,8 +224,8 @@ const HELP_MARK: &str = " = help: ";
 /// Columns of a terminal. A remedy that lists names may take many lines.
 const LINE_CHARS_MAX: usize = 80;
 
-/// Wraps `text` at spaces for a place behind `indent_chars` characters. All lines but the first
-/// begin with so many spaces.
+/// Wraps `text` at spaces, for an output after `indent_chars` characters. All lines except the
+/// first begin with that number of spaces.
 fn folded(text: &str, indent_chars: usize) -> String {
     let mut lines = String::new();
     let mut line_chars = indent_chars;

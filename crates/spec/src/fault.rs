@@ -16,7 +16,7 @@ pub(crate) enum Origin {
     Outside { origin: String, value: String },
 }
 
-/// The remedy.
+/// Remedy of a misfit.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Remedy {
     /// The value to write instead.
@@ -76,7 +76,7 @@ impl Remedy {
     }
 }
 
-/// One value that breaks a rule, wherever it stands.
+/// One value that breaks a rule, without its key and place.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Misfit {
     /// The value and the rule that it breaks.
@@ -106,7 +106,7 @@ pub(crate) struct Fault {
 /// The longest excerpt of a user's value that an error repeats, in characters.
 const SHOWN_CHARS_MAX: usize = 60;
 
-/// The fewest characters of a part that is searched in names.
+/// Minimum length of a part of a name that is searched, in characters.
 const PART_CHARS_MIN: usize = 3;
 
 /// A user's text as an error may repeat it: short, on one line, without control characters.
@@ -123,7 +123,7 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().map(printable).collect()
 }
 
-/// The character, or a stand-in of one column where a terminal would act on it.
+/// Returns the character, or a replacement of one column for a character that a terminal acts on.
 pub(crate) fn printable(c: char) -> char {
     match c {
         '\t' => ' ',
@@ -132,14 +132,14 @@ pub(crate) fn printable(c: char) -> char {
     }
 }
 
-/// The nearest of `candidates`, if it is near enough to have been meant.
+/// The nearest of `candidates`, if it is near enough for a misspelling.
 pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let near = near(given, candidates);
     near.into_iter().min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
 }
 
-/// At most `count_max` of `candidates` that may have been meant. Near names come first, nearest
-/// first; then names that contain `given`.
+/// Returns at most `count_max` candidates that the user may have meant. Near names come first,
+/// nearest first; then names that contain `given`.
 pub(crate) fn nearest_few<'a>(
     given: &str,
     candidates: &[&'a str],

@@ -13,11 +13,11 @@ use crate::tree::{Node, Shape, Table, Value};
 /// The rule that an unknown key breaks.
 pub(crate) const NO_SUCH_KEY: &str = "no such key";
 
-/// Words for no, which a user may give to a key of names.
+/// Words for "no" that a user may give in the place of a name.
 const NO: [&str; 5] = ["no", "off", "false", "none", "never"];
-/// Words for yes.
+/// Words for "yes" that a user may give in the place of a name.
 const YES: [&str; 4] = ["yes", "on", "true", "always"];
-/// Names of values that mean no.
+/// Names of values that mean "no".
 const REFUSALS: [&str; 3] = ["off", "none", "skip"];
 
 /// A table's keys, with the table's path for errors.
@@ -29,8 +29,8 @@ pub(crate) struct Fields<'tree> {
 }
 
 impl<'tree> Fields<'tree> {
-    /// The fields of the whole file. A key that is not `known` is a fault; it names the path among
-    /// `all_paths` that ends with this key.
+    /// The fields of the whole file. A key that is not `known` is a fault. The fault names the path
+    /// among `all_paths` that ends with the key.
     pub(crate) fn top(
         table: &'tree Table,
         known: &[&str],
@@ -79,7 +79,7 @@ impl<'tree> Fields<'tree> {
         self.fault(key, Misfit::new("missing", remedy))
     }
 
-    /// The fault of alternative `keys` of which not exactly one is given.
+    /// The fault of alternative `keys`, where not exactly one of them is given.
     pub(crate) fn exactly_one(&self, keys: &[&str], example: Remedy) -> Fault {
         let given: Vec<&str> = keys.iter().copied().filter(|key| self.get(key).is_some()).collect();
         let Some((last, others)) = given.split_last() else {
@@ -135,7 +135,8 @@ impl<'tree> Fields<'tree> {
         text(node).map(Some).map_err(|misfit| self.fault(key, misfit))
     }
 
-    /// Addresses with ports, separated by commas, if there are any; `example` is a valid one.
+    /// Reads addresses with ports, separated by commas; empty for a missing key. `example` is a
+    /// valid address.
     pub(crate) fn addresses(&self, key: &str, example: &str) -> Result<Vec<String>, Fault> {
         let Some(given) = self.text(key)? else { return Ok(Vec::new()) };
         let addresses: Vec<String> = given.split(',').map(|one| one.trim().to_owned()).collect();
@@ -306,7 +307,7 @@ fn text(node: &Node) -> Result<&str, Misfit> {
     }
 }
 
-/// Text that carries a unit; a bare number lacks it.
+/// Returns text with a unit. A bare number is a misfit.
 fn unit_text<'tree>(node: &'tree Node, key: &str, example: &str) -> Result<&'tree str, Misfit> {
     match &node.value {
         Value::Text(text) | Value::Outside(text) => Ok(text),
@@ -419,7 +420,7 @@ fn number(node: &Node) -> Result<f64, Misfit> {
         Value::Outside(text) => text.parse().ok(),
         _ => None,
     };
-    // Adding zero turns -0 into 0, which is one value fewer to write.
+    // Adding zero turns -0 into 0, so that equal numbers are written alike.
     value.filter(|value| value.is_finite()).map(|value| value + 0.0).ok_or_else(|| {
         let rule = format!("{} is no finite number", node.given);
         Misfit::new(rule, Remedy::advice("write a number without quotes, such as 1.5"))
@@ -467,7 +468,7 @@ fn is_answer(given: &str) -> bool {
     NO.contains(&given) || YES.contains(&given)
 }
 
-/// The name that a plain no stands for. Of two names, also the name that a plain yes stands for.
+/// The name that "no" means. If there are two names, "yes" means the other name.
 fn of_answer<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
     let refusal = *names.iter().find(|name| REFUSALS.contains(*name))?;
     match (NO.contains(&given), YES.contains(&given), names.len()) {

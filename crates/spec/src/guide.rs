@@ -1,5 +1,5 @@
-//! The text of `docs/scenario.md` on a key: the one place where keys are explained. The page is
-//! embedded, so that starter scenarios and the schema for editors have the same text.
+//! Finds the explanation of a key in `docs/scenario.md`, the only place where keys are explained.
+//! The page is embedded, so that starter scenarios and the schema for editors have the same text.
 
 /// The page.
 const PAGE: &str = include_str!("../../../docs/scenario.md");

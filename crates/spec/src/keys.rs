@@ -1,6 +1,6 @@
-//! The keys of a scenario. Keys of a run and of a kind of load are declared once, as a walk that
-//! lists, reads or writes them ([`Keyed`]). The other keys are lists here, and in the files of
-//! `[run.rocksdb]` and `[run.mdbx]`. `paths.rs` has them all.
+//! The keys of a scenario. Keys of a run and of a kind of load are declared once, in a function
+//! that lists, reads or writes them ([`Keyed`]). Lists of the other keys are here, and in the files
+//! of `[run.rocksdb]` and `[run.mdbx]`. `paths.rs` has the paths of all keys.
 
 use std::fmt::Write;
 
@@ -28,7 +28,8 @@ pub(crate) const RUN_TABLES: &[&str] = &["rocksdb", "mdbx"];
 pub(crate) const EXPECT: &[&str] = &["metric", "min", "max", "when"];
 pub(crate) const WHEN: &[&str] = &["store", "cache"];
 
-/// Keys of a table of which exactly one is given. An override of one removes the others.
+/// Alternative keys of a table: exactly one of a group is given. An override of one key removes the
+/// others.
 pub(crate) const ALTERNATIVES: &[(&str, &[&str])] = &[
     ("state", &["slots", "size"]),
     ("block", &["gas", "limit", "transactions"]),
@@ -49,11 +50,11 @@ pub(crate) fn alternatives<'k>(
 pub(crate) type Key = &'static str;
 /// The meaning of a key that is left out.
 pub(crate) type Meaning = &'static str;
-/// A value as TOML, or the meaning of an absent one.
+/// A value as TOML, or the meaning of an absent value.
 pub(crate) type Said = Result<String, Meaning>;
 /// A key and its value.
 pub(crate) type Entry = (Key, Said);
-/// The fault of a value that is read.
+/// Result of reading a value.
 pub(crate) type Checked = Result<(), Fault>;
 
 /// Meaning of a key of a load that is left out.
@@ -65,24 +66,26 @@ pub(crate) struct Around<'a> {
     pub(crate) fork: Fork,
     pub(crate) state: &'a StateSpec,
     pub(crate) state_fields: &'a Fields<'a>,
-    /// The most gas of any transaction.
+    /// Maximum gas of a transaction.
     pub(crate) tx_gas: u64,
 }
 
 /// Values of a table, with their keys.
 pub(crate) trait Keyed: Clone + Default {
-    /// Goes over the keys, in the order in which they are written. A rule is checked where they are read.
+    /// Visits the keys in the order in which they are written. Rules are checked only while
+    /// reading.
     fn keys(&mut self, keys: &mut Keys<'_>) -> Checked;
 }
 
 /// A value that is true or false.
 pub(crate) struct Flag<'a> {
     pub(crate) value: &'a mut bool,
-    /// Value where none is given.
+    /// Value of a missing key.
     pub(crate) default: bool,
 }
 
-/// The keys of a table during the walk of a [`Keyed`]: read, or else listed and written.
+/// The keys of a table during [`Keyed::keys`]. With fields they are read; without fields they are
+/// listed and written.
 #[derive(Default)]
 pub(crate) struct Keys<'a> {
     fields: Option<&'a Fields<'a>>,
@@ -129,20 +132,20 @@ impl<'a> Keys<'a> {
         self.around
     }
 
-    /// Lists a key here that is written later.
+    /// Lists a key at this point of the order. Its value is written later.
     pub(crate) fn listed(&mut self, key: Key) {
         if !self.names.contains(&key) {
             self.names.push(key);
         }
     }
 
-    /// Writes a key.
+    /// Writes a key with its value.
     pub(crate) fn shown(&mut self, key: Key, said: Said) {
         self.listed(key);
         self.entries.push((key, said));
     }
 
-    /// A count within `range`.
+    /// Reads or writes a count within `range`.
     pub(crate) fn count(
         &mut self,
         key: Key,
@@ -157,7 +160,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// A count within `range`, or none.
+    /// Reads or writes an optional count within `range`.
     pub(crate) fn any_count(
         &mut self,
         key: Key,
@@ -171,7 +174,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// A share.
+    /// Reads or writes a share.
     pub(crate) fn share(&mut self, key: Key, value: &mut f64, default: f64) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.share(key)?.unwrap_or(default),
@@ -180,7 +183,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// `true` or `false`.
+    /// Reads or writes `true` or `false`.
     pub(crate) fn flag(&mut self, key: Key, flag: Flag<'_>) -> Checked {
         match self.fields {
             Some(fields) => *flag.value = fields.flag(key)?.unwrap_or(flag.default),
@@ -189,7 +192,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// A name; the default where none is given.
+    /// Reads or writes a name; a missing key is the default.
     pub(crate) fn named<T: Named + Default>(&mut self, key: Key, value: &mut T) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.named(key)?.unwrap_or_default(),
@@ -198,8 +201,8 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// A name, not written if it is the default. So the work has the same identity as before there
-    /// was the key.
+    /// Reads or writes a name. The default is not written, so that the work has the same identity
+    /// as before the key existed.
     pub(crate) fn newer<T: Named + Default>(&mut self, key: Key, value: &mut T) -> Checked {
         match self.fields {
             None if *value == T::default() => self.shown(key, Err(LEFT_OUT)),
@@ -208,7 +211,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// A name, or none with the meaning `unsaid`.
+    /// Reads or writes an optional name; an absent name has the meaning `unsaid`.
     pub(crate) fn any_named<T: Named>(
         &mut self,
         key: Key,
@@ -222,7 +225,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// A list of names.
+    /// Reads or writes a list of names.
     pub(crate) fn named_list<T: Named>(
         &mut self,
         key: Key,
@@ -236,7 +239,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// A name, or a list of them; none has the meaning `unsaid`.
+    /// Reads or writes a name or a list of names; an empty list has the meaning `unsaid`.
     pub(crate) fn one_or_more<T: Named>(
         &mut self,
         key: Key,
@@ -250,7 +253,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// A list of counts within `range`.
+    /// Reads or writes a list of counts within `range`.
     pub(crate) fn counts(
         &mut self,
         key: Key,
@@ -267,7 +270,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// A list of counts within `range`; none has the meaning `unsaid`.
+    /// Reads or writes a list of counts within `range`; an empty list has the meaning `unsaid`.
     pub(crate) fn any_counts(
         &mut self,
         key: Key,
@@ -282,7 +285,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// Addresses, of which `example` is one.
+    /// Reads or writes addresses; `example` is a valid address.
     pub(crate) fn addresses(
         &mut self,
         key: Key,
@@ -308,7 +311,7 @@ fn counts(fields: &Fields<'_>, key: &str, range: &Range) -> Result<Option<Vec<u3
     Ok(counts.map(|counts| counts.into_iter().map(narrowed).collect()))
 }
 
-/// A count whose range has been checked to be far below 2^32.
+/// Narrows a count whose range is known to be far below 2^32.
 pub(crate) fn narrowed(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
@@ -319,7 +322,7 @@ pub(crate) fn list(items: &[impl ToString]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// A list of numbers, or the meaning of an absent one.
+/// A list of numbers, or `unsaid` for an empty list.
 pub(crate) fn any_of(items: &[impl ToString], unsaid: Meaning) -> Said {
     if items.is_empty() { Err(unsaid) } else { Ok(list(items)) }
 }
@@ -328,12 +331,12 @@ fn name_list<T: Named>(names: &[T]) -> String {
     list(&names.iter().map(|name| quoted(name.name())).collect::<Vec<_>>())
 }
 
-/// A name, or the meaning of an absent one.
+/// A name, or `unsaid` for an absent name.
 pub(crate) fn any_name<T: Named>(name: Option<T>, unsaid: Meaning) -> Said {
     name.map(|name| quoted(name.name())).ok_or(unsaid)
 }
 
-/// A list of names, or the meaning of an absent one.
+/// A list of names, or `unsaid` for an empty list.
 pub(crate) fn one_or_more<T: Named>(names: &[T], unsaid: Meaning) -> Said {
     if names.is_empty() { Err(unsaid) } else { Ok(name_list(names)) }
 }

@@ -62,7 +62,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The most bytes a scenario file may have: a scenario is a page of text.
+/// Maximum size of a scenario file in bytes: a scenario is a page of text.
 pub const FILE_BYTES_MAX: u64 = 1 << 20;
 
 impl Scenario {

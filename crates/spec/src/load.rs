@@ -33,12 +33,12 @@ pub struct Load {
     /// Share above 0 of the block's gas, or of its transactions where the block counts these. The
     /// shares of all loads sum to 1.
     pub share: f64,
-    /// Name of the load. Its random streams are named by it, instead of by the load's index. So a
-    /// named load stays the same at any index.
+    /// Name of the load. Random streams are derived from this name, or from the index of a load
+    /// without a name. So a named load stays the same at any index.
     pub name: Option<String>,
     /// Sizes of the transactions; `None`: as large as `block.tx_gas` allows.
     pub sizes: Option<Sizes>,
-    /// Seed of this load's stream, in place of the derived one.
+    /// Seed of this load's stream, in place of the derived seed.
     pub seed: Option<u64>,
     /// Kind of the load.
     pub kind: LoadKind,
@@ -47,7 +47,7 @@ pub struct Load {
 /// A kind of load as the reader finds it.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
-    /// Keys of the kind beside those of every load.
+    /// Keys of the kind beside the keys of every load.
     pub(crate) keys: Vec<&'static str>,
     read: fn(&Fields<'_>, &Around<'_>) -> Result<LoadKind, Fault>,
 }
@@ -98,7 +98,7 @@ load_kinds! {
     AccountStorm = "account-storm",
     /// Cold balances of a token.
     BalanceStorm = "balance-storm",
-    /// A chain through contracts.
+    /// A chain of reads through contracts.
     ContractChase = "contract-chase",
     /// Slots of one account that delegates its code.
     Bloated = "bloated",
@@ -106,7 +106,7 @@ load_kinds! {
     Transfers = "transfers",
     /// Transfers of an ERC-20 token.
     Erc20 = "erc20",
-    /// Some work, then one slot that all transactions read and write.
+    /// One slot that all transactions read and write, before or after some work.
     OneSlot = "one-slot",
     /// Users of many DApps with shared resources.
     Dapps = "dapps",
@@ -114,15 +114,15 @@ load_kinds! {
     Chains = "chains",
     /// Groups of transactions that hash and share a slot, as in the official benchmarks.
     HashChain = "hash-chain",
-    /// One account a transaction.
+    /// Transactions whose accounts are distinct.
     NonConflicting = "non-conflicting",
     /// Swaps of tokens at pairs.
     Amm = "amm",
-    /// Transfers of tokens that are one of a kind.
+    /// Transfers of ERC-721 tokens.
     Erc721 = "erc721",
     /// Mints that share a counter.
     NftMint = "nft-mint",
-    /// A token given to many at once.
+    /// Transfers of a token to many recipients at once.
     Airdrop = "airdrop",
     /// Deployments of contracts.
     Deploy = "deploy",
@@ -135,12 +135,13 @@ load_kinds! {
 }
 
 impl Load {
-    /// The load at `index` in the names of its random streams, such as `load[0]`.
+    /// Tag of the load in the names of its random streams: its name, or its index.
     pub fn tag(&self, index: usize) -> String {
         self.name.clone().unwrap_or_else(|| index.to_string())
     }
 
-    /// The keys of its sizes with their values as TOML, or with the meaning of leaving them out.
+    /// The keys of the load's sizes with their values as TOML, or with the meaning of leaving them
+    /// out.
     pub(crate) fn size_entries(&self) -> Vec<Entry> {
         match &self.sizes {
             Some(sizes) => sizes.entries(),
@@ -165,7 +166,8 @@ impl LoadKind {
         )
     }
 
-    /// Whether a transaction of the load uses up any gas limit. Others need a fixed amount of gas.
+    /// Whether a transaction of the load uses up any gas limit. Transactions of other loads need a
+    /// fixed amount of gas.
     pub const fn fills_room(&self) -> bool {
         match self {
             Self::Compute(compute) => compute.round_count.is_none(),
@@ -228,7 +230,7 @@ pub(crate) fn read_all(loads: &[Node], around: &Around<'_>) -> Result<Vec<Load>,
     }
 }
 
-/// Whether names have this character.
+/// Whether a name may have this character.
 pub(crate) const fn is_of_name(c: char) -> bool {
     matches!(c, 'a'..='z' | '0'..='9' | '-')
 }

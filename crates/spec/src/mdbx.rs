@@ -1,5 +1,5 @@
-//! `[run.mdbx]`: the file layout of the MDBX store. Its keys are no work keys: states of every
-//! layout have the same rows.
+//! `[run.mdbx]`: the file layout of the MDBX store. The table's keys are no work keys: states of
+//! every layout have the same rows.
 
 use crate::fault::{Fault, Misfit, Remedy, listed};
 use crate::fields::Fields;
@@ -25,8 +25,8 @@ impl MdbxSpec {
     }
 }
 
-/// Reads the table, each key at its default where it is left out. A requested form is an error
-/// where none of `stores` has it.
+/// Reads the table, with the default of each missing key. A form that is not the default is an
+/// error if `stores` lacks MDBX.
 pub(crate) fn read(fields: &Fields<'_>, stores: &[StoreKind]) -> Result<MdbxSpec, Fault> {
     let storage = fields.named("storage")?.unwrap_or_default();
     if storage != SlotTable::default() && !stores.contains(&StoreKind::Mdbx) {

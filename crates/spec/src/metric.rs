@@ -48,7 +48,7 @@ impl Expect {
         }
     }
 
-    /// The metric with any scope written out.
+    /// The metric with its scope, also with the default scope. The size of a list has no scope.
     pub fn scoped(&self) -> String {
         match self.metric {
             Metric::BalBytes(_) => self.metric.to_string(),
@@ -66,7 +66,7 @@ pub enum Bound {
     Max(f64),
 }
 
-/// The runs in which an expectation is judged; a field that is `None` takes any.
+/// The runs in which an expectation is judged; a field that is `None` allows all values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct When {
     /// Only runs with this store.

@@ -10,11 +10,11 @@ use crate::scenario::Scenario;
 use crate::tree::{self, Node, Parsed, Table, Value};
 use crate::{keys, keys::ALTERNATIVES, read};
 
-/// The most mistakes in an error.
+/// Maximum number of mistakes in an error.
 pub(crate) const MISTAKES_MAX: usize = 10;
 
-/// Valid values in the place of wrong or missing ones, by the last name of their key. A key with a
-/// default or a remedy needs none.
+/// Valid values that replace wrong or missing values, by the last segment of their key. A key with
+/// a default or a remedy needs no such value.
 const STAND_INS: [(&str, &str); 10] = [
     ("name", "stand-in"),
     ("slots", "2M"),
@@ -29,8 +29,8 @@ const STAND_INS: [(&str, &str); 10] = [
 ];
 
 /// Reads a scenario's text with its overrides, or finds its mistakes, in the order of the file.
-/// There is at least one mistake; if there are more than [`MISTAKES_MAX`], the list has one more
-/// than that.
+/// There is at least one mistake. The list has at most one more than [`MISTAKES_MAX`], to show that
+/// there are more.
 pub(crate) fn read(text: &str, overrides: &[Override]) -> Result<Scenario, Vec<Fault>> {
     let Parsed { table: mut tree, mut faults, is_whole } = tree::parse(text);
     if is_whole {
@@ -49,7 +49,7 @@ pub(crate) fn read(text: &str, overrides: &[Override]) -> Result<Scenario, Vec<F
     Err(faults)
 }
 
-/// Adds the mistake that the reader met in the tree, and those after it.
+/// Adds the mistake that the reader met in the tree, and the mistakes after it.
 fn find(mut tree: Table, first: Fault, faults: &mut Vec<Fault>) {
     let mut met = BTreeSet::new();
     let mut next = first;
@@ -77,7 +77,7 @@ fn find(mut tree: Table, first: Fault, faults: &mut Vec<Fault>) {
     }
 }
 
-/// Returns whether a list of plain values has one with this origin.
+/// Returns whether a list of plain values has a value with this origin.
 fn is_item(table: &Table, origin: &Origin) -> bool {
     table.entries.iter().any(|entry| match &entry.node.value {
         Value::Table(inner) => is_item(inner, origin),
@@ -89,7 +89,8 @@ fn is_item(table: &Table, origin: &Origin) -> bool {
     })
 }
 
-/// Repairs the fault in the table at `path`, or in one below it; `false` where no repair is known.
+/// Repairs the fault in the table at `path` or in a table below it; `false` where no repair is
+/// known.
 fn repair(table: &mut Table, path: &str, fault: &Fault) -> bool {
     for index in 0..table.entries.len() {
         let below = join(path, &table.entries[index].key);
@@ -155,7 +156,7 @@ fn repair_value(table: &mut Table, index: usize, fault: &Fault) {
     }
 }
 
-/// Returns whether the key is one of several alternatives, and an earlier one is there.
+/// Returns whether the table also has an earlier alternative to the key.
 fn is_one_too_many(table: &Table, key: &str) -> bool {
     let of_work = ALTERNATIVES.iter().map(|(_, keys)| *keys);
     let mut groups = of_work.chain([&["min", "max"][..]]);
@@ -165,8 +166,8 @@ fn is_one_too_many(table: &Table, key: &str) -> bool {
     })
 }
 
-/// Sets the kind that was meant. If there is none, sets a valid kind and removes the load's own
-/// keys.
+/// Sets the kind that the remedy suggests. Without a suggestion, sets a valid kind and removes the
+/// load's own keys.
 fn repair_kind(table: &mut Table, fault: &Fault) {
     match meant(fault) {
         Some(kind) => table.set("kind", node(Value::Text(kind.to_owned()))),
@@ -177,8 +178,8 @@ fn repair_kind(table: &mut Table, fault: &Fault) {
     }
 }
 
-/// Gives equal shares to the load with the wrong share and to all loads with a valid one. So the
-/// sum of shares is no mistake of its own. Other wrong shares stay.
+/// Gives equal shares to the load with the wrong share and to all loads with a valid share. So the
+/// sum of shares is no further mistake. Other wrong shares stay.
 fn share_evenly(tree: &mut Table, wrong: &str) {
     let Some(Value::List(loads)) = tree.get_mut("load").map(|node| &mut node.value) else { return };
     let equal = 1.0 / loads.len() as f64;
@@ -195,7 +196,7 @@ fn share_evenly(tree: &mut Table, wrong: &str) {
     }
 }
 
-/// Gives an unknown key the name that was meant, or removes it.
+/// Gives an unknown key the name that the remedy suggests, or removes the key.
 fn repair_key(table: &mut Table, index: usize, fault: &Fault) {
     match meant(fault).filter(|key| !key.contains('.') && table.get(key).is_none()) {
         Some(key) => table.entries[index].key = key.to_owned(),
@@ -203,7 +204,7 @@ fn repair_key(table: &mut Table, index: usize, fault: &Fault) {
     }
 }
 
-/// Adds the key that the fault misses in the table at `path`.
+/// Adds the key that the fault calls missing to the table at `path`.
 fn add(table: &mut Table, path: &str, fault: &Fault) -> bool {
     // The fault is about `expect[0]` itself: it has no bound.
     let key = match fault.key == path {
@@ -244,7 +245,7 @@ fn meant(fault: &Fault) -> Option<&str> {
     fault.misfit.remedy.advice.strip_prefix("did you mean ")?.strip_suffix('?')
 }
 
-/// Returns whether the fault is about the table at `path`, or about a key that it misses.
+/// Returns whether the fault is about the table at `path`, or about a key that the table lacks.
 fn is_below(fault: &Fault, path: &str) -> bool {
     fault.key.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

@@ -45,7 +45,7 @@ named! {
         /// No keys: every key is read once in the whole workload.
         #[default]
         Nothing = "none",
-        /// All keys: every transaction of a contract reads the same ones.
+        /// All keys: every transaction of a contract reads the same keys.
         All = "all",
     }
 }
@@ -56,12 +56,12 @@ named! {
     pub enum WriteOp: "operation" {
         /// 0 becomes a value: slots that do not exist.
         Create = "create",
-        /// A value becomes another.
+        /// A value becomes another value.
         #[default]
         Update = "update",
         /// A value becomes 0.
         Clear = "clear",
-        /// A slot is read, and written as it was.
+        /// A slot is read, and written with the same value.
         Nothing = "no-op",
     }
 }
@@ -109,7 +109,7 @@ named! {
         AToA = "a-to-a",
         /// One account to all others in turn.
         AToMany = "a-to-many",
-        /// All other accounts in turn to one.
+        /// All other accounts in turn to one account.
         ManyToA = "many-to-a",
         /// Each transfer to an address that does not exist.
         Fresh = "fresh",
@@ -123,7 +123,7 @@ named! {
         /// Hashes of 4 KiB.
         #[default]
         Keccak = "keccak",
-        /// Powers of 256 bits, by the precompile (EIP-198).
+        /// Modular powers of 256-bit numbers, by the precompile (EIP-198).
         Modexp = "modexp",
         /// Pairings of two pairs of points, by the precompile (EIP-197).
         Pairing = "pairing",
@@ -136,7 +136,7 @@ named! {
     /// Operation that deploys contracts.
     #[derive(Default)]
     pub enum Creation: "kind of deployment" {
-        /// A transaction that creates.
+        /// A transaction that creates a contract.
         #[default]
         Create = "create",
         /// A factory's CREATE2.
@@ -148,7 +148,7 @@ named! {
     /// Accounts that receive an airdrop.
     #[derive(Default)]
     pub enum Recipients: "sort of recipients" {
-        /// Addresses that have none of the token.
+        /// Addresses without a balance of the token.
         #[default]
         Fresh = "fresh",
         /// Accounts that hold the token.

@@ -1,4 +1,5 @@
-//! Scenarios that a wrong name or path may mean: files in its directory, and shipped scenarios.
+//! Finds scenarios that a wrong name or path may mean: files in its directory, and shipped
+//! scenarios.
 
 use std::fs;
 use std::path::Path;
@@ -6,14 +7,15 @@ use std::path::Path;
 use crate::fault;
 use crate::shipped;
 
-/// Most names in the answer to an unknown one.
+/// Maximum number of suggested names.
 const NEAREST_COUNT: usize = 3;
-/// Most entries of a directory that are compared.
+/// Maximum number of compared entries of a directory.
 const ENTRY_COUNT_MAX: usize = 10_000;
 /// Ending of a scenario's file.
 const ENDING: &str = "toml";
 
-/// `did you mean … or …? `, of files and then shipped scenarios; empty where none is near.
+/// `did you mean … or …? ` with near files, then near shipped scenarios; empty where no name is
+/// near.
 pub(crate) fn question(given: &str) -> String {
     let path = Path::new(given);
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();

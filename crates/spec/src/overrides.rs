@@ -20,7 +20,7 @@ pub struct Override {
 }
 
 impl Override {
-    /// The override that `origin` stands for.
+    /// An override of `key`; errors name `origin`.
     pub fn new(
         key: impl Into<String>,
         value: impl Into<String>,
@@ -30,15 +30,15 @@ impl Override {
     }
 }
 
-/// The place of an override.
+/// The table and the key of an override.
 enum Target {
     Top(String),
     Table { table: String, key: String },
     Load { index: Option<usize>, key: String },
 }
 
-/// Puts the overrides into the tree. Returns the key paths of those that change the work. An
-/// override without a place is left out, and is one of the `faults`.
+/// Puts the overrides into the tree. Returns the key paths of overrides that change the work. An
+/// override that fits no key is left out and added to `faults`.
 pub(crate) fn apply(
     tree: &mut Table,
     overrides: &[Override],
@@ -121,7 +121,7 @@ fn with_last_segment<'p>(paths: &'p [String], wanted: &str) -> Option<&'p str> {
     paths.iter().find(|path| last_segment(path) == wanted).map(String::as_str)
 }
 
-/// The table of a path, where it has one.
+/// The table of a path; `None` for a path without a table.
 fn table_of(path: &str) -> Option<&str> {
     path.rsplit_once('.').map(|(table, _)| table)
 }
@@ -139,7 +139,7 @@ fn unknown(given: &Override, plain: &str, paths: &[String]) -> Fault {
     Misfit::new(NO_SUCH_KEY, Remedy::advice(&advice)).at(&shown(&given.key), &origin(given))
 }
 
-/// The keys of the table of `wanted`. Where it names no table: the keys without a table, and all
+/// The keys of the table of `wanted`. For an unknown table: the keys without a table, and all
 /// tables.
 fn allowed(wanted: &str, paths: &[String]) -> String {
     let mut tables: Vec<&str> = paths.iter().filter_map(|path| table_of(path)).collect();
@@ -155,8 +155,8 @@ fn allowed(wanted: &str, paths: &[String]) -> String {
     }
 }
 
-/// The table at a path such as `state` or `run.rocksdb`, in which a key is set. It is made if it is
-/// missing. `None` if the file has another value there, which the reader rejects.
+/// The table at a path such as `state` or `run.rocksdb`, in which a key is set. A missing table is
+/// made. `None` if the file has another value there, which the reader rejects.
 fn subtable<'tree>(
     tree: &'tree mut Table,
     path: &str,

@@ -1,5 +1,5 @@
-//! How the readers of batched I/O read, in a scenario: one value or a list for each axis. A value
-//! that could make no difference is refused, since its measurement would be wasted.
+//! The keys of a scenario for reads of batched I/O: one value or a list for each axis. A value
+//! without an effect is refused, since its measurement would be wasted.
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
@@ -24,7 +24,7 @@ impl Keyed for PrefetchSpec {
     }
 }
 
-/// Refuses values that could make no difference.
+/// Refuses values without an effect.
 pub(crate) fn check(spec: &PrefetchSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     let beside = spec.times.contains(&ReadTime::While);
     let needs_while = Remedy::advice("add prefetch = \"while\", or leave it out");

@@ -33,7 +33,7 @@ const WHOLE_NS: TimeScale = TimeScale {
     unsaid: "ms",
     examples: ["250us", "1.6ms"],
 };
-/// The most digits a number may have, so that its mantissa fits in 128 bits.
+/// Maximum number of digits of a number, so that its mantissa fits in 128 bits.
 const DIGITS_MAX: usize = 30;
 
 /// A count with an optional SI suffix; `what` is the key and `example` one of its counts, for the
@@ -252,7 +252,7 @@ struct Parts<'text> {
     fraction_digit_count: u32,
 }
 
-/// `None` if the text does not start with a well-formed decimal number.
+/// Splits a text. `None` if the text does not start with a well-formed decimal number.
 fn split(text: &str) -> Option<Parts<'_>> {
     let text = text.trim();
     let end = text.find(|c: char| !matches!(c, '0'..='9' | '_' | '.')).unwrap_or(text.len());
@@ -311,11 +311,11 @@ pub(crate) struct Range {
     pub(crate) above: &'static str,
 }
 
-/// Most numbers of a range that a remedy writes out.
+/// Maximum number of counts of a range that a remedy lists in full.
 const ALL_OF_RANGE_MAX: u64 = 8;
 
 impl Range {
-    /// The counts from `least` to the most that is supported.
+    /// The counts from `least` to `most`, which is the largest supported count.
     pub(crate) const fn supported(least: u64, most: u64, below: &'static str) -> Self {
         Self { least, most, below, above: "the most that is supported" }
     }
@@ -328,8 +328,8 @@ impl Range {
         fitting.map_or_else(|| underscored(self.least), |(_, text)| text.to_owned())
     }
 
-    /// Counts of the range from `first` to `last`: all, or if they are many, each twice the one
-    /// before.
+    /// Counts of the range from `first` to `last`: all counts of a short range, else each count
+    /// twice the count before.
     pub(crate) fn between(&self, first: u64, last: u64) -> Vec<String> {
         let is_short = last.saturating_sub(first) < ALL_OF_RANGE_MAX;
         let start = if is_short { first } else { first.max(1) };

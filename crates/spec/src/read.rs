@@ -1,5 +1,5 @@
-//! From the tree to a [`Scenario`]: the keys, their defaults, and the rules
-//! that hold between them.
+//! Makes a [`Scenario`] from a tree: reads the keys, applies their defaults, and checks the rules
+//! between keys.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -21,7 +21,7 @@ use crate::{mdbx, metric, prefetch, redis, rocksdb, root, sharding, state};
 use variant::{Design, RootTime, Schedule, StoreKind, TrieForm, Variant, WholeRows};
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
-/// The longest budget, a day. A longer one is a slip of the unit.
+/// The longest budget, a day. A longer budget is a mistake in the unit.
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
 const NAME_CHARS_MAX: usize = 64;
 
@@ -31,11 +31,11 @@ const TRANSACTIONS: Range = Range::supported(1, 100_000_000, "the least a block 
 const BLOCKS: Range = Range::supported(1, 1_000_000, "the fewest blocks of a workload");
 const FIBERS: Range = Range::supported(1, 1_024, "the fewest transactions on a thread");
 const THREADS: Range = Range::supported(1, 1_024, "the fewest threads that can run");
-/// Databases of a run. Each is built and kept.
+/// Databases of a run. Each database is built and kept.
 const DATABASES: Range = Range::supported(1, 64, "the fewest that can be run on");
 const SAMPLES: Range = Range::supported(1, 100_000, "the fewest that can be measured");
 
-/// The scenario of a tree; `overridden` is kept for its expectations.
+/// Reads the scenario of a tree. `overridden` decides whether its expectations can be judged.
 pub(crate) fn scenario(tree: &Table, overridden: Vec<String>) -> Result<Scenario, Fault> {
     // The version first, because another version may have other keys.
     check_schema(tree)?;
@@ -236,7 +236,7 @@ impl Keyed for RunSpec {
         keys.named("cache_fill", &mut self.cache_fill)?;
         keys.named_list("schedule", &mut self.schedules, &[Schedule::BlockOrder])?;
         keys.named("commit", &mut self.commit)?;
-        // `whole` decides their defaults.
+        // `whole::read` reads these values, since `whole` decides their defaults.
         keys.shown("root", root_time(self));
         self.root.keys(keys)?;
         keys.shown("trie", trie(self));
@@ -267,7 +267,7 @@ impl Keyed for RunSpec {
     }
 }
 
-/// When the root is computed. Left out where the scenario does not set it, because `none` in a
+/// The time of the root. It is left out where the scenario does not set it, because `none` in a
 /// scenario declines whole rows.
 fn root_time(run: &RunSpec) -> Said {
     match (run.root.time, run.whole) {
@@ -281,7 +281,8 @@ fn root_time(run: &RunSpec) -> Said {
     }
 }
 
-/// Nodes that states store. Left out where the scenario does not set them, as [`root_time`] is.
+/// Nodes that states store. They are left out where the scenario does not set them, as
+/// [`root_time`] is.
 fn trie(run: &RunSpec) -> Said {
     match (run.trie, run.whole.rows) {
         (TrieForm::Nothing, None) => Err("none"),
@@ -332,7 +333,7 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
     Ok(spec)
 }
 
-/// Refuses lists that name nothing to compare.
+/// Refuses empty lists of values to compare.
 fn check_lists(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     for (key, is_empty) in [
         ("designs", spec.designs.is_empty()),

@@ -1,5 +1,5 @@
-//! `[run.rocksdb]`: how the `RocksDB` store lays out its files and opens them. Its keys are no work
-//! keys: states of every layout have the same rows.
+//! `[run.rocksdb]`: how the `RocksDB` store lays out its files and opens them. The table's keys are
+//! no work keys: states of every layout have the same rows.
 
 use crate::fault::{Fault, Misfit, Remedy, shown};
 use crate::fields::{Fields, Range};
@@ -152,9 +152,9 @@ impl Default for RocksdbSpec {
 }
 
 impl RocksdbSpec {
-    /// Size at which a write buffer is flushed: the scenario's, or a default. Without compactions
-    /// the default is so large that no flush disturbs a sample. With compactions it is RocksDB's
-    /// own.
+    /// Size at which a write buffer is flushed: the scenario's size, or a default. Without
+    /// compactions the default is so large that no flush disturbs a sample. With compactions it is
+    /// the default of RocksDB.
     pub fn write_buffer_bytes(&self) -> u64 {
         self.write_buffer.unwrap_or(match self.compaction {
             Compaction::Off => 512 * MIB,
@@ -192,7 +192,7 @@ impl RocksdbSpec {
     }
 }
 
-/// Reads the table, each key at its default where it is left out.
+/// Reads the table, with the default of each missing key.
 pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
     let default = RocksdbSpec::default();
     let filter = fields.named("filter")?.unwrap_or(default.filter);

@@ -32,8 +32,8 @@ impl Keyed for RootSpec {
     }
 }
 
-/// Checks that a root has tries, and that tries have rows in the order of their hashes. Refuses a
-/// way to compute roots where none is computed.
+/// Checks that a run with roots has tries, and that tries have rows in the order of their hashes.
+/// Refuses ways to compute roots in a run without roots.
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> Result<(), Fault> {
     let RootSpec { time, shard_counts, reads, caches } = &spec.root;
     let is_none = *time == RootTime::Nothing && spec.whole.root == RootTime::Nothing;

@@ -54,7 +54,7 @@ pub struct BlockSpec {
     pub tx_gas: u64,
     /// Order of the loads within a block.
     pub order: LoadOrder,
-    /// Seed of the blocks' stream, in place of the derived one.
+    /// Seed of the blocks' stream, in place of the derived seed.
     pub seed: Option<u64>,
 }
 
@@ -70,7 +70,7 @@ pub enum BlockTarget {
 }
 
 impl BlockTarget {
-    /// Its key in the table of the block.
+    /// Key of the target in the table of the block.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Gas(_) => "gas",
@@ -79,7 +79,7 @@ impl BlockTarget {
         }
     }
 
-    /// The value of that key.
+    /// Value of the target's key.
     pub const fn count(self) -> u64 {
         match self {
             Self::Gas(count) | Self::Limit(count) | Self::Transactions(count) => count,
@@ -99,7 +99,7 @@ pub struct RunSpec {
     /// Transactions under way on each thread, for variants and stores that support it; at least
     /// one.
     pub fiber_counts: Vec<u32>,
-    /// Shards that execute `batched-io`.
+    /// Shards that execute `batched-io` or `block-stm`.
     pub shards: ShardSpec,
     /// Reading threads; empty: chosen by the tool.
     pub io_thread_counts: Vec<u32>,
@@ -117,7 +117,7 @@ pub struct RunSpec {
     pub checksums: Checksums,
     /// Which reads of the `RocksDB` store leave their blocks in a cold sample's cache.
     pub cache_fill: CacheFill,
-    /// The end of a commit to the `RocksDB` store.
+    /// Event that a commit to a store on disk waits for.
     pub commit: Durability,
     /// How state roots are computed.
     pub root: RootSpec,
@@ -125,24 +125,25 @@ pub struct RunSpec {
     pub trie: TrieForm,
     /// Rows that run whole blocks.
     pub whole: WholeSpec,
-    /// Duties on blocks beside execution, inside the clock. All rows have them, or only whole rows
-    /// where there is one of each design.
+    /// Duties on blocks beside execution, inside the clock. All rows have these duties. If there is
+    /// one whole row of each design, only whole rows have them.
     pub duties: Vec<BlockDuty>,
-    /// Whether each variant with such duties is also run without them and without a root.
+    /// Whether each variant with block duties also runs without these duties and without a root.
     pub execution_alone: bool,
     /// Content of memory when a sample starts.
     pub cache: CacheMode,
     /// Keys that the samples ask for; `None`: chosen by the tool.
     pub keys: Option<SampleKeys>,
-    /// Seed of each run's own draws; `None`: another one for each run. It draws the blocks that
-    /// measure the device, and the keys of samples that have their own.
+    /// Seed of each run's own draws; `None`: another seed for each run. The seed draws the blocks
+    /// that measure the device, and the keys of samples that have their own keys.
     pub draw_seed: Option<u64>,
     /// Databases to run on, each with its own seed; see [`Scenario::of_database`].
     pub database_count: u32,
     /// Samples of a variant on each database; `None`: as many as the budget allows.
     pub sample_count: Option<u32>,
     /// Time for rounds of all variants. Further samples of the fastest variants end at 2.75
-    /// budgets. If the first round leaves less than half a budget, they end half a budget after it.
+    /// budgets. If the first round leaves less than half a budget, they end half a budget after
+    /// that round.
     pub budget: Duration,
     /// Whether senders are recovered from signatures, as a separate phase.
     pub recover_senders: bool,

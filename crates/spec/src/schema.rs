@@ -68,8 +68,8 @@ pub fn json_schema() -> String {
     text
 }
 
-/// The tree of a scenario with a load of `kind`, after the reader has asked for its keys. The
-/// reader's verdict on the scenario does not matter.
+/// The tree of a scenario with a load of `kind`, after the reader has asked for its keys. Whether
+/// the reader accepts the scenario does not matter.
 fn probe(kind: &str) -> Table {
     let tree = tree::parse(&PROBE.replace("KIND", kind)).table;
     drop(read::scenario(&tree, Vec::new()));
@@ -119,7 +119,7 @@ fn table(
     out
 }
 
-/// The keys that the reader asked for in the table at `path`. In a list of tables, the first one
+/// The keys that the reader asked for in the table at `path`. In a list of tables, the first table
 /// counts.
 fn asked(tree: &Table, path: &str) -> Asked {
     let mut table = tree;

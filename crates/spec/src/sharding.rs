@@ -1,5 +1,5 @@
 //! Execution on shards, in a scenario: the keys that begin with `shard` or `partition`. A value
-//! that could make no difference is refused, since its measurement would be wasted.
+//! without an effect is refused, since its measurement would be wasted.
 
 use std::num::NonZeroUsize;
 
@@ -30,7 +30,7 @@ impl Keyed for ShardSpec {
     }
 }
 
-/// Refuses shards where no row of the run can have them, and the other keys where there are no shards.
+/// Refuses shards if no row of the run can have them, and the other keys if there are no shards.
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     let ShardSpec { counts, addresses, partitioners, .. } = &spec.shards;
     let ShardSpec { partition_times, micro_batch_key_counts, delays_us, .. } = &spec.shards;
@@ -82,7 +82,7 @@ impl ShardSpec {
     }
 }
 
-/// Combines each way with each of some values, or with the default.
+/// Combines each way with each of `values`, or with the default if there are no values.
 fn vary<T: Copy>(
     ways: &mut Vec<Sharding>,
     values: &[T],

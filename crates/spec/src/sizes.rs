@@ -29,7 +29,7 @@ pub struct Sizes {
     pub least_gas: u64,
     /// The largest gas limit.
     pub most_gas: u64,
-    /// Zipf's exponent: the weight of k times the least is k to the power of minus this.
+    /// Zipf's exponent: k times the least size has the weight k to the power of minus the exponent.
     pub exponent: f64,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct SizedLoad {
     pub(crate) kind: &'static str,
     /// Whether a transaction of the load uses up any gas limit.
     pub(crate) fills_room: bool,
-    /// The most gas of any transaction of a block.
+    /// Maximum gas of a transaction of the block.
     pub(crate) block_tx_gas: u64,
 }
 

@@ -9,7 +9,7 @@ use crate::overrides::Override;
 use crate::scenario::Scenario;
 use crate::write::load_entries;
 
-/// Small enough to run within seconds, without a database. The loads are appended.
+/// Start of a scenario that runs within seconds, without a database. The loads are appended.
 const BASE: &str = "\
 schema = 1
 name = \"starter\"
@@ -23,20 +23,21 @@ stores = [\"memory\"]
 cache = \"warm\"
 samples = 3
 ";
-/// A load, before it has its kind.
+/// A load, before its kind is set.
 const LOAD: &str = "[[load]]\nkind = \"sload-storm\"\n";
-/// Slots of the state, for a load that needs some.
+/// Number of slots of the state, for a load that needs slots.
 const SLOTS: &str = "200k";
 /// The keys of `[run]` to start with.
 const RUN_KEYS: [&str; 4] = ["designs", "stores", "cache", "samples"];
 /// Columns of a comment.
 const WIDTH: usize = 96;
 
-/// The text of a scenario called `name` with a load of each of `kinds`, which share the block evenly.
+/// The text of a scenario called `name` with a load of each of `kinds`, which share the block
+/// evenly.
 ///
 /// # Errors
-/// [`ScenarioError::Invalid`] where the name is none, or a kind is unknown;
-/// [`ScenarioError::Several`] where several are.
+/// [`ScenarioError::Invalid`] for an invalid name or an unknown kind; [`ScenarioError::Several`]
+/// for several mistakes.
 pub fn starter(name: &str, kinds: &[&str]) -> Result<String, ScenarioError> {
     let scenario = least(name, kinds)?;
     let mut out = format!(
@@ -75,7 +76,7 @@ pub fn starter(name: &str, kinds: &[&str]) -> Result<String, ScenarioError> {
     Ok(out)
 }
 
-/// The entries, and the entries of `known` that they lack.
+/// Adds an entry without a value for each key of `known` that the entries lack.
 fn with_all(mut entries: Vec<Entry>, known: &[&'static str]) -> Vec<Entry> {
     for key in known {
         if !entries.iter().any(|(said, _)| said == key) {
@@ -108,7 +109,7 @@ fn least(name: &str, kinds: &[&str]) -> Result<Scenario, ScenarioError> {
     }
 }
 
-/// Equal shares in hundredths; the last one has the rest.
+/// Equal shares in hundredths; the last share is the rest.
 fn shares(count: usize) -> impl Iterator<Item = f64> {
     let each = 100 / count.max(1);
     let last = 100 - each * count.saturating_sub(1);

@@ -10,7 +10,7 @@ use crate::quantity::grouped;
 /// The state before the first block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateSpec {
-    /// Accounts beside those that the loads need.
+    /// Accounts beside the accounts that the loads need.
     pub account_count: u64,
     /// Storage slots of all contracts of the storms together; 0 where there is no storm.
     pub slot_count: u64,
@@ -52,7 +52,7 @@ pub(crate) fn example() -> Remedy {
     Remedy::text("1M").and("76 MB on disk; shipped storms have 128M, 10 GB")
 }
 
-/// The slots that fill a size.
+/// Number of slots that fill `size_bytes`.
 fn sized(fields: &Fields<'_>, size_bytes: u64) -> Result<u64, Fault> {
     let slot_count = size_bytes / ROW_BYTES;
     if (SLOTS.least..=SLOTS.most).contains(&slot_count) {

@@ -59,7 +59,7 @@ pub(crate) enum Shape {
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Text(String),
-    /// `None` if it does not fit in 128 bits.
+    /// `None` for an integer of more than 128 bits.
     Integer(Option<i128>),
     Float(f64),
     Flag(bool),
@@ -90,7 +90,8 @@ impl Value {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     pub(crate) entries: Vec<Entry>,
-    /// Keys that the reader has asked for, present or not. Each is there once, with its values.
+    /// Keys that the reader has asked for, present or not. Each key is listed once, with its
+    /// values.
     pub(crate) asked: RefCell<Vec<(String, Shape)>>,
 }
 
@@ -110,7 +111,7 @@ impl Table {
         self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
     }
 
-    /// Notes the values of a key.
+    /// Notes that the reader asks for a key, with the values that the key takes.
     pub(crate) fn ask(&self, key: &str, shape: impl FnOnce() -> Shape) {
         let mut asked = self.asked.borrow_mut();
         if !asked.iter().any(|(known, _)| known == key) {
@@ -138,7 +139,7 @@ impl Table {
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) table: Table,
-    /// Syntax errors, at most one a line, because one slip may confuse the parser several times.
+    /// Syntax errors, at most one a line, because one mistake may confuse the parser several times.
     pub(crate) faults: Vec<Fault>,
     /// Whether the tree has all keys of the text. Then it can be read in spite of the faults.
     pub(crate) is_whole: bool,
@@ -165,7 +166,7 @@ pub(crate) fn parse(text: &str) -> Parsed {
             }
             // The first of two lines is in the tree.
             None if is_twice && !text[line..].trim_start().starts_with('[') => {}
-            // Later errors may follow from this one alone.
+            // This error alone may cause later errors.
             None => {
                 parsed.is_whole = false;
                 break;
@@ -175,7 +176,8 @@ pub(crate) fn parse(text: &str) -> Parsed {
     parsed
 }
 
-/// Reads the value on these bytes of the text as if it had quotes. Returns whether there is one.
+/// Replaces the value on these bytes of the text by `value`, as if it had quotes. Returns whether
+/// there is a value to replace.
 fn quote(table: &mut Table, line: &Range<usize>, value: &str) -> bool {
     table.entries.iter_mut().any(|entry| {
         let is_here = matches!(&entry.key_origin, Origin::File(span) if line.contains(&span.start));
@@ -273,7 +275,7 @@ fn twice(text: &str, span: &Range<usize>) -> (String, String) {
     (message, "keep one of both lines".to_owned())
 }
 
-/// Index of the first byte of the line with this byte.
+/// Index of the first byte of the line that has the byte at `at`.
 fn line_start(text: &str, at: usize) -> usize {
     let at = text.floor_char_boundary(at);
     text[..at].rfind('\n').map_or(0, |newline| newline + 1)

@@ -14,7 +14,7 @@ const ROOT: RootTime = RootTime::After;
 /// Keys of a run whose defaults depend on `whole`.
 #[derive(Clone, Debug)]
 pub(crate) struct Whole {
-    /// The choice.
+    /// The choice of whole rows.
     pub(crate) spec: WholeSpec,
     /// Time of the root of the run's rows.
     pub(crate) root: RootTime,
@@ -81,13 +81,14 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
 }
 
 impl RunSpec {
-    /// Returns whether the scenario leaves to the verb which rows run whole blocks.
+    /// Returns whether the scenario does not choose the rows that run whole blocks, so that the
+    /// verb chooses.
     pub const fn leaves_whole_open(&self) -> bool {
         self.whole.rows.is_none()
     }
 
-    /// The same run with one whole row of each design on each store, if the scenario leaves that
-    /// open. Other rows of the run stay as they are.
+    /// The same run with one whole row of each design on each store, if the scenario does not
+    /// choose whole rows. Other rows of the run stay as they are.
     #[must_use]
     pub fn with_whole_rows(self) -> Self {
         if !self.leaves_whole_open() {
@@ -100,13 +101,13 @@ impl RunSpec {
         Self { whole, trie, duties: BlockDuty::ALL.to_vec(), ..self }
     }
 
-    /// Duties on blocks of all rows together.
+    /// All duties on blocks of the run.
     pub fn block_duties(&self) -> BlockDuties {
         BlockDuties::of(&self.duties)
     }
 
-    /// How the root of whole rows is computed, where the run has one of each design. It is computed
-    /// like the root of the run's other rows, if they have one.
+    /// How the root of whole rows is computed, if the run has one whole row of each design. It is
+    /// computed like the root of the other rows, if they have a root.
     pub fn whole_root(&self) -> RootWay {
         let ways = RootSpec { time: self.whole.root, ..self.root.clone() }.ways();
         ways.into_iter().next().unwrap_or_default()

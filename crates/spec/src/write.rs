@@ -82,8 +82,7 @@ impl Scenario {
             ("blocks", Ok(underscored(block.block_count))),
             ("batch", Ok(underscored(block.batch_block_count))),
             ("tx_gas", Ok(underscored(block.tx_gas))),
-            // Not written if it is the default: the work has the same identity as before there was
-            // the key.
+            // The default is not written: the work has the same identity as before the key existed.
             (
                 "order",
                 match block.order {

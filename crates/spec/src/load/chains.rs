@@ -13,14 +13,16 @@ named! {
     /// Dependencies within a group.
     #[derive(Default)]
     pub enum Shape: "shape of a group" {
-        /// Each transaction depends on all before it: all read and write one shared place.
+        /// Each transaction depends on all transactions before it: all read and write one shared
+        /// key.
         #[default]
         Shared = "shared",
-        /// Each depends on the one before it: it reads that one's place and writes its own.
+        /// Each transaction depends on the transaction before it: it reads that transaction's key
+        /// and writes its own key.
         Relay = "relay",
-        /// Each depends on a random one of those before it.
+        /// Each transaction depends on a random transaction before it.
         Tree = "tree",
-        /// Each depends on the first.
+        /// Each transaction depends on the first transaction.
         Star = "star",
     }
 }
@@ -66,9 +68,9 @@ named! {
 /// Groups of the conflicting transactions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Groups {
-    /// Groups of these lengths, in turn. Each group has its own place.
+    /// Groups of these lengths, in turn. Each group has its own key.
     Lengths(Vec<u64>),
-    /// So many groups of equal length, at the same places in every block.
+    /// This number of groups of equal length, at the same keys in every block.
     Hotspots(u64),
 }
 
@@ -89,7 +91,7 @@ pub struct Chains {
     pub shape: Shape,
     /// Order of a group's transactions in a block.
     pub order: GroupOrder,
-    /// The kind of state through which they depend on each other.
+    /// The kind of state through which transactions depend on each other.
     pub through: Through,
     /// Time at which a transaction touches that state.
     pub touch: Touch,
@@ -98,11 +100,11 @@ pub struct Chains {
 }
 
 const LENGTHS: Range = Range::supported(1, 100_000_000, "the shortest group");
-/// Places are slots written out in the state's recipe: their number bounds its memory.
+/// Shared keys are explicit slots in the state's recipe: their number bounds the recipe's memory.
 const PLACES_MAX: u64 = 1_000_000;
 const WORK: Range = Range::supported(0, 50_000, "");
 const DEFAULT_LENGTH: u64 = 5;
-/// A transaction then uses about 74,000 gas, like one of `dapps`.
+/// With this work, a transaction uses about 74,000 gas, like a transaction of `dapps`.
 const DEFAULT_WORK: u64 = 250;
 
 impl Keyed for Chains {
@@ -134,7 +136,7 @@ impl Keyed for Chains {
 
 fn groups(fields: &Fields<'_>, account_count: u64, conflict_share: f64) -> Result<Groups, Fault> {
     let lengths = fields.count_list("lengths", &LENGTHS)?;
-    // Each has the place of an account, which does not send.
+    // Each hotspot takes the place of an account, which then does not send.
     let hotspots = Range {
         least: 1,
         most: account_count.min(PLACES_MAX).saturating_sub(1).max(1),

@@ -11,8 +11,8 @@ named! {
     /// Transactions of a user in a block.
     #[derive(Default)]
     pub enum PerUser: "distribution of transactions per user" {
-        /// Log-normal: exp(ln(mean) − σ²/2 + σZ) rounded, for a standard normal Z. Its mean is the
-        /// mean.
+        /// Log-normal: exp(ln(mean) − σ²/2 + σZ) rounded, for a standard normal Z. The mean of this
+        /// distribution is the given mean.
         #[default]
         LogNormal = "log-normal",
         /// Distribution of the published generator: exp(ln(mean) + σZ) rounded, at most ten times
@@ -25,11 +25,11 @@ named! {
 /// Transactions with a DApp other than their user's home.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outside {
-    /// Probability that a transaction stays with its home. The number of others grows with the
-    /// block.
+    /// Probability that a transaction stays with its home. The number of other transactions grows
+    /// with the block.
     Home(f64),
-    /// Number of such transactions in each block, at most half of it. So the number of connected
-    /// DApps does not depend on the block's size.
+    /// Number of such transactions in each block, at most half of the block. So the number of
+    /// connected DApps does not depend on the block's size.
     Count(u64),
 }
 
@@ -42,9 +42,9 @@ impl Default for Outside {
 /// Conflict-heavy traffic: every transaction reads and writes a resource of a DApp.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Dapps {
-    /// DApps; 1 to 100,000.
+    /// Number of DApps; 1 to 100,000.
     pub dapp_count: u64,
-    /// Resources of each DApp; at most 1,000,000 in all.
+    /// Number of resources of each DApp; at most 1,000,000 in all.
     pub resource_count: u64,
     /// Transactions with a DApp other than their user's home.
     pub outside: Outside,
@@ -61,19 +61,21 @@ pub struct Dapps {
 }
 
 const DAPPS: Range = Range::supported(1, 100_000, "the fewest that can be used");
-/// Resources are slots written out in the state's recipe: their number bounds its memory.
+/// Resources are explicit slots in the state's recipe: their number bounds the recipe's memory.
 const RESOURCES_MAX: u64 = 1_000_000;
 const MEAN: Range = Range::supported(1, 1_000, "less than a transaction a user");
 const OUTSIDE: Range = Range::supported(0, 1_000_000, "");
 const WORK: Range = Range::supported(0, 100_000, "");
-/// Largest σ of the log-normal. Above it a few users make the mean, and no sample shows it.
+/// Largest σ of the log-normal distribution. Above it, a few users dominate the mean, and no block
+/// shows that mean.
 const SIGMA_MAX: f64 = 3.0;
 /// Standard deviation of the logarithm in the published generator, as a multiple of the mean.
 const PUBLISHED_SIGMA: f64 = 0.5;
 
 const DEFAULT_HOME_SHARE: f64 = 0.999;
 const DEFAULT_SIGMA: f64 = 1.0;
-/// A transaction then uses about 74,000 gas, like those of mainnet (`docs/scenario.md`).
+/// With this work, a transaction uses about 74,000 gas, like a transaction of mainnet
+/// (`docs/scenario.md`).
 const DEFAULT_WORK: u64 = 550;
 
 impl Keyed for Dapps {

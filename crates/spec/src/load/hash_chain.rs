@@ -11,13 +11,13 @@ named! {
     /// Number of transactions that share a block's gas.
     #[derive(Default)]
     pub enum Density: "density of transactions" {
-        /// The fewest possible: each has the most gas that a transaction may have, the last has the
+        /// The fewest transactions: each has the maximum gas of a transaction, and the last has the
         /// rest.
         #[default]
         Greedy = "greedy",
-        /// Half of the most that fit, all with equal gas.
+        /// Half of the largest number of transactions, all with equal gas.
         Half = "half",
-        /// The most that fit: each has the least gas possible.
+        /// The largest number of transactions: each has the least gas possible.
         Max = "max",
     }
 }
@@ -26,7 +26,7 @@ named! {
     /// Time at which the groups' contracts are deployed.
     #[derive(Default)]
     pub enum Deployed: "time of deployment" {
-        /// Before the block: the state has them.
+        /// Before the block: the state has the contracts.
         #[default]
         Before = "before",
         /// In the block. Each contract has one caller, and the transaction before the caller
@@ -52,7 +52,7 @@ pub struct HashChain {
 }
 
 const GROUP: Range = Range::supported(1, 1_000_000, "the shortest group");
-/// Contracts are accounts written out in the state's recipe: their number bounds its memory.
+/// Contracts are explicit accounts in the state's recipe: their number bounds the recipe's memory.
 const CONTRACTS: Range = Range::supported(1, 100_000, "the fewest");
 const DEFAULT_CONTRACT_COUNT: u64 = 10_000;
 

@@ -43,7 +43,8 @@ impl Keyed for OneSlot {
 /// Transactions of distinct accounts that share nothing, or only a total supply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NonConflicting {
-    /// Whether each transaction also changes the token's total supply, which all share.
+    /// Whether each transaction also changes the token's total supply, which all transactions
+    /// share.
     pub changes_supply: bool,
 }
 
@@ -56,11 +57,11 @@ impl Keyed for NonConflicting {
 /// Deployments of contracts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Deploy {
-    /// Operation that deploys them.
+    /// Operation that deploys the contracts.
     pub creation: Creation,
     /// Bytes of the code that is deployed; from 32 to the fork's limit.
     pub code_bytes: u64,
-    /// Later transactions that call the deployed contract.
+    /// Number of later transactions that call the deployed contract.
     pub call_count: u64,
 }
 
@@ -91,7 +92,7 @@ pub struct Delegate {
     pub account_count: u64,
     /// Delegations of a transaction; 1 to 100.
     pub authorization_count: u64,
-    /// Later transactions that call the account that delegated first in a transaction.
+    /// Number of later transactions that call the first account that delegated in a transaction.
     pub call_count: u64,
 }
 
@@ -133,7 +134,7 @@ impl Keyed for Compute {
     }
 }
 
-/// Logs.
+/// Transactions that write logs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Logs {
     /// Topics of a log; 0 to 4.

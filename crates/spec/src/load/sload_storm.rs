@@ -13,13 +13,13 @@ named! {
     /// Order of the keys of a transaction.
     #[derive(Default)]
     pub enum SlotOrder: "order of keys" {
-        /// Order of the rule of the keys: adjacent reads are not near each other, and no store has
-        /// this order.
+        /// Order of the key rule: adjacent reads are not near each other, and no store has this
+        /// order.
         #[default]
         Index = "index",
         /// Order of the rows in a store that sorts them.
         Ascending = "ascending",
-        /// Reverse of that order.
+        /// Reverse of the order of the rows.
         Descending = "descending",
     }
 }
@@ -39,7 +39,7 @@ named! {
 /// Cold storage reads over one contract or many.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SloadStorm {
-    /// How the next key follows from the last.
+    /// Rule from one key to the next.
     pub keys: KeyOrder,
     /// Contracts that the slots are spread over; 1 to the number of slots.
     pub contract_count: u64,
@@ -47,15 +47,16 @@ pub struct SloadStorm {
     pub overlap: Overlap,
     /// Order of the keys of a transaction.
     pub order: SlotOrder,
-    /// Unused calldata, as a share of the most that a transaction can carry at its low price.
+    /// Unused calldata, as a share of the maximum that a transaction can carry at the low price of
+    /// calldata.
     pub calldata_share: f64,
-    /// Content of that calldata.
+    /// Content of the unused calldata.
     pub calldata_byte: CalldataByte,
 }
 
 /// Number of indices of 4 bytes.
 pub(super) const PACKED_COUNT_MAX: u64 = 1 << 32;
-/// Contracts are accounts written out in the state's recipe: their number bounds its memory.
+/// Contracts are explicit accounts in the state's recipe: their number bounds the recipe's memory.
 const CONTRACTS_MAX: u64 = 1_000_000;
 
 impl Keyed for SloadStorm {
@@ -151,7 +152,8 @@ pub(super) fn check_slots(keys: &Keys<'_>) -> Checked {
     }
 }
 
-/// Contracts that the slots are spread over; `usual` where there are as many slots.
+/// Reads or writes the number of contracts that the slots are spread over. The default is `usual`,
+/// or the number of slots if that is less.
 pub(super) fn contracts(
     keys: &mut Keys<'_>,
     contract_count: &mut u64,

@@ -1,4 +1,5 @@
-//! `sstore-storm`: transactions that write one cold storage slot after another until their gas ends.
+//! `sstore-storm`: transactions that write one cold storage slot after another until their gas
+//! ends.
 
 use variant::named;
 use workload::{Layout, deep::DEEP_KEYS};
@@ -17,7 +18,7 @@ named! {
         /// Hashes: as many slots of one contract as a transaction can write.
         #[default]
         Keccak = "keccak",
-        /// Slots 0, 1, 2, … of each contract. One of them is written.
+        /// Slots 0, 1, 2, … of each contract. One of these slots is written.
         First = "first",
         /// Mined slots of each contract. Their hashes share nibbles with the hash of the written
         /// slot.
@@ -31,7 +32,7 @@ impl WriteKeys {
         matches!(self, Self::First | Self::Deep)
     }
 
-    /// The fewest slots that a contract has.
+    /// Minimum number of slots of a contract.
     pub const fn slots_a_contract(self) -> u64 {
         match self {
             Self::Keccak | Self::First => 1,
@@ -53,7 +54,7 @@ pub struct SstoreStorm {
     pub nibble: Option<u8>,
 }
 
-/// Contracts with one written slot each: more than a block of a gigagas writes.
+/// Contracts with one written slot each. A block of a gigagas writes fewer slots.
 const USUAL_CONTRACT_COUNT: u64 = 100_000;
 
 const NIBBLE: Range =

@@ -104,11 +104,11 @@ impl Keyed for ContractChase {
     }
 }
 
-/// Cold storage reads from a place that a slot holds. Each transaction moves this place for the
-/// next.
+/// Cold storage reads from a start position that a slot holds. Each transaction moves this position
+/// for the next transaction.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PrefetchMiss {
-    /// How the next key follows from the last within a transaction.
+    /// Rule from one key to the next within a transaction.
     pub keys: KeyOrder,
 }
 
@@ -128,10 +128,12 @@ named! {
     /// Use of the slots of a bloated account.
     #[derive(Default)]
     pub enum BloatedOp: "operation on slots" {
-        /// Each transaction continues where the one before it ended; slot 0 has the index.
+        /// Each transaction continues at the index where the transaction before it ended. Slot 0
+        /// has the index.
         #[default]
         Read = "read",
-        /// Each transaction reads at the index in slot 0, and writes the index for the next one.
+        /// Each transaction reads at the index in slot 0, and writes the index for the next
+        /// transaction.
         Jump = "jump",
         /// Each transaction changes slots.
         Write = "write",

@@ -16,7 +16,7 @@ pub struct Erc20 {
     pub holder_count: u64,
 }
 
-/// Balances are slots written out in the state's recipe: their number bounds its memory.
+/// Balances are explicit slots in the state's recipe: their number bounds the recipe's memory.
 const HOLDERS_MAX: u64 = 1_000_000;
 
 impl Keyed for Erc20 {
@@ -103,14 +103,15 @@ pub struct Amm {
     pub pair_count: u64,
     /// Share of the traders that trade at the hot pair. The others trade at the other pairs.
     pub hot_share: f64,
-    /// Zipf's exponent of the other pairs: the k-th has the weight k to the power of minus this. 0
-    /// spreads evenly.
+    /// Zipf's exponent of the other pairs: the k-th pair has the weight k to the power of minus the
+    /// exponent. 0 spreads evenly.
     pub pair_exponent: f64,
     /// Accounts that trade, each at one pair; 1 to the number of accounts.
     pub trader_count: u64,
 }
 
-/// Each pair is two contracts written out in the state's recipe: their number bounds its memory.
+/// Each pair is two explicit contracts in the state's recipe: their number bounds the recipe's
+/// memory.
 const PAIRS: Range = Range::supported(1, 1_000, "the hot pair");
 
 impl Keyed for Amm {
@@ -121,7 +122,7 @@ impl Keyed for Amm {
         people(keys, &mut self.trader_count, &Crowd { key: "traders", least: 1, usual: 20_000 })?;
         match keys.fields() {
             Some(fields) => self.pair_exponent = pair_exponent(fields)?,
-            // Not written: the work has the same identity as before there was the key.
+            // The default is not written: the work has the same identity as before the key existed.
             None if self.pair_exponent == 0.0 => keys.shown("pair_zipf", Err(LEFT_OUT)),
             None => keys.shown("pair_zipf", Ok(float(self.pair_exponent))),
         }
@@ -137,17 +138,17 @@ fn pair_exponent(fields: &Fields<'_>) -> Result<f64, Fault> {
     Err(no_exponent(fields, "pair_zipf", exponent, "at least 0, which is evenly"))
 }
 
-/// Most accounts of a load. Each has slots in the state's recipe, so their number bounds its
-/// memory.
+/// Maximum number of accounts of a load. Each account has slots in the state's recipe, so their
+/// number bounds the recipe's memory.
 const PEOPLE_MAX: u64 = 1_000_000;
 
 /// The accounts of a load.
 pub(super) struct Crowd {
     /// The key with their count.
     pub(super) key: &'static str,
-    /// The fewest accounts.
+    /// Minimum number of accounts.
     pub(super) least: u64,
-    /// Default count, where the state has as many accounts.
+    /// Default count, if the state has this number of accounts.
     pub(super) usual: u64,
 }
 
