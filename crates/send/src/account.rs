@@ -1,4 +1,5 @@
-//! A transaction with nonce and fees, signed: bytes as a node takes them, and their hash.
+//! Signs transactions with a nonce and fees. A signed transaction has the bytes that a node takes,
+//! and their hash.
 
 use alloy_consensus::{SignableTransaction, TxEip1559};
 use alloy_eips::eip2718::Encodable2718;

@@ -1,5 +1,5 @@
-//! Init codes: one that creates a contract with its slots, one that pays many accounts. Both run once,
-//! in the transaction that creates, so the chain needs no helper contract of ours.
+//! Init codes: one creates a contract with its slots, the other pays many accounts. Both codes run
+//! once, in the transaction that creates, so the chain needs no helper contract.
 
 use alloy_primitives::{Address, Bytes, U256};
 
@@ -44,12 +44,13 @@ fn push3(value: usize) -> [u8; 4] {
     [op::PUSH3, bytes[1], bytes[2], bytes[3]]
 }
 
-/// Copies the code's bytes from `offset` on to the start of memory and leaves their length.
+/// Copies `length` bytes of the code from `offset` on to the start of memory. Leaves the length on
+/// the stack.
 fn copied(offset: usize, length: usize) -> Vec<u8> {
     [&push3(length)[..], &[op::DUP1], &push3(offset), &[op::PUSH0, op::CODECOPY]].concat()
 }
 
-/// Bytes of [`copied`].
+/// Bytes of the code of [`copied`].
 const COPY_BYTES: usize = 11;
 
 /// Init code of a contract with `code` and `slots`: writes the slots, then returns the code.
@@ -71,7 +72,7 @@ pub(crate) fn creation(code: &[u8], slots: &[(U256, U256)]) -> Bytes {
     .into()
 }
 
-/// Code behind a copy that writes all slots, with its exit at `end`.
+/// Code after [`copied`] that writes all slots, with its exit at `end`.
 fn writing(end: u8) -> Vec<u8> {
     [
         &[op::JUMPDEST, op::DUP1, op::ISZERO, op::PUSH1, end, op::JUMPI][..],
@@ -82,8 +83,9 @@ fn writing(end: u8) -> Vec<u8> {
     .concat()
 }
 
-/// Init code that pays each account its amount from the value of the transaction, and leaves a contract
-/// without code. It fails as a whole where a payment fails, or an amount needs more than 96 bits.
+/// Init code that pays each account its amount from the value of the transaction, and leaves a
+/// contract without code. The whole transaction fails if a payment fails. `None` if an amount needs
+/// more than 96 bits.
 pub(crate) fn payments(all: &[(Address, U256)]) -> Option<Bytes> {
     let mut words = Vec::with_capacity(all.len() * 32);
     for (address, amount) in all {
@@ -100,7 +102,8 @@ pub(crate) fn payments(all: &[(Address, U256)]) -> Option<Bytes> {
     Some([copied(length, words.len()), paying(end, fail), words].concat().into())
 }
 
-/// Code behind a copy that makes all payments, with its exits at `end` and, where one fails, at `fail`.
+/// Code after [`copied`] that makes all payments. It exits at `end`, or at `fail` if a payment
+/// fails.
 fn paying(end: u8, fail: u8) -> Vec<u8> {
     let start = COPY_BYTES as u8;
     [

@@ -1,7 +1,8 @@
-//! Sends the transactions. One task decides: it releases transactions by the pace, hands each
-//! sender's over one after the other, and keeps the books. Calls and the reading of blocks run
-//! beside it and report by messages. A transaction is signed at its turn, and its bytes are kept. A
-//! call with an open result is repeated with the same bytes, so the chain can take it only once.
+//! Sends the transactions of a load. One task decides: it releases transactions at the pace, hands
+//! over each sender's transactions one after the other, and records results. Calls and the reading
+//! of blocks run in other tasks, which report by messages. A transaction is signed at its turn, and
+//! its bytes are kept. A call with an unknown result is repeated with the same bytes, so the chain
+//! can take the transaction only once.
 
 use std::time::{Duration, Instant};
 
@@ -37,7 +38,8 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 /// Sends the transactions of `plan` and waits for their blocks.
 ///
 /// # Errors
-/// [`SendError`] where the chain cannot be read at the start, or the user interrupts before.
+/// [`SendError`]: the chain cannot be read at the start, the user interrupts before sending begins,
+/// a transaction cannot be signed, or a task panics.
 pub(crate) async fn drive(
     input: DriveInput<'_>,
     plan: &Plan,
@@ -58,7 +60,7 @@ pub(crate) async fn drive(
     run(Drive::new(input, plan, ready, began), Watch { tasks, seen }, on).await
 }
 
-/// The tasks that watch the node, which end with it, and their observations.
+/// The tasks that watch the node, and their observations. The tasks end when this value is dropped.
 struct Watch {
     tasks: JoinSet<()>,
     seen: UnboundedReceiver<Seen>,
@@ -90,7 +92,7 @@ async fn run(
         tokio::select! {
             Some(answer) = drive.calls.join_next() => drive.receive(answer)?,
             Some(event) = seen.recv() => see(&mut drive, event),
-            // The one that samples the pool ends where the node does not tell it.
+            // The task that samples the pool ends if the node does not report its depth.
             Some(ended) = tasks.join_next() => ended.map_err(|error| SendError::Fault {
                 task: "a task that reads blocks and the pool",
                 why: error.to_string(),

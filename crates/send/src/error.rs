@@ -1,4 +1,4 @@
-//! Errors of calls by their kind, and errors that end the work.
+//! Errors of calls by kind, and errors that prevent or end a load.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -13,42 +13,45 @@ use crate::{
 };
 
 variant::named! {
-    /// Reason of a failed call of the node.
+    /// Reason that a call of the node failed.
     pub enum ErrorKind: "kind of error" {
-        /// No connection, or a broken one: it is unknown whether the node took the call.
+        /// No connection, or a broken connection: it is unknown whether the node took the call.
         Connection = "connection",
         /// No answer in time: it is unknown whether the node took the call.
         Timeout = "timeout",
         /// An HTTP status that is no success.
         HttpStatus = "http-status",
-        /// An answer that is no JSON-RPC.
+        /// An answer that is not JSON-RPC.
         Malformed = "malformed",
-        /// The node failed at it by its own word: an internal error, or a time-out behind it.
+        /// The node reports that it failed: an internal error, or a time-out behind the node.
         Internal = "internal",
-        /// The node asks to send less.
+        /// The node asks for fewer calls.
         RateLimit = "rate-limit",
-        /// The transaction pool takes no more.
+        /// The transaction pool has no room.
         PoolFull = "pool-full",
-        /// The nonce is used already, or another transaction has it. An error only where that is another one.
+        /// The nonce is used already, or another transaction has it. No error if this transaction
+        /// itself has the nonce.
         Nonce = "nonce",
-        /// The fee is below the node's least.
+        /// The fee is below the node's minimum.
         Underpriced = "underpriced",
         /// The sender cannot pay.
         Funds = "funds",
-        /// The node says that it knows the transaction already. An error only where it does not have it.
+        /// The node claims that it knows the transaction already. An error only if the node does
+        /// not have it.
         ClaimedKnown = "claimed-known",
-        /// Any other refusal.
+        /// Any other refusal of the transaction.
         Rejected = "rejected",
     }
 }
 
 impl ErrorKind {
-    /// Whether it may say that an earlier call has brought the transaction, which is no error.
+    /// Whether the cause may be that an earlier call has brought the transaction, which is no
+    /// error.
     pub(crate) const fn may_be_earlier_success(self) -> bool {
         matches!(self, Self::ClaimedKnown | Self::Nonce)
     }
 
-    /// Whether the node may have taken the transaction all the same.
+    /// Whether the node may have taken the transaction in spite of the error.
     pub(crate) const fn leaves_fate_open(self) -> bool {
         matches!(
             self,
@@ -62,16 +65,16 @@ impl ErrorKind {
     }
 }
 
-/// Characters of a node's words that are kept.
+/// Maximum number of characters that are kept of a node's message.
 const SHOWN_CHARS: usize = 200;
 
 /// A failed call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct CallError {
-    /// Why.
+    /// Kind of the failure.
     pub kind: ErrorKind,
-    /// The node's or the connection's words, shortened, without the URL's secrets.
+    /// Message of the node or of the connection, shortened, without the URL's secrets.
     pub message: String,
 }
 
@@ -81,7 +84,7 @@ impl CallError {
         Self { kind: ErrorKind::Timeout, message }
     }
 
-    /// The error of a transport to `url`, whose words do not show the URL's secrets.
+    /// The error of a transport to `url`. Its message does not show the URL's secrets.
     pub(crate) fn of(error: &TransportError, url: &NodeUrl) -> Self {
         let (kind, message) = match error {
             RpcError::ErrorResp(payload) => (refusal_kind(payload), payload.message.to_string()),
@@ -118,7 +121,8 @@ fn of_transport(kind: &TransportErrorKind) -> (ErrorKind, String) {
     (error_kind, last_cause(kind))
 }
 
-/// Words of nodes, in lower case, and their meaning. The first that is found decides.
+/// Parts of nodes' messages, in lower case, and their meaning. The first part that is found
+/// decides.
 const WORDS: [(&str, ErrorKind); 33] = [
     ("unknown transaction", ErrorKind::Rejected),
     ("already known", ErrorKind::ClaimedKnown),
@@ -174,10 +178,10 @@ fn refusal_kind(payload: &ErrorPayload) -> ErrorKind {
     }
 }
 
-/// A node's words as they may be shown and kept: a line, cut after 200 characters, in which those that steer
-/// a terminal are escaped.
+/// A node's message in a form that may be shown and kept. It is one line, cut after 200 characters,
+/// with characters that steer a terminal escaped.
 pub fn shown(text: &str) -> String {
-    // The words may have many megabytes: no more than needed of them is read.
+    // A message may have many megabytes: only its beginning is read.
     let words = text.split_whitespace().flat_map(|word| [" ", word]).skip(1);
     let mut chars = words.flat_map(str::chars);
     let mut shown = String::new();
@@ -193,24 +197,24 @@ pub fn shown(text: &str) -> String {
     shown
 }
 
-/// Reason that nothing could be sent.
+/// Error that prevents or ends a load.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// The system gives no threads.
+    /// The operating system gives no threads.
     #[error("cannot start the threads that send: {0}")]
     Threads(#[from] std::io::Error),
-    /// A task of the sender that panicked.
+    /// A task panicked.
     #[error("{task} ended in a panic ({why}), which is a fault of stress: please report it")]
     Fault {
         /// The task.
         task: &'static str,
-        /// Words of the panic.
+        /// Message of the panic.
         why: String,
     },
-    /// No connection.
+    /// There is no connection to the node.
     #[error("cannot connect to the node: {0}; does it run, and does it listen at this URL?")]
     Connect(String),
-    /// A call without which nothing can be sent.
+    /// A call failed without which nothing can be sent.
     #[error("{method}: {error}; {remedy}")]
     Call {
         /// The method.
@@ -220,80 +224,80 @@ pub enum SendError {
         /// The remedy.
         remedy: &'static str,
     },
-    /// A public chain that was not named.
+    /// The chain is public, and the user has not named it.
     #[error(
         "the node is on the public chain {name}, where transactions cost money; if that is meant, \
          give --chain-id {id} and a --seed that nobody guesses"
     )]
     PublicChain {
-        /// Its id.
+        /// Id of the chain.
         id: u64,
-        /// Its name.
+        /// Name of the chain.
         name: String,
     },
-    /// A chain that may be a public one, and was not named.
+    /// The chain may be public, and the user has not named it.
     #[error(
         "the node is on chain {id}, which may be public ({developers} are of developer nodes), \
          where transactions cost money; if that is meant, give --chain-id {id} and a --seed that \
          nobody guesses"
     )]
     UnknownChain {
-        /// Its id.
+        /// Id of the chain.
         id: u64,
         /// Ids of developer nodes.
         developers: String,
     },
-    /// Another chain than the named one.
+    /// The node is on another chain than the chain that the user named.
     #[error("the node is on chain {id}, and --chain-id is {asked}; give the URL of the other node")]
     OtherChain {
-        /// Id of the node.
+        /// Id of the node's chain.
         id: u64,
-        /// The named one.
+        /// Id of the named chain.
         asked: u64,
     },
     /// The workload cannot be sent.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// No account that pays.
+    /// There is no account that pays the senders.
     #[error(
         "the node has no account of its own (eth_accounts is empty) that pays the senders; give \
          --key-file FILE, or start the node in developer mode"
     )]
     NoFunder,
-    /// The funding account has too little.
+    /// The balance of the funding account is too small.
     #[error(
         "the funding account {account} has {has_wei} wei, and {wanted_wei} are wanted for the senders and \
          contracts; fund it, or send fewer transactions from fewer accounts"
     )]
     PoorFunder {
-        /// The account.
+        /// The funding account.
         account: alloy_primitives::Address,
-        /// Its balance.
+        /// Balance of the account, in wei.
         has_wei: alloy_primitives::U256,
-        /// For the load.
+        /// Amount for the load, in wei.
         wanted_wei: alloy_primitives::U256,
     },
-    /// A transaction of the setup that failed.
+    /// A transaction of the setup failed.
     #[error("{what}: {why}; the node's log says more")]
     Setup {
-        /// Its purpose.
+        /// Purpose of the transaction.
         what: String,
-        /// The failure.
+        /// Reason of the failure.
         why: String,
     },
-    /// A key of the setup or the senders.
+    /// A secret of the setup or of the senders is invalid.
     #[error(transparent)]
     Sender(#[from] SenderError),
-    /// A transaction that cannot be signed.
+    /// A transaction cannot be signed.
     #[error(transparent)]
     Sign(#[from] SignError),
-    /// The node says nothing of its pool.
+    /// The node does not report the depth of its pool.
     #[error(
         "--pool-depth needs txpool_status, and the node does not answer it: {0}; switch its txpool \
          interface on (go-ethereum: --http.api eth,txpool), or use --in-flight"
     )]
     NoPoolStatus(CallError),
-    /// The user interrupted.
+    /// The user interrupted before sending began.
     #[error("interrupted before the first transaction was sent")]
     Stopped,
 }

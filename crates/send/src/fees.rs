@@ -1,18 +1,18 @@
-//! The fees that transactions offer. They are far above the base fee, which rises by at most an
+//! The fees that transactions offer. Offers are far above the base fee, which rises by at most an
 //! eighth a block (EIP-1559). Only the base fee and the tip are paid.
 
 /// Wei of a gwei.
 const GWEI: u128 = 1_000_000_000;
 /// Priority fee in wei.
 const TIP: u128 = GWEI;
-/// Highest priority fee in wei, after refusals: it is paid.
+/// Highest priority fee in wei, after refusals: unlike the maximum fee, the whole tip is paid.
 const TIP_MAX: u128 = 100 * GWEI;
-/// Multiple of the base fee that is offered.
+/// Multiple of the base fee that transactions offer.
 const BASE_FEE_MULTIPLE: u128 = 10;
-/// Least offer in wei: ten times the base fee of a new chain.
+/// Minimum offer in wei: ten times the base fee of a new chain.
 const OFFER_MIN: u128 = 10 * GWEI;
 
-/// Fees of the next transaction, in wei per gas. They only rise.
+/// Fees of the next transaction, in wei per gas. The fees of a load only rise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fees {
     pub(crate) max: u128,
@@ -26,23 +26,24 @@ impl Fees {
         Self { max, tip: TIP }
     }
 
-    /// These fees, at most `most`: the sender cannot pay a higher fee per gas for all its transactions together.
+    /// These fees, with a maximum fee of at most `most` wei per gas, which the sender can pay for
+    /// all its transactions.
     pub(crate) fn within(self, most: u128) -> Self {
         let max = self.max.min(most);
         Self { max, tip: self.tip.min(max) }
     }
 
-    /// Rises with the base fee.
+    /// Raises the fees with the base fee.
     pub(crate) fn follow(&mut self, base_fee: u64) {
-        // Not with every block: only once less than half of the room is left.
+        // The fees rise only once less than half of their margin is left, not with every block.
         let risen = Self::above(base_fee);
         if risen.max > self.max.saturating_mul(2) {
             *self = Self { tip: self.tip, ..risen };
         }
     }
 
-    /// Doubles an offer that a node found too low, unless it is higher by now; the tip, which is paid, to
-    /// [`TIP_MAX`] at most.
+    /// Doubles the fees after a refusal of the maximum fee `refused_max`, unless they have risen
+    /// since. The tip, which is paid, rises to at most [`TIP_MAX`].
     pub(crate) const fn raise_above(&mut self, refused_max: u128) {
         if self.max <= refused_max {
             self.max = self.max.saturating_mul(2);

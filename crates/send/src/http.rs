@@ -1,6 +1,6 @@
-//! HTTP by one policy for the whole program: an answer is bounded in time and size. A redirect
-//! stays on its host and keeps its encryption. Certificates are those that the system and Mozilla
-//! trust. Knows no JSON.
+//! HTTP by one policy for the whole program. An answer is bounded in time and size. A redirect
+//! stays on its host and keeps its encryption. The root certificates are those of the system and of
+//! Mozilla. Knows no JSON.
 
 use std::{
     error::Error,
@@ -17,11 +17,11 @@ use rustls::{ClientConfig, RootCertStore, crypto::ring};
 // Opens the WebSockets; the workspace states its features.
 use tokio_tungstenite as _;
 
-/// Limit for connecting, whatever the limit of the answer.
+/// Time limit of connecting, unless the limit of the answer is shorter.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// Longest life of a connection without a call.
+/// Longest time that a connection is kept without a call.
 const IDLE_MAX: Duration = Duration::from_secs(15);
-/// Redirects that a call follows.
+/// Maximum number of redirects that a call follows.
 const REDIRECT_COUNT_MAX: usize = 10;
 
 /// Bounds of an answer.
@@ -29,7 +29,7 @@ const REDIRECT_COUNT_MAX: usize = 10;
 pub struct HttpLimits {
     /// Time from the call to the last byte.
     pub time: Duration,
-    /// Bytes, after decompression.
+    /// Length of the body in bytes, after decompression.
     pub bytes: usize,
 }
 
@@ -38,7 +38,7 @@ pub struct HttpLimits {
 pub enum Compression {
     /// gzip.
     Gzip,
-    /// None: compressing costs a measured node CPU time.
+    /// No compression, since compressing costs a measured node CPU time.
     None,
 }
 
@@ -49,47 +49,47 @@ pub struct HttpClient {
     limits: HttpLimits,
 }
 
-/// An HTTP client for code that waits for each answer.
+/// An HTTP client for callers without an async runtime.
 #[derive(Debug)]
 pub struct BlockingClient {
     runtime: tokio::runtime::Runtime,
     client: HttpClient,
 }
 
-/// An answer of any status.
+/// An answer with any status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAnswer {
-    /// Its status.
+    /// HTTP status.
     pub status: u16,
-    /// Its body, decompressed.
+    /// Body, decompressed.
     pub body: Vec<u8>,
 }
 
-/// Reason of a call without an answer. No text shows a URL's path or password.
+/// Reason that a call has no answer. No message shows a URL's path or password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
-    /// No connection.
+    /// The connection failed.
     #[error("{0}")]
     NoConnection(String),
-    /// No whole answer in time.
+    /// The whole answer did not arrive in time.
     #[error("no answer within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// The connection ended before the answer did.
+    /// The connection ended before the end of the answer.
     #[error("{0}")]
     CutOff(String),
-    /// A longer answer than the bound in bytes.
+    /// The answer is longer than the bound in bytes.
     #[error("the answer has more than {0} bytes")]
     TooLong(usize),
-    /// A call that cannot be made, or a redirect that is not followed.
+    /// The call cannot be made, or a redirect is not followed.
     #[error("{0}")]
     Refused(String),
 }
 
 impl HttpClient {
-    /// A client with these bounds. Nothing is sent yet.
+    /// A client with these bounds. This call sends nothing.
     ///
     /// # Errors
-    /// The system gives no resources for it.
+    /// The system has no resources for the client.
     pub fn new(limits: HttpLimits, compression: Compression) -> Result<Self, HttpError> {
         let client = Client::builder()
             .tls_backend_preconfigured(tls().clone())
@@ -105,24 +105,24 @@ impl HttpClient {
         Ok(Self { client, limits })
     }
 
-    /// This client with another bound of an answer in bytes.
+    /// This client with another bound on the bytes of an answer.
     #[must_use]
     pub fn with_max_bytes(self, bytes: usize) -> Self {
         Self { limits: HttpLimits { bytes, ..self.limits }, ..self }
     }
 
-    /// Reads what is at `url`.
+    /// Sends a GET request to `url`.
     ///
     /// # Errors
-    /// There is no whole answer within the bounds.
+    /// No whole answer arrived within the bounds.
     pub async fn get(&self, url: &str) -> Result<HttpAnswer, HttpError> {
         self.answer(self.client.request(Method::GET, parsed(url)?)).await
     }
 
-    /// Posts JSON, with a bearer's token where there is one.
+    /// Posts JSON, with a bearer token if `token` is given.
     ///
     /// # Errors
-    /// There is no whole answer within the bounds.
+    /// No whole answer arrived within the bounds.
     pub async fn post(
         &self,
         url: &str,
@@ -164,10 +164,10 @@ impl HttpClient {
 }
 
 impl BlockingClient {
-    /// A client with these bounds, which takes compressed answers. Nothing is sent yet.
+    /// A client with these bounds, which takes compressed answers. This call sends nothing.
     ///
     /// # Errors
-    /// The system gives no resources for it.
+    /// The system has no resources for the client.
     pub fn new(limits: HttpLimits) -> Result<Self, HttpError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         Ok(Self {
@@ -176,23 +176,23 @@ impl BlockingClient {
         })
     }
 
-    /// Sets the bound of the next answers in bytes.
+    /// Sets the bound on the bytes of later answers.
     pub const fn set_max_bytes(&mut self, bytes: usize) {
         self.client.limits.bytes = bytes;
     }
 
-    /// Reads what is at `url`.
+    /// Sends a GET request to `url`.
     ///
     /// # Errors
-    /// There is no whole answer within the bounds.
+    /// No whole answer arrived within the bounds.
     pub fn get(&self, url: &str) -> Result<HttpAnswer, HttpError> {
         self.runtime.block_on(self.client.get(url))
     }
 
-    /// Posts JSON, with a bearer's token where there is one.
+    /// Posts JSON, with a bearer token if `token` is given.
     ///
     /// # Errors
-    /// There is no whole answer within the bounds.
+    /// No whole answer arrived within the bounds.
     pub fn post(
         &self,
         url: &str,
@@ -207,8 +207,8 @@ fn parsed(url: &str) -> Result<Url, HttpError> {
     Url::parse(url).map_err(|error| HttpError::Refused(format!("not a URL: {error}")))
 }
 
-/// Follows a redirect on the same host. An answer of another host would not be the named node's, and one
-/// without encryption would show the URL's secrets to the network.
+/// Follows a redirect on the same host. An answer of another host would not be the named node's. A
+/// redirect to a URL without encryption would show the URL's secrets to the network.
 fn redirected(attempt: Attempt<'_>) -> Action {
     let from = attempt.previous().last();
     let stays = from.is_some_and(|from| from.host_str() == attempt.url().host_str());
@@ -227,8 +227,8 @@ fn redirected(attempt: Attempt<'_>) -> Action {
     attempt.error(text)
 }
 
-/// Encryption with root certificates of the system, also those of `SSL_CERT_FILE`, and of Mozilla.
-/// A small container has no certificates of its own.
+/// Encryption with the root certificates of the system, also from `SSL_CERT_FILE`, and of Mozilla.
+/// Mozilla's are needed in a small container, which has no certificates.
 fn tls() -> &'static ClientConfig {
     static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
     CONFIG.get_or_init(|| {
@@ -243,7 +243,7 @@ fn tls() -> &'static ClientConfig {
     })
 }
 
-/// The cause at the end of the chain; the beginning repeats the URL.
+/// The last cause of the error. The first causes repeat the URL.
 pub(crate) fn last_cause(error: &dyn Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {

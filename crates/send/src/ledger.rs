@@ -1,6 +1,6 @@
-//! The fate of each transaction: sent or not, in a block or not, refused or not. Plain bookkeeping
-//! without time and network, so tests can check its laws. Each transaction has one fate, and all
-//! fates add up to the plan. A transaction counts once, however often its bytes were sent.
+//! Records the fate of each transaction: unsent, pending, in a block or refused. The ledger uses no
+//! clock and no network, so tests can check its laws. Each transaction has one fate, and all fates
+//! add up to the plan. A transaction counts once, however often its bytes were sent.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -11,40 +11,40 @@ use crate::{error::ErrorKind, node::Header, watch::SeenBlock};
 /// The fate of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Never handed to the node.
+    /// The transaction was never sent to the node.
     Unsent,
-    /// Sent, and neither in a block nor refused.
+    /// The transaction was sent, and is neither in a block nor refused.
     Pending,
-    /// In a block, and it succeeded.
+    /// The transaction is in a block and succeeded.
     Included,
-    /// In a block, and it reverted.
+    /// The transaction is in a block and reverted.
     Reverted,
-    /// Refused for good.
+    /// The node refused the transaction for good.
     Failed,
 }
 
-/// Transactions by their fate: `planned` = `unsent` + `sent`, and
-/// `sent` = `included` + `reverted` + `pending` + `failed`.
+/// Numbers of transactions by their fate: `planned` = `unsent` + `sent`, and `sent` = `included` +
+/// `reverted` + `pending` + `failed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// All of the load.
+    /// All transactions of the load.
     pub planned: u64,
-    /// Never handed to the node.
+    /// Transactions that were never sent to the node.
     pub unsent: u64,
-    /// Handed to the node at least once.
+    /// Transactions that were sent to the node at least once.
     pub sent: u64,
-    /// In a block, and they succeeded.
+    /// Transactions in blocks that succeeded.
     pub included: u64,
-    /// In a block, and they reverted.
+    /// Transactions in blocks that reverted.
     pub reverted: u64,
-    /// Neither in a block nor refused.
+    /// Sent transactions that are neither in a block nor refused.
     pub pending: u64,
-    /// Refused for good.
+    /// Transactions that the node refused for good.
     pub failed: u64,
 }
 
 impl Tally {
-    /// All of `count` are unsent.
+    /// The tally of `count` transactions that are all unsent.
     const fn unsent(count: u64) -> Self {
         Self {
             planned: count,
@@ -67,7 +67,7 @@ impl Tally {
         }
     }
 
-    /// The fate of one changes.
+    /// Counts a transaction whose fate changes.
     fn change(&mut self, before: Fate, after: Fate) {
         *self.of(before) -= 1;
         *self.of(after) += 1;
@@ -90,35 +90,35 @@ impl Tally {
 pub(crate) struct Inclusion {
     pub(crate) block: u64,
     pub(crate) hash: B256,
-    /// Time of the block's first sight.
+    /// Time at which the block was first seen.
     pub(crate) at: Duration,
     pub(crate) has_succeeded: bool,
     pub(crate) gas: u64,
 }
 
-/// A transaction's times and inclusion; times are since the start.
+/// A transaction's times and inclusion. Times are since the start of the load.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    /// Its due time.
+    /// Time at which the transaction was due.
     pub(crate) due: Option<Duration>,
-    /// Time of its first call.
+    /// Time of the first call that sent the transaction.
     pub(crate) sent: Option<Duration>,
-    /// Time at which the node took it.
+    /// Time at which the node took the transaction.
     pub(crate) taken: Option<Duration>,
     pub(crate) inclusion: Option<Inclusion>,
-    /// Reason for its final refusal.
+    /// Reason of the final refusal.
     pub(crate) failure: Option<ErrorKind>,
 }
 
 impl Entry {
-    /// First sight of a block with it.
+    /// Time at which a block with the transaction was first seen.
     pub(crate) fn included_at(&self) -> Option<Duration> {
         Some(self.inclusion.as_ref()?.at)
     }
 
     pub(crate) fn fate(&self) -> Fate {
         match (&self.inclusion, self.sent, self.failure) {
-            // A block decides, whatever was answered.
+            // A block decides, whatever the node answered.
             (Some(inclusion), ..) if inclusion.has_succeeded => Fate::Included,
             (Some(_), ..) => Fate::Reverted,
             (None, None, _) => Fate::Unsent,
@@ -128,33 +128,34 @@ impl Entry {
     }
 }
 
-/// A block of the chain since the start. Of its transactions only those of the load are kept.
+/// A block of the chain since the start. Only the load's own transactions are kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted {
-    /// Without its hashes of transactions.
+    /// The block's header, without the hashes of its transactions.
     pub(crate) header: Header,
-    /// Time of its first sight.
+    /// Time at which the block was first seen.
     pub(crate) at: Duration,
-    /// All its transactions.
+    /// Number of all transactions of the block.
     pub(crate) tx_count: u64,
-    /// Transactions that the load has in it, and by which bytes.
+    /// The load's transactions in the block, each with the hash of its bytes there.
     pub(crate) own: Vec<(usize, B256)>,
-    /// Gas of these.
+    /// Gas of the load's transactions in the block.
     pub(crate) own_gas: u64,
 }
 
-/// The books.
+/// Fates of all transactions of a load, and the blocks since its start.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     entries: Vec<Entry>,
-    /// Transactions by the hashes of their bytes: one that was signed anew has several.
+    /// Transactions by the hashes of their bytes. A transaction that was signed anew has several
+    /// hashes.
     by_hash: HashMap<B256, usize>,
     chain: Vec<Counted>,
-    /// Transactions by their fate, counted as they change.
+    /// Numbers of transactions by their fate.
     tally: Tally,
-    /// Inclusions of a transaction that another signature of it had already.
+    /// Number of inclusions of a transaction that was already in a block with another signature.
     pub(crate) twice_count: u64,
-    /// Inclusions that a reorganisation undid.
+    /// Number of inclusions that a reorganisation undid.
     pub(crate) undone_count: u64,
     pub(crate) removed_block_count: u64,
     pub(crate) reorg_count: u64,
@@ -182,32 +183,32 @@ impl Ledger {
         self.tally.change(before, self.entries[tx].fate());
     }
 
-    /// A transaction is to be sent now.
+    /// Notes that a transaction is due.
     pub(crate) fn due(&mut self, tx: usize, at: Duration) {
         self.change(tx, |entry| entry.due = Some(at));
     }
 
-    /// Its bytes have this hash.
+    /// Notes the hash of a transaction's bytes.
     pub(crate) fn signed(&mut self, tx: usize, hash: B256) {
         self.by_hash.insert(hash, tx);
     }
 
-    /// Notes that it is handed to the node.
+    /// Notes that a transaction is sent to the node.
     pub(crate) fn sent(&mut self, tx: usize, at: Duration) {
         self.change(tx, |entry| {
             entry.sent.get_or_insert(at);
         });
     }
 
-    /// The node took it.
+    /// Notes that the node took a transaction.
     pub(crate) fn taken(&mut self, tx: usize, at: Duration) {
         self.change(tx, |entry| {
             entry.taken.get_or_insert(at);
         });
     }
 
-    /// The node has it no more. Returns whether it had taken it and no block has it: a second loss of the
-    /// same bytes is none.
+    /// Notes that the node no longer has a transaction. Returns whether the node had taken the
+    /// transaction and no block has it. A second loss of the same bytes does not count.
     pub(crate) fn lost(&mut self, tx: usize) -> bool {
         let entry = &self.entries[tx];
         let is_lost = entry.fate() == Fate::Pending && entry.taken.is_some();
@@ -217,7 +218,7 @@ impl Ledger {
         is_lost
     }
 
-    /// The node refused it for good.
+    /// Notes that the node refused a transaction for good.
     pub(crate) fn failed(&mut self, tx: usize, kind: ErrorKind) {
         self.change(tx, |entry| entry.failure = Some(kind));
     }
@@ -228,7 +229,7 @@ impl Ledger {
         tx.and_then(|entry| entry.inclusion.as_ref()).is_some_and(|included| included.hash == hash)
     }
 
-    /// A block extends the chain. Answers how many transactions of the load it has.
+    /// Extends the chain by a block. Returns the number of the load's transactions in the block.
     pub(crate) fn extend(&mut self, block: SeenBlock) -> u64 {
         let SeenBlock { mut header, at, receipts } = block;
         let (mut own, mut own_gas) = (Vec::new(), 0);
@@ -257,7 +258,8 @@ impl Ledger {
         own_count
     }
 
-    /// The last block, number `number`, is not in the chain any more: its transactions are pending again.
+    /// Removes the last block, with number `number`, from the chain. Its transactions are pending
+    /// again.
     pub(crate) fn remove(&mut self, number: u64) {
         let Some(counted) = self.chain.pop_if(|last| last.header.number.to::<u64>() == number)
         else {
@@ -272,13 +274,14 @@ impl Ledger {
         self.is_last_removed = true;
     }
 
-    /// Blocks above the last one with a transaction of the load; `None` where no block has one.
+    /// Number of blocks above the last block with a transaction of the load; `None` if no block has
+    /// one.
     pub(crate) fn confirmations(&self) -> Option<u64> {
         let above = self.chain.iter().rev().position(|counted| !counted.own.is_empty());
         above.map(|count| count as u64)
     }
 
-    /// The shortest time from block to block, by the chain's clock.
+    /// The shortest time between two successive blocks, by their timestamps.
     pub(crate) fn block_interval(&self) -> Option<Duration> {
         let times_s = self.chain.iter().map(|counted| counted.header.timestamp.to::<u64>());
         let intervals_s = times_s.clone().skip(1).zip(times_s);
@@ -296,7 +299,7 @@ impl Ledger {
         &self.chain
     }
 
-    /// Transactions by their fate.
+    /// Numbers of transactions by their fate.
     pub(crate) const fn tally(&self) -> Tally {
         self.tally
     }

@@ -2,8 +2,8 @@
 //! transactions at a pace, and reads them back from the node's blocks. Owns the fate of each
 //! transaction. Knows no executor, no scenario and no terminal.
 //!
-//! How to read it: [`Plan`] turns a workload into transactions of a live chain, and [`Session`]
-//! connects. `setup` makes the accounts and contracts, and `drive` sends. `ledger` has the fate of
+//! [`Plan`] turns a workload into transactions of a live chain, and [`Session`] connects to the
+//! node. `setup` makes the accounts and contracts, and `drive` sends. `ledger` records the fate of
 //! each transaction, from the blocks that `watch` reads.
 
 mod account;

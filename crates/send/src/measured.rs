@@ -1,4 +1,5 @@
-//! The figures of a load: fates, latencies, blocks, errors. Made once, when the load has ended.
+//! The figures of a load: fates, latencies, blocks, errors. They are computed once, when the load
+//! has ended.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -15,15 +16,15 @@ const DIGITS: u8 = 3;
 /// A load that has ended.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Fates of the transactions.
+    /// Numbers of transactions by their fate.
     pub tally: Tally,
-    /// From the first to the end of the wait for the last.
+    /// Time from the start of the load to its end.
     pub elapsed: Duration,
-    /// From the start to when the last transaction was handed over.
+    /// Time from the start until the last transaction was first sent.
     pub sending: Duration,
-    /// Times.
+    /// Latencies of transactions and calls.
     pub latencies: Latencies,
-    /// Calls that sent.
+    /// Counts of calls that sent, and of signatures.
     pub attempts: Attempts,
     /// Failed calls that sent, by kind.
     pub errors: Vec<ErrorCount>,
@@ -31,13 +32,13 @@ pub struct Measured {
     pub read_errors: Vec<ErrorCount>,
     /// Blocks of the chain since the start, in order.
     pub blocks: Vec<Block>,
-    /// Depth of the pool over time; empty where the node does not tell it.
+    /// Depth of the pool over time; empty if the node does not report it.
     pub pool: Vec<PoolDepth>,
     /// Reorganisations.
     pub reorgs: Reorgs,
-    /// Blocks above the last one with a transaction of the load.
+    /// Blocks above the last block with a transaction of the load.
     pub confirmations: Confirmations,
-    /// Its end.
+    /// How the load ended.
     pub end: End,
     /// The last failed call.
     pub last_failure: Option<CallError>,
@@ -48,42 +49,43 @@ pub struct Measured {
 pub enum End {
     /// All transactions are in blocks or refused for good.
     Settled,
-    /// The node gave no answer for as long as the user has patience.
+    /// The node gave no answer for the time of the user's patience.
     Silent,
-    /// No transaction was taken or included for as long, and none was due.
+    /// No transaction was taken or included for the time of the user's patience, and none was due.
     Stuck,
-    /// The user ended it.
+    /// The user interrupted the load.
     Interrupted,
 }
 
-/// Blocks above the last one with a transaction of the load: a reorganisation of fewer blocks was seen.
+/// Blocks above the last block with a transaction of the load. A reorganisation of fewer blocks
+/// would have been seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Confirmations {
-    /// Blocks that were waited for.
+    /// Number of blocks that the load waits for.
     pub wanted: u64,
-    /// Blocks that were seen.
+    /// Number of blocks that were seen.
     pub seen: u64,
 }
 
 /// Nanoseconds from the due time of transactions to an event. A transaction without the event waits
-/// until the end of the load, at least. Without such open waits a node that stalls would look as
-/// fast as in its good time.
+/// at least until the end of the load. Without such open waits, a node that stalls would look as
+/// fast as before the stall.
 #[derive(Clone, Debug)]
 pub struct Waits {
     /// Waits of transactions that had the event.
     pub ended: Histogram<u64>,
-    /// Waits of the others, until the end of the load.
+    /// Waits of transactions without the event, until the end of the load.
     pub open: Histogram<u64>,
 }
 
-/// Times in nanoseconds.
+/// Latencies in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     /// From the due time of a transaction to its first call.
     pub delay: Waits,
-    /// From its due time until the node had taken it, or a block had it.
+    /// From the due time of a transaction until the node had taken it, or a block had it.
     pub acceptance: Waits,
-    /// From its due time to the first sight of its block.
+    /// From the due time of a transaction to the first sight of its block.
     pub inclusion: Waits,
     /// Times of answered calls.
     pub call: Histogram<u64>,
@@ -94,50 +96,50 @@ pub struct Latencies {
 pub struct Attempts {
     /// Calls that handed a transaction over.
     pub calls: u64,
-    /// Number of these that repeated the same bytes.
+    /// Number of these calls that repeated the same bytes.
     pub retries: u64,
-    /// Calls that were answered by "already known" or "nonce too low", and the node had the transaction: an earlier call
-    /// had brought it.
+    /// Calls with the answer "already known" or "nonce too low", although the node had the
+    /// transaction: an earlier call had brought it.
     pub known: u64,
-    /// Transactions that the node had taken and forgotten, and that were sent again.
+    /// Forgotten transactions, which the node had taken, that were sent again.
     pub resent: u64,
     /// Transactions that were signed anew, with another nonce or fee.
     pub signed_anew: u64,
-    /// Nonces that were corrected from the node.
+    /// Nonces that were corrected by the node's nonce.
     pub nonces_corrected: u64,
-    /// Transactions that two signatures brought into blocks.
+    /// Transactions that are in blocks twice, by two signatures.
     pub twice: u64,
 }
 
 /// Failed calls of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorCount {
-    /// The kind.
+    /// Kind of the failure.
     pub kind: ErrorKind,
-    /// Their number.
+    /// Number of failed calls.
     pub count: u64,
-    /// Words of the first.
+    /// Message of the first failure.
     pub first: String,
 }
 
-/// A block.
+/// A block of the chain since the start of the load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its number.
+    /// Number of the block.
     pub number: u64,
-    /// Its hash.
+    /// Hash of the block.
     pub hash: String,
     /// Unix time in seconds.
     pub timestamp: u64,
-    /// Time of its first sight, since the start.
+    /// Time at which the block was first seen, since the start of the load.
     pub seen: Duration,
-    /// Transactions.
+    /// Number of transactions.
     pub tx_count: u64,
-    /// Transactions of the load.
+    /// Number of the load's transactions.
     pub own_tx_count: u64,
     /// Gas used.
     pub gas: u64,
-    /// Gas of the transactions of the load.
+    /// Gas of the load's transactions.
     pub own_gas: u64,
     /// Gas limit.
     pub gas_limit: u64,
@@ -145,25 +147,25 @@ pub struct Block {
     pub base_fee: Option<u64>,
 }
 
-/// The pool at a time.
+/// Depth of the node's pool at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolDepth {
-    /// When, since the start.
+    /// Time since the start of the load.
     pub at: Duration,
-    /// Transactions that may go into the next block.
+    /// Number of transactions that may go into the next block.
     pub pending: u64,
-    /// Transactions that wait for others.
+    /// Number of transactions that wait for other transactions.
     pub queued: u64,
 }
 
 /// Reorganisations of the chain during the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reorgs {
-    /// Their number.
+    /// Number of reorganisations.
     pub count: u64,
-    /// Blocks that they removed.
+    /// Number of removed blocks.
     pub removed_blocks: u64,
-    /// Inclusions that they undid.
+    /// Number of inclusions that the reorganisations undid.
     pub undone_inclusions: u64,
 }
 
@@ -203,7 +205,7 @@ pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration) {
 }
 
 impl Latencies {
-    /// Times of the entries of a load that ended at `end`; those of calls are given.
+    /// Latencies of the entries of a load that ended at `end`. `call` has the times of calls.
     pub(crate) fn of(entries: &[Entry], end: Duration, call: Histogram<u64>) -> Self {
         Self {
             delay: Waits::until(entries, end, |entry| entry.sent),
@@ -217,7 +219,8 @@ impl Latencies {
 }
 
 impl Waits {
-    /// Records the time of each entry from when it was due until an event, or until the `end` of the load.
+    /// Records the time of each entry from its due time until an event, or until the `end` of the
+    /// load.
     fn until(entries: &[Entry], end: Duration, event: fn(&Entry) -> Option<Duration>) -> Self {
         let mut waits = Self { ended: histogram(), open: histogram() };
         for entry in entries {

@@ -1,4 +1,4 @@
-//! A node by its JSON-RPC interface: calls that end in time, and errors that know their kind. Keeps no
+//! Calls a node by JSON-RPC. A call ends within a time limit, and an error has a kind. Keeps no
 //! state and decides nothing.
 
 use std::{fmt, time::Duration};
@@ -19,7 +19,7 @@ mod post;
 
 use link::Link;
 
-/// No parameters.
+/// Parameters of a call without parameters.
 const NONE: [(); 0] = [];
 
 /// A block without its transactions' content.
@@ -36,7 +36,7 @@ pub(crate) struct Header {
     pub(crate) base_fee_per_gas: Option<U64>,
     #[serde(default)]
     pub(crate) transactions: Vec<B256>,
-    /// Only blocks of Amsterdam have one (EIP-7928).
+    /// Only headers of Amsterdam have this hash (EIP-7928).
     #[serde(default)]
     pub(crate) block_access_list_hash: Option<B256>,
 }
@@ -65,12 +65,12 @@ impl Receipt {
 pub(crate) struct PoolStatus {
     /// Transactions that may go into the next block.
     pub(crate) pending: U64,
-    /// Transactions that wait for others.
+    /// Transactions that wait for other transactions.
     #[serde(default)]
     pub(crate) queued: U64,
 }
 
-/// A node.
+/// A connection to a node.
 #[derive(Clone)]
 pub(crate) struct Node {
     link: Link,
@@ -78,7 +78,7 @@ pub(crate) struct Node {
     timeout: Duration,
 }
 
-/// Without the connection, which has the whole URL.
+/// Leaves out the connection, which has the whole URL.
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Node")
@@ -89,10 +89,10 @@ impl fmt::Debug for Node {
 }
 
 impl Node {
-    /// Connects to `url`; HTTP sends nothing yet.
+    /// Connects to `url`. Over HTTP, this call sends nothing.
     ///
     /// # Errors
-    /// The URL is none of a node, or no node answers there in time.
+    /// The URL is not one of a node, or no node answers at it in time.
     pub(crate) async fn connect(url: &NodeUrl, limit: Duration) -> Result<Self, SendError> {
         let link = Link::connect(url, limit).await;
         let link = link.map_err(|error| SendError::Connect(error.message))?;
@@ -132,7 +132,7 @@ impl Node {
         self.call("eth_getBalance", (account, "latest")).await
     }
 
-    /// Next nonce of an account, its transactions in the pool counted.
+    /// Next nonce of an account, including its transactions in the pool.
     pub(crate) async fn next_nonce(&self, account: Address) -> Result<u64, CallError> {
         self.call::<_, U64>("eth_getTransactionCount", (account, "pending")).await.map(|n| n.to())
     }
@@ -146,7 +146,7 @@ impl Node {
         self.call("eth_sendRawTransaction", (raw,)).await
     }
 
-    /// Has the node sign and send a payment of an account of its own.
+    /// Lets the node sign and send a payment from one of its own accounts.
     pub(crate) async fn pay_from_own(
         &self,
         from: Address,
@@ -190,18 +190,19 @@ impl Node {
         }
     }
 
-    /// Receipts of all transactions of a block, from the node's answer for the block, or else for each.
+    /// Receipts of all transactions of a block: by one call for the block, else by one call for
+    /// each transaction.
     pub(crate) async fn receipts(&self, block: &Header) -> Result<Vec<Receipt>, CallError> {
         let all: Result<Option<Vec<Receipt>>, _> =
             self.call("eth_getBlockReceipts", (block.hash,)).await;
         match all {
             Ok(Some(receipts)) => Ok(receipts),
-            // A node that does not know the method, or takes only numbers.
+            // The node does not know the method, or takes only block numbers.
             Ok(None) => self.receipts_one_by_one(block).await,
             Err(error) if matches!(error.kind, ErrorKind::Rejected | ErrorKind::Internal) => {
                 self.receipts_one_by_one(block).await
             }
-            // One call for each transaction is no remedy for a node that asks for fewer.
+            // More calls are no remedy for a node that asks for fewer.
             Err(error) => Err(error),
         }
     }

@@ -1,4 +1,4 @@
-//! The pace of sending. It is a fixed rate whatever the node does (open loop), a limit of pending
+//! The pace of sending: a fixed rate, whatever the node does (open loop), a limit of pending
 //! transactions (closed loop), or a depth of the pool.
 
 use std::time::Duration;
@@ -6,41 +6,42 @@ use std::time::Duration;
 /// Pace of sending.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// Transactions a second, planned before the first: a late one counts its delay.
+    /// Transactions a second. Due times are planned before the first transaction, so a late
+    /// transaction counts its delay.
     Rate(f64),
-    /// The most transactions that are sent and in no block.
+    /// Maximum number of transactions that are sent and in no block.
     InFlight(u64),
-    /// The pool's depth. While it is lower, the window of transactions in flight grows by steps.
-    /// The window is halved once the pool is deeper or full, or all calls wait (additive increase,
+    /// Depth of the pool. Below this depth, the window of transactions in flight grows by steps.
+    /// The window is halved if the pool is deeper or full, or if all calls wait (additive increase,
     /// multiplicative decrease).
     PoolDepth(u64),
 }
 
-/// Transactions in flight that a depth starts with.
+/// Window of transactions in flight at the start of a pool depth.
 const START_WINDOW: f64 = 16.0;
-/// Steps from nothing to the wanted depth.
+/// Number of steps of the window from nothing to the wanted depth.
 const STEPS: f64 = 16.0;
 
-/// Releases the transactions in their order.
+/// Releases the transactions of a load in their order.
 #[derive(Clone, Debug)]
 pub(crate) struct Release {
     pace: Pace,
     total: usize,
     released: usize,
-    /// Most in flight, where a depth is kept.
+    /// Maximum number of transactions in flight, with a pool depth.
     window: f64,
-    /// Whether the window was halved since the last block: a pool gets emptier by blocks alone.
+    /// Whether the window was halved since the last block. Only blocks empty a pool.
     is_cut: bool,
     /// Whether the pool was full since the last sample.
     was_full: bool,
 }
 
-/// The load of the client's side at a sample of the pool.
+/// The load's own state at a sample of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// Transactions in the pool.
+    /// Number of transactions in the pool.
     pub(crate) depth: u64,
-    /// Released and neither in a block nor refused.
+    /// Number of released transactions that are neither in a block nor refused.
     pub(crate) in_flight: u64,
     /// Whether every connection waits for an answer.
     pub(crate) all_wait: bool,
@@ -51,7 +52,7 @@ impl Release {
         Self { pace, total, released: 0, window: START_WINDOW, is_cut: false, was_full: false }
     }
 
-    /// The next transaction, with the time that it is due, if it is to be sent at `now`.
+    /// The next transaction and its due time, if it is to be sent at `now`.
     pub(crate) fn next(&mut self, now: Duration, settled: u64) -> Option<(usize, Duration)> {
         if self.released == self.total {
             return None;
@@ -66,7 +67,7 @@ impl Release {
         Some((self.released - 1, due))
     }
 
-    /// Due time of the next one, where that is known before.
+    /// Due time of the next transaction, if it is known in advance.
     pub(crate) fn next_due(&self) -> Option<Duration> {
         match self.pace {
             Pace::Rate(rate) if self.released < self.total => Some(due(self.released, rate)),
@@ -78,22 +79,22 @@ impl Release {
         self.released == self.total
     }
 
-    /// Released so far.
+    /// Number of transactions released so far.
     pub(crate) const fn count(&self) -> u64 {
         self.released as u64
     }
 
-    /// A block was seen.
+    /// Notes a new block.
     pub(crate) const fn block_seen(&mut self) {
         self.is_cut = false;
     }
 
-    /// The node refused a transaction because its pool is full.
+    /// Notes that the node refused a transaction because its pool is full.
     pub(crate) const fn pool_was_full(&mut self) {
         self.was_full = true;
     }
 
-    /// The pool was sampled.
+    /// Adjusts the window to a sample of the pool.
     pub(crate) fn sampled(&mut self, standing: Standing) {
         let Pace::PoolDepth(wanted) = self.pace else { return };
         let is_too_much = standing.depth > wanted || self.was_full || standing.all_wait;
@@ -109,7 +110,7 @@ impl Release {
     }
 }
 
-/// The planned time of a transaction.
+/// Due time of the transaction at `index`, at `rate` transactions a second.
 fn due(index: usize, rate: f64) -> Duration {
     Duration::from_secs_f64(index as f64 / rate)
 }

@@ -1,5 +1,6 @@
-//! A workload as transactions of a live chain: the senders, the contracts to create first, and the
-//! places of contracts' addresses. These addresses differ on the chain.
+//! Turns a workload into transactions of a live chain. A plan has the senders, the contracts to
+//! create first, and the places in the bytes where contracts' addresses stand. These addresses
+//! differ on the chain.
 
 use std::{collections::HashMap, fmt};
 
@@ -11,63 +12,63 @@ use workload::{
 
 use crate::codes;
 
-/// Most gas of a transaction (EIP-7825).
+/// Maximum gas of a transaction (EIP-7825).
 pub(crate) const TX_GAS_MAX: u64 = 1 << 24;
-/// Gas of a slot that a creation writes: its storage, the loop, and its bytes as calldata.
+/// Gas of a slot that a creation writes: its storage, the loop, and the slot's bytes as calldata.
 const SLOT_GAS: u64 = 23_400;
-/// Gas of a byte of code that a creation stores: deposit, and its bytes as calldata.
+/// Gas of a byte of code that a creation stores: deposit, and the byte as calldata.
 const CODE_BYTE_GAS: u64 = 220;
-/// Gas of a creation beside that.
+/// Gas of a creation beside its code and slots.
 const CREATION_GAS: u64 = 60_000;
 /// Beginning of a code that delegates (EIP-7702).
 const DELEGATION: [u8; 3] = [0xef, 0x01, 0x00];
 
-/// A workload that cannot be sent.
+/// Reason that a workload cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// There is nothing to send.
     #[error("the workload has no transactions; raise --transactions")]
     Empty,
-    /// A kind of transaction that is not sent.
+    /// A transaction is of a kind that cannot be sent.
     #[error(
         "transaction {tx_index} is of type {tx_type:?}, and only type 2 can be sent (calls, \
          payments, creations); send a scenario without delegations, access lists and blobs"
     )]
     Type {
-        /// Its place in the workload.
+        /// Index of the transaction in the workload.
         tx_index: usize,
-        /// Its type.
+        /// Type of the transaction.
         tx_type: TxType,
     },
-    /// A sender whose key is not known.
+    /// The secret of a sender is not known.
     #[error(
         "the secret of the sender {0} is not known: only generated senders can sign, so imported \
          blocks cannot be sent"
     )]
     UnknownSender(Address),
-    /// A state that transactions cannot make.
+    /// The state has accounts that transactions cannot make.
     #[error(
         "the state has {count} accounts beside the senders, which only a genesis can have; send a \
          scenario without storms over accounts"
     )]
     AccountFamily {
-        /// Number of them.
+        /// Number of these accounts.
         count: u64,
     },
-    /// A contract that transactions cannot make.
+    /// The state has a contract that transactions cannot make.
     #[error("the contract {address} {reason}")]
     Contract {
-        /// Its address in the workload.
+        /// Address of the contract in the workload.
         address: Address,
         /// The reason, with the remedy.
         reason: String,
     },
-    /// A secret of the senders.
+    /// A secret of the senders is invalid.
     #[error(transparent)]
     Sender(#[from] SenderError),
 }
 
-/// Bytes in which addresses of contracts stand.
+/// Bytes that contain addresses of contracts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Template {
     bytes: Bytes,
@@ -76,7 +77,7 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// The bytes with the contracts' own addresses.
+    /// The bytes with the addresses that the contracts have on the chain.
     pub(crate) fn filled(&self, addresses: &[Address]) -> Bytes {
         if self.holes.is_empty() {
             return self.bytes.clone();
@@ -94,16 +95,16 @@ impl Template {
 pub(crate) enum Target {
     /// An account.
     Account(Address),
-    /// A contract of the plan, by its place.
+    /// A contract of the plan, by its index.
     Contract(usize),
-    /// No callee: it creates a contract.
+    /// No recipient: the transaction creates a contract.
     Creation,
 }
 
 /// A transaction without nonce and fee.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    /// Place of its sender among the plan's accounts.
+    /// Index of the sender among the plan's accounts.
     pub(crate) sender: usize,
     pub(crate) target: Target,
     pub(crate) value: U256,
@@ -116,9 +117,9 @@ pub(crate) struct Call {
 pub(crate) struct Contract {
     /// Init code.
     pub(crate) init: Template,
-    /// Wei that it has.
+    /// Balance of the contract, in wei.
     pub(crate) balance: U256,
-    /// Gas of its creation on Osaka, from above.
+    /// Upper bound of the creation's gas on Osaka.
     pub(crate) gas: u64,
 }
 
@@ -128,11 +129,12 @@ pub struct Plan {
     pub(crate) senders: Vec<Address>,
     pub(crate) contracts: Vec<Contract>,
     pub(crate) calls: Vec<Call>,
-    /// Account that pays the senders and creates the contracts; its secret follows from theirs.
+    /// Account that pays the senders and creates the contracts. Its secret is derived from the
+    /// senders' secrets.
     pub(crate) maker: Address,
 }
 
-/// Without the signer, which has secrets.
+/// Leaves out the signer, which has secrets.
 impl fmt::Debug for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Plan")
@@ -178,7 +180,7 @@ impl Plan {
         Ok(Self { signer, senders, contracts, calls, maker })
     }
 
-    /// Also signs by `secret`; answers its account.
+    /// Adds `secret` to the signer. Returns its account.
     ///
     /// # Errors
     /// `secret` is no secret of secp256k1.
@@ -207,11 +209,12 @@ fn learn(signer: &mut Signer, secret: B256) -> Result<Address, SenderError> {
     SenderFamily { first_secret: secret, count: 1, balance: U256::ZERO }.address(0)
 }
 
-/// The secret of the account that makes the accounts and contracts of a state: the same for the same senders.
+/// Secret of the account that makes the accounts and contracts of a state. Equal senders give the
+/// same secret.
 fn maker_secret(genesis: &Genesis) -> B256 {
     let first = genesis.senders.first().map(|family| family.first_secret).unwrap_or_default();
     let mut secret = keccak256([b"stress send/maker".as_slice(), first.as_slice()].concat());
-    // Below the order of the curve by far.
+    // Far below the order of the curve.
     secret[0] &= 0x0f;
     secret
 }
@@ -221,13 +224,13 @@ fn check(tx_index: usize, tx: &Transaction) -> Result<(), PlanError> {
     if is_plain { Ok(()) } else { Err(PlanError::Type { tx_index, tx_type: tx.tx_type }) }
 }
 
-/// Places of the reached contracts in the plan.
+/// Indices of the reached contracts in the plan.
 struct Places<'g> {
     /// All accounts with code.
     known: HashMap<Address, &'g GenesisAccount>,
-    /// Place of each reached one.
+    /// Index of each reached account.
     of: HashMap<Address, usize>,
-    /// Reached ones in the order of their places.
+    /// Reached accounts in the order of their indices.
     reached: Vec<&'g GenesisAccount>,
 }
 
@@ -266,14 +269,15 @@ impl<'g> Places<'g> {
             Some(to) => self.place(&to).map_or(Target::Account(to), Target::Contract),
         };
         let is_payment = matches!(target, Target::Account(_)) && tx.input.is_empty();
-        // Prices of the chain may differ a little: warm addresses, bytes of addresses that are zero.
+        // Gas on the chain may differ a little: addresses that are warm, and zero bytes of
+        // addresses.
         let margin = if is_payment { 0 } else { tx.gas_limit / 4 + 5_000 };
         let input = self.template(tx.input.clone());
         let gas_limit = (tx.gas_limit + margin).min(TX_GAS_MAX.max(tx.gas_limit));
         Call { sender, target, value: tx.value, input, gas_limit }
     }
 
-    /// The reached contracts, and those that their codes and slots name.
+    /// The reached contracts, and the contracts that their codes and slots name.
     fn contracts(mut self, genesis: &Genesis) -> Result<Vec<Contract>, PlanError> {
         let mut contracts = Vec::new();
         while let Some(account) = self.reached.get(contracts.len()).copied() {
@@ -285,7 +289,7 @@ impl<'g> Places<'g> {
     }
 }
 
-/// Gas of the transaction that creates the contract of `account`, if one can.
+/// Gas of the transaction that creates the contract of `account`, if a transaction can.
 fn creation_gas(account: &GenesisAccount, genesis: &Genesis) -> Result<u64, PlanError> {
     let refused = |reason: String| Err(PlanError::Contract { address: account.address, reason });
     if let Some(family) = genesis.slots.iter().find(|family| family.address == account.address) {

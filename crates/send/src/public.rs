@@ -1,15 +1,16 @@
-//! Chains on which a load is meant without a word: those of developer nodes. Any other chain must be named,
-//! whether the registry of public chains knows it or not: most public chains are in no list. The chain id
-//! decides, not genesis or peers, since a signature is valid on every chain with its id (EIP-155).
+//! Decides on which chains a load is allowed. On chains of developer nodes it is always allowed.
+//! The user must name any other chain, also a chain that the registry of public chains lacks: most
+//! public chains are in no list. The chain id decides, not genesis or peers, since a signature is
+//! valid on every chain with its id (EIP-155).
 
 use alloy_chains::NamedChain;
 
 use crate::error::SendError;
 
-/// Chains of developer nodes. Ids beside these are public: 13371 is one.
+/// Chains of developer nodes. Ids next to these may be public, such as 13371.
 const DEVELOPERS: [NamedChain; 3] = [NamedChain::Dev, NamedChain::Cannon, NamedChain::AnvilHardhat];
 
-/// Whether chain `id` is one of developer nodes, with worthless money.
+/// Whether chain `id` is a chain of developer nodes, where money is worthless.
 pub(crate) fn is_developers(id: u64) -> bool {
     DEVELOPERS.iter().any(|chain| u64::from(*chain) == id)
 }
@@ -19,10 +20,11 @@ fn developer_ids() -> String {
     DEVELOPERS.map(|chain| u64::from(chain).to_string()).join(", ")
 }
 
-/// Checks that a load on chain `id` is meant; `named` is the chain that the user named.
+/// Checks that the user means a load on chain `id`; `named` is the chain that the user named.
 ///
 /// # Errors
-/// The chain is not the named one; or none was named and it is not one of developer nodes.
+/// The chain is not the named chain, or the user named no chain and `id` is not one of developer
+/// nodes.
 pub(crate) fn check(id: u64, named: Option<u64>) -> Result<(), SendError> {
     match (named, NamedChain::try_from(id)) {
         (Some(asked), _) if asked != id => Err(SendError::OtherChain { id, asked }),

@@ -1,4 +1,5 @@
-//! A connection to a node for one load, for callers without an async runtime: connect, set up, drive.
+//! A session with a node for one load, for callers without an async runtime: connect, set up,
+//! drive.
 
 use std::sync::atomic::AtomicBool;
 
@@ -18,11 +19,11 @@ use crate::{
     stop::unless_asked,
 };
 
-/// Threads of the runtime beside the caller's: they encode calls and read answers.
+/// Threads of the runtime beside the caller's thread. They encode calls and read answers.
 const THREAD_COUNT: usize = 2;
 
-/// Threads of a session. Their end waits for nothing: calls under way have no use then, and a name that is still
-/// being looked up is not waited for.
+/// Threads of a session. Dropping them waits for no call and no name resolution under way: their
+/// results are not needed.
 #[derive(Debug)]
 struct Threads {
     handle: Handle,
@@ -52,7 +53,7 @@ impl Drop for Threads {
     }
 }
 
-/// A connection to a node.
+/// A session with a node for one load.
 #[derive(Debug)]
 pub struct Session {
     threads: Threads,
@@ -62,10 +63,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Connects, and looks which chain it is.
+    /// Connects to the node, and reads the facts of its chain.
     ///
     /// # Errors
-    /// [`SendError`]: no node, or a chain that is not meant.
+    /// [`SendError`]: no node answers, or the load is not allowed on its chain.
     pub fn connect(settings: Settings, stop: &AtomicBool) -> Result<Self, SendError> {
         let threads = Threads::start()?;
         let reached = threads.block_on(unless_asked(stop, connected(&settings)));
@@ -91,7 +92,8 @@ impl Session {
         asked.ok_or(SendError::Stopped)?.map_err(SendError::NoPoolStatus).map(drop)
     }
 
-    /// Makes the accounts and contracts of `plan`; `on` is told how many steps of how many are done.
+    /// Makes the accounts and contracts of `plan`. Calls `on` with the number of finished steps and
+    /// of all steps.
     ///
     /// # Errors
     /// [`SendError`].
@@ -112,11 +114,13 @@ impl Session {
         self.threads.block_on(work).ok_or(SendError::Stopped)?
     }
 
-    /// Sends the transactions of `plan` at `pace` and waits for their blocks; `on` is told how far it is.
-    /// The end of the user's patience, or of ours, is no error: the load up to then is measured.
+    /// Sends the transactions of `plan` at `pace` and waits for their blocks. Calls `on` with the
+    /// progress. If patience ends or the user interrupts, that is no error: the load until then is
+    /// measured.
     ///
     /// # Errors
-    /// [`SendError`] where the chain cannot be read at the start.
+    /// [`SendError`]: the chain cannot be read at the start, the user interrupts before sending
+    /// begins, a transaction cannot be signed, or a task panics.
     pub fn drive(
         self,
         plan: &Plan,
@@ -160,12 +164,13 @@ fn failed(method: &'static str) -> impl FnOnce(CallError) -> SendError {
     move |error| SendError::Call { method, error, remedy }
 }
 
-/// Whether a new account with a slot costs far more than under Osaka: Amsterdam has a price for state (EIP-8037),
-/// and not every node shows the list's hash in headers. Asked for the node's own account.
+/// Whether a new account with a slot costs far more gas than under Osaka. Amsterdam has a price for
+/// state (EIP-8037), and not every node shows the list's hash in headers. The call is made for the
+/// node's own account.
 async fn prices_state(node: &Node) -> bool {
     /// Init code that writes a slot.
     const WRITES_A_SLOT: &str = "0x60015f55";
-    /// Twice the gas of it on Osaka.
+    /// Twice the gas of this creation on Osaka.
     const LIMIT_GAS: u64 = 150_000;
     let own = node.accounts().await.unwrap_or_default();
     let Some(from) = own.first() else { return false };

@@ -1,4 +1,4 @@
-//! Plain values of a load: its settings, facts of the node, and how far it is.
+//! Plain values of a load: its settings, facts of the node, and its progress.
 
 use std::{fmt, time::Duration};
 
@@ -12,22 +12,22 @@ use crate::{
 /// Settings of a load.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The node.
+    /// URL of the node.
     pub url: NodeUrl,
-    /// The chain that the user named, if any.
+    /// Id of the chain that the user named; `None` if the user named no chain.
     pub chain_id: Option<u64>,
     /// Time limit of a call.
     pub timeout: Duration,
-    /// Calls under way at a time.
+    /// Maximum number of calls under way.
     pub connection_count: usize,
-    /// The load is given up after so long without any answer. Once all transactions are due, also
-    /// after so long without one taken or included.
+    /// Time without any answer after which the load is given up. Once all transactions are due,
+    /// also the time without a taken or included transaction.
     pub patience: Duration,
-    /// Longest time of a taken transaction in no block before the node is asked for it.
+    /// Time that a taken transaction may be in no block before the node is asked for it.
     pub forgotten_after: Duration,
-    /// Refusals one after the other that time may remedy, before the transaction has failed.
+    /// Number of successive refusals that time may remedy, before the transaction counts as failed.
     pub patient_try_count: u32,
-    /// Blocks above the last one with a transaction of the load that are waited for.
+    /// Number of blocks to wait for above the last block with a transaction of the load.
     pub confirmation_count: u64,
 }
 
@@ -36,7 +36,7 @@ pub struct Settings {
 pub enum Funder {
     /// The node's own first account.
     Node,
-    /// The account of a secret.
+    /// The account with this secret.
     Secret(B256),
 }
 
@@ -52,30 +52,30 @@ impl fmt::Debug for Funder {
 /// Facts of the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeFacts {
-    /// Name and version by its own word.
+    /// Name and version that the node reports.
     pub version: Option<String>,
     /// Chain id.
     pub chain_id: u64,
     /// Transport of its calls.
     pub transport: Transport,
-    /// Whether its blocks have access lists (Amsterdam).
+    /// Whether the node's blocks have access lists (Amsterdam).
     pub has_lists: bool,
-    /// Whether the chain is one of developer nodes. On others transactions may cost money.
+    /// Whether the chain is one of developer nodes. On other chains, transactions may cost money.
     pub is_developers: bool,
 }
 
 /// Progress of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Since the start.
+    /// Time since the start of the load.
     pub elapsed: Duration,
-    /// Fates so far.
+    /// Numbers of transactions by their fate so far.
     pub tally: Tally,
-    /// Depth of the pool, where it is known.
+    /// Depth of the pool, if it is known.
     pub pool_depth: Option<u64>,
-    /// Failed calls.
+    /// Number of failed calls.
     pub error_count: u64,
-    /// Blocks seen.
+    /// Number of blocks seen.
     pub block_count: u64,
 }
 

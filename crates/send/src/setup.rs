@@ -1,5 +1,6 @@
-//! Before the load: senders that can pay, and contracts. One account of the plan makes both; it is paid by
-//! the node's own account or by the user's key. Senders that have enough from an earlier load are kept.
+//! Prepares a load: senders that can pay, and contracts. One account of the plan, the maker, makes
+//! both. The node's own account or the user's key pays the maker. Senders that have enough from an
+//! earlier load are not paid again.
 
 use std::time::{Duration, Instant};
 
@@ -22,25 +23,25 @@ mod budget;
 
 use budget::Budget;
 
-/// Accounts that one transaction pays.
+/// Number of accounts that one transaction pays.
 const PAYMENTS_PER_TX: usize = 64;
-/// Gas of a payment to a new account on Osaka, its bytes included.
+/// Gas of a payment to a new account on Osaka, including its bytes.
 const PAYMENT_GAS: u64 = 36_000;
 /// Gas of a creation beside its content.
 const CREATION_GAS: u64 = 60_000;
-/// The most gas, as a multiple of that on Osaka: under later rules, state that is created has a price of its
-/// own (EIP-8037). Money that is left stays with the maker, for the next load.
+/// Maximum gas, as a multiple of the gas on Osaka. Under later rules, created state has a price of
+/// its own (EIP-8037). The rest of the money stays with the maker, for the next load.
 const GAS_TIMES: u64 = 10;
-/// Funds as a multiple of the load's highest cost: the offer may rise with the base fee.
+/// Funds as a multiple of the load's highest cost, since offers may rise with the base fee.
 const FUNDS_TIMES: u64 = 2;
-/// The largest multiple where the money is a developer chain's own, which costs nothing: eighty full blocks
-/// make the base fee rise so much.
+/// Maximum of this multiple if the money is a developer chain's own, which costs nothing. With
+/// these funds, senders can pay the base fee after about eighty full blocks.
 const OWN_FUNDS_TIMES: u64 = 1_024;
-/// Such funds are at most this part of the node's account.
+/// The money of a developer chain is at most this part of the node's account.
 const OWN_FUNDS_DIVISOR: u64 = 4;
-/// Transactions of the setup that are under way together: as many as every pool takes of one account.
+/// Number of setup transactions under way together. Every pool takes this number from one account.
 const TXS_TOGETHER: usize = 16;
-/// Reads under way together.
+/// Number of reads under way together.
 const READS_TOGETHER: usize = 32;
 /// Polling interval for receipts, and the wait after a failed call.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -48,26 +49,26 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// Facts of a setup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SetupFacts {
-    /// Senders that were paid.
+    /// Number of senders that were paid.
     pub funded_count: u64,
-    /// Senders that had enough.
+    /// Number of senders that had enough.
     pub reused_count: u64,
-    /// Contracts that were created.
+    /// Number of contracts that were created.
     pub contract_count: u64,
-    /// Transactions.
+    /// Number of transactions of the setup.
     pub tx_count: u64,
-    /// Its duration.
+    /// Duration of the setup.
     pub time: Duration,
 }
 
-/// Accounts and contracts of a load, ready.
+/// The accounts and contracts of a load, after the setup.
 #[derive(Clone, Debug)]
 pub struct Ready {
     /// Addresses of the plan's contracts.
     pub(crate) contracts: Vec<Address>,
     /// Next nonce of each of the plan's senders.
     pub(crate) nonces: Vec<u64>,
-    /// The most wei per gas that each of the plan's senders can offer for all its transactions together.
+    /// Maximum fee in wei per gas that each sender of the plan can pay for all its transactions.
     pub(crate) offers_max: Vec<u128>,
     pub(crate) fees: Fees,
     pub(crate) facts: SetupFacts,
@@ -79,9 +80,9 @@ struct Task {
     what: String,
     init: Bytes,
     value: U256,
-    /// Gas from above, for the funds.
+    /// Upper bound of the gas, for the funds.
     gas: u64,
-    /// Address of the contract that it creates, where that matters.
+    /// Address of the contract that the task creates; `None` for payments.
     creates: Option<Address>,
 }
 
@@ -93,7 +94,7 @@ pub(crate) struct SetupRun<'a> {
     pub(crate) on: &'a dyn Fn(u64, u64),
 }
 
-/// A call without which there is no setup.
+/// Makes the error of a call that the setup needs.
 fn needed(method: &'static str) -> impl Fn(CallError) -> SendError {
     let remedy = "does the node serve the eth interface, and is it up?";
     move |error| SendError::Call { method, error, remedy }
@@ -142,7 +143,7 @@ impl SetupRun<'_> {
         Ok(Ready { contracts: addresses, nonces: nonces.await?, offers_max, fees, facts })
     }
 
-    /// The money of each sender, and its part of the load.
+    /// Reads the balance of each sender, and computes the sender's part of the load.
     async fn budgets(&self, plan: &Plan) -> Result<Vec<Budget>, SendError> {
         let balances = self.each(&plan.senders, "eth_getBalance", |node, sender| async move {
             node.balance(sender).await
@@ -150,7 +151,7 @@ impl SetupRun<'_> {
         Ok(Budget::all(plan, &balances.await?))
     }
 
-    /// Funds of the senders as a multiple of `cost`, their highest.
+    /// Funds of the senders as a multiple of `cost`, their highest cost.
     async fn funds_times(&self, funder: &Funder, cost: U256) -> Result<U256, SendError> {
         let least = U256::from(FUNDS_TIMES);
         if cost.is_zero() || !self.facts.is_developers || !matches!(funder, Funder::Node) {
@@ -164,7 +165,7 @@ impl SetupRun<'_> {
         Ok(times.clamp(least, U256::from(OWN_FUNDS_TIMES)))
     }
 
-    /// A figure of each account, in order.
+    /// Reads a figure of each account, in order.
     async fn each<T, F: Future<Output = Result<T, CallError>>>(
         &self,
         accounts: &[Address],
@@ -176,7 +177,7 @@ impl SetupRun<'_> {
         all.await.map_err(needed(method))
     }
 
-    /// Sees to it that the maker can pay for the tasks.
+    /// Pays the maker, if it cannot pay for the tasks.
     async fn fund_maker(
         &self,
         plan: &mut Plan,
@@ -275,7 +276,7 @@ impl SetupRun<'_> {
         Ok(())
     }
 
-    /// Gas limit by the node's estimate, and some more.
+    /// Gas limit: the node's estimate and a fifth more.
     async fn gas(&self, content: &Content) -> Result<u64, SendError> {
         let tx = json!({
             "from": content.sender, "to": content.to, "value": content.value, "data": content.input,
@@ -284,7 +285,7 @@ impl SetupRun<'_> {
         Ok(gas.saturating_add(gas / 5).min(TX_GAS_MAX.max(gas)))
     }
 
-    /// Hands the same bytes over until the node takes or has them.
+    /// Sends the same bytes until the node takes them or has them.
     async fn submit(&self, what: &str, signed: &Signed) -> Result<(), SendError> {
         let began = Instant::now();
         loop {
@@ -294,7 +295,8 @@ impl SetupRun<'_> {
             };
             let passes = error.kind.leaves_fate_open()
                 || matches!(error.kind, ErrorKind::PoolFull | ErrorKind::RateLimit);
-            // Also where it says so: some nodes say it of transactions that they refused before.
+            // The node is asked even if it claims to know the transaction: some nodes claim that of
+            // transactions that they have refused.
             let is_known = self.node.knows(signed.hash).await.unwrap_or(false);
             match (is_known, passes && began.elapsed() < self.patience) {
                 (true, _) => return Ok(()),

@@ -1,4 +1,4 @@
-//! The user's wish to stop, looked at while something else is awaited.
+//! Checks the user's request to stop while other work is awaited.
 
 use std::{
     future::Future,
@@ -13,12 +13,12 @@ use tokio::time::sleep;
 /// Polling interval for the flag.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Whether the user wants to stop.
+/// Whether the user has requested a stop.
 pub(crate) fn is_asked(stop: &AtomicBool) -> bool {
     stop.load(Ordering::Relaxed)
 }
 
-/// The result of `work`; `None` once the user wants to stop.
+/// The result of `work`; `None` once the user has requested a stop.
 pub(crate) async fn unless_asked<T>(stop: &AtomicBool, work: impl Future<Output = T>) -> Option<T> {
     let asked = async {
         while !is_asked(stop) {

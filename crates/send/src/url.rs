@@ -1,5 +1,5 @@
-//! The URL of a node. A path often holds a key, and an authority a password. So only scheme, host
-//! and port are shown, and the rest is removed from the texts of others.
+//! The URL of a node. A path often contains a key, and an authority a password. So only scheme,
+//! host and port are shown, and the rest is removed from other texts.
 
 use std::fmt;
 
@@ -21,13 +21,13 @@ const SCHEMES: [(&str, Transport); 4] = [
     ("wss://", Transport::WebSocket),
 ];
 
-/// Shortest part of a path or a query that is taken for a secret by itself.
+/// Minimum length of a part of a path or query that is hidden by itself.
 const SECRET_BYTES_MIN: usize = 8;
 /// Shown in place of a secret.
 const HIDDEN: &str = "…";
 
 impl Transport {
-    /// Reads the transport of a URL; `None` where it is none of a node.
+    /// Reads the transport of a URL; `None` if the URL is not one of a node.
     pub fn of(url: &str) -> Option<Self> {
         let url = url.to_ascii_lowercase();
         let known = SCHEMES.iter().find(|(scheme, _)| url.starts_with(scheme));
@@ -65,7 +65,7 @@ impl NodeUrl {
         secrets.extend(user.split_once(':').map(|(_, password)| password.to_owned()));
         let parts = path.split(['/', '?', '#', '&', '=']).map(str::to_owned);
         secrets.extend(parts.filter(|part| part.len() >= SECRET_BYTES_MIN));
-        // One sign alone stands in any text.
+        // A single character occurs in any text.
         secrets.retain(|secret| secret.trim_matches('/').len() > 1 && secret != host);
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.dedup();
@@ -74,17 +74,17 @@ impl NodeUrl {
         Self { text: text.to_owned(), name, secrets }
     }
 
-    /// All of it with its secrets, to connect.
+    /// The whole URL with its secrets, to connect.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Transport of its calls; `None` where it is no URL of a node.
+    /// Transport of calls to the URL; `None` if it is not the URL of a node.
     pub fn transport(&self) -> Option<Transport> {
         Transport::of(&self.text)
     }
 
-    /// The same words without the URL's secrets.
+    /// The same text without the URL's secrets.
     pub fn hide(&self, words: &str) -> String {
         let shown = words.replace(&self.text, &self.name);
         self.secrets.iter().fold(shown, |shown, secret| shown.replace(secret, HIDDEN))

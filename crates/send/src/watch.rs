@@ -1,7 +1,6 @@
-//! Reads a chain's blocks as they come, each once and in order, and finds blocks that a
-//! reorganisation removed. Also samples the pool. One task looks for new blocks and notes their
-//! time, another reads them with their receipts. So a node that is slow with receipts delays no
-//! time.
+//! Reads the blocks of a chain, each once and in order, and finds blocks that a reorganisation
+//! removed. Also samples the pool. One task looks for new blocks and notes their times; another
+//! reads them with their receipts. So a node that is slow with receipts does not delay these times.
 
 use std::time::{Duration, Instant};
 
@@ -27,30 +26,30 @@ const BLOCK_INTERVAL: Duration = Duration::from_millis(100);
 const POOL_INTERVAL: Duration = Duration::from_millis(250);
 /// Wait after a call that failed.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Blocks below the start of the load whose hashes are read, for reorganisations that go deeper.
+/// Number of blocks below the start of the load whose hashes are read, for deep reorganisations.
 const ANCESTOR_COUNT: u64 = 32;
-/// Calls for these under way together.
+/// Number of calls for these hashes under way together.
 const READS_TOGETHER: usize = 8;
 
-/// An observation on the node.
+/// An observation of the node.
 #[derive(Clone, Debug)]
 pub(crate) enum Seen {
-    /// The node answers, and has no new block.
+    /// The node answers and has no new block.
     Alive,
     /// A block that extends the chain.
     Block(Box<SeenBlock>),
-    /// The last reported block is not in the chain any more.
+    /// The last reported block is no longer in the chain.
     Removed {
-        /// Its number.
+        /// Number of the block.
         number: u64,
     },
     /// The depth of the pool.
     Pool {
-        /// When.
+        /// Time since the start of the load.
         at: Duration,
         status: PoolStatus,
     },
-    /// A call of a watcher that failed.
+    /// A call of a watching task failed.
     Failed(CallError),
 }
 
@@ -58,12 +57,13 @@ pub(crate) enum Seen {
 #[derive(Clone, Debug)]
 pub(crate) struct SeenBlock {
     pub(crate) header: Header,
-    /// Time of its first sight, since the start.
+    /// Time since the start of the load at which the block was first seen.
     pub(crate) at: Duration,
     pub(crate) receipts: Vec<Receipt>,
 }
 
-/// Sends each newest block to `heads` once, and errors to `out`, until the receivers are gone.
+/// Sends each newest block of the node to `heads` once, and errors to `out`, until the receivers
+/// are gone.
 pub(crate) async fn heads(
     node: Node,
     began: Instant,
@@ -91,7 +91,7 @@ pub(crate) async fn heads(
     }
 }
 
-/// Sends blocks behind `base`, up to the newest of `heads`, to `out` until its receiver is gone.
+/// Sends the blocks after `base`, up to the newest of `heads`, to `out` until the receiver is gone.
 pub(crate) async fn blocks(
     node: Node,
     base: Header,
@@ -125,7 +125,7 @@ pub(crate) async fn blocks(
     }
 }
 
-/// Blocks below `base`, the newest first, up to the first that the node does not tell.
+/// Blocks below `base`, newest first, down to the first block that the node does not return.
 async fn ancestors(node: &Node, base: &Header) -> Vec<Header> {
     let numbers =
         (1..=ANCESTOR_COUNT).map_while(|depth| base.number.to::<u64>().checked_sub(depth));
@@ -143,7 +143,7 @@ enum Step {
     Seen(Seen),
     /// A change below the reported blocks.
     Untold,
-    /// The node does not tell the block yet.
+    /// The node does not return the block yet.
     Missing,
 }
 
@@ -155,7 +155,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Whether the newest block of the node is another than the last that was read.
+    /// Whether the newest block of the node differs from the last block that was read.
     fn has_more(&self) -> bool {
         self.heads.newest().is_some_and(|newest| {
             newest.header.number.to::<u64>() > self.chain.tip().number
@@ -174,7 +174,7 @@ impl Reader {
         if latest.number.to::<u64>() <= tip.number {
             return Ok(Step::Missing);
         }
-        // There is one: the newest has a higher number.
+        // This block exists, since the newest block has a higher number.
         let number = tip.number.saturating_add(1);
         let header = match latest.number.to::<u64>() == number {
             true => latest,
@@ -197,8 +197,8 @@ impl Reader {
         Ok(Step::Seen(Seen::Block(Box::new(SeenBlock { header, at, receipts }))))
     }
 
-    /// Removes the tip. Where nothing is known below it, the chain starts anew one block deeper: the new branch
-    /// may have transactions of the load there.
+    /// Removes the tip. If no block below it is known, the chain restarts one block deeper. The new
+    /// branch may have transactions of the load there.
     async fn go_back(&mut self) -> Result<Step, CallError> {
         self.heads.change_branch();
         if let Some(link) = self.chain.pop() {
@@ -218,7 +218,7 @@ impl Reader {
     }
 }
 
-/// Checks that the receipts are those of the block's transactions.
+/// Checks that the receipts belong to the block's transactions.
 fn check(header: &Header, receipts: &[Receipt]) -> Result<(), CallError> {
     let mut told: Vec<B256> = receipts.iter().map(|receipt| receipt.transaction_hash).collect();
     let mut own = header.transactions.clone();
@@ -236,7 +236,8 @@ fn check(header: &Header, receipts: &[Receipt]) -> Result<(), CallError> {
     Err(CallError { kind: ErrorKind::Malformed, message })
 }
 
-/// Sends the depth of the pool to `out` until the receiver is gone or the node does not tell it.
+/// Sends the depth of the pool to `out` until the receiver is gone, or ends if the node does not
+/// report it.
 pub(crate) async fn pool(node: Node, began: Instant, out: UnboundedSender<Seen>) {
     let mut is_told = false;
     loop {

@@ -1,4 +1,5 @@
-//! Reactions to the node's answers: taken, tried again, signed anew, or refused for good.
+//! Reactions to the node's answers: a transaction is taken, tried again, signed anew, or refused
+//! for good.
 
 use std::time::Duration;
 
@@ -11,14 +12,14 @@ use super::{
 };
 use crate::error::{CallError, ErrorKind, SendError};
 
-/// First wait before the same bytes are handed over again, and the longest.
+/// First wait before the same bytes are sent again, and the longest.
 const PAUSE: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
-/// Refusals of one kind after which one without a remedy is final.
+/// Number of refusals of one kind after which a refusal without a remedy is final.
 const REFUSALS_MAX: u32 = 3;
-/// Times that a transaction is signed anew.
+/// Maximum number of times that a transaction is signed anew.
 const ANEW_MAX: u32 = 8;
-/// Interval of searches for forgotten transactions, and the most that one finds.
+/// Interval of searches for forgotten transactions, and the most transactions that a search finds.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 const LOOK_COUNT: usize = 1_000;
 
@@ -73,7 +74,7 @@ impl Drive<'_> {
             self.books.send_failed(&error);
         }
         match error.kind {
-            // The node may have taken it: the same bytes can do no harm.
+            // The node may have taken the transaction: sending the same bytes again can do no harm.
             ErrorKind::Connection
             | ErrorKind::Timeout
             | ErrorKind::HttpStatus
@@ -84,14 +85,14 @@ impl Drive<'_> {
                 self.release.pool_was_full();
                 self.try_again(index);
             }
-            // Offers of pooled transactions count against the balance, and blocks free it.
+            // The costs of pooled transactions count against the balance, and blocks free it.
             ErrorKind::Funds if self.has_pooled(index) => {
                 self.books.answered(took, now);
                 self.release.pool_was_full();
                 self.try_again(index);
             }
-            // The node may be behind the blocks that pay a sender. A gateway's internal error may pass, and leaves
-            // open whether the node has it.
+            // The node may be behind the blocks that pay a sender. A gateway's internal error may
+            // pass, and does not say whether the node has the transaction.
             ErrorKind::Funds | ErrorKind::Internal => {
                 self.books.answered(took, now);
                 self.senders[index].refused(error.kind);
@@ -118,7 +119,7 @@ impl Drive<'_> {
         self.senders[index].taken.iter().any(|tx| self.books.is_pooled(*tx))
     }
 
-    /// Whether refusals that time may remedy are no more than the user has patience for.
+    /// Whether the sender has fewer refusals that time may remedy than the user has patience for.
     fn has_patience(&self, index: usize) -> bool {
         self.senders[index].refusal_count() < self.input.settings.patient_try_count
     }
@@ -131,8 +132,9 @@ impl Drive<'_> {
         self.start(Call::Check { sender: index, account, hash, error });
     }
 
-    /// The node says that it knows the first transaction of a sender: asks it for that, unless a block has it. Some
-    /// nodes say so of transactions that they have refused or dropped.
+    /// Handles the claim of a node that it knows the first transaction of a sender. Asks the node
+    /// for the transaction, unless a block has it. Some nodes make this claim of transactions that
+    /// they have refused or dropped.
     fn confirm(&mut self, index: usize, error: CallError) {
         let Some(signed) = &self.senders[index].signed else { return };
         let hash = signed.hash;
@@ -143,14 +145,14 @@ impl Drive<'_> {
         }
     }
 
-    /// An earlier call had brought the first transaction of a sender.
+    /// Handles the first transaction of a sender that an earlier call has brought to the node.
     fn known(&mut self, index: usize) {
         self.books.attempts.known += 1;
         self.taken(index);
     }
 
-    /// The node was asked for a transaction that it said to know, and does not have it. Unless a block has it, the
-    /// node's memory of it may pass.
+    /// Handles the first transaction of a sender that the node claimed to know and does not have.
+    /// Unless a block has the transaction, the node's wrong claim may pass.
     fn unconfirmed(&mut self, index: usize, error: &CallError) {
         let signed = self.senders[index].signed.as_ref();
         if signed.is_some_and(|signed| self.books.is_in_block(signed.hash)) {
@@ -180,7 +182,7 @@ impl Drive<'_> {
     }
 
     fn refused(&mut self, index: usize, kind: ErrorKind) {
-        // Its nonce is not used: the next transaction takes it.
+        // The nonce of the refused transaction is not used: the next transaction takes it.
         if let Some(tx) = self.senders[index].finish() {
             self.books.failed(tx, kind);
         }
@@ -194,7 +196,7 @@ impl Drive<'_> {
         self.rest(index, pause);
     }
 
-    /// A transaction was refused, and the node was asked for it.
+    /// Handles a refused transaction, after the node was asked whether it knows the transaction.
     fn checked(&mut self, index: usize, error: &CallError, known: Known) {
         match (known.is_known, error.kind.may_be_earlier_success()) {
             (true, true) => return self.known(index),
@@ -207,7 +209,7 @@ impl Drive<'_> {
         let has_tries = sender.anew_count < ANEW_MAX;
         let can_offer_more = sender.fees_max < self.ready.offers_max[index];
         match error.kind {
-            // The nonce belongs to another transaction by now: these bytes can get into no block.
+            // Another transaction has used the nonce: no block can have these bytes.
             ErrorKind::Nonce if known.next_nonce > nonce && has_tries => {
                 sender.nonce = known.next_nonce;
                 sender.sign_anew();
@@ -215,18 +217,18 @@ impl Drive<'_> {
                 self.books.attempts.signed_anew += 1;
                 self.rest(index, Duration::ZERO);
             }
-            // One nonce, one block: of two signatures with it the chain takes one.
+            // Of two signatures with one nonce, the chain takes only one.
             ErrorKind::Underpriced if has_tries && can_offer_more => {
                 sender.sign_anew();
                 self.ready.fees.raise_above(sender.fees_max);
                 self.books.attempts.signed_anew += 1;
                 self.rest(index, PAUSE);
             }
-            // A gap: transactions before it are forgotten, and will be sent again.
+            // The node lacks earlier transactions of the sender, which will be sent again.
             ErrorKind::Nonce if known.next_nonce < nonce && self.has_patience(index) => {
                 self.try_again(index);
             }
-            // The sender can offer no more: blocks with less room make the base fee fall.
+            // The sender cannot offer more. Blocks with less gas make the base fee fall.
             ErrorKind::Underpriced if self.has_patience(index) => self.try_again(index),
             kind if self.senders[index].refusal_count() >= REFUSALS_MAX => {
                 self.refused(index, kind);
@@ -235,7 +237,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Looks for transactions that were taken long ago and are in no block, to ask for them.
+    /// Looks for transactions to ask the node for: taken long ago and in no block.
     pub(super) fn look_for_forgotten(&mut self) {
         let now = self.now();
         if now < self.looked + LOOK_INTERVAL {
@@ -250,9 +252,10 @@ impl Drive<'_> {
         match result {
             Ok(Reminded::Known) => {}
             Ok(Reminded::Resent) => self.books.attempts.resent += 1,
-            // These bytes can get into no block any more: others are made, with the next nonce.
+            // No block can have these bytes any more. The transaction is signed again with the next
+            // nonce.
             Ok(Reminded::Dead) => {
-                // An answer may be late: other bytes may be under way by now.
+                // The answer may be late: the transaction may have other bytes by now.
                 if self.books.lost(tx, hash) {
                     let sender = self.plan.calls[tx].sender;
                     self.senders[sender].queue.push_back(tx);

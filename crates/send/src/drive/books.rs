@@ -1,4 +1,4 @@
-//! The ledger, and beside it the counts, times and samples of a load under way.
+//! Records a running load: the ledger, and counts, times and samples of calls.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ use crate::{
     watch::SeenBlock,
 };
 
-/// The books of a load under way.
+/// Records of a running load.
 #[derive(Debug)]
 pub(crate) struct Books {
     ledger: Ledger,
-    /// Bytes of each transaction that was signed.
+    /// Signed bytes of each transaction, once it is signed.
     kept: Vec<Option<Kept>>,
-    /// Transaction that the search for forgotten ones goes on at.
+    /// Transaction at which the next search for forgotten transactions begins.
     cursor: usize,
     pub(crate) attempts: Attempts,
     errors: ErrorLog,
@@ -33,16 +33,16 @@ pub(crate) struct Books {
     call: Histogram<u64>,
     pool: Vec<PoolDepth>,
     sent_at: Duration,
-    /// Last time that a block came or was removed.
+    /// Time at which a block last came or was removed.
     chain_changed_at: Duration,
-    /// Last time that the node answered well.
+    /// Time at which the node last answered without an error.
     pub(crate) answered_at: Duration,
-    /// Last time that a transaction was taken, or a block had one.
+    /// Time at which a transaction was last taken, or a block last had one.
     pub(crate) progressed_at: Duration,
 }
 
-/// Shortest wait for a block above the load's last, and the same as a multiple of the block
-/// interval. Some nodes make a block only of transactions, and a chain may miss some.
+/// Shortest wait for a block above the load's last block, and the same wait as a multiple of the
+/// block interval. Some nodes make blocks only for transactions, and a chain may skip some.
 const CONFIRMATION_WAIT_MIN: Duration = Duration::from_secs(5);
 const CONFIRMATION_WAIT_BLOCKS: u32 = 4;
 
@@ -50,9 +50,9 @@ const CONFIRMATION_WAIT_BLOCKS: u32 = 4;
 #[derive(Clone, Debug)]
 struct Kept {
     signed: Signed,
-    /// Time at which the node took them, or last answered about them.
+    /// Time at which the node took the bytes, or last answered about them.
     asked: Duration,
-    /// Whether the node is being asked for them.
+    /// Whether a call is asking the node for the bytes.
     is_asked: bool,
 }
 
@@ -95,7 +95,7 @@ impl Books {
         }
     }
 
-    /// A call that sent was answered.
+    /// Notes the answer to a call that sent a transaction.
     pub(crate) fn answered(&mut self, took: Duration, now: Duration) {
         record(&mut self.call, took);
         self.answered_at = now;
@@ -113,8 +113,9 @@ impl Books {
         self.ledger.failed(tx, kind);
     }
 
-    /// The node has lost the bytes with this hash, which it had taken, and their nonce. Returns whether the
-    /// transaction has to be signed anew: not once a block has it, nor where other bytes are under way.
+    /// Notes that the node has lost the bytes with this hash, which it had taken, and their nonce.
+    /// Returns whether the transaction must be signed anew. That is not so once a block has it or
+    /// it has other bytes.
     pub(crate) fn lost(&mut self, tx: usize, hash: B256) -> bool {
         let is_last = self.kept[tx].as_ref().is_some_and(|kept| kept.signed.hash == hash);
         let is_open = is_last && self.ledger.lost(tx);
@@ -160,7 +161,7 @@ impl Books {
         self.settled_count() == self.ledger.tally().planned
     }
 
-    /// Whether the blocks of the load have `wanted` above them, or none comes any more.
+    /// Whether the blocks of the load have `wanted` blocks above them, or no more block comes.
     pub(crate) fn is_confirmed(&self, now: Duration, wanted: u64, patience: Duration) -> bool {
         if self.ledger.confirmations().is_none_or(|seen| seen >= wanted) {
             return true;
@@ -173,7 +174,7 @@ impl Books {
         now > self.chain_changed_at.saturating_add(wait)
     }
 
-    /// Whether the node has taken it, and no block has it.
+    /// Whether the node has taken the transaction, and no block has it.
     pub(crate) fn is_pooled(&self, tx: usize) -> bool {
         let entry = &self.ledger.entries()[tx];
         entry.taken.is_some() && entry.fate() == Fate::Pending
@@ -184,9 +185,9 @@ impl Books {
         self.ledger.is_in_block(hash)
     }
 
-    /// Accepted transactions in no block, if the node was last asked for them `after` ago or
-    /// earlier. Returns at most `most`, from where the last search ended. They count as asked for
-    /// until [`Self::reminded`].
+    /// Taken transactions in no block about which the node last answered `after` ago or earlier.
+    /// Returns at most `most`, from where the last search ended. They count as asked for until
+    /// [`Self::reminded`].
     pub(crate) fn forgotten(&mut self, now: Duration, after: Duration, most: usize) -> Vec<usize> {
         let count = self.kept.len();
         let mut found = Vec::new();
@@ -208,7 +209,7 @@ impl Books {
         found
     }
 
-    /// The bytes to ask for, unless the transaction is settled or lost by now.
+    /// The bytes to ask the node for, unless the transaction is settled or lost by now.
     pub(crate) fn reminder(&mut self, tx: usize) -> Option<Signed> {
         let is_open = self.is_pooled(tx);
         let kept = self.kept[tx].as_mut()?;
@@ -216,7 +217,7 @@ impl Books {
         is_open.then(|| kept.signed.clone())
     }
 
-    /// The node was asked for a transaction.
+    /// Notes that the node was asked for a transaction.
     pub(crate) fn reminded(&mut self, tx: usize, now: Duration) {
         if let Some(kept) = &mut self.kept[tx] {
             (kept.is_asked, kept.asked) = (false, now);
@@ -233,7 +234,7 @@ impl Books {
         }
     }
 
-    /// The figures of a load for which `wanted` confirmations were waited.
+    /// The figures of a load that waited for `wanted` confirmations.
     pub(crate) fn measured(self, elapsed: Duration, end: End, wanted: u64) -> Measured {
         let Self { ledger, mut attempts, .. } = self;
         attempts.twice = ledger.twice_count;

@@ -11,23 +11,23 @@ use crate::{
     node::Node,
 };
 
-/// A call.
+/// A call of the node.
 #[derive(Debug)]
 pub(crate) enum Call {
-    /// Hand over the bytes of a sender.
+    /// Send the signed bytes of a sender's transaction.
     Send { sender: usize, raw: Bytes },
-    /// Ask whether the node knows a transaction that it refused.
+    /// Ask whether the node knows a transaction that it has refused.
     Check { sender: usize, account: Address, hash: B256, error: CallError },
-    /// Ask whether the node has a transaction that it says to know already.
+    /// Ask whether the node has a transaction that it claims to know.
     Confirm { sender: usize, hash: B256, error: CallError },
-    /// Ask whether the node has forgotten a transaction that it had taken, and send it again if so.
+    /// Ask whether the node has forgotten a transaction that it had taken. If so, send it again.
     Remind { tx: usize, account: Address, signed: Signed },
 }
 
 /// A node's knowledge of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
-    /// Whether it has it, in a block or in its pool.
+    /// Whether the node has the transaction, in a block or in its pool.
     pub(crate) is_known: bool,
     /// Next nonce of the sender.
     pub(crate) next_nonce: u64,
@@ -36,11 +36,11 @@ pub(crate) struct Known {
 /// Result of a reminder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reminded {
-    /// The node still has it.
+    /// The node still has the transaction.
     Known,
-    /// The node took it again.
+    /// The node took the transaction again.
     Resent,
-    /// Its nonce is used up by another transaction.
+    /// Another transaction has used the nonce.
     Dead,
 }
 
@@ -68,7 +68,7 @@ pub(crate) enum Answer {
         tx: usize,
         /// Hash of the transaction.
         hash: B256,
-        /// Calls that handed it over again.
+        /// Number of calls that sent the transaction again.
         send_count: u64,
         result: Result<Reminded, CallError>,
     },
@@ -101,7 +101,8 @@ impl Call {
 }
 
 async fn known(node: &Node, account: Address, hash: B256) -> Result<Known, CallError> {
-    // The nonce first: a transaction that gets into a block in between is then known.
+    // The nonce is read first: a transaction that gets into a block between both calls is then
+    // known.
     let next_nonce = node.next_nonce(account).await?;
     Ok(Known { is_known: node.knows(hash).await?, next_nonce })
 }

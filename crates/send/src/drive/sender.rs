@@ -1,31 +1,31 @@
-//! An account that sends: one transaction after the other, so that no gap of nonces arises.
+//! A sending account. It sends one transaction after the other, so that its nonces have no gap.
 
 use std::collections::VecDeque;
 
 use crate::{account::Signed, error::ErrorKind};
 
-/// An account that sends.
+/// A sending account.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    /// Nonce of its next transaction.
+    /// Nonce of the account's next transaction.
     pub(crate) nonce: u64,
-    /// Transactions that are due, the one under way first.
+    /// Due transactions. The first is the one under way.
     pub(crate) queue: VecDeque<usize>,
-    /// Transactions that the node took, in that order.
+    /// Transactions that the node took, in the order of taking.
     pub(crate) taken: Vec<usize>,
-    /// The bytes of the first of them, once it is signed.
+    /// Signed bytes of the first due transaction, once it is signed.
     pub(crate) signed: Option<Signed>,
-    /// The most wei per gas that these offer.
+    /// Maximum fee of the signed bytes, in wei per gas.
     pub(crate) fees_max: u128,
-    /// Calls that handed these over.
+    /// Number of calls that sent these bytes.
     pub(crate) try_count: u32,
-    /// Refusals of one kind, one after the other, and that kind.
+    /// Number of successive refusals of one kind, and that kind.
     refusals: (u32, Option<ErrorKind>),
-    /// Times that the first was signed anew.
+    /// Number of times that the first due transaction was signed anew.
     pub(crate) anew_count: u32,
-    /// Whether a call is under way, or it rests.
+    /// Whether a call is under way, or the account waits before another try.
     pub(crate) is_busy: bool,
-    /// Whether it is in the line of those that send.
+    /// Whether the account is in the queue of accounts that send next.
     pub(crate) is_waiting: bool,
 }
 
@@ -53,7 +53,7 @@ impl Sender {
         self.queue.front().copied()
     }
 
-    /// The first has been taken or refused for good.
+    /// Removes the first due transaction, which has been taken or refused for good.
     pub(crate) fn finish(&mut self) -> Option<usize> {
         self.signed = None;
         (self.try_count, self.refusals, self.anew_count) = (0, (0, None), 0);
@@ -61,15 +61,15 @@ impl Sender {
         self.queue.pop_front()
     }
 
-    /// The first is to be signed anew.
+    /// Drops the signed bytes, so that the first due transaction is signed anew.
     pub(crate) fn sign_anew(&mut self) {
         self.signed = None;
         (self.try_count, self.refusals) = (0, (0, None));
         self.anew_count += 1;
     }
 
-    /// The first was refused. Returns the refusals of this kind so far: time-outs and full pools between them
-    /// are none.
+    /// Notes a refusal of the first due transaction. Returns the number of successive refusals of
+    /// this kind. Time-outs and full pools in between do not count.
     pub(crate) fn refused(&mut self, kind: ErrorKind) -> u32 {
         let (count, last) = self.refusals;
         let count = if last == Some(kind) { count + 1 } else { 1 };
@@ -77,7 +77,7 @@ impl Sender {
         count
     }
 
-    /// Refusals of one kind, one after the other.
+    /// Number of successive refusals of one kind.
     pub(crate) const fn refusal_count(&self) -> u32 {
         self.refusals.0
     }

@@ -1,4 +1,5 @@
-//! A load under way: which transactions are due, which senders may send, and which calls run.
+//! The state of a running load: which transactions are due, which senders may send, and which calls
+//! run.
 
 use std::{
     cmp::Reverse,
@@ -27,10 +28,10 @@ use crate::{
     stop,
 };
 
-/// One connection in this number may ask for forgotten transactions.
+/// One in this number of connections may ask for forgotten transactions.
 const REMINDER_DIVISOR: usize = 4;
 
-/// Input of driving a load.
+/// Input of a load that is to be sent.
 #[derive(Debug)]
 pub(crate) struct DriveInput<'a> {
     pub(crate) node: Node,
@@ -40,7 +41,7 @@ pub(crate) struct DriveInput<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// A load under way.
+/// A running load.
 #[derive(Debug)]
 pub(super) struct Drive<'a> {
     pub(super) input: DriveInput<'a>,
@@ -50,16 +51,16 @@ pub(super) struct Drive<'a> {
     pub(super) release: Release,
     pub(super) books: Books,
     pub(super) senders: Vec<Sender>,
-    /// Senders with something to send, each once.
+    /// Senders with a transaction to send, each once.
     waiting: VecDeque<usize>,
-    /// Senders that wait before they try again, by the time when they do.
+    /// Senders that wait before another try, by the end of their wait.
     sleeping: BinaryHeap<Reverse<(Duration, usize)>>,
     pub(super) calls: JoinSet<Answer>,
-    /// Calls under way.
+    /// Number of calls under way.
     pub(super) call_count: usize,
     /// Number of these calls that ask for forgotten transactions.
     pub(super) reminder_count: usize,
-    /// Transactions to ask for.
+    /// Transactions to ask the node for.
     pub(super) reminders: VecDeque<usize>,
     /// Time of the last search for forgotten transactions.
     pub(super) looked: Duration,
@@ -106,7 +107,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Queues a sender that has something to send, unless it is queued or busy.
+    /// Queues a sender with a transaction to send, unless it is queued or busy.
     pub(super) fn make_ready(&mut self, index: usize) {
         let sender = &mut self.senders[index];
         if !sender.is_busy && !sender.is_waiting && sender.has_work() {
@@ -115,13 +116,13 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Lets a sender try again after a while.
+    /// Lets a sender wait before another try.
     pub(super) fn rest(&mut self, index: usize, pause: Duration) {
         self.senders[index].is_busy = true;
         self.sleeping.push(Reverse((self.now() + pause, index)));
     }
 
-    /// Starts as many calls as may be under way.
+    /// Starts calls up to the limit of calls under way.
     pub(super) fn start_calls(&mut self) -> Result<(), SendError> {
         self.start_reminders();
         while self.call_count < self.input.settings.connection_count {
@@ -134,7 +135,8 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
-    /// Starts calls that ask for transactions, on a part of the connections: the load goes on beside them.
+    /// Starts calls that ask for forgotten transactions. They take only a part of the connections,
+    /// so that sending goes on.
     fn start_reminders(&mut self) {
         let connection_count = self.input.settings.connection_count;
         let most = connection_count.div_ceil(REMINDER_DIVISOR);
@@ -153,7 +155,7 @@ impl<'a> Drive<'a> {
         self.calls.spawn(call.made(self.input.node.clone()));
     }
 
-    /// The signed bytes that a sender hands over next.
+    /// The signed bytes that a sender sends next.
     pub(super) fn next_bytes(&mut self, index: usize) -> Result<Option<Bytes>, SendError> {
         let tx_signer = TxSigner { signer: &self.plan.signer, chain_id: self.input.chain_id };
         let sender = &mut self.senders[index];
@@ -171,8 +173,8 @@ impl<'a> Drive<'a> {
         Ok(sender.signed.as_ref().map(|signed| signed.raw.clone()))
     }
 
-    /// The load's end, if it ends now: everything is settled and confirmed, or nothing happens any
-    /// more.
+    /// How the load ends, if it ends now: every transaction is settled and confirmed, or the node
+    /// makes no more progress.
     pub(super) fn end(&self) -> Option<End> {
         let (now, settings) = (self.now(), &self.input.settings);
         let patience = settings.patience;
@@ -180,7 +182,8 @@ impl<'a> Drive<'a> {
             let wanted = settings.confirmation_count;
             return self.books.is_confirmed(now, wanted, patience).then_some(End::Settled);
         }
-        // A closed loop that is full waits for the node, as a load that is over does.
+        // A full closed loop waits for the node, as does a load whose transactions are all
+        // released.
         let waits = self.release.next_due().is_none();
         match () {
             () if now > self.books.answered_at.saturating_add(patience) => Some(End::Silent),
@@ -191,7 +194,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Time until the next work, unless a message comes before.
+    /// Time until the next work, unless a message arrives earlier.
     pub(super) fn pause(&self) -> Duration {
         let now = self.now();
         let wake = self.sleeping.peek().map(|Reverse((at, _))| *at);

@@ -1,7 +1,7 @@
-//! The connection to a node. HTTP opens one for each call as needed. A broken WebSocket ends all
-//! its calls at once, since it is unknown which of them the node took. It is opened again with
-//! growing waits, and calls wait for it. `alloy-pubsub` would issue all calls again, abandoned ones
-//! too, and wait 30 s between two tries.
+//! The connection to a node. The HTTP client opens connections as needed. A broken WebSocket ends
+//! all its calls at once, since it is unknown which calls the node took. The WebSocket is opened
+//! again with growing waits, and new calls wait for it. `alloy-pubsub` would issue all calls again,
+//! also abandoned calls, and wait 30 s between two tries.
 
 use std::{
     future::Future,
@@ -28,11 +28,11 @@ use crate::{
     url::{NodeUrl, Transport},
 };
 
-/// First wait before a WebSocket that broke off is opened again, and the longest.
+/// First wait before a broken WebSocket is opened again, and the longest.
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// The way to a node.
+/// The connection to a node.
 #[derive(Clone)]
 pub(super) enum Link {
     /// HTTP.
@@ -50,27 +50,27 @@ pub(super) struct Socket {
 
 /// The state of a WebSocket.
 struct Line {
-    /// Client of the calls, while the WebSocket is open.
+    /// Client of the calls, while the WebSocket is open; else `None`.
     calls: Option<RpcClient>,
-    /// Connections so far.
+    /// Number of reconnections so far.
     number: u64,
-    /// Time of its opening or its break.
+    /// Time at which the WebSocket was last opened or broke.
     since: Instant,
     /// The wait before the next try.
     pause: Duration,
-    /// Words of the last try, where it failed.
+    /// Error of the last try, if it failed.
     failure: Option<CallError>,
 }
 
 /// An open connection.
 pub(super) struct Opened {
     pub(super) calls: RpcClient,
-    /// Number of the WebSocket's connection.
+    /// Number of the connection among the WebSocket's connections.
     number: u64,
 }
 
 impl Link {
-    /// Connects to `url`; HTTP sends nothing yet. `limit` is the longest time of a try.
+    /// Connects to `url`. Over HTTP, this call sends nothing. `limit` is the longest time of a try.
     pub(super) async fn connect(url: &NodeUrl, limit: Duration) -> Result<Self, CallError> {
         let calls = connected(url, limit).await?;
         if url.transport() == Some(Transport::Http) {
@@ -86,7 +86,7 @@ impl Link {
         Ok(Self::Socket(Arc::new(Socket { url: url.clone(), limit, line: watch::channel(line).0 })))
     }
 
-    /// The open connection, once there is one.
+    /// Waits for an open connection and returns it.
     pub(super) async fn opened(&self) -> Opened {
         let socket = match self {
             Self::Http(calls) => return Opened { calls: calls.clone(), number: 0 },
@@ -106,7 +106,7 @@ impl Link {
         }
     }
 
-    /// A call ended with `error`: where the connection broke off, it is opened again.
+    /// Notes that a call ended with `error`. If the connection broke, it is opened again.
     pub(super) fn failed(&self, opened: &Opened, error: &TransportError) {
         let Self::Socket(socket) = self else { return };
         if matches!(error, RpcError::Transport(TransportErrorKind::BackendGone)) {
@@ -114,7 +114,7 @@ impl Link {
         }
     }
 
-    /// Reason of a call without an answer, where there is no connection.
+    /// Reason that a call has no answer, if there is no connection.
     pub(super) fn failure(&self) -> Option<CallError> {
         let Self::Socket(socket) = self else { return None };
         let line = socket.line.borrow();
@@ -129,12 +129,12 @@ impl Link {
 }
 
 impl Socket {
-    /// Connection `number` broke off. Only its first report makes it be opened again.
+    /// Notes that connection `number` broke. Only the first report opens the WebSocket again.
     fn broke(self: &Arc<Self>, number: u64) {
         let is_first = self.line.send_if_modified(|line| {
             let is_first = line.number == number && line.calls.take().is_some();
             if is_first {
-                // One that breaks off at once is not opened in a circle without a wait.
+                // A connection that breaks at once must not be opened again without a wait.
                 let has_held = line.since.elapsed() > PAUSE_MAX;
                 line.pause = if has_held { PAUSE } else { longer(line.pause) };
                 (line.since, line.failure) = (Instant::now(), None);
@@ -174,7 +174,7 @@ fn longer(pause: Duration) -> Duration {
     pause.saturating_mul(2).min(PAUSE_MAX)
 }
 
-/// A WebSocket that is opened once: its service ends where it breaks off, and so do the calls on it.
+/// A WebSocket that is opened only once. When it breaks, its service and its calls end.
 struct Once(WsConnect);
 
 impl PubSubConnect for Once {

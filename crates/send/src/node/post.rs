@@ -9,18 +9,18 @@ use tower_service::Service;
 
 use crate::{http::HttpClient, url::NodeUrl};
 
-/// Longest answer: twice the receipts of a full block.
+/// Maximum length of an answer in bytes: twice the receipts of a full block.
 pub(super) const ANSWER_BYTES_MAX: usize = 128 << 20;
 
 /// Longest answer to a call of `method`, in bytes.
 fn max_answer_bytes(method: &str) -> usize {
     match method {
         "eth_getBlockReceipts" => ANSWER_BYTES_MAX,
-        // Hashes of transactions, an input, logs of a transaction.
+        // Answers with hashes of transactions, an input, or the logs of a transaction.
         "eth_getBlockByNumber" | "eth_getTransactionByHash" | "eth_getTransactionReceipt" => {
             16 << 20
         }
-        // Numbers, hashes, errors, the accounts of a node.
+        // Answers with numbers, hashes, errors, or the accounts of a node.
         _ => 1 << 20,
     }
 }
@@ -56,7 +56,8 @@ impl Post {
     }
 }
 
-/// Whether an answer names its call. An error may name none, where the node could not read the call.
+/// Whether an answer has the id of its call. An error may have no id, if the node could not read
+/// the call.
 fn is_to(answer: &ResponsePacket, request: &RequestPacket) -> bool {
     match (answer, request) {
         (ResponsePacket::Single(answer), RequestPacket::Single(call)) => {

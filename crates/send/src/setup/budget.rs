@@ -1,5 +1,5 @@
-//! The money of the senders: the highest cost of their transactions, senders with too little, and
-//! the most that each can offer for its gas.
+//! The money of the senders: the highest cost of each sender's transactions, senders that cannot
+//! pay it, and the maximum fee that each sender can offer.
 
 use alloy_primitives::{Address, U256};
 
@@ -9,9 +9,9 @@ use crate::{fees::Fees, plan::Plan};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Budget {
     sender: Address,
-    /// Gas limits of its transactions.
+    /// Sum of the gas limits of the sender's transactions.
     gas: U256,
-    /// Wei that they pay.
+    /// Wei that the sender's transactions transfer.
     value: U256,
     balance: U256,
 }
@@ -34,31 +34,31 @@ impl Budget {
         all
     }
 
-    /// The highest cost of its transactions.
+    /// The highest cost of the sender's transactions, in wei.
     fn cost(&self, fees: Fees) -> U256 {
         self.gas.saturating_mul(U256::from(fees.max)).saturating_add(self.value)
     }
 
-    /// Whether it cannot pay for its part.
+    /// Whether the sender cannot pay for its transactions.
     fn is_poor(&self, fees: Fees) -> bool {
         self.balance < self.cost(fees)
     }
 
-    /// The most wei per gas that all its transactions can offer together.
+    /// Maximum fee in wei per gas that the sender can pay for all its transactions.
     pub(super) fn offer_max(&self) -> u128 {
         let left = self.balance.saturating_sub(self.value);
         left.checked_div(self.gas).unwrap_or_default().saturating_to()
     }
 }
 
-/// Sum of the costs, at most, of the senders that cannot pay for their part.
+/// Sum of the highest costs of the senders that cannot pay for their transactions.
 pub(super) fn cost_of_poor(budgets: &[Budget], fees: Fees) -> U256 {
     let poor = budgets.iter().filter(|budget| budget.is_poor(fees));
     poor.fold(U256::ZERO, |sum, budget| sum.saturating_add(budget.cost(fees)))
 }
 
-/// Gives each sender that cannot pay for its part `times` its highest cost. Returns the amount for
-/// each of them.
+/// Raises the balance of each sender that cannot pay for its transactions to `times` its highest
+/// cost. Returns these senders and the amounts to pay them.
 pub(super) fn fund(budgets: &mut [Budget], fees: Fees, times: U256) -> Vec<(Address, U256)> {
     let poor = budgets.iter_mut().filter(|budget| budget.is_poor(fees));
     let amounts = poor.map(|budget| {

@@ -1,5 +1,5 @@
-//! The chain as far as it was read: numbers and hashes of its blocks, and the times at which its newest blocks
-//! were first seen.
+//! The part of the chain that was read: numbers and hashes of its blocks. Also the times at which
+//! newest blocks were first seen.
 
 use std::time::Duration;
 
@@ -12,27 +12,27 @@ use crate::node::Header;
 pub(super) struct Link {
     pub(super) number: u64,
     pub(super) hash: B256,
-    /// Whether it was reported: blocks below the start of the load are not.
+    /// Whether the block was reported. Blocks up to the start of the load are not reported.
     pub(super) is_told: bool,
 }
 
 impl Link {
-    /// A block below the reported ones.
+    /// A block that is not reported.
     pub(super) fn below(header: &Header) -> Self {
         Self { number: header.number.to(), hash: header.hash, is_told: false }
     }
 }
 
-/// The blocks that were read: those behind the start of the load, and some below it, which a deep
-/// reorganisation may remove.
+/// The blocks that were read: the blocks since the start of the load, and some before it, which a
+/// deep reorganisation may remove.
 #[derive(Debug)]
 pub(super) struct Chain {
-    /// Rising numbers without a gap; never empty.
+    /// The blocks with rising numbers, without a gap; never empty.
     links: Vec<Link>,
 }
 
 impl Chain {
-    /// The chain up to `base`, whose `ancestors` are the blocks right below it, the newest first.
+    /// The chain up to `base`. `ancestors` are the blocks right below it, newest first.
     pub(super) fn new(base: &Header, ancestors: &[Header]) -> Self {
         let mut links = vec![Link::below(base)];
         let mut child = base;
@@ -53,30 +53,30 @@ impl Chain {
         self.links[self.links.len() - 1]
     }
 
-    /// The block that was read at a height.
+    /// The block that was read with this number.
     fn at(&self, number: u64) -> Option<&Link> {
         let index = number.checked_sub(self.links[0].number)?;
         self.links.get(usize::try_from(index).ok()?)
     }
 
-    /// Adds a block behind the tip.
+    /// Adds a block after the tip.
     pub(super) fn push(&mut self, header: &Header) {
         let (number, hash) = (header.number.to(), header.hash);
         self.links.push(Link { number, hash, is_told: true });
     }
 
-    /// Removes the tip, unless nothing is known below it.
+    /// Removes the tip, unless no block below it is known.
     pub(super) fn pop(&mut self) -> Option<Link> {
         (self.links.len() > 1).then(|| self.links.pop()).flatten()
     }
 
-    /// Starts anew at a block, of which nothing below is known.
+    /// Restarts the chain at a block, without the blocks below it.
     pub(super) fn restart(&mut self, base: &Header) {
         self.links = vec![Link::below(base)];
     }
 
-    /// Whether the tip is no more in the chain whose newest block is `latest`. A node that is behind (one
-    /// of several at the same URL) has removed nothing.
+    /// Whether the chain of `latest`, the node's newest block, no longer has the tip. A node that
+    /// is behind (one of several at the same URL) has removed nothing.
     pub(super) fn is_tip_removed(&self, latest: &Header) -> bool {
         match latest.number.to::<u64>().cmp(&self.tip().number) {
             std::cmp::Ordering::Greater => false,
@@ -92,11 +92,11 @@ impl Chain {
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) header: Header,
-    /// Time of its first sight, since the start.
+    /// Time since the start of the load at which the block was first seen.
     pub(crate) at: Duration,
 }
 
-/// Newest blocks in the order in which they were seen, as far as they are not read yet.
+/// Newest blocks in the order in which they were seen, as long as they are not read.
 #[derive(Debug, Default)]
 pub(super) struct Heads(Vec<Head>);
 
@@ -109,14 +109,14 @@ impl Heads {
         self.0.last()
     }
 
-    /// First sight of a block, or of the first one above it.
+    /// Time at which a block was first seen, or else the first block above it.
     pub(super) fn seen_at(&self, block: &Header) -> Option<Duration> {
         let itself = self.0.iter().find(|head| head.header.hash == block.hash);
         let found = itself.or_else(|| self.0.iter().find(|head| head.header.number > block.number));
         found.map(|head| head.at)
     }
 
-    /// Blocks up to `number` are read. The newest is kept.
+    /// Removes blocks up to `number`, which have been read. Keeps the newest block.
     pub(super) fn read(&mut self, number: u64) {
         let newest = self.0.len().saturating_sub(1);
         let mut index = 0;
@@ -126,7 +126,7 @@ impl Heads {
         });
     }
 
-    /// The chain has another branch: only the newest is known to be of it.
+    /// Removes all blocks except the newest: only this block is known to be on the new branch.
     pub(super) fn change_branch(&mut self) {
         let newest = self.0.len().saturating_sub(1);
         self.0.drain(..newest);
