@@ -7,7 +7,7 @@
 use alloy_primitives::{Address, map::AddressMap};
 use revm::state::{AccountInfo, EvmState};
 
-/// Accounts before the running step, of those that its parts have changed so far.
+/// Values before the running step of the accounts that its parts have changed so far.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     before: AddressMap<AccountInfo>,

@@ -28,7 +28,7 @@ pub struct SystemCall {
     pub contract: Address,
     /// Calldata.
     pub input: Bytes,
-    /// Type of the requests that the call returns (EIP-7685); `None` where it returns none.
+    /// Type of the requests that the call returns (EIP-7685); `None` if it returns no requests.
     pub request_type: Option<u8>,
 }
 

@@ -89,8 +89,8 @@ struct Simulation<'a> {
     setting: &'a Setting,
     now: f64,
     network: Network,
-    /// The processors: the coordinator's, then those of the shards. All share one processor on one
-    /// host.
+    /// The processors: the coordinator's, then those of the shards. On one host, all share one
+    /// processor.
     cpus: Vec<Cpu<Actor>>,
     shards: Vec<ShardState>,
     /// Messages for the coordinator's thread of each shard; the first message is being taken in.
@@ -213,7 +213,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// The coordinator's thread for a shard begins with its next message.
+    /// Starts the next message of the coordinator's thread for a shard.
     fn take_in(&mut self, shard: u32) {
         let Some(report) = self.sides[shard as usize].front() else { return };
         let Costs { message_ns, value_ns, result_ns, .. } = self.setting.costs;
@@ -226,7 +226,7 @@ impl<'a> Simulation<'a> {
         self.start(shard, work_ns, Actor::Side(shard));
     }
 
-    /// A shard's thread for values begins with its next answer.
+    /// Starts the next answer of a shard's thread for values.
     fn take_values_in(&mut self, shard: u32) {
         let Some(keys) = self.shards[shard as usize].answers.front() else { return };
         let Costs { shard_message_ns, shard_value_ns, .. } = self.setting.costs;
@@ -255,7 +255,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// A shard has its part: it asks for the values that it foresees, and its threads begin.
+    /// Starts a shard that has its part: requests the values that it foresees, and starts its
+    /// threads.
     fn ready(&mut self, shard: u32) {
         let plan = self.plan;
         let part = &plan.shards[shard as usize];
@@ -278,7 +279,7 @@ impl<'a> Simulation<'a> {
         self.hand_out(shard);
     }
 
-    /// Threads without a step take steps that can begin.
+    /// Gives steps that can begin to threads without a step.
     fn hand_out(&mut self, shard: u32) {
         loop {
             let state = &mut self.shards[shard as usize];
@@ -292,7 +293,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// A thread asks for the values of its step one after the other, and executes once it has them.
+    /// Lets a thread request the values of its step one after the other. The thread executes once
+    /// all values are present.
     fn go_on(&mut self, shard: u32, thread: u32) {
         let plan = self.plan;
         let state = &mut self.shards[shard as usize];

@@ -51,7 +51,8 @@ pub enum End {
     Settled,
     /// The node gave no answer for the time of the user's patience.
     Silent,
-    /// No transaction was taken or included for the time of the user's patience, and none was due.
+    /// No transaction was taken or included for the time of the user's patience, and no transaction
+    /// was due.
     Stuck,
     /// The user interrupted the load.
     Interrupted,
@@ -94,7 +95,7 @@ pub struct Latencies {
 /// Counts of calls and signatures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attempts {
-    /// Calls that handed a transaction over.
+    /// Number of calls that sent a transaction.
     pub calls: u64,
     /// Number of these calls that repeated the same bytes.
     pub retries: u64,

@@ -1,6 +1,6 @@
 //! Prepares a load: senders that can pay, and contracts. One account of the plan, the maker, makes
-//! both. The node's own account or the user's key pays the maker. Senders that have enough from an
-//! earlier load are not paid again.
+//! both. The node's own account or the user's key pays the maker. Senders that have enough money
+//! from an earlier load are not paid again.
 
 use std::time::{Duration, Instant};
 

@@ -78,7 +78,7 @@ pub struct When {
 /// A figure of a run's results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Metric {
-    /// `speedup(a, b)`: the speed of design `a` as a multiple of that of design `b`.
+    /// `speedup(a, b)`: the speed of design `a` as a multiple of the speed of design `b`.
     Speedup {
         /// The design `a`.
         of: Design,

@@ -227,7 +227,7 @@ impl Scenario {
         Self { seed, ..self.clone() }
     }
 
-    /// The same scenario over the same state with other blocks: those of one sample, in a run with
+    /// The same scenario over the same state with the blocks of one sample, in a run with
     /// `draw_seed`. The state's seed stays. All other seeds are derived from the scenario's by the
     /// stream `samples/draw_seed/number`.
     #[must_use]

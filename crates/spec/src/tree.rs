@@ -51,7 +51,7 @@ pub(crate) enum Shape {
     Name(Vec<&'static str>),
     /// A list of these names.
     Names(Vec<&'static str>),
-    /// One of these names, or a list of them.
+    /// One of these names, or a list of these names.
     NameOrNames(Vec<&'static str>),
 }
 

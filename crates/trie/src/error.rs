@@ -136,7 +136,7 @@ pub enum NodeError {
     /// Wrong flags, padding or length of a path.
     #[error("a path has wrong flags, padding or length")]
     Path,
-    /// A branch with one child or none, a branch with a value, an empty leaf or extension.
+    /// A branch with less than two children, a branch with a value, an empty leaf or extension.
     #[error(
         "it has too few children, or a value where there must be none, or none where one must be"
     )]

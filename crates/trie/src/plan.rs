@@ -1,5 +1,5 @@
 //! The stored nodes and rows that writes to a trie need, level by level. A plan takes keys alone:
-//! values come later, so it can be made and read while a block still runs.
+//! values come later, so a plan can be made and read while a block still runs.
 
 use std::ops::Range;
 

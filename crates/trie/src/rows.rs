@@ -20,7 +20,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Adds a row behind all others. The functions that take rows check their order.
+    /// Adds a row after all other rows. The functions that take rows check their order.
     pub fn push(&mut self, key: B256, value: &[u8]) {
         self.keys.push(key);
         self.bytes.extend_from_slice(value);
@@ -108,7 +108,8 @@ impl Found {
         self.nodes.push(node.map(|_| start..self.bytes.len()));
     }
 
-    /// Adds the next row of [`Reads::ranges`]: all rows of the first range, then those of the next.
+    /// Adds the next row of [`Reads::ranges`]: all rows of the first range, then all rows of the
+    /// next range.
     pub fn push_row(&mut self, key: B256, value: &[u8]) {
         self.rows.push(key, value);
     }

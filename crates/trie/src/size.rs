@@ -12,8 +12,8 @@ const CHILD_BYTES: f64 = 34.0;
 const MASK_BYTES: f64 = 2.0;
 /// Bytes of a leaf of [`Format::All`] beside its path and its value.
 const LEAF_BYTES: f64 = 5.0;
-/// Bytes of a branch of [`Format::All`] beside the 32 of each child: the list's header, and a byte
-/// for each of its 17 items.
+/// Bytes of a branch of [`Format::All`] beside the 32 bytes of each child: the list's header, and a
+/// byte for each of its 17 items.
 const RLP_BRANCH_BYTES: f64 = 20.0;
 /// Mean number of rows below a path under which the nodes below it are neglected.
 const MEAN_MIN: f64 = 1e-6;
@@ -72,7 +72,7 @@ impl Format {
     }
 }
 
-/// The branch above `row_count` rows. There is none for `most` rows or less.
+/// The branch above `row_count` rows; no branch for `most` rows or less.
 fn branch_of(row_count: u64, most: u8) -> ExpectedNodes {
     if row_count <= u64::from(most) {
         return ExpectedNodes::default();

@@ -86,7 +86,7 @@ impl Update {
         Ok(folded(builder.finish()?, self.tree.opened))
     }
 
-    /// The subtrees of a shard, to be joined with those of the others.
+    /// The subtrees of a shard, to be joined with the subtrees of the other shards.
     ///
     /// # Errors
     /// As [`Update::fold`]; when the plan is one of a whole trie.
@@ -126,7 +126,7 @@ impl Update {
         siblings.into_iter().try_for_each(|(branch, at)| self.tree.ask_sibling(branch, at))
     }
 
-    /// Returns whether a place has rows after the writes. Adds the children to ask for to
+    /// Returns whether a place has rows after the writes. Adds children that must be read to
     /// `siblings`.
     fn is_left(&self, touch: usize, siblings: &mut Vec<(usize, Path)>) -> Result<bool, Error> {
         let touch = &self.tree.touches[touch];

@@ -21,8 +21,8 @@ crate::named! {
     pub enum Design: "design" {
         /// In order, reading as the EVM asks; no list.
         Sequential = "sequential",
-        /// In order on one thread, while the others run later transactions speculatively and fill
-        /// a cache; no list.
+        /// In order on one thread, while other threads run later transactions speculatively and
+        /// fill a cache; no list.
         Prewarm = "prewarm",
         /// Optimistically in parallel, reading as the EVM asks; no list.
         BlockStm = "block-stm",

@@ -18,7 +18,7 @@ pub struct Prefetch {
     pub stop: StopRule,
     /// Part of the keys that each reader reads.
     pub share: Sharing,
-    /// Keys that a reader takes at a time; `None`: as many as the store reads best.
+    /// Keys that a reader takes at a time; `None`: the number that suits the store best.
     pub chunk: Option<NonZeroU32>,
 }
 

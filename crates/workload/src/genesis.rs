@@ -12,7 +12,7 @@ pub struct AccountState {
     pub nonce: u64,
     /// Balance in wei.
     pub balance: U256,
-    /// Keccak-256 of the code; of the empty string where there is none.
+    /// Keccak-256 of the code; without code, of the empty string.
     pub code_hash: B256,
 }
 
@@ -31,7 +31,7 @@ pub struct GenesisAccount {
     pub nonce: u64,
     /// Balance of the account, in wei.
     pub balance: U256,
-    /// Code of the account, empty where there is none.
+    /// Code of the account; empty without code.
     pub code: Bytes,
     /// Slots of the account that are not zero, by ascending key. Empty where a [`SlotFamily`] has
     /// the account's slots.
@@ -70,13 +70,13 @@ pub enum KeyRule {
     /// keccak(address(i) ‖ 0). The holder's address(i) = the low 20 bytes of keccak(seed ‖ i), as
     /// in [`AccountFamily`].
     Balance,
-    /// key(i) = the first 12 bytes of keccak(seed ‖ i) ‖ the 20 of the contract's address. So the
-    /// key contains the address of the contract that has the value.
+    /// key(i) = the first 12 bytes of keccak(seed ‖ i) ‖ the 20 bytes of the contract's address. So
+    /// the key contains the address of the contract that has the value.
     Addressed,
     /// key(i) = i.
     Index,
     /// key(i) = the i-th of [`DEEP_KEYS`](crate::deep::DEEP_KEYS), whose hashes share nibbles with
-    /// that of key(0); beyond them 2^64 + i.
+    /// the hash of key(0). Beyond these keys, key(i) = 2^64 + i.
     Deep,
 }
 

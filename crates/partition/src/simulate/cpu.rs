@@ -93,7 +93,7 @@ impl<A: Copy + Eq> Cpu<A> {
     /// Ends the activity that ends next; `now` must be [`Self::next_end`].
     pub(super) fn finish(&mut self, now: f64) -> Option<A> {
         let Running { end, actor, .. } = self.running.pop()?;
-        // The activity's work is done, whatever the rate's rounding.
+        // The activity's work is done, even if rounding of the rate left a rest.
         self.done = self.done.max(end.0);
         self.since = now;
         Some(actor)

@@ -9,7 +9,7 @@ use crate::{account::Signed, error::ErrorKind};
 pub(crate) struct Sender {
     /// Nonce of the account's next transaction.
     pub(crate) nonce: u64,
-    /// Due transactions. The first is the one under way.
+    /// Due transactions. The first transaction is under way.
     pub(crate) queue: VecDeque<usize>,
     /// Transactions that the node took, in the order of taking.
     pub(crate) taken: Vec<usize>,

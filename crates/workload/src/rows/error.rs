@@ -60,7 +60,7 @@ pub enum RowError {
         /// The family's address.
         address: Address,
     },
-    /// An account has both explicit slots and a family.
+    /// An account has both explicit slots and a slot family.
     #[error("{address} has explicit storage and a slot family; keep one of them")]
     StorageTwice {
         /// The account.

@@ -244,7 +244,7 @@ impl Bucket {
     }
 }
 
-/// Stops the other workers when one returns early or unwinds.
+/// Stops the other workers when a worker returns early or unwinds.
 struct StopPeers<'a> {
     stop: &'a AtomicBool,
     done: bool,

@@ -50,8 +50,8 @@ impl WeylOrder {
         self.first
     }
 
-    /// Index of the next larger point than that of `index`; after the largest point, of the
-    /// smallest.
+    /// Index of the point that follows point `index` in ascending order. The smallest point follows
+    /// the largest.
     #[inline]
     pub(super) fn next(&self, index: u64) -> u64 {
         if index < self.count - self.up {
