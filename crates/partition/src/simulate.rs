@@ -349,7 +349,7 @@ impl<'a> Simulation<'a> {
         let missing = &mut self.missing[step as usize];
         *missing -= 1;
         let state = &mut self.shards[self.plan.shard_of[step as usize] as usize];
-        // A step that can begin before its shard is ready is found by `ready`.
+        // The function `ready` finds steps that can begin before their shard is ready.
         if *missing == 0 && state.is_ready {
             state.runnable.push(Reverse(step));
         }

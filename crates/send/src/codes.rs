@@ -44,8 +44,8 @@ fn push3(value: usize) -> [u8; 4] {
     [op::PUSH3, bytes[1], bytes[2], bytes[3]]
 }
 
-/// Copies `length` bytes of the code from `offset` on to the start of memory. Leaves the length on
-/// the stack.
+/// Code that copies `length` bytes of the init code, from `offset` on, to the start of memory. It
+/// leaves the length on the stack.
 fn copied(offset: usize, length: usize) -> Vec<u8> {
     [&push3(length)[..], &[op::DUP1], &push3(offset), &[op::PUSH0, op::CODECOPY]].concat()
 }

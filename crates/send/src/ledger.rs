@@ -67,7 +67,7 @@ impl Tally {
         }
     }
 
-    /// Counts a transaction whose fate changes.
+    /// Moves one transaction from the number of fate `before` to the number of fate `after`.
     fn change(&mut self, before: Fate, after: Fate) {
         *self.of(before) -= 1;
         *self.of(after) += 1;

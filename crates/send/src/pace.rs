@@ -1,5 +1,5 @@
-//! The pace of sending: a fixed rate, whatever the node does (open loop), a limit of pending
-//! transactions (closed loop), or a depth of the pool.
+//! The pace of sending: a fixed rate (open loop), a limit of pending transactions (closed loop), or
+//! a depth of the pool. An open loop sends at its rate whatever the node does.
 
 use std::time::Duration;
 

@@ -56,7 +56,7 @@ pub struct NodeFacts {
     pub version: Option<String>,
     /// Chain id.
     pub chain_id: u64,
-    /// Transport of its calls.
+    /// Transport of calls to the node.
     pub transport: Transport,
     /// Whether the node's blocks have access lists (Amsterdam).
     pub has_lists: bool,

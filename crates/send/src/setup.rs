@@ -51,7 +51,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 pub struct SetupFacts {
     /// Number of senders that were paid.
     pub funded_count: u64,
-    /// Number of senders that had enough.
+    /// Number of senders that had enough money.
     pub reused_count: u64,
     /// Number of contracts that were created.
     pub contract_count: u64,

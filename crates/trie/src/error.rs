@@ -50,7 +50,7 @@ pub enum Error {
     Outside {
         /// The key or path.
         key: Path,
-        /// The part of the trie that it must lie in.
+        /// The part of the trie that the key must lie in.
         range: String,
     },
     /// A node that another node refers to is not in the store.

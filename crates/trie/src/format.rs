@@ -8,7 +8,7 @@ const CUT_ROWS_MAX: u8 = 250;
 /// Rule that selects the stored nodes. Every format has the rows beside them, as flat state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Branches above more than some number of rows, with the references of all children. Nodes
+    /// Branches above more than [`Cut::rows`] rows, with the references of all children. Nodes
     /// below are hashed again from the rows.
     Cut(Cut),
     /// Branches with a child that is no leaf, and the references of these children. Leaves are

@@ -19,8 +19,8 @@ const TOP: u8 = 0x11;
 pub enum NodeKey {
     /// The node at a path.
     Node(Path),
-    /// The record of the trie's top: every format but [`Format::All`](crate::Format::All) has it
-    /// for a trie with rows.
+    /// The record of the trie's top. Every format except [`Format::All`](crate::Format::All) has
+    /// this record for a trie with rows.
     Top,
 }
 
@@ -108,7 +108,7 @@ impl NodeSink for () {
     }
 }
 
-/// Nodes in memory, one behind the other.
+/// Nodes in memory, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
     bytes: Vec<u8>,

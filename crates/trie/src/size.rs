@@ -45,7 +45,7 @@ impl Format {
         if row_count == 0 {
             return ExpectedNodes::default();
         }
-        // All but `All` have a record for the top of the trie.
+        // All formats except `All` have a record for the top of the trie.
         let mut nodes = match self {
             Self::All => ExpectedNodes::default(),
             _ => ExpectedNodes { count: 1.0, bytes: CHILD_BYTES },

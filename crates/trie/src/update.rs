@@ -53,7 +53,8 @@ pub struct Shard {
 }
 
 impl Update {
-    /// Combines a plan that has been read with its writes. An empty value deletes.
+    /// Combines a plan, whose reads are done, with the values of its writes. An empty value
+    /// deletes.
     ///
     /// # Errors
     /// When the writes have other keys than the plan, when the plan still needs reads, or when a
@@ -346,7 +347,7 @@ fn folded(built: Built<B256, Nodes>, opened: Vec<NodeKey>) -> Folded {
 /// Joins all shards of a trie, in any order.
 ///
 /// # Errors
-/// When they are of different formats, or their nibbles are not all sixteen, each once.
+/// When the shards have different formats, or their nibbles are not all sixteen, each once.
 pub fn join(mut shards: Vec<Shard>) -> Result<Folded, Error> {
     shards.sort_unstable_by_key(|shard| shard.nibbles.start);
     let Some(format) = shards.first().map(|shard| shard.format) else {
