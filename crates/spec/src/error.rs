@@ -1,5 +1,6 @@
 //! The errors of reading a scenario. Their text is complete and plain: place, source line with a
-//! mark, key, value, rule, remedy. It has no colours, and nothing that a terminal would act on.
+//! mark, key, value, rule, remedy. The text has no colours, and nothing that a terminal would act
+//! on.
 
 use std::fmt;
 
@@ -14,7 +15,7 @@ pub enum ScenarioError {
     /// Several rules are broken.
     #[error("{0}")]
     Several(Mistakes),
-    /// No shipped scenario has this name, and it is not a path.
+    /// No shipped scenario has this name, and the name is not a path.
     #[error("error: no shipped scenario is called {}\n   = help: {help}", shown(.name))]
     UnknownName {
         /// The name given.

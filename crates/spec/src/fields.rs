@@ -106,7 +106,7 @@ impl<'tree> Fields<'tree> {
         value.map(Some).map_err(|misfit| self.fault(key, misfit))
     }
 
-    /// Refuses several values for a key that takes one.
+    /// Refuses several values for a key that takes one value.
     fn check_one(&self, key: &str, node: &Node) -> Result<(), Misfit> {
         let values: Vec<&str> = match &node.value {
             Value::List(items) => items.iter().map(|item| item.given.as_str()).collect(),
@@ -119,7 +119,7 @@ impl<'tree> Fields<'tree> {
         };
         let path = self.key(key);
         let advice = match values.as_slice() {
-            // A sweep gives each cell one of the values. It cannot vary expectations.
+            // A sweep gives each cell one of the values. A sweep cannot vary expectations.
             [_, _, ..] if !path.starts_with("expect") => {
                 let axis = format!("{path}={}", shown(&values.join(",")));
                 format!("write one; each in turn: `stress sweep SCENARIO {axis} --out DIR`")

@@ -187,7 +187,7 @@ const NAME_CHARS_MAX: usize = 64;
 /// Tolerance within which the shares of all loads sum to 1.
 const SHARE_TOLERANCE: f64 = 1e-9;
 
-/// Reads every `[[load]]`; a single one needs no share.
+/// Reads every `[[load]]`; a single load needs no share.
 pub(crate) fn read_all(loads: &[Node], around: &Around<'_>) -> Result<Vec<Load>, Fault> {
     let mut out = Vec::with_capacity(loads.len());
     let mut last = None;

@@ -31,9 +31,9 @@ named! {
     pub enum SizesName: "distribution of sizes" {
         /// The largest size for all.
         Fixed = "fixed",
-        /// Evenly distributed from the least to the most.
+        /// Evenly distributed from the least size to the largest.
         Range = "range",
-        /// Multiples of the least by Zipf's law: many small, few large.
+        /// Multiples of the least size by Zipf's law: many small, few large.
         Zipf = "zipf",
     }
 }

@@ -74,7 +74,7 @@ pub(crate) fn count(text: &str, what: &str, example: &str) -> Result<u64, Misfit
     Err(Misfit::new(format!("{}: {rule}", shown(text)), remedy))
 }
 
-/// The ends of a text that means a range of counts (`1-4`, `1..4`), the lower one first.
+/// The ends of a text that means a range of counts (`1-4`, `1..4`), the lower end first.
 pub(crate) fn range_ends(text: &str) -> Option<(u64, u64)> {
     let marks = ["..=", "..", "-", ":"];
     let (first, last) = marks.into_iter().find_map(|mark| text.split_once(mark))?;
@@ -120,7 +120,7 @@ fn decimal_size(text: &str, unit: &'static str) -> (String, &'static str) {
 
 /// Units of a duration.
 struct TimeScale {
-    /// Units, each with its multiple of the smallest.
+    /// Units, each with its multiple of the smallest unit.
     units: &'static [(&'static str, u64)],
     smallest: &'static str,
     /// Unit of the remedy where the user gave no unit.

@@ -18,7 +18,7 @@ pub struct StateSpec {
     pub layout: Layout,
     /// Share of the requested keys that exist, 0 to 1.
     pub present_share: f64,
-    /// Seed of the state's stream, in place of the derived one.
+    /// Seed of the state's stream, in place of the derived seed.
     pub seed: Option<u64>,
 }
 

@@ -119,7 +119,7 @@ impl Table {
         }
     }
 
-    /// Sets the value of the key, and replaces an earlier one.
+    /// Sets the value of the key, and replaces an earlier value.
     pub(crate) fn set(&mut self, key: &str, node: Node) {
         match self.get_mut(key) {
             Some(old) => *old = node,

@@ -121,7 +121,7 @@ impl AccountFamily {
     /// code.
     pub fn state(&self, index: u64, code_hash: Option<B256>) -> AccountState {
         AccountState {
-            // A contract begins at 1 (EIP-161).
+            // The nonce of a contract begins at 1 (EIP-161).
             nonce: u64::from(code_hash.is_some()),
             balance: U256::from(index) + U256::ONE,
             code_hash: code_hash.unwrap_or(KECCAK256_EMPTY),

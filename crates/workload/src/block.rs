@@ -90,7 +90,7 @@ pub struct Batch {
 
 /// The keys of genesis families that a batch may touch. The index of a family's key cannot be
 /// computed from the key. With the plan the reference run needs the workload alone, and memory
-/// bounded by the batch. It fails on any read outside the plan.
+/// bounded by the batch. The reference run fails on any read outside the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// Slots of [`Genesis::slots`]; indices from a family's count on are absent keys.
@@ -130,7 +130,7 @@ pub struct ListSizes {
 /// The expected outcome of a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchOutcome {
-    /// Per transaction, through all blocks in order.
+    /// Outcome of each transaction, through all blocks in order.
     pub transactions: Vec<TxOutcome>,
     /// Digest of the batch's net changes ([`crate::NetChanges::digest`]).
     pub net_changes: B256,

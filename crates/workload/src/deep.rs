@@ -38,7 +38,7 @@ pub fn shared_nibble_count(a: U256, b: U256) -> u32 {
 
 /// Mines a chain of slot keys among the candidates 0 to `candidate_count` - 1. The first is the
 /// deepest key. Then, for d = 0 to `nibble_count`, follows a key whose hash shares exactly d
-/// nibbles with the deepest key's hash. Each is the smallest candidate that fits. `None` where
+/// nibbles with the deepest key's hash. Each key is the smallest candidate that fits. `None` where
 /// there is no chain, or where `nibble_count` nibbles and a candidate do not fit in 64 bits. Takes
 /// 8 bytes a candidate.
 pub fn mine(candidate_count: u32, nibble_count: u32) -> Option<Vec<u64>> {

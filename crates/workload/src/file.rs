@@ -163,7 +163,7 @@ pub fn encode(workload: &Workload) -> Result<Vec<u8>, FileError> {
 /// of their number.
 ///
 /// # Errors
-/// Every [`FileError`] but [`FileError::Io`].
+/// Every [`FileError`] except [`FileError::Io`].
 pub fn decode(bytes: &[u8]) -> Result<Workload, FileError> {
     let got_bytes = bytes.len() as u64;
     let body_bytes = read_header(bytes)?;

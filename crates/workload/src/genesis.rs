@@ -53,7 +53,7 @@ pub struct SenderFamily {
     pub first_secret: B256,
     /// Number of senders.
     pub count: u64,
-    /// Balance of each in wei; the nonce is 0.
+    /// Balance of each sender in wei; the nonce is 0.
     pub balance: U256,
 }
 

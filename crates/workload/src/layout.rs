@@ -122,7 +122,7 @@ impl Layout {
     }
 
     /// Writes the second parts of the slots' keys: the hash of each slot in the hashed layout, the
-    /// slot itself in the plain one. Hashes eight at a time.
+    /// slot itself in the plain layout. Hashes eight at a time.
     ///
     /// # Panics
     /// When the lengths differ.

@@ -1,5 +1,5 @@
 //! JSON-RPC calls of a load, and their answers. Each call runs in a task of its own. The driving
-//! task starts it and reacts to its answer.
+//! task starts each call and reacts to its answer.
 
 use std::time::{Duration, Instant};
 
