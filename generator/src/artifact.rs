@@ -1,12 +1,13 @@
-//! The loads' contracts, as `contracts/` has compiled them. Committed artifacts are the only way
-//! in which Solidity and Yul reach Rust.
+//! The contracts that loads call. Their code comes from committed artifacts of `contracts/`: no
+//! build of the program compiles Solidity or Yul.
 
 use alloy_primitives::Bytes;
 use serde::Deserialize;
 
 use crate::error::GeneratorError;
 
-/// Makes [`Contract`] of one list of its names, which are those of sources and artifacts.
+/// Defines [`Contract`] from one list of names. A contract's source and its artifact have this
+/// name.
 macro_rules! contracts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// A contract of `contracts/` that loads use.
@@ -16,7 +17,7 @@ macro_rules! contracts {
         }
 
         impl Contract {
-            /// Name of its source and its artifact.
+            /// Name of the contract's source and artifact.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)*
@@ -41,45 +42,55 @@ contracts! {
     KeccakStorm,
     /// `seed, (start, count)*`: reads seed + i·W.
     WeylStorm,
-    /// `key, count`: reads the slot that the last value names.
+    /// `key, count`: reads the slot `key`, then `count` - 1 times the slot whose key is the last
+    /// value.
     ChaseStorm,
     /// `seed, value, (start, count)*`: writes the value to keccak(seed ‖ i).
     WriteStorm,
-    /// `op, where, count`: reads slots 1, 2, 3, … from where slot 0 says, or writes them from `where` on.
+    /// `op, where, count`: reads `count` slots of keys 1, 2, 3, … from the key in slot 0 on, or
+    /// writes slots from the key `where` on.
     Bloated,
-    /// `count`: hashes, then slot 0 read and written.
+    /// `count`: computes `count` hashes, then reads and writes slot 0.
     HashChain,
     /// `seed, change, (start, count)*`: reads keccak(seed ‖ i), and writes it XOR the change.
     RewriteStorm,
-    /// `seed, op, bytes, (start, count)*`: looks at the accounts keccak(seed ‖ i).
+    /// `seed, op, bytes, (start, count)*`: accesses the accounts keccak(seed ‖ i) by the operation
+    /// `op`.
     AccountStorm,
-    /// `seed, token, (start, count)*`: asks a token for balances of the accounts keccak(seed ‖ i).
+    /// `seed, token, (start, count)*`: reads the balances of accounts keccak(seed ‖ i) from a
+    /// token.
     BalanceStorm,
-    /// `seed, storm, count`: has a storm read the range that slot 0 says, and moves it.
+    /// `seed, storm, count`: calls a storm for the range that begins at the index in slot 0, and
+    /// advances that index.
     RangePointer,
-    /// `storm, count`: has a storm follow the chain from slot 0, and moves it.
+    /// `storm, count`: calls a storm that follows the chain from the key in slot 0, and stores the
+    /// chain's last key there.
     ChainPointer,
     /// `seed, index*` of 4 bytes: reads keccak(seed ‖ i) in the order given.
     IndexStorm,
     /// `seed, value, index*` of 4 bytes: writes the value to keccak(seed ‖ i).
     IndexWriteStorm,
-    /// `seed, slot, value, (start, count)*`: has the contracts at keccak(seed ‖ i) write the value to a slot.
+    /// `seed, slot, value, (start, count)*`: calls the contracts at keccak(seed ‖ i), each of which
+    /// writes the value to a slot.
     SpreadStorm,
     /// `slot, value`: writes the value to the slot.
     SpreadTarget,
-    /// `seed, n, (start, count)^n`, then anything: reads seed + i·W.
+    /// `seed, n, (start, count)^n`, then padding of any length: reads seed + i·W.
     PaddedStorm,
-    /// `key, count`: asks the contract that a key names for the key's value, which is the next key.
+    /// `key, count`: calls the contract whose address is in the key for the key's value. That value
+    /// is the next key.
     HopStorm,
-    /// `key`: answers with a slot's value.
+    /// `key`: returns a slot's value.
     HopTarget,
     /// `transfer(address,uint256)`: an ERC-20 with its balances at mapping slot 0.
     Token,
-    /// `mix`, `mixFirst` of `(uint256)`: some hashes before or after slot 0 is read and written.
+    /// `mix`, `mixFirst` of `(uint256)`: read and write slot 0, after the hashes (`mix`) or before
+    /// them.
     OneSlot,
-    /// `use(uint256,uint256)`: a resource at mapping slot 0 read, computed with, written and logged.
+    /// `use(uint256,uint256)`: reads a resource at mapping slot 0, computes with it, writes and
+    /// logs it.
     Dapp,
-    /// `step` and `pay`: two places at mapping slot 0, or two balances, read and one changed.
+    /// `step` and `pay`: read two slots of mapping slot 0, or two balances, and change one of them.
     Chain,
     /// `spend` and `burn`: balances at mapping slot 0, the total supply at slot 1.
     Supply,
@@ -109,7 +120,8 @@ struct Artifact {
 }
 
 impl Contract {
-    /// Operations in one unrolled block of a storm; the rest of a count costs more each.
+    /// Operations in one unrolled block of a storm. Each operation of an incomplete block costs
+    /// more gas.
     pub(crate) const fn unrolled_count(self) -> u64 {
         match self {
             Self::KeccakStorm
@@ -122,12 +134,13 @@ impl Contract {
         }
     }
 
-    /// Whether a storm's calldata has one count in the place of ranges: no index says where it begins.
+    /// Whether a storm's calldata has a count in place of ranges: no index says where the storm
+    /// begins.
     pub(crate) const fn takes_count_alone(self) -> bool {
         matches!(self, Self::ChaseStorm | Self::HopStorm | Self::RangePointer | Self::ChainPointer)
     }
 
-    /// Whether a storm's calldata has each index, packed, in the place of ranges.
+    /// Whether a storm's calldata has a packed list of indices in place of ranges.
     pub(crate) const fn takes_indices(self) -> bool {
         matches!(self, Self::IndexStorm | Self::IndexWriteStorm)
     }
@@ -137,7 +150,7 @@ impl Contract {
         matches!(self, Self::PaddedStorm)
     }
 
-    /// The code that an account of the contract has.
+    /// The deployed code: the code of an account of this contract.
     ///
     /// # Errors
     /// [`GeneratorError::Artifact`] when the committed artifact is damaged.
@@ -146,7 +159,7 @@ impl Contract {
         self.not_empty(code)
     }
 
-    /// The code that creates a contract, as a transaction that deploys it carries it.
+    /// The creation code, which a transaction carries to deploy the contract.
     ///
     /// # Errors
     /// [`GeneratorError::Artifact`] when the committed artifact is damaged.

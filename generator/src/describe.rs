@@ -26,18 +26,18 @@ pub struct TxKeys {
     pub account_count: u32,
     /// Slots.
     pub slot_count: u32,
-    /// Accounts that it leaves with another balance, nonce or code.
+    /// Accounts whose balance, nonce or code the transaction changes.
     pub written_account_count: u32,
-    /// Slots that it leaves with another value.
+    /// Slots whose value the transaction changes.
     pub written_slot_count: u32,
 }
 
-/// A key by its name.
+/// The name of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyName {
     /// The account.
     pub address: Address,
-    /// Its slot; `None` for the account's own row.
+    /// The slot; `None` for the account's own row.
     pub slot: Option<U256>,
 }
 
@@ -46,17 +46,17 @@ pub struct KeyName {
 pub enum Kept {
     /// The conflict graph.
     Graphs,
-    /// Also all accesses, 8 bytes each.
+    /// The conflict graph and all accesses, 8 bytes each.
     Accesses,
 }
 
 /// The contents of one batch.
 #[derive(Clone, Debug)]
 pub struct BatchDescription {
-    /// The keys that each transaction touches, by number, those that nothing changes too: where they
-    /// are kept.
+    /// The keys that each transaction touches, by number, also keys that no transaction writes.
+    /// Empty unless accesses are kept.
     pub accesses: Accesses,
-    /// Conflicts of its transactions.
+    /// Conflicts of the batch's transactions.
     pub graph: ConflictGraph,
     /// The name of the key of [`ConflictGraph::hottest`].
     pub hottest: Option<KeyName>,
@@ -69,7 +69,7 @@ pub struct Description {
     pub transactions: Vec<TxKeys>,
     /// Gas of each transaction.
     pub gas: Vec<TxGas>,
-    /// Their conflicts, batch by batch.
+    /// The description of each batch, in order.
     pub batches: Vec<BatchDescription>,
 }
 
@@ -86,7 +86,7 @@ pub fn describe<A: Answer>(
     describe_keeping(workload, Kept::Graphs, on_tx)
 }
 
-/// The same, with the kept facts of each batch.
+/// Describes `workload` as [`describe`] does, and keeps `kept` of each batch.
 ///
 /// # Errors
 /// The errors of [`describe`].
@@ -112,9 +112,9 @@ pub fn describe_keeping<A: Answer>(
 /// A key that a transaction touches.
 struct Touched {
     name: KeyName,
-    /// Its number; `None` where the list lacks it.
+    /// Number of the key; `None` where the list lacks the key.
     key: Option<u32>,
-    /// Whether the transaction writes it.
+    /// Whether the transaction changes the key's value.
     writes: bool,
 }
 
@@ -210,7 +210,7 @@ impl Census {
         Ok(())
     }
 
-    /// The name of the key of this number: accounts first, then slots.
+    /// The name of the key with this number. Accounts come first, then slots.
     fn name(&self, key: u32) -> KeyName {
         match key.checked_sub(self.list.account_count()) {
             None => KeyName { address: *self.list.address(AccountId(key)), slot: None },

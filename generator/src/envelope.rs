@@ -14,15 +14,15 @@ use workload::{Transaction, TxType, signing::TxSignatures};
 /// A transaction of a block; a blob transaction without its sidecar.
 pub(crate) type Envelope = EthereumTxEnvelope<TxEip4844>;
 
-/// The envelope of `tx` with its signatures. `chain_id` is `None` only for a transaction of type 0 that is valid
-/// on any chain (before EIP-155).
+/// The envelope of `tx` with its signatures. `chain_id` is `None` only for a transaction of type 0
+/// that is valid on any chain (before EIP-155).
 pub(crate) fn envelope(
     tx: &Transaction,
     chain_id: Option<u64>,
     signatures: &TxSignatures,
 ) -> Envelope {
     let to = tx.to.map_or(TxKind::Create, TxKind::Call);
-    // Kinds that cannot create have a callee, or the reference would have refused them.
+    // The reference has refused transactions without a callee, where the type cannot create.
     let callee = tx.to.unwrap_or_default();
     let Transaction { nonce, gas_limit, value, max_fee_per_gas, .. } = *tx;
     let (gas_price, max_priority_fee_per_gas) = (max_fee_per_gas, tx.max_priority_fee_per_gas);

@@ -4,18 +4,19 @@
 use alloy_primitives::{Address, B256, address};
 use workload::{BlockEnv, Withdrawal, stream::stream_seed};
 
-/// Receives the priority fees of all blocks. It exists, as a block builder's account does.
+/// Receives the priority fees of all blocks. The account exists before them, as a block builder's
+/// does.
 pub const BENEFICIARY: Address = address!("be9ef1c1a27e00000000000000000000000000be");
 
 /// Number of the first block, about mainnet's at the end of 2026.
 pub const FIRST_BLOCK_NUMBER: u64 = 25_000_000;
 /// Hashes before the first block that BLOCKHASH can ask for.
 pub const ANCESTOR_COUNT: u64 = 256;
-/// Ethereum mainnet.
+/// Chain id of Ethereum mainnet.
 pub const CHAIN_ID: u64 = 1;
-/// 1 Gwei.
+/// Base fee of gas, 1 Gwei.
 pub const BASE_FEE: u64 = 1_000_000_000;
-/// 1 Gwei: every transaction changes the beneficiary's balance.
+/// Priority fee of gas, 1 Gwei: every transaction changes the beneficiary's balance.
 pub const PRIORITY_FEE: u128 = 1_000_000_000;
 /// The fee limit of a wallet: twice the base fee, and the priority fee.
 pub const MAX_FEE: u128 = 2 * BASE_FEE as u128 + PRIORITY_FEE;
@@ -39,7 +40,8 @@ pub struct Environments {
 }
 
 impl Environments {
-    /// Hash of the block with this number: by name, since a workload's block has no header.
+    /// Hash of the block with this number. A workload's block has no header, so its number gives
+    /// the hash.
     pub fn block_hash(self, number: u64) -> B256 {
         stream_seed(self.seed, &format!("blocks/{number}/hash"))
     }

@@ -5,10 +5,10 @@ use workload::senders::SenderError;
 
 use crate::{holders::HOLDERS_MAX, reference::ReferenceError};
 
-/// A workload that cannot be generated. Everything that a user can change is named with its key.
+/// A reason why a workload cannot be generated. The message names each key that a user can change.
 #[derive(Debug, thiserror::Error)]
 pub enum GeneratorError {
-    /// The blocks ask for more distinct slots than there are.
+    /// The blocks access more distinct slots than the load's contracts hold.
     #[error(
         "load[{load}] asks for {wanted_count} distinct slots of a contract, which holds \
          {held_count} ({contract_count} contracts); raise state.slots to {enough_count}, or lower \
@@ -17,16 +17,17 @@ pub enum GeneratorError {
     TooFewSlots {
         /// Index of the load.
         load: usize,
-        /// Distinct slots asked for, of the contract that lacks most.
+        /// Distinct slots that the blocks access in one contract: the contract that lacks the most
+        /// slots.
         wanted_count: u64,
         /// Contracts of the load.
         contract_count: u64,
         /// Slots that this contract holds.
         held_count: u64,
-        /// Slots of the state that would do.
+        /// Slots of the state that would be enough.
         enough_count: u64,
     },
-    /// The blocks ask for more distinct accounts than there are.
+    /// The blocks access more distinct accounts than the state holds for the load.
     #[error(
         "load[{load}] asks for {wanted_count} distinct accounts, and {held_count} are held; raise \
          load[{load}].accounts to {enough_count}, or lower block.gas, block.transactions or \
@@ -35,14 +36,14 @@ pub enum GeneratorError {
     TooFewAccounts {
         /// Index of the load.
         load: usize,
-        /// Distinct accounts asked for.
+        /// Distinct accounts that the blocks access.
         wanted_count: u64,
-        /// Accounts that the state holds for it.
+        /// Accounts that the state holds for the load.
         held_count: u64,
-        /// Accounts that would do.
+        /// Accounts that would be enough.
         enough_count: u64,
     },
-    /// A load's share of the slots is less than its contracts have at least.
+    /// A load's share of the slots is less than the minimum of its contracts.
     #[error(
         "load[{load}] gets {slot_count} of state.slots = {state_slot_count}, less than the \
          {needed_count} that its {contract_count} contracts have at least; raise state.slots, or \
@@ -57,10 +58,10 @@ pub enum GeneratorError {
         state_slot_count: u64,
         /// Contracts of the load.
         contract_count: u64,
-        /// The fewest slots that they have together.
+        /// The fewest slots that these contracts have together.
         needed_count: u64,
     },
-    /// The blocks write below one nibble more distinct slots than lie there.
+    /// The blocks write more distinct slots below a nibble than a contract has there.
     #[error(
         "load[{load}] writes {wanted_count} distinct slots of a contract below nibble {nibble}, \
          which has {held_count} there ({contract_count} contracts); raise state.slots to \
@@ -71,16 +72,17 @@ pub enum GeneratorError {
         load: usize,
         /// The nibble.
         nibble: u8,
-        /// Distinct slots to be written, of the contract that lacks most.
+        /// Distinct slots that the blocks write in one contract: the contract that lacks the most
+        /// slots.
         wanted_count: u64,
         /// Contracts of the load.
         contract_count: u64,
         /// Slots of this contract that lie below the nibble.
         held_count: u64,
-        /// Slots of the state that would do.
+        /// Slots of the state that would be enough.
         enough_count: u64,
     },
-    /// The blocks write one slot in each of more contracts than there are.
+    /// The blocks write one slot in each contract, and the load has too few contracts.
     #[error(
         "load[{load}] writes a slot in each of {wanted_count} contracts and has {held_count}; \
          raise load[{load}].contracts to {enough_count} and state.slots to {slot_count} at least, \
@@ -93,12 +95,13 @@ pub enum GeneratorError {
         wanted_count: u64,
         /// Contracts of the load.
         held_count: u64,
-        /// Contracts that would do.
+        /// Contracts that would be enough.
         enough_count: u64,
-        /// Slots of the state that would do.
+        /// Slots of the state that would be enough.
         slot_count: u64,
     },
-    /// A chain through contracts comes back to one within a transaction, where it is warm.
+    /// A chain through contracts returns to a contract within one transaction, where that contract
+    /// is warm.
     #[error(
         "load[{load}].contracts = {contract_count}, and a transaction of {tx_gas} gas hops \
          through {needed_count} cold contracts; raise load[{load}].contracts to {needed_count}, \
@@ -107,14 +110,14 @@ pub enum GeneratorError {
     TooFewContracts {
         /// Index of the load.
         load: usize,
-        /// Its contracts.
+        /// Contracts of the load.
         contract_count: u64,
         /// Hops of a transaction, at most.
         needed_count: u64,
         /// Gas of a transaction.
         tx_gas: u64,
     },
-    /// Transactions of a batch would share accounts that are to be distinct.
+    /// Transactions of a batch would share accounts that must be distinct.
     #[error(
         "load[{load}] needs {needed_count} accounts for a batch, and has {held_count} of \
          state.accounts (at most {HOLDERS_MAX} with a slot each); raise state.accounts, or lower \
@@ -123,12 +126,12 @@ pub enum GeneratorError {
     TooFewSenders {
         /// Index of the load.
         load: usize,
-        /// Accounts that it needs.
+        /// Accounts that the load needs.
         needed_count: u64,
-        /// Accounts that it can use.
+        /// Accounts that the load can use.
         held_count: u64,
     },
-    /// The transactions of a block that are to conflict are too few to meet.
+    /// A block has too few conflicting transactions for the scenario's conflicts.
     #[error(
         "load[{load}].{key} needs {needed_count} conflicting transactions in a block, and has \
          {conflict_count} of {tx_count}; lower load[{load}].{key}, or raise \
@@ -137,16 +140,16 @@ pub enum GeneratorError {
     TooFewToConflict {
         /// Index of the load.
         load: usize,
-        /// The key that says how they meet.
+        /// The key that sets how the transactions conflict.
         key: &'static str,
-        /// Transactions that it takes.
+        /// Conflicting transactions that the key needs.
         needed_count: u64,
-        /// Transactions that are to conflict.
+        /// Conflicting transactions of the load in a block.
         conflict_count: u64,
         /// Transactions of the load in a block.
         tx_count: u64,
     },
-    /// A block has not as many transactions as a group.
+    /// A block has fewer transactions than a group.
     #[error(
         "load[{load}].group = {length} is more than the {tx_count} transactions of a block; lower \
          load[{load}].group, raise block.gas, or write load[{load}].density = \"max\""
@@ -179,16 +182,16 @@ pub enum GeneratorError {
          {needed_gas}; raise {key}"
     )]
     TooLittleGas {
-        /// The key that says the gas.
+        /// The key that sets the gas.
         key: &'static str,
         /// Index of the load.
         load: usize,
-        /// The limit.
+        /// Gas for a transaction.
         gas: u64,
-        /// The need of the smallest useful transaction.
+        /// Gas that the smallest useful transaction needs.
         needed_gas: u64,
     },
-    /// A block of the limit has no room for a transaction of a load.
+    /// `block.limit` leaves a load too little gas for a transaction.
     #[error(
         "block.limit = {limit} leaves load[{load}] {gas} gas for a transaction, and the smallest useful \
          one needs {needed_gas}; raise block.limit to {least_limit} or more, or the load's share"
@@ -198,11 +201,11 @@ pub enum GeneratorError {
         load: usize,
         /// The limit.
         limit: u64,
-        /// The gas that it leaves the load.
+        /// Gas that the limit leaves the load.
         gas: u64,
-        /// The need of the smallest useful transaction.
+        /// Gas that the smallest useful transaction needs.
         needed_gas: u64,
-        /// The limit that leaves so much.
+        /// A limit that leaves the load enough gas.
         least_limit: u64,
     },
     /// The list of a block has more accounts and slots than its gas limit allows (EIP-7928), those of
@@ -226,11 +229,11 @@ pub enum GeneratorError {
     TooLarge {
         /// Index of the load.
         load: usize,
-        /// The key that says the size.
+        /// The key that sets the size.
         key: &'static str,
-        /// Its value.
+        /// Value of the key.
         count: u64,
-        /// The most that fits.
+        /// The largest value that fits.
         most_count: u64,
         /// Gas of a transaction.
         tx_gas: u64,
@@ -238,18 +241,18 @@ pub enum GeneratorError {
     /// A transaction's gas could not be measured.
     #[error(transparent)]
     Meter(#[from] MeterError),
-    /// A sender family of no valid secrets.
+    /// A sender family has no valid secrets.
     #[error(transparent)]
     Sender(#[from] SenderError),
     /// A committed contract artifact cannot be read: a fault of this build.
     #[error("the artifact of contract {contract} is unreadable: {reason}")]
     Artifact {
-        /// Its name.
+        /// Name of the contract.
         contract: &'static str,
         /// The fault.
         reason: String,
     },
-    /// The callback asked to stop.
+    /// The callback stopped the generation.
     #[error("the generation was stopped before its end")]
     Cancelled,
     /// The reference run failed: a fault of the generator.
@@ -266,19 +269,20 @@ pub enum GeneratorError {
         block: usize,
         /// The transaction in the block, 0-based.
         tx_index: usize,
-        /// Gas it was to use.
+        /// Planned gas.
         planned: TxGas,
-        /// Its status.
+        /// Status of the transaction.
         status: workload::TxStatus,
-        /// Gas it used.
+        /// Used gas.
         used: TxGas,
     },
 }
 
-/// A transaction that could not be measured: a fault of its contract or of revm's rules here.
+/// A reason why a transaction cannot be measured: a fault of its contract, or of revm's rules in
+/// this build.
 #[derive(Debug, thiserror::Error)]
 pub enum MeterError {
-    /// A probe did not run.
+    /// A probe did not run: revm returned an error.
     #[error("a probe of {contract} did not run: {reason}")]
     Probe {
         /// The contract.
@@ -286,14 +290,14 @@ pub enum MeterError {
         /// revm's error.
         reason: String,
     },
-    /// A probe cost something else than its parts.
+    /// A probe used another amount of gas than the sum of its parts.
     #[error("a probe of {contract} used {used_gas} gas, and its parts cost {planned_gas}")]
     NotLinear {
         /// The contract.
         contract: &'static str,
-        /// Gas used.
+        /// Gas that the probe used.
         used_gas: u64,
-        /// Gas by the parts.
+        /// Sum of the gas of its parts.
         planned_gas: u64,
     },
 }

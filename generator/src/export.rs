@@ -1,9 +1,9 @@
 //! Exports a workload as a chain that any client takes: a genesis block, number 0, and signed
 //! blocks on top, with headers, roots and lists.
 //!
-//! A workload has no headers. The parent's hash is state (EIP-2935), and so are fees that follow
-//! from the parent's header. So the reference runs the blocks once more, one at a time, each on the
-//! headers before it. The workload itself does not change.
+//! A workload has no headers, and headers change the state: the parent's hash is in the state
+//! (EIP-2935), and fees follow from the parent's header. So the reference runs the blocks once
+//! more, one at a time, each on the headers before it. The workload itself does not change.
 
 mod block;
 mod chain;

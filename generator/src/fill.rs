@@ -1,7 +1,7 @@
-//! Fills blocks: which load's transaction comes next, and with how much gas. A transaction is
-//! admitted by the protocol's rule: earlier transactions left its limit of execution and of state
-//! gas (EIP-8037). A load's transactions depend on its own earlier ones, never on those of another
-//! load.
+//! Fills blocks with transactions: chooses the load of the next transaction, and its gas limit. A
+//! transaction is admitted by the protocol's rule: its limits of execution and state gas fit in the
+//! gas that earlier transactions left (EIP-8037). A load's transactions depend on its own earlier
+//! ones, never on those of another load.
 
 mod budget;
 
@@ -22,13 +22,13 @@ use spec::{BlockSpec, BlockTarget, Load, LoadOrder, Scenario};
 /// A planned block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlannedBlock {
-    /// Its gas limit.
+    /// Gas limit of the block.
     pub(crate) gas_limit: u64,
-    /// Its transactions.
+    /// Transactions of the block.
     pub(crate) transactions: Vec<PlannedTx>,
-    /// The load of each, by its place.
+    /// Index of each transaction's load.
     pub(crate) loads: Vec<u32>,
-    /// Transactions of the workload up to its end.
+    /// Transactions of the workload up to the block's end.
     pub(crate) turn: u64,
 }
 
@@ -44,19 +44,19 @@ pub(crate) struct Filler<'a, 'g> {
     spec: &'a BlockSpec,
     fork: Fork,
     loads: &'a [Load],
-    /// One for each load.
+    /// The planner of each load.
     planners: Vec<Box<dyn Planner + 'g>>,
-    /// One for each load.
+    /// The turns of each load.
     turns: Vec<Turns>,
     /// Transactions planned so far.
     turn: u64,
 }
 
-/// The next sender of a load, and the size of its next transaction.
+/// The turns of a load: they give the next sender and the size of the next transaction.
 struct Turns {
-    /// Start of its turns among all accounts, as a share of 2^64.
+    /// Start of the load's turns among all accounts, as a share of 2^64.
     begin: u64,
-    /// Its transactions so far.
+    /// The load's transactions so far.
     count: u64,
     sizes: Option<SizeDraw>,
 }
@@ -65,8 +65,8 @@ impl Turns {
     fn new(scenario: &Scenario, index: usize) -> Self {
         let load = &scenario.loads[index];
         let begin = match &load.name {
-            // 0, 1/2, 1/4, 3/4, 1/8, …: however many loads follow, each keeps its place, and they
-            // are as far apart as can be.
+            // 0, 1/2, 1/4, 3/4, 1/8, …: the starts are far apart, and a new load does not move the
+            // starts of loads before it.
             None => (index as u64).reverse_bits(),
             Some(name) => {
                 let hash = keccak256(format!("stress load {name}"));
@@ -86,7 +86,7 @@ impl Turns {
         begin as u64 + self.count
     }
 
-    /// The most gas of the next transaction, and the key that says it.
+    /// The most gas of the next transaction, and the scenario's key that sets it.
     fn most_gas(&self, tx_gas: u64) -> (u64, &'static str) {
         match &self.sizes {
             Some(sizes) => (sizes.at(self.count), sizes.least_key()),
@@ -161,7 +161,8 @@ impl<'a, 'g> Filler<'a, 'g> {
             match self.next(load, gas_limit, people)? {
                 Some(tx) => {
                     budgets[load].left -= tx.cost.gas;
-                    // The block's gas is that of its receipts, and refunds are in none.
+                    // The target counts receipt gas. The block's limit also has to hold refunded
+                    // gas.
                     out.gas_limit += tx.cost.refund;
                     out.push(tx, load);
                 }
@@ -170,7 +171,7 @@ impl<'a, 'g> Filler<'a, 'g> {
                     let key = if gas_limit == most_gas { most_key } else { "block.gas" };
                     return Err(self.too_little(key, load, gas_limit));
                 }
-                // The rest is less than a transaction needs.
+                // The rest of the budget is less than a transaction needs.
                 None => {
                     budgets[load].left = 0;
                     spare += left;
@@ -181,8 +182,9 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(out)
     }
 
-    /// Fills both dimensions of a block of this limit: loads take turns by their shares, in rounds that
-    /// divide what the round before has left. A load that has no room ends, and the others go on.
+    /// Fills both dimensions of a block up to `limit`. Loads take turns by their shares. Each round
+    /// divides the gas that the round before left. A load that has no room ends, and the others go
+    /// on.
     fn by_limit(
         &mut self,
         limit: u64,
@@ -210,8 +212,8 @@ impl<'a, 'g> Filler<'a, 'g> {
                 }
                 let budget_gas = match has_both_bounds(&mixes) && self.loads[load].kind.fills_room()
                 {
-                    // A transaction needs its limit of both dimensions, so none may be full long
-                    // before the other: sizes shrink towards the end.
+                    // A transaction needs its gas limit in both dimensions. So neither dimension
+                    // may be full long before the other: sizes shrink towards the end.
                     true => (budget_gas / 2).max(self.planners[load].useful_gas()),
                     false => budget_gas,
                 };
@@ -239,7 +241,8 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(out)
     }
 
-    /// The mix of each load, by a transaction within its share of a block of this limit.
+    /// Returns the mix of each load, by the cost of a transaction within the load's share of
+    /// `limit`.
     fn mixes(
         &mut self,
         limit: u64,
@@ -259,7 +262,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(out)
     }
 
-    /// The next transaction of a load within `gas`, as large as it may be.
+    /// The next transaction of a load, as large as `gas` allows.
     fn next_within(
         &mut self,
         load: usize,
@@ -271,7 +274,8 @@ impl<'a, 'g> Filler<'a, 'g> {
         self.next(load, gas_limit, people)
     }
 
-    /// Ends a block with transactions of all loads that still have room, those of the largest first.
+    /// Ends a block with transactions of all loads that still have room. Loads whose smallest
+    /// useful transactions are the largest come first.
     fn use_rest(
         &mut self,
         mixes: &[Option<Mix>],
@@ -290,8 +294,8 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(())
     }
 
-    /// Refuses a block that lacks a load, unless that has nothing for it. `first_gas` has each load's gas of
-    /// the block.
+    /// Refuses a block without a transaction of each load, unless the load has ended. `first_gas`
+    /// is each load's share of the block's gas.
     fn check_all_have_some(
         &self,
         limit: u64,
@@ -307,7 +311,7 @@ impl<'a, 'g> Filler<'a, 'g> {
             if most_gas < needed_gas {
                 return Err(self.too_little(most_key, load, most_gas));
             }
-            // The load's gas grows as the limit does.
+            // The load's gas is proportional to the limit.
             let grown = u128::from(limit) * u128::from(needed_gas) / u128::from(gas.max(1)) + 1;
             let least_limit = u64::try_from(grown).unwrap_or(u64::MAX).max(limit + 1);
             return Err(GeneratorError::TooLittleLimit {
@@ -347,7 +351,8 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(out)
     }
 
-    /// No size may be too small: whether one is drawn must not decide whether there is a workload.
+    /// Refuses a size that is too small for a transaction, even if it is never drawn: the draw must
+    /// not decide whether there is a workload.
     fn check_sizes(&self) -> Result<(), GeneratorError> {
         for (load, turns) in self.turns.iter().enumerate() {
             if let Some(sizes) = &turns.sizes
@@ -359,7 +364,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(())
     }
 
-    /// The load whose transaction comes next; `None` when all is used.
+    /// The load whose transaction comes next; `None` when all budgets are used.
     fn next_load(&self, budgets: &[Budget]) -> Option<usize> {
         match self.spec.order {
             LoadOrder::Interleaved => least_used(budgets),
@@ -367,9 +372,9 @@ impl<'a, 'g> Filler<'a, 'g> {
         }
     }
 
-    /// Spends the gas that all loads left on transactions of the load with the smallest ones. They
-    /// end the block, so they change none before them. Loads that fill any budget are no
-    /// candidates: their later transactions would change.
+    /// Spends the gas that all loads left on the load with the smallest transactions. These
+    /// transactions end the block, so they do not change earlier ones. Loads whose transactions
+    /// fill any room are no candidates: their later transactions would change.
     fn use_spare(
         &mut self,
         mut spare: u64,
@@ -387,8 +392,8 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(())
     }
 
-    /// The load with the smallest transactions of those of fixed size; the first of
-    /// equals.
+    /// The load with the smallest useful transactions among loads of fixed sizes; the first of
+    /// equal loads.
     fn smallest(&self) -> Option<usize> {
         let loads = 0..self.planners.len();
         loads
@@ -429,8 +434,9 @@ fn has_both_bounds(mixes: &[Option<Mix>]) -> bool {
     has(0) && has(1)
 }
 
-/// The next transaction's gas limit: `tx_gas`, or all that is left. It is lower where the rest
-/// would be too small for transactions of `useful_gas` each, if that helps.
+/// Returns the next transaction's gas limit: `tx_gas`, or all that is left. The limit is lower
+/// where the rest would be too small for the next transactions of `useful_gas` each, if a lower
+/// limit helps.
 fn next_limit(left: u64, tx_gas: u64, useful_gas: u64) -> u64 {
     let Some(rest) = left.checked_sub(tx_gas) else { return left };
     let needed = rest.div_ceil(tx_gas).saturating_mul(useful_gas);

@@ -1,5 +1,5 @@
-//! From a scenario to a workload: genesis, blocks, then the reference run that gives the outcome
-//! that must come of them.
+//! Generates a workload from a scenario: genesis, blocks, then the reference run, which gives the
+//! outcome that every execution must reach.
 
 use std::collections::BTreeSet;
 
@@ -36,20 +36,20 @@ pub struct Progress {
     pub total_tx_count: u64,
 }
 
-/// A workload, and facts of its making.
+/// A workload, and facts that it does not carry.
 #[derive(Clone, Debug)]
 pub struct Generated {
     /// The workload.
     pub workload: Workload,
-    /// The place of the load in the scenario, per transaction through all blocks.
+    /// Index of the load in the scenario, per transaction through all blocks.
     pub loads: Vec<u32>,
     /// Gas of each transaction through all blocks, as the reference counted it.
     pub gas: Vec<TxGas>,
 }
 
 /// Generates the workload of `scenario`: a pure function of its work keys, its seed and
-/// [`GENERATOR_VERSION`]. `progress` is told after each transaction of the reference run, and may
-/// answer with a [`ControlFlow`](std::ops::ControlFlow) to stop it.
+/// [`GENERATOR_VERSION`]. `progress` is called after each transaction of the reference run. It may
+/// return a [`ControlFlow`](std::ops::ControlFlow) to stop the run.
 ///
 /// # Errors
 /// [`GeneratorError`] when the scenario asks for the impossible, with the key to change;
@@ -144,7 +144,8 @@ fn too_few(
     wanted_count: u64,
     held_count: u64,
 ) -> GeneratorError {
-    // A thousandth more: other counts have other calldata, and room for one more or less.
+    // A thousandth more than wanted: another count changes the calldata, and a transaction may have
+    // room for one slot more.
     let enough_count = wanted_count + wanted_count / 1_000 + 2;
     if let LoadKind::AccountStorm(_) = scenario.loads[load].kind {
         return GeneratorError::TooFewAccounts { load, wanted_count, held_count, enough_count };
@@ -168,7 +169,7 @@ fn too_few(
     if let LoadKind::SstoreStorm(SstoreStorm { nibble: Some(nibble), .. }) =
         scenario.loads[load].kind
     {
-        // About a 16th lies below a nibble; an eighth more, as it may be fewer.
+        // About a 16th of the slots lies below a nibble. An eighth more is a margin for chance.
         let of_load = (18 * wanted_count + 1_000) * contract_count;
         let enough_count = (of_load as f64 / genesis::slot_share(scenario, load)).ceil() as u64;
         return GeneratorError::TooFewSlotsBelow {
@@ -227,12 +228,12 @@ fn assemble(
     })
 }
 
-/// A batch in the making.
+/// Builds a batch block by block.
 #[derive(Default)]
 struct BatchBuilder {
     batch: Batch,
     senders: BTreeSet<u64>,
-    /// Accounts of other families.
+    /// Senders of families other than the first.
     others: BTreeSet<IndexRange>,
     slots: Vec<IndexRange>,
     accounts: Vec<IndexRange>,
@@ -256,7 +257,7 @@ impl BatchBuilder {
             });
         }
         let fresh = environments.fresh_addresses(block_index);
-        // To the accounts of the next turns.
+        // Withdrawals go to the accounts of the next turns.
         let known = (0..(WITHDRAWAL_COUNT - FRESH_WITHDRAWAL_COUNT) as u64)
             .map(|ahead| people.in_turn(planned.turn + ahead));
         let known: Vec<u64> = known.collect();
@@ -271,7 +272,7 @@ impl BatchBuilder {
         Ok(())
     }
 
-    /// Takes the keys that a transaction touches into the plan.
+    /// Adds the keys that a transaction touches to the plan.
     fn touch(&mut self, tx: &PlannedTx) {
         let Touched { slots, senders, others, accounts, absent } = &tx.touched;
         self.accounts.extend(accounts);
@@ -290,13 +291,13 @@ impl BatchBuilder {
         *senders = joined(senders_in_turn.chain(self.others).collect());
         *slots = joined(self.slots);
         absent_accounts.sort_unstable();
-        // An account that one transaction creates is touched again by those that call it.
+        // An account that one transaction creates is touched again by transactions that call it.
         absent_accounts.dedup();
         self.batch
     }
 }
 
-/// The ranges in order, those that touch as one.
+/// Sorts the ranges, and joins adjacent ones.
 fn joined(mut ranges: Vec<IndexRange>) -> Vec<IndexRange> {
     ranges.sort_unstable();
     let mut out: Vec<IndexRange> = Vec::new();
@@ -311,8 +312,8 @@ fn joined(mut ranges: Vec<IndexRange>) -> Vec<IndexRange> {
     out
 }
 
-/// Checks that the plan has come true: every transaction succeeds with exactly its gas, of execution
-/// and of state.
+/// Checks the outcome against the plan: every transaction succeeds with exactly its planned gas, of
+/// execution and of state.
 fn check(workload: &Workload, costs: &[Vec<Cost>], used: &[TxGas]) -> Result<(), GeneratorError> {
     let outcomes = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
     let mut made = outcomes.map(|outcome| outcome.status).zip(used);

@@ -1,5 +1,5 @@
-//! The genesis of a scenario: the needs of `[state]` and of the loads. It is independent of
-//! `[block]`, so blocks of any size run on the same state database.
+//! Builds the genesis of a scenario: the accounts and slots that `[state]` and the loads need. It
+//! is independent of `[block]`, so blocks of any size run on the same state database.
 
 use alloy_primitives::U256;
 use evm::system;
@@ -42,7 +42,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<State, GeneratorError> {
     Ok(State { genesis, loads })
 }
 
-/// The share of the state's slots that a load has: its share of the gas among the storms'.
+/// The share of the state's slots that a load gets: its share among the loads that have slots.
 pub(crate) fn slot_share(scenario: &Scenario, load: usize) -> f64 {
     let storms = scenario.loads.iter().filter(|load| asks_slots(load));
     match (asks_slots(&scenario.loads[load]), scenario.loads.iter().all(asks_slots)) {
@@ -65,7 +65,8 @@ const fn asks_slots(load: &Load) -> bool {
     )
 }
 
-/// Each load's slots: the state's by their shares, the rest to the last storm.
+/// Divides the state's slots among the loads by their shares. The last load with slots gets the
+/// rest.
 fn slots_of_loads(scenario: &Scenario) -> Vec<u64> {
     let total = scenario.state.slot_count;
     let mut left = total;

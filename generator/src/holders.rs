@@ -17,8 +17,8 @@ pub(crate) fn holder_count(scenario: &Scenario) -> u64 {
 /// Accounts whose addresses one task derives. Each after the first costs one point addition.
 const TASK_ACCOUNT_COUNT: u64 = 4_096;
 
-/// The slots of the first `count` accounts of `family`, in order: those that `slots_of` gives for
-/// each account's place and address.
+/// The slots of the first `count` accounts of `family`, in order. `slots_of` gives the slots of an
+/// account from its index and address.
 ///
 /// # Errors
 /// [`SenderError`] when the family has no such accounts.
@@ -27,7 +27,7 @@ pub(crate) fn slots_of_holders<const N: usize>(
     count: u64,
     slots_of: impl Fn(u64, &Address) -> [(U256, U256); N] + Sync,
 ) -> Result<Vec<(U256, U256)>, SenderError> {
-    // Checked here, so that the error does not depend on which task fails first.
+    // This check makes the error independent of the task that fails first.
     if let Some(last) = count.checked_sub(1) {
         family.secret(last)?;
     }

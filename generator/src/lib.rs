@@ -1,6 +1,7 @@
-//! From a scenario to a workload: contracts, genesis, transactions that fill blocks, and the
-//! reference run that gives the outcome of every correct execution. Knows nothing of the
-//! executor: the expected outcome comes from stock revm, run in order over the planned state.
+//! Generates a workload from a scenario: contracts, genesis, transactions that fill blocks, and the
+//! reference run that gives the outcome of every correct execution. Also imports, exports and
+//! describes workloads. The crate knows nothing of the executor: the expected outcome comes from
+//! stock revm, run in order over the planned state.
 
 pub mod artifact;
 pub mod describe;

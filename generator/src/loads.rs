@@ -53,18 +53,18 @@ use transfers::{Asset, Parties, Transfers};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site<'s> {
     pub(crate) scenario: &'s Scenario,
-    /// Its place among the loads.
+    /// Index of the load.
     pub(crate) index: usize,
     /// Seed of the state.
     pub(crate) seed: u64,
-    /// Its slots.
+    /// Slots of the state that the load gets.
     pub(crate) slot_count: u64,
 }
 
 /// Adds the load's part to `genesis`.
 ///
 /// # Errors
-/// [`GeneratorError`] when the state is too small for it.
+/// [`GeneratorError`] when the state is too small for the load.
 pub(crate) fn place(site: &Site<'_>, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
     let Site { scenario, index, seed, slot_count } = *site;
     let tag = scenario.loads[index].tag(index);
@@ -100,7 +100,7 @@ pub(crate) fn place(site: &Site<'_>, genesis: &mut Genesis) -> Result<Placed, Ge
 /// The planner of the load at `index`.
 ///
 /// # Errors
-/// [`GeneratorError`] when its gas cannot be measured.
+/// [`GeneratorError`] when the gas of the load's transactions cannot be measured.
 pub(crate) fn planner<'g>(
     scenario: &Scenario,
     index: usize,

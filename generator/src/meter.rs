@@ -1,5 +1,5 @@
-//! The price of a storm transaction, measured on stock revm: a few small runs give the price of
-//! each part, and their sum is exact. Knows no gas schedule.
+//! Measures the price of storm transactions on stock revm. A few small runs give the price of each
+//! part, and the sum of the parts is exact. The module knows no gas schedule.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use evm::TxGas;
@@ -19,14 +19,14 @@ const PROBE_BLOCK_COUNT: u64 = 8;
 /// Bytes of calldata of a probe of the floor: enough that a call without reads costs less.
 const PROBE_PADDING_COUNT: u64 = 4_096;
 /// Gas of the operations of a useful transaction: enough that execution costs more than the
-/// calldata floor of three ranges. That is eight of the cheapest.
+/// calldata floor of three ranges. Eight of the cheapest operations use it.
 const USEFUL_GAS: u64 = 8 * 2_100;
 /// A refund is at most this part of the gas spent (EIP-3529).
 const REFUND_QUOTIENT: u64 = 5;
 /// An SSTORE needs more gas left than this, also where it costs less (EIP-2200).
 const SSTORE_SENTRY_GAS: u64 = 2_300;
-/// A call passes on all but a 64th of the gas that is left (EIP-150): of its need, a 63rd more
-/// must be there.
+/// A call passes on all but a 64th of the gas that is left (EIP-150). So the caller must have a
+/// 63rd more than the call needs.
 const CALL_DIVISOR: u64 = 63;
 
 const SENDER: Address = Address::repeat_byte(0x51);
@@ -64,7 +64,7 @@ pub(crate) fn packed(head: &[B256], indices: impl IntoIterator<Item = u64>) -> B
     out.into()
 }
 
-/// The words that a storm's probes pass beside their first, and the keys that they find.
+/// The words of calldata and the state for a storm's probes.
 #[derive(Clone, Debug, Default)]
 pub struct Ground {
     /// The words of calldata between the first one and the ranges.
@@ -92,29 +92,29 @@ pub struct Meter {
     contract: Contract,
     /// Words before the ranges.
     head_count: u64,
-    /// A transaction of calldata of zeros, without a range.
+    /// Gas of a transaction whose calldata is zeros, without a range.
     base_gas: u64,
-    /// A byte of calldata that is not zero, above one that is.
+    /// Gas of a nonzero byte of calldata above a zero byte.
     nonzero_byte_gas: u64,
-    /// A range of nothing.
+    /// Gas of an empty range.
     range_gas: u64,
-    /// An unrolled block of operations.
+    /// Gas of an unrolled block of operations.
     block_gas: u64,
-    /// An operation outside unrolled blocks.
+    /// Gas of an operation outside unrolled blocks.
     rest_gas: u64,
-    /// State gas of an operation; it is part of the others (EIP-8037).
+    /// State gas of an operation. The fields above include it (EIP-8037).
     state_gas: u64,
-    /// Whether as much comes back as may.
+    /// Whether the refund is as large as allowed.
     is_refunded: bool,
     /// Price of unread bytes at the end, for a contract that ignores them.
     padding: Option<PaddingPrice>,
 }
 
-/// The price of unread calldata, as long as it is less than the floor of all of a transaction's
-/// calldata (EIP-7623, EIP-7976).
+/// The prices of unread calldata. The floor price is that of all calldata of a transaction
+/// (EIP-7623, EIP-7976).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PaddingPrice {
-    /// The floor of a transaction without calldata.
+    /// Floor gas of a transaction without calldata.
     floor_base_gas: u64,
     zero: ByteGas,
     nonzero: ByteGas,
@@ -139,23 +139,24 @@ impl PaddingPrice {
 /// The price of a storm transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
-    /// Gas in its receipt, after refunds.
+    /// Gas in the receipt, after refunds.
     pub gas: u64,
-    /// Gas that comes back at its end.
+    /// Gas that is refunded at the transaction's end.
     pub refund: u64,
-    /// State gas of what is spent.
+    /// State gas, which is a part of the spent gas.
     pub state_gas: u64,
-    /// The least gas limit with which it succeeds, or a little more.
+    /// The least gas limit with which the transaction succeeds, or a little more.
     pub limit: u64,
 }
 
 impl Price {
-    /// Whether a transaction of `gas_limit` can pay it: above 2^24, only state gas is paid (EIP-8037).
+    /// Whether a transaction of `gas_limit` can pay the price. Above 2^24 a limit pays for state
+    /// gas alone (EIP-8037).
     pub(crate) const fn is_within(self, gas_limit: u64) -> bool {
         self.limit <= gas_limit && self.limit - self.state_gas <= TX_EXECUTION_GAS
     }
 
-    /// The price as that of any transaction.
+    /// The price as a [`Cost`].
     pub(crate) const fn cost(self) -> Cost {
         let Self { gas, refund, state_gas, .. } = self;
         Cost { gas, refund, regular_gas: gas + refund - state_gas, state_gas }
@@ -188,7 +189,7 @@ impl Meter {
         let lit_gas = spent_with(&lit)?.burnt_gas();
         let nonzero_byte_gas = (lit_gas - spent_gas) / 31;
         let one = spent_gas - nonzero_count(&input) * nonzero_byte_gas;
-        // Gas above that, as if all of the calldata were zeros.
+        // Gas above `one`, if all of the calldata were zeros.
         let more = |pairs: &[Pair]| {
             let input = ground.input(contract, dark, pairs);
             let spent_gas = spent_with(&input)?.burnt_gas();
@@ -221,7 +222,7 @@ impl Meter {
         Ok(meter)
     }
 
-    /// Runs probes with the limits that their prices say: one that is too low is found here.
+    /// Runs probes with the gas limits of their prices. A limit that is too low fails here.
     fn check(&self, probe: &Probe, head: &[B256], elsewhere: &Bytes) -> Result<(), MeterError> {
         let unrolled = self.contract.unrolled_count();
         let probes: [&[Pair]; 3] = [
@@ -233,7 +234,7 @@ impl Meter {
             let pairs = if self.contract.takes_count_alone() { &pairs[..1] } else { pairs };
             let mut input = calldata(self.contract, head, pairs);
             let price = self.price(&input, pairs);
-            // The most that it can carry: a rise of its price would show.
+            // The most padding at the standard price: a rise of the price would show.
             let byte = CalldataByte::Random;
             let padding_count = self.padding_count_max(&input, price, byte);
             let price = self.padded(price, padding_count, byte);
@@ -296,10 +297,10 @@ impl Meter {
         Price { gas: price.gas + padding_gas, limit: price.limit + padding_gas, ..price }
     }
 
-    /// Gas that must be there beside the spent gas.
+    /// Gas that the limit needs above the spent gas.
     fn reserve_gas(&self, spent: u64) -> u64 {
         match self.contract {
-            // All that is read is read within one call.
+            // All reads are within one call.
             Contract::RangePointer | Contract::ChainPointer => spent / CALL_DIVISOR + 1,
             Contract::AccountStorm
             | Contract::BalanceStorm
@@ -310,7 +311,8 @@ impl Meter {
         }
     }
 
-    /// Operations that `gas` certainly cannot pay for one more of, nor the most gas of execution.
+    /// Upper bound of the number of operations that `gas` and the most gas of execution can pay
+    /// for.
     pub fn count_at_most(&self, gas: u64) -> u64 {
         let unrolled = self.contract.unrolled_count();
         let of_block = |gas: u64, block_gas: u64| {
@@ -322,7 +324,7 @@ impl Meter {
         of_block(gas, self.block_gas).min(of_block(TX_EXECUTION_GAS, execution_gas))
     }
 
-    /// Fewest operations of a transaction.
+    /// Fewest operations of a useful transaction.
     pub fn useful_count(&self) -> u64 {
         USEFUL_GAS.div_ceil(self.block_gas / self.contract.unrolled_count()).max(1)
     }
@@ -334,7 +336,7 @@ impl Meter {
         let spent = self.base_gas + ranges + head + self.useful_count() * self.rest_gas;
         let limit = spent + self.reserve_gas(spent);
         let price = Price { gas: spent, refund: 0, state_gas: 0, limit };
-        // Bytes that are not zero take more of the gas.
+        // Random bytes are not zero, so they cost more than zeros.
         let byte = CalldataByte::Random;
         self.padded(price, self.padding_count_max(&[], price, byte), byte).limit
     }
@@ -351,8 +353,8 @@ impl Meter {
 }
 
 impl PaddingPrice {
-    /// Measures with a `full` input, which costs more than its floor, and an `idle` one that asks for
-    /// nothing, by `spent`.
+    /// Measures the prices. `spent` runs an input; `full` costs more than its floor, and `idle`
+    /// accesses nothing.
     fn measure(
         full: &Bytes,
         idle: &Bytes,
@@ -376,7 +378,7 @@ impl PaddingPrice {
     }
 }
 
-/// `input` and `count` times `byte`.
+/// Returns `input` followed by `count` times `byte`.
 fn followed(input: &Bytes, byte: u8, count: u64) -> Bytes {
     [&input[..], &vec![byte; count as usize]].concat().into()
 }

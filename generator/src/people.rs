@@ -1,5 +1,5 @@
-//! The accounts that send and receive: a sender family, by index. Addresses are derived as they
-//! are asked for, so that memory is bounded by a workload's keys and not by the family.
+//! The accounts that send and receive: a sender family, by index. Addresses are derived on request,
+//! so that memory is bounded by a workload's keys and not by the family.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -8,7 +8,7 @@ use workload::{SenderFamily, senders::SenderError};
 
 use crate::error::GeneratorError;
 
-/// Accounts that are derived together: one costs little beside its neighbours.
+/// Accounts that are derived together: after the first account each costs little.
 const CHUNK: u64 = 1_024;
 
 /// A family of accounts.
@@ -16,7 +16,7 @@ const CHUNK: u64 = 1_024;
 pub(crate) struct People<'g> {
     family: &'g SenderFamily,
     chunks: HashMap<u64, Vec<Address>>,
-    /// Next nonces of those that have sent.
+    /// Next nonce of each account that has sent.
     nonces: HashMap<u64, u64>,
 }
 
@@ -41,7 +41,7 @@ impl<'g> People<'g> {
         self.nonces.get(&index).copied().unwrap_or_default()
     }
 
-    /// Counts a transaction that account `index` sends; its nonce.
+    /// Counts a transaction that account `index` sends, and returns its nonce.
     pub(crate) fn count_sent(&mut self, index: u64) -> u64 {
         let next = self.nonces.entry(index).or_default();
         *next += 1;
@@ -72,23 +72,25 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// The `accounts`, at least one, for the load at `load` in batches of `batch_block_count` blocks.
+    /// The `accounts`, at least one, of the load at index `load`. A batch has `batch_block_count`
+    /// blocks.
     pub(crate) const fn new(load: usize, accounts: Range<u64>, batch_block_count: u64) -> Self {
         Self { load, accounts, batch_block_count }
     }
 
-    /// Place of their load.
+    /// Index of the load.
     pub(crate) const fn load(&self) -> usize {
         self.load
     }
 
-    /// The account at `index`; after the first comes the last again.
+    /// The account at `index`, counted from the last account; after the first account the last
+    /// follows.
     pub(crate) fn at(&self, index: u64) -> u64 {
         let Range { start, end } = self.accounts;
         end - 1 - index % (end - start)
     }
 
-    /// Whether the blocks of a batch, each with `count` of them, have no account twice.
+    /// Checks that the blocks of a batch, each with `count` accounts, use no account twice.
     pub(crate) fn check(&self, count: u64) -> Result<(), GeneratorError> {
         let Range { start, end } = self.accounts;
         let needed_count = count.saturating_mul(self.batch_block_count).saturating_add(start);

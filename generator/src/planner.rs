@@ -1,5 +1,5 @@
-//! A load as the filler of blocks sees it: a planner that returns transactions one by one, each
-//! with its exact gas and touched keys. A kind of load is an implementation of [`Planner`].
+//! The interface between a load and the filler of blocks: a planner returns transactions one by
+//! one, each with its exact gas and touched keys. Each kind of load implements [`Planner`].
 
 use alloy_primitives::{Address, Bytes, U256};
 use workload::{
@@ -24,7 +24,7 @@ pub(crate) struct PlannedTx {
     pub(crate) cost: Cost,
     /// Index of the sender in the genesis' senders.
     pub(crate) sender: u64,
-    /// The sender's nonce: the filler of the block counts it.
+    /// The sender's nonce, which the filler sets.
     pub(crate) nonce: u64,
     /// The callee, or `None` to create.
     pub(crate) to: Option<Address>,
@@ -34,7 +34,8 @@ pub(crate) struct PlannedTx {
     pub(crate) input: Bytes,
     /// Delegations (EIP-7702); with any it is a set-code transaction.
     pub(crate) authorizations: Vec<Authorization>,
-    /// The keys that it touches beside its sender and accounts written out in the genesis.
+    /// The keys that the transaction touches, except its sender and accounts written out in the
+    /// genesis.
     pub(crate) touched: Touched,
 }
 
@@ -72,9 +73,9 @@ impl PlannedTx {
 pub(crate) struct Touched {
     /// Slots of families.
     pub(crate) slots: Vec<IndexRange>,
-    /// Accounts, by place in the genesis' senders.
+    /// Accounts of the first sender family, by index.
     pub(crate) senders: Vec<u64>,
-    /// Accounts of other sender families than the first.
+    /// Accounts of the other sender families.
     pub(crate) others: Vec<IndexRange>,
     /// Accounts of account families.
     pub(crate) accounts: Vec<IndexRange>,
@@ -85,7 +86,7 @@ pub(crate) struct Touched {
 /// Limits of the next transaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
-    /// The most gas that its limit may be.
+    /// The largest gas limit of the transaction.
     pub(crate) gas_limit: u64,
     /// The next sender's turn: the load's transactions so far, counted from the load's own start
     /// among the accounts.
@@ -99,7 +100,7 @@ pub(crate) trait Planner {
         Ok(())
     }
 
-    /// The next transaction; `None` where the room is less than a useful one needs.
+    /// The next transaction; `None` where the room is less than a useful transaction needs.
     fn next(
         &mut self,
         room: Room,
@@ -109,30 +110,31 @@ pub(crate) trait Planner {
     /// Gas in which a useful transaction fits.
     fn useful_gas(&self) -> u64;
 
-    /// The price of a transaction like the next one within `room`, which is not made. `None` where
-    /// none fits, and of loads whose transactions create no state.
+    /// The price that the next transaction within `room` would have. `None` where no transaction
+    /// fits, and for loads whose transactions create no state.
     fn price(&mut self, _: Room, _: &mut People<'_>) -> Result<Option<Cost>, GeneratorError> {
         Ok(None)
     }
 
-    /// Whether the load has nothing more for the block, also where gas is left.
+    /// Whether the load has no more transactions for the block, even if gas is left.
     fn has_ended(&self) -> bool {
         false
     }
 
-    /// Slots or accounts asked of the family that lacks most, and those it holds, if these are fewer.
+    /// Slots or accounts that transactions access of the family that lacks most, and the smaller
+    /// number that this family holds. `None` where each family holds enough.
     fn shortfall(&self) -> Option<(u64, u64)> {
         None
     }
 }
 
-/// Returns the usable part of `gas_limit`, of which a transaction needs `needed_gas`: above the gas of execution,
-/// it pays for state gas only (EIP-8037).
+/// Returns the usable part of `gas_limit` for a transaction that needs `needed_gas`. Above the gas
+/// of execution, a limit pays for state gas alone (EIP-8037).
 pub(crate) fn useful_limit(gas_limit: u64, needed_gas: u64) -> u64 {
     gas_limit.min(needed_gas.max(TX_EXECUTION_GAS))
 }
 
-/// Transactions of `cost` that fit `budget`.
+/// Number of transactions of `cost` that fit in `budget`.
 pub(crate) fn fitting(budget: BlockTarget, cost: Cost) -> u64 {
     match budget {
         BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => {

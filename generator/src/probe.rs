@@ -1,5 +1,5 @@
-//! Runs one transaction on stock revm to measure its price. Its state is made up: every account can
-//! pay, and every slot holds the key of the next, unless it is absent.
+//! Runs one transaction on stock revm to measure its price. The state is invented: every account
+//! can pay, and every slot holds the next slot's key, unless the slot is absent.
 
 use std::convert::Infallible;
 
@@ -13,10 +13,10 @@ use crate::{
     error::{GeneratorError, MeterError},
 };
 
-/// A transaction to be tried.
+/// A transaction to measure.
 #[derive(Clone, Debug)]
 pub(crate) struct Probe {
-    /// Its name in errors.
+    /// Name of the transaction in errors.
     pub(crate) name: &'static str,
     /// The rules in force.
     pub(crate) fork: Fork,
@@ -24,27 +24,27 @@ pub(crate) struct Probe {
     pub(crate) sender: Address,
     /// The callee.
     pub(crate) to: Address,
-    /// Code there.
+    /// Code of the callee.
     pub(crate) code: Bytes,
     /// Wei that it carries.
     pub(crate) value: U256,
-    /// The keys that it does not find.
+    /// The keys that do not exist.
     pub(crate) absent: Absent,
 }
 
 /// The keys that do not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Absent {
-    /// All that is asked for exists.
+    /// All keys exist.
     #[default]
     Nothing,
-    /// This account does not.
+    /// This account does not exist.
     Account(Address),
-    /// This slot does not.
+    /// This slot does not exist.
     Slot(U256),
-    /// No slot does.
+    /// No slot exists.
     Slots,
-    /// No account does but sender, callee and beneficiary.
+    /// Only sender, callee and beneficiary exist.
     Accounts,
 }
 
@@ -53,7 +53,8 @@ pub enum Absent {
 pub(crate) struct Cost {
     /// Gas that it uses, after refunds.
     pub(crate) gas: u64,
-    /// Gas that it must have beside that, because it comes back only at its end (EIP-3529).
+    /// Gas that the limit needs above `gas`: a refund comes back only at the end (EIP-3529), and a
+    /// call keeps gas back (EIP-150).
     pub(crate) refund: u64,
     /// Execution gas that counts against the block (EIP-7778).
     pub(crate) regular_gas: u64,
@@ -62,7 +63,7 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// The gas limit that it needs.
+    /// The gas limit that the transaction needs.
     pub(crate) const fn limit(self) -> u64 {
         self.gas + self.refund
     }
@@ -74,8 +75,9 @@ impl Cost {
     }
 }
 
-/// The largest size up to `guess` whose price is within `gas_limit`, with that price; `None` below 1. `guess` is at
-/// most a little too large, perhaps for any transaction.
+/// Returns the largest size up to `guess` whose price is within `gas_limit`, and this price; `None`
+/// where size 1 is not within it. The search goes down one by one, so `guess` must be nearly right.
+/// `price` may fail above size 1: no transaction may have that size.
 ///
 /// # Errors
 /// The error of `price` for a size of 1.
@@ -96,7 +98,7 @@ pub(crate) fn most_within(
 }
 
 impl Probe {
-    /// A call of `contract`, at `to` and written out there, by `sender`.
+    /// A call by `sender` of `contract`, whose code is at `to`.
     ///
     /// # Errors
     /// [`GeneratorError::Artifact`].
@@ -119,7 +121,7 @@ impl Probe {
     }
 
     /// Gas spent by the transaction with `input` and `gas_limit`, which must succeed. Every account
-    /// but sender, callee and beneficiary has the code `elsewhere`.
+    /// has the code `elsewhere`, except sender, callee and beneficiary.
     ///
     /// # Errors
     /// [`MeterError::Probe`].
@@ -155,7 +157,8 @@ impl Probe {
     }
 }
 
-/// The price of a transaction under `fork` that uses `gas_within` a limit, or does not succeed within it.
+/// The price of a transaction under `fork`. `gas_within` runs it within a gas limit, and fails
+/// where the limit is too small.
 ///
 /// # Errors
 /// The error of `gas_within` at the largest limit.
@@ -167,11 +170,11 @@ pub(crate) fn cost_by(
     let gas = used.receipt_gas;
     let (regular_gas, state_gas) = (used.block_regular_gas, used.block_state_gas);
     let cost = Cost { gas, refund: 0, regular_gas, state_gas };
-    // The least limit with which it succeeds; most often that is the gas that it uses.
+    // Most often the smallest limit is the gas that the transaction uses.
     if gas_within(gas).is_ok() {
         return Ok(cost);
     }
-    // Most often little is missing: the part that a call holds back (EIP-150), or a refund.
+    // Most often little is missing: the gas that a call keeps back (EIP-150), or a refund.
     let (mut least, mut most, mut step) = (gas, fork.max_tx_gas(), 1_024);
     while least + step < most {
         if gas_within(least + step).is_ok() {

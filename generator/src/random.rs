@@ -1,7 +1,7 @@
 //! Random numbers that are the same on every machine: `rand`'s ChaCha12 from a named seed, and
-//! distributions computed with `libm`, since the platform's own logarithm differs from one to the
-//! next. `docs/architecture.md` says why they are our own. The sampler of
-//! [`Random::unit`] is `rand`'s.
+//! distributions computed with `libm`, since logarithms differ between platforms.
+//! `docs/architecture.md` says why the distributions are our own. The sampler of [`Random::unit`]
+//! is `rand`'s.
 
 use std::{f64::consts::TAU, fmt::Display};
 
@@ -22,17 +22,17 @@ impl Stream {
         Self { seed, name }
     }
 
-    /// The stream within it called `name`.
+    /// The inner stream called `name`.
     pub(crate) fn within(&self, name: impl Display) -> Self {
         Self { seed: self.seed, name: format!("{}/{name}", self.name) }
     }
 
-    /// A random word: that of the stream within it called `name`.
+    /// The random word of the inner stream called `name`.
     pub(crate) fn word(&self, name: impl Display) -> B256 {
         stream_seed(self.seed, &self.within(name).name)
     }
 
-    /// Its random numbers.
+    /// The random numbers of the stream.
     pub(crate) fn random(&self) -> Random {
         Random::new(self.seed, &self.name)
     }
@@ -50,7 +50,7 @@ impl Random {
         Self { stream: ChaCha12Rng::from_seed(stream_seed(seed, name).0) }
     }
 
-    /// A number below `count`, or 0 if that is 0; each as likely as the others within
+    /// Draws a number below `count`, or 0 where `count` is 0. The numbers are equally likely within
     /// `count` / 2^64.
     pub(crate) fn below(&mut self, count: u64) -> u64 {
         ((u128::from(self.stream.next_u64()) * u128::from(count)) >> 64) as u64
@@ -61,7 +61,7 @@ impl Random {
         self.stream.random()
     }
 
-    /// Whether something with probability `share` happens.
+    /// Draws whether an event of probability `share` happens.
     pub(crate) fn chance(&mut self, share: f64) -> bool {
         self.unit() < share
     }
@@ -72,7 +72,7 @@ impl Random {
         radius * libm::cos(TAU * self.unit())
     }
 
-    /// Puts `items` into a random order, each as likely (Fisher and Yates).
+    /// Puts `items` into a random order. All orders are equally likely (Fisher and Yates).
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);
@@ -80,10 +80,10 @@ impl Random {
     }
 }
 
-/// Zipf's law over ranks: that of rank k, counted from 1, is drawn with a weight of 1/k^exponent.
+/// Zipf's law over ranks: rank k, counted from 1, has the weight 1/k^exponent.
 #[derive(Clone, Debug)]
 pub(crate) struct Zipf {
-    /// The share of the ranks up to each.
+    /// Per rank, the probability of all ranks up to it.
     cumulative: Vec<f64>,
 }
 

@@ -16,7 +16,7 @@ impl Receipts {
         self.all.len()
     }
 
-    /// Adds that of the next transaction.
+    /// Adds the receipt of the next transaction.
     pub(crate) fn add(&mut self, tx_type: TxType, outcome: &TxOutcome, logs: &[Log]) {
         self.gas += outcome.gas_used;
         let receipt = Receipt {

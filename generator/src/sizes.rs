@@ -1,5 +1,5 @@
-//! Sizes of a load's transactions: the gas limit of each. The load's own stream draws it by the
-//! transaction's number in the load, so nothing else changes it.
+//! Draws the sizes of a load's transactions: their gas limits. A size depends on the load's stream
+//! and the transaction's number in the load alone.
 
 use alloy_primitives::U256;
 use workload::stream::stream_seed;
@@ -13,7 +13,7 @@ pub(crate) struct SizeDraw {
     sizes: Sizes,
     seed: u64,
     stream: String,
-    /// Zipf's law of the multiples of the least gas.
+    /// Zipf's law over multiples of the least gas.
     zipf: Zipf,
 }
 
@@ -27,12 +27,12 @@ impl SizeDraw {
         Self { sizes, seed, stream, zipf: Zipf::new(rank_count, sizes.exponent) }
     }
 
-    /// The least that a transaction gets.
+    /// The smallest gas limit of a transaction.
     pub(crate) const fn least_gas(&self) -> u64 {
         self.sizes.least_gas
     }
 
-    /// The key that says the least a transaction gets.
+    /// The scenario's key that sets the smallest gas limit.
     pub(crate) const fn least_key(&self) -> &'static str {
         match self.sizes.shape {
             SizesName::Fixed => "load.tx_gas",

@@ -1,5 +1,4 @@
-//! A genesis in the making: each load's part of it, and the contracts, keys and amounts that
-//! loads put there.
+//! A genesis with each load's part of it, and the contracts, keys and amounts that loads add.
 
 use std::ops::Range;
 
@@ -8,9 +7,9 @@ use workload::{Genesis, GenesisAccount, stream::stream_seed};
 
 use crate::{artifact::Contract, error::GeneratorError};
 
-/// Wei of a sender, 10^24: more than any generated workload burns.
+/// Wei of a sender, 10^24: more than any generated workload spends.
 pub(crate) const SENDER_BALANCE: U256 = U256::from_limbs([2_003_764_205_206_896_640, 54_210, 0, 0]);
-/// Units of a token that a holder has at least, 10^24: more than it can give away.
+/// The smallest balance of a token's holder, 10^24 units: more than a holder can give away.
 pub(crate) const TOKEN_BALANCE: U256 = SENDER_BALANCE;
 
 /// A genesis, and each load's part of it.
@@ -24,17 +23,18 @@ pub(crate) struct State {
 /// A load's part of a genesis.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Placed {
-    /// Its families, by their place in [`Genesis::slots`].
+    /// The load's slot families, by index in [`Genesis::slots`].
     pub(crate) families: Range<u32>,
-    /// Its contract, if it has one; that of a storm with its families.
+    /// The contract that all of the load's transactions call, if there is one.
     pub(crate) contract: Address,
-    /// Its family of accounts beside the senders, by its place in [`Genesis::senders`].
+    /// The load's family of accounts beside the senders, by index in [`Genesis::senders`].
     pub(crate) people: u32,
-    /// Its account family, by its place in [`Genesis::account_families`].
+    /// The load's account family, by index in [`Genesis::account_families`].
     pub(crate) account_family: u32,
 }
 
-/// A secret key k0 with room above it: below 2^252, so below the order of the curve by far.
+/// Secret of a family's first account. It is below 2^252, so the following secrets are far below
+/// the order of the curve too.
 pub(crate) fn first_secret(seed: u64, stream: &str) -> B256 {
     let mut secret = stream_seed(seed, stream);
     secret[0] &= 0x0f;
@@ -61,7 +61,7 @@ pub(crate) fn add_contract(
     Ok(address)
 }
 
-/// Adds a load's only contract, without slots; all that the load has.
+/// Adds one contract without slots, which is the load's whole part of the genesis.
 pub(crate) fn add_bare(
     tag: &str,
     contract: Contract,
@@ -70,7 +70,7 @@ pub(crate) fn add_bare(
     add_only(tag, contract, Vec::new(), genesis)
 }
 
-/// Adds a load's only contract, with slots written out; all that the load has.
+/// Adds one contract with slots written out, which is the load's whole part of the genesis.
 pub(crate) fn add_only(
     tag: &str,
     contract: Contract,
@@ -82,10 +82,10 @@ pub(crate) fn add_only(
     Ok(Placed { contract, ..Placed::default() })
 }
 
-/// A load's name of one of its contracts: its address follows from it.
+/// A load's name of one of its contracts. The contract's address follows from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ContractName<'a> {
-    /// The load in names.
+    /// Name of the load in names of contracts.
     pub(crate) tag: &'a str,
     /// The load's own name of the contract.
     pub(crate) name: &'a str,
@@ -99,12 +99,12 @@ impl ContractName<'_> {
     }
 }
 
-/// Address of one of a load's equal contracts.
+/// Address of number `index` of a load's equal contracts.
 pub(crate) fn numbered_contract(tag: &str, contract: Contract, index: u64) -> Address {
     ContractName { tag, name: &format!("{}/{index}", contract.name()) }.address()
 }
 
-/// Key of an account's balance: that of the mapping at slot 0.
+/// Key of an account's balance in the mapping at slot 0.
 pub(crate) fn balance_key(account: &Address) -> U256 {
     mapping_key(account.into_word())
 }
@@ -114,7 +114,8 @@ pub(crate) fn mapping_key(word: B256) -> U256 {
     U256::from_be_bytes(keccak256([word, B256::ZERO].concat()).0)
 }
 
-/// The first `count` places of the mapping at slot 0, none of them zero: each access costs the same.
+/// The first `count` slots of the mapping at slot 0. No value is zero, so that each access costs
+/// the same.
 pub(crate) fn filled_places(count: u64) -> Vec<(U256, U256)> {
     (0..count).map(|index| (mapping_key(U256::from(index).into()), U256::from(index + 1))).collect()
 }

@@ -1,6 +1,6 @@
-//! Runs one transaction on stock revm to measure its price, over a genesis and after others that
-//! affect it. Only explicit accounts of the genesis exist, and the accounts that send, sign or are
-//! named. A trial costs as much as the transaction will.
+//! Runs one transaction on stock revm to measure its price, over a genesis and after earlier
+//! transactions that affect it. Explicit accounts of the genesis exist, and accounts that send,
+//! sign or are named. A trial uses the same gas as the transaction in its block.
 
 use std::{collections::BTreeMap, convert::Infallible};
 
@@ -18,20 +18,20 @@ use crate::{
     probe::{Cost, cost_by},
 };
 
-/// A transaction to be tried.
+/// A transaction to measure.
 #[derive(Clone, Debug)]
 pub(crate) struct Trial<'g> {
-    /// Its name in errors.
+    /// Name of the transaction in errors.
     pub(crate) name: &'static str,
     /// The rules in force.
     pub(crate) fork: Fork,
-    /// The state that exists, families apart.
+    /// The state, of which only explicit accounts exist.
     pub(crate) genesis: &'g Genesis,
-    /// Accounts of sender families that it touches beside senders and authorities.
+    /// Accounts of sender families that the transaction touches, beside senders and authorities.
     pub(crate) named: Vec<Address>,
-    /// The transactions before it, with as much gas as can be.
+    /// Earlier transactions. They run with the largest gas limit.
     pub(crate) before: Vec<Transaction>,
-    /// The transaction; its gas limit is of no account.
+    /// The transaction. Its gas limit is ignored.
     pub(crate) tx: Transaction,
 }
 
@@ -44,19 +44,20 @@ impl Trial<'_> {
         cost_by(self.fork, |gas_limit| self.gas_within(gas_limit))
     }
 
-    /// Gas that it uses with `gas_limit`, which may be too little for it.
+    /// Gas that the transaction uses with `gas_limit`, which may be too little for it.
     ///
     /// # Errors
     /// [`MeterError::Probe`] when it does not succeed.
     pub(crate) fn gas_within(&self, gas_limit: u64) -> Result<TxGas, MeterError> {
         let (mut transactions, most_gas) = (self.before.clone(), self.fork.max_tx_gas());
         for tx in &mut transactions {
-            // In its place in a block it may have cost less than it does here.
+            // A transaction may cost more here than in its block, so its own limit may be too
+            // small.
             tx.gas_limit = most_gas;
         }
         transactions.push(Transaction { gas_limit, ..self.tx.clone() });
         for tx in &mut transactions {
-            // The block's base fee is none.
+            // The block's base fee is 0.
             (tx.max_fee_per_gas, tx.max_priority_fee_per_gas) = (0, 0);
         }
         let gas_limit = most_gas.saturating_mul(transactions.len() as u64);

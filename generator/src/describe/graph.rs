@@ -1,10 +1,10 @@
-//! The conflict graph of transactions that run as one batch. Its nodes are transactions; two are
-//! in conflict where both touch a key and at least one of them writes it. Memory and time are
-//! linear in the touched keys.
+//! The conflict graph of transactions that run as one batch. Its nodes are transactions. Two
+//! transactions conflict where both touch a key and at least one of them writes the key. Memory and
+//! time are linear in the touched keys.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// No transaction.
+/// Marks a [`KeyState`] that no transaction has touched or written yet.
 const NOBODY: u32 = u32::MAX;
 
 /// A key that a transaction touches, by its number.
@@ -12,7 +12,7 @@ const NOBODY: u32 = u32::MAX;
 pub struct Access {
     /// Number of the key.
     pub key: u32,
-    /// Whether it is left with another value; otherwise it is only read.
+    /// Whether the transaction changes the key's value; otherwise it only reads the key.
     pub writes: bool,
 }
 
@@ -47,11 +47,12 @@ impl Accesses {
 pub struct Component {
     /// Transactions.
     pub tx_count: u64,
-    /// Their gas.
+    /// Gas of the component's transactions.
     pub gas: u64,
-    /// The most transactions of which each reads a key that one before it in the list wrote.
+    /// Transactions of the longest chain: each transaction reads a key that the one before it
+    /// wrote.
     pub chain_tx_count: u64,
-    /// The most gas of such a chain.
+    /// Gas of the chain with the most gas, which need not be the longest.
     pub chain_gas: u64,
 }
 
@@ -60,18 +61,18 @@ pub struct Component {
 pub struct Hottest {
     /// Number of the key.
     pub key: u32,
-    /// Transactions that touch it.
+    /// Transactions that touch the key.
     pub tx_count: u64,
-    /// Transactions that write it.
+    /// Transactions that write the key.
     pub writer_count: u64,
 }
 
 /// Conflicts of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meetings {
-    /// Transactions that are in such a conflict with another.
+    /// Transactions with a conflict of this kind.
     pub tx_count: u64,
-    /// Keys at which they are.
+    /// Keys with a conflict of this kind.
     pub key_count: u64,
 }
 
@@ -105,18 +106,19 @@ impl KeyState {
         self.writer_count > 1
     }
 
-    /// Whether one writes the key that another only reads.
+    /// Whether a transaction writes the key and another only reads it.
     const fn is_read_and_written(&self) -> bool {
         self.writer_count > 0 && self.tx_count > self.writer_count
     }
 }
 
 impl ConflictGraph {
-    /// The graph of transactions with this gas each and these accesses, to keys below
+    /// Builds the graph from the gas and the accesses of each transaction. Keys are numbers below
     /// `key_count`.
     ///
     /// # Panics
-    /// Where `accesses` has another number of transactions, or a key is not below `key_count`.
+    /// Where `gas` and `accesses` differ in the number of transactions, or a key is `key_count` or
+    /// more.
     pub fn new(gas: Vec<u64>, accesses: &Accesses, key_count: usize) -> Self {
         assert_eq!(gas.len(), accesses.ends.len(), "gas and accesses of each transaction");
         let unseen = KeyState {
@@ -150,7 +152,8 @@ impl ConflictGraph {
             tx_count: txs_where(accesses, &keys, has_two_writers),
             key_count: keys.iter().filter(|key| key.is_written_twice()).count() as u64,
         };
-        // A writer of such a key conflicts with a reader, and the other way round.
+        // Every transaction on such a key counts: a writer conflicts with a reader, and a reader
+        // with a writer.
         graph.read_write = Meetings {
             tx_count: txs_where(accesses, &keys, |_, key| key.is_read_and_written()),
             key_count: keys.iter().filter(|key| key.is_read_and_written()).count() as u64,
@@ -172,7 +175,8 @@ impl ConflictGraph {
             } else {
                 groups.join(key.first, tx);
             }
-            // A write is a read too: a slot's price and a balance follow from the value before.
+            // A write is a read too: the gas of an SSTORE and a new balance depend on the value
+            // before.
             if key.last_writer != NOBODY {
                 self.dependencies.push(key.last_writer);
             }
@@ -224,29 +228,29 @@ impl ConflictGraph {
         &self.gas
     }
 
-    /// All components, those of most transactions first.
+    /// All components, the one with the most transactions first.
     pub fn components(&self) -> &[Component] {
         &self.components
     }
 
-    /// The key that most transactions meet at; `None` where no two meet.
+    /// The key that most transactions touch; `None` where no two transactions conflict.
     pub const fn hottest(&self) -> Option<Hottest> {
         self.hottest
     }
 
-    /// Conflicts of writes with writes: two transactions write one key.
+    /// Conflicts of writes with writes: two transactions write the same key.
     pub const fn write_write(&self) -> Meetings {
         self.write_write
     }
 
-    /// Conflicts of reads with writes: one only reads a key that another writes.
+    /// Conflicts of reads with writes: a transaction only reads a key that another writes.
     pub const fn read_write(&self) -> Meetings {
         self.read_write
     }
 
     /// Makespan in gas of list scheduling on `thread_count` threads: an upper bound, at most twice
-    /// the optimum (Graham 1969). Each free thread takes the ready transaction with the longest
-    /// chain ahead, and its gas is its time.
+    /// the optimum (Graham 1969). A free thread takes the ready transaction whose chain of
+    /// dependents has the most gas. A transaction's gas is its time.
     pub fn makespan_gas(&self, thread_count: usize) -> u64 {
         let (later_ends, later) = self.dependents();
         let ahead = self.gas_ahead();
@@ -276,7 +280,8 @@ impl ConflictGraph {
         }
     }
 
-    /// Per transaction, those that depend on it: where they end, and all of them.
+    /// Returns all dependents, grouped by the transaction that they depend on, behind the end of
+    /// each group.
     fn dependents(&self) -> (Vec<usize>, Vec<u32>) {
         let mut places = vec![0; self.gas.len()];
         for dependency in &self.dependencies {
@@ -301,7 +306,7 @@ impl ConflictGraph {
     fn gas_ahead(&self) -> Vec<u64> {
         let mut ahead = vec![0; self.gas.len()];
         for tx in (0..self.gas.len()).rev() {
-            // All that depend on it come later, and have their own chains by now.
+            // The dependents come later, so their chains are already computed.
             ahead[tx] += self.gas[tx];
             let of_tx = ahead[tx];
             for dependency in self.dependencies_of(tx) {
@@ -313,7 +318,7 @@ impl ConflictGraph {
     }
 }
 
-/// Transactions that have such an access.
+/// Counts the transactions with an access for which `is_such` is true.
 fn txs_where(
     accesses: &Accesses,
     keys: &[KeyState],
@@ -329,7 +334,7 @@ fn txs_where(
 
 fn hottest(keys: &[KeyState]) -> Option<Hottest> {
     let met = keys.iter().enumerate().filter(|(_, key)| key.tx_count > 1);
-    // Of equals the key with the lowest number, so that there is one answer.
+    // Of equally hot keys the lowest number is taken, so that the result is deterministic.
     let most = met.max_by_key(|(index, key)| (key.tx_count, key.writer_count, Reverse(*index)))?;
     Some(Hottest {
         key: most.0 as u32,
@@ -360,7 +365,7 @@ impl Groups {
 
     fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (self.root(a), self.root(b));
-        // The first transaction stands for its component: the result has one order.
+        // A component's root is its first transaction, so that the result has one order.
         self.parents[a.max(b) as usize] = a.min(b);
     }
 }

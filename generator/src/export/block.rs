@@ -1,5 +1,5 @@
-//! Blocks: the fields of headers that follow from a block's parent, those that state its outcome, signatures, and the
-//! bound of a block's length.
+//! Blocks of an exported chain: header fields that follow from the parent, header fields of the
+//! outcome, signatures, and the bound of a block's length.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -29,7 +29,7 @@ use crate::{
     reference::{BatchReference, ReferenceError},
 };
 
-/// Most bytes of a header in a block, and of a withdrawal.
+/// Upper bounds of bytes in a block: its header, and each of its withdrawals.
 const PART_BYTES_MAX: [usize; 2] = [1_024, 64];
 /// Seconds from the genesis block to block 1.
 const BLOCK_SECONDS: u64 = 12;
@@ -41,15 +41,15 @@ pub struct ChainBlock {
     pub block: alloy_consensus::Block<Envelope>,
     /// The header's hash.
     pub hash: B256,
-    /// Its block-level access list (EIP-7928), from Amsterdam on.
+    /// The block-level access list (EIP-7928), from Amsterdam on.
     pub list: Option<Bytes>,
-    /// Its requests: type ‖ data (EIP-7685).
+    /// The requests: type ‖ data (EIP-7685).
     pub requests: Vec<Bytes>,
 }
 
 impl ChainBlock {
-    /// The same block with other extra data, and so another hash: sibling `index` of it on the same
-    /// parent, which does the same work. Number 0 is the block itself.
+    /// Returns sibling `index` of the block. It has the same parent and does the same work, but its
+    /// extra data and so its hash are others. Sibling 0 is the block itself.
     #[must_use]
     pub fn sibling(&self, index: u64) -> Self {
         let mut sibling = self.clone();
@@ -64,13 +64,13 @@ impl ChainBlock {
         Header { extra_data: extra_data(index), ..header }.hash_slow()
     }
 
-    /// The versioned hashes of all blobs of its transactions (EIP-4844).
+    /// The versioned hashes of all blobs in the block's transactions (EIP-4844).
     pub(super) fn blob_hashes(&self) -> Vec<B256> {
         self.block.body.blob_versioned_hashes_iter().copied().collect()
     }
 }
 
-/// The extra data by which a sibling differs from the others.
+/// The extra data that distinguishes a sibling.
 fn extra_data(index: u64) -> Bytes {
     format!("stress {index}").into_bytes().into()
 }
@@ -80,8 +80,8 @@ pub(super) const fn has_list(fork: Fork) -> bool {
     fork.is_from(Fork::Amsterdam)
 }
 
-/// The header of the empty block number 0 below a block of environment `first`, on this state. Its
-/// base fee makes that of block 1 equal that of `first`.
+/// Makes the header of the empty genesis block, number 0, below a block of environment `first`. The
+/// base fee is such that block 1 has the base fee of `first`.
 pub(super) fn genesis_header(first: &BlockEnv, fork: Fork, state_root: B256) -> Header {
     Header {
         ommers_hash: EMPTY_OMMER_ROOT_HASH,
@@ -109,7 +109,7 @@ fn fee_before(base_fee: u64) -> u64 {
     (about..=about.saturating_add(1)).find(|fee| fee - fee / 8 == base_fee).unwrap_or(about)
 }
 
-/// The block that the next one is on.
+/// The parent of the next block.
 #[derive(Clone, Debug)]
 pub(super) struct Parent {
     header: Header,
@@ -123,13 +123,13 @@ impl Parent {
         Self { header, hash, withdrawal_count: 0 }
     }
 
-    /// A parent of which the hash alone is known.
+    /// A parent of which only the hash is known.
     pub(super) fn named(hash: B256) -> Self {
         Self { header: Header::default(), hash, withdrawal_count: 0 }
     }
 
-    /// `block` with the fields that follow from its parent: hash, base fee, excess blob gas. A
-    /// transaction that offers less than base and priority fee is raised to offer both.
+    /// Returns `block` with the fields that follow from its parent: hash, base fee, excess blob
+    /// gas. Raises the fee limits of transactions that are below base fee plus priority fee.
     pub(super) fn next(&self, block: &Block, rules: &ChainRules) -> Block {
         let mut block = block.clone();
         let base_fee = self.header.next_block_base_fee(BaseFeeParams::ethereum());
@@ -148,7 +148,7 @@ impl Parent {
         block
     }
 
-    /// Seals `block` with its outcome; it is the next parent.
+    /// Seals `block` with its outcome. The sealed block becomes the parent of the next one.
     pub(super) fn seal(
         &mut self,
         block: &Block,

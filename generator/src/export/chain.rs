@@ -1,4 +1,5 @@
-//! A workload as a chain: the blocks run once more, one at a time, each on the headers of those before.
+//! Makes a chain from a workload: runs the blocks once more, one at a time, each on the headers of
+//! the blocks before it.
 
 use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool};
 
@@ -27,7 +28,7 @@ const MAX_CHAIN_ID: u64 = u64::MAX / 2 - 36;
 /// Settings of an export.
 #[derive(Clone, Debug)]
 pub struct Settings<'a> {
-    /// Chain id; that of the workload where it is `None`.
+    /// Chain id; `None` for the workload's own.
     pub chain_id: Option<u64>,
     /// Threads that sign and hash.
     pub thread_count: usize,
@@ -35,7 +36,7 @@ pub struct Settings<'a> {
     pub scratch: PathBuf,
     /// Secrets of senders that are in no sender family.
     pub secrets: Vec<B256>,
-    /// Set to true to stop.
+    /// Stops the export when it is set.
     pub cancel: &'a AtomicBool,
 }
 
@@ -71,19 +72,19 @@ pub struct Chain {
     pub genesis: Genesis,
     /// Header of the genesis block.
     pub genesis_header: Header,
-    /// Its hash.
+    /// Hash of the genesis block.
     pub genesis_hash: B256,
-    /// The blocks between the genesis block and those of the workload, where there are any.
+    /// The blocks between the genesis block and the blocks of the workload, if any.
     pub grown: Option<GrownFacts>,
     /// The blocks of the workload.
     pub blocks: Vec<ChainBlock>,
-    /// Transactions whose status, gas, logs or output differ from the workload's, since block
-    /// numbers, hashes and fees do.
+    /// Transactions whose status, gas, logs or output differ from the workload's. They can differ
+    /// because block numbers, hashes and fees do.
     pub differing_tx_count: u64,
 }
 
-/// Runs the blocks of `workload` as a chain above its genesis. `on_tx` is called after each transaction and
-/// may stop the run.
+/// Runs the blocks of `workload` as a chain above its genesis. `on_tx` is called after each
+/// transaction and may stop the run.
 ///
 /// # Errors
 /// [`ExportError`].
@@ -121,11 +122,11 @@ pub fn chain<A: Answer>(
     })
 }
 
-/// Runs the blocks of `workload` above those that have grown its state, as [`chain`] does.
+/// Runs the blocks of `workload` above the blocks that have grown its state, as [`chain`] does.
 ///
 /// # Errors
-/// [`ExportError`]; [`ExportError::CannotGrow`] where a transaction ends with another status than in the
-/// workload.
+/// [`ExportError`]; [`ExportError::CannotGrow`] where a transaction ends with another status than
+/// in the workload.
 pub fn chain_above<A: Answer>(
     workload: &Workload,
     grown: Grown,
@@ -176,9 +177,9 @@ fn rules(workload: &Workload) -> Result<ChainRules, ExportError> {
     }
 }
 
-/// Raises gas limits of transactions to contracts that delegate only in `grown`, by the price of a
-/// delegation. So their code gets as much gas as in `workload`. No limit rises above the cap of
-/// EIP-7825.
+/// Raises the gas limits of transactions to contracts that delegate only in `grown`, by the price
+/// of a delegation. So the contracts' code gets as much gas as in `workload`. A limit up to the cap
+/// of EIP-7825 does not rise above the cap.
 fn pay_for_delegations(workload: &Workload, grown: &mut Workload) {
     let fork = grown.rules.first.fork;
     let contracts = delegating(workload);
@@ -194,7 +195,7 @@ fn pay_for_delegations(workload: &Workload, grown: &mut Workload) {
     }
 }
 
-/// Contracts that delegate only where the state has grown.
+/// Contracts that delegate only in the grown state.
 fn delegating(workload: &Workload) -> HashSet<Address> {
     let genesis = &workload.genesis;
     let contracts = genesis.slots.iter().map(|family| family.address).filter(|address| {
@@ -203,7 +204,8 @@ fn delegating(workload: &Workload) -> HashSet<Address> {
     contracts.collect()
 }
 
-/// The most gas that transactions of a block pay for delegations where the state of `workload` has grown.
+/// Returns the most gas that a block's transactions pay for delegations where the state of
+/// `workload` has grown.
 pub fn delegations_gas(workload: &Workload) -> u64 {
     let contracts = delegating(workload);
     let counts = workload.blocks().map(|block| {
@@ -213,18 +215,18 @@ pub fn delegations_gas(workload: &Workload) -> u64 {
     counts.max().unwrap_or(0) * delegation_gas(workload.rules.first.fork)
 }
 
-/// The outcomes that `workload` says.
+/// The expected outcomes of `workload`.
 fn said(workload: &Workload) -> impl Iterator<Item = &TxOutcome> {
     workload.batches.iter().flat_map(|batch| &batch.expected.transactions)
 }
 
-/// Transactions that end otherwise than `workload` says.
+/// Counts the transactions whose outcomes differ from the expected ones of `workload`.
 fn differing_count(workload: &Workload, outcomes: &[TxOutcome]) -> u64 {
     said(workload).zip(outcomes).filter(|(said, made)| said != made).count() as u64
 }
 
-/// Refuses a chain on a grown state in which a transaction ends with another status. A call between
-/// contracts can: its gas may not pay for a delegation.
+/// Refuses a chain on a grown state where a transaction ends with another status. A call from
+/// contract to contract can cause this: its gas may not pay for a delegation.
 fn check_statuses(workload: &Workload, outcomes: &[TxOutcome]) -> Result<(), ExportError> {
     let pairs = said(workload).zip(outcomes);
     let differing = pairs.filter(|(said, made)| said.status != made.status).count();
@@ -318,14 +320,14 @@ impl Builder<'_> {
 struct Numbers {
     /// Chain id.
     chain_id: u64,
-    /// Blocks between the genesis block and the workload's first one.
+    /// Number of blocks between the genesis block and the workload's first block.
     below_count: u64,
     /// The least gas limit of all blocks.
     least_gas_limit: u64,
 }
 
-/// The gas limit of all blocks of a chain: the largest of the workload's, or `least`. A block may change
-/// the limit by no more than 1/1,024 of its parent's.
+/// The gas limit of all blocks of a chain: the largest limit of the workload, or `least`. A block
+/// may change the limit by no more than 1/1,024 of its parent's.
 pub(super) fn gas_limit(workload: &Workload, least: u64) -> u64 {
     workload.blocks().map(|block| block.env.gas_limit).fold(least, u64::max)
 }
@@ -336,9 +338,10 @@ pub(super) fn has_own_limit(workload: &Workload) -> bool {
 }
 
 /// Lower bound of the gas limit of a chain's blocks above its genesis. Blocks that use more than
-/// half of their limit raise the base fee (EIP-1559), full ones by an eighth. A hundred full blocks
-/// raise it 130,000 times, more than senders can pay. So several blocks get twice the largest
-/// limit. A single block keeps its own, and so do all with a limit by the scenario: their fees rise.
+/// half of their limit raise the base fee (EIP-1559), full blocks by an eighth. A hundred full
+/// blocks raise it 130,000 times, more than senders can pay. So several blocks get twice the
+/// largest limit. A single block keeps its own limit. Blocks whose limit the scenario sets keep it
+/// too, and their base fee rises.
 fn steady_gas_limit(workload: &Workload) -> u64 {
     let largest = gas_limit(workload, 0);
     match workload.blocks().count() {
@@ -348,7 +351,7 @@ fn steady_gas_limit(workload: &Workload) -> u64 {
     }
 }
 
-/// `workload` with consecutive numbers behind those of the blocks below it, and one gas limit.
+/// Returns `workload` with one gas limit, and with block numbers that follow the blocks below.
 fn numbered(workload: &Workload, numbers: Numbers) -> Workload {
     let Numbers { chain_id, below_count, least_gas_limit } = numbers;
     let of_workload = workload.chain_id;

@@ -12,7 +12,7 @@ pub(super) fn delegation(address: Address) -> Bytes {
     [&MARK[..], address.as_slice()].concat().into()
 }
 
-/// The account to which a code delegates; `None` where it is no delegation.
+/// The account to which a code delegates; `None` where the code is no delegation.
 pub(super) fn delegate(code: &[u8]) -> Option<Address> {
     let address = code.strip_prefix(&MARK)?;
     Address::try_from(address).ok()

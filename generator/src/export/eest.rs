@@ -1,6 +1,6 @@
-//! The chain as a test of execution-spec-tests, in two formats: `blockchain_test` has its blocks as
-//! RLP and decoded, `blockchain_test_engine` as parameters of new payloads. Names of fields are those
-//! of its fixture models.
+//! Writes the chain as a test of execution-spec-tests, in one of two formats. `blockchain_test` has
+//! the blocks as RLP and decoded; `blockchain_test_engine` has them as parameters of new payloads.
+//! Field names are those of the fixture models there.
 
 use std::io::Write;
 
@@ -39,7 +39,7 @@ impl TestFormat {
     }
 }
 
-/// Writes the chain as the only test of a file. Siblings have no place in it.
+/// Writes the chain as the only test of a file. The test has no siblings.
 ///
 /// # Errors
 /// [`ExportError::StateTooLarge`], as for a genesis; [`ExportError::Io`] where writing fails.
@@ -89,7 +89,7 @@ const fn network(fork: Fork) -> &'static str {
     }
 }
 
-/// A number in whole bytes, as tests write it.
+/// Formats a number as hexadecimal of whole bytes, as tests have it.
 fn padded(number: u64) -> String {
     let digits = format!("{number:x}");
     format!("0x{}{digits}", if digits.len() % 2 == 1 { "0" } else { "" })
@@ -178,8 +178,8 @@ fn block(block: &ChainBlock) -> Value {
     })
 }
 
-/// A transaction by its fields: those of JSON-RPC without the hash, and with other names of gas and
-/// calldata.
+/// The fields of a transaction. They are those of JSON-RPC without the hash; gas and calldata have
+/// other names.
 fn transaction(tx: &Envelope) -> Value {
     let mut out = serde_json::to_value(tx).unwrap_or_default();
     if let Value::Object(fields) = &mut out {

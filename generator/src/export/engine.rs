@@ -1,5 +1,5 @@
-//! The Engine API: one JSON-RPC call a line. Each block and each of its siblings has a new payload,
-//! then an update of the forkchoice.
+//! Writes the chain as calls of the Engine API, one JSON-RPC call a line. Each block and each of
+//! its siblings has two calls: a new payload, then an update of the forkchoice.
 
 use std::{io::Write, num::NonZeroU64};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{block::ChainBlock, chain::Chain, error::ExportError};
 
-/// A payload as the version of the call that carries it wants it.
+/// A payload in the form of its call's version.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Payload {
@@ -23,7 +23,7 @@ pub(super) enum Payload {
 /// Parameters of `engine_newPayloadV4` and V5: payload, hashes of blobs, beacon root, requests.
 pub(super) type NewPayload = (Payload, Vec<B256>, B256, Vec<Bytes>);
 
-/// A call.
+/// A JSON-RPC call.
 #[derive(Serialize)]
 struct Call<P> {
     jsonrpc: &'static str,
@@ -32,7 +32,7 @@ struct Call<P> {
     params: P,
 }
 
-/// Versions of the calls for a block.
+/// Versions of the two calls for a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Versions {
     pub(super) new_payload: u8,
@@ -55,7 +55,7 @@ impl Versions {
     }
 }
 
-/// The parameters that give `block` to a client.
+/// The parameters of the call that sends `block` to a client.
 pub(super) fn new_payload(block: &ChainBlock) -> NewPayload {
     let payload = match &block.list {
         Some(list) => Payload::V4(ExecutionPayloadV4::from_block_unchecked_with_bal(
@@ -69,8 +69,9 @@ pub(super) fn new_payload(block: &ChainBlock) -> NewPayload {
     (payload, block.blob_hashes(), beacon_root, block.requests.clone())
 }
 
-/// Writes the calls. Of each block its siblings come first and it itself comes last, so that the head is
-/// on the chain when the next block comes. Nothing is finalized: a client can go back.
+/// Writes the calls. The siblings of a block come before the block itself, so that the head is on
+/// the chain when the next block comes. No block is finalized: a client may leave a sibling's
+/// branch.
 ///
 /// # Errors
 /// Where writing fails.
@@ -89,7 +90,8 @@ pub fn payloads(
     Ok(())
 }
 
-/// Writes the two calls that give `block` to a client and make it the head, the first with this id.
+/// Writes the two calls that send `block` to a client and make it the head. The first call has this
+/// `id`, the second the next one.
 ///
 /// # Errors
 /// Where writing fails.

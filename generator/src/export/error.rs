@@ -7,16 +7,16 @@ use workload::{ForkSchedule, RowError, senders::SenderError};
 
 use crate::reference::ReferenceError;
 
-/// A workload that cannot be exported. Block numbers are the exported chain's, from 1 on.
+/// A reason why a workload cannot be exported. Block numbers are the exported chain's, from 1 on.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// There is nothing to export.
+    /// The workload has no blocks.
     #[error("the workload has no blocks; nothing can be exported")]
     NoBlocks,
-    /// The fork is one of blocks that can only be imported, or changes between them.
+    /// The blocks have a fork that can only be imported, or more than one fork.
     #[error("blocks of {0} cannot be exported: all must be of one fork, osaka or later")]
     Fork(ForkSchedule),
-    /// A transaction cannot be signed.
+    /// The secret of a signer is unknown.
     #[error(
         "block {block}, transaction {tx_index}: the secret of {account} is not known: only \
          generated senders can sign, so an imported workload cannot be exported"
@@ -26,7 +26,7 @@ pub enum ExportError {
         block: u64,
         /// The transaction in the block, 0-based.
         tx_index: usize,
-        /// Its sender, or the account that delegates in it.
+        /// The transaction's sender, or an account that delegates in the transaction.
         account: Address,
     },
     /// An invalid secret, or an imported transaction that cannot be decoded.
@@ -50,7 +50,7 @@ pub enum ExportError {
     BlockTooLarge {
         /// The block.
         block: u64,
-        /// Its length.
+        /// Length of the block.
         bytes: usize,
         /// The largest valid length.
         most_bytes: usize,
@@ -66,9 +66,9 @@ pub enum ExportError {
         row_count: u64,
         /// Bytes of the codes of all accounts.
         code_bytes: u64,
-        /// The largest number that is written.
+        /// The most accounts and slots that a `genesis.json` holds.
         most_row_count: u64,
-        /// Bytes of code that count as one of them.
+        /// Bytes of code that count as one slot.
         code_bytes_of_row: u64,
     },
     /// The state cannot be grown by blocks.
@@ -80,7 +80,7 @@ pub enum ExportError {
     /// The state cannot be hashed while it grows.
     #[error("the growing state has no root: {0}")]
     Trie(#[from] trie::Error),
-    /// The chain's number does not fit.
+    /// The chain id is too large.
     #[error("chain id {0} is too large for a signature (EIP-155); {most} at most", most = u64::MAX / 2 - 36)]
     ChainId(u64),
     /// The reference cannot run the blocks, or was stopped.

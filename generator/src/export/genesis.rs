@@ -1,4 +1,5 @@
-//! `genesis.json` in go-ethereum's form: the chain's settings, the header of block 0, and all accounts.
+//! Writes `genesis.json` in go-ethereum's form: the chain's settings, the header of block 0, and
+//! all accounts.
 
 use std::{
     io::{self, Write},
@@ -13,7 +14,7 @@ use workload::{ChainRules, Fork, Genesis, GenesisAccount, SlotFamily, genesis::C
 
 use super::{chain::Chain, error::ExportError};
 
-/// Accounts and slots that a `genesis.json` holds at most. go-ethereum needs 4.7 GB of memory for one
+/// The most accounts and slots in a `genesis.json`. go-ethereum needs 4.7 GB of memory for one
 /// million.
 pub(super) const ALLOC_ROW_COUNT_MAX: u64 = 1_250_000;
 
@@ -21,19 +22,19 @@ pub(super) const ALLOC_ROW_COUNT_MAX: u64 = 1_250_000;
 /// repeats a code for each account that has it.
 pub(super) const CODE_BYTES_OF_ROW: u64 = 69;
 
-/// Indices whose keys and values are made at a time.
+/// Number of slots or accounts that are made at a time.
 const CHUNK: u64 = 4096;
 
-/// Where a genesis has the accounts.
+/// The place where an export writes the accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accounts {
-    /// In its `alloc`.
+    /// In the `alloc` of the genesis.
     Written,
-    /// Beside it, as rows; its `alloc` is empty.
+    /// In files of rows; the `alloc` is empty.
     InRows,
 }
 
-/// Whether a state is small enough to be written out.
+/// Whether a state is small enough for a `genesis.json`.
 pub fn fits(state: &Genesis) -> bool {
     let row_count = state.account_count().saturating_add(state.slot_count());
     row_count.saturating_add(code_row_count(state)) <= ALLOC_ROW_COUNT_MAX
@@ -53,7 +54,7 @@ fn code_bytes(state: &Genesis) -> u64 {
     by_rule.fold(written, u64::saturating_add)
 }
 
-/// Refuses a state that is too large to be written out.
+/// Refuses a state that is too large for a `genesis.json`.
 ///
 /// # Errors
 /// [`ExportError::StateTooLarge`].
@@ -73,8 +74,8 @@ pub fn check_size(state: &Genesis) -> Result<(), ExportError> {
 /// Writes the genesis.
 ///
 /// # Errors
-/// [`ExportError::StateTooLarge`] beyond [`ALLOC_ROW_COUNT_MAX`], where accounts are written; where
-/// writing fails.
+/// [`ExportError::StateTooLarge`] where accounts are written and exceed [`ALLOC_ROW_COUNT_MAX`];
+/// [`ExportError::Io`] where writing fails.
 pub fn genesis(
     chain: &Chain,
     where_accounts: Accounts,
@@ -102,7 +103,7 @@ pub(super) fn accounts(chain: &Chain, out: &mut impl Write) -> Result<(), Export
     Ok(out.write_all(b"\n  }")?)
 }
 
-/// All keys of the genesis but its accounts.
+/// All keys of the genesis except its accounts.
 fn head(chain: &Chain) -> Value {
     let header = &chain.genesis_header;
     let mut head = json!({
@@ -129,7 +130,7 @@ fn quantity(number: u64) -> String {
 }
 
 /// The chain's settings. All forks up to the chain's are active from the genesis on. Where blocks
-/// grow the state, the forks after Osaka begin when these have ended.
+/// under Osaka grow the state, later forks begin after these blocks.
 fn config(chain: &Chain) -> Value {
     let ChainRules { fork, deposit_contract, .. } = chain.rules;
     let later = chain.grown.map_or(0, |grown| grown.fork_timestamp);
@@ -178,7 +179,7 @@ fn config(chain: &Chain) -> Value {
     config.into()
 }
 
-/// Accounts that are written one after the other.
+/// Writes accounts one after the other.
 struct Alloc<'a, W> {
     out: &'a mut W,
     is_first: bool,
@@ -210,7 +211,7 @@ impl<W: Write> Alloc<'_, W> {
     }
 }
 
-/// Slots of an account that are written one after the other.
+/// Writes the slots of an account one after the other.
 struct Slots<'a, W> {
     out: &'a mut W,
     is_first: bool,
@@ -271,7 +272,7 @@ fn alloc(chain: &Chain, out: &mut Alloc<'_, impl Write>) -> Result<(), ExportErr
     for family in &genesis.account_families {
         for index in 0..family.count {
             let code = family.code_place(index).map(|place| family.code(place));
-            // The hash is not asked for, only whether there is one.
+            // The row needs no code hash: the argument says only whether there is a code.
             let state = family.state(index, code.as_ref().map(|_| B256::ZERO));
             let row = Row {
                 address: family.address(index),

@@ -1,9 +1,8 @@
-//! Blocks that grow a workload's state inside the client. The genesis block lacks the slots of
-//! families; each transaction brings keys and values as calldata, by the recipe's rules. These
-//! blocks follow Osaka, whose prices are lower than Amsterdam's, with a large gas limit or that of
-//! the scenario. The workload's fork begins with its first block, or with the blocks before it that create
-//! the codes too long for Osaka. Unwritten slots stay in the genesis block, as
-//! accounts do.
+//! Makes blocks that grow a workload's state inside a client. The genesis block lacks the slots of
+//! families: each transaction brings keys and values as calldata, by the recipe's rules. These
+//! blocks follow Osaka, whose prices are lower than Amsterdam's. Their gas limit is large, or the
+//! scenario's. The workload's fork begins after them, or with the last of them, which create the
+//! codes too long for Osaka. Accounts, and slots that no family has, stay in the genesis block.
 
 mod contracts;
 mod ledger;
@@ -29,26 +28,27 @@ use super::{
 use crate::{receipts::Receipts, reference::ChainRun};
 use ledger::Ledger;
 
-/// Rules of the blocks.
+/// Fork of the blocks that write slots.
 const FORK: Fork = Fork::Osaka;
-/// Slots that a transaction of 2^24 gas (EIP-7825) writes: 650 × 22,100 gas, calldata and the loader fit, also
-/// after a call has kept a 64th back (EIP-150).
+/// Slots that a transaction of 2^24 gas (EIP-7825) writes: 650 × 22,100 gas, calldata and the
+/// loader fit, although a call keeps back a 64th of the gas (EIP-150).
 const SLOTS_PER_TX_MAX: u64 = 650;
-/// Most transactions of a block: its 4 MB are valid (EIP-7934).
+/// The most transactions of a block. Their 4 MB are valid (EIP-7934).
 const TXS_PER_BLOCK_MAX: u64 = 96;
-/// Gas limit of the chain, unless the scenario sets it: twice the most gas of a block.
+/// Gas limit of the chain, unless the scenario sets one: twice the most gas of a block.
 const GAS_LIMIT: u64 = 2 * TXS_PER_BLOCK_MAX * FORK.tx_gas_cap();
-/// Least gas limit: it holds the creation of the longest code, and half of it a loader with slots.
+/// The smallest gas limit. The creation of the longest code fits in it, and a loader with slots
+/// fits in half of it.
 const GAS_LIMIT_MIN: u64 = 8_000_000;
-/// Blocks without transactions behind the others. Clients keep the changes of that number of blocks
-/// in memory, where they would find the slots.
+/// Number of empty blocks after the blocks that write slots. Clients keep the changes of this
+/// number of blocks in memory, where they would find the slots.
 const SETTLING_BLOCK_COUNT: u64 = 128;
 /// Hashes that BLOCKHASH can ask for.
 const HASH_COUNT: usize = 256;
 /// Seconds from block to block.
 const BLOCK_SECONDS: u64 = 12;
 
-/// Numbers of blocks that are to be made.
+/// The numbers of blocks, transactions and slots that a growth has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrowthPlan {
     /// All blocks.
@@ -59,7 +59,8 @@ pub struct GrowthPlan {
     pub slot_count: u64,
     /// Gas limit of the chain.
     pub gas_limit: u64,
-    /// Codes that only the workload's fork can create: each takes a block behind the others.
+    /// Codes that only the workload's fork can create. Each has a block of its own after the empty
+    /// blocks.
     long_code_count: u64,
     /// Most transactions of a block. Together they get at most half of its gas limit, so that the
     /// base fee does not rise.
@@ -69,7 +70,7 @@ pub struct GrowthPlan {
 }
 
 impl GrowthPlan {
-    /// The plan of no block yet in a chain of this gas limit.
+    /// A plan without blocks, for a chain of this gas limit.
     fn empty(gas_limit: u64) -> Self {
         let half = gas_limit / 2;
         let txs_per_block = half.div_ceil(FORK.tx_gas_cap()).clamp(1, TXS_PER_BLOCK_MAX);
@@ -103,13 +104,13 @@ impl GrowthPlan {
 /// A transaction that grows the state.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Writes slots of a family, by its place, from an index on.
+    /// Writes `count` slots of the family at index `family`, from slot `start` on.
     Write { family: usize, start: u64, count: u64 },
-    /// Puts a code into its place.
+    /// Creates a code at its address.
     Place { code: usize },
 }
 
-/// The codes of contracts with slots, each once, and which of them each family's contract has.
+/// The distinct codes of contracts with slots, and the index of each family's code.
 struct Codes {
     distinct: Vec<Bytes>,
     of_family: Vec<usize>,
@@ -154,7 +155,7 @@ fn code_of(genesis: &Genesis, address: &Address) -> Bytes {
     delegate(&code).map_or(code, |delegate| own(&delegate))
 }
 
-/// The numbers of blocks that grow the state of `workload`.
+/// Plans the blocks that grow the state of `workload`.
 ///
 /// # Errors
 /// [`ExportError::CannotGrow`].
@@ -238,12 +239,12 @@ fn without_slots(genesis: &Genesis, codes: &Codes, helpers: Vec<GenesisAccount>)
     Genesis { accounts, slots: Vec::new(), ..genesis.clone() }
 }
 
-/// Unix time of block `number`, where the workload's first block has `end`.
+/// Unix time of block `number`, where `end` is the time of the workload's first block.
 fn timestamp(end: u64, plan: GrowthPlan, number: u64) -> u64 {
     end.saturating_sub((plan.block_count + 1 - number) * BLOCK_SECONDS)
 }
 
-/// Blocks in the making.
+/// Makes the blocks of a growth.
 struct Growth<'a> {
     workload: &'a Workload,
     settings: &'a Settings<'a>,
@@ -251,7 +252,7 @@ struct Growth<'a> {
     chain_id: u64,
     signer: Signer,
     sender: Address,
-    /// The environment of a block but for its place.
+    /// The environment of all blocks, without number and timestamp.
     env: BlockEnv,
     /// Unix time of the workload's first block.
     end_timestamp: u64,
@@ -330,7 +331,7 @@ impl<'a> Growth<'a> {
         matches!(step, Step::Place { code } if self.codes.is_long(code))
     }
 
-    /// All transactions, in order.
+    /// All steps, in order.
     fn steps(&self) -> Vec<Step> {
         let families = self.workload.genesis.slots.iter().enumerate();
         let slots_per_tx = self.plan.slots_per_tx();
@@ -345,7 +346,7 @@ impl<'a> Growth<'a> {
         writes.chain(placements).collect()
     }
 
-    /// Makes the next block, of these transactions under `fork`.
+    /// Makes the next block, of the transactions for `steps` under `fork`.
     fn next(&mut self, steps: &[Step], fork: Fork) -> Result<ChainBlock, ExportError> {
         self.block_count += 1;
         let number = self.block_count;

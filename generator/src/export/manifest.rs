@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{block::ChainBlock, chain::Chain, grown::GrownFacts};
 
-/// Name of the schema; a change that programs must know raises its number.
+/// Name and version of the schema. A change that programs must know raises the version.
 const SCHEMA: &str = "stress-export/1";
 
 /// The contents of an export.
@@ -26,7 +26,8 @@ pub struct Manifest {
     account_count: u64,
     /// Slots in the genesis block.
     slot_count: u64,
-    /// Blocks that grow the state, between the genesis block and `blocks`; `null` where there are none.
+    /// Blocks that grow the state, between the genesis block and `blocks`; `null` where no block
+    /// does.
     grown: Option<GrownFacts>,
     sibling_count: u64,
     /// Transactions with another outcome than in the workload.

@@ -19,14 +19,14 @@ use crate::{
     reference::{BatchReference, ReferenceError, ReferenceRun},
 };
 
-/// Seals the blocks of each batch with the outcome of the reference, which is run once more. Transactions
-/// that were imported signed are as they were; others are signed, by `secrets` where senders are in no
-/// sender family. The blocks are no chain: each header names the parent hash of the workload, and no
-/// state root. A header of Amsterdam has the hash of its batch's list.
+/// Seals the blocks of each batch with the outcome of the reference, which runs once more.
+/// Transactions that were imported with signatures keep them. Others are signed, with `secrets` for
+/// senders outside the sender families. The blocks are no chain: a header has the parent hash of
+/// the workload, and no state root. From Amsterdam on it has the hash of its batch's list.
 ///
 /// # Errors
-/// [`ExportError`]: a sender's secret is unknown, a signed transaction is none, a block is too long, or `cancel` was
-/// set.
+/// [`ExportError`]: a sender's secret is unknown, an imported transaction cannot be decoded, a
+/// block is too long, or `cancel` was set.
 pub fn received_blocks(
     workload: &Workload,
     secrets: &[B256],

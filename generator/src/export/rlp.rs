@@ -1,4 +1,4 @@
-//! The chain as RLP, block after block from number 1 on, as clients import it.
+//! Writes the chain as RLP, block after block from number 1 on, as clients import it.
 
 use std::io::Write;
 
@@ -9,13 +9,13 @@ use super::{block::ChainBlock, chain::Chain, error::ExportError};
 /// Whether a block carries its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lists {
-    /// No list, as blocks are sent over the network: the list is sent beside them.
+    /// No list, as blocks are sent over the network, where the list is sent apart.
     Without,
-    /// The list as a last field, as go-ethereum exports and imports chains.
+    /// The list as the last field, as go-ethereum exports and imports chains.
     With,
 }
 
-/// Writes the blocks; siblings have no place in a chain.
+/// Writes the blocks, without siblings.
 ///
 /// # Errors
 /// Where writing fails.

@@ -1,5 +1,5 @@
-//! State roots over the rows of a recipe with the changes of blocks applied. One pass takes the
-//! rows in the order of the hashed keys. The number of contracts bounds its memory.
+//! Computes state roots over the rows of a recipe with the changes of blocks applied. One pass
+//! reads the rows in the order of their hashed keys. The number of contracts bounds the memory.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use workload::{
 /// A slot by the hashes of its account and its key.
 type HashedSlot = (B256, B256);
 
-/// The rows of a recipe in the order of clients, for any layout of its workload.
+/// The rows of a recipe in the order of hashed keys, as clients have them; the workload may have
+/// another layout.
 #[derive(Debug)]
 pub(super) struct HashedRows<'g> {
     accounts: RowStream<'g>,
@@ -130,14 +131,15 @@ fn storage_roots(rows: &HashedRows<'_>, changes: &Changes) -> Result<Vec<(B256, 
 /// Builder of a trie's root alone.
 type Trie = Builder<()>;
 
-/// Rows have ascending keys of one length, and no empty value.
+/// Message of panics that cannot happen: rows have ascending keys of one length, and no empty
+/// value.
 const SORTED: &str = "rows are sorted and their keys are hashes";
 
 fn root(trie: Trie) -> B256 {
     trie.finish().expect("no node is stored").root
 }
 
-/// Storage tries, one after the other.
+/// Builds storage tries, one after the other.
 #[derive(Default)]
 struct StorageTries {
     done: Vec<(B256, B256)>,

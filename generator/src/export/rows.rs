@@ -1,5 +1,6 @@
-//! The state below block 1 as sorted rows, for programs that fill a client's database: three files of
-//! plain records, without header or padding. Numbers are big-endian but for the length of a code.
+//! Writes the state below block 1 as sorted rows, for programs that fill a client's database. Three
+//! files have plain records without header or padding. Numbers are big-endian, except the length of
+//! a code.
 
 use std::io::Write;
 
@@ -12,14 +13,15 @@ use super::{
     root::{Changes, HashedRows, each_account},
 };
 
-/// The files of rows.
+/// The files of rows. Each record is a sequence of fields; a number is the field's bytes.
 #[derive(Debug)]
 pub struct RowFiles<W> {
-    /// keccak(address) 32, nonce 8, balance 32, storage root 32, code hash 32; by ascending hash.
+    /// Account: keccak(address) 32, nonce 8, balance 32, storage root 32, code hash 32; by
+    /// ascending hash.
     pub accounts: W,
-    /// keccak(address) 32, keccak(slot) 32, value 32; ascending.
+    /// Slot: keccak(address) 32, keccak(slot) 32, value 32; ascending.
     pub slots: W,
-    /// Code hash 32, length 4 (little-endian), code; by ascending hash.
+    /// Code: hash 32, length 4 (little-endian), code; by ascending hash.
     pub codes: W,
 }
 

@@ -6,7 +6,7 @@ use workload::Fork;
 use crate::probe::Cost;
 use spec::Load;
 
-/// The part of a block that a load may use, in gas or in transactions, and what is left of it.
+/// The part of a block that a load may use, in gas or in transactions, and the unused rest of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Budget {
     pub(super) total: u64,
@@ -35,11 +35,11 @@ pub(super) fn shared(total: u64, loads: &[Load]) -> Vec<Budget> {
     out
 }
 
-/// The load that has the largest part of its own budget left; the first of equals. `None` when
-/// all is used.
+/// The load that has the largest part of its own budget left; the first of equal loads. `None` when
+/// all budgets are used.
 pub(super) fn least_used(budgets: &[Budget]) -> Option<usize> {
     let open = budgets.iter().enumerate().filter(|(_, budget)| budget.left > 0);
-    // a/b > c/d as a·d > c·b; exact.
+    // Compares fractions exactly: a/b > c/d where a·d > c·b.
     open.reduce(|best, next| {
         let (a, b) = (u128::from(next.1.left), u128::from(next.1.total));
         let (c, d) = (u128::from(best.1.left), u128::from(best.1.total));
@@ -59,7 +59,7 @@ pub(super) const fn dimensions(cost: Cost, fork: Fork) -> Dimensions {
     }
 }
 
-/// How the gas of a load divides over the dimensions, by the price of one of its transactions.
+/// The division of a load's gas over the dimensions, by the cost of one of its transactions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mix {
     share: f64,
@@ -82,25 +82,26 @@ impl Mix {
         u64::try_from(u128::from(gas) * u128::from(per_tx) / bound).unwrap_or(u64::MAX)
     }
 
-    /// Gas of the receipts of so much gas of the load's dimension.
+    /// Receipt gas of the transactions that use `gas` of the load's dimension.
     pub(super) fn receipt_gas(&self, gas: u64) -> u64 {
         self.scaled(gas, self.cost.gas)
     }
 
-    /// The gas limit that so much gas of the load's dimension takes.
+    /// Gas limits of the transactions that use `gas` of the load's dimension.
     pub(super) fn limit_gas(&self, gas: u64) -> u64 {
         self.scaled(gas, self.cost.limit())
     }
 
-    /// Gas of a dimension for one gas of the load's own.
+    /// Gas of a dimension for each gas of the load's own dimension.
     fn rate(&self, dimension: usize) -> f64 {
         self.of_tx[dimension] as f64 / self.of_tx[self.bound].max(1) as f64
     }
 }
 
-/// Budgets of loads that fill what is `left` of both dimensions, each in the dimension that bounds
-/// its load. All grow by their shares until a dimension is full. Then the loads that need none of
-/// it grow on. A load that is `None` has no budget.
+/// Budgets of loads that fill the gas `left` in both dimensions. Each budget is in the dimension
+/// that bounds its load. All budgets grow by the loads' shares until a dimension is full. Then the
+/// budgets of loads that need no gas of that dimension grow on. A load whose mix is `None` has no
+/// budget.
 pub(super) fn filling(left: Dimensions, mixes: &[Option<Mix>]) -> Vec<Budget> {
     let mut left = left.map(|gas| gas as f64);
     let mut totals = vec![0.0; mixes.len()];

@@ -1,4 +1,5 @@
-//! A token given to many in one transaction: to addresses that have none of it, or to holders.
+//! Airdrops: one transaction gives a token to many recipients, who are addresses without an account
+//! or holders of the token.
 
 use alloy_primitives::Address;
 use workload::Genesis;
@@ -18,10 +19,10 @@ use crate::{
 };
 use spec::{Airdrop, Recipients};
 
-/// Slot of `StandardToken`.
+/// Mapping slot of `StandardToken`.
 const BALANCES: u64 = 0;
 
-/// Adds the token, which all holders have.
+/// Adds the token, with a balance of each holder.
 pub(crate) fn place(
     airdrop: &Airdrop,
     tag: &str,
@@ -33,14 +34,14 @@ pub(crate) fn place(
     add_only(tag, Contract::StandardToken, balances, genesis)
 }
 
-/// Gifts of one unit to each of some recipients.
+/// Calls that give one unit of a token to each of several recipients.
 #[derive(Debug)]
 pub(crate) struct Airdrops {
     airdrop: Airdrop,
     contract: Address,
     /// Stream of addresses without an account.
     stream: Stream,
-    /// Recipients so far, which decide the next one.
+    /// Recipients of all calls so far. Their number decides the next recipient.
     received_count: u64,
 }
 
@@ -50,7 +51,7 @@ impl Airdrops {
         Self { airdrop, contract, stream, received_count: 0 }
     }
 
-    /// The next recipient but `index`, of a gift from `giver`.
+    /// The recipient at `index` of the next call, in which `giver` gives.
     fn recipient(
         &self,
         giver: u64,
@@ -62,7 +63,7 @@ impl Airdrops {
             Recipients::Fresh => {
                 Ok(Address::from_word(self.stream.word(format_args!("fresh/{turn}"))))
             }
-            // All but the giver.
+            // All holders except the giver.
             Recipients::Holders => {
                 let other = turn % (self.airdrop.holder_count - 1);
                 Ok(people.address(other + u64::from(other >= giver))?)

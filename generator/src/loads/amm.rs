@@ -1,6 +1,6 @@
-//! Swaps at constant-product pairs of tokens: one pair is hot, the others are drawn evenly or by
-//! Zipf's law. The state's seed draws one pair for each trader. So the state has a trader's
-//! balances and allowances only there, and a swap has one price each way. Swaps at one pair
+//! Swaps at constant-product pairs of tokens. One pair is hot; the others are drawn evenly or by
+//! Zipf's law. The state's seed draws one pair for each trader. So a trader has balances and
+//! allowances at that pair alone, and a swap has one price each way. Swaps at the same pair
 //! conflict, others do not.
 
 use alloy_primitives::{Address, B256, U256};
@@ -19,11 +19,11 @@ use crate::{
 };
 use spec::Amm;
 
-/// The amount of a swap: a millionth of the least that a trader has, 10^18.
+/// The amount of a swap, 10^18: a millionth of the smallest balance of a trader.
 const AMOUNT: u64 = 1_000_000_000_000_000_000;
-/// A pair's balance of each token, in traders' balances: enough that swaps hardly move its price.
+/// A pair's balance of each token, in balances of a trader: swaps hardly move the pair's price.
 const POOL: u64 = 1_000;
-/// Slots of `StandardToken`.
+/// Mapping slots of `StandardToken`.
 const BALANCES: u64 = 0;
 const ALLOWANCES: u64 = 1;
 
@@ -41,7 +41,7 @@ impl<'a> PairDraw<'a> {
         Self { amm, tag, seed, zipf: Zipf::new(amm.pair_count - 1, amm.pair_exponent) }
     }
 
-    /// The pair of the trader; 0 is the hot one.
+    /// The pair of the trader; 0 is the hot pair.
     fn pair_of(&self, trader: u64) -> u64 {
         let drawn = stream_seed(self.seed, &format!("state/load[{}]/trader/{trader}", self.tag));
         let [first, second] =
@@ -69,7 +69,7 @@ fn token_name(pair: u64) -> String {
     format!("{}/{pair}", Contract::StandardToken.name())
 }
 
-/// Adds the pairs, the token that all have, and each one's other token.
+/// Adds the pairs, the base token that all pairs share, and the other token of each pair.
 pub(crate) fn place(
     amm: &Amm,
     tag: &str,
@@ -110,7 +110,7 @@ pub(crate) fn place(
     Ok(Placed::default())
 }
 
-/// Swaps, each trader's one way and the next time back.
+/// Swaps. Each trader swaps one way, and back in its next swap.
 #[derive(Debug)]
 pub(crate) struct Swaps {
     /// The pair's address, by trader.
@@ -128,7 +128,7 @@ impl Swaps {
 }
 
 impl Script for Swaps {
-    /// Whether the token that all pairs have is given.
+    /// Whether the trader gives the base token.
     type Form = bool;
 
     fn name(&self) -> &'static str {

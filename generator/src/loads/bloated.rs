@@ -1,5 +1,5 @@
-//! Reads and writes of slots 1, 2, 3, … of one account that delegates its code. Where a transaction
-//! reads is in slot 0, which the one before it has written.
+//! Reads and writes of slots 1, 2, 3, … of one account that delegates its code. A transaction reads
+//! from the key in slot 0 on, which the transaction before has written.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use spec::{BloatedOp, BlockTarget};
 
 /// The key that slot 0 holds in the state.
 const FIRST_KEY: u64 = 1;
-/// Slots of a transaction that is worth it.
+/// Slots of the smallest useful transaction.
 const USEFUL_COUNT: u64 = 8;
 
 /// The account, with the load's part of the genesis.
@@ -27,7 +27,7 @@ const USEFUL_COUNT: u64 = 8;
 pub(crate) struct Account<'g> {
     /// The load's part of the genesis.
     pub(crate) placed: &'g Placed,
-    /// Its slots: that at index i has the key i.
+    /// The account's slots: the slot at index i has the key i.
     pub(crate) family: &'g SlotFamily,
     /// The account to which its code delegates.
     pub(crate) code: &'g Bytes,
@@ -43,12 +43,12 @@ impl<'g> Account<'g> {
     }
 }
 
-/// A transaction's slots and their use.
+/// The slots of a transaction and the operation on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Work {
     /// The operation's number in the contract.
     op: u64,
-    /// Calldata of the contract.
+    /// The `where` of the contract's calldata: the target of a jump, or the first key to write.
     index: u64,
     count: u64,
 }
@@ -72,19 +72,19 @@ pub(crate) struct BloatedCalls {
     /// Costs by number of slots and of nonzero bytes of calldata.
     prices: HashMap<(u64, usize), Cost>,
     slot_gas: u64,
-    /// Gas limit of the smallest that is worth it.
+    /// Gas limit of the smallest useful transaction.
     useful_gas: u64,
-    /// Slots of the largest transaction: how far jumps are apart.
+    /// Slots of the largest transaction, which is the distance between jumps.
     stride: u64,
-    /// The value of slot 0 where transactions read, or the key that is written next.
+    /// The value of slot 0 where transactions read; the next key where they write.
     at: u64,
     /// Target of the next jump.
     jump_to: u64,
     /// Whether the block has no transaction yet.
     is_first: bool,
-    /// One past the last slot that was asked for.
+    /// One past the last slot that a transaction asks for.
     end: u64,
-    /// The first turn of all: that account sends every transaction, unless they jump.
+    /// The load's first turn. Its account sends every transaction, unless transactions jump.
     first_turn: Option<u64>,
 }
 
@@ -151,7 +151,7 @@ impl BloatedCalls {
         Ok(cost)
     }
 
-    /// The transaction of most slots within `gas_limit`; `None` where that is none.
+    /// The transaction with the most slots within `gas_limit`; `None` where no useful one fits.
     fn most_within(&mut self, gas_limit: u64) -> Result<Option<(Work, Cost)>, GeneratorError> {
         // No slot that the contract writes is new, so no gas is state gas.
         let gas_limit = gas_limit.min(TX_EXECUTION_GAS);
@@ -162,7 +162,8 @@ impl BloatedCalls {
         Ok(most.map(|(count, cost)| (self.work(count), cost)))
     }
 
-    /// The slots that the next transaction touches, and where the one after it is.
+    /// Returns the slots that the next transaction touches, and moves on to the transaction after
+    /// it.
     fn take(&mut self, count: u64) -> Vec<IndexRange> {
         let slots = IndexRange { family: self.family, start: self.at, count };
         let pointer = IndexRange { family: self.family, start: 0, count: 1 };
@@ -199,8 +200,8 @@ impl Planner for BloatedCalls {
         if gas_limit < self.useful_gas {
             return Ok(None);
         }
-        // The first transaction of a block that jumps only writes where the second reads. So no
-        // prefetch on the state before the block finds a slot that the block reads.
+        // In a block with jumps the first transaction only writes the key from which the second
+        // reads. So no prefetch on the state before the block finds a slot that the block reads.
         let is_plant = self.op == BloatedOp::Jump && self.is_first;
         let most = match is_plant {
             true => {

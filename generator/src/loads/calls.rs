@@ -1,7 +1,7 @@
-//! The planner of loads whose transactions are calls or creations by a script. A transaction's
-//! price depends on its form, its size and the nonzero bytes of its calldata. Stock revm runs the
-//! first of each over the genesis; all others cost the same. A size is a count of rounds, of
-//! recipients or of bytes of code.
+//! Plans loads whose transactions are calls or creations by a script. Transactions have the same
+//! price if they agree in form, size, length of calldata and nonzero bytes of calldata. Stock revm
+//! runs the first of such transactions over the genesis. A size is a count, such as rounds,
+//! recipients or bytes of code.
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -17,14 +17,14 @@ use crate::{
     trial::Trial,
 };
 
-/// The size that is tried first: large enough that it costs more than the calldata floor (EIP-7623,
-/// EIP-7976), below which sizes cost the same.
+/// The size of the first try. It costs more than the calldata floor (EIP-7623, EIP-7976), under
+/// which all sizes cost the same.
 const FIRST_GUESS: u64 = 64;
 
 /// One transaction of a script.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Call<F> {
-    /// The part of its form that its price depends on, beside its size and its calldata.
+    /// Facts on which the price depends, beside size and calldata.
     pub(crate) form: F,
     /// Index of the sender in the genesis' senders.
     pub(crate) sender: u64,
@@ -34,9 +34,10 @@ pub(crate) struct Call<F> {
     pub(crate) input: Bytes,
     /// Delegations (EIP-7702).
     pub(crate) authorizations: Vec<Authorization>,
-    /// The keys that it touches beside its sender and accounts written out in the genesis.
+    /// The keys that the transaction touches, except its sender and accounts written out in the
+    /// genesis.
     pub(crate) touched: Touched,
-    /// Earlier transactions without which it would cost something else.
+    /// Earlier transactions that change the price of this one.
     pub(crate) before: Vec<Transaction>,
 }
 
@@ -58,16 +59,16 @@ impl<F: Clone> Call<F> {
 /// Size of the next transaction of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// All are alike.
+    /// All transactions have the same size.
     One,
-    /// The largest size that its gas allows.
+    /// The largest size that the gas limit allows.
     AsGas,
-    /// The scenario's value; only the last of a block may be smaller.
+    /// The scenario's key and its value. Only the last transaction of a block may be smaller.
     Asked(&'static str, u64),
 }
 
 impl Size {
-    /// The scenario's value: the key's count, or none.
+    /// The size that a key of the scenario sets: its count, or else as the gas allows.
     pub(crate) fn new(key: &'static str, count: Option<u64>) -> Self {
         count.map_or(Self::AsGas, |count| Self::Asked(key, count))
     }
@@ -82,20 +83,21 @@ impl Size {
     }
 }
 
-/// The transactions of a load, one after another.
+/// Makes the transactions of a load, one after another.
 pub(crate) trait Script {
-    /// The key of a price.
+    /// Facts on which a price depends, beside size and calldata.
     type Form: Copy + Eq + Hash;
 
-    /// The name of its transactions in errors.
+    /// Name of the transactions in errors.
     fn name(&self) -> &'static str;
 
-    /// Size of the next one.
+    /// Size of the next transaction.
     fn size(&self) -> Size {
         Size::One
     }
 
-    /// The next one, of `size`, at `turn`. Asking again gives the same.
+    /// The next transaction, of `size`, at `turn`. Further calls return the same until it is
+    /// placed.
     fn call(
         &self,
         turn: u64,
@@ -103,7 +105,7 @@ pub(crate) trait Script {
         people: &mut People<'_>,
     ) -> Result<Call<Self::Form>, GeneratorError>;
 
-    /// Notes that the call that was asked for is in a block, as the transaction `tx`.
+    /// Records that the requested call is in a block, as the transaction `tx`.
     ///
     /// # Errors
     /// When an address cannot be derived.
@@ -117,19 +119,19 @@ pub(crate) trait Script {
     }
 }
 
-/// A request to a script.
+/// A call that a block has taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
     pub(crate) turn: u64,
     pub(crate) size: u64,
 }
 
-/// Environment of a load.
+/// The load of a script, and its environment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Around<'g> {
-    /// Place of the load.
+    /// Index of the load.
     pub(crate) load: usize,
-    /// Rules of the blocks.
+    /// Fork of the blocks.
     pub(crate) fork: Fork,
     /// The state.
     pub(crate) genesis: &'g Genesis,
@@ -144,9 +146,9 @@ pub(crate) struct Calls<'g, S: Script> {
     around: Around<'g>,
     /// Costs by form, size, length of the calldata and its nonzero bytes.
     prices: HashMap<(S::Form, u64, usize, usize), Cost>,
-    /// The largest size within a limit, where only that decides.
+    /// The largest size within a gas limit, where the scenario sets no size.
     largest: HashMap<u64, Option<u64>>,
-    /// Gas limit of the smallest.
+    /// Gas limit of the smallest transaction.
     useful_gas: u64,
 }
 
@@ -155,7 +157,7 @@ impl<'g, S: Script> Calls<'g, S> {
     ///
     /// # Errors
     /// [`GeneratorError::TooLarge`] when the size that the scenario asks for does not fit in a
-    /// transaction; [`GeneratorError::Meter`] when one cannot be measured.
+    /// transaction; [`GeneratorError::Meter`] when a transaction cannot be measured.
     pub(crate) fn new(
         script: S,
         around: Around<'g>,
@@ -167,7 +169,7 @@ impl<'g, S: Script> Calls<'g, S> {
         new.useful_gas = new.price_of(&smallest, 1, people)?.limit();
         if let Size::Asked(key, count) = new.script.size() {
             let (load, tx_gas) = (around.load, around.tx_gas);
-            // Where not even the smallest fits, the filler says so.
+            // The filler refuses a limit in which not even the smallest size fits.
             match new.search(0, tx_gas, count, people)? {
                 Some(most_count) if most_count < count => {
                     return Err(GeneratorError::TooLarge { load, key, count, most_count, tx_gas });
@@ -222,7 +224,7 @@ impl<'g, S: Script> Calls<'g, S> {
         Ok(self.trial(&call, people)?.gas_within(gas_limit).ok())
     }
 
-    /// The largest size up to `most` that fits in `gas_limit`; `None` where 1 does not.
+    /// The largest size up to `most` that fits in `gas_limit`; `None` where size 1 does not fit.
     fn search(
         &mut self,
         turn: u64,
@@ -236,9 +238,10 @@ impl<'g, S: Script> Calls<'g, S> {
         if least_gas > gas_limit {
             return Ok(None);
         }
-        // Sizes that fit and do not; prices are nearly linear, so the first guess is nearly right.
+        // The largest known size that fits, and the smallest that does not. Prices are nearly
+        // linear, so the first guess is nearly right.
         let (mut fitting, mut beyond) = (1, most + 1);
-        // How many more fit, and the distance of a guess from one that did not.
+        // Steps of the next guess: up from the size that fits, or down from the one that does not.
         let (mut more, mut back) = (FIRST_GUESS - 1, 1);
         while beyond - fitting > 1 {
             let guess = fitting + more;

@@ -1,6 +1,7 @@
-//! Transactions in groups that depend on each other, by rate and by shape. For each block, groups
-//! are made and put in order. Then each transaction gets the place that it reads and the place that
-//! it changes. A place is a slot of the contract, or an account's balance.
+//! Plans transactions in groups. Transactions of a group depend on each other, by a conflict rate
+//! and a shape. For each block, groups are made and put in order. Then each transaction gets the
+//! place that it reads and the place that it changes. A place is a slot of the contract, or an
+//! account's balance.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -23,7 +24,7 @@ use crate::{
 };
 use spec::{BlockTarget, Chains as Spec, GroupOrder, Groups, Scenario, Shape, Through, Touch};
 
-/// Adds the contract, with a slot for each account where they meet in slots.
+/// Adds the contract. If transactions meet in slots, it has a slot for each account.
 pub(crate) fn place(
     chains: &Spec,
     scenario: &Scenario,
@@ -37,17 +38,17 @@ pub(crate) fn place(
     add_only(tag, Contract::Chain, filled_places(places), genesis)
 }
 
-/// Transactions that depend on each other; one is alone.
+/// Transactions that depend on each other, or a single transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Group {
     length: u64,
-    /// The place that they have in common, if not the first one's own.
+    /// Place of the hotspot; `None` where the group begins at its first sender's own place.
     hotspot: Option<u64>,
 }
 
 const ALONE: Group = Group { length: 1, hotspot: None };
 
-/// The work of a transaction. Each account has a place of its own, of its number.
+/// The places of a transaction. Each account has one place, of the account's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Link {
     sender: u64,
@@ -55,7 +56,8 @@ struct Link {
     to: u64,
 }
 
-/// The accounts that send: those of hotspots do not, and in slots each has one.
+/// The accounts that send. Accounts of hotspots do not send, and senders that meet in slots have a
+/// slot each.
 pub(crate) fn accounts(spec: &Spec, scenario: &Scenario) -> Range<u64> {
     let start = match spec.groups {
         Groups::Lengths(_) => 0,
@@ -68,7 +70,7 @@ pub(crate) fn accounts(spec: &Spec, scenario: &Scenario) -> Range<u64> {
     start..end
 }
 
-/// The part of a link that its price depends on, beside its calldata.
+/// Facts of a link on which its price depends, beside its calldata.
 type Form = (bool, bool, bool);
 
 /// Plans calls of `step` and of `pay`.
@@ -78,7 +80,7 @@ pub(crate) struct Chains {
     function: &'static str,
     probe: Probe,
     prices: Prices<Form>,
-    /// Price of one at its own place, and of one at another's.
+    /// Price of a transaction at its sender's own place, and of one at another place.
     own: Cost,
     other: Cost,
     members: Members,
@@ -130,7 +132,7 @@ impl Chains {
         self.plan(link, people).map(|tx| tx.cost)
     }
 
-    /// The dearer of the two.
+    /// The higher of the two prices.
     fn most(&self) -> Cost {
         if self.own.gas > self.other.gas { self.own } else { self.other }
     }
@@ -148,12 +150,12 @@ impl Chains {
         let most = self.most();
         let mut count = fitting(budget, most);
         if count == 0 {
-            // The gas is too little; that is said when a transaction is asked for.
+            // Too little gas: the filler reports it when it asks for a transaction.
             return Ok(Vec::new());
         }
         let mut groups = self.groups(count)?;
         let BlockTarget::Gas(gas) = budget else { return Ok(groups) };
-        // The gas that cheaper ones leave is filled at the same rate.
+        // Cheaper transactions leave gas, which more transactions of the same conflict rate fill.
         loop {
             let left = gas.saturating_sub(self.gas_of(&groups));
             let more = fitting(BlockTarget::Gas(left), most);
@@ -201,7 +203,7 @@ impl Chains {
         libm::round(count as f64 * self.spec.conflict_share) as u64
     }
 
-    /// The value of `key` needs more conflicts than `tx_count` transactions have.
+    /// The error where the value of `key` needs more conflicts than `tx_count` transactions have.
     fn too_few(&self, key: &'static str, needed_count: u64, tx_count: u64) -> GeneratorError {
         let (load, conflict_count) = (self.members.load(), self.conflict_count(tx_count));
         GeneratorError::TooFewToConflict { load, key, needed_count, conflict_count, tx_count }
@@ -289,14 +291,14 @@ impl Chains {
     }
 }
 
-/// The members of all groups, as far apart as possible. Groups of one length take turns, spread
-/// evenly among the groups of other lengths.
+/// The group of each transaction of a block, in order. Transactions of a group are as far apart as
+/// possible. Groups of one length take turns, spread evenly among the groups of other lengths.
 fn interleaved(groups: &[Group]) -> Vec<usize> {
     let mut by_length: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (place, group) in groups.iter().enumerate() {
         by_length.entry(group.length).or_default().push(place);
     }
-    // Position of each in the block, from 0 to 1, as a fraction.
+    // Position of each transaction in the block, from 0 to 1, as a fraction.
     let mut out = Vec::new();
     for (length, places) in by_length {
         let count = length * places.len() as u64;

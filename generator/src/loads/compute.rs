@@ -1,5 +1,5 @@
-//! Work without state: hashes, powers, pairings or plain arithmetic, as many rounds as the scenario
-//! says or the gas allows.
+//! Plans work without state: hashes, powers, pairings or plain arithmetic, as many rounds as the
+//! scenario sets or the gas allows.
 
 use alloy_primitives::Address;
 
@@ -15,7 +15,7 @@ use spec::{Compute, Work};
 pub(crate) struct Computations {
     contract: Address,
     signature: &'static str,
-    /// Precompiles that they call: accounts that do not exist.
+    /// Precompiles that the function calls: accounts that do not exist.
     precompiles: &'static [u8],
     size: Size,
 }

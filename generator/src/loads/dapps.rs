@@ -1,6 +1,6 @@
-//! Users of DApps. For each block, users and their transactions are drawn until it is full, then
-//! shuffled. The DApps' sizes and the published variant of the transactions per user follow the
-//! clustered workload of Aptos' block partitioner benchmark.
+//! Plans calls of DApps by their users. For each block, users and their transactions are drawn
+//! until the block is full, and then shuffled. The DApps' sizes and the published variant of the
+//! transactions per user follow the clustered workload of Aptos' block partitioner benchmark.
 
 use alloy_primitives::{Address, Bytes};
 use workload::{Fork, Genesis, GenesisAccount};
@@ -39,13 +39,13 @@ pub(crate) fn place(
     Ok(Placed::default())
 }
 
-/// The published generator cuts draws above this multiple of the mean.
+/// The multiple of the mean at which the published generator cuts draws.
 const PUBLISHED_MOST: f64 = 10.0;
 
-/// Addresses of the load's DApps, and the rules in force.
+/// The name of the load, which gives addresses of DApps, and the fork.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
-    /// The load in names.
+    /// Name of the load in names of contracts.
     pub(crate) tag: &'a str,
     pub(crate) fork: Fork,
 }
@@ -107,13 +107,13 @@ impl Dapps {
         })
     }
 
-    /// The dearest transaction.
+    /// Cost of the dearest transaction.
     fn most(&self) -> Cost {
         let costs = self.resources.iter().map(|(_, cost)| *cost);
         costs.max_by_key(|cost| cost.gas).unwrap_or(Cost { gas: 1, ..Cost::default() })
     }
 
-    /// Draws `count` transactions; answers how many users they took.
+    /// Draws `count` transactions, and returns the number of their users.
     fn draw(&mut self, count: u64) -> u64 {
         let per_user = match self.spec.per_user {
             PerUser::LogNormal => self.log_normal(count),
@@ -138,7 +138,7 @@ impl Dapps {
         user_count
     }
 
-    /// The home, or else any other DApp, if there is one.
+    /// Draws the DApp of a transaction: its user's home, or any other DApp if there is one.
     fn dapp(&mut self, home: usize, outside: &mut Outsiders) -> usize {
         let dapp_count = self.contracts.len();
         if dapp_count == 1 || outside.stays(&mut self.random) {
@@ -148,7 +148,7 @@ impl Dapps {
         if other < home { other } else { other + 1 }
     }
 
-    /// Transactions of one user after another until there are `count`.
+    /// Draws the number of transactions of one user after another, until there are `count`.
     fn log_normal(&mut self, count: u64) -> Vec<u64> {
         let (mean, sigma) = (self.spec.per_user_mean as f64, self.spec.per_user_sigma);
         let mu = libm::log(mean) - sigma * sigma / 2.0;
@@ -176,7 +176,7 @@ impl Dapps {
         out
     }
 
-    /// Users of each DApp, normally distributed, never below none.
+    /// Draws the number of users of each DApp, normally distributed and not negative.
     fn users_per_dapp(&mut self, user_count: u64) -> Vec<u64> {
         let dapp_count = self.contracts.len();
         let mean = user_count as f64 / dapp_count as f64;
@@ -188,7 +188,8 @@ impl Dapps {
         .map(|size| size as u64)
         .take(dapp_count)
         .collect();
-        // From anywhere: fewer users than DApps would else always be those of the first ones.
+        // The start is random. Otherwise, where users are fewer than DApps, only the first DApps
+        // would have users.
         let start = self.random.below(dapp_count as u64) as usize;
         even_out(&mut out, user_count, 0, start);
         out
@@ -198,9 +199,9 @@ impl Dapps {
 /// Chooses the transactions of a block that leave their home.
 #[derive(Debug)]
 enum Outsiders {
-    /// Each stays with this probability.
+    /// A transaction stays at home with this probability.
     Share(f64),
-    /// So many of those that are left.
+    /// Of the `left` transactions that remain, `outside` leave their home.
     Count { outside: u64, left: u64 },
 }
 
@@ -213,8 +214,8 @@ impl Outsiders {
         }
     }
 
-    /// Whether the next transaction is at home. Of a number, each choice is as likely (selection
-    /// sampling: Knuth, The Art of Computer Programming 2, algorithm S).
+    /// Whether the next transaction stays at home. For a count, every choice of transactions is
+    /// equally likely (selection sampling: Knuth, The Art of Computer Programming 2, algorithm S).
     fn stays(&mut self, random: &mut Random) -> bool {
         match self {
             Self::Share(share) => random.chance(*share),
@@ -228,7 +229,7 @@ impl Outsiders {
     }
 }
 
-/// Takes one from size after size, or adds one, from `start` on, until the sum is `total`; none
+/// Adds 1 to size after size, or subtracts 1, from `start` on, until the sum is `total`. No size
 /// goes below `least`.
 fn even_out(sizes: &mut [u64], total: u64, least: u64, start: usize) {
     let sum: u64 = sizes.iter().sum();

@@ -1,6 +1,6 @@
-//! Accounts that delegate their code (EIP-7702): transactions that carry delegations and call the
-//! first of those accounts, and transactions that call it afterwards. The accounts are a family of
-//! their own, so that no other load pays one that has code.
+//! Plans accounts that delegate their code (EIP-7702): transactions that carry delegations and call
+//! the first delegating account, and later transactions that call that account. The accounts have a
+//! family of their own, so that no other load pays an account that has code.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{
@@ -22,7 +22,7 @@ use crate::{
 };
 use spec::Delegate;
 
-/// Wallets that accounts delegate to: one, the next time the other.
+/// Number of wallets. Accounts delegate to them in turn.
 const WALLET_COUNT: u64 = 2;
 
 fn wallet_name(wallet: u64) -> String {
@@ -49,13 +49,13 @@ pub(crate) fn place(
     Ok(Placed { people, ..Placed::default() })
 }
 
-/// The work of a transaction of this load, as far as its price depends on it.
+/// The kind of a transaction, on which its price depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
     /// The accounts delegate for the first time.
     #[default]
     First,
-    /// They have delegated before.
+    /// The accounts have delegated before.
     Again,
     /// The transaction only calls.
     Calls,
@@ -71,13 +71,13 @@ pub(crate) struct Delegations {
     family: u32,
     /// Delegating transactions so far.
     delegated_count: u64,
-    /// The last of them, while calls are left to make.
+    /// The last delegating transaction, while some of its calls are not made yet.
     last: Option<Transaction>,
     left_count: u64,
 }
 
 impl Delegations {
-    /// Delegations of the accounts that the load of `tag` has of the state.
+    /// Delegations of the accounts that the load of `tag` has in the state.
     pub(crate) fn new(
         delegate: Delegate,
         tag: &str,
@@ -103,7 +103,7 @@ impl Delegations {
     /// has delegated before.
     fn group(&self, number: u64) -> (u64, u64) {
         let each = self.delegate.authorization_count;
-        // Accounts that fill no group delegate never.
+        // Accounts that do not fill a group never delegate.
         let group_count = self.delegate.account_count / each;
         (number % group_count * each, number / group_count)
     }
@@ -125,11 +125,11 @@ impl Delegations {
         Touched { others: others.collect(), ..Touched::default() }
     }
 
-    /// A transaction that delegates as the next does, of the round before.
+    /// The delegating transaction of the same group in the round before; `None` in the first round.
     fn delegated_before(&self, first: u64, round: u64, input: &Bytes) -> Option<Transaction> {
         Some(Transaction {
             tx_type: TxType::SetCode,
-            // Neither the next one's sender nor a stranger.
+            // An existing account that is not the next transaction's sender.
             sender: BENEFICIARY,
             to: Some(self.authorities[first as usize]),
             input: input.clone(),
@@ -153,7 +153,7 @@ impl Script for Delegations {
         people: &mut People<'_>,
     ) -> Result<Call<Form>, GeneratorError> {
         let sender = people.in_turn(turn);
-        // Whoever calls is paid: no account more than the two is touched.
+        // The wallet pays the caller, so that the call touches no third account.
         let paid: B256 = people.address(sender)?.into_word();
         let input = calldata("execute(address,uint256)", &[paid, word(1)]);
         if let Some(last) = &self.last {

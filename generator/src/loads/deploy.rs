@@ -1,5 +1,5 @@
-//! Contracts deployed by transactions that create, or by a factory (CREATE2), each with a code of its
-//! own, and called by later transactions.
+//! Plans contracts that transactions deploy, by a creation or by a factory (CREATE2), and later
+//! calls of these contracts. Each contract has a code of its own.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<Placed, Generato
     add_bare(tag, Contract::Factory, genesis)
 }
 
-/// The work of a transaction of this load.
+/// The kind of a transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
     #[default]
@@ -33,7 +33,7 @@ pub(crate) enum Form {
     Calls,
 }
 
-/// A contract that is still to be called.
+/// A deployed contract that has calls left.
 #[derive(Clone, Debug)]
 struct ToCall {
     address: Address,
@@ -47,17 +47,17 @@ struct ToCall {
 pub(crate) struct Deployments {
     deploy: Deploy,
     factory: Address,
-    /// Creation code of `Deployed`, and how much of it is deployed.
+    /// Creation code of `Deployed`, and length of the code that it deploys without padding.
     creation: Bytes,
     runtime_bytes: usize,
-    /// Seed and name of the codes.
+    /// Random stream of the codes.
     stream: Stream,
     deployed_count: u64,
     to_call: VecDeque<ToCall>,
 }
 
 impl Deployments {
-    /// Deployments, those by CREATE2 by `factory`.
+    /// Deployments; `factory` makes those of CREATE2.
     pub(crate) fn new(
         deploy: Deploy,
         factory: Address,
@@ -75,7 +75,7 @@ impl Deployments {
     }
 
     /// Creation code of the next contract, which has `code_bytes` bytes. No byte of its padding is
-    /// zero, so that all cost the same.
+    /// zero, so that all creations cost the same.
     fn init_code(&self, code_bytes: u64) -> Bytes {
         let code_stream = self.stream.within(format_args!("code/{}", self.deployed_count));
         let count = (code_bytes as usize).saturating_sub(self.runtime_bytes);
@@ -120,7 +120,7 @@ impl Deployments {
 fn factory_calldata(salt: B256, code: &Bytes) -> Bytes {
     let head = calldata("deploy(bytes32,bytes)", &[salt, word(64), word(code.len() as u64)]);
     let mut input = [&head[..], code].concat();
-    // An array ends with its last word: behind the selector, words are whole.
+    // The ABI pads an array to whole words, counted from the end of the selector.
     input.resize(4 + (input.len() - 4).next_multiple_of(32), 0);
     input.into()
 }

@@ -1,6 +1,6 @@
-//! Groups of transactions that hash, and then read and write slot 0 of their group's contract. How
-//! many there are, and with how much gas each, follows the schedules of the official benchmarks of
-//! parallel execution.
+//! Plans groups of transactions that hash, and then read and write slot 0 of their group's
+//! contract. The number of transactions and their gas follow the schedules of the official
+//! benchmarks of parallel execution.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -19,7 +19,8 @@ use crate::{
 };
 use spec::{BlockTarget, Density, Deployed, HashChain as Spec};
 
-/// Adds a contract for each group that there may be, each with 1 in slot 0.
+/// Adds a contract with 1 in slot 0 for each possible group, unless transactions deploy the
+/// contracts.
 pub(crate) fn place(
     chain: &Spec,
     tag: &str,
@@ -43,18 +44,18 @@ pub(crate) fn place(
 enum Step {
     /// Deploys a contract.
     Deploys,
-    /// Calls the contract of a group, or the one that was deployed last, with at most this gas.
+    /// Calls the contract of a group, or the last deployed contract, with at most this gas.
     Calls { group: Option<u64>, limit: u64 },
 }
 
-/// Least and most gas of transactions.
+/// Bounds of the gas limits of transactions.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     /// Gas limit of a call of one hash.
     least: u64,
     /// Gas limit of a deployment.
     deploy: u64,
-    /// The most of any.
+    /// Largest gas limit of a transaction.
     most: u64,
 }
 
@@ -69,20 +70,20 @@ pub(crate) struct HashChains {
     hash_gas: u64,
     probe: Probe,
     prices: Prices<u64>,
-    /// The most hashes within a limit.
+    /// The most hashes within a gas limit, with their price.
     largest: HashMap<u64, Option<(u64, Cost)>>,
     creation: Bytes,
     deployment: Cost,
     /// The contract that was deployed last.
     deployed: Option<Address>,
-    /// Gas of the block that is left.
+    /// The block's planned transactions that are not made yet.
     steps: VecDeque<Step>,
-    /// Whether the block had any.
+    /// Whether the block had planned transactions.
     is_planned: bool,
 }
 
 impl HashChains {
-    /// Calls of the load's contracts, where they are in the state.
+    /// A planner of calls of the load's contracts, and of their deployments.
     pub(crate) fn new(
         spec: &Spec,
         tag: &str,
@@ -103,7 +104,7 @@ impl HashChains {
             tx: tx.to_run(people)?,
         };
         let deployment = trial.cost()?;
-        // Calls create no state, so no gas of theirs is state gas.
+        // Calls create no state, so they use no state gas.
         let most = around.tx_gas.min(TX_EXECUTION_GAS);
         let mut new = Self {
             spec: spec.clone(),
@@ -131,7 +132,8 @@ impl HashChains {
         self.prices.price(count, &self.probe, &calldata(count))
     }
 
-    /// The most hashes of a transaction within `gas_limit`, with their price; `None` below one.
+    /// The most hashes of a transaction within `gas_limit`, with their price; `None` where not even
+    /// one fits.
     fn most_within(&mut self, gas_limit: u64) -> Result<Option<(u64, Cost)>, GeneratorError> {
         if let Some(known) = self.largest.get(&gas_limit) {
             return Ok(*known);
@@ -150,7 +152,7 @@ impl HashChains {
     /// The transactions of a block of `budget`.
     fn steps(&self, budget: BlockTarget) -> Result<VecDeque<Step>, GeneratorError> {
         if matches!(budget, BlockTarget::Gas(gas) if gas < self.limits.least) {
-            // Too little gas; that is said when a transaction is asked for.
+            // Too little gas: the filler reports it when it asks for a transaction.
             return Ok(VecDeque::new());
         }
         match self.spec.deployed {
@@ -168,7 +170,7 @@ impl HashChains {
         }
     }
 
-    /// Whole groups of calls with these limits, the groups in turn.
+    /// Whole groups of calls with these limits. The groups take turns.
     fn groups(&self, limits: &[u64]) -> Result<VecDeque<Step>, GeneratorError> {
         let tx_count = limits.len() as u64;
         let length = self.spec.group_length.unwrap_or(tx_count).max(1);
@@ -226,7 +228,7 @@ fn schedule(density: Density, limits: Limits, budget: BlockTarget) -> Vec<u64> {
     vec![(gas / count).clamp(least, most); count as usize]
 }
 
-/// Gas limit of a call, where a block has a number of them.
+/// Gas limit of each call of a block that has a given number of transactions.
 fn of_count(density: Density, Limits { least, most, .. }: Limits) -> u64 {
     match density {
         Density::Greedy => most,
@@ -235,7 +237,7 @@ fn of_count(density: Density, Limits { least, most, .. }: Limits) -> u64 {
     }
 }
 
-/// Number of transactions, of `most_count` possible ones.
+/// Number of transactions, where `most_count` are possible.
 const fn divided(density: Density, most_count: u64) -> u64 {
     let count = match density {
         Density::Half => most_count / 2,
@@ -244,7 +246,7 @@ const fn divided(density: Density, most_count: u64) -> u64 {
     if count == 0 { 1 } else { count }
 }
 
-/// Pairs of a deployment and a call, and the gas limit of a call.
+/// Number of pairs of a deployment and a call, and gas limit of each call.
 fn pairs(density: Density, limits: Limits, budget: BlockTarget) -> (u64, u64) {
     let Limits { least, deploy, most } = limits;
     let gas = match budget {
@@ -262,7 +264,7 @@ fn pairs(density: Density, limits: Limits, budget: BlockTarget) -> (u64, u64) {
     (count, (gas / count).saturating_sub(deploy).min(most))
 }
 
-/// Calls of one contract, and the gas limit of each.
+/// Number of calls of one contract, and gas limit of each call.
 fn calls_of_one(density: Density, limits: Limits, budget: BlockTarget) -> (u64, u64) {
     let Limits { least, deploy, most } = limits;
     let gas = match budget {
@@ -324,7 +326,7 @@ impl Planner for HashChains {
         self.is_planned && self.steps.is_empty()
     }
 
-    /// The price of a deployment with its call, where they come in pairs.
+    /// The price of a deployment with its call, where deployments and calls come in pairs.
     fn price(&mut self, room: Room, _: &mut People<'_>) -> Result<Option<Cost>, GeneratorError> {
         if !matches!(self.spec.deployed, Deployed::Pairs) {
             return Ok(None);
@@ -332,7 +334,7 @@ impl Planner for HashChains {
         let Limits { least, deploy, most } = self.limits;
         let call_gas = match self.spec.density {
             Density::Greedy => most.min(room.gas_limit),
-            // Half as many pairs as there can be have twice the gas.
+            // With half of the possible pairs, each pair has twice the gas.
             Density::Half => (deploy + 2 * least).min(most),
             Density::Max => least,
         };

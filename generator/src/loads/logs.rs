@@ -1,4 +1,4 @@
-//! Logs of 0 to 4 topics, as many in a transaction as the scenario says or the gas allows.
+//! Plans logs of 0 to 4 topics, as many in a transaction as the scenario sets or the gas allows.
 
 use alloy_primitives::Address;
 

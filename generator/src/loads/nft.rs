@@ -1,5 +1,5 @@
-//! Tokens that are one of a kind: their transfers, which have nothing in common, and mints, which
-//! all take the next id from one counter.
+//! Plans transactions of non-fungible tokens (ERC-721): transfers between distant holders, and
+//! mints, which all take the next id from one counter.
 
 use std::collections::HashMap;
 
@@ -19,16 +19,16 @@ use crate::{
     state::{Placed, add_only},
 };
 
-/// Slots of `Nft`.
+/// Storage slots of `Nft`.
 const OWNERS: u64 = 2;
 const BALANCES: u64 = 3;
 const COUNTER: u64 = 6;
 
-/// Id of the token that the first holder has; the others' follow.
+/// Id of the first holder's token. The next holders have the next ids.
 const FIRST_ID: u64 = 1_000_000;
-/// Ids that have been minted.
+/// Number of ids that the counter has reached in the genesis.
 const MINTED_COUNT: u64 = 10_000_000;
-/// Tokens of a holder, beside those whose owner is written out: no balance becomes 0.
+/// Balance of a holder, which is larger than the number of its tokens: no balance becomes 0.
 const BALANCE: u64 = 1_000;
 
 /// Adds the contract, with one token for each of `holder_count` holders.
@@ -45,12 +45,12 @@ pub(crate) fn place(
     add_only(tag, Contract::Nft, slots, genesis)
 }
 
-/// Transfers between holders as far apart as can be.
+/// Transfers between holders who are as far apart as possible.
 #[derive(Debug)]
 pub(crate) struct NftTransfers {
     contract: Address,
     holder_count: u64,
-    /// Tokens of those that have given or taken, by holder; the others have their first token.
+    /// Tokens of the holders that have given or taken one. Each other holder has its first token.
     held: HashMap<u64, Vec<u64>>,
 }
 
@@ -60,7 +60,8 @@ impl NftTransfers {
         Self { contract, holder_count, held: HashMap::new() }
     }
 
-    /// The first account that has a token, from the one at `turn` on. Returns giver, taker and id.
+    /// Returns giver, taker and id of the next transfer. The giver is the first account with a
+    /// token, from the account at `turn` on.
     fn parties(&self, turn: u64) -> (u64, u64, u64) {
         let mut giver = turn % self.holder_count;
         let id = loop {

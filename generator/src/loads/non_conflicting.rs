@@ -1,5 +1,5 @@
-//! One account a transaction: it destroys a unit of its own tokens and logs that. On request the
-//! total supply, common to all, decreases too.
+//! Plans transactions of distinct accounts. Each destroys a unit of its sender's tokens and logs
+//! that. On request it also lowers the total supply, which all transactions share.
 
 use alloy_primitives::U256;
 use workload::Genesis;
@@ -21,7 +21,7 @@ use spec::{BlockTarget, NonConflicting as Spec, Scenario};
 /// Slot of the total supply of `Supply`.
 const SUPPLY_KEY: U256 = U256::ONE;
 
-/// Adds the token, which all accounts that can have a slot of it hold.
+/// Adds the token, with a balance for each account that can have a slot.
 pub(crate) fn place(
     scenario: &Scenario,
     tag: &str,

@@ -1,5 +1,6 @@
-//! Transactions that all read and write one slot. If the slot comes last, all of the other work can
-//! run in parallel. If it comes first, the work depends on the slot, and nothing can.
+//! Plans transactions that all read and write one slot. If the slot comes last, all other work can
+//! run in parallel. If it comes first, the work depends on the slot, and nothing can run in
+//! parallel.
 
 use alloy_primitives::U256;
 use spec::Touch;
@@ -16,7 +17,7 @@ use crate::{
     state::{Placed, add_only},
 };
 
-/// Adds the contract with the slot in common.
+/// Adds the contract with the shared slot.
 pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
     add_only(tag, Contract::OneSlot, vec![(U256::ZERO, U256::ONE)], genesis)
 }

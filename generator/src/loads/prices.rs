@@ -1,5 +1,5 @@
-//! Prices of transactions by form: gas depends on nothing else. Stock revm runs the first of each
-//! form; the others cost the same. Also plans the one call of loads that always make the same call.
+//! Prices of transactions by form, on which alone their gas depends. Stock revm runs the first
+//! transaction of each form. Also plans loads that always make the same call.
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -21,19 +21,19 @@ pub(crate) struct Callee {
     pub(crate) fork: Fork,
 }
 
-/// Prices by form: the load's own part of it, and the bytes of calldata that are not zero.
+/// Prices by form. A form has the load's own facts, and the number of nonzero bytes of calldata.
 #[derive(Debug)]
 pub(crate) struct Prices<F> {
     of_form: HashMap<(F, usize), Cost>,
 }
 
 impl<F: Copy + Eq + Hash> Prices<F> {
-    /// No price yet.
+    /// A table without prices.
     pub(crate) fn new() -> Self {
         Self { of_form: HashMap::new() }
     }
 
-    /// The price of a transaction of `form` with `input`; `probe` runs it if it is the first.
+    /// The price of a transaction of `form` with `input`. `probe` runs the first one of each form.
     pub(crate) fn price(
         &mut self,
         form: F,
@@ -50,7 +50,7 @@ impl<F: Copy + Eq + Hash> Prices<F> {
     }
 }
 
-/// Plans one call again and again, of accounts in turn.
+/// Plans the same call again and again. Senders take turns.
 #[derive(Debug)]
 pub(crate) struct SameCall {
     contract: Address,

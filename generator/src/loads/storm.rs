@@ -1,5 +1,5 @@
-//! Loads that ask for as many cold keys as fit: their part of a genesis, the parts of each,
-//! and their transactions.
+//! Storms: loads whose transactions access as many cold keys as fit. The modules have the storms'
+//! part of a genesis, the parts of a storm, and its transactions.
 
 mod kinds;
 mod parts;

@@ -1,6 +1,6 @@
-//! Transfers of ether or of a token between accounts that a pattern pairs. Their price depends on
-//! little: the recipient's kind, and the nonzero bytes of calldata. Stock revm runs the first of
-//! each such form, with its own parties; the others cost the same.
+//! Plans transfers of ether or of a token between accounts that a pattern pairs. The price depends
+//! on the recipient's kind and the nonzero bytes of calldata alone. Stock revm runs the first
+//! transfer of each such form; other transfers of the form cost the same.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub(crate) fn place(
     add_only(tag, Contract::Token, balances, genesis)
 }
 
-/// The transferred asset: one unit of it each time.
+/// The transferred asset. Each transfer moves one unit.
 #[derive(Clone, Debug)]
 pub(crate) enum Asset {
     /// Wei.
@@ -88,10 +88,11 @@ impl Parties {
     /// Giver and taker of the transfer at `turn`.
     fn at(&self, turn: u64) -> (u64, Taker) {
         let giver = turn % self.count;
-        // All but the first.
+        // Any account but the first.
         let other = 1 + turn % (self.count - 1).max(1);
         match self.pattern {
-            // The account farthest from the giver: turns of half the accounts share none.
+            // The account half way around from the giver: half as many transfers as accounts share
+            // no account.
             Pattern::AToB => (giver, Taker::Member((giver + self.count / 2) % self.count)),
             Pattern::AToA => (giver, Taker::Member(giver)),
             Pattern::AToMany => (0, Taker::Member(other)),
@@ -105,7 +106,7 @@ impl Parties {
     }
 }
 
-/// The parts of a transfer that its gas depends on.
+/// The facts of a transfer on which its gas depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Form {
     is_to_itself: bool,
@@ -120,7 +121,7 @@ pub(crate) struct Transfers {
     parties: Parties,
     fork: Fork,
     prices: HashMap<Form, Cost>,
-    /// Gas limit of the first.
+    /// Gas limit of the first transfer.
     useful_gas: u64,
 }
 
@@ -150,7 +151,7 @@ impl Transfers {
         };
         let (to, value, input, code, touched) = match &self.asset {
             Asset::Ether => (recipient, U256::ONE, Bytes::new(), Bytes::new(), touched),
-            // A token's transfer knows its recipient by a slot, not as an account.
+            // A token's transfer touches a slot of the recipient, not the recipient's account.
             Asset::Token { address, code } => {
                 let words = [recipient.into_word(), word(1)];
                 let input = calldata("transfer(address,uint256)", &words);

@@ -1,4 +1,4 @@
-//! The reference run of blocks on a chain of their own, one at a time, each with its own list. For
+//! Runs the reference over the blocks of a chain, one at a time, each with its own list. It is for
 //! code that makes a block's environment from the blocks before it.
 
 use alloy_primitives::{B256, Log};
@@ -10,7 +10,7 @@ use super::{
     run::{Answer, BatchReference, Watch, of_plan, run_planned},
 };
 
-/// Runs blocks in order, one at a call, over the state that those before it left.
+/// Runs blocks in order, one per call, over the state that earlier blocks left.
 #[derive(Debug)]
 pub(crate) struct ChainRun<'w> {
     workload: &'w Workload,
@@ -19,8 +19,8 @@ pub(crate) struct ChainRun<'w> {
 }
 
 impl<'w> ChainRun<'w> {
-    /// A run that begins at the genesis of `workload`, on the block `number` of hash `hash`. Of the
-    /// workload it reads genesis, rules and chain.
+    /// A run that begins at the genesis of `workload`, above the block `number` of hash `hash`. It
+    /// reads the workload's genesis, rules and chain id alone.
     pub(crate) fn new(
         workload: &'w Workload,
         number: u64,
@@ -30,7 +30,7 @@ impl<'w> ChainRun<'w> {
         Ok(Self { workload, state, block_count: 0 })
     }
 
-    /// Makes the plan of `batch` the one that the reads of the next blocks must be in.
+    /// Sets the plan of `batch`. The next blocks may read planned keys alone.
     pub(crate) fn plan(&mut self, index: usize, batch: &Batch) -> Result<(), ReferenceError> {
         self.state.plan(batch).map_err(of_plan(index))
     }
@@ -54,7 +54,7 @@ impl<'w> ChainRun<'w> {
         Ok(made)
     }
 
-    /// Tells the hash of the block that was run last, for BLOCKHASH.
+    /// Adds the hash of the last block, for BLOCKHASH.
     pub(crate) fn seal(&mut self, hash: B256) {
         self.state.add_block_hash(hash);
     }

@@ -1,4 +1,5 @@
-//! Errors of the reference run, and of its comparison with a workload. Every error names its place.
+//! Errors of the reference run, and of its comparison with a workload. Every error names its place
+//! in the workload.
 
 use alloy_primitives::Address;
 use evm::{BlockGas, DepositFault, StepError};
@@ -7,7 +8,7 @@ use workload::{BlockAccessIndex, BlockFault, StepKind, WorkloadError};
 
 use super::planned::PlanError;
 
-/// A workload without a reference, or with another one than it says.
+/// A reason why a workload has no reference, or why its outcome is not the reference's.
 #[derive(Debug, thiserror::Error)]
 pub enum ReferenceError {
     /// The workload contradicts itself.
@@ -30,7 +31,7 @@ pub enum ReferenceError {
         block: usize,
         /// The step's kind.
         kind: StepKind,
-        /// Its block access index.
+        /// The step's block access index.
         index: BlockAccessIndex,
         /// revm's error.
         source: Box<StepError<EvmDatabaseError<PlanError>>>,
@@ -47,11 +48,11 @@ pub enum ReferenceError {
         block: usize,
         /// The transaction in the block, 0-based.
         tx_index: usize,
-        /// Its gas limit.
+        /// The transaction's gas limit.
         tx_gas_limit: u64,
         /// The block's gas limit.
         block_gas_limit: u64,
-        /// Gas used by the transactions before it.
+        /// Gas used by the transactions before this one.
         used: BlockGas,
     },
     /// A block breaks a rule that holds on any state.
@@ -76,8 +77,8 @@ pub enum ReferenceError {
         /// The fault of the log.
         source: DepositFault,
     },
-    /// A transaction creates a contract at an address that has storage, which no EVM of today's forks agrees
-    /// on.
+    /// A transaction creates a contract at an address that has storage. EVMs of today's forks
+    /// disagree on the outcome.
     #[error(
         "batch {batch}, block {block}, transaction {tx_index}: it creates a contract at \
          {address}, which has storage (EIP-7610); clients disagree on such a block, so it is not \
@@ -119,15 +120,15 @@ pub enum ReferenceError {
         batch: usize,
         /// Accounts and slots.
         item_count: u64,
-        /// Gas limits of its blocks together.
+        /// Sum of the gas limits of the list's blocks.
         gas_limit: u64,
-        /// The most that it allows.
+        /// The most accounts and slots that the gas limits allow.
         max_count: u64,
     },
-    /// The callback asked to stop.
+    /// The callback stopped the run.
     #[error("the reference run was stopped before its end")]
     Cancelled,
-    /// The workload says something else than the reference.
+    /// The expected outcome of the workload differs from the reference.
     #[error("batch {batch}: {part} of the workload differs from the reference: {detail}")]
     Differs {
         /// The batch, 0-based.
@@ -140,7 +141,7 @@ pub enum ReferenceError {
 }
 
 impl ReferenceError {
-    /// Its message without the place in the workload, for callers that name the block themselves.
+    /// The message without the place in the workload, for callers that name the block themselves.
     pub(crate) fn reason(&self) -> String {
         let message = self.to_string();
         message.split_once(": ").map_or(message.clone(), |(_, reason)| reason.to_owned())

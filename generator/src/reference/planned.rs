@@ -1,5 +1,6 @@
-//! State of a batch as its plan says: a map of the planned indices, bounded by the batch and
-//! not by the state. A read outside the plan fails instead of passing for an absent row.
+//! The state over which the reference runs a batch: a map of the planned indices, bounded by the
+//! batch and not by the state. A read outside the plan fails, so it does not pass for an absent
+//! row.
 
 use std::{
     borrow::Cow,
@@ -34,10 +35,10 @@ pub enum PlanError {
         /// The slot.
         key: U256,
     },
-    /// A code was asked for that no account has.
+    /// A code was read that no account has.
     #[error("code {0} is read, and no account has it")]
     Code(B256),
-    /// A code that begins as a delegation does and is none (EIP-7702).
+    /// A code begins like a delegation and is no valid one (EIP-7702).
     #[error("code {0} begins with 0xef01 and is no delegation")]
     InvalidCode(B256),
     /// BLOCKHASH of a block that the workload does not know.
@@ -48,7 +49,7 @@ pub enum PlanError {
     Family {
         /// Slots, senders or accounts.
         what: &'static str,
-        /// The family named.
+        /// Index of the family.
         family: u32,
         /// Number of families.
         count: usize,
@@ -63,8 +64,8 @@ pub enum PlanError {
         /// Number of senders.
         count: u64,
     },
-    /// The plan asks for more than the transactions' gas can touch: it is wrong, and would take
-    /// memory without bound.
+    /// The plan has more keys than the transactions' gas can touch. Such a plan is wrong, and would
+    /// take memory without bound.
     #[error("the plan has {planned_count} {what}; the batch can touch {most_count} at most")]
     TooLarge {
         /// Slots, senders or accounts.
@@ -81,7 +82,7 @@ pub enum PlanError {
 
 impl DBErrorMarker for PlanError {}
 
-/// State before a batch: genesis as far as it is planned, under the changes of earlier batches.
+/// State before a batch: the planned part of the genesis, with the changes of earlier batches.
 #[derive(Debug)]
 pub struct PlannedState<'w> {
     workload: &'w Workload,
@@ -89,15 +90,15 @@ pub struct PlannedState<'w> {
     /// Hashes of consecutive blocks, from `first_hash_number` on.
     block_hashes: Cow<'w, [B256]>,
     explicit: AddressMap<&'w GenesisAccount>,
-    /// Contracts whose slots are a family's.
+    /// Contracts whose slots are in a family.
     families: HashSet<Address>,
     /// Accounts with storage and without code and nonce, at which a contract could be created.
     storage_only: HashSet<Address>,
     codes: B256Map<Bytecode>,
-    /// Codes that families make of planned accounts, by hash; they are made when they are asked
-    /// for.
+    /// Codes of planned accounts that a family makes, by hash: the family and the code's index. A
+    /// code is made when it is read.
     made_codes: B256Map<(&'w AccountFamily, u64)>,
-    /// Their hashes, by family and by place there.
+    /// Hashes of these codes, by family and by the code's index.
     made_hashes: HashMap<(u32, u64), B256>,
     planned_accounts: AddressMap<Option<AccountState>>,
     planned_slots: AddressMap<HashMap<U256, U256, RandomKeys>>,
@@ -105,7 +106,7 @@ pub struct PlannedState<'w> {
     written_slots: HashMap<(Address, U256), U256>,
 }
 
-/// Hashing of slots that random keys make cheap.
+/// Fast hasher of slot keys.
 type RandomKeys = alloy_primitives::map::DefaultHashBuilder;
 
 impl<'w> PlannedState<'w> {
@@ -140,7 +141,7 @@ impl<'w> PlannedState<'w> {
         })
     }
 
-    /// The same state on a chain of its own, which begins with the block `number` of hash `hash`.
+    /// The same state on another chain, which begins with the block `number` of hash `hash`.
     pub(super) fn on_chain(self, number: u64, hash: B256) -> Self {
         Self { first_hash_number: number, block_hashes: Cow::Owned(vec![hash]), ..self }
     }
@@ -150,7 +151,7 @@ impl<'w> PlannedState<'w> {
         self.block_hashes.to_mut().push(hash);
     }
 
-    /// Makes the plan of `batch` the one that reads must be in.
+    /// Sets the plan of `batch`: only planned keys may be read.
     pub(super) fn plan(&mut self, batch: &Batch) -> Result<(), PlanError> {
         let plan = &batch.plan;
         let most_count = ListBounds::max_touched_count(batch, &self.workload.rules);
@@ -227,7 +228,7 @@ impl<'w> PlannedState<'w> {
         Ok(())
     }
 
-    /// Hashes those of the `codes` of the family at `family_index` that are not hashed yet.
+    /// Hashes the `codes` of the family at `family_index` that are not hashed yet.
     fn make_codes(
         &mut self,
         family_index: u32,
@@ -253,7 +254,7 @@ impl<'w> PlannedState<'w> {
             let indices: Vec<u64> = (start..end.min(start.saturating_add(CHUNK))).collect();
             family.keys(&indices, &mut keys);
             family.values(&indices, &mut values);
-            // A chunk at a time: the plan's claim reserves nothing.
+            // Reserves memory for one chunk at a time: the plan's count is not trusted.
             slots.reserve(indices.len());
             for ((index, key), value) in indices.iter().zip(&keys).zip(&values) {
                 let exists = *index < family.count;
@@ -264,19 +265,20 @@ impl<'w> PlannedState<'w> {
         }
     }
 
-    /// Whether the account has storage, and neither code nor nonce. Only the genesis can have one:
-    /// code alone writes storage, and a delegation raises the nonce.
+    /// Whether the account has storage, and neither code nor nonce. Only the genesis can have such
+    /// an account: only code writes storage, and a delegation raises the nonce.
     pub(super) fn has_storage_only(&self, address: &Address) -> bool {
         self.storage_only.contains(address)
     }
 
-    /// Whether the account had a slot before the batch, also one that an earlier batch cleared.
+    /// Whether the account has a slot that the genesis writes out, even if an earlier batch cleared
+    /// it, or a slot that an earlier batch wrote.
     pub(super) fn has_slots(&self, address: &Address) -> bool {
         self.explicit.get(address).is_some_and(|account| !account.storage.is_empty())
             || self.written_slots.iter().any(|((of, _), value)| of == address && !value.is_zero())
     }
 
-    /// Makes the changes of a batch part of the state.
+    /// Applies the changes of a batch to the state.
     pub(super) fn commit(&mut self, changes: &NetChanges) -> Result<(), PlanError> {
         self.written_accounts.extend(changes.accounts.iter().copied());
         let slots = changes.slots.iter().map(|(address, key, value)| ((*address, *key), *value));
@@ -332,7 +334,7 @@ impl Database for PlannedState<'_> {
             balance: state.balance,
             nonce: state.nonce,
             code_hash: state.code_hash,
-            // Asked for by hash when it is needed; a default here would be an empty code.
+            // revm reads the code by its hash when it needs it. The default is an empty code.
             code: None,
             ..AccountInfo::default()
         }))

@@ -24,8 +24,8 @@ use super::{
     planned::{PlanError, PlannedState},
 };
 
-/// The answer of a callback after a transaction: whether to go on. A callback that only listens answers `()`; one that
-/// can stop the run answers a [`ControlFlow`].
+/// The return value of a callback after a transaction: it decides whether the run goes on. A
+/// callback that never stops the run returns `()`; others return a [`ControlFlow`].
 pub trait Answer {
     /// Whether to go on.
     fn flow(self) -> ControlFlow<()>;
@@ -88,10 +88,10 @@ impl BatchReference {
     }
 }
 
-/// A transaction that has just been run, for callers that need more than its outcome.
+/// A transaction that has just run, for callers that need more than its outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Ran<'a> {
-    /// Its block in the batch, 0-based.
+    /// The transaction's block in the batch, 0-based.
     pub block: usize,
     /// Its outcome.
     pub outcome: TxOutcome,
@@ -99,8 +99,8 @@ pub struct Ran<'a> {
     pub logs: &'a [Log],
 }
 
-/// Runs the batches of a workload in order, one at a call; each begins where the one before it
-/// ended. Reads the work (genesis, plan, blocks) and nothing of the expected outcome.
+/// Runs the batches of a workload in order, one per call. Each batch begins where the batch before
+/// it ended. Reads the work (genesis, plan, blocks), and nothing of the expected outcome.
 #[derive(Debug)]
 pub struct ReferenceRun<'w> {
     workload: &'w Workload,
@@ -112,7 +112,7 @@ impl<'w> ReferenceRun<'w> {
     /// A run that begins at the genesis.
     ///
     /// # Errors
-    /// [`ReferenceError::Inconsistent`] when a code of the genesis is none.
+    /// [`ReferenceError::Inconsistent`] when a code of the genesis is invalid.
     pub fn new(workload: &'w Workload) -> Result<Self, ReferenceError> {
         Ok(Self { workload, state: PlannedState::new(workload)?, next: 0 })
     }
@@ -141,7 +141,7 @@ impl<'w> ReferenceRun<'w> {
     }
 
     /// Runs the next batch, as [`Self::next_batch_seen`] does. Before `on_tx`, `on_state` gets all
-    /// that the transaction touched, with the values before and after it.
+    /// keys that the transaction touched, with their values before and after it.
     ///
     /// # Errors
     /// [`ReferenceError`]; the run cannot go on after it.
@@ -174,8 +174,8 @@ pub(super) fn of_plan(batch: usize) -> impl Fn(PlanError) -> ReferenceError {
     move |source| ReferenceError::Plan { batch, source }
 }
 
-/// Runs `batch`, at `batch_index` in `workload`, over the state before it. The batch's plan has its
-/// reads. The state is then the one after it.
+/// Runs `batch`, at `batch_index` in `workload`. Only keys in the plan of `state` may be read.
+/// `state` is the state before the batch, and is left as the state after it.
 pub(super) fn run_planned(
     workload: &Workload,
     batch_index: usize,
@@ -383,8 +383,9 @@ fn removed_with_storage(db: &State<&mut PlannedState<'_>>, changes: &EvmState) -
     with_storage.map(|(address, _)| *address)
 }
 
-/// Fills in the expected outcome of every batch: list, list sizes, outcomes. Returns the gas of each
-/// transaction through all blocks. `on_tx` is called after each and may stop the run.
+/// Fills in the expected outcome of every batch: list, list sizes, outcomes. Returns the gas of
+/// each transaction through all blocks. `on_tx` is called after each transaction and may stop the
+/// run.
 ///
 /// # Errors
 /// [`ReferenceError`]; the workload is then as before.
@@ -413,8 +414,8 @@ pub fn run<A: Answer>(
     each(workload, on_tx, |made| made)
 }
 
-/// The list of every batch in its `full` form. A workload does not carry the values, so the
-/// reference runs it once more over the map of its planned keys. So these values do not come from a
+/// Returns the list of every batch in its `full` form. A workload does not carry the values, so the
+/// reference runs the workload once more over the planned keys. So the values do not come from a
 /// store under test. `on_tx` is called after each transaction and may stop the run.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Checks a workload's outcome against the reference: the last word on a workload file.
+//! Checks a workload's expected outcome against the reference, which decides.
 
 use alloy_primitives::keccak256;
 use evm::TxGas;
@@ -9,12 +9,13 @@ use super::{
     run::{Answer, BatchReference, ReferenceRun},
 };
 
-/// Checks that a workload, such as one from a file, expects the reference's outcome. Returns the gas
-/// of each transaction through all blocks. `on_tx` is called after each and may stop the check.
+/// Checks that a workload, such as one from a file, expects the reference's outcome. Returns the
+/// gas of each transaction through all blocks. `on_tx` is called after each transaction and may
+/// stop the check.
 ///
 /// # Errors
-/// [`ReferenceError::Differs`] at the first difference; [`ReferenceError::Cancelled`]; the others
-/// where it cannot be run.
+/// [`ReferenceError::Differs`] at the first difference; [`ReferenceError::Cancelled`]; another
+/// error where the workload cannot run.
 pub fn verify<A: Answer>(
     workload: &Workload,
     mut on_tx: impl FnMut() -> A,

@@ -1,17 +1,17 @@
-//! The accounts by which transactions grow the storage of any contract at any address.
+//! The helper accounts through which transactions write the storage of any contract.
 //!
 //! A contract with slots has no code of its own in the grown chain: it delegates to another address
 //! (EIP-7702), where its code will be. While the state grows, each transaction creates a loader at
 //! that address (CREATE2). The contract writes its slots through the loader. The same transaction
 //! then destroys the loader, as EIP-6780 allows. After the last slot, the contract's own code is
-//! created there. The init code asks its creator for the code, so the address does not depend on
-//! the code.
+//! created at that address. The init code asks its creator for the code, so the address does not
+//! depend on the code.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use revm::bytecode::opcode as op;
 use workload::GenesisAccount;
 
-/// Wei of the account that sends all transactions, 2^100: more than they burn.
+/// Wei of the account that sends all transactions, 2^100: more than they cost.
 const SENDER_BALANCE: U256 = U256::from_limbs([0, 1 << 36, 0, 0]);
 
 /// Asks the caller for an address, and returns the code that is there. Twenty bytes.
@@ -38,12 +38,12 @@ const INIT_CODE: [u8; 20] = [
     op::RETURN,
 ];
 
-/// Offset of the loader's part that writes.
+/// Offset of the loader's code that writes.
 const WRITING: u8 = 6;
-/// Offset of its loop.
+/// Offset of the loader's loop.
 const NEXT_PAIR: u8 = 8;
 
-/// Writes pairs of key and value of its calldata; without calldata it is destroyed.
+/// Writes the pairs of key and value in its calldata; without calldata it destroys itself.
 const LOADER: [u8; 27] = [
     op::CALLDATASIZE,
     op::PUSH1,
@@ -74,16 +74,18 @@ const LOADER: [u8; 27] = [
     op::STOP,
 ];
 
-/// The part of the factory that answers the init code: the address that the transaction named.
+/// The part of the factory that answers the init code with the address that the transaction named.
 const ANSWER: [u8; 8] =
     [op::PUSH0, op::TLOAD, op::PUSH0, op::MSTORE, op::PUSH1, 32, op::PUSH0, op::RETURN];
 /// Offset of the factory's part that a transaction calls.
 const CALLED: u8 = 4 + ANSWER.len() as u8;
-/// Its calldata before the pairs: salt, address of the code, contract that writes (none: 0).
+/// Bytes of the factory's calldata before the pairs: salt, address of the code to copy, and the
+/// contract that writes (0: no contract).
 const HEAD_BYTES: u8 = 96;
 
-/// Creates the code that calldata names, lets a contract write by it, and has it destroyed; without a
-/// contract the code stays. All of it fails where a part does.
+/// Returns the factory's code. It creates the code that calldata names, lets a contract write
+/// through that code, and has the code destroyed. Without a contract the code stays. The call
+/// reverts where any step fails.
 fn factory() -> Vec<u8> {
     let create = [
         &[op::JUMPDEST, op::PUSH1, 32, op::CALLDATALOAD, op::PUSH0, op::TSTORE, op::PUSH20][..],
@@ -111,7 +113,7 @@ fn factory() -> Vec<u8> {
         op::CALL,
     ];
     let (create, pairs) = (create.concat(), pairs.concat());
-    // Lengths of the four parts below that jump, in their order.
+    // Beside the three parts, the lengths 5, 8, 4 and 4 are those of the parts that jump, in order.
     let start = usize::from(CALLED) + create.len();
     let end = start + 5 + 8 + pairs.len() + 4 + destroy.len() + 4;
     let (stop, fail) = (end as u8, end as u8 + 2);
@@ -131,7 +133,7 @@ fn factory() -> Vec<u8> {
     .concat()
 }
 
-/// An address without another use.
+/// Derives an address without another use from a name.
 fn named(name: &str) -> Address {
     Address::from_word(keccak256(format!("stress export --grow/{name}")))
 }
@@ -139,7 +141,7 @@ fn named(name: &str) -> Address {
 /// The secret of the account that sends all transactions.
 pub(super) fn sender_secret() -> B256 {
     let mut secret = keccak256("stress export --grow/sender");
-    // Below the order of the curve by far.
+    // Far below the order of the curve.
     secret[0] &= 0x0f;
     secret
 }
@@ -153,12 +155,12 @@ fn loader_address() -> Address {
     named("loader")
 }
 
-/// Address of the stored code of number `code`, to copy from.
+/// Address of an account that stores code number `code` for copying.
 fn source_address(code: usize) -> Address {
     named(&format!("code/{code}"))
 }
 
-/// Address at which the code of number `code` will run.
+/// Address at which code number `code` is created.
 pub(super) fn code_address(code: usize) -> Address {
     factory_address().create2(salt(code), keccak256(INIT_CODE))
 }
@@ -171,7 +173,8 @@ fn contract(address: Address, code: Bytes) -> GenesisAccount {
     GenesisAccount { address, nonce: 1, code, ..GenesisAccount::default() }
 }
 
-/// The accounts of a genesis by which its contracts get the `codes`; `sender` sends the transactions.
+/// The helper accounts of a genesis from which contracts get the `codes`. `sender` sends the
+/// transactions.
 pub(super) fn accounts(codes: &[Bytes], sender: Address) -> Vec<GenesisAccount> {
     let mut all = vec![
         contract(factory_address(), factory().into()),
@@ -183,8 +186,8 @@ pub(super) fn accounts(codes: &[Bytes], sender: Address) -> Vec<GenesisAccount> 
     all
 }
 
-/// Calldata that lets `contract`, which delegates to the code of number `code`, write as many slots as
-/// there are `keys` and `values`.
+/// Calldata that lets `contract`, which delegates to code number `code`, write the slots of `keys`
+/// and `values`.
 pub(super) fn writes(
     code: usize,
     contract: Address,
@@ -196,7 +199,7 @@ pub(super) fn writes(
     head.into_iter().chain(pairs.flatten().copied()).collect()
 }
 
-/// Calldata that puts the code of number `code` in its place, for good.
+/// Calldata that creates code number `code` for good.
 pub(super) fn placement(code: usize) -> Bytes {
     [salt(code), source_address(code).into_word(), B256::ZERO].concat().into()
 }

@@ -1,5 +1,5 @@
-//! The state while it grows: the accounts that blocks touch, and the tries of all of it, which each block
-//! updates. Values of the slots that grow are in the tries alone: no block reads them.
+//! The growing state: the accounts that blocks touch, and the tries of the whole state, which each
+//! block updates. The values of growing slots are in the tries alone: no block reads them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::super::{
     root::{Changes, HashedRows, each_account},
 };
 
-/// Nodes of the tries that are kept. Any format has the same roots; this one has the fewest nodes.
+/// Format of the stored nodes. The roots are the same in any format; this one has the fewest nodes.
 const FORMAT: Format = Format::RethLike;
 
 /// A trie and its root.
@@ -35,7 +35,7 @@ impl Hashed {
         Ok(Self { trie, root })
     }
 
-    /// Writes rows by their hashed keys; an empty value deletes.
+    /// Writes rows by their hashed keys. An empty value deletes its row.
     fn write(&mut self, mut writes: Vec<(B256, Vec<u8>)>) -> Result<(), trie::Error> {
         writes.sort_unstable_by_key(|(key, _)| *key);
         let mut rows = Rows::default();
@@ -47,9 +47,9 @@ impl Hashed {
     }
 }
 
-/// The state while it grows.
+/// The growing state.
 pub(super) struct Ledger {
-    /// The accounts that blocks touch, with the slots that stay.
+    /// The accounts that blocks touch, with their slots that do not grow.
     accounts: BTreeMap<Address, GenesisAccount>,
     /// Contracts whose slots grow.
     growing: BTreeSet<Address>,
@@ -58,8 +58,8 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// The state of `genesis`, with the accounts at `touched` that blocks touch. The contracts at
-    /// `growing` get slots in it.
+    /// The state of `genesis`. Blocks touch the accounts at `touched`, and write slots of the
+    /// contracts at `growing`.
     pub(super) fn new(
         genesis: &Genesis,
         touched: &BTreeSet<Address>,
@@ -95,7 +95,7 @@ impl Ledger {
         Workload { rules: fork.into(), chain_id, genesis, ..Workload::default() }
     }
 
-    /// Makes the changes of a block part of the state.
+    /// Applies the changes of a block to the state.
     pub(super) fn add(&mut self, changes: &NetChanges) -> Result<(), ExportError> {
         let mut slots: BTreeMap<Address, Vec<(B256, Vec<u8>)>> = BTreeMap::new();
         for (address, key, value) in &changes.slots {
@@ -141,13 +141,13 @@ impl Ledger {
         }
     }
 
-    /// The account as its leaf has it; empty where there is none.
+    /// Value of the account's leaf; empty where the account does not exist.
     fn account_leaf(&self, address: &Address) -> Vec<u8> {
         let root = self.storage.get(address).map_or(EMPTY_ROOT, |storage| storage.root);
         self.accounts.get(address).map_or(Vec::new(), |account| encoded(&account.state(), root))
     }
 
-    /// `genesis` with the accounts as they are now.
+    /// Returns `genesis` with the accounts of the grown state.
     pub(super) fn state(self, genesis: &Genesis) -> Genesis {
         let before = genesis.accounts.iter().map(|account| (account.address, account.clone()));
         let mut accounts: BTreeMap<Address, GenesisAccount> = before.collect();
@@ -160,7 +160,7 @@ fn hashed_key(key: &U256) -> B256 {
     keccak256(key.to_be_bytes::<32>())
 }
 
-/// A slot's value as its leaf has it; empty where the slot does not exist.
+/// Value of a slot's leaf; empty where the slot does not exist.
 fn leaf(value: &U256) -> Vec<u8> {
     SlotValue::new(value).map_or(Vec::new(), |value| value.as_slice().to_vec())
 }

@@ -1,4 +1,5 @@
-//! The storms that scenarios name, as [`Parts`]: contract, families, and passed words.
+//! Makes the [`Parts`] of each storm that a scenario can name: contract, families, and words of
+//! calldata.
 
 use std::ops::Range;
 
@@ -30,14 +31,14 @@ pub(crate) struct At<'g, 's> {
     pub(crate) state: &'g State,
     /// The load's part of the state.
     pub(crate) placed: &'g Placed,
-    /// Its place among the loads.
+    /// Index of the load.
     pub(crate) load: usize,
     /// The load's stream.
     pub(crate) stream: &'s Stream,
 }
 
 impl<'g> At<'g, '_> {
-    /// The load's slot families with their places.
+    /// The load's slot families with their indices in the genesis.
     fn families(&self) -> impl Iterator<Item = (u32, &'g SlotFamily)> + use<'g> {
         let state = self.state;
         let families = self.placed.families.clone();
@@ -45,7 +46,8 @@ impl<'g> At<'g, '_> {
             .map(move |family_index| (family_index, &state.genesis.slots[family_index as usize]))
     }
 
-    /// The load's slot families, each read by its own contract, which gets their seed.
+    /// The load's slot families as targets. Each family's contract reads the family, and gets its
+    /// seed.
     fn slots(&self, tail: &[B256]) -> Vec<Target<'g>> {
         self.families()
             .map(|(family_index, family)| Target {
@@ -64,7 +66,7 @@ impl<'g> At<'g, '_> {
         Meter::measure(contract, ground, self.scenario.fork)
     }
 
-    /// The value that a write leaves.
+    /// The value that a write stores.
     fn written(&self, op: WriteOp) -> B256 {
         match op {
             WriteOp::Create | WriteOp::Update => self.word("value"),
@@ -72,14 +74,14 @@ impl<'g> At<'g, '_> {
         }
     }
 
-    /// A word of the load's own, never zero.
+    /// A word that the load's stream gives for `name`, never zero.
     fn word(&self, name: &str) -> B256 {
         let word = self.stream.word(name);
         if word.is_zero() { B256::with_last_byte(1) } else { word }
     }
 }
 
-/// Cold reads.
+/// A storm of cold reads.
 pub(crate) fn sload<'g>(at: At<'g, '_>, storm: &SloadStorm) -> Result<Storm<'g>, GeneratorError> {
     let contract = place::sload_contract(storm);
     let mut targets = at.slots(&[]);
@@ -104,7 +106,7 @@ pub(crate) fn sload<'g>(at: At<'g, '_>, storm: &SloadStorm) -> Result<Storm<'g>,
     Ok(Storm::new(parts, at.stream))
 }
 
-/// A chain through contracts.
+/// A storm that follows a chain through contracts.
 pub(crate) fn contract_chase<'g>(
     at: At<'g, '_>,
     chase: &ContractChase,
@@ -133,7 +135,7 @@ pub(crate) fn contract_chase<'g>(
     Ok(Storm::new(Parts::new(contract, meter, vec![target]), at.stream))
 }
 
-/// Cold writes.
+/// A storm of cold writes.
 pub(crate) fn sstore<'g>(at: At<'g, '_>, storm: &SstoreStorm) -> Result<Storm<'g>, GeneratorError> {
     if storm.keys.is_one_a_contract() {
         return spread(at, storm);
@@ -142,7 +144,7 @@ pub(crate) fn sstore<'g>(at: At<'g, '_>, storm: &SstoreStorm) -> Result<Storm<'g
     let (present_share, absent) = match storm.op {
         WriteOp::Create => (0.0, Absent::Slots),
         WriteOp::Update | WriteOp::Clear => (1.0, Absent::Nothing),
-        // Present or not costs the same.
+        // Present and absent slots cost the same.
         WriteOp::Nothing => (at.scenario.state.present_share, Absent::Nothing),
     };
     let ground = Ground { tail: vec![at.written(storm.op)], absent, ..Ground::default() };
@@ -156,7 +158,8 @@ pub(crate) fn sstore<'g>(at: At<'g, '_>, storm: &SstoreStorm) -> Result<Storm<'g
     Ok(Storm::new(parts, at.stream))
 }
 
-/// Cold writes of one slot in each of many contracts, whose addresses are hashes of an index.
+/// A storm of cold writes of one slot in each of many contracts, whose addresses are hashes of an
+/// index.
 fn spread<'g>(at: At<'g, '_>, storm: &SstoreStorm) -> Result<Storm<'g>, GeneratorError> {
     let contract = Contract::SpreadStorm;
     let first = at.placed.families.start;
@@ -183,7 +186,7 @@ fn spread<'g>(at: At<'g, '_>, storm: &SstoreStorm) -> Result<Storm<'g>, Generato
     Ok(Storm::new(Parts::new(contract, at.meter(contract, &ground)?, vec![target]), at.stream))
 }
 
-/// Cold reads at keys that the transaction before has decided.
+/// A storm of cold reads at keys that the transaction before decides.
 pub(crate) fn prefetch_miss<'g>(
     at: At<'g, '_>,
     storm: &PrefetchMiss,
@@ -206,13 +209,13 @@ pub(crate) fn prefetch_miss<'g>(
     Ok(Storm::new(parts, at.stream))
 }
 
-/// Looks at cold accounts.
+/// A storm that accesses cold accounts.
 pub(crate) fn account<'g>(
     at: At<'g, '_>,
     storm: &AccountStorm,
 ) -> Result<Storm<'g>, GeneratorError> {
     let contract = Contract::AccountStorm;
-    // The contract's numbers of operations.
+    // Numbers of the operations in the contract.
     let op = match storm.op {
         AccountOp::Balance => 0,
         AccountOp::CodeSize => 1,
@@ -243,7 +246,7 @@ pub(crate) fn account<'g>(
     Ok(Storm::new(parts, at.stream))
 }
 
-/// Asks a token for balances.
+/// A storm that reads balances of a token.
 pub(crate) fn balance<'g>(at: At<'g, '_>) -> Result<Storm<'g>, GeneratorError> {
     let contract = Contract::BalanceStorm;
     let mut targets = at.slots(&[]);

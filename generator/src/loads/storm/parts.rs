@@ -1,4 +1,4 @@
-//! The parts of a storm: its contract, its families, the keys that it asks for.
+//! The parts of a storm: its contract, its families, the keys that it accesses.
 
 use alloy_primitives::{Address, B256, U256};
 use spec::{CalldataByte, Overlap, SlotOrder};
@@ -11,27 +11,26 @@ use crate::{artifact::Contract, meter::Meter};
 pub(crate) struct Parts<'g> {
     /// The contract that transactions call.
     pub(crate) contract: Contract,
-    /// Its price.
+    /// Prices of the contract's operations.
     pub(crate) meter: Meter,
-    /// Share of the keys asked for that exist.
+    /// Share of existing keys among the accessed keys.
     pub(crate) present_share: f64,
     /// The keys that transactions have in common.
     pub(crate) overlap: Overlap,
     /// The contracts that transactions call in turn; at least one.
     pub(crate) targets: Vec<Target<'g>>,
-    /// Order of the keys, where that is not the indices'.
+    /// Order of the keys; `None` for the order of their indices.
     pub(crate) sorted: Option<Sorted<'g>>,
-    /// The nibble below which the rows of all keys lie, if there is one.
+    /// The nibble below which the rows of all keys lie, if the scenario sets one.
     pub(crate) below: Option<Below<'g>>,
-    /// Calldata beside the keys: a share of the most that costs no more than its standard
-    /// price.
+    /// Padding of the calldata, as a share of the most padding that costs the standard price.
     pub(crate) calldata_share: f64,
-    /// Its content.
+    /// Content of the padding.
     pub(crate) calldata_byte: CalldataByte,
 }
 
 impl<'g> Parts<'g> {
-    /// A storm that asks for keys that exist, each once, in the order of the indices.
+    /// A storm that accesses existing keys, each once, in the order of their indices.
     pub(crate) fn new(contract: Contract, meter: Meter, targets: Vec<Target<'g>>) -> Self {
         Self {
             contract,
@@ -50,10 +49,10 @@ impl<'g> Parts<'g> {
 /// The order of rows in a store that sorts them, or its opposite.
 #[derive(Debug)]
 pub(crate) struct Sorted<'g> {
-    /// The layout, which makes keys of rows.
+    /// The layout, which gives the keys of rows.
     pub(crate) layout: Layout,
     pub(crate) order: SlotOrder,
-    /// The family, by target.
+    /// The family of each target.
     pub(crate) families: Vec<&'g SlotFamily>,
 }
 
@@ -65,7 +64,7 @@ impl Sorted<'_> {
         let mut keys = Vec::new();
         self.families[target].keys(&indices, &mut keys);
         let slots: Vec<U256> = keys.iter().map(|key| U256::from_be_bytes(*key)).collect();
-        // All are of one account, whose part of a row's key they have in common.
+        // All slots are of one account, so only the slots' part of a row's key decides.
         self.layout.slot_key_parts(&slots, &mut keys);
         let mut rows: Vec<_> = keys.into_iter().zip(indices).collect();
         rows.sort_unstable();
@@ -76,31 +75,31 @@ impl Sorted<'_> {
     }
 }
 
-/// A choice of those slots whose hashes begin with one nibble.
+/// The slots whose hashes begin with one nibble.
 #[derive(Debug)]
 pub(crate) struct Below<'g> {
     /// The nibble, 0 to 15.
     pub(crate) nibble: u8,
-    /// The family, by target.
+    /// The family of each target.
     pub(crate) families: Vec<&'g SlotFamily>,
 }
 
-/// A contract that is called, and the family that it asks of.
+/// A contract that transactions call, and the family whose members it accesses.
 #[derive(Clone, Debug)]
 pub(crate) struct Target<'g> {
-    /// Its address.
+    /// Address of the contract.
     pub(crate) to: Address,
     /// The kind of the family's members.
     pub(crate) asked: Asked,
-    /// The family's place in its list in the genesis.
+    /// Index of the family among the genesis' families of its kind.
     pub(crate) family: u32,
-    /// Number of indices that exist.
+    /// Number of existing members.
     pub(crate) held_count: u64,
     /// The first word of calldata.
     pub(crate) first: First<'g>,
-    /// The words between that and the ranges.
+    /// The words between the first word and the ranges.
     pub(crate) tail: Vec<B256>,
-    /// Present index to begin at, where the state decides it and not the load's seed.
+    /// The present index to begin at; `None` where the load's seed decides it.
     pub(crate) start: Option<u64>,
 }
 
@@ -111,14 +110,14 @@ pub(crate) enum Asked {
     Slots,
     /// Accounts.
     Accounts,
-    /// Slots of `contract_count` families, from the target's on: index i is slot i /
+    /// Slots of `contract_count` families, from the target's family on: index i is slot i /
     /// `contract_count` of family i mod `contract_count`.
     Hops {
         /// Contracts that the chain goes through in turn.
         contract_count: u64,
     },
-    /// One slot of each of as many families as there are contracts, from the target's on: index i is
-    /// that slot of family i.
+    /// One slot of each of as many families as there are contracts, from the target's family on:
+    /// index i is that slot of family i.
     Each {
         /// Index of the slot in its family.
         slot: u64,
@@ -128,10 +127,11 @@ pub(crate) enum Asked {
 /// The first word of a storm's calldata.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum First<'g> {
-    /// The same for all transactions.
+    /// The same word for all transactions.
     Word(B256),
     /// The key of the first slot.
     KeyOf(&'g SlotFamily),
-    /// The key of the first slot of a chain through these, as [`Asked::Hops`] has it.
+    /// The key of the first slot of a chain through these families, in the order of
+    /// [`Asked::Hops`].
     KeyOfHop(&'g [SlotFamily]),
 }

@@ -18,9 +18,9 @@ pub(super) struct Picks<'g> {
     nibble: u8,
     /// Index at which the search begins; it goes on around the family's end.
     start: u64,
-    /// Indices that were looked at.
+    /// Indices checked so far, through all rounds.
     searched_count: u64,
-    /// Indices found in the first round, each of them once.
+    /// Indices found in the first round through the family.
     found_count: u64,
     waiting: VecDeque<u64>,
 }
@@ -32,8 +32,8 @@ impl<'g> Picks<'g> {
         Self { family, nibble, start, searched_count: 0, found_count: 0, waiting }
     }
 
-    /// Looks for indices until `count` of them wait. Where the family has too few, those taken
-    /// before come again; where it has none, all others stand for them.
+    /// Searches until `count` indices wait. Where the family has too few such indices, they come
+    /// again. Where the family has no such index, all of its indices come.
     pub(super) fn find(&mut self, count: u64) {
         let mut keys = Vec::new();
         let held_count = self.family.count;
@@ -59,7 +59,7 @@ impl<'g> Picks<'g> {
         }
     }
 
-    /// The next `count` indices, which wait, as ranges in their order.
+    /// The next `count` waiting indices as ranges, in order.
     pub(super) fn ranges(&self, count: u64) -> Vec<Pair> {
         let mut pairs: Vec<Pair> = Vec::new();
         for index in self.waiting.iter().take(count as usize) {
@@ -76,7 +76,7 @@ impl<'g> Picks<'g> {
         self.waiting.drain(..count as usize);
     }
 
-    /// The number of indices that there are, if all were looked at.
+    /// Number of such indices in the family; `None` before all indices are checked.
     pub(super) fn held_count(&self) -> Option<u64> {
         (self.searched_count >= self.family.count).then_some(self.found_count)
     }

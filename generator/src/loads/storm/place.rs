@@ -1,4 +1,5 @@
-//! The storms' part of a genesis: contracts with families of slots, and those that move them on.
+//! Adds the storms' part of a genesis: contracts with families of slots, and contracts that call
+//! them.
 
 use alloy_primitives::{Address, B256, U256};
 use workload::{
@@ -16,7 +17,7 @@ use spec::{
     SstoreStorm, WriteKeys, WriteOp,
 };
 
-/// Index that a pointer points at in the state.
+/// Index at which a pointer begins in the genesis.
 pub(crate) const POINTER_START: u64 = 0;
 
 /// The contract that reads slots by `keys`.
@@ -37,7 +38,7 @@ pub(crate) const fn sload_contract(storm: &SloadStorm) -> Contract {
     }
 }
 
-/// The contract that has the reader by `keys` read the keys that the transaction before decided.
+/// The contract that calls the reader of `keys` for the keys that the transaction before decided.
 pub(crate) const fn pointer_contract(keys: KeyOrder) -> Contract {
     match keys {
         KeyOrder::Keccak | KeyOrder::Weyl => Contract::RangePointer,
@@ -45,7 +46,7 @@ pub(crate) const fn pointer_contract(keys: KeyOrder) -> Contract {
     }
 }
 
-/// The contract that writes the slots that it has.
+/// The contract that writes its own slots.
 pub(crate) const fn sstore_contract(storm: &SstoreStorm) -> Contract {
     match storm.op {
         WriteOp::Nothing => Contract::RewriteStorm,
@@ -56,7 +57,7 @@ pub(crate) const fn sstore_contract(storm: &SstoreStorm) -> Contract {
     }
 }
 
-/// Seed of the addresses of contracts of which a transaction has one after another write.
+/// Seed of the addresses of contracts that a transaction calls one after another to write.
 pub(crate) fn spread_seed(state_seed: u64, tag: &str) -> B256 {
     stream_seed(state_seed, &format!("state/load[{tag}]/contracts"))
 }
@@ -81,13 +82,13 @@ const fn rules(keys: KeyOrder) -> Rules {
 #[derive(Debug)]
 pub(crate) struct StormPlace<'a> {
     pub(crate) index: usize,
-    /// The load in names.
+    /// Name of the load in names of contracts and streams.
     pub(crate) tag: &'a str,
     /// The state's seed.
     pub(crate) seed: u64,
     /// The storm's slots.
     pub(crate) slot_count: u64,
-    /// All slots.
+    /// Slots of the state.
     pub(crate) state_slot_count: u64,
 }
 
@@ -101,8 +102,9 @@ impl StormPlace<'_> {
         self.families(contract, storm.contract_count, rules(storm.keys), genesis)
     }
 
-    /// A chain through contracts in turn, around and around, and the contract that follows it. All
-    /// have equally many slots; the remainder is left out.
+    /// Adds contracts whose slots are one chain, which visits the contracts in turn, and the
+    /// contract that follows the chain. All contracts have equally many slots; the remainder is
+    /// left out.
     pub(crate) fn contract_chase(
         &self,
         chase: &ContractChase,
@@ -135,9 +137,9 @@ impl StormPlace<'_> {
         self.families(contract, storm.contract_count, rules(KeyOrder::Keccak), genesis)
     }
 
-    /// Contracts with one slot each for a transaction to write in turn, and the contract that calls
-    /// them. Their addresses are hashes of an index, which code can compute. All have equally many
-    /// slots; the remainder is left out.
+    /// Adds contracts of which transactions write one slot each, and the contract that calls them.
+    /// The addresses are hashes of an index, which code can compute. All contracts have equally
+    /// many slots; the remainder is left out.
     fn spread(&self, storm: &SstoreStorm, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
         let (contract_count, least) = (storm.contract_count, storm.keys.slots_a_contract());
         self.check_slots(contract_count * least, contract_count)?;
@@ -206,7 +208,7 @@ impl StormPlace<'_> {
         Ok(Placed { contract, account_family, ..Placed::default() })
     }
 
-    /// An account with all slots of the load, at keys that follow each other, which delegates its code
+    /// Adds an account with all slots of the load, at consecutive keys, which delegates its code
     /// (EIP-7702).
     pub(crate) fn bloated(&self, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
         let delegated_to = self.contract(Contract::Bloated, Vec::new(), genesis)?;
@@ -236,7 +238,7 @@ impl StormPlace<'_> {
         add_contract(name, contract, storage, genesis)
     }
 
-    /// A token whose holders' balances are the storm's slots, and the contract that asks for them.
+    /// Adds a token whose balances are the storm's slots, and the contract that reads the balances.
     pub(crate) fn balances(&self, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
         let rules = Rules { keys: KeyRule::Balance, values: ValueRule::Random };
         let placed = self.families(Contract::Token, 1, rules, genesis)?;

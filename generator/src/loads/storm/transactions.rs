@@ -1,6 +1,7 @@
-//! Storm transactions of one load: chooses the indices that each reads or writes. No index repeats
-//! in a workload, unless the load says so. The share of present keys is exact, and a transaction
-//! uses its given gas. [`Parts`] has the kind of keys (slots or accounts) and the contract.
+//! Plans the storm transactions of one load: chooses the indices that each transaction reads or
+//! writes. No index repeats in a workload, unless the scenario asks for it. The share of present
+//! keys is exact, and a transaction uses its given gas. [`Parts`] has the kind of keys (slots or
+//! accounts) and the contract.
 
 use alloy_primitives::{B256, Bytes, U256};
 use spec::{CalldataByte, Overlap};
@@ -22,41 +23,41 @@ use crate::{
 /// Distance from a family's end within which a load's first absent index lies.
 const ABSENT_SPREAD: u64 = 1 << 32;
 
-/// A transaction's work.
+/// The calldata, the price and the keys of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct StormTx {
     /// Index of the callee among the targets.
     target: usize,
-    /// Its calldata.
+    /// Calldata without padding.
     input: Bytes,
-    /// Bytes that follow its calldata.
+    /// Bytes of padding after the calldata.
     padding_count: u64,
-    /// Its price with them.
+    /// Price with the padding.
     price: Price,
-    /// The keys that it asks for.
+    /// The keys that the transaction accesses.
     ranges: Vec<IndexRange>,
 }
 
-/// A load's place in its families.
+/// Plans a storm, and has its position in each family.
 #[derive(Debug)]
 pub(crate) struct Storm<'g> {
     parts: Parts<'g>,
     cursors: Vec<Cursor>,
-    /// Indices to choose from, by target, where the storm has a choice.
+    /// Indices below the storm's nibble, by target; empty where the storm has no nibble.
     picks: Vec<Picks<'g>>,
-    /// The stream of its calldata.
+    /// Random stream of the padding.
     stream: Stream,
-    /// Transactions made.
+    /// Transactions made so far.
     tx_count: u64,
-    /// Indices asked for, and how many of them are present.
+    /// Indices that the transactions access, and the present ones among them.
     asked_count: u64,
     present_count: u64,
 }
 
-/// Indices of one family that are used up.
+/// The used indices of one family.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
-    /// First present index, and number used up from there on, around the family's end.
+    /// The first present index, and the number of used ones from there on, around the family's end.
     start: u64,
     used_count: u64,
     /// Present indices that transactions have asked for, each counted once.
@@ -66,7 +67,7 @@ struct Cursor {
 }
 
 impl<'g> Storm<'g> {
-    /// A storm of `parts`. The stream gives the indices it starts at.
+    /// A storm of `parts`. `stream` gives the index at which each family begins.
     pub(crate) fn new(parts: Parts<'g>, stream: &Stream) -> Self {
         let cursors = parts.targets.iter().enumerate().map(|(target_index, target)| {
             let word = stream.word(format_args!("start/{target_index}"));
@@ -85,15 +86,15 @@ impl<'g> Storm<'g> {
         Self { parts, cursors, picks, stream, tx_count: 0, asked_count: 0, present_count: 0 }
     }
 
-    /// The transaction that asks for most within `gas_limit`, and for how many; `None` where that is
-    /// less than a useful one.
+    /// Returns the transaction with the most keys within `gas_limit`, and the number of its keys;
+    /// `None` where no useful transaction fits.
     fn most_within(&mut self, gas_limit: u64) -> Option<(StormTx, u64)> {
         let target_index = (self.tx_count % self.parts.targets.len() as u64) as usize;
         let mut count = self.parts.meter.count_at_most(gas_limit);
         if let Some(picks) = self.picks.get_mut(target_index) {
             picks.find(count);
         }
-        // Not a bisection: one more can be cheaper, where it completes an unrolled block.
+        // Not a bisection: one key more can be cheaper, where it completes an unrolled block.
         while count >= self.parts.meter.useful_count() {
             let tx = self.with_count(target_index, count);
             if tx.price.is_within(gas_limit) {
@@ -141,8 +142,8 @@ impl<'g> Storm<'g> {
         StormTx { target: target_index, input, padding_count, price, ranges }
     }
 
-    /// The calldata of `tx` as it is carried: its indices in their order, or with the bytes after
-    /// them. Neither changes its price, which is why it waits until the transaction is chosen.
+    /// Returns the final calldata of `tx`: with its indices in the storm's order, or with its
+    /// padding. Neither changes the price, so this waits until the transaction is chosen.
     fn carried(&self, tx: &StormTx) -> Bytes {
         if let Some(sorted) = &self.parts.sorted {
             let head = B256::from_slice(&tx.input[..32]);
@@ -153,14 +154,14 @@ impl<'g> Storm<'g> {
         }
         let mut random = self.stream.within(self.tx_count).random();
         let padding = (0..tx.padding_count).map(|_| match self.parts.calldata_byte {
-            // None is zero: that costs less.
+            // No byte is zero: a zero costs less.
             CalldataByte::Random => random.below(255) as u8 + 1,
             CalldataByte::Zero => 0,
         });
         tx.input.iter().copied().chain(padding).collect::<Vec<u8>>().into()
     }
 
-    /// Present ones of the next `count`, so that the share of all is exact.
+    /// Number of present keys among the next `count`, so that their share of all keys is exact.
     fn present_of_next(&self, count: u64) -> u64 {
         let all = ((self.asked_count + count) as f64 * self.parts.present_share).round() as u64;
         all.saturating_sub(self.present_count).min(count)
