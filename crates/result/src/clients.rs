@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{facts::CacheFacts, figures::Estimate, stats};
 
-/// Beginning of a disagreement of a client, which found a block invalid.
+/// Beginning of the text of a disagreement: a client found a block invalid.
 pub const CLIENT_DISAGREES: &str = "client ";
 
 /// A client on the blocks of the run.
@@ -37,7 +37,7 @@ pub struct ClientCell {
     pub cache: CacheFacts,
 }
 
-/// All blocks of the workload in order, each of which a client found valid.
+/// A sample of a client, which executed all blocks of the workload in order and found them valid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientSample {
     /// Sum over the blocks, each from the request of the new payload to the answer on the fork choice.
@@ -54,7 +54,7 @@ pub struct ClientSample {
     pub disk_requests: Option<u64>,
     /// Bytes of these read requests.
     pub disk_bytes: Option<u64>,
-    /// Bytes of the data directory just before the first request, of a cold sample.
+    /// Size of the data directory just before the first request of a cold sample.
     pub data_bytes: Option<u64>,
     /// Bytes of the data directory that were in the page cache just before the first request.
     pub resident_data_bytes: Option<u64>,
@@ -71,9 +71,10 @@ pub struct ClientBlock {
     pub new_payload_ns: u64,
     /// From the request to the answer on the update of the fork choice.
     pub forkchoice_ns: u64,
-    /// Time by the client's own log; `null` where the log has none.
+    /// Time by the client's own log; `null` where the log has no time.
     pub own_ns: Option<u64>,
-    /// Part of the client's own time in which it hashed the state; `null` where the log has none.
+    /// Part of the client's own time in which it hashed the state; `null` where the log does not
+    /// tell.
     pub own_root_ns: Option<u64>,
 }
 
@@ -85,12 +86,13 @@ impl ClientBlock {
 }
 
 impl ClientSample {
-    /// Time of all blocks by the client's own log; `None` where the log lacks one.
+    /// Time of all blocks by the client's own log; `None` where the log lacks a block's time.
     pub fn own_ns(&self) -> Option<u64> {
         self.blocks.iter().map(|block| block.own_ns).sum()
     }
 
-    /// Time of hashing the state by the client's own log; `None` where the log lacks one.
+    /// Time of hashing the state by the client's own log; `None` where the log lacks a block's
+    /// time.
     pub fn own_root_ns(&self) -> Option<u64> {
         self.blocks.iter().map(|block| block.own_root_ns).sum()
     }
@@ -102,18 +104,18 @@ fn ms_per_batch(ns: u64, batch_count: u64) -> f64 {
 }
 
 impl ClientCell {
-    /// The samples that count.
+    /// The samples after the warm-up.
     pub fn counted(&self) -> &[ClientSample] {
         let warm_up = usize::try_from(self.warm_up_sample_count).unwrap_or(usize::MAX);
         self.samples.get(warm_up..).unwrap_or_default()
     }
 
-    /// Times of the samples that count, in milliseconds.
+    /// Times of the samples after the warm-up, in milliseconds.
     pub fn times_ms(&self) -> Vec<f64> {
         self.counted().iter().map(|sample| sample.wall_ns as f64 / 1e6).collect()
     }
 
-    /// Milliseconds of each block of the workload, over the samples that count.
+    /// Milliseconds of each block of the workload, over the samples after the warm-up.
     pub fn ms_by_block(&self) -> Vec<Estimate> {
         let block_count = self.counted().iter().map(|sample| sample.blocks.len()).min();
         (0..block_count.unwrap_or(0))
@@ -125,13 +127,14 @@ impl ClientCell {
             .collect()
     }
 
-    /// The median over the samples that count; `None` where a sample has no such figure.
+    /// The median over the samples after the warm-up; `None` where a sample lacks the figure.
     pub fn median(&self, figure: impl Fn(&ClientSample) -> Option<u64>) -> Option<f64> {
         let values = self.counted().iter().map(|sample| Some(figure(sample)? as f64));
         stats::median(&values.collect::<Option<Vec<_>>>()?)
     }
 
-    /// Estimates the figures over the samples of a workload of `batch_count` batches.
+    /// Estimates the figures over the samples after the warm-up. The workload has `batch_count`
+    /// batches.
     pub fn estimate(&mut self, batch_count: u64) {
         let counted = self.counted();
         let rates: Vec<_> =

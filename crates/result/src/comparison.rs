@@ -1,4 +1,4 @@
-//! Results side by side as they are written (`stress.compare/1`).
+//! The comparison of results, as it is written (`stress.compare/1`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,18 +11,18 @@ schema! {
     SCHEMA: CompareSchema = "stress.compare/1"
 }
 
-/// Results side by side.
+/// A comparison of results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// Name and version of this format.
     pub schema: CompareSchema,
-    /// The work that all of them did: scenario, gas, digest.
+    /// The work that all results did: scenario, gas, digest.
     pub work: Work,
     /// The results, in the order given; the others are compared with the first.
     pub results: Vec<Source>,
-    /// Facts of tool, machine, stores, caches and rows that are not the same in all.
+    /// Facts of tool, machine, stores, caches and rows that differ between results.
     pub changes: Vec<Change>,
-    /// Counters that are not the same in all.
+    /// Counters that differ between results.
     pub counters: Vec<Change>,
     /// One row for each variant of any result.
     pub rows: Vec<Row>,
@@ -46,23 +46,24 @@ pub struct Source {
     pub label: String,
     /// The file.
     pub path: String,
-    /// When the run began, seconds since 1970.
+    /// Start of the run, seconds since 1970.
     pub started_unix_s: Option<u64>,
     /// Commit of the tool.
     pub commit: Option<String>,
     /// The result's fastest row on each store, and that row's gain over execution in order by part.
     #[serde(default)]
     pub fastest: Option<String>,
-    /// Time that the fastest row takes less than the same row of the first result, by part; `null` of the first.
+    /// Time that the fastest row saves against the same row of the first result, by part; `null` of
+    /// the first result.
     #[serde(default)]
     pub less_than_first: Option<String>,
     /// Number of the result's warnings.
     pub warning_count: u64,
-    /// Whether the run ended before its plan did.
+    /// Whether the run ended before its plan was complete.
     pub interrupted: bool,
 }
 
-/// A fact that is not the same in all; `null` where a result does not have it.
+/// A fact that differs between results; `null` where a result does not have the fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Path of the fact in the result: `stores.rocksdb.block_cache_bytes`.
@@ -85,7 +86,7 @@ pub struct Row {
 pub struct Figure {
     /// Number of samples after the warm-up.
     pub sample_count: u64,
-    /// Databases that the figures are over; `null` of a run on one.
+    /// Number of databases behind the figures; `null` of a run on one database.
     pub database_count: Option<u64>,
     /// Median milliseconds per batch.
     pub ms_per_batch: Option<f64>,

@@ -1,9 +1,9 @@
 //! A run on several databases, each built from its own seed. Combines the figures of all databases
 //! into one pooled cell, and keeps the figures of each.
 //!
-//! A database is one observation: where its rows lie is drawn once, when it is built. More samples
-//! of one database tell nothing about another seed. So each database gives one value of a figure,
-//! and pooled figures and their intervals are computed from these values.
+//! A database is one observation: the places of its rows are drawn once, when it is built. More
+//! samples of one database tell nothing about another seed. So each database gives one value of a
+//! figure, and pooled figures and their intervals are computed from these values.
 
 use variant::{BlockDuty, RootTime, SampleKeys};
 
@@ -39,7 +39,7 @@ impl Cell {
         self.duties.len() == BlockDuty::ALL.len() && self.has_root()
     }
 
-    /// Number of duties beside execution and its list: those on blocks, and a state root.
+    /// Number of duties beside execution and its list: duties on blocks, and a state root.
     pub fn duty_count(&self) -> usize {
         self.duties.len() + usize::from(self.has_root())
     }
@@ -48,7 +48,7 @@ impl Cell {
         self.root != RootTime::Nothing
     }
 
-    /// Number of values behind the figures: of samples, or of databases where there are several.
+    /// Number of values behind the figures: samples, or databases of a run on several databases.
     pub fn value_count(&self) -> usize {
         self.databases.as_ref().map_or(self.samples.len(), |databases| databases.each.len())
     }
@@ -84,8 +84,8 @@ impl Cell {
         all
     }
 
-    /// The time as a multiple of that of `other`, in samples of the same round. A disturbance of a
-    /// round slows both. On several databases, one median of these ratios for each.
+    /// The ratios of this cell's times to the times of `other`, for samples of the same round. A
+    /// disturbance of a round slows both samples. On several databases, the median ratio of each.
     pub fn ratios_to(&self, other: &Self) -> Vec<f64> {
         let ratios: Vec<_> = round_ratios(self, other).into_iter().map(|(_, own)| own).collect();
         match (&self.databases, ratios.as_slice()) {
@@ -113,7 +113,7 @@ impl BatchFigures {
 /// The samples of a cell on one database.
 #[derive(Clone, Copy, Debug)]
 pub struct OnDatabase<'a> {
-    /// Seed of the database; `None` for a run on one.
+    /// Seed of the database; `None` for a run on one database.
     pub seed: Option<u64>,
     /// The samples, in the order of the run.
     pub samples: &'a [SampleFacts],
@@ -124,24 +124,24 @@ pub struct OnDatabase<'a> {
 }
 
 impl<'a> OnDatabase<'a> {
-    /// ` on database 7`, with its seed, where there are several.
+    /// Returns ` on database 7` with the seed, or an empty text for a run on one database.
     pub fn words(&self) -> String {
         self.seed.map_or_else(String::new, |seed| format!(" on database {seed}"))
     }
 
-    /// The samples of the workload itself. The counters of other samples are of other keys.
+    /// The samples of the workload itself. Other samples have other keys, so their counters differ.
     pub fn of_workload(&self) -> impl Iterator<Item = &'a SampleFacts> + use<'a> {
         self.samples.iter().filter(|sample| sample.keys == SampleKeys::Same)
     }
 
-    /// The samples that count.
+    /// The samples after the warm-up.
     pub fn counted(&self) -> &'a [SampleFacts] {
         let warm_up = usize::try_from(self.warm_up_count.unwrap_or(0)).unwrap_or(usize::MAX);
         self.samples.get(warm_up..).unwrap_or_default()
     }
 }
 
-/// Values of each database by its seed; `None` for a run on one.
+/// Values of each database by its seed; `None` for a run on one database.
 type BySeed = Vec<(Option<u64>, Vec<f64>)>;
 
 /// The wall times of `of` over those of `over`, round by round, for each database that both have.
@@ -199,8 +199,8 @@ fn figures(own: &[(&Ran, &Cell)], figure: fn(&Cell) -> Option<f64>) -> Vec<f64> 
 }
 
 impl CellDatabases {
-    /// Pools the cells of one variant, one for each database. The ratio to another variant stays
-    /// open.
+    /// Pools the cells of one variant, one for each database. [`Self::set_ratio`] sets the ratio to
+    /// another variant.
     fn from_cells(own: &[(&Ran, &Cell)]) -> Self {
         let walls = own.iter().map(|(_, cell)| {
             let counted = cell.counted().into_iter().flatten();
@@ -249,7 +249,7 @@ impl OfDatabase {
     }
 }
 
-/// One variant over all databases that have it.
+/// Pools one variant over all databases that have it.
 fn pooled_cell(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option<Cell> {
     let own: Vec<(&Ran, &Cell)> = databases
         .iter()
@@ -304,12 +304,12 @@ fn pooled_cell(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Optio
         bottleneck_share: in_common(&own, |cell| cell.bottleneck)
             .and(median(|cell| cell.bottleneck_share)),
         cache: cache(&own)?,
-        // The variant's facts: the same on all databases.
+        // The variant's facts are the same on all databases.
         ..(*first).clone()
     })
 }
 
-/// A variant's latencies over all databases.
+/// Returns a variant's latencies over all databases.
 fn latencies<'a>(
     logs: &'a [HistogramLog],
     variant: &str,
@@ -340,7 +340,7 @@ fn cache(own: &[(&Ran, &Cell)]) -> Option<CacheFacts> {
     Some(CacheFacts { want, proved, reason })
 }
 
-/// Adds the latencies of one more database to those of the others.
+/// Adds the latencies of one more database to `all`.
 ///
 /// # Panics
 /// Never: all histograms have the same bounds.

@@ -26,8 +26,8 @@ pub struct Described {
     pub tool: Tool,
     /// The workload.
     pub workload: WorkloadFacts,
-    /// Share of the slots that exist, among those that transactions are planned to ask for by a
-    /// rule.
+    /// Share of existing slots, among the slots of families that transactions are planned to
+    /// access.
     pub present_share: f64,
     /// Bytes of the `batched-io` list for each million gas.
     pub list_bytes_per_mgas: f64,
@@ -56,7 +56,7 @@ pub struct LoadFacts {
     pub name: Option<String>,
     /// Kind of the load.
     pub kind: String,
-    /// Share of the gas of all.
+    /// Share of the gas of all transactions.
     pub gas_share: f64,
     /// Transactions of the load.
     #[serde(flatten)]
@@ -74,7 +74,7 @@ pub struct TxFacts {
     pub gas_per_tx: Spread,
     /// Accounts and slots that one transaction reads. A transaction reads all that it writes.
     pub reads_per_tx: Spread,
-    /// Accounts and slots that one transaction leaves with another value.
+    /// Accounts and slots that one transaction changes.
     pub writes_per_tx: Spread,
 }
 
@@ -96,7 +96,7 @@ pub struct Conflicts {
     pub largest_tx_count: u64,
     /// The most gas of a component.
     pub largest_gas: u64,
-    /// Transactions that are in conflict with another.
+    /// Transactions that conflict with another transaction.
     pub conflicting_tx_count: u64,
     /// Conflicts of writes with writes: two transactions write one key.
     #[serde(default)]
@@ -109,7 +109,7 @@ pub struct Conflicts {
     pub longest_chain_tx_count: u64,
     /// The most gas of a chain.
     pub longest_chain_gas: u64,
-    /// The key at which most transactions meet.
+    /// The key with conflicts that most transactions touch; `null` without conflicts.
     pub hottest: Option<HotKey>,
     /// Ideal speed-up without a list, by threads.
     pub ideal: Vec<Ideal>,
@@ -122,14 +122,14 @@ pub struct Conflicts {
 /// Conflicts of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Meetings {
-    /// Transactions that are in such a conflict with another. A transaction with conflicts of both
-    /// kinds counts in both.
+    /// Transactions with a conflict of this kind. A transaction with conflicts of both kinds counts
+    /// in both.
     pub tx_count: u64,
-    /// Keys that have such conflicts.
+    /// Keys with a conflict of this kind.
     pub key_count: u64,
 }
 
-/// A key at which transactions meet.
+/// A key at which transactions conflict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HotKey {
     /// The account.
@@ -151,7 +151,7 @@ pub struct Ideal {
     pub speedup: f64,
 }
 
-/// Components of about one size.
+/// Components of similar size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeClass {
     /// The fewest transactions of a component.
@@ -181,8 +181,8 @@ pub struct PartitionFacts {
     /// The partitioner.
     #[serde(with = "Name::<Partitioner>")]
     pub partitioner: Partitioner,
-    /// Mean number of shards that touch a key, of keys that two or more transactions touch; 1 where
-    /// there is none.
+    /// Mean number of shards that touch a key, of keys that two or more transactions touch; 1
+    /// without such a key.
     pub fanout: f64,
     /// Mean number of shards that touch a key, of keys that one of these transactions writes.
     pub conflict_fanout: f64,
@@ -199,24 +199,25 @@ pub struct PartitionFacts {
 /// Values that shards read and send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrafficFacts {
-    /// Values that a transaction of one shard wrote and one of another shard reads next.
+    /// Values that a transaction of one shard writes and a transaction of another shard reads next.
     pub cross_shard_value_count: u64,
     /// The longest chain of these values, in which each waits for the one before.
     pub hop_count: u64,
     /// Values that shards read from the state before the batch. No earlier transaction wrote these
-    /// keys, and each counts once for a shard.
+    /// keys, and each key counts once per shard.
     pub state_read_count: u64,
 }
 
-/// Transactions that are joined by conflicts, directly or through others: for a picture, in no file.
+/// Transactions that conflicts join, directly or through others. A component is for pictures alone:
+/// no file has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Component {
     /// Transactions.
     pub tx_count: u64,
-    /// Their gas.
+    /// Gas of the transactions.
     pub gas: u64,
-    /// The most transactions of which each reads a key that one before it in the list wrote.
+    /// Transactions of the longest chain: each transaction reads a key that an earlier one wrote.
     pub chain_tx_count: u64,
-    /// The most gas of such a chain.
+    /// Gas of the chain with the most gas.
     pub chain_gas: u64,
 }

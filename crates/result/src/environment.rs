@@ -32,7 +32,7 @@ pub struct Environment {
     pub ground: Ground,
     /// The binary that runs.
     pub build: Build,
-    /// Time that the hypervisor kept from all CPUs together, from the probe until this is
+    /// Time that the hypervisor withheld from all CPUs, summed, from the probe until the result is
     /// written.
     #[serde(rename = "steal_ns", default = "unknown_steal")]
     #[schemars(with = "Option<u64>")]
@@ -40,8 +40,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// CPUs that this process can keep busy: those it may run on, or the cgroup's quota, rounded
-    /// up.
+    /// CPUs that this process can keep busy: those it may run on, or the cgroup's quota rounded up,
+    /// if the quota is smaller.
     pub fn usable_cpu_count(&self) -> Option<u64> {
         match (self.cpu.allowed_count.or(self.cpu.logical_count), self.cgroup.cpu_limit_millicpus) {
             (Some(count), Some(Limit::At(milli))) => Some(count.min(milli.div_ceil(1000)).max(1)),
@@ -155,11 +155,11 @@ pub struct Memory {
 pub struct Swap {
     /// Device or file.
     pub path: String,
-    /// Whether it is compressed memory (zram) rather than a disk.
+    /// Whether the area is compressed memory (zram) rather than a disk.
     pub is_zram: bool,
     /// Size of the area.
     pub size_bytes: u64,
-    /// The used part.
+    /// The used part of the area.
     pub used_bytes: u64,
 }
 
@@ -194,7 +194,7 @@ pub struct Virtualisation {
 /// The device below a directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Disk {
-    /// The directory, or the nearest one above that existed at the probe.
+    /// The directory, or its nearest parent that existed at the probe.
     pub path: String,
     /// Mount point of the file system.
     pub mount_point: Option<String>,
@@ -228,8 +228,8 @@ pub struct Ground {
 /// The binary that runs, with the facts that `build.rs` recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Build {
-    /// The commit, with `-dirty` when its sources differ; `null` outside a
-    /// repository of its own.
+    /// The commit, with `-dirty` when the sources differ from it; `null` outside the program's own
+    /// repository.
     pub commit: Option<String>,
     /// The program's features; `null` if the build did not record them.
     #[serde(default)]
@@ -264,7 +264,7 @@ impl Build {
     }
 }
 
-/// State of a subject.
+/// State of a checked subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -276,7 +276,7 @@ pub enum Status {
     Unknown,
 }
 
-/// A subject with its state.
+/// A checked subject with its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// The subject: `governor`.
@@ -285,7 +285,7 @@ pub struct Check {
     pub status: Status,
     /// The finding.
     pub found: String,
-    /// The remedy, where it is not fine.
+    /// The remedy, if the subject is not fit.
     pub remedy: Option<String>,
 }
 

@@ -3,10 +3,11 @@
 
 use std::{fmt::Display, io, path::Path};
 
-/// Why a result cannot be written or read.
+/// A reason why a result cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A figure that JSON has no number for. A program that computes one has a fault.
+    /// A figure is not finite, so JSON has no number for it. A program that computes one has a
+    /// fault.
     #[error(
         "cannot write {key} = {value}: a result holds finite numbers, and null where a figure is not \
          known; this is a fault of stress: please report it with the command line"
@@ -17,10 +18,10 @@ pub enum Error {
         /// The figure.
         value: f64,
     },
-    /// A file or directory that is not there, in words.
+    /// A file or directory does not exist. The text is the whole message.
     #[error("{0}")]
     Missing(String),
-    /// Any other fault, in words.
+    /// Any other fault. The text is the whole message.
     #[error("{0}")]
     Other(String),
 }

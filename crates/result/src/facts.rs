@@ -13,12 +13,12 @@ use crate::{
 };
 
 /// Speed-up of a second pass over the same blocks above which a cache below this machine must have
-/// answered. A smaller speed-up does not exclude such a cache. It may have held all blocks before
-/// the first pass, as soon after they were written.
+/// answered. A smaller speed-up does not exclude such a cache: it may hold all blocks before the
+/// first pass, since they were written shortly before.
 pub const HOST_CACHE_RATIO: f64 = 1.3;
 
-/// Largest difference of the device's early and late ceilings, as a share of the first. A larger
-/// one means that the device is not the same.
+/// Largest difference of the device's early and late ceilings, as a share of the early one. A
+/// larger difference means that the device's rate has changed.
 pub const DRIFT_MAX: f64 = 0.2;
 
 /// The tool.
@@ -63,8 +63,8 @@ pub struct WorkloadFacts {
     pub list_slot_count: u64,
     /// Slots of the state.
     pub state_slot_count: u64,
-    /// Slots that `state.slots` or `state.size` asks for; the work needs the others. `null` in
-    /// results of earlier builds.
+    /// Slots that `state.slots` or `state.size` asks for; the workload needs the other slots.
+    /// `null` in results of earlier builds.
     #[serde(default)]
     pub sized_slot_count: Option<u64>,
     /// Accounts of the state.
@@ -73,43 +73,44 @@ pub struct WorkloadFacts {
     pub layout: String,
     /// Work keys that were overridden from outside the scenario.
     pub overridden: Vec<String>,
-    /// How full the blocks are. `None` where the workload was not run by the reference here, and of a
-    /// result of an earlier build.
+    /// Fill of the blocks. `null` where this program did not run the reference on the workload, and
+    /// in results of earlier builds.
     #[serde(default)]
     pub fill: Option<Fill>,
 }
 
-/// How full blocks are: all of them together.
+/// Fill of all blocks together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fill {
-    /// `block.limit` of the scenario; `None` where it gives another size.
+    /// `block.limit` of the scenario; `null` where the scenario sets the size by another key.
     pub block_limit_gas: Option<u64>,
     /// Sum of the gas limits of the headers.
     pub limit_gas: u64,
-    /// Gas of execution: before refunds and without state gas (EIP-7778, EIP-8037). Of a fork before
-    /// Amsterdam that of the receipts.
+    /// Gas of execution: before refunds and without state gas (EIP-7778, EIP-8037). In forks before
+    /// Amsterdam, the gas of the receipts.
     pub execution_gas: u64,
     /// State gas (EIP-8037).
     pub state_gas: u64,
-    /// The loads in the order of the scenario; none are known of a workload file.
+    /// The loads in the order of the scenario; empty for a workload file, which does not name
+    /// loads.
     pub loads: Vec<LoadFill>,
 }
 
 /// A load's part of both dimensions of gas.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadFill {
-    /// Its name in the scenario; `None` where it has none.
+    /// Name of the load in the scenario; `null` without a name.
     pub name: Option<String>,
-    /// Its kind.
+    /// Kind of the load.
     pub kind: String,
-    /// Its execution gas.
+    /// Execution gas of the load.
     pub execution_gas: u64,
-    /// Its state gas.
+    /// State gas of the load.
     pub state_gas: u64,
 }
 
 impl LoadFill {
-    /// Whether state gas bounds the load: it has more of it than of execution gas.
+    /// Whether state gas bounds the load: it uses more state gas than execution gas.
     pub const fn is_bound_by_state(&self) -> bool {
         self.state_gas > self.execution_gas
     }
@@ -133,7 +134,7 @@ pub struct Device {
     pub ceiling_iops: Option<f64>,
     /// Random reads of 4 KiB a second after the samples.
     pub ceiling_end_iops: Option<f64>,
-    /// The ceiling after the samples over that before them.
+    /// The ceiling after the samples over the ceiling before them.
     pub ceiling_drift: Option<f64>,
     /// Method of the ceiling: `io_uring depth 256`.
     pub method: Option<String>,
@@ -160,11 +161,11 @@ pub struct Device {
 /// Origin of figures of the device that the cells of a sweep share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SharedDevice {
-    /// When the ceiling was measured, seconds since 1970.
+    /// Time at which the ceiling was measured, seconds since 1970.
     pub measured_unix_s: u64,
     /// The state whose files were read.
     pub state: String,
-    /// Seed of the order in which their blocks were read.
+    /// Seed of the order in which the files' blocks were read.
     pub draw_seed: u64,
 }
 
@@ -196,7 +197,7 @@ impl JsonSchema for Fact {
     }
 }
 
-/// Whether the state was as cold as asked.
+/// The requested cache state, and whether the samples had it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheFacts {
     /// `cold` or `warm`; `null` for a store without a device, which has neither state.
@@ -225,13 +226,13 @@ pub struct ProfileFacts {
     pub frames: Vec<FrameFacts>,
 }
 
-/// A function.
+/// A function of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FrameFacts {
     /// Name of the function.
     pub name: String,
-    /// Share of the stacks whose innermost function this is.
+    /// Share of the stacks in which the function is the innermost.
     pub self_share: f64,
-    /// Share of the stacks that have this function.
+    /// Share of the stacks in which the function occurs.
     pub total_share: f64,
 }

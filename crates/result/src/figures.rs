@@ -54,7 +54,7 @@ pub struct Bucket {
     pub count: u64,
 }
 
-/// The content of a histogram.
+/// The kind of a histogram's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogKind {
     /// Time per transaction, reads included.
@@ -78,9 +78,9 @@ impl LogKind {
 pub struct HistogramLog {
     /// The variant, with its store, as its cell names it.
     pub variant: String,
-    /// The kind of its values.
+    /// The kind of the values.
     pub what: LogKind,
-    /// Nanoseconds, of the samples of the cell that count: without those of a warm-up.
+    /// Nanoseconds, over the cell's samples after the warm-up.
     pub histogram: Histogram<u64>,
 }
 
@@ -97,13 +97,13 @@ pub struct Counters {
     pub list_bytes: u64,
     /// Accounts and slots that the lists name.
     pub unique_keys: u64,
-    /// Reads that the store was asked for; `null` for an engine whose reads depend on the timing of
+    /// Reads requested from the store; `null` for an engine whose reads depend on the timing of
     /// threads.
     pub store_reads: Option<u64>,
 }
 
 impl Counters {
-    /// The figures that are not the same in `other`, as `store_reads: 5 → 6`.
+    /// The figures that differ in `other`, as `store_reads: 5 → 6`.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         self.named()
             .into_iter()
@@ -126,7 +126,8 @@ impl Counters {
         ]
     }
 
-    /// The counters that both share. The number of reads is unknown where it differs.
+    /// Returns the counters that both samples share. Where the numbers of reads differ, the number
+    /// is unknown.
     #[must_use]
     pub fn in_common(self, other: &Self) -> Self {
         let store_reads = self.store_reads.filter(|reads| other.store_reads == Some(*reads));

@@ -13,12 +13,12 @@ use crate::error::Error;
 /// Refuses a value in which a number is not finite.
 ///
 /// # Errors
-/// [`Error::NotFinite`] for the first of them.
+/// [`Error::NotFinite`] for the first such number.
 pub(crate) fn check(value: &impl Serialize) -> Result<(), Error> {
     value.serialize(&mut Finite::default()).map_err(|Fault(error)| error)
 }
 
-/// An error of this crate as one that serde knows.
+/// Wraps an error of this crate for serde.
 #[derive(Debug)]
 struct Fault(Error);
 
@@ -43,21 +43,21 @@ enum Step {
     Index(usize),
 }
 
-/// Walks over a value, and knows where it is.
+/// Walks over a value, and keeps the path to the current part.
 #[derive(Debug, Default)]
 struct Finite {
-    /// The steps to the value under way; the last one changes with each value of a row or a map.
+    /// The steps to the current part. The last step changes with each value of a row or a map.
     path: Vec<Step>,
 }
 
 impl Finite {
-    /// Begins with values in a row.
+    /// Enters a row, whose values have indices.
     fn row(&mut self) -> Result<&mut Self, Fault> {
         self.path.push(Step::Index(0));
         Ok(self)
     }
 
-    /// Begins with values that have keys.
+    /// Enters a map, whose values have keys.
     fn map(&mut self) -> Result<&mut Self, Fault> {
         self.path.push(Step::Key(Cow::Borrowed("")));
         Ok(self)
@@ -79,13 +79,13 @@ impl Finite {
         Ok(())
     }
 
-    /// Ends a row or a map.
+    /// Leaves a row or a map.
     fn leave(&mut self) -> Result<(), Fault> {
         self.path.pop();
         Ok(())
     }
 
-    /// `cells[3].ms_per_batch.median`.
+    /// Returns the path as text: `cells[3].ms_per_batch.median`.
     fn key(&self) -> String {
         let mut key = String::new();
         for step in &self.path {
@@ -99,7 +99,7 @@ impl Finite {
     }
 }
 
-/// Declares values that are no number.
+/// Declares methods for values that cannot be infinite or NaN.
 macro_rules! harmless {
     ($($method:ident($($kind:ty),*);)*) => {
         $(fn $method(self $(, _: $kind)*) -> Result<(), Fault> {
@@ -108,7 +108,7 @@ macro_rules! harmless {
     };
 }
 
-/// Declares the begin of values in a row or a map.
+/// Declares methods that enter a row or a map.
 macro_rules! begins {
     ($($method:ident($($kind:ty),*): $begin:ident;)*) => {
         $(fn $method(self $(, _: $kind)*) -> Result<Self, Fault> {
@@ -195,7 +195,7 @@ impl Serializer for &mut Finite {
     }
 }
 
-/// Declares values that have an index.
+/// Declares serializers of values that have an index.
 macro_rules! in_a_row {
     ($($kind:ident::$method:ident;)*) => {
         $(impl $kind for &mut Finite {
@@ -220,7 +220,7 @@ in_a_row! {
     SerializeTupleVariant::serialize_field;
 }
 
-/// Declares values that have a key.
+/// Declares serializers of values that have a key.
 macro_rules! by_key {
     ($($kind:ident;)*) => {
         $(impl $kind for &mut Finite {

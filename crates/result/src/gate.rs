@@ -50,7 +50,7 @@ pub struct GateResult {
     pub binaries: Vec<Binary>,
     /// The verdict and its figures.
     pub gate: Gate,
-    /// The claims judged on B, as in a result; `null` where there are none.
+    /// The claims judged on B, as in a result; `null` without claims.
     #[serde(default)]
     pub expects: Option<Expects>,
 }
@@ -63,7 +63,7 @@ pub struct Binary {
     pub arm: char,
     /// Path of the program, as the user gave it.
     pub path: String,
-    /// The program that answered.
+    /// The program, as it reports itself.
     #[serde(flatten)]
     pub program: Program,
     /// A real client's start file, and its name and version as it reports them; `null` for a build.
@@ -93,7 +93,7 @@ impl Binary {
     }
 }
 
-/// A key of the run that is set for A or B alone, as one of them has it.
+/// A key of the run that is set for A or B alone, with its value in one build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EffectiveSetting {
     /// The key: `run.read`.
@@ -117,7 +117,7 @@ pub struct Gate {
     /// `against` another build, or a `baseline`.
     #[serde(with = "Name::<Mode>")]
     pub mode: Mode,
-    /// The verdict; `error` where something failed before there was one.
+    /// The verdict; `error` where a failure prevented a verdict.
     #[serde(with = "NameOrError::<Verdict>")]
     pub verdict: Option<Verdict>,
     /// The exit code.
@@ -162,14 +162,14 @@ pub struct Attempt {
     pub cells: Vec<GateCell>,
 }
 
-/// A variant.
+/// The result of a variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateCell {
     /// Name of the variant.
     pub variant: String,
     /// The exact counters of a sample of A.
     pub counters: Counters,
-    /// Counters of B that are not the same, as `store_reads: 5 → 6`.
+    /// Counters of B that differ, as `store_reads: 5 → 6`.
     pub counter_changes: Vec<String>,
     /// Warm-up samples of A, B and N, the second process of A. No figure includes them.
     pub warm_up_sample_counts: [u64; 3],
@@ -200,7 +200,7 @@ pub struct Judged {
     pub verdict: Verdict,
     /// The largest allowed change, as a share: δ, or the floor of the metric where that is larger.
     pub delta: f64,
-    /// Median of a sample of A: nanoseconds, or what the metric counts.
+    /// Median of the samples of A, in nanoseconds or in the unit of the metric.
     pub base: u64,
     /// Samples of each build that would decide at this noise. `null` where the figure is decided,
     /// and where no number of samples would decide.
@@ -219,13 +219,13 @@ pub struct Judged {
 pub struct LookFacts {
     /// Number of octets.
     pub octet_count: u64,
-    /// How much longer B took, as a share: the trimmed mean.
+    /// Change of B against A, as a share: the trimmed mean.
     pub change: f64,
     /// Lower bound of the change, as a share. Above δ it is a regression.
     pub lower: f64,
     /// Upper bound of the change, as a share. Below δ it passes.
     pub upper: f64,
-    /// 99 % interval of how much longer the second process of A took, as a share.
+    /// 99 % interval of the change of A's second process, as a share.
     pub null: [f64; 2],
 }
 
@@ -288,7 +288,7 @@ pub struct Compared {
     pub path: String,
     /// Number of processes with a result: of the stored side, and of the new side.
     pub process_counts: [u64; 2],
-    /// Settings in which both sides differ, as `rocksdb.checksums: verify → skip`.
+    /// Settings that differ between the sides, as `rocksdb.checksums: verify → skip`.
     #[serde(default)]
     pub setting_changes: Vec<String>,
     /// Counters that differ, as `memory/x store_reads: 5 → 6`.
@@ -302,7 +302,7 @@ pub struct Compared {
     pub reference: Option<String>,
     /// Each variant's time over the reference's.
     pub ratios: Vec<Shift>,
-    /// Each variant's time. Where it was not judged, the observed change.
+    /// Change of each variant's time; where the time was not judged, the observed change.
     pub times: Vec<Shift>,
     /// Counts of each variant on a cold disk.
     pub counts: Vec<CountShift>,
@@ -310,7 +310,7 @@ pub struct Compared {
     pub times_note: String,
 }
 
-/// How a figure changed from the stored result to the new one.
+/// Change of a figure from the stored result to the new one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shift {
     /// The variant.
@@ -318,8 +318,8 @@ pub struct Shift {
     /// Verdict on the figure.
     #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
-    /// How much longer the new result takes, as a share: a difference of trimmed means of
-    /// logarithms. On several databases, the trimmed mean of the databases' differences.
+    /// The change, as a share: a difference of trimmed means of logarithms. On several databases,
+    /// the trimmed mean of the databases' differences.
     pub change: Option<f64>,
     /// Lower bound of the change, as a share.
     pub lower: Option<f64>,

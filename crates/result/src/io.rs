@@ -20,7 +20,7 @@ schema! {
     SCHEMA: IoSchema = "stress.io/2"
 }
 
-/// In which order things are measured.
+/// Order of the measurements.
 pub const ORDER: &str = "for each store: host cache, ceiling, sweep of the device by depth, then one \
                          point after the other as listed, each from a fresh cold sample, then the \
                          ceiling again";
@@ -51,7 +51,7 @@ pub struct IoResult {
     pub order: String,
     /// The stores.
     pub stores: Vec<IoStore>,
-    /// Whether the measurement ended before its plan did.
+    /// Whether the measurement ended before its plan was complete.
     pub interrupted: bool,
     /// Reasons for doubt, each with its remedy.
     pub warnings: Vec<String>,
@@ -97,7 +97,7 @@ impl IoStore {
 /// The device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IoDevice {
-    /// The larger of the two ceilings. Fractions are shares of this one.
+    /// The larger of the two ceilings. Fractions are shares of this ceiling.
     pub ceiling_iops: Option<f64>,
     /// Method of the ceiling: `io_uring depth 256`.
     pub ceiling_method: Option<String>,
@@ -105,7 +105,7 @@ pub struct IoDevice {
     pub ceiling_start_iops: Option<f64>,
     /// Ceiling after the points.
     pub ceiling_end_iops: Option<f64>,
-    /// The ceiling after the points over that before them.
+    /// The ceiling after the points over the ceiling before them.
     pub ceiling_drift: Option<f64>,
     /// Speed-up of a second pass over the same blocks.
     pub host_cache_ratio: Option<f64>,
@@ -150,7 +150,7 @@ pub struct IoPoint {
     pub elapsed_ns: u64,
     /// Gets a second.
     pub gets_per_s: f64,
-    /// Blocks that the store read a second.
+    /// Blocks a second that the store read.
     pub blocks_per_s: Option<f64>,
     /// Block reads for each get.
     pub blocks_per_get: Option<f64>,

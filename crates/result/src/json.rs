@@ -1,13 +1,13 @@
-//! How everything is written.
+//! Writes results and comparisons as JSON.
 
 use serde::Serialize;
 
 use crate::{error::Error, finite};
 
-/// A result, or a comparison, as JSON, indented, with a newline at its end.
+/// Returns a result or a comparison as indented JSON with a final newline.
 ///
 /// # Errors
-/// [`Error::NotFinite`] where a number in it is not finite: it could not be read back.
+/// [`Error::NotFinite`] where a number is not finite: it could not be read back.
 pub fn json(reported: &impl Serialize) -> Result<String, Error> {
     finite::check(reported)?;
     let mut text = serde_json::to_string_pretty(reported).map_err(Error::no_json)?;

@@ -22,7 +22,7 @@ use crate::{
 };
 
 variant::named! {
-    /// A file that has a schema; its name is that of the schema without `stress.` and version.
+    /// A file that has a schema. Its name is the schema's name without `stress.` and version.
     pub enum FileKind: "file" {
         /// The result of a run.
         Result = "result",
@@ -57,8 +57,8 @@ variant::named! {
     }
 }
 
-/// The JSON Schema (draft 2020-12) of a file as this version writes it: every key is there, and no
-/// other one.
+/// The JSON Schema (draft 2020-12) of a file as this version writes it. All keys are required, and
+/// no other key is allowed.
 pub fn json_schema(kind: FileKind) -> Value {
     match kind {
         FileKind::Result => schema_of::<RunResult>(RunSchema::NAME, "docs/result.md"),
@@ -98,8 +98,8 @@ fn schema_of<T: JsonSchema>(schema: &str, page: &str) -> Value {
     root.to_value()
 }
 
-/// Closes an object, and adds units to the descriptions of its keys. Formats and defaults of Rust
-/// say nothing of a file.
+/// Forbids other keys in an object, and adds units to the descriptions of its keys. Removes Rust's
+/// formats and defaults, which say nothing about a file.
 fn complete(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else { return };
     object.remove("format");

@@ -1,5 +1,5 @@
 //! `stress limit`: the block gas limits that keep a deadline (`stress.limit/1`, explained in
-//! `docs/sweep.md`). Gas is that of headers.
+//! `docs/sweep.md`). Gas is counted as in headers.
 
 use std::cmp::Ordering;
 
@@ -20,13 +20,13 @@ schema! {
 }
 
 variant::named! {
-    /// Where a limit lies among those that were tried.
+    /// Position of a limit among the tried limits.
     pub enum Place: "place of a limit" {
-        /// Already a block of the smallest limit may miss the deadline.
+        /// Even a block of the smallest tried limit may miss the deadline.
         Below = "below",
-        /// Between them.
+        /// Between the smallest and the largest tried limit.
         Within = "within",
-        /// Blocks of the largest limit keep the deadline.
+        /// Blocks of the largest tried limit keep the deadline.
         Above = "above",
     }
 }
@@ -46,14 +46,14 @@ pub struct LimitResult {
     pub environment: Environment,
     /// The deadline of a whole block.
     pub deadline_ns: u64,
-    /// The limit that the factors of prices are for.
+    /// The target limit, to which `price_factor` refers.
     pub target_gas: u64,
-    /// Slots that the state of each load with storage is asked to have.
+    /// Slots of the state that are requested for each load with storage.
     pub slot_count: u64,
     /// The store.
     #[serde(with = "Name::<StoreKind>")]
     pub store: StoreKind,
-    /// The limits to try, ascending. A design that misses the deadline tries no larger one.
+    /// The limits to try, ascending. A design that misses the deadline tries no larger limit.
     pub tried_gas: Vec<u64>,
     /// The loads, the smallest safe limit first.
     pub loads: Vec<LoadLimits>,
@@ -66,18 +66,18 @@ pub struct LimitResult {
 pub struct LoadLimits {
     /// The scenario.
     pub scenario: String,
-    /// The operation that fills its blocks.
+    /// The operation that fills the load's blocks.
     pub operation: String,
-    /// Gas of one, with all around it.
+    /// Gas of a block per operation, other gas included.
     pub gas_per_operation: f64,
-    /// Distinct blocks of the store's files per present key, of random keys, in a block of the largest limit of its
-    /// designs; `null` where the store has none.
+    /// Distinct blocks of the store's files per present key, of random keys, in a block of the
+    /// largest limit of its designs; `null` for a store without blocks.
     pub blocks_per_present_key: Option<f64>,
-    /// Slots of a state on which that is 0.9; `null` where it is as much.
+    /// Slots of a state on which `blocks_per_present_key` is 0.9; `null` where it is 0.9 or more.
     pub wanted_slot_count: Option<u64>,
     /// Reason why larger limits were not tried.
     pub ended: Option<String>,
-    /// The designs, as they were asked for.
+    /// The designs, in the requested order.
     pub designs: Vec<DesignLimit>,
 }
 
@@ -87,27 +87,27 @@ pub struct DesignLimit {
     /// The design.
     #[serde(with = "Name::<Design>")]
     pub design: Design,
-    /// Where the limit lies; `null` where the times make no line.
+    /// Position of the limit among the tried limits; `null` where no line fits the times.
     #[serde(with = "NameOrNull::<Place>")]
     pub place: Option<Place>,
-    /// The limit below which a block keeps the deadline; where it lies outside of the tried ones, the nearest of
-    /// these.
+    /// The limit below which a block keeps the deadline. Outside of the tried limits, the nearest
+    /// tried limit.
     pub limit_gas: Option<u64>,
     /// Distance from the limit to the gas whose expected time is the deadline; `null` outside of the tried limits.
     pub half_width_gas: Option<u64>,
-    /// Factor of the operation's gas with which a block of the target limit takes as long.
+    /// Factor on the operation's gas with which a block of the target limit keeps the deadline.
     pub price_factor: Option<f64>,
     /// Time that each further operation adds to a block.
     pub ns_per_operation: Option<f64>,
-    /// Its 95 % confidence interval.
+    /// 95 % confidence interval of `ns_per_operation`.
     pub ns_per_operation_ci95: Option<[f64; 2]>,
-    /// Gas that a block gets done in each further microsecond.
+    /// Gas that a block executes in each further microsecond.
     pub gas_per_us: Option<f64>,
-    /// Its 95 % confidence interval.
+    /// 95 % confidence interval of `gas_per_us`.
     pub gas_per_us_ci95: Option<[f64; 2]>,
-    /// The blocks behind it, by ascending gas.
+    /// The blocks behind the limit, by ascending gas.
     pub blocks: Vec<LimitBlock>,
-    /// A run near the limit beside the prediction; `null` where none was made.
+    /// A run near the limit beside the prediction; `null` without such a run.
     pub check: Option<LimitCheck>,
 }
 
@@ -127,7 +127,7 @@ pub struct LimitBlock {
 pub struct LimitCheck {
     /// Gas of the header.
     pub header_gas: u64,
-    /// Median time of its blocks.
+    /// Median time of the run's blocks.
     pub median_ns: u64,
     /// 95 % prediction interval of one block.
     pub predicted_ns: [f64; 2],
@@ -142,15 +142,16 @@ impl LimitCheck {
 }
 
 impl LoadLimits {
-    /// The design whose limit is the smallest; of limits above all that were tried the slowest.
+    /// The design with the smallest limit. If all limits are above the tried ones, the slowest
+    /// design.
     pub fn worst(&self) -> Option<&DesignLimit> {
         self.designs.iter().min_by(|a, b| a.order(b))
     }
 }
 
 impl DesignLimit {
-    /// The order of limits: the smallest first; of those above all that were tried the one with least gas a
-    /// microsecond. Unknown ones are last.
+    /// Compares limits: the smaller limit comes first. Of two limits above all tried ones, the
+    /// design with less gas a microsecond comes first. Unknown limits are last.
     pub fn order(&self, other: &Self) -> Ordering {
         let [own, others] = [self, other].map(|of| (of.place.is_none(), of.place, of.limit_gas));
         let [pace, others_pace] = [self, other].map(|of| of.gas_per_us.unwrap_or(f64::INFINITY));

@@ -1,4 +1,4 @@
-//! Loads on live nodes side by side, as they are written (`stress.send-compare/1`).
+//! The comparison of loads on live nodes, as it is written (`stress.send-compare/1`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ schema! {
     SCHEMA: LoadCompareSchema = "stress.send-compare/1"
 }
 
-/// Loads side by side. Each side has one or more loads; all have the same work at the same pace.
+/// A comparison of loads. Each side has one or more loads; all have the same work at the same pace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadComparison {
     /// Name and version of this format.
@@ -19,7 +19,7 @@ pub struct LoadComparison {
     pub work: LoadWork,
     /// The sides, in the order given; the others are compared with the first.
     pub sides: Vec<LoadSide>,
-    /// Facts of node and tool that are not the same on all sides.
+    /// Facts of node and tool that differ between sides.
     pub changes: Vec<Change>,
     /// One row for each figure.
     pub rows: Vec<LoadRow>,
@@ -60,7 +60,7 @@ pub struct LoadSide {
 pub struct LoadRow {
     /// Path of the figure in a load's result: `included_per_s`, `latency.inclusion_ns.p50`.
     pub key: String,
-    /// The figures in the order of the sides; `null` where a load of the side does not have it.
+    /// The figures in the order of the sides; `null` where a load of the side lacks the figure.
     pub figures: Vec<Option<LoadFigure>>,
 }
 
@@ -71,7 +71,7 @@ pub struct LoadFigure {
     pub median: f64,
     /// 95 % confidence interval of the median; `null` with too few loads.
     pub ci95: Option<[f64; 2]>,
-    /// The median over that of the first side.
+    /// The median over the first side's median.
     pub ratio: Option<f64>,
     /// 95 % confidence interval of the ratio; `null` of the first side, and with too few loads.
     pub ratio_ci95: Option<[f64; 2]>,

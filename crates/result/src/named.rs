@@ -1,9 +1,9 @@
 //! Enums that are written and read as their names.
 //!
-//! `#[serde(with = "Name::<Design>")]` is for a value, [`NameOrNull`] for a value or `null`. For an
-//! absent value [`NameOrNone`] writes `none`, and [`NameOrError`] writes `error`. `default` beside
-//! [`NameOrNull`] reads a missing key as an absent value. The same types give the JSON Schema its
-//! lists of names.
+//! `#[serde(with = "Name::<Design>")]` is for a value, [`NameOrNull`] for a value or `null`.
+//! [`NameOrNone`] writes `none` for an absent value, and [`NameOrError`] writes `error`. `default`
+//! beside [`NameOrNull`] reads a missing key as an absent value. The same types give the JSON
+//! Schema its lists of names.
 
 use std::{borrow::Cow, marker::PhantomData};
 

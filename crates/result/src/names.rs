@@ -1,4 +1,4 @@
-//! The closed sets of names in a result, without those of axes.
+//! The closed sets of names in a result, without the names of axes.
 
 use variant::{Io, ReadTime};
 
@@ -61,17 +61,17 @@ variant::named! {
 variant::named! {
     /// Priority of the threads that verify.
     pub enum Priority: "priority" {
-        /// They run when no other thread wants the CPU, or hardly ever (`SCHED_IDLE`).
+        /// They run almost only when no other thread wants the CPU (`SCHED_IDLE`).
         Idle = "idle",
-        /// They have the smallest share of the CPU among others (nice 19).
+        /// They have a smaller share of the CPU than other threads (nice 19).
         Nice19 = "nice 19",
-        /// They have the normal priority: the system refused both others.
+        /// They have the normal priority: the system refused the lower ones.
         Normal = "normal",
     }
 }
 
 variant::named! {
-    /// How state below the batch is read, without the policy of reading ahead.
+    /// The way to read state below the batch, without the prefetch policy.
     pub enum IoKind: "I/O" {
         /// On demand of the EVM.
         OnDemand = "on-demand",

@@ -1,4 +1,4 @@
-//! How long each phase of a sample went on, and how long the sample waited for each part.
+//! Durations of a sample's phases, and the sample's time on its critical path by part.
 
 use std::{
     borrow::Cow,
@@ -36,7 +36,7 @@ impl PhasesNs {
 pub struct PathNs {
     /// Waiting for values of the state, by executing threads and before they begin.
     pub reads: u64,
-    /// Executing, without that.
+    /// Executing, without waiting for values.
     pub execution: u64,
     /// Recovering senders.
     pub recovery: u64,

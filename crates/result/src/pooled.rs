@@ -9,7 +9,7 @@ use crate::{
     stats,
 };
 
-/// A database of a run on several.
+/// A database of a run on several databases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatabaseFacts {
     /// The workload that was generated for the database; its seed is the database's.
@@ -41,12 +41,12 @@ pub struct CellDatabases {
     pub time_ratio_spread: Option<Spread>,
 }
 
-/// A cell on one database. The figures are over the samples on it.
+/// A cell on one database. The figures are over the samples on the database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OfDatabase {
     /// The database's seed.
     pub seed: u64,
-    /// Samples that were taken on it.
+    /// Number of samples on the database.
     pub sample_count: u64,
     /// Number of warm-up samples at the start; `null` where the end of the warm-up is not known.
     pub warm_up_sample_count: Option<u64>,
@@ -60,7 +60,7 @@ pub struct OfDatabase {
     pub tx_latency_ns: Percentiles,
     /// Block reads per second over the device's rate on the same blocks; median.
     pub device_fraction: Option<f64>,
-    /// Time over that of the variant that the cell names as base; median of the rounds.
+    /// Time over the time of the base variant that the cell names; median of the rounds.
     pub time_ratio: Option<f64>,
 }
 
@@ -80,8 +80,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Estimates the spread of positive values by database. `None` below three databases, and where none has two
-    /// values.
+    /// Estimates the spread of positive values by database. `None` below three databases, and where
+    /// no database has two values.
     pub(crate) fn estimate(by_database: &[Vec<f64>]) -> Option<Self> {
         let logs: Vec<Vec<f64>> =
             by_database.iter().map(|values| values.iter().map(|v| v.ln()).collect()).collect();

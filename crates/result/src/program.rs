@@ -1,6 +1,6 @@
-//! The program of a result. Two results are of one program if its sources, features, build profile and
-//! generator are the same. The commit identifies the sources. If files differed from the commit, only
-//! the hash of the program's file identifies them.
+//! The program of a result. Two results are of one program if its sources, features, build profile
+//! and generator are the same. The commit identifies the sources. If files differed from the
+//! commit, only the hash of the program's file identifies the sources.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,8 +40,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// Whether both are one program. Builds of one clean commit, features and build profile are the same,
-    /// wherever they were compiled. Builds of uncommitted sources also need equal files.
+    /// Whether both are the same program. Builds of the same clean commit, features and build
+    /// profile are the same, wherever they were compiled. Builds of uncommitted sources also need
+    /// equal files.
     pub fn is_same(&self, other: &Self) -> bool {
         let is_one_file = self.binary_hash.is_some() && self.binary_hash == other.binary_hash;
         let is_like = Self { binary_hash: None, ..self.clone() }
@@ -49,13 +50,14 @@ impl Program {
         is_like && (self.is_clean() || is_one_file)
     }
 
-    /// Whether the commit names the sources.
+    /// Whether the commit alone identifies the sources.
     fn is_clean(&self) -> bool {
         let is_committed = self.commit.as_ref().is_some_and(|commit| !commit.ends_with(DIRTY));
         is_committed && self.patched.is_empty()
     }
 
-    /// `0.1.0 (c0ffee0123-dirty, binary 1a2b3c4d5e, with revm=../revm)`; a clean build's file is not named.
+    /// Returns `0.1.0 (c0ffee0123-dirty, binary 1a2b3c4d5e, with revm=../revm)`; of a clean build
+    /// without the hash of its file.
     pub fn name(&self) -> String {
         let commit = match &self.commit {
             None => "commit unknown".to_owned(),

@@ -26,8 +26,8 @@ pub fn fill(cells: &mut [Cell]) {
     }
 }
 
-/// Execution in order to compare `cell` with: its store, its duties, its duty towards the list. An
-/// engine that cannot build a list is compared with any execution in order.
+/// Finds the execution in order to compare `cell` with: of the same store, duties, and duty towards
+/// the list. An engine that cannot build a list is compared with any duty towards the list.
 pub fn in_order<'c>(
     cell: &Cell,
     cells: impl IntoIterator<Item = &'c Cell> + Clone,
@@ -65,7 +65,7 @@ pub fn fill_clients(cells: &[Cell], clients: &mut [ClientCell]) {
     }
 }
 
-/// Returns whether two cells differ in their executing threads at most.
+/// Returns whether two cells differ in the number of executing threads at most.
 fn is_twin(a: &Cell, b: &Cell) -> bool {
     (a.design, a.list, a.engine, a.io, a.prefetch) == (b.design, b.list, b.engine, b.io, b.prefetch)
         && (a.fibers, a.shards, a.sharding) == (b.fibers, b.shards, b.sharding)

@@ -41,20 +41,20 @@ schema! {
 pub struct RunResult {
     /// Name and version of this format.
     pub schema: RunSchema,
-    /// The program that made it.
+    /// The program that made the result.
     pub tool: Tool,
     /// The command line, to repeat the run.
     pub command: Vec<String>,
     /// Start of the run, seconds since 1970.
     pub started_unix_s: u64,
     /// Seed of the run's own draws: the blocks that measured the device, and the keys of samples
-    /// that have their own.
+    /// with keys of their own.
     pub draw_seed: u64,
     /// The workload.
     pub workload: WorkloadFacts,
     /// The machine.
     pub environment: Environment,
-    /// The device under the state; `null` for a run without one.
+    /// The device under the state; `null` for a run without a device.
     pub device: Option<Device>,
     /// The stores that were used.
     pub stores: Vec<StoreFacts>,
@@ -76,7 +76,7 @@ pub struct RunResult {
     /// The first differences, where a sample does not equal the reference.
     #[serde(default)]
     pub disagreements: Vec<String>,
-    /// Whether the run ended before its plan did.
+    /// Whether the run ended before its plan was complete.
     pub interrupted: bool,
     /// The scenario's claims, and whether each holds.
     pub expects: Expects,
@@ -90,17 +90,17 @@ pub struct RunResult {
     /// client.
     #[serde(default)]
     pub clients: Vec<ClientCell>,
-    /// The databases of a run on several; empty for a run on one.
+    /// The databases of a run on several databases; empty for a run on one.
     #[serde(default)]
     pub databases: Vec<DatabaseFacts>,
-    /// CPU profile of a variant; `null` where none was asked for.
+    /// CPU profile of a variant; `null` without a profile.
     pub profile: Option<ProfileFacts>,
     /// The conclusion, in one line.
     pub conclusion: Option<String>,
 }
 
 impl RunResult {
-    /// Whether its designs agree in every sample, so that its figures may be shown.
+    /// Whether the designs agree in every sample, so that the figures may be shown.
     pub fn is_sound(&self) -> bool {
         let mut samples = self.cells.iter().flat_map(|cell| &cell.samples);
         self.agree == Some(true) && samples.all(|sample| sample.agree)
@@ -122,9 +122,9 @@ impl RunResult {
 pub struct Expects {
     /// Number of claims.
     pub count: u64,
-    /// The verdict on all claims, or why they are skipped; `null` where there are none.
+    /// The verdict on all claims, or the reason to skip them; `null` without claims.
     pub status: Option<String>,
-    /// Each judged claim, once for each store that it is about.
+    /// Each judged claim, once for each of its stores.
     pub claims: Vec<Claim>,
 }
 
@@ -172,22 +172,22 @@ pub struct Cell {
     /// The engine.
     #[serde(with = "Name::<Engine>")]
     pub engine: Engine,
-    /// How the state below the batch is read.
+    /// The way to read the state below the batch.
     #[serde(with = "Name::<IoKind>")]
     pub io: IoKind,
-    /// How readers read ahead; `null` without readers.
+    /// The prefetch policy; `null` without readers.
     pub prefetch: Option<PrefetchFacts>,
     /// Order in which threads take transactions.
     #[serde(with = "Name::<Schedule>")]
     pub schedule: Schedule,
-    /// When the state root is computed; absent in results from before there were roots.
+    /// Time at which the state root is computed; absent in results of builds without roots.
     #[serde(default, with = "Name::<RootTime>")]
     pub root: RootTime,
     /// Duties on blocks beside execution, in their order. Empty: execution alone, with the list
     /// and, if there is one, the root.
     #[serde(default)]
     pub duties: Vec<String>,
-    /// How the root is computed; `null` without one.
+    /// Settings of the state root; `null` without a root.
     #[serde(default)]
     pub root_way: Option<RootWayFacts>,
     /// Threads that execute.
@@ -198,7 +198,7 @@ pub struct Cell {
     /// Shards that execute, each with `threads` threads; 0 where the program itself executes.
     #[serde(default)]
     pub shards: u64,
-    /// How shards execute; `null` without shards, and in results from before there were shards.
+    /// Settings of the shards; `null` without shards, and in results of builds without shards.
     #[serde(default)]
     pub sharding: Option<ShardWayFacts>,
     /// Threads that only read.
@@ -216,7 +216,7 @@ pub struct Cell {
     pub samples: Vec<SampleFacts>,
     /// Gas per second over the samples.
     pub mgas_per_s: Estimate,
-    /// The median of that in gas of the headers; `null` where it is that of the receipts.
+    /// Median gas per second by the headers' gas; `null` where it equals that of the receipts.
     #[serde(default)]
     pub header_mgas_per_s: Option<f64>,
     /// Milliseconds per batch over the samples.
@@ -229,15 +229,16 @@ pub struct Cell {
     /// threads.
     #[serde(default, with = "NameOrNull::<Priority>")]
     pub verifier_priority: Option<Priority>,
-    /// Share of the keys that the run in order asked for and the warm-up had read; median;
-    /// `null` without a warm-up.
+    /// Share of the keys that the warm-up had read, among the keys that the run in order asked for;
+    /// median; `null` without a warm-up.
     pub warm_up_found_share: Option<f64>,
     /// Times of single batches, and writes of batches.
     #[serde(default)]
     pub batch_figures: BatchFigures,
-    /// Time per transaction over the samples that count, reads included.
+    /// Time per transaction over the samples after the warm-up, reads included.
     pub tx_latency_ns: Percentiles,
-    /// Time per read of the store over the samples that count; `null`s where the store is not timed.
+    /// Time per read of the store over the samples after the warm-up; `null`s where the store is
+    /// not timed.
     pub read_latency_ns: Percentiles,
     /// Histogram of the times of `tx_latency_ns`. It begins with an empty range, and each range is a
     /// quarter longer than the one before.
@@ -270,7 +271,7 @@ pub struct Cell {
     /// Block reads per listed key that exists; median. A block counts twice if it was evicted, or
     /// if two threads asked for it at once.
     pub blocks_per_present_key: Option<f64>,
-    /// Distinct blocks per key that as many random keys of this state would touch, by calculation.
+    /// Distinct blocks per key if as many keys of this state were random, by calculation.
     pub expected_blocks_per_present_key: Option<f64>,
     /// Device bytes per block that the store read; median.
     pub device_bytes_per_block: Option<f64>,
@@ -296,8 +297,8 @@ pub struct Cell {
     pub cache: CacheFacts,
 }
 
-/// Cells of a file. Earlier builds also wrote the requested cache state for a store without a
-/// device.
+/// Reads the cells of a file. Earlier builds also wrote the requested cache state for a store
+/// without a device.
 fn cells<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Cell>, D::Error> {
     let mut cells = Vec::<Cell>::deserialize(from)?;
     for Cell { store, cache, .. } in &mut cells {
@@ -309,13 +310,14 @@ fn cells<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Cell>, D::Error> {
 /// Speed of a cell as a multiple of other cells' speed, from medians of times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimesAsFast {
-    /// Speed over that of `sequential` on the same store; `null` if that was not run.
+    /// Speed over the speed of `sequential` on the same store; `null` if `sequential` was not run.
     pub in_order: Option<f64>,
-    /// Speed over that of the same variant on one thread; `null` on one, and if that was not run.
+    /// Speed over the speed of the same variant on one thread; `null` on one thread, and if that
+    /// variant was not run.
     pub one_thread: Option<f64>,
 }
 
-/// How readers read ahead.
+/// The prefetch policy of readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PrefetchFacts {
     /// When readers read.
@@ -353,8 +355,8 @@ pub struct SampleFacts {
     /// of their own are not exact, because each has other keys.
     #[serde(with = "Name::<SampleKeys>")]
     pub keys: SampleKeys,
-    /// Share of the sample's keys that earlier samples of this run asked the same store for. A
-    /// cache below this machine may have them. `null` where this was not counted.
+    /// Share of the sample's keys that earlier samples of this run requested from the same store. A
+    /// cache below this machine may hold these keys. `null` where this was not counted.
     pub asked_before_share: Option<f64>,
     /// Wall time without the part in which only verification went on, after execution; `null` where
     /// nothing is verified.
@@ -367,16 +369,16 @@ pub struct SampleFacts {
     pub agree: bool,
     /// Duration of each phase. Phases overlap, so their sum may exceed the wall time.
     pub phases_ns: PhasesNs,
-    /// How long the sample waited for each part; `null` in results of before this was kept.
+    /// Time on the critical path by part; `null` in results of builds without this figure.
     #[serde(default)]
     pub path_ns: Option<PathNs>,
-    /// Reads that the store was asked for.
+    /// Reads requested from the store.
     pub store_reads: u64,
     /// Accounts and slots that the lists name: the same for all cells.
     pub unique_keys: u64,
     /// Blocks that the store read from its files.
     pub blocks_read: Option<u64>,
-    /// Bytes that the store asked of its files.
+    /// Bytes that the store requested from its files.
     pub block_bytes: Option<u64>,
     /// Blocks a second, from the start of the first read to the end of the last.
     pub blocks_per_s: Option<f64>,
@@ -388,7 +390,7 @@ pub struct SampleFacts {
     pub disk_bytes: Option<u64>,
     /// Pages that hold the declared rows, for a cold sample that reads through the page cache.
     pub row_pages: Option<u64>,
-    /// Pages of declared rows that were in memory just before the clock.
+    /// Pages of declared rows that were in memory just before the clock's start.
     pub resident_row_pages: Option<u64>,
     /// Bytes that this process read from devices.
     pub device_read_bytes: Option<u64>,
@@ -421,9 +423,9 @@ pub struct SampleFacts {
     pub speculation: Option<SpeculationFacts>,
     /// Time in which executing threads ran no step, summed over the threads.
     pub idle_ns: Option<u64>,
-    /// Time of all steps on as many threads, handed out in block order without cost.
+    /// Time of all steps on as many threads, if threads got steps in block order at no cost.
     pub makespan_block_order_ns: Option<u64>,
-    /// Time of all steps on as many threads, handed out longest first without cost.
+    /// Time of all steps on as many threads, if threads got the longest steps first at no cost.
     pub makespan_longest_first_ns: Option<u64>,
     /// Time to digest logs, return data and net changes after the clock. No client does this work,
     /// and the wall time excludes it.
@@ -451,7 +453,7 @@ pub struct SpeculationFacts {
     pub step_count: u64,
     /// Executions of steps, aborted ones included.
     pub execution_count: u64,
-    /// Validations: checks that the values a run had read are still current.
+    /// Validations: checks that the values that an execution read are still current.
     pub validation_count: u64,
     /// Aborted executions.
     pub abort_count: u64,
@@ -479,7 +481,7 @@ pub struct WarmUpFacts {
     pub pass_wait_ns: u64,
 }
 
-/// The fibers of a file from before there were fibers.
+/// Default of `fibers` for files of builds without fibers.
 const fn one() -> u64 {
     1
 }

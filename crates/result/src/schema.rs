@@ -1,8 +1,8 @@
 //! The name and version that a file begins with. Each schema is a type, so that a value read from a
 //! file has the schema that it names.
 
-/// Declares the type of a schema, written as its name, and its value. Files of the versions behind
-/// `or` are read, too: their keys are aliases of the present keys.
+/// Declares a schema as a type, which is written as the schema's name, and its only value. Files of
+/// the versions behind `or` are read, too: their keys are aliases of the present keys.
 macro_rules! schema {
     ($(#[$doc:meta])* $value:ident: $kind:ident = $name:literal $(, or $older:literal)*) => {
         $(#[$doc])*
@@ -16,7 +16,7 @@ macro_rules! schema {
             /// Name and version.
             pub const NAME: &'static str = $name;
 
-            /// Every name of a file that this build reads: its own, then those of older versions.
+            /// The schema names that this build reads: its own, then those of older versions.
             pub const READ: &'static [&'static str] = &[$name $(, $older)*];
 
             /// Whether this build reads a file of this schema.

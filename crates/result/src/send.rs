@@ -49,10 +49,10 @@ pub struct SendResult {
     pub sending_ns: u64,
     /// Transactions handed over a second.
     pub sent_per_s: Option<f64>,
-    /// Transactions that succeeded in blocks, a second, until the last block with one of the load
-    /// was seen.
+    /// Transactions that succeeded in blocks, a second, until the last block with a transaction of
+    /// the load was seen.
     pub included_per_s: Option<f64>,
-    /// Gas of the load a second, until the last block with one of its transactions was seen.
+    /// Gas of the load a second, until the last block with a transaction of the load was seen.
     pub gas_per_s: Option<f64>,
     /// Times of transactions and calls.
     pub latency: SendLatency,
@@ -164,7 +164,7 @@ pub struct SendLatency {
     /// Histogram of the times of `inclusion_ns` that ended. It begins with an empty range, and each
     /// range is a quarter longer than the one before.
     pub inclusion_histogram: Vec<Bucket>,
-    /// The same of the open transactions, by how long they had waited.
+    /// Histogram of the waits of the open transactions, in the same ranges.
     pub open_histogram: Vec<Bucket>,
     /// Time of each answered call that handed a transaction over.
     pub call_ns: Percentiles,
@@ -239,8 +239,8 @@ pub struct SendPool {
     pub queued_count: u64,
 }
 
-/// Blocks above the last one with a transaction of the load. Reorganisations of fewer blocks were
-/// seen.
+/// Blocks above the last block with a transaction of the load. A reorganisation of fewer blocks
+/// would have been seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendConfirmations {
     /// Blocks to wait for.
@@ -265,7 +265,7 @@ pub struct SendReorgs {
 pub struct SendProfile {
     /// Scheme, host and port of the profile's source.
     pub url: String,
-    /// File of the profile; `null` where there is none.
+    /// File of the profile; `null` without a profile.
     pub file: Option<String>,
     /// Size of the file.
     pub size_bytes: Option<u64>,

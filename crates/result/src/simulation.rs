@@ -58,7 +58,7 @@ pub struct Simulation {
     pub assumptions: Vec<String>,
     /// Predictions, in the order of the settings.
     pub rows: Vec<SimulatedRow>,
-    /// Predictions for the rows of a result beside their measured times; empty without one.
+    /// Predictions for the rows of a result beside their measured times; empty without a result.
     pub checks: Vec<CheckedRow>,
 }
 
@@ -77,8 +77,8 @@ pub struct SimulationCosts {
     pub tx_ns: Spread,
     /// Time of all steps in sequence on one thread of a shard. CPU time, where the user gave none.
     pub steps_ns: u64,
-    /// Time of all steps in sequence on one thread without shards, reads included. A step's time is
-    /// its time there, multiplied by `steps_ns` over `alone_steps_ns`.
+    /// Time of all steps in sequence on one thread without shards, reads included. The time of a
+    /// step is its time in these samples, multiplied by `steps_ns` over `alone_steps_ns`.
     pub alone_steps_ns: u64,
     /// Time to decode all lists at the coordinator.
     pub decode_ns: u64,

@@ -38,8 +38,8 @@ pub fn estimate(values: &[f64]) -> Estimate {
     }
 }
 
-/// The median; of an even number of values the mean of the middle two. `None` without values
-/// or when one of them is not finite.
+/// The median; of an even number of values the mean of the middle two. `None` without values, or
+/// when a value is not finite.
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values)?;
     let (low, high) = middle(sorted.len())?;

@@ -1,5 +1,5 @@
-//! Results read back from files: found, checked for their schema and for being complete. Errors
-//! name the file, the fault and the remedy.
+//! Reads results back from files: finds the files, and checks that they have the right schema and
+//! are complete. Errors name the file, the fault and the remedy.
 //!
 //! A result of an older build can be read if its schema is the same, or an older version that
 //! [`RunSchema`] names. A missing optional key is absent, and a renamed key is read by its former
@@ -32,13 +32,13 @@ pub use shown::{Content, Shown};
 const RUN_NAME: &str = "result";
 /// Beginning of the file names of loads on live nodes.
 const LOAD_NAME: &str = "send";
-/// Beginning of the schemas of such loads, in any version.
+/// Beginning of the schema names of loads on live nodes, in any version.
 const LOAD_SCHEMA: &str = "stress.send/";
 /// Bytes at the start of a file that hold its schema.
 const HEAD_BYTES: u64 = 200;
 /// Most bytes of a result file: far more than a run of a thousand cells writes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// The fault of a load in the place of a run. A load has no cells.
+/// The fault of a file that has a load where a run is wanted. A load has no cells.
 const OF_A_LOAD: &str = "is of a load on a live node (stress send), which has no designs to judge or to lay beside \
     a run's; give loads alone: stress report shows them, stress compare BEFORE/ AFTER/ compares them with an \
     interval (docs/send.md)";
@@ -67,7 +67,7 @@ impl Stored {
     /// Reads a result, or the newest one of a run in a directory that `--out` wrote.
     ///
     /// # Errors
-    /// The file cannot be read, is no JSON, has another schema, or lacks a part.
+    /// The file cannot be read, is not JSON, has another schema, or lacks a part.
     pub fn read(path: &Path) -> Result<Self, Error> {
         unless_there(path)?;
         let path = match path.is_dir() {
@@ -113,8 +113,8 @@ impl Stored {
     }
 }
 
-/// The results of runs that `--out` wrote into a directory, by their names: `result.json`,
-/// `result-1767225600.json`.
+/// The results of runs that `--out` wrote into a directory, in the order of their names:
+/// `result.json`, `result-1767225600.json`.
 ///
 /// # Errors
 /// The directory cannot be read.
@@ -137,8 +137,8 @@ fn files(dir: &Path, name: &str) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-/// The file with the latest start. Of several that began in one second, the last by name. A single
-/// file is not read.
+/// Finds the file with the latest start. If several began in the same second, it is the last by
+/// name. A single file is not read.
 fn newest(dir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
     let mut files = files(dir, name)?;
     if files.len() < 2 {
@@ -154,7 +154,7 @@ fn newest(dir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
     Ok(newest.map(|(_, file)| file))
 }
 
-/// Rank of a name among those of one second: `result.json`, `result-1767225600.json`,
+/// Rank of a name among the names of one second: `result.json`, `result-1767225600.json`,
 /// `result-1767225600-2.json`.
 fn name_number(path: &Path) -> u64 {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
@@ -163,7 +163,7 @@ fn name_number(path: &Path) -> u64 {
     parts.next().and_then(|number| number.parse().ok()).unwrap_or(named)
 }
 
-/// Refuses a path where no result is.
+/// Refuses a path that does not exist.
 fn unless_there(path: &Path) -> Result<(), Error> {
     match path.try_exists() {
         Ok(false) => Err(Error::Missing(format!(
@@ -182,7 +182,7 @@ fn other_schema(path: &Path, found: &str, read: &[&str], remedy: &str) -> Error 
     Error::at(path, format!("{fault}; use the stress that wrote it, or {remedy}"))
 }
 
-/// The first characters of a file; `None` where it is no text.
+/// The first characters of a file; `None` where they are not text.
 fn head(path: &Path) -> Result<Option<String>, Error> {
     let mut start = String::new();
     let file = fs::File::open(path).map_err(Error::unreadable(path))?;

@@ -12,7 +12,7 @@ pub struct RootWayFacts {
     /// Shards of the accounts' trie and of large storage tries. Each is folded on a thread of its
     /// own.
     pub root_shards: u64,
-    /// How nodes are read.
+    /// The way to read nodes.
     #[serde(with = "Name::<RootReads>")]
     pub root_reads: RootReads,
     /// Nodes that are in memory when the clock starts.
@@ -33,7 +33,7 @@ pub struct RootFacts {
     /// nodes that were read ahead.
     #[serde(default)]
     pub nodes_used: u64,
-    /// Nodes that the store was asked for, present or not.
+    /// Nodes requested from the store, present or not.
     pub nodes_read: u64,
     /// Nodes that were in memory.
     #[serde(default)]
@@ -72,7 +72,7 @@ pub struct ShardWayFacts {
     /// When the partitioner runs: `inside` the clock, or `before` it.
     #[serde(with = "Name::<PartitionTime>")]
     pub partition_time: PartitionTime,
-    /// Keys in a request that a shard makes ahead.
+    /// Keys in a request that a shard makes ahead of its steps.
     pub micro_batch_key_count: u64,
     /// Delay that the transport adds to each message, in one direction.
     pub delay_ns: u64,
@@ -98,7 +98,8 @@ pub struct ShardWorkFacts {
     /// Results that replaced the result of an earlier run of the step.
     #[serde(default)]
     pub replaced_result_count: u64,
-    /// Results whose reads were stale when their commit was due: lower steps had left other values.
+    /// Results whose reads were stale when their commit was due: lower steps had written other
+    /// values.
     #[serde(default)]
     pub stale_result_count: u64,
 }

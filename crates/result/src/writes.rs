@@ -21,7 +21,7 @@ pub struct WriteFacts {
     pub store: Option<StoreWriteFacts>,
     /// Bytes of the store's log, flushes and compactions over the bytes of the commits.
     pub store_amplification: Option<f64>,
-    /// Space of the store's files; `null` for one that commits in memory.
+    /// Space of the store's files; `null` for a store that commits in memory.
     pub space: Option<SpaceFacts>,
 }
 

@@ -1,15 +1,16 @@
-//! Time that the hypervisor keeps for others, counted until a result is written.
+//! Stolen time: the hypervisor withholds CPUs of this machine. It is counted until a result is
+//! written.
 
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Counts the time that the hypervisor keeps from all CPUs of the machine. Written as the
-/// nanoseconds up to that moment; a value that is read back does not change.
+/// Counts the time that the hypervisor withholds from all CPUs of the machine. A file gets the
+/// nanoseconds up to the moment of writing. A value that is read from a file does not change.
 #[derive(Clone, Copy, Debug)]
 pub struct StealClock(Reading);
 
-/// Reads the time stolen since the machine was started; `None` where the kernel does not tell.
+/// Reads the time stolen since the machine was started; `None` where the kernel does not report it.
 type ReadStolen = fn() -> Option<Duration>;
 
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +25,12 @@ impl StealClock {
         Self(Reading::Running { start: Instant::now(), before: now(), now })
     }
 
-    /// A clock that is stopped at `stolen_ns`; `None`: not known.
+    /// A clock that is stopped at `stolen_ns`; `None`: unknown.
     pub const fn stopped(stolen_ns: Option<u64>) -> Self {
         Self(Reading::Stopped(stolen_ns))
     }
 
-    /// Stolen since the start, summed over the CPUs, in steps of 10 ms.
+    /// Time stolen since the start, summed over the CPUs, in steps of 10 ms.
     pub fn stolen_ns(&self) -> Option<u64> {
         match self.0 {
             Reading::Running { before, now, .. } => {

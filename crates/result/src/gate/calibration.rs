@@ -42,7 +42,7 @@ pub struct Spread {
 }
 
 impl Calibration {
-    /// The new estimates.
+    /// Makes a calibration of new estimates.
     pub fn new(
         started_unix_s: u64,
         environment: Environment,
@@ -54,10 +54,10 @@ impl Calibration {
         Self { schema, started_unix_s, environment, digest, disturbances, cells }
     }
 
-    /// Reads the estimates; `None` where there is no such file.
+    /// Reads a calibration; `None` where the file does not exist.
     ///
     /// # Errors
-    /// The file cannot be read or is no calibration.
+    /// The file cannot be read, or is no calibration.
     pub fn read(path: &Path) -> Result<Option<Self>, Error> {
         if !path.exists() {
             return Ok(None);

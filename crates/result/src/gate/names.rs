@@ -15,7 +15,7 @@ variant::named! {
         Inconclusive = "inconclusive",
         /// The measurement is biased (A differs from itself), or the machine lost time.
         Untrusted = "untrusted",
-        /// No compared figure is open or worse, but times or a claim were not compared.
+        /// No compared figure is undecided or worse, but times or a claim were not compared.
         NotJudged = "not judged",
     }
 }
@@ -51,7 +51,7 @@ variant::named! {
         Blocks = "blocks",
         /// Bytes that the process read from devices.
         Bytes = "bytes",
-        /// System calls of the process that read.
+        /// Read system calls of the process.
         Requests = "requests",
         /// Allocations of the process's Rust code.
         Allocations = "allocations",
@@ -88,7 +88,7 @@ impl Metric {
 }
 
 variant::named! {
-    /// Figures that decided on a variant.
+    /// The figures that decided on a variant.
     pub enum DecidedBy: "grounds of a verdict" {
         /// All figures that were judged.
         All = "all",
@@ -101,10 +101,10 @@ variant::named! {
     /// The other side of a comparison.
     #[derive(Default)]
     pub enum Mode: "mode of a gate" {
-        /// With another build.
+        /// Another build.
         #[default]
         Against = "against",
-        /// With a stored result.
+        /// A stored result.
         Baseline = "baseline",
     }
 }

@@ -1,4 +1,4 @@
-//! Where a series of figures changes its level, and where its warm-up ends.
+//! Finds changes of level in a series of figures, and the end of its warm-up.
 //!
 //! Change points: a scan of the Mann-Whitney statistic over all splits (Pettitt, Applied Statistics
 //! 28, 1979). Each split is standardised (Hawkins and Deng, Journal of Quality Technology 42,
@@ -15,7 +15,7 @@ use super::sample::{ranks, sorted};
 
 /// Fewest values between two changes, before the first and after the last.
 pub const LEVEL_COUNT_MIN: usize = 4;
-/// Default share of series with a reported change among those without a change.
+/// Default share of the series without a change in which a change is reported.
 pub const FALSE_ALARM_RATE: f64 = 0.05;
 
 /// Expected number of permutations as strong as the series, where the probability equals the rate.
@@ -37,7 +37,8 @@ pub struct ChangePoint {
 }
 
 /// The changes of a time series, in their order. At most a share `rate` of the series without a
-/// change gets one. Empty below twice [`LEVEL_COUNT_MIN`] values, and where a value is not finite.
+/// change gets a change. Empty below twice [`LEVEL_COUNT_MIN`] values, and where a value is not
+/// finite.
 pub fn change_points(values: &[f64], rate: f64) -> Vec<ChangePoint> {
     let mut found = Vec::new();
     if values.iter().all(|value| value.is_finite()) {
@@ -107,7 +108,7 @@ fn split_index(values: &[f64]) -> usize {
 fn deviation(values: &[f64]) -> f64 {
     let Some(sorted) = sorted(values) else { return 0.0 };
     let (low, high) = sorted.split_at(sorted.len() / 2);
-    // From each value to its mirror: the median lies between them.
+    // Sums the distance of each value from its mirror value: the median lies between the two.
     high.iter().rev().zip(low).map(|(high, low)| high - low).sum()
 }
 

@@ -25,8 +25,8 @@ pub const CHANCE_P: f64 = 0.05;
 pub struct Components {
     /// Variance of the part that all values of a group have in common.
     pub between_variance: f64,
-    /// Variance of the part that each value has by itself. The variance of a group's trimmed mean
-    /// is this, divided by the number of values.
+    /// Variance of the part that each value has by itself. Divided by the number of values, it is
+    /// the variance of a group's trimmed mean.
     pub within_variance: f64,
     /// Probability of groups this far apart if they do not differ, by the F test; `None` where all
     /// values are equal. The test assumes independent values: the probability is too small where
@@ -36,7 +36,7 @@ pub struct Components {
 
 /// A group without its outliers.
 struct Group {
-    /// Values that are left.
+    /// Number of remaining values.
     left_count: f64,
     /// Mean of the remaining values.
     mean: f64,
@@ -45,7 +45,7 @@ struct Group {
 }
 
 impl Group {
-    /// Trims a group; `None` without a value, and where one is not finite.
+    /// Trims a group; `None` without a value, and where a value is not finite.
     fn trim(values: &[f64]) -> Option<Self> {
         let mut values = sorted(values).filter(|values| !values.is_empty())?;
         let left = trimmed::left(&values);
@@ -72,7 +72,7 @@ pub fn components(groups: &[Vec<f64>]) -> Option<Components> {
     let squares = groups.iter().map(|group| group.left_count * (group.mean - mean).powi(2));
     let between = squares.sum::<f64>() / freedom[0];
     let within = groups.iter().map(|group| group.squares).sum::<f64>() / freedom[1];
-    // As many values as a group of equal groups would have.
+    // The size that the groups would have if all were equal.
     let counts = groups.iter().map(|group| group.left_count.powi(2));
     let size = (left_count - counts.sum::<f64>() / left_count) / freedom[0];
     let components = Components {
@@ -90,7 +90,7 @@ fn chance(between: f64, within: f64, [of_groups, of_values]: [f64; 2]) -> Option
     if ratio.is_nan() {
         return None;
     }
-    // Beyond the range of numbers the tail has no probability.
+    // A ratio that is no finite number has no probability above it.
     if !(ratio * of_groups).is_finite() {
         return Some(0.0);
     }

@@ -1,12 +1,13 @@
-//! A straight line through positive values that scatter in proportion to their size, with the bounds of one further
-//! value.
+//! A straight line through positive values that scatter in proportion to their size, with the
+//! bounds of one further value.
 //!
-//! Draper and Smith (1998), "Applied Regression Analysis", chapters 1 and 9. The fit of `y = a + b x` minimises
-//! relative errors: it is the plain one of `y / x = b + a / x`. Quantiles are those of Student's t.
+//! Draper and Smith (1998), "Applied Regression Analysis", chapters 1 and 9. The fit of
+//! `y = a + b x` minimises relative errors: it is the plain fit of `y / x = b + a / x`. Quantiles
+//! are those of Student's t.
 
 use super::{sample::CONFIDENCE, trimmed::student_quantile};
 
-/// Fewest points: two make the line, the others its error.
+/// Fewest points: two determine the line, further points its error.
 const POINT_COUNT_MIN: usize = 3;
 /// Halvings of an interval until its ends are neighbours.
 const HALVING_COUNT: usize = 200;
@@ -14,9 +15,9 @@ const HALVING_COUNT: usize = 200;
 /// A point of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Where it is, above 0.
+    /// Position of the point, above 0.
     pub x: f64,
-    /// Its value.
+    /// Value of the point, above 0.
     pub y: f64,
 }
 
@@ -42,14 +43,15 @@ pub struct Line {
 pub enum Crossing {
     /// Below the range.
     Below,
-    /// In the range, here.
+    /// At this position in the range.
     At(f64),
     /// Above the range.
     Above,
 }
 
 impl Line {
-    /// Fits a line. `None` below three points, where all have one x, and where one is not positive and finite.
+    /// Fits a line. `None` below three points, where all points have the same x, and where a
+    /// coordinate is not positive and finite.
     pub fn fit(points: &[Point]) -> Option<Self> {
         let is_usable =
             |of: &Point| of.x > 0.0 && of.x.is_finite() && of.y > 0.0 && of.y.is_finite();
@@ -94,8 +96,8 @@ impl Line {
         [self.slope - reach, self.slope + reach]
     }
 
-    /// The least x from `first` to `last` whose upper bound is `y` or more. The bound is convex, so that all x from
-    /// `first` to there keep below `y`, and none above does.
+    /// The least x from `first` to `last` at which the upper bound is `y` or more. The bound is
+    /// convex, so it is below `y` from `first` to this x, and not below `y` beyond it.
     pub fn crossing(&self, y: f64, [first, last]: [f64; 2]) -> Crossing {
         if self.upper(first) >= y {
             return Crossing::Below;
@@ -114,7 +116,7 @@ impl Line {
         Crossing::At(below)
     }
 
-    /// Deviation of a single value at `x` from the line, whose own error is in it.
+    /// Standard error of a single further value at `x`; the error of the line is a part of it.
     fn error(&self, x: f64) -> f64 {
         let distance = (x.recip() - self.mean).powi(2) / self.squares;
         x * self.deviation * (1.0 + self.count.recip() + distance).sqrt()

@@ -1,8 +1,8 @@
 //! Percentiles of many values, each where enough values lie beyond it.
 //!
-//! A time may still be open when the measurement ends: it is known only to be at least so long.
-//! Then the distribution is estimated by Kaplan and Meier (1958). An open time counts among those
-//! at risk for as long as it was seen, and never as an end.
+//! A time may still be open when the measurement ends: then only a lower bound of it is known. The
+//! distribution is estimated by Kaplan and Meier (1958). An open time is at risk for as long as it
+//! was seen, and never counts as an end.
 
 use hdrhistogram::Histogram;
 
@@ -24,7 +24,7 @@ pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     })
 }
 
-/// Upper ends of the ranges of a decade, in nanoseconds of the first (R10 of ISO 3).
+/// Upper ends of the ranges of a decade, in nanoseconds for the first decade (R10 of ISO 3).
 const RANGE_ENDS_NS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
 
 /// Times by range, from the empty range before the first time to the range of the last.
@@ -81,9 +81,9 @@ pub fn percentiles_of(values: impl IntoIterator<Item = u64>) -> Percentiles {
 /// Tolerance for rounding errors of a product of shares.
 const ROUNDING: f64 = 1e-9;
 
-/// Percentiles of times: `ended` has the complete ones, `open` those that are known to be longer. A
+/// Percentiles of times: `ended` has complete times, `open` has lower bounds of longer ones. A
 /// percentile is `None` where too few values lie beyond it, or where it lies beyond the ended
-/// times. The maximum is `None` where an open time is the longest. The count has both.
+/// times. The maximum is `None` where an open time is the longest. The count includes open times.
 pub fn percentiles_with_open(ended: &Histogram<u64>, open: &Histogram<u64>) -> Percentiles {
     if open.is_empty() {
         return percentiles(ended);

@@ -4,29 +4,29 @@
 /// Default confidence of an interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Fewest values for an interval. Of five, not even the whole range holds the median with 95 %
+/// Fewest values for an interval. The whole range of five values does not hold the median with 95 %
 /// confidence.
 pub const INTERVAL_COUNT_MIN: usize = 6;
 
 /// Half the width of an interval as a share of its median: the precision that reports aim at.
 pub const PRECISION_SHARE: f64 = 0.03;
 
-/// Fewest values whose spread can estimate that of further values.
+/// Fewest values from which the spread of further values can be estimated.
 pub const SPREAD_COUNT_MIN: usize = 3;
 
 /// The end of the normal distribution's middle 95 %, in standard deviations.
 const NORMAL_95: f64 = 1.96;
 
-/// The values in ascending order; `None` where one is not finite.
+/// The values in ascending order; `None` where a value is not finite.
 pub(super) fn sorted(values: &[f64]) -> Option<Vec<f64>> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.iter().all(|value| value.is_finite()).then_some(sorted)
 }
 
-/// Estimates how many values make the 95 % interval of their median reach at most `share` of the
-/// median to either side. At least as many as any interval needs. `None` below [`SPREAD_COUNT_MIN`]
-/// values, or without a finite positive median.
+/// Estimates the number of values with which the 95 % interval of their median reaches at most
+/// `share` of the median to either side. It is [`INTERVAL_COUNT_MIN`] or more. `None` below
+/// [`SPREAD_COUNT_MIN`] values, or without a finite positive median.
 ///
 /// The standard error of a median of n normal values is sqrt(π/2) s/√n, where s is their standard
 /// deviation.

@@ -24,7 +24,7 @@ pub struct Trimmed {
 }
 
 impl Trimmed {
-    /// Trims `values`, which must be independent. `None` below six values, or where one is not
+    /// Trims `values`, which must be independent. `None` below six values, and where a value is not
     /// finite.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut values = sorted(values).filter(|values| values.len() >= INTERVAL_COUNT_MIN)?;
@@ -36,7 +36,7 @@ impl Trimmed {
         Some(Self { mean, error, freedom }).filter(|it| it.mean.is_finite() && it.error.is_finite())
     }
 
-    /// The mean of `self` minus that of `other`, for independent values (Welch).
+    /// The mean of `self` minus the mean of `other`, for independent values (Welch).
     pub fn minus(&self, other: &Self) -> Self {
         let (a, b) = (self.error.powi(2), other.error.powi(2));
         let spread = a.powi(2) / self.freedom + b.powi(2) / other.freedom;
@@ -94,7 +94,7 @@ pub(super) fn winsorise(sorted: &mut [f64]) {
 }
 
 pub(super) fn mean(values: &[f64]) -> f64 {
-    // Each is divided first: the sum might not be finite.
+    // Each value is divided first: the sum might not be finite.
     values.iter().map(|value| value / values.len() as f64).sum()
 }
 

@@ -10,7 +10,7 @@ use crate::{
 
 /// File name of limits in a directory that `--out` wrote.
 pub const LIMIT_FILE: &str = "limit.json";
-/// Beginning of the schemas of limits, in any version.
+/// Beginning of the schema names of limits, in any version.
 const LIMIT_SCHEMA: &str = "stress.limit/";
 
 /// Limits from a file.
@@ -23,8 +23,8 @@ pub struct StoredLimit {
 }
 
 impl StoredLimit {
-    /// Reads limits, or those of a directory that `--out` wrote. `None` where the file has another schema, or the
-    /// directory no limits.
+    /// Reads limits from a file, or from a directory that `--out` wrote. `None` where the file has
+    /// another schema, or the directory has no limits.
     ///
     /// # Errors
     /// The file cannot be read, is not complete, or has another version.

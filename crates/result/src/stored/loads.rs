@@ -42,7 +42,7 @@ impl StoredLoad {
         Ok(loads)
     }
 
-    /// Reads a file; `None` where it has no load.
+    /// Reads a file; `None` where the file has no load.
     fn read(path: &Path) -> Result<Option<Self>, Error> {
         if !is_load(path)? {
             return Ok(None);

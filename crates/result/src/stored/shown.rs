@@ -78,7 +78,7 @@ impl Shown {
         }
     }
 
-    /// The run, where it is one.
+    /// The result of the run, if the content is a run.
     pub const fn run(&self) -> Option<&RunResult> {
         match &self.content {
             Content::Run(run) => Some(run),
@@ -86,7 +86,7 @@ impl Shown {
         }
     }
 
-    /// The gate, where it is one.
+    /// The result of the gate, if the content is a gate.
     pub const fn gate(&self) -> Option<&GateResult> {
         match &self.content {
             Content::Gate(gate) => Some(gate),
@@ -102,7 +102,7 @@ impl Shown {
         }
     }
 
-    /// The command line, to repeat the run.
+    /// The command line, to repeat the run or gate.
     pub fn command(&self) -> &[String] {
         match &self.content {
             Content::Run(run) => &run.command,

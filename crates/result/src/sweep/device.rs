@@ -9,7 +9,7 @@ use crate::{
     schema::schema,
 };
 
-/// Beginning of the names of these files: `device-1767225600-4711.json`, with start and process.
+/// Beginning of the names of these files: `device-1767225600-4711.json`, with start and process id.
 pub const FILE_PREFIX: &str = "device-";
 
 schema! {
@@ -26,7 +26,7 @@ pub struct SweepDevice {
     pub measured_unix_s: u64,
     /// The state whose files are read.
     pub state: String,
-    /// Seed of the order in which their blocks are read.
+    /// Seed of the order in which the files' blocks are read.
     pub draw_seed: u64,
     /// Reads of blocks so far. The next measurement continues after them.
     pub read_count: u64,

@@ -1,6 +1,6 @@
-//! Knees: where more threads stop paying. A knee is the smallest count whose throughput is within a
-//! few per cent of the best, for each combination of everything else. It is named only if intervals
-//! separate it from all smaller counts that were tried.
+//! Knees: the counts of threads above which throughput hardly grows. A knee is the smallest count
+//! whose throughput is within a few per cent of the best, for each combination of all other
+//! settings. A knee is named only if intervals separate it from all smaller counts that were tried.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub struct Count {
     pub cells: Vec<u64>,
 }
 
-/// Where more threads stop paying.
+/// The fewest threads with nearly the best throughput.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Knee {
     /// The varied count.
@@ -51,19 +51,19 @@ pub struct Knee {
     pub other_count: u64,
     /// All counts that were tried, ascending; two or more.
     pub counts: Vec<Count>,
-    /// The count with the highest throughput; the smallest one of several.
+    /// The count with the highest throughput; the smallest such count.
     pub best_count: u64,
     /// Throughput at the best count.
     pub best_mgas_per_s: f64,
     /// The knee: the smallest count with 95 % of the best throughput.
     pub knee_count: u64,
-    /// Throughput of the knee over the best.
+    /// Throughput of the knee over the best throughput.
     pub knee_share: f64,
-    /// Whether the knee is the largest count that was tried: more may be faster.
+    /// Whether the knee is the largest count that was tried: a larger count may be faster.
     pub is_most: bool,
 }
 
-/// Why no knee is named where two or more counts were tried.
+/// Reason why no knee is named where two or more counts were tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoKnee {
     /// The best, the knee or a smaller count has no interval.
@@ -74,7 +74,7 @@ pub enum NoKnee {
     FewestTried,
 }
 
-/// Everything but the count that is varied.
+/// All settings except the varied count: axes, variant, other count.
 type Rest<'a> = (Keys, &'a str, u64);
 /// The points of each count.
 type Tried<'a> = BTreeMap<u64, Vec<&'a Point>>;
@@ -84,7 +84,7 @@ pub fn knees(points: &[Point]) -> Vec<Knee> {
     judged(points).into_iter().filter_map(|(_, judged)| judged.ok()).collect()
 }
 
-/// Why no knee is named, for each combination in which two or more counts were tried.
+/// The reason why no knee is named, for each combination in which two or more counts were tried.
 pub fn unnamed_knees(points: &[Point]) -> Vec<(Over, NoKnee)> {
     let reasons = judged(points).into_iter();
     reasons.filter_map(|(over, judged)| Some((over, judged.err()?))).collect()
@@ -114,7 +114,7 @@ fn tried(over: Over, points: &[Point]) -> BTreeMap<Rest<'_>, Tried<'_>> {
     groups
 }
 
-/// The knee, or the reason why there is none; `None` where fewer than two counts were tried.
+/// The knee, or the reason why no knee is named; `None` where fewer than two counts were tried.
 fn knee(
     over: Over,
     (keys, way, other_count): Rest<'_>,
@@ -166,7 +166,8 @@ fn apart(
     Ok(())
 }
 
-/// The interval of a count: from the lowest to the highest end of its cells, all of which need one.
+/// The interval of a count: from the lowest to the highest end of its cells' intervals. `None`
+/// where a cell has no interval.
 fn interval(tried: &Tried<'_>, of: &Count) -> Option<[f64; 2]> {
     let points = tried.get(&of.count)?.iter();
     let ends: Option<Vec<[f64; 2]>> = points.map(|point| point.mgas_per_s_ci95).collect();

@@ -72,7 +72,7 @@ pub struct LeftOut {
     pub same_as: u64,
 }
 
-/// The sweep of a directory.
+/// The matrix of a sweep, as a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
     /// Name and version of this format.
@@ -106,27 +106,27 @@ impl Matrix {
         paths.zip(self.values(index).into_iter().map(str::to_owned)).collect()
     }
 
-    /// `threads=2 io_threads=16`.
+    /// Returns the values of a cell as text: `threads=2 io_threads=16`.
     pub fn name(&self, index: u64) -> String {
         let values = self.values(index);
         let pairs = self.axes.iter().zip(values).map(|(axis, value)| pair(axis, value));
         pairs.collect::<Vec<_>>().join(" ")
     }
 
-    /// The cell that is run in place of cell `index`, where this one is left out.
+    /// The cell that is run in place of cell `index`, if cell `index` is left out.
     pub fn same_as(&self, index: u64) -> Option<u64> {
         self.left_out.iter().find(|left_out| left_out.cell == index).map(|found| found.same_as)
     }
 
-    /// Values of the cells that are left out because cell `index` is run. Cells that were run all
-    /// the same (`is_run`) are not among them.
+    /// Values of the cells that are left out because cell `index` is run, except cells that have a
+    /// result of their own (`is_run`).
     pub fn keys_left_out(&self, index: u64, is_run: impl Fn(u64) -> bool) -> Vec<Keys> {
         let own = self.left_out.iter().filter(|left_out| left_out.same_as == index);
         own.filter(|own| !is_run(own.cell)).map(|own| self.keys(own.cell)).collect()
     }
 
-    /// `2 of 4 cells, each the run of another: threads changes nothing in cells 1, 3`; `None`
-    /// where no cell is left out.
+    /// Returns the cells that are left out as text, or `None` where no cell is left out:
+    /// `2 of 4 cells, each the run of another: threads changes nothing in cells 1, 3`.
     pub fn left_out_words(&self) -> Option<String> {
         let mut groups: BTreeMap<Vec<&str>, Vec<u64>> = BTreeMap::new();
         for LeftOut { cell, same_as } in &self.left_out {
@@ -170,26 +170,26 @@ impl Matrix {
         words
     }
 
-    /// `run.samples=6`, for each setting of all cells.
+    /// Returns `run.samples=6`, for each setting of all cells.
     fn fixed_settings(&self) -> impl Iterator<Item = String> {
         self.fixed.iter().map(|given| format!("{}={}", given.key, given.value))
     }
 
-    /// `run.threads=1,2 run.stores=memory`.
+    /// Returns `run.threads=1,2 run.stores=memory`.
     fn axes_in_words(&self) -> String {
         let axes = self.axes.iter().map(|axis| format!("{}={}", axis.key, axis.values.join(",")));
         axes.collect::<Vec<_>>().join(" ")
     }
 
-    /// `run.samples=6 --quick`, or `nothing`.
+    /// Returns `run.samples=6 --quick`, or `nothing`.
     fn fixed_in_words(&self) -> String {
         let quick = self.quick.then(|| "--quick".to_owned());
         let given: Vec<_> = self.fixed_settings().chain(quick).collect();
         if given.is_empty() { "nothing".to_owned() } else { given.join(" ") }
     }
 
-    /// The difference from `other`, for users who confuse two sweeps; `None` where they are the
-    /// same.
+    /// The difference from `other`, for users who confuse two sweeps; `None` where the sweeps are
+    /// the same.
     pub fn difference(&self, other: &Self) -> Option<String> {
         let [here, there] = [self, other].map(Self::axes_in_words);
         if here != there {
@@ -212,12 +212,12 @@ impl Matrix {
     }
 }
 
-/// `threads=2`, as the axis is labelled.
+/// Returns `threads=2`, with the label of the axis.
 pub fn pair(axis: &Axis, value: &str) -> String {
     format!("{}={value}", axis.label)
 }
 
-/// Cells that the axes make.
+/// Number of cells that the axes make.
 ///
 /// # Errors
 /// More than [`CELL_COUNT_MAX`].
@@ -234,7 +234,7 @@ pub fn cell_count(axes: &[Axis]) -> Result<u64, Error> {
     })
 }
 
-/// `0-3, 7` of ascending indices.
+/// Returns `0-3, 7` for ascending indices.
 pub fn ranges(indices: &[u64]) -> String {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for index in indices {

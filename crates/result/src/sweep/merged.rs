@@ -70,7 +70,7 @@ pub struct Merged {
     pub devices: Vec<SweepDevice>,
     /// One point for each cell and variant.
     pub points: Vec<Point>,
-    /// Knees: where more threads stop paying.
+    /// Knees: the fewest threads with nearly the best throughput.
     pub knees: Vec<Knee>,
     /// Counters of each variant and work.
     pub counters: Vec<Counters>,
@@ -102,7 +102,7 @@ pub struct MachineKind {
     pub kernel: Option<String>,
     /// The disk under the states.
     pub disk_model: Option<String>,
-    /// Cells that ran on such a machine.
+    /// Cells that ran on a machine of this kind.
     pub cells: Vec<u64>,
 }
 
@@ -120,6 +120,6 @@ pub struct Counters {
     pub gas: BTreeSet<u64>,
     /// Accounts and slots that the lists name.
     pub unique_keys: BTreeSet<u64>,
-    /// Reads that the store was asked for.
+    /// Reads requested from the store.
     pub store_reads: BTreeSet<u64>,
 }

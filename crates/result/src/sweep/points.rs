@@ -19,7 +19,7 @@ const TOLD_BY_VARIANT_FROM: [&str; 2] = ["run.prefetch", "run.root"];
 pub struct Point {
     /// Index of the cell.
     pub cell: u64,
-    /// The cell whose figures these are, if this cell is left out.
+    /// The cell that gave these figures, if this cell is left out.
     #[serde(default)]
     pub same_as: Option<u64>,
     /// The cell's value of each axis.
@@ -56,13 +56,13 @@ impl Point {
         self.variant.rsplit_once('@').map_or(self.variant.as_str(), |(way, _)| way)
     }
 
-    /// The values of those axes that the variant does not name.
+    /// The values of the axes that the variant's name lacks.
     pub fn unnamed_keys(&self) -> Keys {
         unnamed_keys(&self.keys)
     }
 }
 
-/// The values of those axes that the name of a variant lacks.
+/// The values of the axes that the name of a variant lacks.
 pub fn unnamed_keys(keys: &Keys) -> Keys {
     let unnamed = keys.iter().filter(|(key, _)| {
         !TOLD_BY_VARIANT.contains(&key.as_str())
@@ -71,13 +71,13 @@ pub fn unnamed_keys(keys: &Keys) -> Keys {
     unnamed.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// The values of those axes that decide the work.
+/// The values of the axes that decide the work.
 pub fn work_keys(axes: &[Axis], keys: &Keys) -> Keys {
     let axes = axes.iter().filter(|axis| axis.is_work());
     axes.filter_map(|axis| Some((axis.key.clone(), keys.get(&axis.key)?.clone()))).collect()
 }
 
-/// The points of one result; none if its designs disagree.
+/// The points of one result; empty if the result's designs disagree.
 pub fn of_result(index: u64, keys: &Keys, result: &RunResult) -> Vec<Point> {
     if result.agree != Some(true) {
         return Vec::new();
