@@ -40,8 +40,8 @@ pub struct Environments {
 }
 
 impl Environments {
-    /// Hash of the block with this number. A workload's block has no header, so its number gives
-    /// the hash.
+    /// Hash of the block with this number. A workload's block has no header, so the hash is derived
+    /// from the number.
     pub fn block_hash(self, number: u64) -> B256 {
         stream_seed(self.seed, &format!("blocks/{number}/hash"))
     }

@@ -208,8 +208,8 @@ pub enum GeneratorError {
         /// A limit that leaves the load enough gas.
         least_limit: u64,
     },
-    /// The list of a block has more accounts and slots than its gas limit allows (EIP-7928), those of
-    /// system calls and withdrawals among them.
+    /// The list of a block has more accounts and slots than its gas limit allows (EIP-7928). System
+    /// calls and withdrawals add to the list too.
     #[error(
         "block.limit = {limit} allows fewer accounts and slots in the block-level access list than a \
          block has, those of system calls included (EIP-7928); raise block.limit to {gas_limit} or \

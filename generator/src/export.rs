@@ -1,4 +1,4 @@
-//! Exports a workload as a chain that any client takes: a genesis block, number 0, and signed
+//! Exports a workload as a chain that any client can import: a genesis block, number 0, and signed
 //! blocks on top, with headers, roots and lists.
 //!
 //! A workload has no headers, and headers change the state: the parent's hash is in the state

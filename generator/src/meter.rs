@@ -23,7 +23,7 @@ const PROBE_PADDING_COUNT: u64 = 4_096;
 const USEFUL_GAS: u64 = 8 * 2_100;
 /// A refund is at most this part of the gas spent (EIP-3529).
 const REFUND_QUOTIENT: u64 = 5;
-/// An SSTORE needs more gas left than this, also where it costs less (EIP-2200).
+/// An SSTORE needs more gas left than this, even if it costs less (EIP-2200).
 const SSTORE_SENTRY_GAS: u64 = 2_300;
 /// A call passes on all but a 64th of the gas that is left (EIP-150). So the caller must have a
 /// 63rd more than the call needs.

@@ -15,7 +15,7 @@ use crate::{error::GeneratorError, people::People, probe::Cost};
 /// Most gas of a transaction's execution under all forks of generated blocks (EIP-7825).
 pub(crate) const TX_EXECUTION_GAS: u64 = Fork::Osaka.tx_gas_cap();
 
-/// A planned transaction: it succeeds, with exactly this gas.
+/// A planned transaction. It succeeds, and uses exactly the gas of its cost.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlannedTx {
     /// Its gas limit.

@@ -9,7 +9,7 @@ use alloy_primitives::B256;
 use rand::{Rng, RngExt, SeedableRng, rngs::ChaCha12Rng};
 use workload::stream::stream_seed;
 
-/// The source of randomness: a seed and a name under it.
+/// The source of randomness: a seed and the name of a stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     seed: u64,

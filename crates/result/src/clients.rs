@@ -12,9 +12,9 @@ pub const CLIENT_DISAGREES: &str = "client ";
 /// A client on the blocks of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientCell {
-    /// Name of the client: that of its start file, or `attached`.
+    /// Name of the client: the name of its start file, or `attached`.
     pub client: String,
-    /// Name, version and commit as the client reports them; `null` where it does not.
+    /// Name, version and commit as the client reports them; `null` where the client reports none.
     pub version: Option<String>,
     /// The command that started the client; empty where it ran already.
     pub start: Vec<String>,
@@ -73,8 +73,8 @@ pub struct ClientBlock {
     pub forkchoice_ns: u64,
     /// Time by the client's own log; `null` where the log has no time.
     pub own_ns: Option<u64>,
-    /// Part of the client's own time in which it hashed the state; `null` where the log does not
-    /// tell.
+    /// Part of the client's own time in which it hashed the state; `null` where the log lacks this
+    /// time.
     pub own_root_ns: Option<u64>,
 }
 

@@ -175,7 +175,7 @@ pub struct Sharded {
     pub partitions: Vec<PartitionFacts>,
 }
 
-/// The quality of a partition. Keys of several batches count in each of them.
+/// The quality of a partition. A key of several batches counts in each batch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartitionFacts {
     /// The partitioner.
@@ -184,7 +184,7 @@ pub struct PartitionFacts {
     /// Mean number of shards that touch a key, of keys that two or more transactions touch; 1
     /// without such a key.
     pub fanout: f64,
-    /// Mean number of shards that touch a key, of keys that one of these transactions writes.
+    /// Mean number of shards that touch a key, of those keys that a transaction also writes.
     pub conflict_fanout: f64,
     /// Gas of the fullest shard above the mean, as a share of the mean.
     pub imbalance: f64,

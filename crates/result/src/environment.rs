@@ -144,7 +144,7 @@ pub struct Memory {
     pub total_bytes: Option<u64>,
     /// Memory that was free at the probe without swapping.
     pub available_bytes: Option<u64>,
-    /// Swap areas in use; empty where there are none.
+    /// Swap areas in use; empty without swap.
     pub swaps: Option<Vec<Swap>>,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub transparent_hugepages: Option<String>,

@@ -203,7 +203,7 @@ pub struct CacheFacts {
     /// `cold` or `warm`; `null` for a store without a device, which has neither state.
     #[serde(with = "NameOrNull::<CacheMode>")]
     pub want: Option<CacheMode>,
-    /// Whether the state is proved to be as asked; `null` where there is no proof.
+    /// Whether the state is proved to be as requested; `null` where there is no proof.
     pub proved: Option<bool>,
     /// Reason for the proof or the lack of one.
     pub reason: String,

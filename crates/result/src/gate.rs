@@ -297,8 +297,8 @@ pub struct Compared {
     pub counter_count: u64,
     /// Variants that only one side has. They are not compared.
     pub only_in_one: Vec<String>,
-    /// The reference of the ratios: in each run, the time of every other variant is divided by its
-    /// time.
+    /// The reference variant of the ratios: in each run, the time of every other variant is divided
+    /// by the time of the reference.
     pub reference: Option<String>,
     /// Each variant's time over the reference's.
     pub ratios: Vec<Shift>,

@@ -52,8 +52,8 @@ fn time_ms(cell: &Cell) -> Option<f64> {
 }
 
 /// Fills in the speed of clients as a multiple of the run in order. The base is the first cell of
-/// the run in order, of any store, that has no duty towards the list. The stores of clients are
-/// their own.
+/// the run in order, of any store, that has no duty towards the list. A client has a store of its
+/// own.
 pub fn fill_clients(cells: &[Cell], clients: &mut [ClientCell]) {
     let base = cells
         .iter()

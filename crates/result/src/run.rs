@@ -58,7 +58,7 @@ pub struct RunResult {
     pub device: Option<Device>,
     /// The stores that were used.
     pub stores: Vec<StoreFacts>,
-    /// Settings chosen for this machine where the user gave none, each with its reason.
+    /// Settings chosen for this machine where the user gave no value, each with its reason.
     #[serde(default)]
     pub choices: Vec<String>,
     /// Reason why no row runs whole blocks, where some would by default, and the remedy; else
@@ -143,7 +143,8 @@ pub struct Claim {
     pub limit: f64,
     /// Value of the figure; a median where it is over samples.
     pub value: Option<f64>,
-    /// The end of the figure's 95 % interval that lies nearest to the bound.
+    /// The end of the figure's 95 % interval that must keep the bound: the lower end for `min`, the
+    /// upper end for `max`.
     pub near_end: Option<f64>,
     /// Verdict on the claim: `holds`, `fails`, `inconclusive`, `not judged`, `skipped`.
     #[serde(with = "Name::<Verdict>")]
@@ -419,7 +420,7 @@ pub struct SampleFacts {
     pub longest_tx_ns: u64,
     /// Sum of all transactions' times.
     pub tx_total_ns: u64,
-    /// The cost of running steps before their turn; `null` for an engine that does not do so.
+    /// The cost of running steps before their turn; `null` for other engines.
     pub speculation: Option<SpeculationFacts>,
     /// Time in which executing threads ran no step, summed over the threads.
     pub idle_ns: Option<u64>,
@@ -430,9 +431,9 @@ pub struct SampleFacts {
     /// Time to digest logs, return data and net changes after the clock. No client does this work,
     /// and the wall time excludes it.
     pub digest_ns: u64,
-    /// Time to recover all senders, before the clock; `null` where it was not asked for.
+    /// Time to recover all senders, before the clock; `null` where it was not requested.
     pub recover_ns: Option<u64>,
-    /// Work for the state roots; `null` where none is computed.
+    /// Work for the state roots; `null` without state roots.
     #[serde(default)]
     pub root_work: Option<RootFacts>,
     /// Work for execution on shards; `null` without shards.

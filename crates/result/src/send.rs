@@ -70,7 +70,7 @@ pub struct SendResult {
     pub reorgs: SendReorgs,
     /// Blocks above the last one with a transaction of the load.
     pub confirmations: SendConfirmations,
-    /// The node's CPU profile, where one was asked for.
+    /// The node's CPU profile; `null` where the user did not ask for a profile.
     pub profile: Option<SendProfile>,
     /// Whether the user ended the load.
     pub interrupted: bool,

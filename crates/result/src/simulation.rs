@@ -75,7 +75,8 @@ pub struct SimulationCosts {
     pub given_tx_ns: Option<u64>,
     /// Time of a transaction.
     pub tx_ns: Spread,
-    /// Time of all steps in sequence on one thread of a shard. CPU time, where the user gave none.
+    /// Time of all steps in sequence on one thread of a shard. CPU time, unless the user gave a
+    /// time.
     pub steps_ns: u64,
     /// Time of all steps in sequence on one thread without shards, reads included. The time of a
     /// step is its time in these samples, multiplied by `steps_ns` over `alone_steps_ns`.

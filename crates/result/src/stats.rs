@@ -27,7 +27,7 @@ pub use trimmed::Trimmed;
 
 use sample::sorted;
 
-/// The median and the trimmed mean of a figure over samples, with the intervals that hold them.
+/// The median and the trimmed mean of a figure over samples, with their confidence intervals.
 pub fn estimate(values: &[f64]) -> Estimate {
     let trimmed = Trimmed::of(values);
     Estimate {

@@ -34,7 +34,7 @@ const PART_BYTES_MAX: [usize; 2] = [1_024, 64];
 /// Seconds from the genesis block to block 1.
 const BLOCK_SECONDS: u64 = 12;
 
-/// A block with its list and requests; these are sent beside it.
+/// A block, and its list and requests, which are sent beside the block.
 #[derive(Clone, Debug)]
 pub struct ChainBlock {
     /// Header, signed transactions and withdrawals.

@@ -78,8 +78,8 @@ pub struct Chain {
     pub grown: Option<GrownFacts>,
     /// The blocks of the workload.
     pub blocks: Vec<ChainBlock>,
-    /// Transactions whose status, gas, logs or output differ from the workload's. They can differ
-    /// because block numbers, hashes and fees do.
+    /// Transactions whose status, gas, logs or output differ from the workload's. The cause is that
+    /// block numbers, hashes and fees differ.
     pub differing_tx_count: u64,
 }
 

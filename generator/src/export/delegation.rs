@@ -18,8 +18,8 @@ pub(super) fn delegate(code: &[u8]) -> Option<Address> {
     Address::try_from(address).ok()
 }
 
-/// Gas that a transaction to a delegating account costs more than to an account with the same code.
-/// From Amsterdam on it is the access to the delegate (EIP-2780).
+/// Extra gas of a transaction to a delegating account, over one to an account with the same code.
+/// From Amsterdam on it is the price of the access to the delegate (EIP-2780).
 pub fn delegation_gas(fork: Fork) -> u64 {
     if !fork.is_from(Fork::Amsterdam) {
         return 0;

@@ -1,4 +1,4 @@
-//! The blocks of a workload as a client receives them, for samples that begin with their bytes.
+//! Makes the blocks of a workload as clients receive them, for samples that begin with their bytes.
 
 use std::{
     ops::ControlFlow,

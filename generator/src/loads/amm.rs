@@ -50,7 +50,8 @@ impl<'a> PairDraw<'a> {
         let is_hot = ((first >> 11) as f64) < self.amm.hot_share * (1_u64 << 53) as f64;
         match self.amm.pair_count - 1 {
             cold_count if is_hot || cold_count == 0 => 0,
-            // Even draws stay as they were before Zipf's law was added.
+            // Even draws keep their formula from before Zipf's law, so that workloads do not
+            // change.
             cold_count if self.amm.pair_exponent == 0.0 => 1 + second % cold_count,
             _ => self.zipf.rank(second),
         }

@@ -29,7 +29,7 @@ pub(crate) struct Account<'g> {
     pub(crate) placed: &'g Placed,
     /// The account's slots: the slot at index i has the key i.
     pub(crate) family: &'g SlotFamily,
-    /// The account to which its code delegates.
+    /// The account's code, which is a delegation (EIP-7702).
     pub(crate) code: &'g Bytes,
 }
 

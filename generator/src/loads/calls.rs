@@ -96,8 +96,8 @@ pub(crate) trait Script {
         Size::One
     }
 
-    /// The next transaction, of `size`, at `turn`. Further calls return the same until it is
-    /// placed.
+    /// The next transaction, of `size`, at `turn`. Further calls return the same transaction until
+    /// it is placed.
     fn call(
         &self,
         turn: u64,

@@ -57,7 +57,7 @@ pub(crate) struct Deployments {
 }
 
 impl Deployments {
-    /// Deployments; `factory` makes those of CREATE2.
+    /// Deployments. `factory` makes them where the scenario asks for CREATE2.
     pub(crate) fn new(
         deploy: Deploy,
         factory: Address,

@@ -371,7 +371,7 @@ fn run_step(
     storage_fault.map_or(Ok(output), Err)
 }
 
-/// A contract that `changes` remove, and that had a slot before the batch or in it.
+/// A contract that `changes` remove and that had a slot, before the batch or in it.
 fn removed_with_storage(db: &State<&mut PlannedState<'_>>, changes: &EvmState) -> Option<Address> {
     let mut removed = changes.iter().filter(|(_, account)| account.is_selfdestructed());
     let with_storage = removed.find(|(address, _)| {

@@ -3,12 +3,12 @@
 //! part.
 //!
 //! Searle, Casella and others (1992), "Variance Components", chapter 3. Groups may differ in size.
-//! A negative estimate becomes zero; chance gives one in about half of all cases where groups do
-//! not differ.
+//! A negative estimate becomes zero: chance makes it negative in about half of all cases where
+//! groups do not differ.
 //!
 //! Lee and Fung (1985), "Behaviour of trimmed F and sine-wave F statistics in one-way
 //! classification". Means of groups are trimmed, and squares within groups are winsorised. Groups
-//! of less than five values have nothing to trim: for them it is the plain layout.
+//! of less than five values have nothing to trim, and keep the plain layout.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 

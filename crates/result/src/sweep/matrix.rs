@@ -68,7 +68,7 @@ pub struct Matrix {
 pub struct LeftOut {
     /// Index of the cell.
     pub cell: u64,
-    /// The cell that is run in its place.
+    /// The cell that is run in place of this cell.
     pub same_as: u64,
 }
 

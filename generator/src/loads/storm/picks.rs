@@ -11,7 +11,7 @@ use crate::meter::Pair;
 /// Indices that are hashed together.
 const CHUNK: u64 = 1_024;
 
-/// The indices in the order in which a load takes them.
+/// Searches the indices in the order in which a load takes them.
 #[derive(Debug)]
 pub(super) struct Picks<'g> {
     family: &'g SlotFamily,
@@ -32,8 +32,8 @@ impl<'g> Picks<'g> {
         Self { family, nibble, start, searched_count: 0, found_count: 0, waiting }
     }
 
-    /// Searches until `count` indices wait. Where the family has too few such indices, they come
-    /// again. Where the family has no such index, all of its indices come.
+    /// Searches until `count` indices wait. Where the family has too few such indices, they are
+    /// taken again. Where the family has no such index, all of its indices are taken.
     pub(super) fn find(&mut self, count: u64) {
         let mut keys = Vec::new();
         let held_count = self.family.count;

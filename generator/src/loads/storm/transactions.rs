@@ -118,7 +118,7 @@ impl<'g> Storm<'g> {
         }
         let start = pairs.first().map_or(0, |(start, _)| *start);
         let contract = self.parts.contract;
-        // A contract that keeps its own index goes on around the family's end by itself.
+        // A contract that takes a count alone keeps its own position, so it gets no ranges.
         let said = if contract.takes_count_alone() { vec![(start, count)] } else { pairs.clone() };
         let first = match target.first {
             First::Word(word) => word,
