@@ -1,6 +1,6 @@
-//! The contents of a workload, before anything is measured: `seen` lets the reference run over it,
-//! `figures` makes figures of its keys, `shards` partitions its transactions, `kinds` describes every shipped
-//! scenario.
+//! Describes a workload. `seen` runs the reference over the workload, `figures` computes figures
+//! from the touched keys, and `shards` partitions the transactions. `kinds` describes and measures
+//! every shipped scenario.
 
 mod figures;
 pub mod kinds;

@@ -1,4 +1,5 @@
-//! Figures of samples: the cells of a result, claims about them, counters, and facts beside them.
+//! Figures of samples: the cells of a result, claims about the cells, counters, facts, and the file
+//! of metrics.
 
 pub mod cells;
 pub mod claims;

@@ -35,16 +35,16 @@ pub use input::LimitInput;
 use ladder::{Ladder, Load};
 use states::States;
 
-/// Name of the directory of results that nobody asked for, below that of state databases.
+/// Directory of the results if the user gives no `--out`, in the directory of state databases.
 const DIR: &str = "limit";
 
-/// Finds the limits of all loads; `None` where the user interrupts.
+/// Finds the limits of all loads. Returns `None` if the user interrupts.
 ///
 /// # Errors
 /// A load cannot be run, or designs disagree.
 pub fn run(input: &LimitInput) -> Result<Option<LimitResult>, Failure> {
     let started_unix_s = machine::unix_s();
-    // Before the first run, which may take long.
+    // Errors of a load come before the first run, which may take long.
     let loads = input.scenarios.iter().map(|name| Load::of(name, input));
     let loads = loads.collect::<Result<Vec<_>, _>>()?;
     let Some(Load { scenario: first, .. }) = loads.first() else {
@@ -90,7 +90,7 @@ pub fn run(input: &LimitInput) -> Result<Option<LimitResult>, Failure> {
     Ok(Some(result))
 }
 
-/// The limits of a load, and the time until the last load has its own.
+/// Formats the limits of a load, and the time left for the remaining loads.
 fn told(limits: &LoadLimits, left: Duration) -> String {
     let of_designs = limits.designs.iter();
     let words = of_designs.map(|of| format!("{} {}", report::limit_text(of), of.design));
@@ -102,7 +102,7 @@ fn told(limits: &LoadLimits, left: Duration) -> String {
     format!("{}: {words}{left}", limits.scenario)
 }
 
-/// The directory of the runs. One process has it at a time.
+/// The directory of the runs. Only one process uses it at a time.
 struct Journal<'a> {
     path: PathBuf,
     input: &'a LimitInput,
@@ -127,7 +127,7 @@ impl<'a> Journal<'a> {
         Ok(Self { path, input, _lock: lock })
     }
 
-    /// Keeps the result beside the runs, or removes these where nobody asked for them.
+    /// Writes the result beside the runs. Without `--out` it removes the runs instead.
     fn close(self, result: &LimitResult) -> Result<(), Failure> {
         let Self { path, input, _lock } = self;
         if input.out.is_none() {

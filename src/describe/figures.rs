@@ -1,5 +1,5 @@
-//! The figures of a workload (`docs/workloads.md`): how they follow from the keys that the
-//! reference run touched.
+//! Computes the figures of a workload (`docs/workloads.md`) from the keys that the reference run
+//! touched.
 
 use generator::describe::{BatchDescription, ConflictGraph, Description, KeyName, TxKeys};
 use partition::Transactions;
@@ -15,20 +15,20 @@ use crate::{
     machine::environment,
 };
 
-/// The contents of a workload, and the part that only its picture shows.
+/// The figures of a workload, and data for its picture.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// The figures.
+    /// The figures as `stress describe --json` writes them.
     pub described: Described,
-    /// The components of its conflict graphs, the largest first.
+    /// The components of all conflict graphs, the largest first.
     pub components: Vec<Component>,
-    /// The transactions of the first batch as partitioners take them; `None` where no shards are asked
-    /// for.
+    /// The transactions of the first batch in the form that partitioners take. `None` if the user
+    /// asks for no number of shards.
     pub first_batch: Option<Transactions>,
 }
 
-/// The figures of the reference run, with speed-ups for these numbers of threads. A workload file has no
-/// scenario.
+/// Computes the figures of a workload from `seen`, the keys that the reference run touched.
+/// `scenario` is `None` for a workload file. `threads`: numbers of threads for the ideal speed-up.
 pub fn figures(
     workload: &Workload,
     scenario: Option<Loads<'_>>,
@@ -83,7 +83,7 @@ pub fn figures(
     Figures { described, components, first_batch: None }
 }
 
-/// Adds transactions up.
+/// Sums over transactions: count, gas, keys read and keys written.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     tx_count: u64,
@@ -92,7 +92,7 @@ struct Tally {
     writes: SumAndMax,
 }
 
-/// A sum and its largest part.
+/// The sum of some values, and the largest of these values.
 #[derive(Clone, Copy, Debug, Default)]
 struct SumAndMax {
     sum: u64,
@@ -131,7 +131,7 @@ impl Tally {
     }
 }
 
-/// A ratio; 0 where there is nothing.
+/// Returns `of / to`, or 0 if `to` is 0.
 fn ratio(of: f64, to: f64) -> f64 {
     if to == 0.0 { 0.0 } else { of / to }
 }
@@ -184,8 +184,8 @@ fn most(components: &[Component], value: fn(&Component) -> u64) -> u64 {
     components.iter().map(value).max().unwrap_or(0)
 }
 
-/// Conflicts of one kind in all batches. A key of two batches counts in both: they run one after
-/// the other.
+/// Sums the conflicts of one kind over all batches. A key with conflicts in two batches counts
+/// twice, since batches run one after the other.
 fn meetings(
     batches: &[BatchDescription],
     of_kind: fn(&ConflictGraph) -> generator::describe::Meetings,
@@ -202,7 +202,7 @@ const fn component(of: &generator::describe::Component) -> Component {
     Component { tx_count, gas, chain_tx_count, chain_gas }
 }
 
-/// The components in classes of doubling size: 1, 2, 3 to 4, 5 to 8, …
+/// Groups the components into classes of doubling size: 1, 2, 3 to 4, 5 to 8, …
 fn sizes(components: &[Component]) -> Vec<SizeClass> {
     let mut classes: Vec<SizeClass> = Vec::new();
     for component in components.iter().rev() {

@@ -1,4 +1,4 @@
-//! `stress describe --table`: every shipped scenario in small, described and measured.
+//! `stress describe --table`: describes and measures every shipped scenario at a small size.
 
 use spec::{Override, Scenario, shipped};
 use variant::Design;
@@ -19,38 +19,39 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
-/// Default overrides where the user gives none, beside that every design but a yardstick
-/// runs: small enough for seconds, in memory. The names in the middle are those of keys that say the same.
+/// Default overrides of the table: a key, other keys that set the same quantity, the value. A
+/// default applies unless the user sets one of these keys. The small size in memory runs in
+/// seconds.
 const SMALL: [(&str, &[&str], &str); 5] = [
     (GAS_KEY, &["block.limit", "block.transactions"], "30M"),
     ("state.slots", &["state.size"], "200k"),
     ("run.stores", &[], "memory"),
-    // One half chooses the fastest row, the other tells its rate.
+    // One half of the samples chooses the fastest row, the other half gives its rate.
     ("run.samples", &["run.budget"], "6"),
     ("run.cache", &[], "warm"),
 ];
-/// The key of a block's gas; that of its limit stands for it in scenarios that say the limit.
+/// The key of a block's gas. For a scenario with a gas limit, the key of the limit takes its place.
 const GAS_KEY: &str = "block.gas";
-/// A further override of a scenario with many blocks, which are all alike.
+/// The override of the number of blocks, for a scenario with more than [`BLOCK_COUNT_MAX`] blocks.
+/// All blocks of such a scenario are alike.
 const FEW_BLOCKS: (&str, &str) = ("block.blocks", "2");
-/// The most blocks without that override.
+/// The maximal number of blocks that run without [`FEW_BLOCKS`].
 const BLOCK_COUNT_MAX: u64 = 100;
-/// The most gas of a transaction (EIP-7825).
+/// The maximal gas of a transaction (EIP-7825).
 const TX_GAS_CAP: f64 = 16_777_216.0;
-/// Accounts that a transaction of one storm touches beside its storm: sender and contract.
+/// Accounts that a storm's transaction touches beside the keys of the storm: sender and contract.
 const OWN_ACCOUNT_COUNT: f64 = 2.0;
 
-/// The unit that gas and list are given for.
+/// The operation whose gas a row shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
-    /// A key, where transactions are filled with them.
+    /// A touched key, in a scenario whose loads are all storms.
     Key,
     /// A transaction.
     Transaction,
 }
 
 impl Operation {
-    /// Name in the table.
     const fn name(self) -> &'static str {
         match self {
             Self::Key => "key",
@@ -64,14 +65,15 @@ impl Operation {
 pub struct Rows {
     /// Rows that were made.
     pub made: Vec<KindRow>,
-    /// Why others are missing: the overrides do not fit them.
+    /// Errors of the scenarios that the overrides do not fit. These scenarios have no row.
     pub refused: Vec<Failure>,
 }
 
-/// A row for each shipped scenario, with `overrides`; `None` where the user interrupts.
+/// Describes and measures each shipped scenario with `overrides`. Returns `None` if the user
+/// interrupts.
 ///
 /// # Errors
-/// One cannot be run, for another reason than its overrides.
+/// A scenario cannot be run, and its overrides are not the reason.
 pub fn rows(mut overrides: Vec<Override>, progress: &Progress) -> Result<Option<Rows>, Failure> {
     let designs = designs();
     let every_design = ("run.designs", &[][..], designs.as_str());
@@ -101,8 +103,7 @@ fn of_table(key: &str, value: &str) -> Override {
     Override::new(key, value, format!("--table: {key} = {value}"))
 }
 
-/// The names of the designs that the table compares: a yardstick is none of those that a client
-/// would choose from.
+/// Names of the designs that the table compares: all but yardsticks, which no client can choose.
 fn designs() -> String {
     let compared = Design::ALL.iter().filter(|design| !design.is_yardstick());
     compared.map(|design| design.name()).collect::<Vec<_>>().join(",")
@@ -149,25 +150,26 @@ fn row(
     })
 }
 
-/// The samples of a row, one by one in turn. The fastest of many rows in the same samples is partly the
-/// luckiest: its rate there is too high (the winner's curse).
+/// A half of a row's samples: every second sample. If the same samples chose the fastest row and
+/// gave its rate, the rate would be too high (the winner's curse).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Half {
-    /// The half by which rows are compared.
+    /// The half that chooses the fastest row.
     Chooses = 0,
-    /// The half whose rates are told.
+    /// The half that gives the rates of the table.
     Tells = 1,
 }
 
-/// Median rate of half of a row's samples, in MGas/s; `None` where that has none.
+/// Returns the median rate of one half of a row's samples, in MGas/s; `None` if the half is empty.
 fn rate(cell: &Cell, half: Half) -> Option<f64> {
     let samples = cell.counted().into_iter().flatten().skip(half as usize).step_by(2);
     let rates = samples.map(|sample| sample.gas as f64 * 1e3 / sample.wall_ns as f64);
     stats::median(&rates.collect::<Vec<_>>())
 }
 
-/// The fastest row by one half of the samples, and its rate by the other. A row that only luck chose is none
-/// better than execution in order.
+/// Returns the name and the rate of the best row. One half of the samples chooses the fastest row,
+/// the other half gives its rate. If execution in order has a higher rate in that other half, it is
+/// the best row.
 fn best(cells: &[Cell]) -> Option<(String, f64)> {
     let rates = cells.iter().filter_map(|cell| Some((cell, rate(cell, Half::Chooses)?)));
     let (chosen, _) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
@@ -178,7 +180,7 @@ fn best(cells: &[Cell]) -> Option<(String, f64)> {
     Some(in_order.filter(|(_, rate)| *rate > best.1).unwrap_or(best))
 }
 
-/// `batched-io@2+8io`: the design and its threads, without the store, which all have in common.
+/// Names a cell by its design and threads, without the store: `batched-io@2+8io`.
 fn best_name(cell: &Cell) -> String {
     match cell.io_threads {
         0 if cell.fibers > 1 => format!("{}@{}x{}", cell.design, cell.threads, cell.fibers),
@@ -187,7 +189,8 @@ fn best_name(cell: &Cell) -> String {
     }
 }
 
-/// Gas of a key where transactions are filled with them, else of a transaction.
+/// Returns the mean gas of an operation. Gas of a key is the gas of a transaction over its storm
+/// keys.
 fn operation_gas(all: &TxFacts, operation: Operation) -> f64 {
     let keys = all.reads_per_tx.mean - OWN_ACCOUNT_COUNT;
     match operation {

@@ -1,4 +1,4 @@
-//! The contents of a workload, by a reference run before anything is measured.
+//! Describes the contents of a workload by a reference run, without a measurement.
 
 use generator::{
     Generated,
@@ -18,7 +18,7 @@ use crate::{
     terminal::{Code, Failure, Progress, interrupt},
 };
 
-/// The numbers that figures are given for.
+/// The numbers of threads and shards that the user asks figures for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
     /// Numbers of threads, for the ideal speed-up.
@@ -27,10 +27,10 @@ pub struct Asked<'a> {
     pub shards: &'a [u32],
 }
 
-/// The contents of the workload of `scenario`, and the workload.
+/// Generates the workload of `scenario`, and describes it.
 ///
 /// # Errors
-/// It cannot be generated, or the user interrupted.
+/// The workload cannot be generated or differs from its reference run, or the user interrupted.
 pub fn of_scenario(
     scenario: &Scenario,
     asked: Asked<'_>,
@@ -42,10 +42,10 @@ pub fn of_scenario(
     Ok((figures, workload))
 }
 
-/// The contents of a workload; a workload file has no scenario.
+/// Describes a workload. `scenario` is `None` for a workload file.
 ///
 /// # Errors
-/// The reference differs from it, or the user interrupted.
+/// The reference run differs from the workload, or the user interrupted.
 pub fn of_workload(
     workload: &Workload,
     scenario: Option<Loads<'_>>,
@@ -63,10 +63,10 @@ pub fn of_workload(
     Ok(figures)
 }
 
-/// The keys that the reference run touches.
+/// Runs the reference over `workload`, and returns the touched keys.
 ///
 /// # Errors
-/// The reference differs from the workload, or the user interrupted.
+/// The reference run differs from the workload, or the user interrupted.
 pub fn seen(workload: &Workload, kept: Kept, progress: &Progress) -> Result<Description, Failure> {
     let total = workload.tx_count();
     let stage = progress.stage("reading the touched keys", total);

@@ -1,5 +1,5 @@
-//! Partitions of each batch over shards of execution. Each partitioner gets the keys of the
-//! reference run as numbers; the result has its partition, quality and time.
+//! Partitions each batch over shards of execution. Each partitioner gets the keys of the reference
+//! run as numbers. The result has the quality, the traffic and the time of each partitioner.
 
 use std::{collections::HashMap, time::Instant};
 
@@ -12,10 +12,12 @@ use workload::{Batch, Workload};
 use crate::figures::cells::ns;
 use crate::terminal::{Failure, Progress, interrupt};
 
-/// Seed of the search: one workload has one partition, from its scenario and from its file.
+/// Seed of the partitioners' search. It is fixed: a scenario and its workload file have the same
+/// partition.
 const SEED: u64 = 1;
 
-/// The transactions of each batch as partitioners take them. The accesses of `seen` go into them.
+/// Builds the transactions of each batch in the form that partitioners take. Moves the accesses out
+/// of `seen`.
 pub fn transactions(workload: &Workload, seen: &mut Description) -> Vec<Transactions> {
     let batches = workload.batches.iter().zip(&mut seen.batches);
     batches.map(|(batch, seen)| transactions_of(batch, seen)).collect()
@@ -38,7 +40,7 @@ fn transactions_of(batch: &Batch, seen: &mut BatchDescription) -> Transactions {
     transactions
 }
 
-/// The quality of each partitioner at each number of shards.
+/// Partitions all batches with each partitioner, for each number of shards.
 ///
 /// # Errors
 /// The user interrupted.
@@ -75,7 +77,7 @@ pub fn partitioned(
     Ok(all)
 }
 
-/// The figures of all batches.
+/// Sums of one partitioner's figures over all batches.
 #[derive(Default)]
 struct Sum {
     quality: Quality,

@@ -1,5 +1,5 @@
-//! The summary of a cell's measurements in a result. A measurement is dropped once it is summed
-//! up: memory does not grow with the size of a sample.
+//! Sums up the measurements of a cell for a result. A measurement is dropped after it is summed up,
+//! so memory does not grow with the size of a sample.
 
 mod input;
 mod numbers;
@@ -31,11 +31,11 @@ use ways::{policy_facts, priority, root_way, shard_way};
 pub use input::{CellInput, distinct_share, time_by_device};
 pub use pieces::piece_size;
 
-/// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.
+/// Minimal ratio of bytes from the device to bytes asked of the files, for a cold sample.
 pub const COLD_SHARE: f64 = 0.95;
 /// Bytes of a page of the page cache.
 const PAGE_BYTES: f64 = 4096.0;
-/// Reads on demand are few if they are at most one of this many reads.
+/// Reads on demand are few if their share of all reads is at most 1 / `FEW_READS`.
 const FEW_READS: u64 = 50;
 
 /// The retained part of a cell's measurements: bounded by their number times a few words, and by
@@ -48,10 +48,10 @@ pub struct CellSamples {
     tx_latencies: Pieces,
     /// Time per read.
     read_latencies: Pieces,
-    /// Maximal number of reads that a reader makes together, each as long as all of them; `None`:
-    /// one after the other.
+    /// Maximal number of reads that a reader makes in one call. Each of these reads has the latency
+    /// of the whole call. `None`: a reader makes one read after the other.
     reads_at_once: Option<usize>,
-    /// How the threads that verify were scheduled.
+    /// Priority of the threads that verify.
     verifier_priority: Option<Priority>,
     reads_in_flight: Vec<f64>,
     /// Reason for not reading the last sample's blocks again.
@@ -63,9 +63,9 @@ pub struct CellSamples {
     recover_rates: Vec<f64>,
 }
 
-/// The end of the warm-up of cells that took turns: all of them are steady. Whole rounds are left
-/// out, so that compared samples stay together. Of many rounds whole pieces are left out, so that
-/// latencies and times come from the same samples.
+/// Finds the end of the warm-up of cells that took turns: from there on, the times of all cells are
+/// steady. The warm-up has whole rounds, so that compared samples stay together. In a run of many
+/// rounds it has whole pieces, so that latencies and times come from the same samples.
 pub fn warm_up<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Warmup {
     let (mut count, mut size) = (0, 1);
     for samples in cells {
@@ -73,13 +73,14 @@ pub fn warm_up<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Warmup {
             Warmup::Found(of_cell) => count = of_cell.max(count),
             other => return other,
         }
-        // Powers of two: a multiple of the largest is one of all.
+        // Sizes are powers of two, so a multiple of the largest size is a multiple of each size.
         size = piece_size(samples.count()).max(size);
     }
     Warmup::Found(count.next_multiple_of(size))
 }
 
-/// Number of first samples that count for no figure; `None`: it is not known, and all count.
+/// Number of first samples that count for no figure. `None`: the end of the warm-up is not known,
+/// and all samples count.
 pub fn left_out<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Option<usize> {
     match warm_up(cells) {
         Warmup::Found(count) => Some(count),
@@ -135,8 +136,9 @@ impl CellSamples {
         all_reads.merge(&executed.on_demand.latencies);
         self.read_latencies.add(all_reads.histogram());
         let mut reads = executed.prefetched.clone();
-        // A few codes that are read on demand must not stretch the window of reads that are made
-        // before execution, or only to verify. More than a few count with the time they take.
+        // If the readers' reads end before execution, or only verify, a few codes that are read on
+        // demand must not stretch the window of reads. More than a few reads on demand count with
+        // their time.
         let io = input.variant.io;
         let read_time = io.prefetch().map(|policy| policy.time);
         let is_apart = io == Io::FromList || read_time == Some(ReadTime::Before);
@@ -154,8 +156,8 @@ impl CellSamples {
         self.row_pages.extend(measurement.row_pages.clone());
     }
 
-    /// Takes in the device's rate on the last sample's blocks, right after it, or the reason for an
-    /// unknown rate.
+    /// Adds the device's rate on the last sample's blocks, or the reason for an unknown rate. The
+    /// rate is measured right after the sample.
     pub fn add_trace_ceiling(&mut self, ceiling: Result<f64, String>) {
         if let Some(sample) = self.samples.last_mut() {
             sample.trace_blocks_per_s = ceiling.as_ref().ok().copied();
@@ -201,9 +203,9 @@ impl CellSamples {
         [self.tx_latencies.after(left_out), self.read_latencies.after(left_out)]
     }
 
-    /// The cell of the result. Its first `warm_up` samples, a multiple of [`piece_size`], count for
-    /// no throughput, time, latency and share of the device; `None`: the end of the warm-up is not
-    /// known, and all count.
+    /// Returns the cell of the result. Its first `warm_up` samples, a multiple of [`piece_size`],
+    /// count for no throughput, time, latency and share of the device. `None`: the end of the
+    /// warm-up is not known, and all samples count.
     pub fn cell(&self, input: &CellInput<'_>, warm_up: Option<usize>) -> Cell {
         let variant = &input.variant;
         let left_out = warm_up.unwrap_or(0).min(self.samples.len());
@@ -293,17 +295,18 @@ impl CellSamples {
         }
     }
 
-    /// The largest lower bound of the time: the device's reads, the CPU's work, or the serial reads
-    /// of one thread (see [`chain`]). A term of reads that exceeds the measured time bounds
-    /// nothing: an unseen cache answered them. Unknown for a store with background work: its
-    /// threads use CPU time, and no term has its writes.
+    /// Returns the largest lower bound of the time: the device's reads, the CPU's work, or the
+    /// serial reads of one thread (see [`chain`]). A bound by reads that exceeds the measured time
+    /// is dropped, since an unseen cache answered the reads. `None` for a store with background
+    /// work: its threads use CPU time, and no bound includes its writes.
     fn bottleneck(&self, input: &CellInput<'_>) -> Option<Bound> {
         if self.samples.iter().any(has_background) {
             return None;
         }
         // Work of shards is not counted here.
         let device = input.device.filter(|_| input.variant.sharding.is_none())?;
-        // Joined blocks come faster than single ones: their own ceiling, if it is known.
+        // Joined blocks come faster than single blocks. The trace ceiling includes that, if it is
+        // known.
         let device_rate = self.median(|s| s.trace_blocks_per_s).or(device.ceiling_iops);
         let blocks = self.median(|s| s.blocks_read.map(|blocks| blocks as f64))?;
         let root_blocks = self.median(|s| Some(s.root_work.as_ref()?.root_blocks_read? as f64));
@@ -323,7 +326,7 @@ impl CellSamples {
         let wall_s = self.median(|s| Some(s.wall_ns as f64 / 1e9));
         let most_s = wall_s.map_or(f64::INFINITY, |wall_s| wall_s * READ_BOUND_SHARE_MAX);
         let bounds = terms.into_iter();
-        // A wait that would be longer than the sample was overlaps.
+        // Reads that would take longer than the sample overlapped, or came from a cache.
         let bounds = bounds.filter(|(term, s)| *term == Bottleneck::Cpu || *s <= most_s);
         let (term, seconds) = bounds.max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(Bound { term, wall_share: wall_s.and_then(|wall_s| ratio(seconds, wall_s)) })
@@ -371,8 +374,8 @@ impl CellSamples {
     }
 }
 
-/// A lower bound by the device's rates, which vary from minute to minute, is above the time by this factor
-/// at most.
+/// Maximal ratio of a lower bound by reads to the measured time. It is above 1, as the device's
+/// rates vary from minute to minute.
 const READ_BOUND_SHARE_MAX: f64 = 1.25;
 
 /// The largest lower bound of a time.
@@ -383,13 +386,14 @@ struct Bound {
     wall_share: Option<f64>,
 }
 
-/// Some samples' share of the device.
+/// The share of the device that some samples got.
 struct DeviceShare {
-    /// Rate over that of a plain ring on the samples' own blocks.
+    /// Rate of block reads over the rate of a plain ring on the same blocks.
     of_trace: Estimate,
     /// Reason for an unknown share.
     unknown: Option<String>,
-    /// Rate over the ceiling of single random blocks; more than 1 for joined blocks.
+    /// Rate of block reads over the ceiling of single random blocks. It may be above 1 for joined
+    /// blocks.
     of_uniform: Option<f64>,
 }
 
@@ -401,8 +405,9 @@ fn device_fraction(sample: &SampleFacts) -> Option<f64> {
     ratio(rate, again.max(rate))
 }
 
-/// Coldness of samples through the page cache. Cold: no page with a declared row was in memory
-/// before the clock, and a device delivered the bytes of these pages.
+/// Decides whether samples that read through the page cache were cold. Before the clock, no page
+/// with a declared row, or with a node above a written key, may be in memory. The bytes of the
+/// rows' pages must come from a device.
 fn cold_rows(
     row_pages: &[Result<RowPages, String>],
     samples: &[SampleFacts],
@@ -442,32 +447,33 @@ fn cold_rows(
     (Some(lowest >= COLD_SHARE), reason)
 }
 
-/// Whether the store worked beside commits.
+/// Whether the store did background work, such as compactions.
 fn has_background(sample: &SampleFacts) -> bool {
     sample.writes.as_ref().is_some_and(|writes| writes.store.is_some())
 }
 
-/// Bytes that came from a device for blocks: reads of compactions prove nothing.
+/// Bytes that came from a device for blocks, without the reads of compactions, which prove nothing.
 fn read_for_blocks(sample: &SampleFacts) -> Option<u64> {
     let store = sample.writes.as_ref().and_then(|writes| writes.store);
     let compacted = store.map_or(0, |store| store.compaction_read_bytes);
     Some(sample.device_read_bytes?.saturating_sub(compacted))
 }
 
-/// Bytes that the store asked of its files, those for the root too.
+/// Bytes that the store asked of its files, for keys and for the root.
 fn asked_bytes(sample: &SampleFacts) -> Option<u64> {
     let for_root = sample.root_work.as_ref().and_then(|root| root.root_block_bytes);
     Some(sample.block_bytes? + for_root.unwrap_or(0))
 }
 
-/// Milliseconds per batch of samples: with and, where something is verified, without waiting for verification.
+/// Milliseconds per batch, for each sample: with the wait for verification, and without that wait
+/// if the sample has a time without it.
 fn batch_ms(samples: &[SampleFacts], batch_count: f64) -> [Vec<f64>; 2] {
     let ms = |wall_ns: u64| wall_ns as f64 / 1e6 / batch_count;
     let all = samples.iter().map(|s| ms(s.wall_ns)).collect();
     [all, samples.iter().filter_map(|s| s.unverified_wall_ns.map(ms)).collect()]
 }
 
-/// `found` over `asked` of the warm-up.
+/// Share of the values asked for that the warm-up had found.
 fn found_share(sample: &SampleFacts) -> Option<f64> {
     let warm_up = sample.warm_up?;
     ratio(warm_up.found as f64, warm_up.asked as f64)
@@ -479,7 +485,7 @@ fn abort_rate(sample: &SampleFacts) -> Option<f64> {
     ratio(speculation.abort_count as f64, speculation.execution_count as f64)
 }
 
-/// Whether its own threads ask for values that others may have read.
+/// Whether executing threads of this process ask for values that other threads may have read.
 const fn asks_for_values(variant: &Variant) -> bool {
     variant.list.is_some() && variant.sharding.is_none()
 }

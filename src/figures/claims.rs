@@ -1,9 +1,9 @@
-//! Claims of a scenario (`[[expect]]`), judged on a result. The end of the figure's interval that
-//! is nearest to the bound decides. A figure without a due interval leaves the claim open. A claim
-//! on rows that were not run is not judged. A claim is on whole blocks unless it says
-//! `execution(…)`.
+//! Judges the claims of a scenario (`[[expect]]`) on a result. The end of the figure's interval
+//! that is nearest to the bound decides. If a figure needs an interval and has none, the claim is
+//! inconclusive. A claim on rows that were not run is not judged. A claim is on whole blocks unless
+//! it says `execution(…)`.
 //!
-//! Knows only results: how a figure came about is not asked here.
+//! This module knows results only, not the measurements behind them.
 
 mod figure;
 
@@ -19,8 +19,8 @@ use figure::{Figure, SAMPLES_NEEDED, Sampled};
 
 pub use figure::Grounds;
 
-/// Judges all claims of a scenario. `skipped`: keys of the work that were overridden, for which
-/// the claims were not made; none of them is judged then.
+/// Judges all claims of a scenario. `skipped`: overridden keys of the work. The claims were made
+/// for the work without overrides, so no claim is judged then.
 pub fn judge(expects: &[Expect], skipped: Option<&[String]>, grounds: &Grounds<'_>) -> Expects {
     let count = expects.len() as u64;
     if let Some(keys) = skipped.filter(|_| count > 0) {
@@ -32,7 +32,7 @@ pub fn judge(expects: &[Expect], skipped: Option<&[String]>, grounds: &Grounds<'
     Expects { count, status, claims }
 }
 
-/// A deadline as claims: in each of these designs a whole block takes no longer.
+/// Turns a deadline into claims: in each of `designs` a whole block takes at most `most`.
 pub fn of_deadline(most: Duration, designs: impl IntoIterator<Item = Design>) -> Vec<Expect> {
     let bound = Bound::Max(most.as_secs_f64() * 1e3);
     let claims = designs.into_iter().map(|design| Expect {
@@ -44,7 +44,7 @@ pub fn of_deadline(most: Duration, designs: impl IntoIterator<Item = Design>) ->
     claims.collect()
 }
 
-/// A deadline judged on a result, in each of its designs.
+/// Judges a deadline on each design of a result.
 pub fn judge_deadline(most: Duration, result: &RunResult) -> Expects {
     let mut designs: Vec<Design> = Vec::new();
     for cell in &result.cells {
@@ -62,7 +62,8 @@ pub fn judge_deadline(most: Duration, result: &RunResult) -> Expects {
     judge(&of_deadline(most, designs), None, &grounds)
 }
 
-/// The claims of several results of one run, each with its worst verdict among them.
+/// Joins the claims of several results of one run. Each claim gets its worst verdict among the
+/// results.
 pub fn of_all<'a>(results: impl IntoIterator<Item = &'a Expects>) -> Expects {
     let mut results = results.into_iter();
     let mut all = results.next().cloned().unwrap_or_default();
@@ -78,8 +79,8 @@ pub fn of_all<'a>(results: impl IntoIterator<Item = &'a Expects>) -> Expects {
     all
 }
 
-/// The verdict on all claims together; `None` where there are none. One that fails outweighs one
-/// that is inconclusive, and that one a claim that was not judged.
+/// Returns the worst verdict of all claims; `None` without claims. A failed claim is worse than an
+/// inconclusive claim, and an inconclusive claim is worse than a claim that was not judged.
 pub fn worst(claims: &[Claim]) -> Option<Verdict> {
     claims.iter().map(|claim| claim.verdict).min_by_key(|verdict| rank(*verdict))
 }
@@ -95,7 +96,7 @@ const fn rank(verdict: Verdict) -> u8 {
     }
 }
 
-/// How the program ends on all claims together.
+/// Returns the program's exit code for all claims together.
 pub fn code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: OpenCodes) -> Code {
     let codes = claims.into_iter().map(|claim| match claim.verdict {
         Verdict::Fails => Code::Claim,
@@ -108,7 +109,7 @@ pub fn code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: OpenCodes) ->
     by_rank.into_iter().find(|code| codes.contains(code)).unwrap_or(Code::Fine)
 }
 
-/// One claim for each store it speaks of.
+/// Judges a claim on each store that it is about.
 fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
     if expect.when.cache.is_some_and(|cache| cache != grounds.cache) {
         let reason = format!("the run is {}", grounds.cache);
@@ -144,7 +145,7 @@ fn judge_on_store(expect: &Expect, store: StoreKind, grounds: &Grounds<'_>) -> C
     claim(expect, Some(store), Verdict::NotJudged, None, Some(reason))
 }
 
-/// Why a claim has no row of this design, and the remedy.
+/// Returns the reason for a claim without a row of its design, and the remedy.
 fn no_row(expect: &Expect, design: Design) -> String {
     match expect.scope {
         Scope::Whole => format!(
@@ -158,7 +159,8 @@ fn no_row(expect: &Expect, design: Design) -> String {
     }
 }
 
-/// Why a claim about cold runs is none about this store: the asked cache state is no proof.
+/// Returns the reason for not judging a claim on cold runs: cold was asked for, but is not proved
+/// on `store`.
 fn not_proved_cold(expect: &Expect, store: StoreKind, grounds: &Grounds<'_>) -> Option<String> {
     let cells = grounds.cells.iter().filter(|cell| cell.store == store);
     let mut doubtful = cells.filter(|cell| cell.cache.proved != Some(true));
@@ -199,7 +201,7 @@ fn verdict(bound: Bound, value: f64) -> Verdict {
     if holds { Verdict::Holds } else { Verdict::Fails }
 }
 
-/// How many values an interval takes, and which option gives them.
+/// States how many values an interval needs, and which option sets their number.
 fn needed(choice_count: usize, grounds: &Grounds<'_>) -> String {
     let count = stats::interval_count_min(stats::confidence_of_each(choice_count));
     match (choice_count, grounds.databases.is_empty()) {
@@ -215,7 +217,8 @@ fn needed(choice_count: usize, grounds: &Grounds<'_>) -> String {
     }
 }
 
-/// `figure`: its value and, where it has an interval, the end near to the bound.
+/// Makes a judged claim. `figure` is the value and, if the figure has an interval, its end near the
+/// bound.
 fn claim(
     expect: &Expect,
     store: Option<StoreKind>,

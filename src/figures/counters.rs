@@ -1,4 +1,4 @@
-//! Exact counters of a sample ([`Counters`]), and those that a correct one has.
+//! Exact counters of a sample ([`Counters`]), and the counters of a correct sample.
 
 use alloy_primitives::Keccak256;
 use executor::sample::Measurement;
@@ -6,7 +6,8 @@ use result::Counters;
 use variant::{ListForm, Variant};
 use workload::{TxOutcome, TxStatus, Workload};
 
-/// Counters of a sample of `variant` on `workload`, whose lists name `unique_keys`.
+/// Returns the counters of a sample of `variant` on `workload`, whose lists declare `unique_keys`
+/// keys.
 pub fn of(
     workload: &Workload,
     variant: &Variant,
@@ -33,8 +34,8 @@ pub fn of(
     }
 }
 
-/// The counters that every correct sample of `workload` has, by its expected outcome; those of a
-/// variant are left at nothing.
+/// Returns the counters that every correct sample of `workload` has, by its expected outcome.
+/// Counters that depend on the variant keep their default.
 pub fn expected(workload: &Workload) -> Counters {
     let (mut receipts, mut changes) = (Keccak256::new(), Keccak256::new());
     for expected in workload.batches.iter().map(|batch| &batch.expected) {
@@ -49,7 +50,7 @@ pub fn expected(workload: &Workload) -> Counters {
     }
 }
 
-/// Differences of a sample's outcome from the expected one, of gas and digests.
+/// Returns the differences between a sample's outcome and the expected one, in gas and digests.
 pub fn wrong(expected: &Counters, sample: &Counters) -> Vec<String> {
     expected.differences(&Counters {
         gas: sample.gas,

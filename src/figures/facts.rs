@@ -21,7 +21,7 @@ use crate::machine::environment;
 /// Version of revm, as pinned in the workspace's manifest.
 const REVM_VERSION: &str = "43.0.3";
 
-/// The program of the result: the binary whose `build` is in the environment.
+/// Returns the program of the result: the binary whose `build` is in the environment.
 pub fn tool(build: &Build) -> Tool {
     let program = Program {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -116,7 +116,7 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
         list_account_count: keys.account_count,
         list_slot_count: keys.slot_count,
         state_slot_count: workload.genesis.slot_count(),
-        // Slots of storms: their contracts have families, other loads write their slots out.
+        // Only the contracts of storms have families. Other loads list their slots one by one.
         sized_slot_count: Some(workload.genesis.slots.iter().map(|family| family.count).sum()),
         state_account_count: workload.genesis.account_count(),
         layout: workload.layout.name().to_owned(),
@@ -125,16 +125,17 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
     }
 }
 
-/// The loads of a scenario, and which of them each transaction of its workload is of.
+/// The loads of a scenario, and the load of each transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Loads<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
-    /// The load of each transaction, as an index into the scenario's.
+    /// The load of each transaction, as an index into the scenario's loads.
     pub of_txs: &'a [u32],
 }
 
-/// How full the blocks of `workload` are, by the gas that the reference counted for each transaction.
+/// Computes how full the blocks of `workload` are, from the gas that the reference counted for each
+/// transaction.
 pub fn fill(workload: &Workload, gas: &[TxGas], loads: Option<Loads<'_>>) -> Fill {
     let specs = loads.map_or(&[][..], |of| &of.scenario.loads[..]);
     let mut fill = Fill {
@@ -178,8 +179,8 @@ pub fn store(store: &dyn Store) -> StoreFacts {
     StoreFacts { store: store.kind(), facts: facts.collect::<Map<_, _>>() }
 }
 
-/// A number where the text is a plain one, a truth or its absence where it says so, otherwise the
-/// text.
+/// Turns the text of a fact into a JSON value: a boolean, `null`, a whole number, or the text
+/// itself.
 fn fact(text: String) -> Value {
     match text.as_str() {
         "true" => return Value::Bool(true),
@@ -191,10 +192,10 @@ fn fact(text: String) -> Value {
     number.map_or(Value::String(text), Value::from)
 }
 
-/// A sample that reads by this factor faster than the plain ring is not bounded by it.
+/// Minimal factor by which a sample must read faster than the plain ring to count as faster.
 const RING_SLOWER_MIN: f64 = 1.05;
 
-/// Reasons in the run itself for doubt.
+/// A reason in the run itself for doubt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
     /// The run ended before its plan did.
@@ -202,37 +203,37 @@ pub enum Doubt {
         /// The reason.
         reason: String,
     },
-    /// The device was another one after the samples than before them.
+    /// The device's rate changed between the start and the end of the samples.
     DeviceDrift {
         /// Reads a second before.
         start_iops: f64,
         /// Reads a second after.
         end_iops: f64,
     },
-    /// Samples read faster than the device was measured to, before them and, where it was, after.
+    /// Samples read faster than all ceilings of the device that the run measured.
     AboveCeiling {
         /// The variant that was fastest, as its cell names it.
         variant: String,
         /// Its requests a second.
         iops: f64,
-        /// The most reads a second that were measured.
+        /// The highest measured ceiling, in reads a second.
         ceiling_iops: f64,
     },
-    /// The blocks that measure the device ran out.
+    /// The state has too few blocks to measure the device with new blocks only.
     DeviceReadTwice {
         /// Reads of blocks that had been read.
         read_count: u64,
     },
-    /// The program has libraries of its user, and its own reference has them too.
+    /// The program is built with libraries of its user, and so is its own reference.
     Patched {
-        /// They, with their sources.
+        /// The libraries, with their sources.
         libraries: Vec<String>,
     },
-    /// The plain ring was slower than samples were with the same requests.
+    /// The plain ring was slower than samples with the same requests.
     RingSlower {
         /// The variants, as cells name them.
         variants: Vec<String>,
-        /// Largest factor.
+        /// The largest factor by which a sample was faster.
         most: f64,
     },
 }
@@ -278,13 +279,13 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// The doubt of a program with libraries of its user.
+/// Returns the doubt about a program that is built with libraries of its user.
 pub fn patched_doubt(patched: &[String]) -> Option<Doubt> {
     let libraries = patched.to_vec();
     (!libraries.is_empty()).then_some(Doubt::Patched { libraries })
 }
 
-/// All that the run itself gives reason to doubt.
+/// Collects the doubts that the run itself gives.
 pub fn doubts<'d>(
     devices: impl IntoIterator<Item = &'d Device>,
     cells: &[Cell],
@@ -310,9 +311,10 @@ pub fn doubts<'d>(
     doubts
 }
 
-/// Detects a variant that surely reads faster than `ceiling_iops`: in more than half of its
-/// samples. Joined neighbours count as one request, since they come faster than single blocks.
-/// Below [`HOST_CACHE_RATIO`] nothing is said: two measurements of one device differ by less.
+/// Finds the fastest variant, and compares its rate with `ceiling_iops`. The rate is one that more
+/// than half of the samples reach. Joined neighbours count as one request, since they come faster
+/// than single blocks. Up to [`HOST_CACHE_RATIO`] there is no doubt: two measurements of one device
+/// differ by less.
 fn above_ceiling(cells: &[Cell], ceiling_iops: f64) -> Option<Doubt> {
     let rates = cells.iter().filter_map(|cell| Some((cell, rate_of_most(cell)?)));
     let (fastest, iops) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
@@ -324,7 +326,7 @@ fn above_ceiling(cells: &[Cell], ceiling_iops: f64) -> Option<Doubt> {
     })
 }
 
-/// The rate of requests that more than half of a cell's samples reach.
+/// Returns the rate of requests that more than half of a cell's samples reach.
 fn rate_of_most(cell: &Cell) -> Option<f64> {
     let rates = cell.samples.iter().filter_map(|sample| {
         let requests_per_s = sample.disk_requests? as f64 / (sample.wall_ns as f64 / 1e9);
@@ -343,7 +345,7 @@ fn ring_slower(cells: &[Cell]) -> Option<Doubt> {
         let of_cell = rates.map(|(blocks, trace)| blocks / trace);
         let of_cell = of_cell.filter(|factor| factor.is_finite() && *factor > RING_SLOWER_MIN);
         let of_cell: Vec<f64> = of_cell.collect();
-        // One sample in a busy moment proves nothing; the share is a median.
+        // One sample in a busy moment proves nothing, since the share is a median.
         if 2 * of_cell.len() > cell.samples.len() {
             variants.push(cell.variant.clone());
             factors.extend(of_cell);

@@ -1,4 +1,5 @@
-//! The file of `--metrics`: tried before the work, and written once after any end of it.
+//! The file of `--metrics`. It is checked before the work, and written once after the work, also
+//! after a failure.
 
 use std::path::Path;
 
@@ -6,22 +7,23 @@ use report::{Existing, WholeFile};
 
 use crate::terminal::{self, Code, Failure, WithExitCode, exit};
 
-/// The file, where one is asked for.
+/// The file, if the user asks for one.
 #[derive(Debug)]
 pub struct MetricsFile(Option<WholeFile>);
 
 impl MetricsFile {
-    /// Tries that it can be written.
+    /// Checks that the file can be written.
     ///
     /// # Errors
-    /// It cannot, or is there already and stays.
+    /// The file cannot be written, or it exists and must not be replaced.
     pub fn at(path: Option<&Path>, existing: Existing) -> Result<Self, Failure> {
         let file = path.map(|path| WholeFile::at(path, "--metrics", existing)).transpose();
         Ok(Self(file?))
     }
 
-    /// Writes the metrics of work that came to `ended`, which `text` gives for the exit code, and
-    /// answers with the program's end. A failure to write hides no other end.
+    /// Writes the metrics of work that ended with `ended`, and returns the end of the program.
+    /// `text` makes the metrics from the exit code. A failure to write does not hide a failure of
+    /// the work.
     ///
     /// # Errors
     /// The work failed, or else the file cannot be written.

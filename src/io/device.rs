@@ -1,5 +1,6 @@
-//! The device's rates: the ceiling before and after the points, and one thread's `io_uring` at each
-//! depth. Where the kernel refuses `io_uring`, as many threads as the depth read.
+//! Measures the device: its ceiling before and after the points, and the rate of one thread's
+//! `io_uring` at each depth. Where the kernel refuses `io_uring`, threads read instead, as many as
+//! the depth.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
@@ -13,7 +14,7 @@ use result::{
     stats,
 };
 
-/// Longest time for each way to read.
+/// Maximal time for each way to read.
 const TIME_MAX: Duration = Duration::from_secs(1);
 
 /// A device that is being measured.
@@ -28,15 +29,16 @@ impl MeasuredDevice {
     /// read gets the time of a point, at most a second.
     ///
     /// # Errors
-    /// [`Unmeasured`]: its files cannot be read past the kernel's cache.
+    /// [`Unmeasured`]: the state's files cannot be read past the kernel's cache.
     pub fn open(state: &BuiltState, time: Duration, seed: u64) -> Result<Self, Unmeasured> {
         Ok(Self { disk: Disk::open(&state.table_files(), seed)?, time: time.min(TIME_MAX) })
     }
 
-    /// Before the points: a host's cache, the ceiling, the sweep.
+    /// Measures the device before the points: the host's cache, the ceiling, the rate at each
+    /// depth.
     ///
     /// # Errors
-    /// [`Unmeasured`]; earlier measurements stand in `facts`.
+    /// [`Unmeasured`]. `facts` keeps the measurements before the error.
     pub fn begin(
         &self,
         depths: &[usize],
@@ -71,7 +73,7 @@ impl MeasuredDevice {
         Ok(())
     }
 
-    /// After the points: the ceiling again.
+    /// Measures the ceiling again, after the points.
     ///
     /// # Errors
     /// [`Unmeasured`].
@@ -85,7 +87,8 @@ impl MeasuredDevice {
     }
 }
 
-/// Fractions are of the highest rate that was seen: a lower one would flatter.
+/// Raises the ceiling in `facts` to `rate` if `rate` is higher. Ratios to a lower ceiling would be
+/// too high.
 fn raise(facts: &mut IoDevice, rate: &ReadRate) {
     if facts.ceiling_iops.is_none_or(|before| rate.iops > before) {
         facts.ceiling_iops = Some(rate.iops);
@@ -93,7 +96,7 @@ fn raise(facts: &mut IoDevice, rate: &ReadRate) {
     }
 }
 
-/// Adds why something is not known.
+/// Adds a reason for an unknown figure.
 pub fn note_reason(facts: &mut IoDevice, reason: impl ToString) {
     let reasons = facts.reason.take().into_iter().chain([reason.to_string()]);
     facts.reason = Some(reasons.collect::<Vec<_>>().join("; "));

@@ -1,4 +1,5 @@
-//! Measuring the points of a plan, store after store: the device, the points, the device again.
+//! Measures the points of a plan on each store in turn: first the device, then the points, then the
+//! device again.
 
 use std::path::{Path, PathBuf};
 
@@ -24,18 +25,18 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
-/// A plan that is being carried out.
+/// A plan under measurement, and its result so far.
 #[derive(Debug)]
 pub struct Measuring<'a> {
-    /// The plan.
     pub plan: &'a IoPlan,
-    /// Where state databases are kept, if the user said so.
+    /// The directory of state databases, if the user names one.
     pub data_dir: Option<&'a Path>,
     /// Shows the progress of long steps.
     pub progress: &'a Progress,
-    /// Where the result is written after each point, so that any end of the run leaves the finished points.
+    /// The file of the result, written again after each point: an early end of the run keeps the
+    /// finished points.
     pub out: Option<JsonOut>,
-    /// Takes in measurements.
+    /// The result so far.
     pub result: IoResult,
 }
 
@@ -53,7 +54,7 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    /// The store, its state built where there is none.
+    /// Opens the store, and builds its state if the state does not exist.
     fn open(&self, name: StoreKind) -> Result<Box<dyn Store>, Failure> {
         let plan = self.plan;
         let opener = StoreOpener {
@@ -67,7 +68,7 @@ impl Measuring<'_> {
         opener.open(name, &plan.run)
     }
 
-    /// Device, points, device again.
+    /// Measures the device, the points, and the device again.
     fn one_store(&mut self, store: &dyn Store) -> Result<(), Failure> {
         let device = store
             .built_state()
@@ -100,7 +101,7 @@ impl Measuring<'_> {
             stage.finish();
         }
         let current = self.current();
-        // Facts that only reading finds out, such as the memory of the index.
+        // Some facts are known only after reads, such as the memory of the index.
         current.facts = facts::store(store).facts;
         point::ratio_to_ceiling(current);
         points
@@ -137,10 +138,10 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    /// Writes the result; the path where it is written.
+    /// Writes the result, and returns its path. Returns `None` if the user wants no file.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn save(&mut self) -> Result<Option<PathBuf>, Failure> {
         let Some(out) = &mut self.out else { return Ok(None) };
         let json = report::json(&self.result).with_exit_code(Code::Io)?;

@@ -1,4 +1,5 @@
-//! The plan of `stress doctor io`: options checked, the recipe of its state, the points in order.
+//! The plan of `stress doctor io`: checks the options, and derives the recipe of the state and the
+//! order of the points.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -13,34 +14,34 @@ use workload::{
 
 use crate::{machine, run::minimal};
 
-/// Depths where none are named.
+/// Default depths.
 const DEPTHS: [usize; 5] = [1, 4, 16, 64, 256];
-/// Most keys in a call, as `run.rocksdb.multi_get_keys` has it.
+/// Maximal number of keys in a call, equal to the maximum of `run.rocksdb.multi_get_keys`.
 const KEYS_PER_CALL_MAX: usize = 65_536;
-/// Most threads, as `run.threads` has it.
+/// Maximal number of threads, equal to the maximum of `run.threads`.
 const THREADS_MAX: usize = 1_024;
-/// Time of a point where no budget is given.
+/// Time of a point without `--budget`.
 const POINT_TIME: Duration = Duration::from_secs(3);
-/// Shortest time of a point.
+/// Minimal time of a point.
 const POINT_TIME_MIN: Duration = Duration::from_millis(10);
 /// The account whose slots are read.
 const CONTRACT: Address = Address::repeat_byte(0x10);
-/// A cache that holds hardly anything, so that each get reads its block.
+/// A block cache that holds hardly any block, so that each get reads its block.
 const BLOCK_CACHE: (&str, &str) = ("run.rocksdb.block_cache", "8MiB");
-/// Seed of the state's values and keys. `--seed` is the draw's alone.
+/// Seed of the state's values and keys. `--seed` is the seed of the draw only.
 const STATE_SEED: u64 = 0;
 
-/// One point.
+/// A point to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedPoint {
-    /// Threads.
+    /// Number of threads.
     pub threads: NonZeroUsize,
-    /// How each asks.
+    /// How a thread asks for keys: one by one, or several in a call.
     pub asking: Asking,
 }
 
 impl PlannedPoint {
-    /// Keys in a call.
+    /// Number of keys in a call.
     pub const fn keys_per_call(&self) -> usize {
         match self.asking {
             Asking::OneByOne => 1,
@@ -48,38 +49,39 @@ impl PlannedPoint {
         }
     }
 
-    /// Gets that can be under way.
+    /// Maximal number of gets under way.
     pub const fn depth(&self) -> usize {
         self.threads.get() * self.keys_per_call()
     }
 }
 
-/// All of it.
+/// A checked plan.
 #[derive(Clone, Debug)]
 pub struct IoPlan {
-    /// How a reader asks.
+    /// How a reader gets keys: with a get for each key, or with a multi-get.
     pub read: ReadMethod,
-    /// Stores, their settings, and how they are read.
+    /// Stores, and their settings.
     pub run: RunSpec,
-    /// The state.
+    /// Recipe of the state.
     pub genesis: Genesis,
-    /// How rows are keyed.
+    /// Layout of the rows' keys.
     pub layout: Layout,
-    /// Share of the keys that exist.
+    /// Share of the requested keys that exist.
     pub present_share: f64,
-    /// Seed of the draw, of keys and of the device's blocks.
+    /// Seed of the draws: of keys, and of the device's blocks.
     pub seed: u64,
     /// Time of each point.
     pub time: Duration,
-    /// In the order in which they are measured.
+    /// The points, in the order of measurement.
     pub points: Vec<PlannedPoint>,
 }
 
 impl IoPlan {
-    /// The plan of options that are keys of a scenario, of `--depth` and of `--budget`.
+    /// Makes the plan from `overrides`, `--depth` and `--budget`. `overrides` are the options that
+    /// are keys of a scenario.
     ///
     /// # Errors
-    /// An option that is not valid.
+    /// An option is not valid.
     pub fn new(
         mut overrides: Vec<Override>,
         depth: Option<&str>,
@@ -100,7 +102,7 @@ impl IoPlan {
         };
         run.read = Some(read);
         let most = points.iter().map(PlannedPoint::keys_per_call).max().unwrap_or(1);
-        // A call of a point is a call of the store.
+        // The store must not split the call of a point into several calls.
         run.rocksdb.multi_get_key_count = u32::try_from(most.max(2)).unwrap_or(u32::MAX);
         Ok(Self {
             read,
@@ -114,12 +116,12 @@ impl IoPlan {
         })
     }
 
-    /// The slots that are read.
+    /// The slots that the points read.
     pub fn family(&self) -> &SlotFamily {
         &self.genesis.slots[0]
     }
 
-    /// Depths of the device's sweep: those of the points, each once, ascending.
+    /// Depths of the device's sweep: the points' depths up to `THREADS_MAX`, each once, ascending.
     pub fn device_depths(&self) -> Vec<usize> {
         let mut depths: Vec<usize> = self.points.iter().map(PlannedPoint::depth).collect();
         depths.retain(|depth| *depth <= THREADS_MAX);
@@ -129,8 +131,9 @@ impl IoPlan {
     }
 }
 
-/// One contract with `rows` slots of random values. Keys of a Weyl sequence cost next to nothing
-/// to make; hashed they are as random as any, and plain they are even.
+/// Returns the recipe of one contract with `rows` slots of random values. Keys of a Weyl sequence
+/// are cheap to compute. They are random in the hashed layout, and evenly spread in the plain
+/// layout.
 fn genesis(rows: u64) -> Genesis {
     let account = GenesisAccount { address: CONTRACT, nonce: 1, ..GenesisAccount::default() };
     Genesis {
@@ -197,7 +200,7 @@ fn depths(text: &str, read: ReadMethod) -> Result<Vec<NonZeroUsize>> {
     Ok(depths)
 }
 
-/// Time of each of `point_count` points that share the budget `text`.
+/// Returns the time of each of `point_count` points that share the budget `text`.
 fn point_time(text: &str, point_count: usize) -> Result<Duration> {
     let budget = spec::fine_duration("--budget", text)?;
     let time = budget / u32::try_from(point_count.max(1))?;

@@ -1,4 +1,4 @@
-//! From a raw measurement to its point in the result.
+//! Turns a raw measurement into a point of the result.
 
 use executor::{raw::RawPoint, store::Store};
 use variant::CacheMode;
@@ -13,8 +13,8 @@ use super::plan::PlannedPoint;
 
 use crate::figures::cells::{COLD_SHARE, ns, ratio};
 
-/// The figures of a point whose keys had been asked for so often before; the ratio to the ceiling comes
-/// later ([`ratio_to_ceiling`]).
+/// Computes the figures of a point. `earlier_passes`: number of whole passes over the keys before
+/// the point. [`ratio_to_ceiling`] adds the ratio to the ceiling later.
 pub fn figures(
     store: &dyn Store,
     planned: &PlannedPoint,
@@ -52,7 +52,7 @@ pub fn figures(
     }
 }
 
-/// Fills in each point's ratio to the ceiling as far as it is known.
+/// Fills in each point's ratio to the ceiling, if the ceiling is known.
 pub fn ratio_to_ceiling(store: &mut IoStore) {
     let ceiling = store.device.as_ref().and_then(|device| device.ceiling_iops);
     for point in &mut store.points {

@@ -1,18 +1,18 @@
-//! Whether the keys of a block lie apart in the files of the store. Where many share a block of a file, as on a
-//! state that is small for the gas, a time flatters.
+//! Estimates whether the keys of a block lie apart in the store's files. If many keys share a block
+//! of a file, as on a state that is small for the gas, times are too short.
 
 use report::SCATTERED_BLOCKS_PER_KEY;
 use result::{RunResult, limit::LoadLimits};
 
 use crate::figures::cells::distinct_share;
 
-/// Most keys a block of a file that are told apart.
+/// Upper end of the search for keys per block of a file.
 const KEYS_PER_BLOCK_MAX: f64 = 1e6;
-/// Halvings until the ends of an interval are as near as matters.
+/// Number of halvings of the search interval, enough for the precision of a result.
 const HALVING_COUNT: usize = 100;
 
-/// `limits` with the density of the keys of a block at its largest limit. `last` is a run on the same state of
-/// `slot_count` slots.
+/// Adds to `limits` the distinct file blocks per key at the largest limit. `last` is a run on the
+/// same state of `slot_count` slots.
 pub fn with(mut limits: LoadLimits, last: &RunResult, slot_count: u64) -> LoadLimits {
     let mut known = last.cells.iter().filter_map(|cell| cell.expected_blocks_per_present_key);
     let gas = limits.designs.iter().filter_map(|of| of.limit_gas).max();
@@ -41,7 +41,7 @@ fn keys_per_block(blocks_per_key: f64) -> f64 {
     least
 }
 
-/// A number rounded up to two digits: as precise as anybody wants it.
+/// Rounds a number up to two digits: more digits would be of no use.
 fn rounded_up(count: f64) -> u64 {
     let unit = 10_f64.powf(count.max(1.0).log10().floor() - 1.0).max(1.0);
     ((count / unit).ceil() * unit) as u64

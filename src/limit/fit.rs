@@ -9,21 +9,21 @@ use result::{
 };
 use variant::Design;
 
-/// Sizes of a line.
+/// Number of block sizes that a line goes through.
 const SIZE_COUNT: usize = 3;
 
-/// Questions to a line.
+/// Parameters of a limit and of its price.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     /// The deadline of a block.
     pub deadline_ns: u64,
-    /// The limit that factors of prices are for.
+    /// The gas limit that price factors refer to.
     pub target_gas: u64,
     /// Gas of an operation.
     pub gas_per_operation: f64,
 }
 
-/// A limit and where it lies.
+/// A limit, and its place among the tried sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Found {
     place: Place,
@@ -44,8 +44,8 @@ fn line(blocks: &[LimitBlock], deadline_ns: u64) -> Option<Line> {
     Line::fit(&points.collect::<Vec<_>>())
 }
 
-/// The limit by `line` and by the blocks themselves, ascending: it is never above a block that missed the
-/// deadline.
+/// Finds the limit from `line` and from `blocks` in ascending order. The limit is never above a
+/// block that missed the deadline.
 fn found(line: Option<&Line>, blocks: &[LimitBlock], deadline_ns: u64) -> Option<Found> {
     let [first, last] = [blocks.first()?, blocks.last()?];
     let missed = blocks.iter().position(|block| block.block_ns.iter().any(|ns| *ns >= deadline_ns));
@@ -66,13 +66,14 @@ fn found(line: Option<&Line>, blocks: &[LimitBlock], deadline_ns: u64) -> Option
     })
 }
 
-/// The limit at which a run checks the line: the one that it gives, among those that were tried.
+/// Returns the limit at which a run checks the line. `None` unless the limit lies within the tried
+/// sizes.
 pub fn to_check(blocks: &[LimitBlock], deadline_ns: u64) -> Option<u64> {
     let found = found(line(blocks, deadline_ns).as_ref(), blocks, deadline_ns)?;
     (found.place == Place::Within).then_some(found.gas)
 }
 
-/// The check of the line through `blocks` by a block near the limit.
+/// Compares the line through `blocks` with a block near the limit.
 pub fn check(blocks: &[LimitBlock], near: &LimitBlock, deadline_ns: u64) -> Option<LimitCheck> {
     let times: Vec<f64> = near.block_ns.iter().map(|ns| *ns as f64).collect();
     let predicted_ns = line(blocks, deadline_ns)?.interval(near.header_gas as f64);
@@ -80,7 +81,7 @@ pub fn check(blocks: &[LimitBlock], near: &LimitBlock, deadline_ns: u64) -> Opti
     Some(LimitCheck { header_gas: near.header_gas, median_ns, predicted_ns })
 }
 
-/// The limit of `design` by all its `blocks`.
+/// Computes the limit of `design` from all its `blocks`.
 pub fn limit(
     design: Design,
     mut blocks: Vec<LimitBlock>,

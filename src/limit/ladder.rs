@@ -1,4 +1,5 @@
-//! One load at one limit after the other, until its designs miss the deadline; then once more near each limit.
+//! Runs a load at one limit after the other until its designs miss the deadline, then once more
+//! near each design's limit.
 
 use std::{
     collections::BTreeSet,
@@ -52,7 +53,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// The load of this scenario.
+    /// Reads the scenario `name` at each limit.
     ///
     /// # Errors
     /// The scenario, an override or a limit is not valid, or there are several stores.
@@ -72,7 +73,7 @@ impl Load {
     }
 }
 
-/// Refuses a run whose rows would not be one of each design.
+/// Refuses several stores and several databases: a run must have one row of each design.
 fn check(name: &str, scenario: &Scenario) -> anyhow::Result<()> {
     let run = &scenario.run;
     if let [first, second, ..] = run.stores.as_slice() {
@@ -102,24 +103,24 @@ struct Climbing<'a> {
     ended: Option<String>,
 }
 
-/// Runs loads.
+/// Runs loads at ascending limits.
 #[derive(Debug)]
 pub struct Ladder<'a> {
     input: &'a LimitInput,
     journal: &'a Path,
-    /// The file by which the runs share the device's figures.
+    /// The file in which the runs share the device's figures.
     device: PathBuf,
 }
 
 impl<'a> Ladder<'a> {
-    /// Runs whose results go to `journal`.
+    /// Prepares the runs. Their results go to the directory `journal`.
     pub fn new(input: &'a LimitInput, journal: &'a Path) -> Self {
         let (began, pid) = (machine::unix_s(), std::process::id());
         let device = journal.join(format!("{DEVICE_FILE_PREFIX}{began}-{pid}.json"));
         Self { input, journal, device }
     }
 
-    /// Finds the limits of `load`; `None` where the user interrupts.
+    /// Finds the limits of `load`. Returns `None` if the user interrupts.
     ///
     /// # Errors
     /// A run fails, or designs disagree.
@@ -133,7 +134,7 @@ impl<'a> Ladder<'a> {
             match self.run(load, *gas, &designs) {
                 Ok(Some(run)) => climbing.runs.push((*gas, run)),
                 Ok(None) => return Ok(None),
-                // A block of this size is none that a client takes.
+                // No client accepts a block of this size.
                 Err(failure) if failure.code == Code::Usage && !climbing.runs.is_empty() => {
                     climbing.ended = Some(format!("at {gas} gas: {failure}"));
                     break;
@@ -155,7 +156,8 @@ impl<'a> Ladder<'a> {
         ns(self.input.deadline)
     }
 
-    /// The result of one run, of this process or an earlier one; `None` where the user interrupts.
+    /// Runs a load at one limit, or reads the result of an earlier process. Returns `None` if the
+    /// user interrupts.
     fn run(&self, load: &Load, gas: u64, designs: &[Design]) -> Result<Option<RunResult>, Failure> {
         let mut fixed = self.input.fixed.clone();
         fixed.retain(|given| given.key != DESIGNS);
@@ -246,7 +248,8 @@ impl<'a> Ladder<'a> {
 }
 
 impl Climbing<'_> {
-    /// The designs whose blocks keep the deadline so far. With one limit there is no line yet, so all go on.
+    /// Returns the designs whose blocks keep the deadline so far. Two blocks make a line, so a
+    /// design with fewer blocks goes on.
     fn designs_in_time(&self, deadline_ns: u64) -> Vec<Design> {
         let designs = self.load.scenario.run.designs.iter().copied();
         let in_time = designs.filter(|design| {
@@ -263,14 +266,14 @@ impl Climbing<'_> {
     }
 }
 
-/// The blocks of `design` in a run.
+/// Returns the blocks of `design` in a run.
 fn block(run: &RunResult, design: Design, limit_gas: u64) -> Option<LimitBlock> {
     let cell: &Cell = run.cells.iter().find(|cell| cell.design == design)?;
     let block_ns = cell.counted().into_iter().flatten().map(|sample| sample.wall_ns).collect();
     Some(LimitBlock { limit_gas, header_gas: run.workload.header_gas, block_ns })
 }
 
-/// The result of a cell, all of whose designs agree.
+/// Returns the result of a cell. It is an error if designs disagree.
 fn agreed(cell: FinishedCell, name: &str) -> Result<RunResult, Failure> {
     match cell.agrees() {
         true => Ok(cell.result.result),

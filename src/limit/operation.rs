@@ -6,13 +6,12 @@ use spec::{AccountOp, LoadKind, Overlap, Scenario};
 /// The name of the operation, and its gas.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// Its name.
     pub name: String,
-    /// Gas of one, with all around it.
+    /// Gas of a block over its number of operations.
     pub gas: f64,
 }
 
-/// Operations of a block that are counted.
+/// The unit by which operations of a block are counted.
 enum Counted {
     Slots,
     Accounts,
@@ -28,7 +27,7 @@ impl Operation {
         };
         let count = match counted {
             Counted::Slots => block.list_slot_count,
-            // Each transaction has a sender beside them.
+            // The list also has the sender of each transaction.
             Counted::Accounts => block.list_account_count.saturating_sub(block.tx_count),
             Counted::Transactions => block.tx_count,
         };

@@ -1,5 +1,5 @@
-//! The states that a limit builds: each goes when its load is done, so that the disk holds one at a time. States
-//! that were there before stay.
+//! Removes the states that a limit built. A state is removed when its load is done, so that the
+//! disk holds one at a time. States from before the limit stay.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -12,10 +12,10 @@ use crate::{
     terminal::{self, Code, Failure, WithExitCode},
 };
 
-/// Names of the states that were there when the first process began.
+/// File with the names of the states that existed before the first process began.
 const FILE: &str = "states.json";
 
-/// The data directory, and its states from before; `None` for a store without states.
+/// The data directory, and the states that existed before; `None` for a store without states.
 #[derive(Debug)]
 pub struct States(Option<Known>);
 
@@ -26,7 +26,8 @@ struct Known {
 }
 
 impl States {
-    /// The states of `store` before the first run. `journal` remembers them for a process that goes on.
+    /// Lists the states of `store` before the first run. A later process reads that list from
+    /// `journal`.
     ///
     /// # Errors
     /// A directory cannot be read or written.
@@ -46,7 +47,8 @@ impl States {
         Ok(Self(Some(Known { dir, before })))
     }
 
-    /// Removes those of these names that were not there before. One that another process uses stays.
+    /// Removes the states of `names` that did not exist before. A state that another process uses
+    /// stays.
     pub fn remove_built(&self, names: &BTreeSet<String>) {
         let Some(Known { dir, before }) = &self.0 else { return };
         for name in names.difference(before) {

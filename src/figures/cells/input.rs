@@ -15,32 +15,34 @@ use crate::figures::facts::DeclaredKeys;
 pub struct CellInput<'a> {
     /// The store.
     pub store: StoreKind,
-    /// Why the store cannot be cold, if so.
+    /// Reason for a store that is never cold.
     pub never_cold: Option<&'static str>,
-    /// About how many slots lie in a block of its files.
+    /// Estimated number of slots in a block of the store's files.
     pub slots_per_block: Option<f64>,
     /// The variant.
     pub variant: Variant,
-    /// The asked cache state.
+    /// The requested cache state.
     pub cache: CacheMode,
     /// The workload.
     pub workload: &'a Workload,
-    /// Origin of that: the run's workload, or the sample's own.
+    /// Origin of the workload's keys: the run's workload, or the sample's own.
     pub keys: SampleKeys,
-    /// Share of its keys that samples before have asked the store for; `None` if nobody counts.
+    /// Share of the workload's keys that earlier samples asked the store for; `None` if they are
+    /// not counted.
     pub asked_before_share: Option<f64>,
-    /// Keys that its lists declare.
+    /// Keys that the workload's lists declare.
     pub declared: DeclaredKeys,
     /// Share of the slots asked for that exist.
     pub present_share: f64,
     /// The device.
     pub device: Option<&'a Device>,
-    /// Cores that may be used.
+    /// Number of cores that the process may use.
     pub core_count: usize,
 }
 
 impl CellInput<'_> {
-    /// The median of rates of the receipts' gas in gas of the headers; `None` where that is the same.
+    /// Returns the median rate in gas of the headers, from rates in gas of the receipts. `None` if
+    /// both sums of gas are equal.
     pub(super) fn header_rate(&self, gas_rates: &[f64]) -> Option<f64> {
         let batches = self.workload.batches.iter();
         let header_gas: u64 = batches.flat_map(|batch| &batch.expected.header_gas).sum();
@@ -50,8 +52,9 @@ impl CellInput<'_> {
     }
 }
 
-/// How many reads follow one another at least, of `blocks` in all. The reads of a transaction
-/// are not known beforehand: its share of the gas stands for its share of the reads.
+/// Returns a lower bound of the number of serial reads, of `blocks` reads in all. The reads of a
+/// transaction are not known before it runs: its share of the gas stands for its share of the
+/// reads.
 pub(super) fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
     let (threads, readers) = (input.variant.thread_count, input.variant.io_thread_count);
     match input.variant.io {
@@ -62,7 +65,7 @@ pub(super) fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
             let of_one = blocks / under_way.min(tx_count).max(1) as f64;
             of_one.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))
         }
-        // Executing threads also read absent keys, unless all keys are read before.
+        // Executing threads also read absent keys, unless readers read all keys before execution.
         Io::Batched(policy)
             if readers > 0
                 && (policy.time == ReadTime::While
@@ -70,22 +73,23 @@ pub(super) fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
         {
             blocks / (readers + threads) as f64
         }
-        // Without readers of their own, the executing threads read ahead or verify after.
+        // Without readers, the executing threads read ahead, or verify after execution.
         Io::Batched(_) | Io::FromList => {
             blocks / if readers > 0 { readers } else { threads }.max(1) as f64
         }
     }
 }
 
-/// The largest transaction of each batch, as a share of all gas: batches follow one another.
+/// Returns the gas of the largest transaction of each batch, summed up, as a share of all gas.
+/// Batches run one after the other.
 pub(super) fn longest_tx_gas_share(workload: &Workload) -> Option<f64> {
     let batches = workload.batches.iter().map(|batch| &batch.expected.transactions);
     let largest = batches.map(|all| all.iter().map(|tx| tx.gas_used).max().unwrap_or(0));
     ratio(largest.sum::<u64>() as f64, workload.gas_used() as f64)
 }
 
-/// Accounts and slots that the lists name and that the state holds; `None` where all the slots
-/// asked for are absent, and a block is read only where a filter errs.
+/// Returns the number of accounts and slots that the lists declare and the state holds. `None` if
+/// all requested slots are absent: a block is then read only where a filter errs.
 pub(super) fn present_keys(input: &CellInput<'_>) -> Option<f64> {
     let DeclaredKeys { account_count, slot_count } = input.declared;
     let slots = slot_count as f64 * input.present_share;
@@ -102,7 +106,8 @@ pub(super) fn expected_blocks_per_present_key(input: &CellInput<'_>) -> Option<f
     (keys > 0.0).then(|| distinct_share(keys / blocks))
 }
 
-/// Distinct blocks per key where this many random keys fall on each block.
+/// Returns the expected number of distinct blocks per key, for `keys_per_block` random keys per
+/// block.
 pub fn distinct_share(keys_per_block: f64) -> f64 {
     match keys_per_block > 0.0 {
         true => -(-keys_per_block).exp_m1() / keys_per_block,
@@ -111,8 +116,8 @@ pub fn distinct_share(keys_per_block: f64) -> f64 {
 }
 
 /// Estimates a cold sample's time by the measured device: by its ceiling, and by the latency of one
-/// read for serial reads. Blocks in a cache below the machine take less. `None` where the device is
-/// unknown or the sample is not cold.
+/// read for serial reads. Blocks in a cache below the machine take less time. `None` if the device
+/// is unknown or the sample is not cold.
 pub fn time_by_device(input: &CellInput<'_>) -> Option<Duration> {
     (input.cache == CacheMode::Cold).then_some(())?;
     let device = input.device?;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// `a / b`, where that is a number.
+/// Returns `a / b`; `None` if `b` is not positive or the ratio is not finite.
 pub fn ratio(a: f64, b: f64) -> Option<f64> {
     (b > 0.0).then(|| a / b).filter(|ratio| ratio.is_finite())
 }
 
-/// Nanoseconds, at most what a count can hold.
+/// Returns the nanoseconds of `duration`, at most `u64::MAX`.
 pub fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,5 +1,5 @@
-//! How long a sample waited for each part: its critical path, phase by phase, and within execution the share of
-//! reads.
+//! Divides a sample's wall time into parts along its critical path. The time of execution is
+//! divided again, into reads and the rest.
 
 use executor::{engine::Executed, span};
 use result::PathNs;
@@ -48,8 +48,9 @@ pub(super) fn path(executed: &Executed) -> PathNs {
     path
 }
 
-/// Share of executing that is waiting for values, over all executing threads: their own reads, and those of
-/// others that they waited for. None is seen of a store whose reads are not timed.
+/// Returns the share of the execution time in which executing threads waited for values, over all
+/// these threads. They wait for their own reads and for reads of other threads. The share is 0 for
+/// a store whose reads are not timed.
 fn read_share(executed: &Executed) -> f64 {
     let reads = executed.on_demand.under_way + executed.on_demand.wait;
     let steps = executed.step_times.iter().flatten().sum();

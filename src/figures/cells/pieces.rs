@@ -1,5 +1,5 @@
 //! Latencies of a cell's samples, in pieces of a few samples each. The end of the warm-up is known
-//! only after the run, and its pieces are then left out.
+//! only after the run. The pieces of the warm-up are then left out.
 //!
 //! Memory is bounded. When there are too many pieces, neighbours are joined, so a piece holds 1, 2,
 //! 4, … samples. The size follows from the number of samples alone, and is the same in all cells of
@@ -14,18 +14,18 @@ use hdrhistogram::Histogram;
 /// tens of kilobytes, and half a megabyte for a full histogram.
 const PIECE_COUNT_MAX: usize = 64;
 
-/// Samples of a full piece where there are `sample_count`.
+/// Number of samples in a full piece of a cell with `sample_count` samples.
 pub const fn piece_size(sample_count: usize) -> usize {
     sample_count.div_ceil(PIECE_COUNT_MAX).next_power_of_two()
 }
 
-/// Values of a histogram that occurred, ascending, each with how often.
+/// The recorded values of a histogram, ascending, each with its count.
 type Piece = Vec<(u64, u64)>;
 
-/// The latencies of all samples of a cell, of one kind.
+/// The latencies of one kind, of all samples of a cell.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
-    /// All but the last are full.
+    /// The pieces in the order of the samples. All but the last piece are full.
     pieces: Vec<Piece>,
     sample_count: usize,
 }
@@ -49,8 +49,8 @@ impl Pieces {
         self.sample_count += 1;
     }
 
-    /// The latencies of all samples but the first `left_out`. Those in one piece with the last of
-    /// them are left out, too: see [`piece_size`].
+    /// Returns the latencies of all samples after the first `left_out`. A piece that holds a
+    /// left-out sample is left out whole: see [`piece_size`].
     pub fn after(&self, left_out: usize) -> Histogram<u64> {
         let mut histogram = Latencies::default().histogram().clone();
         let left_out = left_out.div_ceil(piece_size(self.sample_count));

@@ -1,4 +1,4 @@
-//! From one measurement to the sample of a result.
+//! Turns a measurement into a sample of a result.
 
 use executor::{
     engine::{BackgroundWrites, Executed, Writes},
@@ -19,7 +19,7 @@ use result::{
     StoreWriteFacts, WarmUpFacts, WriteFacts,
 };
 
-/// A sample of a result.
+/// Makes the sample of a result from a measurement.
 pub(super) fn sample(
     input: &CellInput<'_>,
     measurement: &Measurement,
@@ -88,7 +88,7 @@ pub(super) fn sample(
     }
 }
 
-/// Writes for the commits.
+/// Facts of the writes that the commits caused.
 fn writes(executed: &Executed) -> WriteFacts {
     let Writes { committed_bytes, background, space } = executed.writes;
     let store = background.map(|BackgroundWrites { counters, due_bytes }| StoreWriteFacts {
@@ -108,7 +108,7 @@ fn writes(executed: &Executed) -> WriteFacts {
     WriteFacts {
         committed_bytes,
         device_write_bytes,
-        // Without files, other files of the process would count.
+        // For a store without files, the bytes would belong to other files of the process.
         device_amplification: space.and(device_write_bytes).and_then(over_committed),
         store,
         store_amplification: store.and_then(|store| over_committed(store.written_bytes())),

@@ -15,21 +15,22 @@ use super::numbers::ratio;
 /// Figures of one sample. Batches follow one another, so their times add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Scheduling {
-    /// Time in which threads that execute had nothing to.
+    /// Time in which executing threads were idle, summed over the threads.
     pub(super) idle: Option<Duration>,
     /// `idle` as a share of the threads' time.
     pub(super) idle_share: Option<f64>,
-    /// M = (T − A) / (T − L); `None` on one thread.
+    /// Scheduling quality (T − A) / (T − L), by the total time T, the makespan A and the longest
+    /// transactions L. `None` on one thread.
     pub(super) quality: Option<f64>,
-    /// List scheduling of the steps' times in the order of the block.
+    /// Makespan of list scheduling, with the steps' times in block order.
     pub(super) makespan_block_order: Option<Duration>,
-    /// The same with the longest first.
+    /// Makespan of list scheduling, with the steps' times from the longest to the shortest.
     pub(super) makespan_longest_first: Option<Duration>,
 }
 
 impl Scheduling {
-    /// All `None` for an engine that keeps no times of steps, and with fibers: a step's time then has steps
-    /// of other fibers in it.
+    /// Computes the figures. All are `None` for an engine without times of steps, and with fibers:
+    /// the time of a step then includes steps of other fibers.
     pub(super) fn of(variant: &Variant, executed: &Executed) -> Self {
         if executed.step_times.is_empty() || variant.fiber_count > 1 {
             return Self::default();

@@ -1,10 +1,11 @@
-//! The ways of a variant as a result has them: reading ahead, roots, shards, the priority of verifiers.
+//! Facts of a variant's settings for a result: prefetch policy, state root, shards, priority of the
+//! verifying threads.
 
 use executor::process;
 use result::{PrefetchFacts, Priority, RootWayFacts, ShardWayFacts};
 use variant::{Prefetch, RootWay, Sharding};
 
-/// How roots are computed; `None` without one.
+/// Returns how the state root is computed; `None` for a variant without a root.
 pub(super) fn root_way(way: &RootWay) -> Option<RootWayFacts> {
     let RootWay { shard_count, reads, cache, .. } = *way;
     let facts =
@@ -12,7 +13,7 @@ pub(super) fn root_way(way: &RootWay) -> Option<RootWayFacts> {
     (!way.is_none()).then_some(facts)
 }
 
-/// How shards execute; `None` without any.
+/// Returns how shards execute; `None` for a variant without shards.
 pub(super) fn shard_way(way: &Sharding) -> Option<ShardWayFacts> {
     let Sharding { partitioner, partition_time, micro_batch_key_count, delay_us, .. } = *way;
     let facts = ShardWayFacts {
@@ -24,7 +25,7 @@ pub(super) fn shard_way(way: &Sharding) -> Option<ShardWayFacts> {
     (!way.is_none()).then_some(facts)
 }
 
-/// How readers read ahead.
+/// Returns how readers read ahead.
 pub(super) fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
     PrefetchFacts {
         time: policy.time,

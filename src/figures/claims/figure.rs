@@ -10,22 +10,21 @@ use variant::{CacheMode, Design, ListForm, StoreKind};
 /// A figure that a claim bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Figure {
-    /// The same in every sample: a size, a percentile of all samples together.
+    /// One value for all samples: a size, or a percentile over all samples.
     Exact(f64),
-    /// Another one in each sample.
     Sampled(Sampled),
-    /// There is none.
+    /// No figure, with the reason.
     Missing(&'static str),
 }
 
-/// A figure that is another one in each sample.
+/// A figure with a value for each sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sampled {
     /// The median.
     pub(super) median: f64,
-    /// 95 %; `None` with fewer values than it takes.
+    /// Interval of 95 %; `None` if it needs more values.
     pub(super) ci95: Option<[f64; 2]>,
-    /// Cells, or pairs of cells, that the figure was chosen of.
+    /// Number of cells, or of pairs of cells, of which the fastest is taken.
     pub(super) choice_count: usize,
 }
 
@@ -49,16 +48,17 @@ pub struct Grounds<'a> {
     pub workload: &'a WorkloadFacts,
     /// The cells.
     pub cells: &'a [Cell],
-    /// The databases that were run on, where there are several.
+    /// The databases of the run, if it has several.
     pub databases: &'a [DatabaseFacts],
-    /// Content of memory when a sample started.
+    /// Cache state at the start of a sample.
     pub cache: CacheMode,
 }
 
-/// Too few samples of the only cell.
+/// Reason for a missing interval where a design has one cell.
 pub(super) const SAMPLES_NEEDED: &str = "six samples are needed (--samples 6)";
 
-/// The figure of a metric of the work, the same on every store; `None`: samples on a store give it.
+/// Returns the figure of a metric of the work, which is the same on every store. `None` for a
+/// metric that needs samples.
 pub(super) fn of_work(metric: Metric, grounds: &Grounds<'_>) -> Option<Figure> {
     match metric {
         Metric::BalBytes(list) => Some(bal_bytes(list, grounds)),
@@ -70,7 +70,8 @@ pub(super) fn of_work(metric: Metric, grounds: &Grounds<'_>) -> Option<Figure> {
     }
 }
 
-/// The figure of a claim on one store, or the design that has no row of its scope there.
+/// Returns the figure of a claim on one store. `Err`: the design that has no row of the claim's
+/// scope there.
 pub(super) fn of_store(
     expect: &Expect,
     store: StoreKind,
@@ -83,7 +84,7 @@ pub(super) fn of_store(
     Ok(match metric {
         Metric::Speedup { of, over } => {
             let (over, faster) = (rows_of(over, &compared)?, rows_of(of, &compared)?);
-            // The fastest of one design over the fastest of the other.
+            // The fastest row of one design over the fastest row of the other design.
             let rows = faster.iter().map(|cell| {
                 over.iter().map(|other| other.ratios_to(cell)).collect::<Vec<Vec<f64>>>()
             });
@@ -113,7 +114,7 @@ pub(super) fn of_store(
     })
 }
 
-/// Rows of a design that have samples; the design where there are none.
+/// Returns the rows of a design that have samples. `Err(design)` if there is no such row.
 fn rows_of<'a>(design: Design, compared: &[&'a Cell]) -> Result<Vec<&'a Cell>, Design> {
     let own = compared.iter().copied().filter(|cell| cell.design == design);
     let own: Vec<&Cell> = own.filter(|cell| cell.value_count() > 0).collect();
@@ -124,7 +125,7 @@ fn fastest<'a>(design: Design, compared: &[&'a Cell]) -> Result<&'a Cell, Design
     report::best(rows_of(design, compared)?).ok_or(design)
 }
 
-/// How the medians of several lists of values are judged together.
+/// The confidence at which the medians of several lists are judged together.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     choice_count: usize,
@@ -139,7 +140,8 @@ struct Judged {
 }
 
 impl Ends {
-    /// So that the intervals of all of `count` lists hold at once with 95 % confidence.
+    /// Chooses the confidence so that the intervals of all `count` lists hold at once with 95 %
+    /// confidence.
     fn at_once(count: usize) -> Self {
         Self { choice_count: count, confidence: stats::confidence_of_each(count) }
     }
@@ -154,7 +156,8 @@ impl Ends {
         Self::joined(judged, best)
     }
 
-    /// The best of figures that are judged already. Where one has no interval, the best has none.
+    /// Returns the best of judged figures. The best figure has an interval only if all figures have
+    /// one.
     fn joined(all: impl Iterator<Item = Judged>, best: fn(f64, f64) -> f64) -> Judged {
         let best = all.reduce(|a, b| Judged {
             median: a.median.zip(b.median).map(|(a, b)| best(a, b)),
@@ -184,7 +187,8 @@ fn rates(cell: &Cell) -> Vec<f64> {
     }
 }
 
-/// Milliseconds of a block, likewise.
+/// Returns the milliseconds per block of a cell: of its samples, or of its databases where there
+/// are several.
 fn block_ms(cell: &Cell, workload: &WorkloadFacts) -> Vec<f64> {
     let blocks = workload.block_count.max(1) as f64;
     match &cell.databases {
@@ -205,7 +209,7 @@ fn p99(cell: &Cell) -> Figure {
     let missing = "too few transactions for a 99th percentile: more samples or gas are needed \
         (--samples, --gas)";
     // Transactions of one sample are not independent of each other, nor are samples of one
-    // database. Databases that have one are no fair choice of all.
+    // database. If only some databases have a percentile, they do not represent all.
     match (&cell.databases, cell.samples.len()) {
         (Some(databases), _) => {
             let each = databases.each.iter().map(|of| seconds(of.tx_latency_ns.p99));
@@ -218,7 +222,7 @@ fn p99(cell: &Cell) -> Figure {
     }
 }
 
-/// Mean over the blocks, of all databases.
+/// Returns the mean size of a block's list, over the blocks of all databases.
 fn bal_bytes(list: ListForm, grounds: &Grounds<'_>) -> Figure {
     let of = |bal: &BalBytes| match list {
         ListForm::ParallelIo => bal.parallel_io_bytes,
