@@ -1,9 +1,10 @@
-//! The gate: is this build slower than that one? (`docs/gate.md`)
+//! The gate: it decides whether a build is slower than another build (`docs/gate.md`).
 //!
-//! `measure` takes octets until all is decided: `octet` has the order of samples, `cell` a variant, `decide` the
-//! bounds, `reason` the verdict in words. A `sampler` takes the samples: `builds` drives processes, which share
-//! a `work`, `clients` real clients. `steps`, `pace` and `stage` are its progress. `baseline` judges stored
-//! results (`side`: those of one program). `judge` makes a gate's result of these. No module knows the command line.
+//! `measure` takes octets until every figure is decided. `octet` has the order of samples, `cell`
+//! one variant, `decide` the bounds, `reason` the words of a verdict. A `sampler` takes the
+//! samples: `builds` drives processes on one `work`, `clients` drives real clients. `steps`, `pace`
+//! and `stage` show the progress. `baseline` judges stored results, and `side` holds the results of
+//! one program. `judge` makes the gate's result. No module knows the command line.
 
 pub mod baseline;
 pub mod baselines;

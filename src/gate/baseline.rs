@@ -1,6 +1,6 @@
-//! Results against stored ones: counters exactly, then how the variants stand to each other inside
-//! each run, and their reads from a cold disk. A time of another day is not judged unless it was
-//! asked for, only between several processes, and on another machine never.
+//! Compares results with stored results: counters exactly, ratios between the variants of a run,
+//! and counts of reads from a cold disk. Times of another day are judged only on request, on the
+//! same machine, and with several processes on each side.
 
 use report::compare;
 use result::{
@@ -25,24 +25,24 @@ use super::{
     unjudged::{self, without_bounds},
 };
 
-/// Fewest processes of a side for an interval of its times.
+/// Minimal number of processes of a side for an interval of its times.
 pub const PROCESS_COUNT_MIN: usize = 6;
-/// Facts of a store that its samples measure: no settings.
+/// Facts of a store that its samples measure. They are no settings.
 const MEASURED: [&str; 3] =
     [".page_cache_resident", ".multi_get_io_uring", ".index_and_filter_bytes"];
 /// Begin of a result's warning of stolen time.
 const STEAL_WARNING: &str = "the hypervisor took";
 
-/// Whether times of two days are judged where they are of one machine.
+/// Whether times of two days are judged, if they are of one machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Times {
     /// Only ratios inside each run.
     Ratios,
-    /// Times too.
+    /// Times and ratios.
     Absolute,
 }
 
-/// Results set against stored ones.
+/// The comparison of results with stored results.
 #[derive(Clone, Debug)]
 pub struct Compared {
     /// The verdict.
@@ -54,8 +54,8 @@ pub struct Compared {
 /// Judges `new` against `base`.
 ///
 /// # Errors
-/// They are of different work, one of them disagrees or has no sample, or they have nothing in
-/// common that could be compared.
+/// The results are of different work, a result disagrees or has no sample, or nothing is
+/// comparable.
 pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compared> {
     let all: Vec<_> = base.results().iter().chain(new.results()).cloned().collect();
     same_profile(base, new)?;
@@ -104,7 +104,7 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
         .chain(unjudged::counter(lost.first().map(String::as_str)))
         .chain(unjudged::interrupted(&all))
         .fold(outcome, Outcome::or_worse);
-    // Time that was taken from one of two runs, and not from the other, is no change of a build.
+    // If time was taken from only one of two runs, the difference is no change of a build.
     let outcome = match all.iter().find(|stored| was_disturbed(stored)) {
         Some(stored) => Outcome {
             verdict: Verdict::Untrusted,
@@ -124,10 +124,10 @@ fn same_profile(base: &Side, new: &Side) -> Result<()> {
     }
 }
 
-/// Refuses a stored side that can never be judged, before anything is run.
+/// Refuses a stored side that can never be judged, before any run.
 ///
 /// # Errors
-/// Times are to be judged, and it is of fewer processes than an interval needs.
+/// Times are to be judged, and the side has fewer processes than an interval needs.
 pub fn can_be_judged(base: &Side, times: Times) -> Result<()> {
     let count = base.process_count();
     if times == Times::Absolute && count < PROCESS_COUNT_MIN {
@@ -139,7 +139,7 @@ pub fn can_be_judged(base: &Side, times: Times) -> Result<()> {
 /// Settings of stores and caches in which two results of the same work differ.
 ///
 /// # Errors
-/// They are of different work, or one of them disagrees or has no sample.
+/// The results are of different work, or one of them disagrees or has no sample.
 pub fn settings_between(before: &Stored, now: &Stored) -> Result<Vec<String>> {
     let compared = compare::compare(&[before.clone(), now.clone()])?;
     Ok(setting_changes(&compared.changes, 1))
@@ -163,12 +163,13 @@ fn is_setting(key: &str) -> bool {
         || key.ends_with(" cache.want")
 }
 
-/// A value, a text without quotes.
+/// Returns the text of a value; a string is without quotes.
 fn text(value: &Value) -> String {
     value.as_str().map_or(value.to_string(), str::to_owned)
 }
 
-/// `outcome` with the settings that differ in front: they are the likeliest cause of a change.
+/// Puts the settings that differ before the reason of `outcome`: they are the likeliest cause of a
+/// change.
 fn with_settings(outcome: Outcome, changes: &[String]) -> Outcome {
     if changes.is_empty() {
         return outcome;
@@ -184,7 +185,7 @@ fn other_machine(all: &[Stored]) -> BTreeSet<String> {
     others.flat_map(|other| fingerprint::differences(first, other)).collect()
 }
 
-/// Why times are judged or not, where the machines differ in these facts.
+/// States whether times are judged, and why. `other_machine`: facts in which the machines differ.
 fn times_note(times: Times, other_machine: &BTreeSet<String>) -> String {
     match times {
         Times::Ratios => {
@@ -205,13 +206,13 @@ fn times_note(times: Times, other_machine: &BTreeSet<String>) -> String {
 /// The independent values of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
-    /// Each process is one.
+    /// Each process is one value.
     Processes,
-    /// Each sample is one, or each database where there are several.
+    /// Each sample is one value. With several databases, each database is one value.
     Samples,
 }
 
-/// A figure's change, judged.
+/// The judged change of a figure.
 struct Judged<'a> {
     figure: Figure<'a>,
     values: Values,
@@ -267,14 +268,14 @@ fn figures<'a>(
     judged.collect()
 }
 
-/// The verdict on all figures.
+/// Returns the verdict on all figures.
 ///
 /// # Errors
-/// A figure has too few values for an interval, and no other one is a regression: the same
+/// A figure has too few values for an interval, and no other figure is a regression. The same
 /// command would never decide.
 fn outcome(base: &Side, new: &Side, all: &[Judged<'_>]) -> Result<Outcome> {
     if all.is_empty() {
-        // The times that were not judged have a reason.
+        // `unjudged` gives the reason for times that are not judged.
         return Ok(Outcome { verdict: Verdict::NotJudged, reason: String::new() });
     }
     let verdict = Verdict::worst(all.iter().map(|judged| judged.shift.verdict));
@@ -290,8 +291,8 @@ fn outcome(base: &Side, new: &Side, all: &[Judged<'_>]) -> Result<Outcome> {
     Ok(Outcome { verdict, reason: reason(verdict, all) })
 }
 
-/// Whether a variant was run on a cold state by both sides: elsewhere the content of a cache
-/// decides how much is read.
+/// Whether all results of both sides ran a variant on a cold state. Elsewhere the content of a
+/// cache decides how much is read.
 fn are_cold(base: &Side, new: &Side, variant: &str) -> bool {
     let mut all = base.results().iter().chain(new.results());
     all.all(|stored| {
@@ -327,7 +328,7 @@ fn reason(verdict: Verdict, all: &[Judged<'_>]) -> String {
     format!("{name}: {change}, between {lower} and {upper}{enough}{delta}")
 }
 
-/// Independent values that a side has of a variant.
+/// Returns the number of independent values that a side has of a variant.
 fn value_count(side: &Side, values: Values, variant: &str) -> usize {
     let first = &side.results()[0];
     match (values, first.result.databases.len()) {
@@ -339,7 +340,7 @@ fn value_count(side: &Side, values: Values, variant: &str) -> usize {
     }
 }
 
-/// The lacking values of a figure without an interval.
+/// States the values that a figure without an interval lacks.
 fn needed(base: &Side, values: Values) -> &'static str {
     let has_databases = base.results().iter().any(|stored| !stored.result.databases.is_empty());
     match (values, has_databases) {
@@ -360,8 +361,9 @@ fn was_disturbed(stored: &Stored) -> bool {
     stored.result.warnings.iter().any(|warning| warning.starts_with(STEAL_WARNING))
 }
 
-/// Variants of both sides, in the order of the stored results: execution alone first, since ratios
-/// refer to the first one. None is an error.
+/// Returns the variants of both sides, in the order of the stored results. Execution alone comes
+/// first, since ratios refer to the first variant. It is an error if the sides have no variant in
+/// common.
 fn common(base: &Side, new: &Side) -> Result<Vec<String>> {
     let mut variants = base.variants();
     variants.retain(|variant| is_common(base, new, variant));
@@ -379,7 +381,7 @@ fn common(base: &Side, new: &Side) -> Result<Vec<String>> {
     Ok(variants)
 }
 
-/// Variants that are not compared.
+/// Returns the variants that are not compared.
 fn only_in_one(base: &Side, new: &Side) -> Vec<String> {
     let mut only: Vec<String> = Vec::new();
     for variant in base.variants().into_iter().chain(new.variants()) {
@@ -393,8 +395,8 @@ fn only_in_one(base: &Side, new: &Side) -> Vec<String> {
     only
 }
 
-/// Whether both have samples of a variant. A name stands for other work where a version of the program has
-/// given it other duties.
+/// Whether both sides have samples of a variant with the same duties. A version of the program may
+/// give a variant other duties under the same name.
 fn is_common(base: &Side, new: &Side, variant: &str) -> bool {
     base.has(variant) && new.has(variant) && base.duties(variant) == new.duties(variant)
 }

@@ -1,9 +1,10 @@
-//! Named baselines: results of runs, kept by name below the data directory, so that a gate or a
+//! Named baselines: results of runs, stored by name in the data directory. With a name, a gate or a
 //! comparison needs no path.
 //!
-//! A baseline holds results of one build on one machine, of one work with one set of settings. A
-//! run of the same adds one: each is of a process of its own, as times need them. Any other run
-//! takes the place of all of them, in one step. A directory with other files is not of a baseline, and stays.
+//! A baseline holds results of one build, one machine, one work and one set of settings. A run with
+//! the same build, machine, work and settings adds a result: times need one process for each
+//! result. Any other run replaces all results, in one step. A directory with other files is no
+//! baseline, and stays.
 
 use std::{
     fs::{self, File},
@@ -25,15 +26,15 @@ use crate::{
     machine::scratch::Scratch,
 };
 
-/// Where baselines lie, below the data directory.
+/// Directory of the baselines, in the data directory.
 const FOLDER: &str = "baselines";
 /// Lock of the process that changes a baseline.
 const LOCK: &str = ".lock";
-/// Beginning of the names of directories that are not a baseline yet, or no more.
+/// Prefix of directories of unfinished or removed baselines.
 const UNFINISHED: &str = ".saving-";
-/// Why a run is none of those of a baseline whose results stay.
+/// Reason for which a run cannot be added, and the results of the baseline stay.
 const OTHER_WORK: &str = "of other work";
-/// Most bytes of a name.
+/// Maximal number of bytes of a name.
 const NAME_BYTES_MAX: usize = 100;
 
 /// The directory of all baselines.
@@ -42,51 +43,50 @@ pub struct Baselines {
     dir: PathBuf,
 }
 
-/// A result that a user has named.
+/// The result that a name or path of the user means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its file, or its directory.
+    /// The file or directory of the result.
     pub path: PathBuf,
-    /// Whether it is a baseline.
+    /// Whether the result is a baseline.
     pub is_baseline: bool,
-    /// Which was taken, where the name alone does not tell.
+    /// States which result was taken, if the name is ambiguous or means a baseline.
     pub note: Option<String>,
 }
 
-/// A baseline, for a list.
+/// A baseline in a list.
 #[derive(Debug)]
 pub struct Baseline {
-    /// Its name.
     pub name: String,
-    /// Bytes of its files.
+    /// Sum of the bytes of its files.
     pub byte_count: u64,
-    /// Its results, or why they cannot be read.
+    /// The results, or the reason for which they cannot be read.
     pub results: Result<Vec<Stored>>,
 }
 
 /// The effect of saving a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Saved {
-    /// The only result.
+    /// The result is the first of the baseline.
     First,
-    /// One of this number of results.
+    /// The result was added. The baseline has this number of results.
     Added(usize),
-    /// Replaced this number of results, for this reason.
+    /// The result replaced this number of results, for this reason.
     Replaced(usize, String),
 }
 
 impl Baselines {
-    /// The baselines of this data directory, which need not exist.
+    /// Opens the baselines of this data directory, which need not exist.
     pub fn below(data_dir: &Path) -> Self {
         Self { dir: data_dir.join(FOLDER) }
     }
 
-    /// Where they lie.
+    /// Returns the directory of all baselines.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Tries that a baseline can be saved.
+    /// Checks that a baseline can be saved.
     ///
     /// # Errors
     /// The directory cannot be written.
@@ -96,10 +96,10 @@ impl Baselines {
         tried.map(drop).with_context(|| format!("cannot save a baseline in {}", self.dir.display()))
     }
 
-    /// The result that a user names: a path, or, where there is none, the baseline of this name.
+    /// Finds the result that the user names: a path or, if the path does not exist, a baseline.
     ///
     /// # Errors
-    /// There is neither.
+    /// Neither a path nor a baseline of this name exists.
     pub fn find(&self, given: &Path) -> Result<Found> {
         let name = given.to_str().filter(|name| check_name(name).is_ok());
         let own = name.map(|name| self.dir.join(name)).filter(|dir| dir.is_dir());
@@ -131,7 +131,7 @@ impl Baselines {
         Ok(Found { path, is_baseline, note })
     }
 
-    /// The names of all, sorted.
+    /// Returns the names of all baselines, sorted.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -148,7 +148,7 @@ impl Baselines {
         Ok(names)
     }
 
-    /// Which there are, for an error.
+    /// Lists the existing baselines for an error.
     fn there_are(&self) -> Result<String> {
         let names = self.names()?;
         Ok(match names.is_empty() {
@@ -157,7 +157,7 @@ impl Baselines {
         })
     }
 
-    /// All of them, by their names.
+    /// Returns all baselines, sorted by name.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -174,7 +174,7 @@ impl Baselines {
     /// Removes a baseline with all its results.
     ///
     /// # Errors
-    /// There is none of this name, or it cannot be removed.
+    /// No baseline has this name, or the baseline cannot be removed.
     pub fn remove(&self, name: &str) -> Result<()> {
         let dir = self.dir.join(name);
         if check_name(name).is_err() || !dir.is_dir() {
@@ -184,18 +184,19 @@ impl Baselines {
         }
         let _lock = self.lock()?;
         check_own(&dir)?;
-        // Under another name first: one that is half removed would look like a whole one.
+        // The baseline gets another name first: a half removed baseline would look like a whole
+        // one.
         let gone = self.unfinished()?;
         let aside = gone.path().join(name);
         let removed = fs::rename(&dir, &aside).and_then(|()| fs::remove_dir_all(&aside));
         removed.with_context(|| format!("cannot remove {}", dir.display()))
     }
 
-    /// Checks that a result can be saved under a name.
+    /// Checks that a result can be saved under `name`.
     ///
     /// # Errors
-    /// The name is none, or its place has something else; with [`Existing::Refuse`] also results that cannot
-    /// be read, whose work is not known.
+    /// The name is not valid, or its directory has other files. With [`Existing::Refuse`] also:
+    /// existing results cannot be read, so their work is not known.
     pub fn check(&self, name: &str, existing: Existing) -> Result<()> {
         check_name(name)?;
         let dir = self.dir.join(name);
@@ -209,11 +210,11 @@ impl Baselines {
         }
     }
 
-    /// Saves a result under a name, beside earlier ones or in their place.
+    /// Saves a result under `name`. It is added to earlier results, or replaces them.
     ///
     /// # Errors
-    /// The name is none, the baseline is of other work and stays, or a file cannot be written: then it is
-    /// as it was.
+    /// The name is not valid, the baseline is of other work and must stay, or a file cannot be
+    /// written. After an error the baseline is unchanged.
     pub fn save(&self, name: &str, result: &RunResult, existing: Existing) -> Result<Saved> {
         let json = report::json(result)?;
         self.try_write()?;
@@ -239,29 +240,30 @@ impl Baselines {
         let beside = self.unfinished()?;
         let new = beside.path().join(name);
         JsonOut::at(&new, "result")?.write(result.started_unix_s, &json)?;
-        // The older baseline has the other name then, and goes with it.
+        // The older baseline then has the name of the new directory, and is removed with that
+        // directory.
         let put = put(&new, &dir);
         put.with_context(|| format!("cannot write {}", dir.display()))?;
         Ok(reason.map_or(Saved::First, |reason| Saved::Replaced(count, reason)))
     }
 
-    /// Waits for other processes that change a baseline.
+    /// Waits until no other process changes a baseline.
     fn lock(&self) -> Result<File> {
         let path = self.dir.join(LOCK);
         let locked = lock_file(&path).and_then(|file| file.lock().map(|()| file));
         locked.with_context(|| format!("cannot lock {}", path.display()))
     }
 
-    /// A directory that goes when it is dropped, on the same file system.
+    /// Makes a directory on the same file system that is removed on drop.
     fn unfinished(&self) -> Result<Scratch> {
         Scratch::below(&self.dir, UNFINISHED, |_| ())
     }
 }
 
-/// Tries that a text can be the name of a baseline, and is no path.
+/// Checks that a text can be the name of a baseline, and is no path.
 ///
 /// # Errors
-/// It is none.
+/// The text is no valid name.
 pub fn check_name(name: &str) -> Result<()> {
     let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
@@ -274,10 +276,10 @@ pub fn check_name(name: &str) -> Result<()> {
     ))
 }
 
-/// Checks that a place is free, or has results alone: only those are replaced or removed.
+/// Checks that `dir` does not exist, or has results only. Only results are replaced or removed.
 ///
 /// # Errors
-/// It has something else.
+/// `dir` has other files, or is no directory.
 fn check_own(dir: &Path) -> Result<()> {
     let entries = match fs::symlink_metadata(dir) {
         Err(_) => return Ok(()),
@@ -298,13 +300,13 @@ fn check_own(dir: &Path) -> Result<()> {
     }
 }
 
-/// The results in a directory.
+/// Reads all results of a directory.
 fn results(dir: &Path) -> Result<Vec<Stored>> {
     let files = stored::result_files(dir)?;
     files.iter().map(|file| Ok(Stored::read(file)?)).collect()
 }
 
-/// Why a run is none of those of a baseline; `None` where it is.
+/// Returns the reason for which a run cannot be added to a baseline; `None` if it can.
 fn difference(before: &Stored, new: &Stored) -> Option<String> {
     let (of, now) = (&before.result, &new.result);
     if !of.tool.program.is_same(&now.tool.program) {
@@ -318,7 +320,7 @@ fn difference(before: &Stored, new: &Stored) -> Option<String> {
         Err(_) => return Some(OTHER_WORK.to_owned()),
         Ok(settings) => settings,
     };
-    // A variant that one side lacks would be a setting that differs, too.
+    // A variant that one side lacks would also count as a setting that differs.
     let [of, now] = [of, now].map(|result| result.cells.iter().map(|cell| &cell.variant));
     if of.ne(now) {
         return Some("of other variants".to_owned());
@@ -326,13 +328,14 @@ fn difference(before: &Stored, new: &Stored) -> Option<String> {
     (!settings.is_empty()).then(|| format!("with other settings ({})", settings.join(", ")))
 }
 
-/// Gives the directory `new` the name `dir`, in one step. A directory that was there gets the name of `new`.
+/// Gives the directory `new` the name `dir`, in one step. An earlier directory `dir` gets the name
+/// `new`.
 fn put(new: &Path, dir: &Path) -> io::Result<()> {
     if !dir.exists() {
         return fs::rename(new, dir);
     }
     match renameat_with(CWD, new, CWD, dir, RenameFlags::EXCHANGE) {
-        // A file system that cannot exchange names: the place is empty for a moment.
+        // This file system cannot exchange names: for a moment no directory has the name.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             let aside = new.with_extension("old");
             fs::rename(dir, &aside)?;

@@ -1,4 +1,4 @@
-//! Three processes of two builds on one workload file, for the gate and for calibrating it.
+//! Three processes of two builds on one workload file, for a gate and for its calibration.
 
 use std::{
     io,
@@ -25,52 +25,53 @@ use crate::{
     worker::{self, Driver, Load, Loaded, Sampled, Timeouts, WorkloadForm, confine, of_expect},
 };
 
-/// Time that a build may take to load, over that for a sample: the load may build a state.
+/// Maximal time of a load over the maximal time of a sample: a load may build a state.
 const LOAD_FACTOR: u32 = 20;
-/// Samples of each variant on which claims are judged.
+/// Number of samples of each variant for the judgement of claims.
 const JUDGED_SAMPLE_COUNT: usize = 24;
 
-/// How builds are driven.
+/// Settings for driving builds.
 #[derive(Clone, Copy, Debug)]
 pub struct Driving {
-    /// Least wall time of a slot's samples in an octet.
+    /// Minimal wall time of a slot's samples in an octet.
     pub slot_ns: u64,
-    /// How long a build may take for a sample before it is stopped.
+    /// Maximal time of a build for a sample. After it the build is stopped.
     pub timeout: Duration,
-    /// Seed of the coin that says which build begins.
+    /// Seed of the coin that chooses the first build of a pass.
     pub coin_seed: u64,
 }
 
-/// Processes of A, B and again A.
+/// The processes of A, B and N.
 pub struct Trio<'a> {
     work: &'a GateWork,
     binaries: [PathBuf; 3],
     timeouts: Timeouts,
     /// Drivers, by arm.
     drivers: [Driver; 3],
-    /// Variants of all three.
+    /// Variants that all three processes sample.
     variants: Vec<SharedVariant>,
-    /// How often all three were started.
+    /// Number of times that all three processes were started.
     start_count: usize,
-    /// How long it took at first.
+    /// Time of the first start of all three processes.
     start_took: Duration,
-    /// Whether nothing was asked of them.
+    /// Whether no process has been asked for a sample since its start.
     are_new: bool,
     /// Stamps of the named files at the first start. A named file may be a script that starts the
     /// program.
     stamps: [Stamp; 3],
-    /// Hashes of the programs that answered at the first start, where they tell.
+    /// Hashes of the programs at the first start, as far as the programs report hashes.
     hashes: [Option<String>; 3],
     watch: Watch,
-    /// The CPUs to share out.
+    /// The CPUs that the processes may be confined to.
     cpus: Vec<usize>,
-    /// How many of them the processes may use now.
+    /// Number of CPUs that the processes may use now.
     cpu_count: usize,
-    /// Why processes are not confined to the same CPUs.
+    /// Reason for which the processes could not be confined to the same CPUs.
     unconfined: Option<String>,
 }
 
-/// Device, inode, time of change and length of a file: equal as long as it is the same file.
+/// Device, inode, time of change and length of a file. The stamp is equal as long as the file is
+/// the same.
 type Stamp = Option<(u64, u64, SystemTime, u64)>;
 
 fn stamp(path: &Path) -> Stamp {
@@ -79,8 +80,8 @@ fn stamp(path: &Path) -> Stamp {
 }
 
 impl<'a> Trio<'a> {
-    /// Starts all three and lets them load `work`, one after the other: the first builds the
-    /// state where there is none.
+    /// Starts the three processes, which load `work` one after the other. The first process builds
+    /// the state if it does not exist.
     pub fn start(
         base: &Path,
         new: &Path,
@@ -125,17 +126,17 @@ impl<'a> Trio<'a> {
         })
     }
 
-    /// The variants that all of them sample.
+    /// Returns the variants that all three processes sample.
     pub fn variants(&self) -> &[SharedVariant] {
         &self.variants
     }
 
-    /// The executor that B is, if it is not this project's.
+    /// Returns the name of the executor B; `None` if B is of this project.
     pub fn executor(&self) -> Option<&str> {
         self.drivers[Arm::New as usize].who().executor.as_deref()
     }
 
-    /// Why the processes run on all CPUs, where they could not be confined.
+    /// Returns a warning if the processes could not be confined, and so use all CPUs.
     pub fn warning(&self) -> Option<String> {
         let why = self.unconfined.as_ref()?;
         Some(format!(
@@ -144,7 +145,7 @@ impl<'a> Trio<'a> {
         ))
     }
 
-    /// Programs of A and B.
+    /// Returns the programs of A and B.
     pub fn binaries(&self) -> Vec<Binary> {
         [Arm::Base, Arm::New].map(|arm| self.binary(arm)).into()
     }
@@ -177,9 +178,9 @@ impl<'a> Trio<'a> {
         self.drivers.iter().try_for_each(|driver| driver.confine(cpus))
     }
 
-    /// Ends all three, then has a process of B alone sample each variant in turn and judge claims.
-    /// Rows of whole blocks are added where a claim needs them. Returns the judged claims and the
-    /// disturbances.
+    /// Ends the three processes. A new process of B then samples each variant in turn, and judges
+    /// the claims. Rows of whole blocks are added if a claim needs them. Returns the judged claims
+    /// and the disturbances.
     pub fn judge(mut self, expects: &[Expect]) -> Result<(Value, Vec<String>), Failure> {
         self.end()?;
         let binary = &self.binaries[Arm::New as usize];
@@ -200,19 +201,19 @@ impl<'a> Trio<'a> {
         Ok((judged, self.watch.disturbances()))
     }
 
-    /// Ends all three.
+    /// Ends the three processes.
     pub fn end(&mut self) -> Result<(), Failure> {
         self.drivers.iter_mut().try_for_each(Driver::end)
     }
 
-    /// Checks that the files still are those that were started first.
+    /// Checks that the files are the same as at the first start.
     fn check_files(&self) -> Result<(), Failure> {
         let mut files = self.binaries.iter().zip(&self.stamps);
         files.find(|(path, was)| stamp(path) != **was).map_or(Ok(()), |(path, _)| replaced(path))
     }
 
-    /// Checks that a process is of the program that was started first: a script may start a newer
-    /// build.
+    /// Checks that a process runs the same program as at the first start. A script may start a
+    /// newer build.
     fn check_program(&self, arm: Arm, driver: &Driver) -> Result<(), Failure> {
         match driver.who().binary_hash == self.hashes[arm as usize] {
             true => Ok(()),
@@ -236,7 +237,8 @@ struct Started {
     loaded: Loaded,
 }
 
-/// Starts all three, the one at `first` before the others: the first process may get better memory.
+/// Starts three processes. The process at `first` starts before the others, as the first process
+/// may get better memory.
 fn all_started(
     binaries: &[PathBuf; 3],
     timeouts: Timeouts,
@@ -252,7 +254,7 @@ fn all_started(
     Ok(all.try_into().unwrap_or_else(|_| panic!("as many as there are binaries")))
 }
 
-/// Starts a process that loads the work, with these whole rows beside the run's own.
+/// Starts a process that loads the work. `rows`: rows of whole blocks beside the rows of the run.
 fn started(
     binary: &Path,
     timeouts: Timeouts,
@@ -291,7 +293,7 @@ fn started(
     Ok(Started { driver, loaded })
 }
 
-/// Refuses two builds of different profiles: their difference would be the compiler's.
+/// Refuses two builds of different profiles: the compiler would cause their difference.
 fn same_profile(started: &[Started; 3]) -> Result<(), Failure> {
     let [base, new] = [Arm::Base, Arm::New].map(|arm| started[arm as usize].driver.who());
     match (&base.build_profile, &new.build_profile) {
@@ -302,7 +304,7 @@ fn same_profile(started: &[Started; 3]) -> Result<(), Failure> {
     }
 }
 
-/// The error of a comparison of builds with these profiles.
+/// Makes the error for builds with different profiles.
 pub(super) fn profiles_differ(base: &str, new: &str) -> anyhow::Error {
     anyhow!(
         "A is built with: {base}; B with: {new}. A gate compares builds of one profile: build \
@@ -310,7 +312,8 @@ pub(super) fn profiles_differ(base: &str, new: &str) -> anyhow::Error {
     )
 }
 
-/// The variants of all three: those of the run, or those that executors of their own name.
+/// Returns the variants that all three processes sample: those of the run, or those that other
+/// executors name.
 fn variants(
     work: &GateWork,
     binaries: &[PathBuf; 3],
@@ -326,8 +329,8 @@ fn variants(
     Ok(work.variants.clone())
 }
 
-/// A sample whose gas and digests are those of the workload. A process of this project has compared
-/// them itself, another one need not have.
+/// Takes a sample, and checks its gas and digests against those of the workload. A process of this
+/// project has compared them itself, but another executor may not have.
 fn sampled(driver: &mut Driver, variant: &str, work: &GateWork) -> Result<Sampled, Failure> {
     let sampled = driver.sample(variant)?;
     let wrong = counters::wrong(&work.expected, &sampled.counters);
@@ -350,7 +353,8 @@ impl Sampler for Trio<'_> {
         Ok(Sample {
             wall_ns,
             cpu_ns,
-            // Keys of a sample in a result: a build that does not know one leaves it out.
+            // The facts have the keys of a sample in a result. A build that does not know a key
+            // leaves it out.
             blocks: facts["blocks_read"].as_u64(),
             bytes: facts["device_read_bytes"].as_u64(),
             requests: facts["read_syscalls"].as_u64(),
@@ -365,8 +369,8 @@ impl Sampler for Trio<'_> {
             return Ok(self.start_took);
         }
         let begun = Instant::now();
-        // One after the other: a state on disk is used by one process at a time, and two
-        // generations may not fit in memory.
+        // The old processes end before the new processes start. A state on disk is used by one
+        // process at a time, and both generations may not fit in memory.
         self.end()?;
         self.check_files()?;
         let started = all_started(&self.binaries, self.timeouts, self.work, self.start_count)?;
@@ -395,7 +399,7 @@ impl Sampler for Trio<'_> {
                 turn
             }
             Err(error) => {
-                // All or none: else some processes would have other CPUs than the rest.
+                // All processes use the same CPUs, so all are set back to all CPUs.
                 drop(self.confine_all(&self.cpus));
                 self.unconfined = Some(error.to_string());
                 None
@@ -416,10 +420,10 @@ impl Sampler for Trio<'_> {
     }
 }
 
-/// This program's own file.
+/// Returns the path of this program's file.
 ///
 /// # Errors
-/// The system does not tell.
+/// The system does not give the path.
 pub fn this_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().context("cannot tell where this program is").with_exit_code(Code::Io)
 }

@@ -1,5 +1,5 @@
-//! The smallest change that a machine can detect, estimated by a build against itself. It is kept
-//! in a file and compared with the δ that is asked for. It only warns.
+//! Estimates the smallest change that a machine can detect, by a build against itself. The estimate
+//! is kept in a file and compared with the requested δ. It only warns.
 
 use result::{
     Environment,
@@ -15,20 +15,20 @@ use super::{
     octet::octet_differences,
 };
 
-/// Largest δ that is looked for.
+/// Upper end of the search for δ.
 const DELTA_MAX: f64 = 10.0;
 
-/// The spreads of variants that were set against themselves.
+/// Returns the spreads of variants of a build that was compared with itself.
 pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
     cells.iter().filter_map(spread).collect()
 }
 
-/// The spread of a variant; `None` for fewer than six octets.
+/// Returns the spread of a variant; `None` for fewer than six octets.
 fn spread(cell: &GateCell) -> Option<Spread> {
     let octets = cell.octets.iter();
     let octets = octets.filter_map(|o| octet_differences(o, Metric::Wall, cell.samples_per_slot));
     let (new, null) = decide::spreads(&octets.collect::<Vec<_>>())?;
-    // Both are of a build against itself: the surer one is not the one to rely on.
+    // Both spreads are of a build against itself. The larger spread is the safe choice.
     let spread = if new.error > null.error { new } else { null };
     Some(Spread {
         variant: cell.variant.clone(),
@@ -38,14 +38,15 @@ fn spread(cell: &GateCell) -> Option<Spread> {
     })
 }
 
-/// The smallest δ that 12 octets with this spread decide in nine runs of ten, where nothing
+/// Returns the smallest δ that 12 octets with this spread decide in nine runs of ten, if nothing
 /// differs.
 fn smallest_delta(spread: &Trimmed) -> f64 {
     let split = Split { judged_count: 1, look_count: LOOKS.len() };
     decide::smallest_delta(spread, spread, split).min(DELTA_MAX)
 }
 
-/// The warning where `delta` is asked of `variant` on the machine of `environment`.
+/// Returns a warning if `delta` is too small for `variant`, or if the calibration is of another
+/// machine.
 pub fn warning(
     calibration: &Calibration,
     variant: &str,
@@ -70,14 +71,14 @@ pub fn warning(
     })
 }
 
-/// Where the calibration of this user's machine is kept.
+/// Returns the default path of this user's calibration.
 pub fn default_path() -> Option<PathBuf> {
     let state = absolute_path("XDG_STATE_HOME")
         .or_else(|| Some(absolute_path("HOME")?.join(".local").join("state")))?;
     Some(state.join("stress").join("calibration.json"))
 }
 
-/// The value of a variable, if it is an absolute path.
+/// Returns the value of a variable, if it is an absolute path.
 fn absolute_path(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }

@@ -1,4 +1,4 @@
-//! A variant on its way to its verdict: warmed up, then octet by octet.
+//! One variant of a gate under measurement: its warm-up, its octets, its verdict.
 
 use result::{
     Counters,
@@ -20,23 +20,24 @@ use super::{
 };
 use crate::terminal::{Code, Failure, WithExitCode};
 
-/// Most samples of a warm-up. Unsteady times after it show in the null.
+/// Maximal number of samples of a warm-up. If times are unsteady after it, the null shows it.
 const WARM_UP_COUNT_MAX: usize = 40;
-/// Most time that a warm-up takes, in samples' wall time, once it has [`WARM_UP_COUNT_MIN`].
+/// Maximal wall time of the samples of a warm-up, once it has [`WARM_UP_COUNT_MIN`] samples.
 const WARM_UP_NS_MAX: u64 = 10_000_000_000;
-/// Fewest samples of a warm-up.
+/// Minimal number of samples of a warm-up.
 const WARM_UP_COUNT_MIN: usize = 2;
-/// Most passes over the slots of an octet: more would say little more and fill the result.
+/// Maximal number of passes of an octet. More passes would add little precision, and fill the
+/// result.
 pub const PASS_COUNT_MAX: u64 = 50;
 
-/// A variant on its way.
+/// A variant under measurement.
 pub struct Cell {
     variant: String,
     rule: Rule,
     counters: Counters,
     changes: Vec<String>,
     warm_up_counts: [u64; 3],
-    /// Samples that a new process takes before any counts.
+    /// Samples that a new process takes before its counted samples.
     warm_again_count: u64,
     /// Median wall time of the warm-up of A.
     sample_ns: u64,
@@ -44,13 +45,13 @@ pub struct Cell {
     samples_per_slot: u64,
     figures: Vec<Figure>,
     octets: Vec<OctetFacts>,
-    /// The processes that were warmed up for it.
+    /// Number of the generation of processes that is warmed up for this variant.
     generation: u64,
 }
 
-/// Lifetime of three processes, which variants share. The memory placement of a process makes it
-/// faster or slower for as long as it lives, so each octet has new ones. Within an octet they are
-/// replaced after the pass in which their work equals their start and warm-up.
+/// The lifetime of three processes, which variants share. Its placement in memory makes a process
+/// faster or slower for its whole life, so each octet has new processes. Within an octet they are
+/// replaced when their work has taken as long as their start and warm-up.
 #[derive(Default)]
 pub struct Generation {
     number: u64,
@@ -62,7 +63,7 @@ impl Generation {
     /// Replaces the processes.
     ///
     /// # Errors
-    /// One does not start.
+    /// A process does not start.
     pub fn restart(&mut self, sampler: &mut dyn Sampler) -> Result<(), Failure> {
         sampler.pause_watch();
         let took = sampler.restart()?;
@@ -77,8 +78,8 @@ impl Generation {
 }
 
 impl Cell {
-    /// Takes samples of each arm until they are steady, compares their counters, and says how
-    /// many make a slot.
+    /// Takes samples of each arm until their times are steady, compares their counters, and
+    /// computes the number of samples in a slot.
     ///
     /// # Errors
     /// A sample could not be taken, or does not report a judged metric.
@@ -88,7 +89,7 @@ impl Cell {
         sampler: &mut dyn Sampler,
     ) -> Result<Self, Failure> {
         let variant = subject.variant.as_str();
-        // Samples before are not of its warm-up.
+        // Earlier samples do not belong to this warm-up.
         sampler.restart()?;
         sampler.confine(variant, 0);
         let mut samples = [Vec::new(), Vec::new(), Vec::new()];
@@ -118,7 +119,7 @@ impl Cell {
             generation: 0,
             counters,
         };
-        // Before anything is timed: in A itself, then in B.
+        // Counters are compared before the first timed sample: in A itself, then in B.
         for (arm, samples) in Arm::ALL.into_iter().zip(&samples) {
             for sample in samples {
                 cell.compare(arm, sample);
@@ -127,21 +128,21 @@ impl Cell {
         Ok(cell)
     }
 
-    /// Counters in which B differs from A, or A from itself; empty where none.
+    /// Returns the counters in which B differs from A, or A from itself; empty if all are equal.
     pub fn changes(&self) -> &[String] {
         &self.changes
     }
 
-    /// The same with the variant's name.
+    /// Returns the changed counters with the variant's name.
     pub fn changes_in_words(&self) -> String {
         format!("{}: {}", self.variant, self.changes.join(", "))
     }
 
-    /// Remembers the counters in which a sample differs from the first one of A.
+    /// Records the counters in which a sample differs from the first sample of A.
     fn compare(&mut self, arm: Arm, sample: &Sample) {
         for mut change in self.counters.differences(&sample.counters) {
             if arm != Arm::New {
-                // A counter that is not the same in two samples of A is none.
+                // A counter that differs between two samples of A is not exact.
                 change.push_str(" in A itself");
             }
             if !self.changes.contains(&change) {
@@ -150,7 +151,7 @@ impl Cell {
         }
     }
 
-    /// Takes an octet.
+    /// Takes all passes of an octet.
     ///
     /// # Errors
     /// A sample could not be taken.
@@ -185,9 +186,9 @@ impl Cell {
         Ok(())
     }
 
-    /// Takes uncounted samples of new processes, equally many of each, so that all have done equal
-    /// work. The number is that of the slowest process of the first warm-up; its time and an
-    /// octet's samples are the limits.
+    /// Takes uncounted samples of new processes, the same number of each, so that all have done
+    /// equal work. The number is that of the slowest process of the first warm-up. The maximal time
+    /// of a warm-up and the number of an octet's samples limit it.
     fn warm_again(
         &mut self,
         generation: &mut Generation,
@@ -248,18 +249,18 @@ impl Cell {
         Ok(facts)
     }
 
-    /// Figures that are judged: those of metrics that its samples report.
+    /// Returns the number of judged figures: one for each metric that the samples report.
     pub const fn figure_count(&self) -> usize {
         self.figures.len()
     }
 
-    /// Samples that count in an octet.
+    /// Returns the number of counted samples in an octet.
     pub const fn octet_sample_count(&self) -> u64 {
         self.passes_per_octet * self.samples_per_slot * octet::SLOT_COUNT as u64
     }
 
-    /// The time of an octet, where a slot takes `slot_ns` at least, and a process this time to start and for each
-    /// sample.
+    /// Returns the estimated time of an octet. `slot_ns`: minimal time of a slot. `start`: time to
+    /// start the processes. `sample`: mean time of a sample.
     pub fn octet_work(&self, slot_ns: u64, start: Option<Duration>, sample: Duration) -> OctetWork {
         let octet = self.octet_sample_count();
         let of_shorter = shorter_slot_ns(slot_ns).div_ceil(self.sample_ns.max(1)).max(1);
@@ -273,14 +274,15 @@ impl Cell {
         }
     }
 
-    /// Time of `counted` samples of an octet, with the most samples of three new processes before any counts.
+    /// Returns the time of `counted` samples of an octet, and of the uncounted samples of three new
+    /// processes.
     fn sample_time(&self, counted: u64, sample: Duration) -> SampleTime {
         let arm_count = Arm::ALL.len() as u64;
         let warm_up = self.warm_again_count.min(counted / arm_count) * arm_count;
         SampleTime { warm_up: times(sample, warm_up), counted: times(sample, counted) }
     }
 
-    /// Looks whether the octets so far decide, if it is time to.
+    /// Tests whether the octets so far decide, if their number is one of the looks.
     pub fn look(&mut self, split: Split) {
         if !LOOKS.contains(&self.octets.len()) {
             return;
@@ -288,12 +290,12 @@ impl Cell {
         self.figures.iter_mut().for_each(|figure| figure.look(split));
     }
 
-    /// Whether more octets may still tell.
+    /// Whether more octets may decide a figure.
     pub fn is_open(&self) -> bool {
         self.figures.iter().any(Figure::is_open)
     }
 
-    /// Its verdict, and which figures it rests on.
+    /// Returns the variant's verdict, and the figures that it rests on.
     pub fn verdict(&self) -> (Verdict, DecidedBy) {
         let (counts, times): (Vec<_>, Vec<_>) =
             self.figures.iter().partition(|figure| figure.metric.is_count());
@@ -311,8 +313,8 @@ impl Cell {
         }
     }
 
-    /// The figure with this verdict that tells it, and its text. Where counters decided, the text
-    /// has the open figures too.
+    /// Returns the most telling figure with this verdict, and its text. If the counters decided,
+    /// the text also has the open figures.
     pub fn reason(&self, verdict: Verdict, plan: &Plan) -> Option<(Headline, String)> {
         let (headline, text) = headline(self.figure_verdicts(verdict, plan).map(|figure| {
             (Headline { metric: figure.metric, change: figure.look.estimate }, figure.sentence())
@@ -326,7 +328,7 @@ impl Cell {
         Some((headline, format!("by its counters: {text}. Not decided: {open}")))
     }
 
-    /// The figures with this verdict, to be put into words.
+    /// Returns the figures with this verdict, with the facts for their words.
     fn figure_verdicts(
         &self,
         verdict: Verdict,
@@ -349,7 +351,7 @@ impl Cell {
         })
     }
 
-    /// How many samples would decide, and the option that takes them.
+    /// States how many samples would decide, and the option that takes them.
     fn enough(&self, figure: &Figure, plan: &Plan) -> String {
         let Some((wanted, times)) = self.samples_to_decide(figure) else {
             return ": no number of samples would tell it from the limit".to_owned();
@@ -368,8 +370,8 @@ impl Cell {
         octets * self.passes_per_octet * self.samples_per_slot
     }
 
-    /// Samples of each build that would decide on an open figure, and how many times as many as
-    /// now that is; `None` where it is decided, and where none would.
+    /// Returns the number of samples of each build that would decide an open figure, and its ratio
+    /// to the present number. `None` if the figure is decided, or if no number would decide it.
     fn samples_to_decide(&self, figure: &Figure) -> Option<(u64, f64)> {
         if figure.verdict() != Verdict::Inconclusive {
             return None;
@@ -378,12 +380,12 @@ impl Cell {
         Some(((self.samples_of_each() as f64 * times).ceil() as u64, times))
     }
 
-    /// The δ of each figure that noise leaves open.
+    /// Returns the δ of each figure that noise leaves open.
     pub fn deltas_to_decide(&self) -> impl Iterator<Item = f64> {
         self.figures.iter().filter_map(|figure| figure.delta_to_decide)
     }
 
-    /// Its part of the result.
+    /// Returns the variant's part of the result.
     pub fn facts(self) -> GateCell {
         let (verdict, decided_by) = self.verdict();
         let figures = self.figures.iter().map(|figure| Judged {
@@ -410,7 +412,7 @@ impl Cell {
     }
 }
 
-/// The judged metrics of a variant whose first samples are these.
+/// Makes the judged figures of a variant from its first samples.
 fn figures(
     plan: &Plan,
     subject: &Subject,
@@ -434,7 +436,7 @@ fn figures(
         let base = stats::median(&of_base).unwrap_or(0.0);
         let least = floor(metric) as f64;
         let floor = match (metric.is_count(), base > 0.0) {
-            // Fewer than the floor are compared as if they were as many.
+            // Counts below the floor are compared as if they were equal to the floor.
             (true, _) => least / base.max(least),
             (false, true) => least / base,
             (false, false) => 0.0,
@@ -445,15 +447,14 @@ fn figures(
     Ok(figures)
 }
 
-/// Time that a slot of these octets took, in all its passes.
+/// Returns the mean time of a slot of these octets, summed over its passes.
 fn figure_slot_ns(octets: &[OctetFacts]) -> u64 {
     let slots = octets.iter().flat_map(|octet| &octet.passes).flat_map(|pass| &pass.wall_ns);
     let slot_count = (octets.len() * octet::SLOT_COUNT) as u64;
     slots.sum::<u64>().checked_div(slot_count).unwrap_or(0)
 }
 
-/// Whether a warm-up has ended: by the rule where there are samples enough, or because it has
-/// taken all the time that it may.
+/// Whether a warm-up has ended: its times are steady, or it has reached its maximal time or number.
 fn is_warm(samples: &[Sample]) -> bool {
     let spent_ns: u64 = samples.iter().map(|sample| sample.wall_ns).sum();
     let is_long = spent_ns >= WARM_UP_NS_MAX && samples.len() >= WARM_UP_COUNT_MIN;
@@ -461,7 +462,7 @@ fn is_warm(samples: &[Sample]) -> bool {
     is_steady || is_long || samples.len() >= WARM_UP_COUNT_MAX
 }
 
-/// Samples of a warm-up before it was steady; all of them where the rule finds none that was.
+/// Returns the number of samples before the times were steady; all samples if the times never were.
 fn unsteady_count(samples: &[Sample]) -> u64 {
     match warm_up(samples) {
         Warmup::Found(count) => count.max(WARM_UP_COUNT_MIN) as u64,

@@ -1,4 +1,4 @@
-//! Claims in a verdict: those of the scenario, and a deadline.
+//! Adds claims to a verdict: the claims of the scenario, and a deadline.
 
 use result::{Claim, Expects};
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{Outcome, Verdict};
 use crate::terminal::{Code, OpenCodes};
 
-/// The worse of `by_figures` and the outcome by the claims. With `disturbances` no claim counts, and the
-/// outcome by the claims is [`Verdict::Untrusted`].
+/// Returns the worse of `by_figures` and the outcome by the claims. With `disturbances` no claim
+/// counts: the outcome by the claims is then [`Verdict::Untrusted`].
 pub fn with_claims(
     by_figures: Outcome,
     expects: &Expects,
@@ -35,7 +35,8 @@ pub fn with_claims(
     }
 }
 
-/// A claim with its verdict, and its figure as JSON writes it, or the reason where it has none.
+/// States a claim, its verdict, and its figure as JSON writes it. A claim without a figure has its
+/// reason instead.
 fn words(claim: &Claim) -> String {
     let figure = claim.near_end.or(claim.value).map(Value::from);
     let found = figure.unwrap_or_else(|| Value::from(claim.reason.clone()));

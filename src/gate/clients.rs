@@ -1,5 +1,6 @@
-//! Two clients, or two settings of one, interleaved on one exported block. Each arm has a database, made anew for
-//! every generation of processes. A sample is a sibling that its client has not seen.
+//! Compares two clients, or two settings of one client, interleaved on one exported block. Each arm
+//! has its own database, made anew for every generation of processes. Each sample is a sibling that
+//! the client has not seen.
 
 use std::{
     fs,
@@ -22,42 +23,42 @@ use crate::{
     terminal::{Code, Failure, WithExitCode, interrupt},
 };
 
-/// Two clients to be compared.
+/// The comparison of two clients.
 #[derive(Clone, Debug)]
 pub struct ClientPair {
     /// The directory of the export.
     pub dir: PathBuf,
-    /// A, to compare with, and B, which is judged.
+    /// The start files of A, the client to compare with, and of B, the client that is judged.
     pub starts: [StartFile; 2],
-    /// Content of memory when a sample starts.
+    /// Cache state at the start of a sample.
     pub cache: variant::CacheMode,
     /// The judged metrics.
     pub metrics: Vec<Metric>,
-    /// How often it is tried where nothing is decided.
+    /// Maximal number of attempts if nothing is decided.
     pub attempt_count: usize,
-    /// How clients are driven.
+    /// Settings for driving the clients.
     pub driving: Driving,
 }
 
-/// Clients of A, B and again A.
+/// The clients of A, B and N.
 pub struct ClientTrio<'a> {
     starts: [StartFile; 2],
     task: Task<'a>,
     /// Clients, by arm.
     clients: [SampledClient<'a>; 3],
-    /// Versions of A and B, once they were asked.
+    /// Versions of A and B, once a client has reported its version.
     versions: [Option<String>; 2],
     start_took: Duration,
-    /// Whether nothing was asked of them.
+    /// Whether no client has been asked for a sample since its start.
     are_new: bool,
     watch: Watch,
-    /// Removed last: the clients have their databases in it.
+    /// The clients keep their databases in this directory, so it is dropped last.
     dir: Scratch,
 }
 
 impl<'a> ClientTrio<'a> {
-    /// Makes the databases of both, and copies of them for each arm, in a directory of their own
-    /// below `dir`. `shown` gets the progress of a database, in percent.
+    /// Makes a database for each of the two clients, and a copy for each arm, in `dir`. `shown`
+    /// gets the progress of a database, in percent.
     ///
     /// # Errors
     /// A client cannot make its database.
@@ -68,7 +69,8 @@ impl<'a> ClientTrio<'a> {
         shown: &dyn Fn(u64),
     ) -> Result<Self, Failure> {
         for (side, start) in starts.iter().enumerate() {
-            // The database is made here, put in order by a first start, and copied from here.
+            // The first database is made here. A first start puts it in order, and then each arm
+            // gets a copy.
             SampledClient::new(&source(start, &first_dir(dir.path(), side)), task, shown)?;
         }
         let begun = Instant::now();
@@ -81,7 +83,7 @@ impl<'a> ClientTrio<'a> {
         Ok(Self { starts, task, dir, clients, versions, start_took, are_new: true, watch })
     }
 
-    /// Programs of A and B.
+    /// Returns the programs of A and B.
     pub fn binaries(&self) -> Vec<Binary> {
         [Arm::Base, Arm::New].map(|arm| self.binary(arm)).into()
     }
@@ -113,7 +115,7 @@ impl<'a> ClientTrio<'a> {
         }
     }
 
-    /// Why figures of processes are not those of clients, where they are not.
+    /// Returns reasons for which figures of the processes may not be figures of the clients.
     pub fn doubts(&self) -> Vec<String> {
         let mut doubts: Vec<_> = self.clients.iter().filter_map(SampledClient::doubt).collect();
         doubts.sort_unstable();
@@ -121,15 +123,15 @@ impl<'a> ClientTrio<'a> {
         doubts.into_iter().map(str::to_owned).collect()
     }
 
-    /// Stops all of them.
+    /// Stops all clients.
     ///
     /// # Errors
-    /// One does not stop.
+    /// A client does not stop.
     pub fn end(&mut self) -> Result<(), Failure> {
         self.clients.iter_mut().try_for_each(SampledClient::stop)
     }
 
-    /// Gives an arm a database that has seen no block.
+    /// Gives an arm a new database, which has seen no block.
     fn restart_arm(&mut self, arm: Arm) -> Result<(), Failure> {
         self.clients[arm as usize].stop()?;
         let start = &self.starts[arm.side()];
@@ -185,7 +187,8 @@ impl Sampler for ClientTrio<'_> {
     }
 
     fn confine(&mut self, _variant: &str, _number: usize) -> Option<Vec<usize>> {
-        // A client counts its CPUs when it starts, and would have other threads on fewer.
+        // A client counts its CPUs when it starts. With fewer CPUs it would have another number of
+        // threads.
         None
     }
 
@@ -202,7 +205,7 @@ impl Sampler for ClientTrio<'_> {
     }
 }
 
-/// Where the first database of a side is kept.
+/// Returns the directory of a side's first database.
 fn first_dir(dir: &Path, side: usize) -> PathBuf {
     dir.join(["first-a", "first-b"][side])
 }
@@ -211,7 +214,7 @@ fn source(start: &StartFile, dir: &Path) -> Source {
     Source::Started { start: Box::new(start.clone()), dir: dir.to_owned() }
 }
 
-/// The client of an arm, on a copy of its side's first database.
+/// Makes the client of an arm, on a copy of its side's first database.
 fn sampled<'a>(
     start: &StartFile,
     dir: &Path,
@@ -226,7 +229,8 @@ fn sampled<'a>(
     SampledClient::new(&source(start, &own), task, &|_| ())
 }
 
-/// BLAKE3 of a program's file, by its path or its name on PATH; `None` where it is not found.
+/// Returns the BLAKE3 hash of a program's file, by its path or its name on PATH; `None` if no file
+/// is found.
 fn hash(program: &Path) -> Option<String> {
     Some(blake3::hash(&fs::read(child::found(program)?).ok()?).to_string())
 }

@@ -1,4 +1,5 @@
-//! Counters of stored results that the work alone decides: what both sides have is compared exactly.
+//! Compares counters of stored results that depend on the work alone. Counters of both sides must
+//! be equal.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +9,11 @@ use serde_json::Value;
 
 use super::side::Side;
 
-/// Reads that the store was asked for: exact but for engines whose reads depend on which thread
-/// came first.
+/// Reads that the store was asked for. They are exact, except for engines whose reads depend on the
+/// timing of threads.
 const READS: &str = "store_reads";
 type Counter = fn(&SampleFacts) -> u64;
-/// Counters of a sample that the work alone decides.
+/// Counters of a sample that depend on the work alone.
 const EXACT: [(&str, Counter); 3] = [
     ("gas", |sample| sample.gas),
     ("unique_keys", |sample| sample.unique_keys),
@@ -23,14 +24,14 @@ const EXACT: [(&str, Counter); 3] = [
 pub struct Counters {
     /// Counters of both sides, with the values of both.
     pub of_both: Vec<(String, [Vec<Value>; 2])>,
-    /// Counters that the other side lacks or has not exactly.
+    /// Counters that the other side lacks, or has with values that vary.
     pub lost: Vec<String>,
 }
 
-/// Compares the counters of both.
+/// Compares the exact counters of both sides.
 ///
 /// # Errors
-/// They have none in common.
+/// The sides have no counter in common.
 pub fn compare(base: &Side, new: &Side, common: &[String]) -> Result<Counters> {
     let mut after = exact(new, common);
     let (mut of_both, mut lost) = (Vec::new(), Vec::new());
@@ -51,7 +52,8 @@ pub fn compare(base: &Side, new: &Side, common: &[String]) -> Result<Counters> {
     Ok(Counters { of_both, lost })
 }
 
-/// Exact counters of all cells, by variant and name; of several processes all values that occur.
+/// Returns the exact counters of all cells, by variant and name. With several processes, a counter
+/// has all values that occur.
 fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let cells = side.results().iter().flat_map(|stored| &stored.result.cells);
@@ -69,8 +71,8 @@ fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
     found
 }
 
-/// Counters that are equal in all samples of a cell on a database, and exact counters of the cell
-/// that no sample has.
+/// Returns the counters that are equal in all samples of a cell on a database, and the exact
+/// counters that only the cell has.
 fn exact_on_database(cell: &Cell, database: &OnDatabase<'_>) -> Vec<(&'static str, Value)> {
     let mut exact = Vec::new();
     for (name, of) in EXACT {

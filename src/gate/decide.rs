@@ -1,78 +1,78 @@
-//! When octets decide: after 6, 8, 10 and 12 of them. The probability of an error is split over these looks and
-//! over all that is judged, so that looking early makes no verdict less sure.
+//! Decides by octets: after 6, 8, 10 and 12 of them. The probability of an error is split over
+//! these looks and over all judged figures, so early looks make no verdict less sure.
 
 use result::{gate::LookFacts, stats::Trimmed};
 
 use super::{DELTA_MAX, Metric, Verdict, octet::Differences};
 
-/// Octets after which it is looked whether they decide.
+/// Numbers of octets after which a look tests whether the octets decide.
 pub const LOOKS: [usize; 4] = [6, 8, 10, 12];
-/// Octets before the first figures.
+/// Number of octets before the first look.
 pub const OCTET_COUNT_MIN: usize = LOOKS[0];
-/// Most octets.
+/// Maximal number of octets.
 pub const OCTET_COUNT_MAX: usize = LOOKS[LOOKS.len() - 1];
-/// The highest probability that a run calls anything a regression that is none.
+/// Maximal probability that a run calls a figure a regression although it is none.
 pub const ALPHA_FAIL: f64 = 0.01;
-/// The highest probability that it lets anything pass that is one.
+/// Maximal probability that a run passes a figure although it is a regression.
 pub const ALPHA_PASS: f64 = 0.05;
 /// Confidence of the interval of the null.
 pub const NULL_CONFIDENCE: f64 = 0.99;
-/// Standard errors by which an estimate is off in nine runs of ten, at most.
+/// Maximal error of an estimate in nine runs of ten, in standard errors.
 const NINE_OF_TEN: f64 = 1.645;
-/// A δ that is named is a multiple of this share.
+/// A proposed δ is a multiple of this share.
 const DELTA_STEP: f64 = 0.001;
 
 /// The estimate of the octets so far for one figure of one cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// Octets.
+    /// Number of octets.
     pub octet_count: usize,
-    /// Logarithm of how many times as long B took as A.
+    /// Logarithm of the time of B over the time of A.
     pub estimate: f64,
-    /// Lower bound: the change is below it with the share of [`ALPHA_FAIL`] at most.
+    /// Lower bound: the change is below it with a probability of at most the split share of
+    /// [`ALPHA_FAIL`].
     pub lower: f64,
-    /// Upper bound: the change is above it with the share of [`ALPHA_PASS`] at most.
+    /// Upper bound: the change is above it with a probability of at most the split share of
+    /// [`ALPHA_PASS`].
     pub upper: f64,
-    /// Interval of the logarithm of how many times as long N took as A.
+    /// Interval of the logarithm of the time of N over the time of A.
     pub null: [f64; 2],
 }
 
-/// Into how many parts the probabilities are split: looks × judged figures of each.
+/// Number of parts into which a probability of error is split: looks × judged figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Split {
-    /// Figures of cells that are judged, times the attempts that are allowed.
+    /// Number of judged figures of all cells, times the number of allowed attempts.
     pub judged_count: usize,
-    /// Looks at each.
+    /// Number of looks at each figure.
     pub look_count: usize,
 }
 
 impl Split {
-    /// A share of `alpha`.
+    /// Returns one part of `alpha`.
     pub fn share(&self, alpha: f64) -> f64 {
         alpha / (self.look_count * self.judged_count).max(1) as f64
     }
 }
 
-/// A figure on its way to its verdict.
+/// A figure of a variant under measurement.
 #[derive(Debug)]
 pub struct Figure {
-    /// Its metric.
     pub metric: Metric,
-    /// Median of a sample of A.
+    /// Median of the samples of A in the warm-up.
     pub base: u64,
-    /// Its limits.
     pub limits: Limits,
-    /// Octets so far.
+    /// The estimate of each octet so far.
     pub octets: Vec<Differences>,
-    /// Looks so far.
+    /// The looks so far.
     pub looks: Vec<Look>,
     verdict: Option<Verdict>,
-    /// The δ that its noise decides, where the noise leaves it open.
+    /// The δ that could be decided with the figure's noise, if noise leaves the figure open.
     pub delta_to_decide: Option<f64>,
 }
 
 impl Figure {
-    /// A figure without an octet.
+    /// Makes a figure without octets.
     pub const fn new(metric: Metric, base: u64, limits: Limits) -> Self {
         Self {
             metric,
@@ -85,7 +85,7 @@ impl Figure {
         }
     }
 
-    /// Looks whether its octets decide, unless they have.
+    /// Tests whether the octets decide the figure, unless it is decided.
     pub fn look(&mut self, split: Split) {
         if !self.is_open() {
             return;
@@ -98,18 +98,18 @@ impl Figure {
         }
     }
 
-    /// Whether more octets may still tell.
+    /// Whether more octets may decide the figure.
     pub const fn is_open(&self) -> bool {
         self.verdict.is_none()
     }
 
-    /// Its verdict; inconclusive where there were too few octets.
+    /// Returns the verdict; inconclusive if there were too few octets.
     pub fn verdict(&self) -> Verdict {
         self.verdict.unwrap_or(Verdict::Inconclusive)
     }
 }
 
-/// The estimate of `octets`; `None` for fewer than six.
+/// Returns the estimate of `octets`; `None` for fewer than six.
 pub fn look(octets: &[Differences], split: Split) -> Option<Look> {
     let (new, null) = spreads(octets)?;
     Some(Look {
@@ -121,13 +121,15 @@ pub fn look(octets: &[Differences], split: Split) -> Option<Look> {
     })
 }
 
-/// The estimates of B and of the null, with their spreads; `None` for fewer than six octets.
+/// Returns the estimates of B and of the null, with their spreads; `None` for fewer than six
+/// octets.
 pub fn spreads(octets: &[Differences]) -> Option<(Trimmed, Trimmed)> {
     let (new, null): (Vec<_>, Vec<_>) = octets.iter().map(|octet| (octet.new, octet.null)).unzip();
     Some((Trimmed::of(&new)?, Trimmed::of(&null)?))
 }
 
-/// Whether the bounds are sure: above `delta`, below it, or neither.
+/// Returns the verdict of bounds: a regression if both are above `delta`, a pass if both are below
+/// it.
 pub fn by_bounds(lower: f64, upper: f64, delta: f64) -> Verdict {
     let limit = delta.ln_1p();
     if lower > limit {
@@ -144,18 +146,18 @@ pub fn by_bounds(lower: f64, upper: f64, delta: f64) -> Verdict {
 pub struct Limits {
     /// The largest allowed change, as a share: δ, or the floor where that is more.
     pub delta: f64,
-    /// The floor of the metric, as a share of a sample: smaller differences are none.
+    /// The floor of the metric, as a share of a sample. Smaller differences do not count.
     pub floor: f64,
 }
 
 /// The null's verdict on the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Null {
-    /// A is surely within ±δ/2 of itself.
+    /// The difference of A from itself is surely within ±δ/2.
     Holds,
-    /// A may be within it, or not: there is much noise.
+    /// The difference of A from itself may be above δ/2: there is much noise.
     Wide,
-    /// A surely differs from itself.
+    /// The difference of A from itself is surely above the floor.
     Biased,
 }
 
@@ -171,8 +173,8 @@ impl Limits {
         }
     }
 
-    /// The null change that a claimed change of B must exceed: the estimate of a wide null, the far
-    /// end of a biased one.
+    /// Returns the null change that a claimed change of B must exceed. It is the estimate of a wide
+    /// null, or the far end of a biased null.
     pub fn null_change(self, null: [f64; 2]) -> f64 {
         match self.null(null) {
             Null::Holds => 0.0,
@@ -181,17 +183,18 @@ impl Limits {
         }
     }
 
-    /// The bounds of B that decide. A pass leaves room for the far end of a wide null. Where A or N
-    /// is slower than its twin, B seems faster, and noise may hide that.
+    /// Returns the bounds of B that decide. For a pass, the far end of a null that does not hold is
+    /// added to the upper bound. If A or N is slower than its twin, B seems faster, and noise may
+    /// hide that.
     pub fn bounds(self, look: &Look) -> [f64; 2] {
         let room = if self.null(look.null) == Null::Holds { 0.0 } else { far_end(look.null) };
         [look.lower - self.null_change(look.null), look.upper + room]
     }
 }
 
-/// The verdict of a look, or `None` where more octets may still tell. A wide null moves the bounds
-/// apart ([`Limits::bounds`]) and does nothing else. Under a biased null nothing passes, and at the
-/// end nothing is trusted but a regression.
+/// Returns the verdict of a look, or `None` if more octets may decide. A wide null only moves the
+/// bounds apart ([`Limits::bounds`]). With a biased null nothing passes, and after the last look
+/// every verdict but a regression is untrusted.
 pub fn verdict(look: &Look, limits: Limits) -> Option<Verdict> {
     let [lower, upper] = limits.bounds(look);
     let is_last = look.octet_count >= OCTET_COUNT_MAX;
@@ -203,18 +206,19 @@ pub fn verdict(look: &Look, limits: Limits) -> Option<Verdict> {
     }
 }
 
-/// A verdict that B's own bounds give and a wide null leaves open.
+/// A verdict that B's own bounds give, and that a wide null leaves open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hidden {
     /// Regression or pass.
     pub verdict: Verdict,
-    /// The difference of A from itself that counts against it, as a share.
+    /// The difference of A from itself that counts against the verdict, as a share.
     pub null_change: f64,
-    /// The bound of B that would decide, as a share.
+    /// The limit that the bound of B would have to pass, as a share.
     pub bound: f64,
 }
 
-/// The verdict that a wide null leaves open; `None` where B's own bounds decide nothing, or all.
+/// Returns the verdict that a wide null leaves open. `None` if B's own bounds decide nothing, or if
+/// the null hides nothing.
 pub fn hidden_by_null(look: &Look, limits: Limits) -> Option<Hidden> {
     let verdict = by_bounds(look.lower, look.upper, limits.delta);
     let [lower, upper] = limits.bounds(look);
@@ -233,13 +237,14 @@ fn middle([low, high]: [f64; 2]) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// How far an interval reaches from 0.
+/// Returns the larger distance of an interval's ends from 0.
 fn far_end([low, high]: [f64; 2]) -> f64 {
     low.abs().max(high.abs())
 }
 
-/// Factor on the look's octets that would decide if estimates and deviations stayed. Errors fall
-/// with the square root of the number. `None` where no number would.
+/// Returns the factor on the number of octets at which the look would decide, with the same
+/// estimates and deviations. Errors fall with the square root of the number. `None` if no number
+/// would decide.
 pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
     if limits.null(look.null) == Null::Biased {
         return None;
@@ -248,11 +253,10 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
     let [low, high] = look.null;
     let (null, null_reach) = (middle(look.null).abs(), (high - low) / 2.0);
     let estimate = look.estimate;
-    // Each: the factor by which the present reach must shrink, so that it fits into the room there
-    // is.
+    // Each factor is the one by which the present reach must shrink to fit into the room.
     let factor = if estimate < limit {
         let reach = look.upper - estimate;
-        // A pass has room for the far end of the null, or the null is no longer wide.
+        // Either a pass has room for the far end of the null, or the null is no longer wide.
         let beside_wide = shrink(reach + null_reach, limit - estimate - null);
         let beside_narrow = shrink(null_reach, (limits.delta / 2.0).ln_1p() - null)
             .zip(shrink(reach, limit - estimate))
@@ -264,52 +268,53 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
     Some(factor.max(1.0).powi(2)).filter(|times| times.is_finite())
 }
 
-/// The smallest δ that octets with these spreads, of B and of the null, decide in nine runs of ten
-/// where nothing differs. The spreads are estimates, so it is most runs and not nine of ten. A run
-/// passes beside a null within ±δ/2, or with room for the far end of a wide one. It follows from
-/// the noise alone, not from the estimates.
+/// Returns the smallest δ that octets with these spreads decide in nine runs of ten, if nothing
+/// differs. `new` is the spread of B, `null` that of the null. The spreads are estimates, so the
+/// share of runs is only about nine of ten. A run passes beside a null within ±δ/2, or with room
+/// for the far end of a wide null. The result depends on the noise only, not on the estimates.
 pub fn smallest_delta(new: &Trimmed, null: &Trimmed, split: Split) -> f64 {
     let [_, null_upper] = off(null).interval(NULL_CONFIDENCE);
     let beside_narrow = bounded_delta(new, split).max(2.0 * null_upper.exp_m1());
-    // B's estimate and the null's are independent: their sum is seldom off by more than this.
+    // The estimates of B and of the null are independent: their sum is seldom off by more than
+    // this.
     let sum = Trimmed { mean: NINE_OF_TEN * new.error.hypot(null.error), ..*new };
     let [_, reach] = Trimmed { mean: 0.0, ..*null }.interval(NULL_CONFIDENCE);
     let beside_wide = (sum.upper(split.share(ALPHA_PASS)) + reach).exp_m1();
     beside_narrow.min(beside_wide)
 }
 
-/// The smallest δ that is decided in nine runs of ten where there is no null.
+/// Returns the smallest δ that is decided in nine runs of ten without a null.
 fn bounded_delta(spread: &Trimmed, split: Split) -> f64 {
     off(spread).upper(split.share(ALPHA_PASS)).exp_m1()
 }
 
-/// An estimate with this spread where nothing differs, in the worst of nine runs of ten.
+/// Returns an estimate with this spread, at its worst in nine runs of ten, if nothing differs.
 fn off(spread: &Trimmed) -> Trimmed {
     Trimmed { mean: NINE_OF_TEN * spread.error, ..*spread }
 }
 
-/// The δ that is named where the noise of `octets` leaves their verdict at `delta` open: the
-/// [`smallest_delta`]. `None` where that is no more than `delta`, so that the noise forbids
-/// nothing, and below six octets.
+/// Returns the δ to propose if the noise of `octets` leaves their verdict at `delta` open: the
+/// [`smallest_delta`]. `None` if it is at most `delta`, since the noise then allows a verdict, and
+/// for fewer than six octets.
 pub fn delta_to_decide(octets: &[Differences], split: Split, delta: f64) -> Option<f64> {
     let (new, null) = spreads(octets)?;
     named(smallest_delta(&new, &null, split), delta)
 }
 
-/// The δ that is named between stored results, where a figure has this spread. `None` as in
+/// Returns the δ to propose for stored results, if a figure has this spread. `None` as in
 /// [`delta_to_decide`].
 pub fn delta_between(spread: &Trimmed, split: Split, delta: f64) -> Option<f64> {
     named(bounded_delta(spread, split), delta)
 }
 
-/// A δ as it is named: a bound must lie below it.
+/// Rounds a δ up to the next step, as a bound must lie below δ.
 fn named(smallest: f64, delta: f64) -> Option<f64> {
     let above = ((smallest / DELTA_STEP).floor() + 1.0) * DELTA_STEP;
     (smallest.is_finite() && above > delta).then_some(above)
 }
 
-/// The δ that decides on all figures, in words and as an option. Empty where no figure names one,
-/// or where it exceeds the permitted range.
+/// States the δ that decides all figures, in words and as an option. Empty if no figure has a δ, or
+/// if the δ is above the permitted range.
 pub fn delta_in_words(deltas: impl IntoIterator<Item = f64>) -> String {
     let delta = deltas.into_iter().fold(0.0, f64::max);
     if delta <= 0.0 || delta > DELTA_MAX {
@@ -321,8 +326,8 @@ pub fn delta_in_words(deltas: impl IntoIterator<Item = f64>) -> String {
     )
 }
 
-/// The number of values of each side that would decide, where `count` values have these bounds and
-/// this estimate between them; `None` where no number would.
+/// Returns the number of values of each side that would decide. `count` values have these bounds
+/// and this estimate. `None` if no number would decide.
 pub fn values_to_decide(
     [lower, estimate, upper]: [f64; 3],
     delta: f64,

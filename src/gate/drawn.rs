@@ -1,5 +1,6 @@
-//! A sampler whose times, counts and disturbances are drawn: builds, processes and machines of which
-//! the truth is known. No clock, no process, and the same for a seed on every machine.
+//! A sampler that draws times, counts and disturbances, to test a gate on builds and machines with
+//! known properties. It uses no clock and no process, and gives the same samples for a seed on
+//! every machine.
 
 use result::Counters;
 use std::time::Duration;
@@ -10,44 +11,43 @@ use super::{
 };
 use crate::terminal::Failure;
 
-/// Builds that take a known time, with noise as a shared machine has it.
+/// Builds with a known time, and with the noise of a shared machine.
 pub struct Drawn {
-    /// Draws.
+    /// Source of all draws.
     pub coin: Coin,
-    /// How many times as long B takes.
+    /// Time of B over the time of A.
     pub factor: f64,
-    /// How many times as long a variant takes in an arm.
+    /// Factor on the time of a variant in an arm.
     pub factor_of: fn(&str, Arm) -> f64,
-    /// How much a sample varies, as a share.
+    /// Standard deviation of a sample's time, as a share.
     pub noise: f64,
-    /// How much slower the machine becomes with each sample.
+    /// Share by which the machine becomes slower with each sample.
     pub drift: f64,
-    /// Samples that were taken.
+    /// Number of samples so far.
     pub taken_count: u64,
-    /// Reads of a sample of B more than of A.
+    /// Reads of a sample of B above those of a sample of A.
     pub more_reads: u64,
-    /// Samples before which B does the same as A.
+    /// Number of first samples in which B does the same as A.
     pub same_until: u64,
-    /// Causes of lost time.
+    /// Reported causes of lost time.
     pub disturbances: Vec<String>,
-    /// How often the disturbances are reported.
+    /// Number of times that the disturbances are reported.
     pub disturbed_count: usize,
-    /// Difference of processes of one build, as a share.
+    /// Standard deviation of the time between processes of one build, as a share.
     pub process_noise: f64,
-    /// How many times as long each process takes.
+    /// Factor on the time of each process.
     pub process_factors: [f64; 3],
-    /// How many times as long that one takes that was started first: each in turn.
+    /// Factor on the time of the process that starts first. The processes start first in turn.
     pub first_factor: f64,
-    /// How often processes were started.
+    /// Number of times that the processes were started.
     pub start_count: usize,
-    /// Time of starting them.
+    /// Time of a start.
     pub start: Duration,
-    /// Whether somebody looks.
+    /// Whether lost time is watched for.
     pub is_watched: bool,
-    /// Samples that were taken while nobody looked.
+    /// Samples that were taken while lost time was not watched for.
     pub unwatched_count: u64,
-    /// Reads of a sample from a disk: blocks, and how many bytes and requests each takes in A and
-    /// in B.
+    /// The reads of a sample from a disk; `None` without a disk.
     pub disk: Option<Disk>,
 }
 
@@ -56,14 +56,15 @@ pub struct Drawn {
 pub struct Disk {
     /// Blocks that the store asks for.
     pub blocks: u64,
-    /// How much that varies, as a share.
+    /// Standard deviation of the number of blocks, as a share.
     pub spread: f64,
-    /// How often each block is really read, in A and in B.
+    /// Number of times that each block is read, in A and in B.
     pub times_read: [u64; 2],
 }
 
 impl Drawn {
-    /// B takes `factor` times as long as A, and each sample varies by `noise`.
+    /// Makes builds in which B takes `factor` times as long as A, and each sample varies by
+    /// `noise`.
     pub fn new(seed: u64, factor: f64, noise: f64) -> Self {
         Self {
             coin: Coin::new(seed),
@@ -87,7 +88,7 @@ impl Drawn {
         }
     }
 
-    /// About normal, with a stray value now and then.
+    /// Draws an about normal number, with a stray value now and then.
     pub fn draw(&mut self) -> f64 {
         let tosses = (0..64).filter(|_| self.coin.toss()).count() as f64;
         let is_stray = (0..6).all(|_| self.coin.toss());

@@ -1,14 +1,14 @@
-//! Whether two results are of one machine: the facts that must be the same for their times to mean
-//! anything beside each other. Memory that is free, load and steal are of the moment and no part.
+//! Decides whether two results are of one machine, by the facts that must be equal for a comparison
+//! of times. Free memory, load and steal change from moment to moment, so they are no such facts.
 
 use result::Environment;
 use serde_json::{Value, json};
 
-/// The fact that must be known.
+/// The fact that must be known for two machines to be the same.
 const CPU_MODEL: &str = "cpu/model";
 
-/// The facts of `environment` that make a machine, as a result writes them; `null` where one is not
-/// known.
+/// Returns the facts of `environment` that identify a machine, as a result writes them. An unknown
+/// fact is `null`.
 fn machine_facts(environment: &Environment) -> [(&'static str, Value); 14] {
     let Environment { cpu, cgroup, memory, host, data_dir, build, .. } = environment;
     [
@@ -29,13 +29,13 @@ fn machine_facts(environment: &Environment) -> [(&'static str, Value); 14] {
     ]
 }
 
-/// Facts that are not the same in both, as `cpu/model: "a" against "b"`. Two machines of which the
-/// processor is unknown are not known to be the same.
+/// Returns the facts that differ, as `cpu/model: "a" against "b"`. A processor that is unknown in
+/// both counts as a difference, since the machines may differ.
 pub(super) fn differences(a: &Environment, b: &Environment) -> Vec<String> {
     differences_where(a, b, |name, a, b| a != b || (name == CPU_MODEL && a.is_null()))
 }
 
-/// Facts that are not the same in both. A processor that is unknown in both is no difference here.
+/// Returns the facts that differ. A processor that is unknown in both is no difference here.
 pub fn known_differences(a: &Environment, b: &Environment) -> Vec<String> {
     differences_where(a, b, |_, a, b| a != b)
 }

@@ -1,4 +1,5 @@
-//! A cache outside this machine: it answers the cold samples of a gate, which all read the same keys.
+//! Detects a cache outside this machine. Such a cache may answer cold samples, as all samples of a
+//! gate read the same keys.
 
 use executor::{
     device::{Disk, probe_host_cache},
@@ -19,9 +20,9 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
-/// The warning of a cache outside this machine, from repeated reads of the states of A, which its
-/// process has built. `None` if no sample is cold on a disk, no such cache shows, or the device cannot be asked.
-/// Also if A is a build that shapes its state in another way.
+/// Returns a warning of a cache outside this machine, by repeated reads of the states that A's
+/// process has built. `None` if no sample is cold on a disk, no such cache shows, or the device
+/// cannot be read. It is also `None` if A builds its states in another form.
 ///
 /// # Errors
 /// The workload cannot be read.
@@ -46,7 +47,8 @@ pub fn warning(work: &GateWork, progress: &Progress) -> Result<Option<String>, F
     Ok(seen)
 }
 
-/// How much faster a second pass over the same blocks of `state` is.
+/// Returns the rate of a second pass over the same blocks of `state`, over the rate of the first
+/// pass.
 fn ratio(state: &BuiltState) -> Option<f64> {
     let disk = Disk::open(&state.table_files(), machine::fresh_seed()).ok()?;
     Some(probe_host_cache(&disk, interrupt::flag()).ok()?.ratio())

@@ -1,5 +1,5 @@
-//! The judgement of a gate: two builds or clients, interleaved, or results against stored ones, with the claims of
-//! the scenario. And the file of it.
+//! Judges a gate: two builds or two clients, interleaved, or results against stored results, with
+//! the claims of the scenario. Makes the gate's result.
 
 use result::{
     Environment, Expects, WorkloadFacts,
@@ -44,31 +44,31 @@ use crate::{
     terminal::{self, Code, Failure, OpenCodes, Progress, WithExitCode, interrupt},
 };
 
-/// Two builds to be compared.
+/// The comparison of two builds.
 #[derive(Clone, Debug)]
 pub struct Builds {
-    /// A, to compare with.
+    /// The file of A, the build to compare with.
     pub base: PathBuf,
-    /// B, which is judged; this program where none is named.
+    /// The file of B, the build that is judged. `None`: this program.
     pub new: Option<PathBuf>,
-    /// The work of both.
+    /// The work of both builds.
     pub work: GateWorkInput,
-    /// How they are driven.
+    /// Settings for driving the builds.
     pub driving: Driving,
-    /// The judged metrics, where the user named them.
+    /// The judged metrics, if the user names them.
     pub metrics: Option<Vec<Metric>>,
-    /// How often it is tried where nothing is decided.
+    /// Maximal number of attempts if nothing is decided.
     pub attempt_count: usize,
-    /// No block may take longer.
+    /// Maximal time of a block.
     pub deadline: Option<Duration>,
-    /// Where the calibration is; where calibrating writes it if nothing is said.
+    /// Path of the calibration, if the user names one.
     pub calibration: Option<PathBuf>,
 }
 
-/// Results to be judged against stored ones.
+/// The comparison of results with stored results.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// The stored one, or the directory of one or several.
+    /// The stored result, or a directory of stored results.
     pub base: PathBuf,
     /// The results that are judged.
     pub new: New,
@@ -76,25 +76,25 @@ pub struct Results {
     pub times: Times,
 }
 
-/// The results that are judged against stored ones.
+/// The source of the judged results.
 #[derive(Clone, Debug)]
 pub enum New {
-    /// Stored, too.
+    /// Stored results.
     Stored(PathBuf),
-    /// Results of a run now.
+    /// Results of runs that start now.
     Run {
         /// The work.
         input: Box<RunInput>,
-        /// Processes that run, one after the other; a single one is this process.
+        /// Number of processes, one after the other. With 1, this process runs the work.
         process_count: usize,
-        /// The arguments of another process that writes its result into this directory.
+        /// Returns the arguments for another process that writes its result into the directory.
         words: fn(&Path) -> Vec<OsString>,
-        /// No block may take longer.
+        /// Maximal time of a block.
         deadline: Option<Duration>,
     },
 }
 
-/// The parts that every result of a gate has.
+/// The parts that the results of all gates have.
 #[derive(Debug)]
 pub struct Frame {
     command: Vec<String>,
@@ -108,7 +108,7 @@ pub struct Frame {
 /// The judgement of a gate.
 #[derive(Debug)]
 pub struct Judgement {
-    /// An error keeps the facts that were found before it.
+    /// The verdict with its reason. After an error, `facts` has the facts found before it.
     outcome: Result<Outcome, Failure>,
     facts: Facts,
 }
@@ -120,7 +120,7 @@ struct Facts {
     attempts: Vec<Attempt>,
     baseline: Option<gate::Compared>,
     workload: Option<WorkloadFacts>,
-    /// Content of caches when a sample starts, where one is known of both sides.
+    /// Cache state at the start of a sample, if it is the same on both sides.
     cache: Option<CacheMode>,
     binaries: Vec<Binary>,
     expects: Option<Expects>,
@@ -128,19 +128,19 @@ struct Facts {
 }
 
 impl Judgement {
-    /// The judgement of a gate that fails before it finds any fact.
+    /// Makes the judgement of a gate that fails before it finds a fact.
     pub fn failed(mode: Mode, failure: Failure) -> Self {
         Self { outcome: Err(failure), facts: Facts { mode, ..Facts::default() } }
     }
 
-    /// Content of caches when a sample starts, where one is known of both sides.
+    /// Returns the cache state at the start of a sample, if it is the same on both sides.
     pub const fn cache(&self) -> Option<CacheMode> {
         self.facts.cache
     }
 }
 
 impl Frame {
-    /// Begins a gate, with databases in `data_dir`, where a change up to `delta` is none.
+    /// Begins a gate with databases in `data_dir`. A change up to `delta` does not count.
     pub fn new(data_dir: Option<&Path>, delta: f64, open: OpenCodes, command: Vec<String>) -> Self {
         let data_path = prepare::data_path(data_dir);
         Self {
@@ -153,7 +153,7 @@ impl Frame {
         }
     }
 
-    /// The result of `judgement`, and how the program ends on it.
+    /// Returns the result of `judgement`, and the end of the program.
     pub fn result(&self, judgement: Judgement) -> (GateResult, Result<Code, Failure>) {
         let Judgement { outcome, facts } = judgement;
         let verdict = outcome.as_ref().ok().map(|outcome| outcome.verdict);
@@ -207,14 +207,15 @@ pub fn clients(pair: &ClientPair, frame: &Frame) -> Judgement {
     Judgement { outcome: facts.compare_clients(pair, frame), facts }
 }
 
-/// Judges runs, or stored results, against stored ones.
+/// Judges new or stored results against stored results.
 pub fn with_baseline(results: &Results, frame: &Frame) -> Judgement {
     let mut facts = Facts { mode: Mode::Baseline, ..Facts::default() };
     Judgement { outcome: facts.compare_results(results, frame), facts }
 }
 
 impl Facts {
-    /// How the program ends on `verdict`: an open one does not hide that something was not judged.
+    /// Returns the program's exit code for `verdict`. If an open verdict gives exit code 0,
+    /// unjudged times and claims still decide the code.
     fn code(&self, verdict: Verdict, open: OpenCodes) -> Code {
         let mut times = self.baseline.iter().flat_map(|compared| &compared.times);
         match (exit_code(verdict, open), &self.expects) {
@@ -226,7 +227,8 @@ impl Facts {
         }
     }
 
-    /// Compares two builds. An error: the work is not valid, or a build crashes, hangs or does other work.
+    /// Compares two builds. It is an error if the work is not valid, or if a build crashes, hangs
+    /// or does other work.
     fn compare_builds(&mut self, builds: &Builds, frame: &Frame) -> Result<Outcome, Failure> {
         check_unpatched().with_exit_code(Code::Usage)?;
         let progress = Progress::new(terminal::look());
@@ -281,7 +283,8 @@ impl Facts {
         Ok(outcome)
     }
 
-    /// Compares two clients. An error: the export cannot be read, or a client gives no sample.
+    /// Compares two clients. It is an error if the export cannot be read, or if a client gives no
+    /// sample.
     fn compare_clients(&mut self, pair: &ClientPair, frame: &Frame) -> Result<Outcome, Failure> {
         // An interrupt stops the clients before the program ends.
         let _hold = interrupt::hold();
@@ -311,16 +314,17 @@ impl Facts {
         };
         let outcome = self.measure(&plan, &mut trio, WorkSource::Fixed, &progress);
         interrupt::finishing();
-        // They have told their versions by now.
+        // The clients have reported their versions by now.
         self.binaries = trio.binaries();
         self.warnings.extend(trio.doubts());
-        // The clients end in any case, before their databases go.
+        // The clients end in any case, before their databases are removed.
         let ended = trio.end();
         progress.clear();
         outcome.and_then(|outcome| ended.map(|()| outcome))
     }
 
-    /// Compares runs, or stored results, with stored ones. An error: a result cannot be read, or a run fails.
+    /// Compares new or stored results with stored results. It is an error if a result cannot be
+    /// read, or if a run fails.
     fn compare_results(&mut self, results: &Results, frame: &Frame) -> Result<Outcome, Failure> {
         let base = Side::read(&results.base).with_code_of_named()?;
         baseline::can_be_judged(&base, results.times).with_exit_code(Code::Usage)?;
@@ -367,7 +371,8 @@ impl Facts {
     }
 }
 
-/// The verdict on `count` claims of a scenario, which are on designs, where B is `executor`, which has none.
+/// Returns the verdict on `count` claims of a scenario if B is `executor`. The claims are on
+/// designs, which an executor does not have.
 fn claims_not_judged(
     executor: &str,
     count: usize,
@@ -384,7 +389,7 @@ fn claims_not_judged(
     Ok((count > 0).then_some(Outcome { verdict: Verdict::NotJudged, reason }))
 }
 
-/// Checks that this program may say which results are right.
+/// Checks that this program is built without patches, so that its reference is right.
 fn check_unpatched() -> anyhow::Result<()> {
     let patched = environment::patched();
     if patched.is_empty() {
@@ -397,7 +402,7 @@ fn check_unpatched() -> anyhow::Result<()> {
     )
 }
 
-/// The side of a run's results, with the deadline judged on the first one.
+/// Makes the side of a run's results. The deadline is judged on each result.
 fn run_side(mut results: Vec<Stored>, deadline: Option<Duration>) -> Result<Side, Failure> {
     if let Some(deadline) = deadline {
         for stored in &mut results {
@@ -410,10 +415,11 @@ fn run_side(mut results: Vec<Stored>, deadline: Option<Duration>) -> Result<Side
     Side::from_results(PathBuf::from("this run"), results).with_exit_code(Code::Usage)
 }
 
-/// Codes of a run whose result can be judged: an early end, or a fault, comes before any verdict.
+/// Exit codes of a run whose result can be judged. A run with another code ended early or failed,
+/// so there is no verdict.
 const JUDGED_CODES: [Code; 4] = [Code::Fine, Code::Claim, Code::Inconclusive, Code::NotJudged];
 
-/// Runs in this process.
+/// Runs the work in this process.
 fn run_here(input: &RunInput) -> Result<Stored, Failure> {
     let finished = input.run()?;
     let stored = Stored::new(PathBuf::from("this run"), finished.result.clone());
@@ -431,7 +437,7 @@ fn run_in_processes(
     (1..=count).map(|number| run_in_process(&dir.path().join(number.to_string()), words)).collect()
 }
 
-/// Lets a process of this program run and write its result into `dir`.
+/// Runs the work in another process of this program, which writes its result into `dir`.
 fn run_in_process(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Stored, Failure> {
     fs::create_dir(dir).context("cannot make a directory").with_exit_code(Code::Io)?;
     let ended = child::run(&words(dir)).with_exit_code(Code::Io)?;
@@ -445,7 +451,7 @@ fn run_in_process(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Store
     Stored::read(dir).with_exit_code(Code::Io)
 }
 
-/// The claims of the scenario that hold for this work, and the deadline.
+/// Returns the claims of the scenario that hold for this work, and the deadline.
 fn expects(deadline: Option<Duration>, work: &GateWork) -> Vec<Expect> {
     let of_scenario = work.scenario.as_ref().filter(|s| s.skipped_expects().is_none());
     let mut all = of_scenario.map_or(Vec::new(), |scenario| scenario.expects.clone());
@@ -455,7 +461,7 @@ fn expects(deadline: Option<Duration>, work: &GateWork) -> Vec<Expect> {
     all
 }
 
-/// Warnings of the calibration of this machine, for the asked change.
+/// Returns the warnings of this machine's calibration, for the requested δ.
 fn calibration_warnings(
     builds: &Builds,
     variants: &[SharedVariant],

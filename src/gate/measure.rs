@@ -1,4 +1,4 @@
-//! Takes octets until every figure is decided, and tries again where nothing was.
+//! Takes octets until every figure is decided, and tries again if the verdict stays open.
 
 use result::gate::Attempt;
 
@@ -12,9 +12,9 @@ use super::{
 };
 use crate::terminal::Failure;
 
-/// Tries until something is decided, or as often as the plan says, each time with another coin. A
-/// regression is final. `show` gets each step. Returns all tries, also one that a failure ends, and the
-/// outcome of the last.
+/// Tries until the verdict is not open, or as often as the plan says, each time with another coin.
+/// A regression is final. `show` gets each step. Returns all attempts, also an attempt that ends
+/// with a failure, and the outcome of the last attempt.
 pub fn attempts(
     plan: &Plan,
     sampler: &mut dyn Sampler,
@@ -50,7 +50,7 @@ pub fn attempt(
     failure.map_or(Ok(attempt), Err)
 }
 
-/// The same, with all octets before the failure that ended it.
+/// Measures once and judges. After a failure, the attempt keeps the octets before it.
 fn try_once(
     plan: &Plan,
     sampler: &mut dyn Sampler,
@@ -71,7 +71,7 @@ fn try_once(
     (Attempt { verdict, reason, coin_seed: plan.coin_seed, disturbances, cells }, failure)
 }
 
-/// A try under way.
+/// An attempt under way.
 struct Try<'a> {
     plan: &'a Plan,
     sampler: &'a mut dyn Sampler,
@@ -98,10 +98,10 @@ impl Try<'_> {
         self.octets()
     }
 
-    /// Takes octets until all is decided, or a sample does other work.
+    /// Takes octets until every figure is decided, or until a sample does other work.
     fn octets(&mut self) -> Result<(), Failure> {
         let Plan { coin_seed, attempt_count, takes_all, .. } = *self.plan;
-        // Metrics that nobody reports are known after the warm-up, and are not judged.
+        // Metrics that no process reports are known after the warm-up, and are not judged.
         let figure_count: usize = self.cells.iter().map(Cell::figure_count).sum();
         let split = Split { judged_count: figure_count * attempt_count, look_count: LOOKS.len() };
         let mut coin = Coin::new(coin_seed);
@@ -129,8 +129,8 @@ impl Try<'_> {
     }
 }
 
-/// Judges all cells. A regression stays one also where time was taken away: A and B lie so close together
-/// that it was taken from both, and its part of the spread is in the bounds.
+/// Judges all cells. A regression stands even if time was lost: A and B alternate, so both lost
+/// time. Its part of the spread is in the bounds.
 fn judged(plan: &Plan, cells: &[Cell], disturbances: &[String]) -> Outcome {
     let of_figures = Verdict::worst(cells.iter().map(|cell| cell.verdict().0));
     let reason = reason(of_figures, plan, cells);
@@ -151,16 +151,16 @@ fn judged(plan: &Plan, cells: &[Cell], disturbances: &[String]) -> Outcome {
     Outcome { verdict, reason }
 }
 
-/// The δ that noise like that of the open figures decides; nothing where it is not noise that
-/// leaves the verdict open.
+/// States the δ that can be decided with the noise of the open figures. Empty if noise is not the
+/// reason for an open verdict.
 fn delta_to_decide(verdict: Verdict, cells: &[Cell]) -> String {
     let is_open = verdict == Verdict::Inconclusive;
     let open = cells.iter().filter(|cell| is_open && cell.verdict().0 == verdict);
     decide::delta_in_words(open.flat_map(Cell::deltas_to_decide))
 }
 
-/// The verdict in words, by the figure that tells it. Of a pass, those that only counters decided
-/// come first: they leave something open.
+/// States the verdict by its most telling figure. Of passes, those by counters alone come first, as
+/// their times are still open.
 fn reason(verdict: Verdict, plan: &Plan, cells: &[Cell]) -> String {
     let reasons = cells.iter().filter_map(|cell| {
         let (headline, text) = cell.reason(verdict, plan)?;

@@ -1,6 +1,6 @@
 //! The order of samples. Two builds have eight slots, ABBA then BAAB or the other way round, so
-//! steady drift and the position in a half cancel. Four slots of a second process of A, a pair in
-//! each half, are a null. The same build must not seem to differ from itself.
+//! steady drift and the position in a half cancel. N, a second process of A, has four slots, a pair
+//! in each half. N against A is the null: the same build must not seem to differ from itself.
 //!
 //! Short samples take an octet in several passes over its slots. A machine's speed jumps within
 //! seconds, so compared samples must lie within milliseconds.
@@ -26,10 +26,10 @@ pub enum Arm {
 }
 
 impl Arm {
-    /// All of them.
+    /// All arms.
     pub const ALL: [Self; 3] = [Self::Base, Self::New, Self::Null];
 
-    /// Index of its build among A and B.
+    /// Index of the arm's build: 0 for A, 1 for B.
     pub const fn side(self) -> usize {
         match self {
             Self::Base | Self::Null => 0,
@@ -37,7 +37,7 @@ impl Arm {
         }
     }
 
-    /// Letter in an octet's order.
+    /// Letter of the arm in an octet's order.
     pub const fn letter(self) -> char {
         match self {
             Self::Base => 'A',
@@ -51,24 +51,24 @@ impl Arm {
     }
 }
 
-/// Slots of each arm in a pass.
+/// Number of slots of each arm in a pass.
 pub const SLOTS_OF_ARM: usize = 4;
-/// Slots of a pass with its null slots.
+/// Number of slots of a pass, with the slots of N.
 pub const SLOT_COUNT: usize = SLOTS_OF_ARM * Arm::ALL.len();
 
-/// The first letter of each pass.
+/// A seeded coin, which chooses the first build of each pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Coin {
     state: u64,
 }
 
 impl Coin {
-    /// The coin of this seed.
+    /// Makes the coin of this seed.
     pub const fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// Whether B is first (`SplitMix64`).
+    /// Returns whether B comes first (`SplitMix64`).
     pub const fn toss(&mut self) -> bool {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -78,7 +78,7 @@ impl Coin {
     }
 }
 
-/// Where the null pair of a half lies.
+/// Place of the N slots within a half.
 #[derive(Clone, Copy)]
 enum NullAt {
     Outside,
@@ -87,7 +87,7 @@ enum NullAt {
 }
 
 impl NullAt {
-    /// Three slots of a half.
+    /// Returns three slots of a half. `order` mirrors them for the other three.
     const fn half(self, first: Arm, second: Arm) -> [Arm; 3] {
         match self {
             Self::Outside => [Arm::Null, first, second],
@@ -97,11 +97,11 @@ impl NullAt {
     }
 }
 
-/// The order of the pass with this number; `first` comes first of A and B. The null pairs lie
-/// outside, between and inside the others in turn, so N has each position as often as A over three
-/// passes. A sample after one of the same process is some percent faster, as its data is in the
-/// CPU's caches. So the three follow themselves about equally often: outside pairs are never
-/// neighbours.
+/// Returns the order of the pass with this number. Of A and B, `first` comes first. The pairs of N
+/// lie outside, between and inside the other slots in turn. So over three passes N has each
+/// position as often as A. A sample after a sample of the same process is some percent faster, as
+/// its data is in the CPU's caches. So each arm follows itself about equally often: outside pairs
+/// are never neighbours.
 pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
     let second = if first == Arm::New { Arm::Base } else { Arm::New };
     let [early, late] = match number % 3 {
@@ -113,19 +113,19 @@ pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
     [a, b, c, c, b, a, d, e, f, f, e, d]
 }
 
-/// The estimate of a pass or an octet: logarithms of how many times as long B and N took, for the
-/// same gas.
+/// The estimate of a pass or an octet: logarithms of the ratios of times, for the same gas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Differences {
-    /// B against the mean of A and N: two processes of the build to compare with say more of it than
-    /// one.
+    /// B against the mean of A and N. Two processes of one build estimate its time better than one
+    /// process.
     pub new: f64,
     /// N against A.
     pub null: f64,
 }
 
-/// Estimates a pass from the time per gas of its slots, in `order`. `None` unless all are positive. B against A
-/// and N together, and N against A, are orthogonal contrasts: noise between A and N moves neither towards B.
+/// Estimates a pass from the time per gas of its slots, in `order`. `None` unless all times are
+/// positive. B against A and N together, and N against A, are orthogonal contrasts: noise between A
+/// and N moves neither towards B.
 pub fn differences(order: &[Arm], rates: &[f64]) -> Option<Differences> {
     if rates.is_empty() || rates.iter().any(|rate| *rate <= 0.0) {
         return None;
@@ -141,8 +141,9 @@ fn mean_log(order: &[Arm], rates: &[f64], arm: Arm) -> f64 {
     sum / f64::from(count)
 }
 
-/// Estimates an octet: the trimmed mean over its passes, or their mean where they are too few to trim. The passes
-/// of an octet are not independent of each other, so nothing is told of its error here. `None` without a pass.
+/// Estimates an octet by the trimmed mean over its passes, or by the mean if they are too few to
+/// trim. The passes of an octet are not independent of each other, so no error is estimated here.
+/// `None` without a pass.
 pub fn octet_mean(passes: impl Iterator<Item = Differences>) -> Option<Differences> {
     let (new, null): (Vec<_>, Vec<_>) = passes.map(|pass| (pass.new, pass.null)).unzip();
     (!new.is_empty()).then(|| Differences { new: trimmed_mean(&new), null: trimmed_mean(&null) })
@@ -153,20 +154,20 @@ fn trimmed_mean(values: &[f64]) -> f64 {
     Trimmed::of(values).map_or(mean, |trimmed| trimmed.mean)
 }
 
-/// Estimates a metric of an octet, where a slot has this number of samples. `None` where no pass has all values.
+/// Estimates a metric of an octet with `samples_per_slot`. `None` if no pass has all values.
 pub fn octet_differences(
     octet: &OctetFacts,
     metric: Metric,
     samples_per_slot: u64,
 ) -> Option<Differences> {
-    // A count below the floor is as good as none, and has a logarithm.
+    // A count below the floor is raised to the floor, so that it has a logarithm.
     let least = if metric.is_count() { (floor(metric) * samples_per_slot) as f64 } else { 0.0 };
     octet_mean(octet.passes.iter().filter_map(|pass| pass_differences(pass, metric, least)))
 }
 
 fn pass_differences(pass: &PassFacts, metric: Metric, least: f64) -> Option<Differences> {
     let order = pass.order.chars().map(Arm::from_letter).collect::<Option<Vec<_>>>()?;
-    // All slots have the same gas: it cancels.
+    // All slots have the same gas, so gas cancels.
     let values = pass.values(metric).into_iter().map(|value| Some((value? as f64).max(least)));
     let values = values.collect::<Option<Vec<_>>>()?;
     (values.len() == order.len()).then(|| differences(&order, &values)).flatten()

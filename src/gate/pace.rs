@@ -1,6 +1,6 @@
-//! Estimates of a gate's time, for the user: before the first octet by the warm-ups, then by the octets. A long
-//! one comes with the options that make it shorter. They follow from its cause: if several passes fill a slot, a
-//! smaller block makes more of them.
+//! Estimates the time of a gate for the user: by the warm-ups before the first octet, and by the
+//! octets after it. For a long time, it proposes options that make the gate shorter. The options
+//! depend on the cause: if several passes fill a slot, a smaller block only makes more passes.
 
 use std::time::{Duration, Instant};
 
@@ -13,26 +13,28 @@ use super::{
 };
 use crate::run::prepare::{Source, is_smaller_if_quick};
 
-/// A gate that may take as long says how to make it shorter.
+/// Minimal estimated time of a gate for which shorter ways are proposed.
 const LONG: Duration = Duration::from_secs(120);
-/// Passes from which on a larger block is worth while: it takes fewer of them, each with what a sample
-/// costs beside its time.
+/// Minimal number of passes for which a larger block is proposed. A larger block takes fewer
+/// passes, and each sample has a cost outside its clock.
 const MANY_PASSES: u64 = 4;
-/// A shorter slot is named where an octet takes no more than this share of the time then.
+/// Maximal share of an octet's time for which a shorter slot is proposed.
 const SHORTER_MAX: f64 = 0.8;
-/// An estimate that is off by more is printed again.
+/// An estimate is printed again if it is wrong by more than this factor.
 const OFF_BY: u32 = 2;
 
-/// Source of the work, which says how there may be less of it.
+/// The source of the work, on which the ways to less work depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkSource {
-    /// A scenario: options make its state and block smaller, `--quick` too.
+    /// A scenario. Options make its state and block smaller, also `--quick`.
     Scenario,
-    /// A scenario whose block is as small already as `--quick` makes it, or as the user says.
+    /// A scenario whose block is already as small as `--quick` makes it, or has the size that the
+    /// user gives.
     SmallScenario,
-    /// A scenario for an executor that is not this project's, and names its own variants.
+    /// A scenario for an executor that is not this project's. Such an executor names its own
+    /// variants.
     Executor,
-    /// A workload file, or the export of one: its work is fixed.
+    /// A workload file or an export, whose work is fixed.
     Fixed,
 }
 
@@ -70,7 +72,7 @@ impl WorkSource {
     }
 }
 
-/// The time of octets, as it is estimated and as it was.
+/// The estimated and measured time of octets.
 #[derive(Debug)]
 pub struct Pace {
     /// The measurement and its rules.
@@ -78,18 +80,18 @@ pub struct Pace {
     source: WorkSource,
     /// The options that make the gate shorter.
     remedies: String,
-    /// Time of an octet by the warm-ups.
+    /// Estimated time of an octet, by the warm-ups.
     estimate: Option<Duration>,
-    /// Time of all octets, as it was said.
+    /// Time of all octets that was shown to the user.
     said: Option<Duration>,
-    /// The octet under way, and its begin.
+    /// The octet under way.
     under_way: Option<UnderWay>,
-    /// Octets that have ended, and their time.
+    /// Number of octets that have ended. `took` is their time.
     ended_count: u32,
     took: Duration,
 }
 
-/// An octet under way.
+/// An octet under way, and its begin.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     done_count: usize,
@@ -97,7 +99,7 @@ struct UnderWay {
 }
 
 impl Pace {
-    /// Begins a gate, of which no time is known.
+    /// Begins a gate, without any time yet.
     pub fn new(plan: &Plan, source: WorkSource) -> Self {
         Self {
             plan: plan.clone(),
@@ -111,7 +113,8 @@ impl Pace {
         }
     }
 
-    /// The estimate before the first octet, by the `work` of one; `None` where octets have ended.
+    /// Returns the estimate before the first octet, by the `work` of an octet. `None` after the
+    /// first octet.
     pub fn warm(&mut self, work: &OctetWork) -> Option<String> {
         if self.ended_count > 0 {
             return None;
@@ -124,14 +127,15 @@ impl Pace {
         Some(format!("estimate before the first octet: an octet takes about {words}"))
     }
 
-    /// Hears that an octet is under way at `now`, after `done_count` others. Gives the measured estimate
-    /// once, after the first; `None` where it is short or was said.
+    /// Records that an octet is under way at `now`, after `done_count` others. Returns the measured
+    /// estimate once, after the first octet. `None` if the gate is short, or if the first estimate
+    /// was about right.
     pub fn at(&mut self, done_count: usize, now: Instant) -> Option<String> {
         let before = self.under_way.filter(|before| before.done_count != done_count);
         if self.under_way.is_none() || before.is_some() {
             self.under_way = Some(UnderWay { done_count, began: now });
         }
-        // Before the first octet of a second try there was a warm-up.
+        // A second attempt has a warm-up before its first octet.
         let before = before.filter(|_| done_count > 0)?;
         let took = now.duration_since(before.began);
         self.took = self.took.saturating_add(took);
@@ -144,7 +148,7 @@ impl Pace {
             .then(|| format!("measured, after the first octet: one takes {}", self.words(took, 1)))
     }
 
-    /// The most time that is left at `now`; `None` as long as no time of an octet is known.
+    /// Returns the maximal time left at `now`; `None` before the time of an octet is known.
     pub fn left(&self, now: Instant) -> Option<Duration> {
         let octet = self.took.checked_div(self.ended_count).or(self.estimate)?;
         let UnderWay { done_count, began } = self.under_way?;
@@ -152,7 +156,8 @@ impl Pace {
         Some(later.saturating_add(octet.saturating_sub(now.duration_since(began))))
     }
 
-    /// `42 s: the first figures after 6, in about 5 min, …`, after `done_count` octets.
+    /// Formats the time of an octet and of all octets: `42 s: the first figures after 6, in about 5
+    /// min, …`. `done_count`: number of octets so far.
     fn words(&self, octet: Duration, done_count: usize) -> String {
         let first = about(times(octet, OCTET_COUNT_MIN.saturating_sub(done_count) as u64));
         let last = about(times(octet, OCTET_COUNT_MAX.saturating_sub(done_count) as u64));
@@ -183,7 +188,7 @@ impl Pace {
             all.push(self.source.less().to_owned());
             return all.join(", or ");
         }
-        // A smaller block has shorter samples, and more of them fill the slot.
+        // A smaller block has shorter samples, so more samples fill the slot.
         if work.start.is_some_and(|start| start > work.asked.counted) {
             all.push(self.source.smaller_state().to_owned());
         }
@@ -196,7 +201,7 @@ impl Pace {
         all.join(", or ")
     }
 
-    /// A shorter slot, and how much less time that takes; `None` where it is hardly less.
+    /// Proposes a shorter slot, with its share of the time; `None` if the share is near 1.
     fn shorter_slot(&self, work: &OctetWork) -> Option<String> {
         let shorter_ns = shorter_slot_ns(self.plan.slot_ns);
         let (all, shorter) = (work.time(work.asked), work.time(work.shorter));
@@ -214,7 +219,7 @@ impl Pace {
     }
 }
 
-/// A time of milliseconds or seconds: `200 ms`, `11 ms`, `3.5 ms`, `1.5 s`.
+/// Formats milliseconds or seconds: `200 ms`, `11 ms`, `3.5 ms`, `1.5 s`.
 fn short(time: Duration) -> String {
     match time.as_secs_f64() * 1e3 {
         ms if ms < 9.95 => format!("{ms:.1} ms"),
@@ -223,7 +228,7 @@ fn short(time: Duration) -> String {
     }
 }
 
-/// A share of a time, roughly.
+/// States a share of a time roughly.
 fn share_in_words(share: f64) -> &'static str {
     match share {
         share if share < 0.3 => "a quarter",
@@ -233,7 +238,7 @@ fn share_in_words(share: f64) -> &'static str {
     }
 }
 
-/// A time that is told: minutes, begun ones as whole, where it is long.
+/// Formats a time. A long time is in minutes, rounded up.
 fn about(time: Duration) -> String {
     match time >= LONG {
         true => format!("{} min", time.as_secs().div_ceil(60)),
@@ -241,7 +246,7 @@ fn about(time: Duration) -> String {
     }
 }
 
-/// Time of all octets.
+/// Returns the maximal time of all octets.
 fn all(octet: Duration) -> Duration {
     times(octet, OCTET_COUNT_MAX as u64)
 }

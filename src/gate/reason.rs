@@ -1,8 +1,9 @@
-//! The reason of a verdict: the figure that tells it, and in words which build is slower, by how much, and how
-//! sure that is.
+//! The reason of a verdict: the most telling figure, and in words which build is slower, by how
+//! much, and how sure that is.
 //!
-//! Wall time tells first, then CPU time, then counters, and of like figures the one that changed most. A count
-//! of few things changes by thousands of percent where the time changes by ten, and the time is the question.
+//! Wall time is more telling than CPU time, and CPU time is more telling than counters. Among like
+//! figures, the one with the largest change is the most telling. A small count can change by
+//! thousands of percent while the time changes by ten, and the gate is about time.
 
 use result::gate::LookFacts;
 use std::cmp::Ordering;
@@ -13,27 +14,26 @@ use super::{
     floor,
 };
 
-/// A bound that is nearer to no change, as a share, is shown as none.
+/// Minimal size of a bound that is shown, as a share. A smaller bound counts as no change.
 const SHOWN_MIN: f64 = 0.0005;
 
-/// A figure that may tell a verdict.
+/// A figure that may be the most telling one of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Headline {
-    /// Its metric.
     pub metric: Metric,
-    /// Its change, as a share or as a logarithm: only the order counts.
+    /// The change of the figure, as a share or as a logarithm. Only its order matters.
     pub change: f64,
 }
 
 impl Headline {
-    /// The one that tells is the greatest.
+    /// Orders figures: the greatest is the most telling.
     pub fn order(&self, other: &Self) -> Ordering {
         let (own, its) = (precedence(self.metric), precedence(other.metric));
         own.cmp(&its).then(self.change.total_cmp(&other.change))
     }
 }
 
-/// The text of the figure that tells, with its [`Headline`].
+/// Returns the most telling figure and its text.
 pub fn headline(all: impl IntoIterator<Item = (Headline, String)>) -> Option<(Headline, String)> {
     all.into_iter().max_by(|a, b| a.0.order(&b.0))
 }
@@ -50,22 +50,19 @@ const fn precedence(metric: Metric) -> u8 {
     }
 }
 
-/// A figure that is put into words.
+/// The facts of a figure that its words need.
 #[derive(Debug)]
 pub struct FigureVerdict<'a> {
-    /// Its variant.
     pub variant: &'a str,
-    /// Its metric.
     pub metric: Metric,
-    /// Its verdict.
     pub verdict: Verdict,
-    /// The look that it rests on.
+    /// The last look, on which the verdict rests.
     pub look: Look,
-    /// Its limits.
     pub limits: Limits,
-    /// The largest allowed change that was asked for, as a share.
+    /// The requested δ, as a share.
     pub delta: f64,
-    /// How many samples would decide it; empty where it is decided.
+    /// The number of samples that would decide the figure, in words; empty if the figure is
+    /// decided.
     pub enough: String,
 }
 
@@ -115,12 +112,13 @@ impl FigureVerdict<'_> {
         }
     }
 
-    /// An open figure without its variant, beside figures that decide.
+    /// States an open figure without its variant, beside figures that decide.
     pub fn open(&self) -> String {
         format!("{}: {}", self.metric, self.between_bounds())
     }
 
-    /// The change of an open figure, its bounds, and how many samples would decide.
+    /// States the change of an open figure, its bounds, and the number of samples that would
+    /// decide.
     fn between_bounds(&self) -> String {
         let facts = LookFacts::from(self.look);
         let [change, lower, upper] = [facts.change, facts.lower, facts.upper].map(signed);
@@ -133,7 +131,8 @@ impl FigureVerdict<'_> {
         )
     }
 
-    /// The largest allowed change; the metric's floor, where that is more than the δ that was asked for.
+    /// States the largest allowed change, and the metric's floor if the floor is above the
+    /// requested δ.
     fn allowed(&self) -> String {
         let of_floor = match (self.limits.delta > self.delta, self.metric) {
             (false, _) => String::new(),
@@ -149,7 +148,7 @@ impl FigureVerdict<'_> {
         format!("{:.1} % are allowed{of_floor}", self.limits.delta * 100.0)
     }
 
-    /// Why it is open although B's own bounds decide; nothing elsewhere.
+    /// States why the figure is open although B's own bounds decide. Empty for other figures.
     fn hidden(&self) -> String {
         let Some(hidden) = decide::hidden_by_null(&self.look, self.limits) else {
             return String::new();
@@ -168,7 +167,8 @@ impl FigureVerdict<'_> {
     }
 }
 
-/// The words for a change of a metric: the verb after B, its base form, an increase and a decrease.
+/// Returns the words for a change of a metric: the verb after B, its base form, an increase, a
+/// decrease.
 const fn phrases(metric: Metric) -> [&'static str; 4] {
     match metric {
         Metric::Wall => ["is", "be", "slower", "faster"],
@@ -181,12 +181,12 @@ const fn phrases(metric: Metric) -> [&'static str; 4] {
     }
 }
 
-/// A share in percent, with its sign.
+/// Formats a share in percent, with its sign.
 pub fn signed(share: f64) -> String {
     format!("{:+.1} %", share * 100.0)
 }
 
-/// A share in percent, whose sign the words beside it have.
+/// Formats a share in percent, without its sign.
 fn size(share: f64) -> String {
     format!("{:.1} %", share.abs() * 100.0)
 }

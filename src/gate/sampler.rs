@@ -1,5 +1,5 @@
-//! The trait of processes that take samples, and the plan of a gate. Knows neither processes nor
-//! files, so that the gate's decisions can be tested without a clock.
+//! The trait of a source of samples, and the plan of a gate. This module knows neither processes
+//! nor files, so that the gate's decisions can be tested without a clock.
 
 use result::Counters;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Metric, octet::Arm};
 use crate::terminal::Failure;
 
-/// A sample as the gate needs it.
+/// The figures of a sample that a gate uses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Wall time.
@@ -18,18 +18,18 @@ pub struct Sample {
     pub blocks: Option<u64>,
     /// Bytes that the process read from devices.
     pub bytes: Option<u64>,
-    /// System calls of the process that read.
+    /// System calls with which the process read.
     pub requests: Option<u64>,
     /// Allocations of the process's Rust code.
     pub allocations: Option<u64>,
     /// Instructions of the process in user mode.
     pub instructions: Option<u64>,
-    /// Its exact counters.
+    /// The exact counters of the sample.
     pub counters: Counters,
 }
 
 impl Sample {
-    /// Its value of a metric; `None` where that is not reported.
+    /// Returns the value of a metric; `None` if the sample does not report it.
     pub const fn value(&self, metric: Metric) -> Option<u64> {
         match metric {
             Metric::Wall => Some(self.wall_ns),
@@ -48,44 +48,43 @@ pub trait Sampler {
     /// Takes one sample.
     ///
     /// # Errors
-    /// There is none: the gate ends.
+    /// No sample can be taken: the gate ends.
     fn sample(&mut self, arm: Arm, variant: &str) -> Result<Sample, Failure>;
 
-    /// Ends all processes and starts others in their place, which begin cold. Gives the time that
-    /// it took.
+    /// Ends all processes, and starts new cold processes. Returns the time of the start.
     ///
     /// # Errors
-    /// One does not start: the gate ends.
+    /// A process does not start: the gate ends.
     fn restart(&mut self) -> Result<Duration, Failure>;
 
-    /// Gives all arms the same CPUs for an octet of `variant`, in turn others with each `number`.
-    /// `None` where they may use all.
+    /// Confines all arms to the same CPUs for an octet of `variant`. The CPUs change with `number`.
+    /// Returns these CPUs, or `None` if the arms may use all CPUs.
     fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>>;
 
-    /// Begins to watch for lost time: from now on it counts.
+    /// Starts watching for lost time, which counts from now on.
     fn watch(&mut self);
 
-    /// Pauses watching: lost time does not count.
+    /// Pauses watching, so that lost time does not count.
     fn pause_watch(&mut self);
 
-    /// Causes of lost time while it watched: steal, throttling. Forgets them.
+    /// Returns the causes of lost time while watching, such as steal and throttling, and clears
+    /// them.
     fn disturbances(&mut self) -> Vec<String>;
 }
 
-/// Which figures of a variant must be decided.
+/// The figures of a variant that must be decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// All: each metric was asked for.
+    /// All figures: the user asked for each metric.
     All,
-    /// The counters, where the times stay open: on a cold disk they may do so for hours. A metric
-    /// that is not told is left out.
+    /// The counters, if the times stay open. On a cold disk, times may stay open for hours. A
+    /// metric that is not reported is left out.
     Counters,
 }
 
 /// A variant and its judged metrics.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// The variant.
     pub variant: String,
     /// The judged metrics.
     pub metrics: Vec<Metric>,
@@ -96,16 +95,15 @@ pub struct Subject {
 /// The measurement and its rules.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The variants.
     pub subjects: Vec<Subject>,
     /// The largest allowed change, as a share.
     pub delta: f64,
-    /// Wall time of all samples of a slot at least: short ones are taken in several passes.
+    /// Minimal wall time of all samples of a slot. Short samples take several passes to reach it.
     pub slot_ns: u64,
     /// Seed of the coin.
     pub coin_seed: u64,
-    /// Attempts over which the probability of an error is split.
+    /// Number of attempts over which the probability of an error is split.
     pub attempt_count: usize,
-    /// Whether all octets are taken, decided or not.
+    /// Whether all octets are taken, also after all figures are decided.
     pub takes_all: bool,
 }

@@ -1,4 +1,4 @@
-//! Settings of one build alone: A and B run the same work with different settings.
+//! Settings that differ between two builds: A and B run the same work with different settings.
 
 use std::collections::BTreeSet;
 
@@ -22,13 +22,13 @@ pub type RunKeys = Vec<(String, String)>;
 /// The settings of one build.
 #[derive(Clone, Debug)]
 pub struct BuildSettings {
-    /// The keys of its run that are not left at their defaults.
+    /// The keys of the run that do not have their defaults.
     pub run: RunKeys,
-    /// The keys of these that the user gave: for an executor that knows no others.
+    /// The keys that the user gave, for an executor that knows no other keys.
     pub given: RunKeys,
-    /// Settings of this build alone: `run.read=get`.
+    /// Settings that the user gave for this build, such as `run.read=get`.
     pub own: Vec<String>,
-    /// All keys that are set for one of both builds, with the values of this one.
+    /// All keys that `own` of A or of B sets, with the values of this build.
     pub effective: Vec<EffectiveSetting>,
 }
 
@@ -43,17 +43,17 @@ impl BuildSettings {
 pub struct OwnRuns {
     /// Settings of A, and of B.
     pub builds: [BuildSettings; 2],
-    /// The settings that one of them alone has, where they change nothing: both would be told the same.
+    /// The settings of single builds, if they change nothing, so that both builds would run alike.
     pub without_effect: Option<String>,
 }
 
-/// The key whose value the machine chooses where nothing sets it.
+/// The key whose value depends on the machine unless it is set.
 const READ: &str = "run.read";
 
-/// Checks that `settings` name keys of a run, and of nothing else: before there is a run.
+/// Checks, before there is a run, that all `settings` name keys of a run.
 ///
 /// # Errors
-/// One does not; the error names the key that may be meant.
+/// A setting names no key of a run. The error names the key that may be meant.
 pub fn are_of_run(settings: &[Override]) -> Result<(), Failure> {
     let Some(set) = settings.iter().find(|set| !set.key.starts_with("run.")) else {
         return Ok(());
@@ -71,11 +71,11 @@ pub fn are_of_run(settings: &[Override]) -> Result<(), Failure> {
     Err(error).with_exit_code(Code::Usage)
 }
 
-/// The settings of each build, where `how` is of both and `own` of one. Settings may say how variants are
-/// run, not which there are.
+/// Returns the settings of each build. `how` is for both builds, `own` for each one. Settings may
+/// change how variants run, but not the set of variants.
 ///
 /// # Errors
-/// A value that is not valid, or other variants.
+/// A value is not valid, or the settings change the set of variants.
 pub fn own_runs(
     run: &RunSpec,
     how: &[Override],
@@ -107,7 +107,8 @@ pub fn own_runs(
     })
 }
 
-/// The value of a key of `own`, whose keys that are not left at their defaults are `words`.
+/// Returns the value of a key of `own`. `words` are the keys of `own` that do not have their
+/// defaults.
 fn effective(
     own: &RunSpec,
     words: &[(String, String)],
@@ -122,7 +123,7 @@ fn effective(
     Some(EffectiveSetting { key: key.to_owned(), value, is_default })
 }
 
-/// `run` with settings of its own.
+/// Returns `run` with settings of one build.
 fn own_run(
     run: &RunSpec,
     settings: &[Override],
@@ -137,8 +138,8 @@ fn own_run(
     });
     let mut all: Vec<_> = kept.chain(settings.iter().cloned()).collect();
     let mut own = minimal::default_run(&all).with_exit_code(Code::Usage)?;
-    // A setting may change the readers that are chosen where none are named: both get those of
-    // the run without it.
+    // A setting may change the default number of readers. Both builds get the number that the run
+    // has without the setting.
     if own.io_thread_counts.is_empty() && plan::cells(&own, machine) != variants {
         all.extend(readers(variants));
         own = minimal::default_run(&all).with_exit_code(Code::Usage)?;
@@ -159,7 +160,8 @@ fn own_run(
     Ok(own)
 }
 
-/// The readers of these variants, as a setting; none where none has any.
+/// Returns the numbers of readers of these variants, as a setting; `None` if no variant has
+/// readers.
 fn readers(variants: &[PlannedCell]) -> Option<Override> {
     let counts: BTreeSet<_> = variants.iter().map(|cell| cell.variant.io_thread_count).collect();
     let counts: Vec<_> =
@@ -172,8 +174,8 @@ fn readers(variants: &[PlannedCell]) -> Option<Override> {
     })
 }
 
-/// Why settings change nothing, where A and B have the same values of all keys that one of them sets. `None`
-/// where a value differs.
+/// States why settings change nothing: A and B have the same values of all keys that one of them
+/// sets. `None` if a value differs.
 pub fn alike([a, b]: &[BuildSettings; 2]) -> Option<String> {
     let mut words = Vec::new();
     for EffectiveSetting { key, value, is_default } in &a.effective {
@@ -197,11 +199,12 @@ pub fn alike([a, b]: &[BuildSettings; 2]) -> Option<String> {
     Some(format!("{}\n   = help: A and B would be one run; {others}", words.join(", ")))
 }
 
-/// `run.read can also be get`: the names that a key takes beside `value`; `None` where it takes no names.
+/// Returns the other names that a key takes, as `run.read can also be get`. `None` if the key takes
+/// no names.
 fn other_names(key: &str, value: &str) -> Option<String> {
     let schema: Value = serde_json::from_str(&spec::json_schema()).ok()?;
     let of_key = key.split('.').fold(&schema, |at, name| &at["properties"][name]);
-    // The names of a key that takes one name or several.
+    // A key that takes one name or several has its names here.
     let one_of_several = of_key["anyOf"][0]["enum"].as_array();
     let names = of_key["enum"].as_array().or(one_of_several)?;
     let names = names.iter().filter_map(Value::as_str).filter(|name| *name != value);
@@ -214,7 +217,7 @@ fn other_names(key: &str, value: &str) -> Option<String> {
     Some(format!("{key} can also be {names}"))
 }
 
-/// The first of these names, and how many others there are.
+/// Returns the first of these names, and the number of other names.
 pub fn few<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let mut names = names.into_iter();
     match (names.next(), names.count()) {

@@ -1,9 +1,9 @@
-//! One side of a comparison with a baseline: results of one program on one work, each made by a process of its
-//! own. And the change of a figure from one side to the other.
+//! One side of a comparison with a baseline: results of one program on one work, each by its own
+//! process. Computes the change of a figure from one side to the other.
 //!
-//! Where a process lies in memory makes it faster or slower than its twin for as long as it lives.
-//! No number of samples of one process tells that from a change of the build. So each process is one value, and
-//! times are compared between processes.
+//! Its place in memory makes a process faster or slower than its twin for its whole life. No number
+//! of samples of one process separates that from a change of the build. So each process is one
+//! value, and times are compared between processes.
 
 use result::{
     SampleFacts,
@@ -31,7 +31,7 @@ pub struct Side {
 pub enum Figure<'a> {
     /// The time.
     Time,
-    /// The time over that of this variant in the same round.
+    /// The time over the time of this variant in the same round.
     Ratio(&'a str),
     /// A count.
     Count(Metric),
@@ -42,7 +42,7 @@ pub enum Figure<'a> {
 pub struct Moved {
     /// The estimate.
     pub by: Trimmed,
-    /// Values of the side that has fewer.
+    /// Number of values of the side with fewer values.
     pub value_count: usize,
 }
 
@@ -50,7 +50,7 @@ impl Side {
     /// Reads a result, or all results of runs that `--out` wrote into a directory.
     ///
     /// # Errors
-    /// One cannot be read, or they are not of one program.
+    /// A result cannot be read, or the results are of several programs.
     pub fn read(path: &Path) -> Result<Self> {
         let mut results = vec![Stored::read(path)?];
         if path.is_dir() {
@@ -63,10 +63,10 @@ impl Side {
         Self::from_results(path.to_owned(), results)
     }
 
-    /// The side of these results, found at `path`.
+    /// Makes the side of these results, which were found at `path`.
     ///
     /// # Errors
-    /// They are of several programs, or one is there twice.
+    /// The results are of several programs, or a result occurs twice.
     pub fn from_results(path: PathBuf, results: Vec<Stored>) -> Result<Self> {
         for (index, stored) in results.iter().enumerate() {
             let (first, own) = (&results[0], &stored.result.tool.program);
@@ -93,27 +93,27 @@ impl Side {
         Ok(Self { path, results })
     }
 
-    /// Where it was found.
+    /// Returns the path where the results were found.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// All results; there is one at least.
+    /// Returns all results, at least one.
     pub fn results(&self) -> &[Stored] {
         &self.results
     }
 
-    /// Number of processes.
+    /// Returns the number of processes.
     pub const fn process_count(&self) -> usize {
         self.results.len()
     }
 
-    /// Whether each process ran on several databases.
+    /// Whether a process ran on several databases.
     fn has_databases(&self) -> bool {
         self.results.iter().any(|stored| !stored.result.databases.is_empty())
     }
 
-    /// All variants, in the order in which they first appear.
+    /// Returns all variants, in the order of their first appearance.
     pub fn variants(&self) -> Vec<String> {
         let mut variants: Vec<String> = Vec::new();
         for cell in self.results.iter().flat_map(|stored| &stored.result.cells) {
@@ -130,13 +130,13 @@ impl Side {
         cells.all(|cell| cell.is_some_and(|cell| !cell.samples.is_empty()))
     }
 
-    /// Duties on blocks that the variant's samples have.
+    /// Returns the block duties of the variant's samples.
     pub fn duties(&self, variant: &str) -> Option<&[String]> {
         let mut cells = self.results.iter().filter_map(|stored| stored.cell(variant));
         cells.next().map(|cell| &cell.duties[..])
     }
 
-    /// The figure of each process: one value each, in which each database counts alike.
+    /// Returns one value of the figure for each process. Each database counts alike in it.
     fn by_process(&self, variant: &str, figure: Figure<'_>) -> Option<Vec<f64>> {
         let values = self.results.iter().map(|stored| {
             let logs = logs(stored, variant, figure)?;
@@ -148,10 +148,10 @@ impl Side {
     }
 }
 
-/// Change of a figure of a variant from `base` to `new`; `None` where there are too few
-/// values to tell. Between processes each is a value. Of one process on each side, samples are
-/// values of a ratio or a count: all variants of a process share its luck. On several
-/// databases, which both have, each is a value, the difference of its medians.
+/// Returns the change of a figure of a variant from `base` to `new`; `None` if there are too few
+/// values. With several processes on a side, each process is a value. With one process on each
+/// side, samples are the values of a ratio or a count, as all variants of a process share its luck.
+/// If both sides have several databases, each database is a value: the difference of its medians.
 pub fn moved(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Option<Moved> {
     let ([of_base], [of_new]) = (&base.results[..], &new.results[..]) else {
         return between(&base.by_process(variant, figure)?, &new.by_process(variant, figure)?);
@@ -174,7 +174,8 @@ pub fn moved(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Opti
     }
 }
 
-/// Change of a variant's time from `base` to `new`, as a share: seen, not judged.
+/// Returns the change of a variant's time from `base` to `new`, as a share. It is shown, but not
+/// judged.
 pub fn seen(base: &Side, new: &Side, variant: &str) -> Option<f64> {
     let [base, new] = [base, new].map(|side| {
         let logs = side.by_process(variant, Figure::Time)?;
@@ -183,14 +184,14 @@ pub fn seen(base: &Side, new: &Side, variant: &str) -> Option<f64> {
     Some((new? - base?).exp_m1())
 }
 
-/// The difference of values that are independent of each other (Yuen and Welch).
+/// Returns the difference of two sets of independent values (Yuen and Welch).
 fn between(base: &[f64], new: &[f64]) -> Option<Moved> {
     let by = Trimmed::of(new)?.minus(&Trimmed::of(base)?);
     Some(Moved { by, value_count: base.len().min(new.len()) })
 }
 
-/// Logarithms of a figure, sample by sample without the warm-up, of each database that has it, by
-/// its seed. `None` where there is no such variant, or a sample does not tell.
+/// Returns the logarithms of a figure for each counted sample, by the seed of the database. `None`
+/// if the result lacks the variant, or if a sample does not report the figure.
 fn logs(
     stored: &Stored,
     variant: &str,
@@ -204,7 +205,7 @@ fn logs(
         });
         return logs.collect();
     };
-    // An interrupted run may have only one of both on its last database.
+    // An interrupted run may have only one of the two variants on its last database.
     let [own, others] = [logs(stored, variant, Figure::Time)?, logs(stored, over, Figure::Time)?];
     let ratios = own.into_iter().filter_map(|(seed, own)| {
         let pairs = own.iter().zip(others.get(&seed)?);
@@ -213,7 +214,7 @@ fn logs(
     Some(ratios.collect())
 }
 
-/// Logarithm of a sample's time or count; `None` where that is not reported.
+/// Returns the logarithm of a sample's time or count; `None` if it is not reported.
 fn log(sample: &SampleFacts, figure: Figure<'_>) -> Option<f64> {
     match figure {
         Figure::Count(metric) => {

@@ -1,5 +1,5 @@
-//! A gate under way as its user sees it: the octet and the time left, and in words, once, how long all may
-//! take.
+//! Shows the progress of a gate: the octet, the time left and, once in words, the estimated time of
+//! the whole gate.
 
 use std::time::{Duration, Instant};
 
@@ -13,14 +13,15 @@ use super::{
 };
 use crate::terminal::{Live, Progress, progress::Stage};
 
-/// Shortest time between two drawings within an octet, as samples follow each other within milliseconds.
+/// Minimal time between two drawings within an octet, as samples follow each other within
+/// milliseconds.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// Length of the bar for an octet.
+/// Length of the bar for an octet, in steps.
 const OCTET_LENGTH: u64 = 1_000;
-/// Length of the bar.
+/// Length of the whole bar, in steps.
 const LENGTH: u64 = OCTET_LENGTH * OCTET_COUNT_MAX as u64;
 
-/// The stage of a gate that measures.
+/// The measuring stage of a gate.
 pub struct MeasuringStage<'a> {
     progress: &'a Progress,
     stage: Stage<'a>,
@@ -29,7 +30,7 @@ pub struct MeasuringStage<'a> {
 }
 
 impl<'a> MeasuringStage<'a> {
-    /// Begins it.
+    /// Begins the stage.
     pub fn new(progress: &'a Progress, plan: &Plan, source: WorkSource) -> Self {
         if let Some(note) = variants(plan.subjects.len(), source) {
             progress.note(&note);
@@ -54,13 +55,13 @@ impl<'a> MeasuringStage<'a> {
         }
     }
 
-    /// Ends it.
+    /// Ends the stage.
     pub fn finish(self) {
         self.stage.finish();
     }
 }
 
-/// The text of it.
+/// The texts of the stage.
 struct Lines {
     pace: Pace,
     begun: Instant,
@@ -73,11 +74,11 @@ impl Lines {
         Self { pace: Pace::new(plan, source), begun, try_number: 1, has_octets: false }
     }
 
-    /// The remark on a step, if there is one.
+    /// Returns the remark on a step, if the step has one.
     fn remark(&mut self, step: Step, now: Instant) -> Option<String> {
         match step {
             Step::WarmUp { .. } => {
-                // Another try warms up again.
+                // Another attempt warms up again.
                 self.try_number += u32::from(self.has_octets);
                 self.has_octets = false;
                 None
@@ -90,7 +91,7 @@ impl Lines {
         }
     }
 
-    /// The lines at a step; `None` where they stay.
+    /// Returns the lines for a step; `None` if the lines stay as they are.
     fn live(&self, step: Step, now: Instant) -> Option<Live> {
         let so_far = units::rough_time(now.saturating_duration_since(self.begun));
         let (head, below, position) = match step {
@@ -117,7 +118,7 @@ impl Lines {
         Some(Live { head: try_words + &head, below, position, length: LENGTH })
     }
 
-    /// `octet 3 of at most 12, up to 18 min left`.
+    /// Formats the octet and the time left: `octet 3 of at most 12, up to 18 min left`.
     fn octet(&self, octet: InOctet, now: Instant) -> String {
         let (most, about) = match self.pace.plan.takes_all {
             true => ("", "about"),
@@ -128,7 +129,7 @@ impl Lines {
         format!("octet {} of {most}{OCTET_COUNT_MAX}{left}", octet.done_count + 1)
     }
 
-    /// The octets after which they may decide.
+    /// Names the numbers of octets after which the gate may decide.
     fn looks(&self) -> String {
         if self.pace.plan.takes_all {
             return String::new();
@@ -138,7 +139,7 @@ impl Lines {
     }
 }
 
-/// How many variants there are, and the options that name fewer; `None` of one.
+/// States the number of variants, and the options that reduce it; `None` for one variant.
 fn variants(count: usize, source: WorkSource) -> Option<String> {
     let options = match source {
         WorkSource::Executor => "",
@@ -147,7 +148,7 @@ fn variants(count: usize, source: WorkSource) -> Option<String> {
     (count > 1).then(|| format!("{count} variants are compared{options}"))
 }
 
-/// Whether the step may last long, so that its lines must stand from its begin on.
+/// Whether the step may last long, so that its lines are drawn at its begin.
 const fn is_slow(step: Step) -> bool {
     match step {
         Step::WarmUp { sample_count, .. } => sample_count == 0,

@@ -1,5 +1,5 @@
-//! How far a try is, for the user: a source of samples that tells each of them before it is taken. It
-//! changes neither which are taken, nor when.
+//! Reports the progress of an attempt: a sampler that reports each sample before it takes it. It
+//! changes neither the samples nor their times.
 
 use std::{
     iter::Sum,
@@ -12,14 +12,14 @@ use super::{
 };
 use crate::terminal::Failure;
 
-/// How far a try is.
+/// The progress of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
-    /// The variants are warmed up, before any octet.
+    /// The variants warm up, before the first octet.
     WarmUp {
-        /// Variants that are warm.
+        /// Number of variants that are warm.
         done_count: usize,
-        /// Samples of the next one so far.
+        /// Number of samples so far of the variant that warms up.
         sample_count: u64,
     },
     /// All variants are warm.
@@ -28,12 +28,12 @@ pub enum Step {
     Octet(InOctet),
 }
 
-/// A place within an octet.
+/// The progress within an octet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InOctet {
-    /// Octets before it.
+    /// Number of octets that have ended.
     pub done_count: usize,
-    /// Share of its samples that are taken, 0 to 1.
+    /// Share of the octet's samples that are taken, 0 to 1.
     pub share: f64,
     /// The work of the processes.
     pub doing: Doing,
@@ -42,57 +42,58 @@ pub struct InOctet {
 /// The work of the processes at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// They are started.
+    /// The processes start.
     Starting,
-    /// They take samples that do not count.
+    /// The processes take samples that do not count.
     WarmingUp,
-    /// They take samples that do.
+    /// The processes take samples that count.
     Sampling,
 }
 
-/// The time of an octet of a variant, or of all of them, by the warm-ups.
+/// The estimated time of an octet of one variant, or of all variants, by the warm-ups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OctetWork {
-    /// Starting the processes; `None` where they were not started since.
+    /// Time to start the processes; `None` if they were not started during the warm-up.
     pub start: Option<Duration>,
-    /// Samples of slots as they were asked for.
+    /// Time of the samples with the requested slot.
     pub asked: SampleTime,
-    /// Samples of slots of [`shorter_slot_ns`].
+    /// Time of the samples with a slot of [`shorter_slot_ns`].
     pub shorter: SampleTime,
-    /// How the variant with the most time of samples fills a slot.
+    /// The passes of the variant whose samples take the most time.
     pub passes: Passes,
 }
 
-/// Time of the samples of an octet, with the time outside their clocks.
+/// Time of the samples of an octet, including the time outside their clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleTime {
-    /// Samples that do not count.
+    /// Time of the samples that do not count.
     pub warm_up: Duration,
-    /// Samples that count.
+    /// Time of the samples that count.
     pub counted: Duration,
 }
 
-/// Passes that fill the slots of an octet.
+/// The passes of an octet, which together fill its slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
-    /// How many.
+    /// Number of passes.
     pub count: u64,
-    /// Wall time of a slot in each of them.
+    /// Wall time of a slot in one pass.
     pub time: Duration,
 }
 
-/// `time`, `count` times.
+/// Returns `time` multiplied by `count`.
 pub fn times(time: Duration, count: u64) -> Duration {
     time.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// The shorter slot that is compared with the one that was asked for: a quarter, in milliseconds.
+/// Returns the shorter slot that is compared with the requested slot: a quarter of it, in whole
+/// milliseconds.
 pub const fn shorter_slot_ns(slot_ns: u64) -> u64 {
     slot_ns / 4_000_000 * 1_000_000
 }
 
 impl OctetWork {
-    /// The work of all variants.
+    /// Adds up the work of all variants.
     pub fn of_all(variants: &[Self]) -> Self {
         let longest = variants.iter().max_by_key(|variant| variant.asked.counted);
         Self {
@@ -103,8 +104,8 @@ impl OctetWork {
         }
     }
 
-    /// Time of an octet, if its samples take this time. Processes are replaced once they have worked as
-    /// long as their start and warm-up took.
+    /// Returns the time of an octet whose samples take this time. Processes are replaced after they
+    /// have worked as long as their start and warm-up took.
     pub fn time(&self, samples: SampleTime) -> Duration {
         let SampleTime { warm_up, counted } = samples;
         let idle = self.start.unwrap_or_default().saturating_add(warm_up);
@@ -121,13 +122,13 @@ impl Sum for SampleTime {
     }
 }
 
-/// A source of samples that tells how far it is.
+/// A sampler that reports its progress.
 pub struct TrackedSampler<'a> {
     sampler: &'a mut dyn Sampler,
     show: &'a mut dyn FnMut(Step),
-    /// Variants or octets before.
+    /// Number of variants or octets that are done.
     done_count: usize,
-    /// Samples of the octet that count; `None` of a warm-up before the octets.
+    /// Number of counted samples of the octet; `None` in the warm-up before the octets.
     octet_sample_count: Option<u64>,
     is_watched: bool,
     taken_count: u64,
@@ -137,8 +138,9 @@ pub struct TrackedSampler<'a> {
 }
 
 impl<'a> TrackedSampler<'a> {
-    /// Tracks `sampler` while it warms up a variant, or takes an octet in which so many samples count, after
-    /// `done_count` others.
+    /// Tracks `sampler` during the warm-up of a variant, or during an octet with
+    /// `octet_sample_count` counted samples. `done_count`: number of variants or octets that are
+    /// done.
     pub fn new(
         sampler: &'a mut dyn Sampler,
         show: &'a mut dyn FnMut(Step),
@@ -170,12 +172,12 @@ impl<'a> TrackedSampler<'a> {
         (self.show)(step);
     }
 
-    /// Time of starting the processes; `None` where they were not started.
+    /// Returns the time to start the processes; `None` if they were not started.
     pub const fn start(&self) -> Option<Duration> {
         self.start
     }
 
-    /// Mean time of a sample, with the time outside its clock.
+    /// Returns the mean time of a sample, including the time outside its clock.
     pub fn mean_sample_time(&self) -> Duration {
         let count = u32::try_from(self.taken_count).unwrap_or(u32::MAX);
         self.took.checked_div(count).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! The parts that a comparison with a stored result leaves out: times of another day, and variants
-//! of the stored side alone. They are shown, and no verdict ignores them.
+//! The parts of a comparison with a stored result that are not judged: times of another day, and
+//! variants of the stored side alone. They are shown, and they keep a verdict from being a pass.
 
 use result::{gate::Shift, stored::Stored};
 
@@ -8,14 +8,14 @@ use super::{
     side::{Side, seen},
 };
 
-/// How much longer each of the variants takes in `new`: seen, not judged.
+/// Returns the change of each variant's time in `new`. It is shown, but not judged.
 pub fn times(base: &Side, new: &Side, variants: &[String]) -> Vec<Shift> {
     let seen = variants.iter().filter_map(|variant| Some((variant, seen(base, new, variant)?)));
     seen.map(|(variant, change)| without_bounds(variant, Verdict::NotJudged, Some(change)))
         .collect()
 }
 
-/// A change without an interval.
+/// Makes a change without an interval.
 pub fn without_bounds(variant: &str, verdict: Verdict, change: Option<f64>) -> Shift {
     Shift {
         variant: variant.to_owned(),
@@ -28,8 +28,8 @@ pub fn without_bounds(variant: &str, verdict: Verdict, change: Option<f64>) -> S
     }
 }
 
-/// The verdict where these times were not judged, which tells the one that changed most. Processes of this
-/// number on a side would judge them.
+/// Returns the verdict if these times were not judged. It names the time that changed most.
+/// `process_count`: number of processes on a side that would judge times.
 pub fn outcome(times: &[Shift], process_count: usize) -> Outcome {
     let changes =
         times.iter().map(|Shift { variant, change, .. }| (variant, change.unwrap_or_default()));
@@ -48,20 +48,21 @@ pub fn outcome(times: &[Shift], process_count: usize) -> Outcome {
     Outcome { verdict: Verdict::NotJudged, reason }
 }
 
-/// The verdict where `base` has a variant that is not in `common`.
+/// Returns the verdict if `base` has a variant that is not in `common`.
 pub fn lost(base: &Side, common: &[String]) -> Option<Outcome> {
     let variant = base.variants().into_iter().find(|variant| !common.contains(variant))?;
     let reason = format!("{variant} is in {} alone", base.path().display());
     Some(Outcome { verdict: Verdict::NotJudged, reason })
 }
 
-/// The verdict where a counter is exact in the stored side alone: it varies in the other one, or is not there.
+/// Returns the verdict if a counter is exact in the stored side alone. It varies in the other side,
+/// or is absent there.
 pub fn counter(lost: Option<&str>) -> Option<Outcome> {
     let reason = format!("{} is exact in the stored results alone", lost?);
     Some(Outcome { verdict: Verdict::NotJudged, reason })
 }
 
-/// The verdict where a run ended before its plan.
+/// Returns the verdict if a run ended before its plan.
 pub fn interrupted(all: &[Stored]) -> Option<Outcome> {
     let stored = all.iter().find(|stored| stored.result.interrupted)?;
     let reason = format!("{} is of a run that was interrupted", stored.path.display());

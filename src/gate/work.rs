@@ -32,33 +32,32 @@ use crate::{
     worker::Loaded,
 };
 
-/// The work of all builds.
+/// The input for the work of a gate.
 #[derive(Clone, Debug)]
 pub struct GateWorkInput {
-    /// Where the work comes from.
+    /// The source of the workload.
     pub source: Source,
-    /// Overrides of how it is run.
+    /// Overrides of how the work runs, for both builds.
     pub how: Vec<Override>,
-    /// More overrides for A alone, and for B alone.
+    /// Further overrides for A alone, and for B alone.
     pub settings: [Vec<Override>; 2],
-    /// Where state databases are kept, if the user said so.
+    /// The directory of state databases, if the user names one.
     pub data_dir: Option<PathBuf>,
 }
 
 /// A variant that both sides sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedVariant {
-    /// Its name.
     pub name: String,
-    /// Threads that it keeps busy; `None` where its executor does not tell.
+    /// Number of threads that the variant keeps busy; `None` if its executor does not report it.
     pub busy_count: Option<usize>,
-    /// Whether it reads a state that is cold on a disk.
+    /// Whether the variant reads a cold state on a disk.
     pub is_cold: bool,
 }
 
 impl SharedVariant {
-    /// Its judged metrics: `metrics` if the user named some. Otherwise the wall time or, on a cold
-    /// disk, all metrics: noise may leave the times undecided there.
+    /// Returns the variant with its judged metrics: `metrics` if the user named some. Otherwise it
+    /// is the wall time or, on a cold disk, all metrics, as noise may leave the times open there.
     fn subject(&self, metrics: Option<&[Metric]>) -> Subject {
         let (metrics, rule) = match (metrics, self.is_cold) {
             (Some(metrics), _) => (metrics.to_vec(), Rule::All),
@@ -69,50 +68,51 @@ impl SharedVariant {
     }
 }
 
-/// Each variant with its judged metrics.
+/// Returns each variant with its judged metrics.
 pub fn subjects(variants: &[SharedVariant], metrics: Option<&[Metric]>) -> Vec<Subject> {
     variants.iter().map(|variant| variant.subject(metrics)).collect()
 }
 
-/// The work of all builds.
+/// The prepared work of all builds.
 pub struct GateWork {
     /// The workload file.
     pub file: PathBuf,
-    /// Scratch directories: of the file, or of a link to the user's, and of a link to `data_dir`.
+    /// Scratch directories: of the workload file or of a link to the user's file, and of a link to
+    /// `data_dir`.
     _dirs: [Option<Scratch>; 2],
-    /// Its JSON form, once a process reads that.
+    /// The workload's JSON form, once a process reads it.
     json: RefCell<Option<(Scratch, PathBuf)>>,
-    /// Where state databases are kept, if the user said so.
+    /// The directory of state databases, if the user names one.
     pub data_dir: Option<PathBuf>,
-    /// Known facts of it.
+    /// Facts of the workload.
     pub facts: WorkloadFacts,
     /// Gas and digests of a correct sample.
     pub expected: Counters,
-    /// How it is run, but for the settings of one build.
+    /// Settings of the run, without those of single builds.
     pub run: RunSpec,
-    /// Whole rows for claims on whole blocks, beside the rows of the run. None if the run says
-    /// which rows are whole, or if the work has no whole blocks.
+    /// Rows of whole blocks for claims on whole blocks, beside the rows of the run. It is
+    /// [`WholeRows::Nothing`] if the run names its whole rows, or if the work has no whole blocks.
     pub whole_rows: WholeRows,
     /// The settings of A, and of B.
     pub builds: [BuildSettings; 2],
-    /// The settings that one of them alone has, where they change nothing.
+    /// The settings of single builds, if they change nothing.
     without_effect: Option<String>,
-    /// The scenario that it is of, if any.
+    /// The scenario of the work; `None` for a workload file.
     pub scenario: Option<Scenario>,
     /// The variants of the run.
     pub variants: Vec<SharedVariant>,
-    /// One of them whose threads would take turns on the only CPU.
+    /// A variant whose threads would take turns on the only CPU.
     in_turns: Option<String>,
 }
 
 impl GateWork {
-    /// Generates or reads the work of `input`, and writes one file for all.
+    /// Generates or reads the work of `input`, and writes one workload file for all builds.
     ///
     /// # Errors
     /// The work is not valid.
     pub fn prepare(input: &GateWorkInput, progress: &Progress) -> Result<Self, Failure> {
         let machine = Machine::this();
-        // A setting that is not valid is better known before the work than after it.
+        // An invalid setting is an error before the work, not after it.
         let run = Request::run_of(&input.source, &input.how)?;
         let cells = plan::cells(&run, &machine);
         let OwnRuns { builds, without_effect } =
@@ -166,17 +166,17 @@ impl GateWork {
         })
     }
 
-    /// The workload's JSON form, which is written when it is asked for first.
+    /// Returns the path of the workload's JSON form, which is written at the first call.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The JSON form cannot be written.
     pub fn json(&self) -> Result<PathBuf, Failure> {
         if let Some((_, path)) = &*self.json.borrow() {
             return Ok(path.clone());
         }
         let dir = temporary()?;
         let path = dir.path().join("gate.json");
-        // Read without another reference run: the file has had one.
+        // The workload is read without a reference run, as an earlier run has checked the file.
         let workload = file::read(&self.file).with_exit_code(Code::Io)?;
         let written = File::create(&path).and_then(|out| prepare::write_json(&workload, out));
         written
@@ -186,10 +186,11 @@ impl GateWork {
         Ok(path)
     }
 
-    /// Checks that `base` and `new` would not be one run of one program.
+    /// Checks that `base` and `new` would not run the same program with the same effective
+    /// settings.
     ///
     /// # Errors
-    /// They would: a setting that is to be judged changes nothing.
+    /// `base` and `new` are one program, and the judged settings change nothing.
     pub fn differs(&self, base: &Path, new: &Path) -> Result<(), Failure> {
         let is_one = base == new || fs::canonicalize(base).ok() == fs::canonicalize(new).ok();
         let Some(settings) = self.without_effect.as_ref().filter(|_| is_one) else { return Ok(()) };
@@ -204,8 +205,8 @@ impl GateWork {
         Err(anyhow!("{settings}: {why}")).with_exit_code(Code::Usage)
     }
 
-    /// Content of the caches when a sample starts; `None` where no store has any, and where A and B may
-    /// differ in it.
+    /// Returns the cache state at the start of a sample. `None` if no store has a device, or if A
+    /// and B may differ in it.
     pub fn cache(&self) -> Option<CacheMode> {
         let mut own = self.builds.iter().flat_map(|build| &build.effective);
         let is_own = own.any(|set| set.key == "run.cache");
@@ -213,10 +214,11 @@ impl GateWork {
         (has_device && !is_own).then_some(self.run.cache)
     }
 
-    /// Checks that the variants of the run can be compared, and that the build `name` has them all.
+    /// Checks that the variants of the run can be compared, and that the build `name` has all of
+    /// them.
     ///
     /// # Errors
-    /// It lacks one, or threads would take turns on one CPU.
+    /// The build lacks a variant, or threads would take turns on one CPU.
     pub fn has_all(&self, name: &Path, loaded: &Loaded) -> Result<(), Failure> {
         if let Some(variant) = &self.in_turns {
             let error = anyhow!(
@@ -240,10 +242,11 @@ impl GateWork {
     }
 }
 
-/// The variants that both sides name, in the order of A, where one is an executor that is not this project's.
+/// Returns the variants that A and B both name, in the order of A. It is used if an executor is not
+/// this project's.
 ///
 /// # Errors
-/// There is none.
+/// A and B have no variant in common.
 pub fn in_both(base: &Loaded, new: &Loaded) -> Result<Vec<SharedVariant>, Failure> {
     let both = base.variants.iter().enumerate().filter(|(_, name)| new.variants.contains(name));
     let shared: Vec<_> = both
@@ -265,7 +268,8 @@ pub fn in_both(base: &Loaded, new: &Loaded) -> Result<Vec<SharedVariant>, Failur
     Ok(shared)
 }
 
-/// `path` as other processes can be told it, in text: itself, or a link to it in a directory of its own.
+/// Returns `path` in a form that is valid text for other processes: the path itself, or a link to
+/// it in a scratch directory.
 fn as_text(path: &Path) -> Result<(PathBuf, Option<Scratch>), Failure> {
     let path = std::path::absolute(path).with_exit_code(Code::Io)?;
     if path.to_str().is_some() {
@@ -274,7 +278,8 @@ fn as_text(path: &Path) -> Result<(PathBuf, Option<Scratch>), Failure> {
     let dir = temporary()?;
     let link = dir.path().join("link");
     if !path.exists() {
-        // The file was read; a data directory need not be there yet, and a link to nothing makes none.
+        // The file was read before. A data directory may not exist yet, and a link to a missing
+        // directory would not create it.
         fs::create_dir_all(&path)
             .context("cannot make the data directory")
             .with_exit_code(Code::Io)?;
@@ -283,10 +288,10 @@ fn as_text(path: &Path) -> Result<(PathBuf, Option<Scratch>), Failure> {
     Ok((link, Some(dir)))
 }
 
-/// A directory for the time of a gate.
+/// Makes a directory that is removed after the gate.
 ///
 /// # Errors
-/// It cannot be made.
+/// The directory cannot be made.
 pub fn temporary() -> Result<Scratch, Failure> {
     Scratch::below(&std::env::temp_dir(), ".stress-gate-", |_| ()).with_exit_code(Code::Io)
 }
