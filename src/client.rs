@@ -1,9 +1,10 @@
-//! A real client on an exported block or chain, by its Engine API (`docs/import-export.md`). `export` has the
-//! blocks and their siblings, `engine` sends one, `refusal` says why there is no sample. `start_file`
-//! says how a client is started, `home` where its database is and how cold, `making` makes it. `process` and
-//! `log` are the client that runs, `leftover` ends one that outlived its run. `sampled` takes its samples, which
-//! `measured` sums over blocks. `run` takes those of all clients in turn, beside our designs; `deadline` judges
-//! all of them. `calibrate` does so for many scenarios.
+//! A real client on an exported block or chain, by its Engine API (`docs/import-export.md`).
+//! `export` has the blocks and their siblings, `engine` sends a block, `refusal` is a reason for a
+//! missing sample. `start_file` describes how to start a client, `home` holds its database,
+//! `making` makes the database. `process` and `log` are the running client, and `leftover` ends a
+//! client that outlived its run. `sampled` takes the samples, and `measured` sums a sample over its
+//! blocks. `run` samples all clients in turn, beside our designs, and `deadline` judges clients and
+//! designs. `calibrate` runs clients and designs on many scenarios.
 
 mod calibrate;
 mod deadline;

@@ -1,5 +1,5 @@
-//! A client against our designs over many scenarios. Processes of this program export and run each
-//! scenario, one after the other. Each result is kept in its own directory, and the same command
+//! Compares a client with our designs on many scenarios. Processes of this program export and run
+//! each scenario, one after the other. Each result has its own directory, and the same command
 //! resumes.
 
 use std::{
@@ -23,47 +23,47 @@ use crate::{
     terminal::{self, Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
-/// Says which calibration a directory is of.
+/// The file with the settings of the calibration in a directory.
 const MANIFEST: &str = "calibrate-against.json";
-/// The page.
+/// File of the report page.
 const PAGE: &str = "calibration.html";
-/// Forms of each export: rows too, for a state that is too large for a `genesis.json`.
+/// Forms of each export. Rows are for a state that is too large for a `genesis.json`.
 const FORMS: &str = "engine,rows";
-/// Beginning of the names of twins of official tests.
+/// Prefix of the names of twins of official tests.
 const OFFICIAL: &str = "official/";
 
 /// A calibration.
 #[derive(Clone, Debug)]
 pub struct CalibrateInput {
-    /// Names of shipped scenarios; all twins and storms where there are none.
+    /// Names of shipped scenarios. If empty: all twins and storms.
     pub scenarios: Vec<String>,
-    /// Overrides of their work, each left out where a scenario does not take it.
+    /// Overrides of the scenarios' work. A scenario leaves out an override that it does not take.
     pub work: Vec<Override>,
-    /// How the client is started.
+    /// Start file of the client.
     pub start: StartFile,
-    /// Siblings that a sample each needs.
+    /// Number of siblings of each export, one for each sample.
     pub sibling_count: u64,
-    /// Options of `stress client`, without export and output.
+    /// Options of `stress client`, without the export and the output.
     pub client: Vec<OsString>,
-    /// Where all of it is kept.
+    /// Directory of the calibration.
     pub out: PathBuf,
 }
 
 /// The outcome of a calibration.
 #[derive(Debug)]
 pub struct CalibrationResult {
-    /// A result for each scenario that has one.
+    /// The results of all scenarios that have one.
     pub results: Vec<Shown>,
-    /// The others.
+    /// The scenarios without a whole result.
     pub unfinished: Vec<Unfinished>,
-    /// How the program ends.
+    /// Exit code of the program.
     pub code: Code,
-    /// The page.
+    /// Path of the page.
     pub page: PathBuf,
 }
 
 impl CalibrationResult {
-    /// For the report.
+    /// Returns the facts for the report.
     pub fn calibrated(&self) -> Calibrated<'_> {
         Calibrated { results: &self.results, unfinished: &self.unfinished }
     }
@@ -73,14 +73,14 @@ impl CalibrateInput {
     /// Runs all scenarios that have no result yet.
     ///
     /// # Errors
-    /// A scenario is not known, no scenario takes an override, or the directory cannot be written, is
-    /// another calibration's or in use.
+    /// A scenario is not known, or no scenario takes an override. The directory cannot be written,
+    /// belongs to another calibration, or is in use.
     pub fn run(&self) -> Result<CalibrationResult, Failure> {
         let names = self.names().with_exit_code(Code::Usage)?;
         self.check_overrides(&names).with_exit_code(Code::Usage)?;
         let _lock = self.claim()?;
         let page = self.out.join(PAGE);
-        // After an interrupt the hold of a child ends with the child, and the table comes after that.
+        // On an interrupt a child process ends first, and this process shows the table after that.
         let _hold = interrupt::hold();
         let (results, unfinished) = (Vec::new(), Vec::new());
         let mut all = CalibrationResult { results, unfinished, code: Code::Fine, page };
@@ -109,14 +109,14 @@ impl CalibrateInput {
         Ok(all)
     }
 
-    /// Adds a scenario: the result that is there, or a new one.
+    /// Adds a scenario: its existing result, or a new result.
     fn add(&self, name: &str, all: &mut CalibrationResult) -> Result<(), Failure> {
         let dir = self.out.join(name);
         let ended = match finished(&dir) {
             Some(_) => Outcome::Whole,
             None => self.measure(name, &dir)?,
         };
-        // A run that was ended keeps the finished part, which is shown.
+        // A run that was ended keeps its finished part, which is shown.
         if let Ok(stored) = Stored::read(&dir)
             && !stored.result.clients.is_empty()
         {
@@ -166,7 +166,7 @@ impl CalibrateInput {
         Ok(outcome.unwrap_or(Outcome::Whole))
     }
 
-    /// Which overrides the scenario takes: transfers have no slots.
+    /// Returns the overrides that a scenario takes: for instance, transfers have no slots.
     fn overrides_of(&self, name: &str) -> OverridesOf {
         let text = shipped::find(name).unwrap_or_default();
         let mut of = OverridesOf::default();
@@ -180,7 +180,7 @@ impl CalibrateInput {
         of
     }
 
-    /// An override that no scenario takes is a mistake.
+    /// Refuses an override that no scenario takes, as it is a mistake.
     fn check_overrides(&self, names: &[String]) -> Result<()> {
         let all: Vec<OverridesOf> = names.iter().map(|name| self.overrides_of(name)).collect();
         for given in &self.work {
@@ -208,8 +208,8 @@ impl CalibrateInput {
         names.collect()
     }
 
-    /// Makes the directory, or checks that it is of the same calibration. The returned file locks
-    /// it against other processes.
+    /// Makes the directory, or checks that it belongs to the same calibration. The returned file
+    /// locks the directory against other processes.
     fn claim(&self) -> Result<File, Failure> {
         let out = &self.out;
         let cannot = || format!("--out {}: cannot be written", out.display());
@@ -226,7 +226,7 @@ impl CalibrateInput {
                     out.display()
                 );
             }
-            // Files of other directories are not this verb's to remove.
+            // This verb does not remove files of other directories.
             Err(_)
                 if fs::read_dir(out)
                     .with_context(cannot)
@@ -279,16 +279,16 @@ impl CalibrateInput {
     }
 }
 
-/// Overrides that a scenario takes, and the others with the reason.
+/// Overrides that a scenario takes, and the other overrides with the reason.
 #[derive(Debug, Default)]
 struct OverridesOf {
     taken: Vec<Override>,
     left_out: Vec<(Override, String)>,
 }
 
-/// How a scenario ended.
+/// The end of a scenario.
 enum Outcome {
-    /// With a whole result.
+    /// The scenario has a whole result.
     Whole,
     Interrupted,
     Failed {
@@ -297,7 +297,7 @@ enum Outcome {
     },
 }
 
-/// Runs a verb in a process of its own; `None` where all went well.
+/// Runs a verb in its own process; `None` if it succeeded.
 fn step(name: &'static str, words: Vec<OsString>) -> Result<Option<Outcome>, Failure> {
     let ended = child::run_bound(&words).with_exit_code(Code::Io)?;
     Ok(match ended {
@@ -307,14 +307,14 @@ fn step(name: &'static str, words: Vec<OsString>) -> Result<Option<Outcome>, Fai
     })
 }
 
-/// The whole result in a directory.
+/// Returns the result in a directory, if it is whole.
 fn finished(dir: &Path) -> Option<Stored> {
     let stored = Stored::read(dir).ok()?;
     let result = &stored.result;
     (!result.interrupted && result.is_sound() && !result.clients.is_empty()).then_some(stored)
 }
 
-/// Twins of official benchmark tests, and storms.
+/// Returns the twins of official benchmark tests, and the storms.
 fn twins_and_storms() -> Vec<String> {
     let all = shipped::all().iter().filter(|(name, text)| {
         name.starts_with(OFFICIAL)

@@ -1,5 +1,4 @@
-//! The deadline of a block, judged on our designs and on clients alike: by the upper end of the
-//! interval.
+//! Judges the deadline of a block on our designs and on clients, by the upper end of the interval.
 
 use std::{cmp::Ordering, time::Duration};
 
@@ -7,10 +6,11 @@ use result::{Bound, Claim, ClientCell, Estimate, Expects, RunResult, Verdict};
 
 use crate::figures::claims;
 
-/// A client with fewer samples has no interval.
+/// Reason for which a client with too few samples has no interval.
 const SAMPLES_NEEDED: &str = "no interval: six samples are needed (--samples 6)";
 
-/// The claims that no block takes longer than `most` in any design of `base` or on any client.
+/// Returns the claims that a block takes at most `most` in each design of `base` and on each
+/// client.
 pub fn judged(most: Duration, base: &RunResult, clients: &[ClientCell]) -> Expects {
     let mut judged = claims::judge_deadline(most, base);
     let most_ms = most.as_secs_f64() * 1e3;
@@ -20,9 +20,9 @@ pub fn judged(most: Duration, base: &RunResult, clients: &[ClientCell]) -> Expec
     judged
 }
 
-/// The claim on a client.
+/// Returns the claim on a client.
 fn claim(client: &ClientCell, most_ms: f64) -> Claim {
-    // The block whose upper end is the highest; that of a chain is one of several.
+    // The slowest block is the one with the highest upper end. A chain has several blocks.
     let slowest = client.ms_by_block().into_iter().max_by(|a, b| {
         upper_end(a)
             .total_cmp(&upper_end(b))
@@ -47,7 +47,7 @@ fn claim(client: &ClientCell, most_ms: f64) -> Claim {
     }
 }
 
-/// Upper end of an interval; infinite where there is none.
+/// Returns the upper end of an interval; infinite without an interval.
 fn upper_end(time: &Estimate) -> f64 {
     time.ci95.map_or(f64::INFINITY, |[_, high]| high)
 }

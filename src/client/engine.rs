@@ -1,5 +1,5 @@
-//! The Engine API of a client over HTTP: every request once, with a token of its own, and nothing
-//! tried again. A block that was sent twice would be answered without an execution.
+//! The Engine API of a client over HTTP. Every request has its own token, is sent once, and is
+//! never repeated. A client would answer a repeated block without an execution.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::{export::Calls, refusal::Refusal, token::Secret};
 use crate::client::node;
 
-/// Longest answer that is read, in bytes.
+/// Maximal size of an answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
-/// Characters of a wrong answer that an error shows.
+/// Number of characters of a wrong answer that an error shows.
 const SHOWN_CHARS: usize = 120;
 
 /// The Engine API of a client.
@@ -32,10 +32,10 @@ pub struct Times {
 }
 
 impl Engine {
-    /// The Engine API at `url`. Nothing is sent yet.
+    /// Prepares the Engine API at `url`. Nothing is sent yet.
     ///
     /// # Errors
-    /// Where the URL is none of HTTP, or the system gives no resources for the client.
+    /// The URL is no HTTP URL, or the system gives no resources for the client.
     pub fn new(url: &str, secret: Secret, timeout: Duration) -> anyhow::Result<Self> {
         node::name_of(url)?;
         let limits = HttpLimits { time: timeout, bytes: MAX_ANSWER_BYTES };
@@ -43,10 +43,10 @@ impl Engine {
         Ok(Self { client, url: url.to_owned(), secret, timeout })
     }
 
-    /// Hash of the client's first block.
+    /// Returns the hash of the client's genesis block.
     ///
     /// # Errors
-    /// It gives no answer.
+    /// The client gives no answer.
     pub fn genesis_hash(&self) -> Result<String, Refusal> {
         let block = self.call("eth_getBlockByNumber", &json!(["0x0", false]))?;
         Ok(shown(block["hash"].as_str().unwrap_or("unknown")))
@@ -55,12 +55,12 @@ impl Engine {
     /// Whether the client has the block of this hash.
     ///
     /// # Errors
-    /// It gives no answer.
+    /// The client gives no answer.
     pub fn knows(&self, hash: &str) -> Result<bool, Refusal> {
         Ok(!self.call("eth_getBlockByHash", &json!([hash, false]))?.is_null())
     }
 
-    /// Name, version and commit of the client; `None` where it does not tell.
+    /// Returns name, version and commit of the client; `None` if the client does not report them.
     pub fn version(&self) -> Option<String> {
         let us = json!([{
             "code": "ST", "name": "stress", "version": env!("CARGO_PKG_VERSION"), "commit": "00000000",
@@ -75,7 +75,7 @@ impl Engine {
     /// Sends a block and makes it the head.
     ///
     /// # Errors
-    /// One of both answers is not VALID.
+    /// One of the two answers is not VALID.
     pub fn execute(&self, calls: &Calls) -> Result<Times, Refusal> {
         let (answer, new_payload) = self.timed(&calls.new_payload)?;
         is_valid(calls, &calls.new_payload, &answer, &answer)?;
@@ -84,9 +84,9 @@ impl Engine {
         Ok(Times { new_payload, forkchoice })
     }
 
-    /// The result of one request, and its time.
+    /// Returns the result of a request, and its time.
     fn timed(&self, line: &str) -> Result<(Value, Duration), Refusal> {
-        // A payload has many megabytes: it is copied before the clock starts.
+        // A payload has many megabytes, so it is copied before the clock starts.
         let body = line.to_owned();
         let begun = Instant::now();
         let answer = self.post(line, body, begun)?;
@@ -99,7 +99,7 @@ impl Engine {
         self.post(&line, line.clone(), Instant::now())
     }
 
-    /// The result of one request, sent at `begun`; `body` is `line`.
+    /// Returns the result of a request, sent at `begun`. `body` is a copy of `line`.
     fn post(&self, line: &str, body: String, begun: Instant) -> Result<Value, Refusal> {
         let token = self.secret.token(SystemTime::now());
         let answered = self.client.post(&self.url, body, Some(&token));
@@ -126,7 +126,7 @@ impl Engine {
         }
     }
 
-    /// Why there is no answer.
+    /// Returns the reason for a missing answer.
     fn silence(&self, line: &str, begun: Instant, error: HttpError) -> Refusal {
         let method = method(line);
         match error {
@@ -144,8 +144,8 @@ fn no_answer(line: &str, status: u16, body: &[u8]) -> Refusal {
     Refusal::NoAnswer { method: method(line), status, text }
 }
 
-/// Reads the status of the payload that `calls` is about; `answer` is shown where it has none. VALID must
-/// name the payload's own block (Engine API, status of a payload).
+/// Reads the status of the payload that `calls` sends. An error shows `answer` if it has no known
+/// status. VALID must name the payload's own block (Engine API, status of a payload).
 fn is_valid(calls: &Calls, line: &str, status: &Value, answer: &Value) -> Result<(), Refusal> {
     let method = method(line);
     match status["status"].as_str() {
@@ -163,13 +163,13 @@ fn is_valid(calls: &Calls, line: &str, status: &Value, answer: &Value) -> Result
     }
 }
 
-/// The number of a call, which its answer has, too.
+/// Returns the id of a call. Its answer has the same id.
 fn id(line: &str) -> Option<u64> {
     let (_, rest) = line.split_once("\"id\":")?;
     rest.split([',', '}']).next()?.parse().ok()
 }
 
-/// The method of a call: its beginning, as payloads have many megabytes.
+/// Returns the method of a call. It is near the begin of the text, as payloads have many megabytes.
 fn method(line: &str) -> String {
     let rest = line.split_once("\"method\":\"").map_or("a call", |(_, rest)| rest);
     rest.split('"').next().unwrap_or_default().to_owned()

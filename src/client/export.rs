@@ -1,5 +1,5 @@
-//! A directory that `stress export` wrote: its blocks, and the calls that give each of their siblings to a
-//! client. Calls are read one block at a time: a payload has many megabytes.
+//! A directory that `stress export` wrote: its blocks, and the calls that send each sibling to a
+//! client. Calls are read one block at a time, as a payload has many megabytes.
 
 pub mod write;
 
@@ -16,7 +16,7 @@ use workload::{Workload, file};
 
 use write::{CALLS, GENESIS, GROWTH, MANIFEST, SETTINGS, SLOT_ROWS, WORKLOAD};
 
-/// Schema of `export.json` that is read.
+/// The schema of `export.json` that this program reads.
 const SCHEMA: &str = "stress-export/1";
 /// An export of a block, or of a chain of blocks.
 #[derive(Clone, Debug)]
@@ -24,32 +24,32 @@ pub struct Export {
     dir: PathBuf,
     manifest: Manifest,
     calls: CallFile,
-    /// Calls of the blocks that grow the state; `None` where there are none.
+    /// Calls of the blocks that grow the state; `None` without such blocks.
     growth: Option<CallFile>,
 }
 
-/// A file with two calls for each of its blocks, one a line.
+/// A file with two lines for each of its blocks, a call in each line.
 #[derive(Clone, Debug)]
 struct CallFile {
     path: PathBuf,
-    /// Start and length of each line.
+    /// Start and length of each line, in bytes.
     lines: Vec<(u64, usize)>,
 }
 
-/// Fields of `export.json` that are read here.
+/// The fields of `export.json` that this program reads.
 #[derive(Clone, Debug, Deserialize)]
 struct Manifest {
     workload: String,
     genesis_hash: String,
     differing_tx_count: u64,
-    /// The blocks that grow the state, below `blocks`.
+    /// The blocks that grow the state, which come before `blocks`.
     #[serde(default)]
     grown: Option<GrownBlocks>,
     blocks: Vec<Block>,
     files: Vec<String>,
 }
 
-/// Fields of blocks that grow the state.
+/// Fields of the blocks that grow the state.
 #[derive(Clone, Debug, Deserialize)]
 struct GrownBlocks {
     block_count: usize,
@@ -60,25 +60,26 @@ struct Block {
     sibling_hashes: Vec<String>,
 }
 
-/// The state below the blocks, for those who make a database of it.
+/// The files of the state below the blocks, for a program that makes a database of it.
 #[derive(Clone, Debug)]
 pub struct StateFiles {
-    /// The directory of the export; absolute.
+    /// The absolute path of the export.
     pub dir: PathBuf,
-    /// Whether `genesis.json` has it; else the file has the chain's settings alone.
+    /// Whether `genesis.json` holds the state. If not, the file of [`Self::genesis`] has only the
+    /// chain's settings.
     pub has_genesis: bool,
-    /// Whether it is there as rows.
+    /// Whether the export holds the state as rows.
     pub has_rows: bool,
 }
 
 impl StateFiles {
-    /// The file with the chain's settings.
+    /// Returns the file with the chain's settings.
     pub fn genesis(&self) -> PathBuf {
         self.dir.join(if self.has_genesis { GENESIS } else { SETTINGS })
     }
 }
 
-/// A sibling of a block: a copy that differs in its extra data alone, so that a client executes each.
+/// A sibling of a block: a copy with other extra data. A client executes each sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SiblingId {
     /// Index of the block.
@@ -92,9 +93,9 @@ pub struct SiblingId {
 pub struct Calls {
     /// Hash of the block.
     pub hash: String,
-    /// The new payload.
+    /// The call `engine_newPayload`, as a line of JSON.
     pub new_payload: String,
-    /// The update of the fork choice to it.
+    /// The call `engine_forkchoiceUpdated` that makes the block the head, as a line of JSON.
     pub forkchoice: String,
 }
 
@@ -102,7 +103,7 @@ impl Export {
     /// Opens the export in `dir`.
     ///
     /// # Errors
-    /// It is none, or lacks the calls or the workload.
+    /// `dir` is no export, or lacks the calls or the workload.
     pub fn open(dir: &Path) -> Result<Self> {
         let name = dir.display();
         let text = fs::read_to_string(dir.join(MANIFEST)).with_context(|| {
@@ -128,7 +129,7 @@ impl Export {
             "{name}: a block is there twice, and the second would be answered without an execution: \
              export again"
         );
-        // There is a block: the file of calls was refused without one.
+        // There is at least one block, as a file without calls is an error.
         let count = manifest.blocks[0].sibling_hashes.len();
         ensure!(
             manifest.blocks.iter().all(|block| block.sibling_hashes.len() == count),
@@ -144,10 +145,10 @@ impl Export {
         Ok(Self { dir: dir.to_owned(), manifest, calls, growth })
     }
 
-    /// The workload that was exported.
+    /// Reads the exported workload.
     ///
     /// # Errors
-    /// It cannot be read, or is another one.
+    /// The workload cannot be read, or is not the one of the manifest.
     pub fn workload(&self) -> Result<Workload> {
         let path = workload_path(&self.dir);
         let workload = file::read(&path).with_context(|| path.display().to_string())?;
@@ -160,7 +161,7 @@ impl Export {
         Ok(workload)
     }
 
-    /// The files that a client begins its database with.
+    /// Returns the files from which a client makes its database.
     ///
     /// # Errors
     /// The current directory is unknown.
@@ -171,17 +172,17 @@ impl Export {
         Ok(StateFiles { dir, has_genesis, has_rows })
     }
 
-    /// Hash of the genesis block.
+    /// Returns the hash of the genesis block.
     pub fn genesis_hash(&self) -> &str {
         &self.manifest.genesis_hash
     }
 
-    /// Transactions with another outcome than in the workload.
+    /// Returns the number of transactions with another outcome than in the workload.
     pub const fn differing_tx_count(&self) -> u64 {
         self.manifest.differing_tx_count
     }
 
-    /// Blocks after genesis.
+    /// Returns the number of blocks after the genesis block.
     pub const fn block_count(&self) -> usize {
         self.manifest.blocks.len()
     }
@@ -191,15 +192,17 @@ impl Export {
         self.block_count() > 1
     }
 
-    /// Siblings of each block. The last is the block itself, on which the next one is built.
+    /// Returns the number of siblings of each block. The last sibling is the block itself, the
+    /// parent of the next block.
     pub fn sibling_count(&self) -> usize {
         self.manifest.blocks.first().map_or(0, |block| block.sibling_hashes.len())
     }
 
-    /// Refuses a chain whose blocks nothing can warm.
+    /// Refuses warm samples of a chain without siblings: only siblings can warm a client for a
+    /// chain.
     ///
     /// # Errors
-    /// It has no siblings, and samples are to be warm.
+    /// The chain has no siblings, and samples are to be warm.
     pub fn check(&self, cache: CacheMode) -> Result<()> {
         ensure!(
             !self.is_chain() || cache == CacheMode::Cold || self.sibling_count() > 1,
@@ -211,20 +214,20 @@ impl Export {
         Ok(())
     }
 
-    /// The last sibling of a block: the block itself, on which the next one is built.
+    /// Returns the last sibling of a block: the block itself, the parent of the next block.
     pub fn last_sibling(&self, block: usize) -> SiblingId {
         SiblingId { block, sibling: self.sibling_count() - 1 }
     }
 
-    /// Hash of a sibling.
+    /// Returns the hash of a sibling.
     pub fn hash(&self, of: SiblingId) -> &str {
         &self.manifest.blocks[of.block].sibling_hashes[of.sibling]
     }
 
-    /// The calls of a sibling.
+    /// Returns the calls of a sibling.
     ///
     /// # Errors
-    /// They cannot be read, or are of another block.
+    /// The calls cannot be read, or are of another block.
     pub fn calls(&self, of: SiblingId) -> Result<Calls> {
         let hash = self.hash(of).to_owned();
         let index = of.block * self.sibling_count() + of.sibling;
@@ -237,15 +240,15 @@ impl Export {
         Ok(Calls { hash, new_payload, forkchoice })
     }
 
-    /// Blocks that grow the state, below those that are sampled.
+    /// Returns the number of blocks that grow the state, before the sampled blocks.
     pub fn growth_count(&self) -> usize {
         self.growth.as_ref().map_or(0, |growth| growth.lines.len() / 2)
     }
 
-    /// The calls of the block at `index` among those that grow the state.
+    /// Returns the calls of the block at `index` among the blocks that grow the state.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The calls cannot be read.
     pub fn growth(&self, index: usize) -> Result<Calls> {
         let growth = self.growth.as_ref().context("no block grows the state")?;
         let [new_payload, forkchoice] = growth.read(index)?;
@@ -257,14 +260,14 @@ impl Export {
 }
 
 impl Manifest {
-    /// Whether the export has a file of this name.
+    /// Whether the manifest lists a file of this name.
     fn has(&self, file: &str) -> bool {
         self.files.iter().any(|known| known == file)
     }
 }
 
 impl CallFile {
-    /// The file of this name in `dir`, which must have the calls of `block_count` blocks.
+    /// Opens the file of this name in `dir`, which must have the calls of `block_count` blocks.
     fn open(dir: &Path, name: &str, block_count: usize) -> Result<Self> {
         let path = dir.join(name);
         let lines = lines(&path).with_context(|| path.display().to_string())?;
@@ -277,19 +280,19 @@ impl CallFile {
         Ok(Self { path, lines })
     }
 
-    /// The two calls of the block at `index`.
+    /// Returns the two calls of the block at `index`.
     fn read(&self, index: usize) -> Result<[String; 2]> {
         let lines = [self.lines[2 * index], self.lines[2 * index + 1]];
         texts(&self.path, lines).with_context(|| self.path.display().to_string())
     }
 }
 
-/// The workload of the export in `dir`.
+/// Returns the path of the workload in the export `dir`.
 pub fn workload_path(dir: &Path) -> PathBuf {
     dir.join(WORKLOAD)
 }
 
-/// The lines of a file with these starts and lengths.
+/// Returns the lines of a file with these starts and lengths.
 fn texts(path: &Path, lines: [(u64, usize); 2]) -> Result<[String; 2]> {
     let mut file = File::open(path)?;
     let mut texts = [const { String::new() }; 2];
@@ -302,7 +305,7 @@ fn texts(path: &Path, lines: [(u64, usize); 2]) -> Result<[String; 2]> {
     Ok(texts)
 }
 
-/// Start and length of each line of a file.
+/// Returns start and length of each line of a file.
 fn lines(path: &Path) -> io::Result<Vec<(u64, usize)>> {
     let mut reader = BufReader::with_capacity(1 << 20, File::open(path)?);
     let (mut lines, mut start) = (Vec::new(), 0);

@@ -1,6 +1,7 @@
-//! Where a client that is started has its database and its files, and how cold they are. A directory
-//! with the database's name is whole: it is made under another one and renamed. A chain runs on a copy
-//! of the database, which is made anew for each sample.
+//! The directories of a client that is started: its database and its files, and the share of the
+//! database in the page cache. The database is made under another name and then renamed, so a
+//! database with its final name is complete. A chain runs on a copy of the database, made anew for
+//! each sample.
 
 use std::{
     fs, io,
@@ -18,35 +19,35 @@ use super::{
 };
 use crate::terminal::{Code, Failure, WithExitCode};
 
-/// How often the files are listed again where one went away meanwhile.
+/// Maximal number of listings of the files. They are listed again if a file vanished meanwhile.
 const LISTINGS: usize = 5;
 
 /// The file with the secret of the Engine API.
 const SECRET: &str = "jwt.hex";
 
-/// The places of a client that is started.
+/// The directories of a client that is started.
 #[derive(Clone, Debug)]
 pub struct Home {
-    /// Its database.
+    /// The directory of the client's database.
     pub datadir: PathBuf,
-    /// The database that `datadir` is a copy of; `None` where it is the original.
+    /// The database that `datadir` is a copy of; `None` if `datadir` is the original.
     original: Option<PathBuf>,
     own: PathBuf,
-    /// Source of the database.
+    /// The files from which the database is made.
     state: StateFiles,
 }
 
-/// Bytes of a database, and those of them in the page cache.
+/// Size of a database, and the part of it in the page cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pages {
-    /// All of it.
+    /// Bytes of all files of the database.
     pub byte_count: u64,
     /// Bytes in the page cache.
     pub resident_byte_count: u64,
 }
 
 impl Home {
-    /// Below `dir`, for the client of this name, whose database has `state`.
+    /// Makes the home below `dir` for the client `name`. Its database has the state `state`.
     ///
     /// # Errors
     /// A directory cannot be made.
@@ -57,26 +58,26 @@ impl Home {
         Ok(Self { datadir: dir.join(name), original: None, own, state })
     }
 
-    /// The same with a copy of the database, which does not exist yet.
+    /// Returns the same home with a copy of the database. The copy does not exist yet.
     #[must_use]
     pub fn on_copy(self) -> Self {
         Self { datadir: self.own.join("copy"), original: Some(self.datadir), ..self }
     }
 
-    /// Makes the copy anew, where there is to be one. No process may have it open.
+    /// Makes the copy anew, if the home uses one. No process may have the copy open.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The copy cannot be made.
     pub fn renew_copy(&self) -> Result<()> {
         let Some(original) = &self.original else { return Ok(()) };
         self.remove_copy()?;
         copy_dir(original, &self.datadir).with_context(|| self.datadir.display().to_string())
     }
 
-    /// Removes the copy, where there is one.
+    /// Removes the copy, if the home uses one.
     ///
     /// # Errors
-    /// It cannot be removed.
+    /// The copy cannot be removed.
     pub fn remove_copy(&self) -> Result<()> {
         match self.original {
             Some(_) => {
@@ -86,7 +87,7 @@ impl Home {
         }
     }
 
-    /// The values of placeholders, for a client at `port`.
+    /// Returns the values of placeholders, for a client at `port`.
     pub fn placeholders(&self, port: u16) -> Placeholders {
         Placeholders {
             datadir: self.datadir.clone(),
@@ -98,12 +99,12 @@ impl Home {
         }
     }
 
-    /// The file of its log.
+    /// Returns the file of the client's log.
     pub fn log_path(&self) -> PathBuf {
         self.own.join("client.log")
     }
 
-    /// The file with the process group of the client while it runs.
+    /// Returns the file that holds the client's process group while the client runs.
     pub fn note_path(&self) -> PathBuf {
         self.own.join(leftover::NOTE)
     }
@@ -111,7 +112,7 @@ impl Home {
     /// Writes the secret and the files of `start`.
     ///
     /// # Errors
-    /// One cannot be written.
+    /// A file cannot be written.
     pub fn write(&self, start: &StartFile, secret: &Secret) -> Result<()> {
         let secret = secret.hex();
         let files = start.files.iter().map(|(name, text)| (name.as_str(), text));
@@ -121,12 +122,13 @@ impl Home {
         })
     }
 
-    /// Makes the database, unless it is there. Returns whether it was made; `shown` is told how far that
-    /// is, in percent, where the command says so. `finish` is handed the database before it has its name.
+    /// Makes the database unless it exists, and returns whether it was made. `shown` gets the
+    /// progress in percent, if the command prints it. `finish` gets the new database before the
+    /// database has its final name.
     ///
     /// # Errors
-    /// There is no command for this export, it fails, as `finish` does, or the user interrupted. Then nothing
-    /// is left of it.
+    /// No command makes a database of this export, the command or `finish` fails, or the user
+    /// interrupted. Nothing is left of the database then.
     pub fn make(
         &self,
         start: &StartFile,
@@ -137,7 +139,8 @@ impl Home {
             return Ok(false);
         }
         let unfinished = self.own.join("unfinished");
-        // Leftover of a run that was killed while the client grew its state.
+        // An earlier run may have been killed while its client grew the state. That client still
+        // runs.
         leftover::end(&self.note_path(), &unfinished);
         let emptied = remove_dir(&unfinished).and_then(|()| fs::create_dir(&unfinished));
         emptied.with_context(|| unfinished.display().to_string()).with_exit_code(Code::Io)?;
@@ -167,9 +170,9 @@ impl Home {
         device::fadvise_dontneed(&files).with_context(|| self.datadir.display().to_string())
     }
 
-    /// How much of the database is in the page cache; `None` where the kernel does not tell.
+    /// Returns the part of the database in the page cache; `None` if the kernel does not report it.
     pub fn pages(&self) -> Option<Pages> {
-        // A client removes files at any time: then all are listed again.
+        // A client may remove files at any time. All files are listed again then.
         (0..LISTINGS).find_map(|_| {
             let files = files(&self.datadir).ok()?;
             let sizes = files.iter().map(|file| Some(file.metadata().ok()?.len()));
@@ -180,7 +183,7 @@ impl Home {
     }
 }
 
-/// All files below `dir`.
+/// Returns all files below `dir`.
 fn files(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut dirs = vec![dir.to_owned()];
@@ -198,7 +201,7 @@ fn files(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Copies a directory with all below it.
+/// Copies a directory with its contents.
 ///
 /// # Errors
 /// A file cannot be read or written.
@@ -216,7 +219,7 @@ pub fn copy_dir(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a directory, where it is there.
+/// Removes a directory, if it exists.
 fn remove_dir(dir: &Path) -> io::Result<()> {
     match fs::remove_dir_all(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,7 +1,7 @@
-//! Directories of clients' databases for as long as a run lasts, and clients that outlived theirs. A run that is
-//! killed takes the process along that it started; where that is a wrapper script without `exec`, the client
-//! itself stays. So the process group of each client is noted beside its database, and the next run ends the
-//! rest of it.
+//! Scratch directories of clients' databases, and clients that outlived their run. When a run is
+//! killed, the process that it started is killed too. If that process is a wrapper script without
+//! `exec`, the client itself stays. So the process group of each client is noted beside its
+//! database, and the next run ends the processes that are left.
 
 use std::{
     fs, io,
@@ -17,26 +17,27 @@ use crate::machine::scratch::Scratch;
 
 const PREFIX: &str = ".stress-client-";
 
-/// Name of the file with the group of a client that runs.
+/// Name of the file with the process group of a running client.
 pub const NOTE: &str = "client.group";
-/// How long such a client may take to stop, before it is killed.
+/// Maximal time for such a client to stop before it is killed.
 const STOP_MAX: Duration = Duration::from_secs(10);
-/// Polling interval for its end.
+/// Polling interval for the end of the client.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Levels of directories between a directory for the time of a run and the notes in it: an arm of a gate,
-/// and a client.
+/// Levels of directories between a scratch directory and the notes in it: an arm of a gate, and a
+/// client.
 const DEPTH: usize = 2;
 
-/// A new directory beside `path`. Those of killed runs go, after the clients that still use them have ended.
+/// Makes a new directory beside `path`. Directories of killed runs are removed, after the clients
+/// that still use them have ended.
 ///
 /// # Errors
-/// It cannot be made.
+/// The directory cannot be made.
 pub fn scratch_beside(path: &Path) -> Result<Scratch> {
     let path = std::path::absolute(path)?;
     Scratch::below(path.parent().unwrap_or(Path::new("/")), PREFIX, end_all)
 }
 
-/// Notes that the process group `group` is that of a client of this process.
+/// Notes that `group` is the process group of a client of this process.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -45,7 +46,7 @@ pub fn note(path: &Path, group: u32) -> io::Result<()> {
     fs::write(path, format!("{group} {own} {}\n", start_time(own).unwrap_or_default()))
 }
 
-/// Ends the clients of a run that has ended, by their notes in `dir`, where they still use it.
+/// Ends the clients of an ended run that still use `dir`, by their notes in `dir`.
 fn end_all(dir: &Path) {
     let mut dirs = vec![(dir.to_owned(), 0)];
     while let Some((next, depth)) = dirs.pop() {
@@ -57,14 +58,15 @@ fn end_all(dir: &Path) {
     }
 }
 
-/// Ends the client whose group is noted at `path`, where its run has ended and it still uses `dir`.
+/// Ends the client whose group is noted at `path`, if its run has ended and the client still uses
+/// `dir`.
 pub fn end(path: &Path, dir: &Path) {
     let text = fs::read_to_string(path).unwrap_or_default();
     let numbers: Vec<u64> = text.split(' ').filter_map(|word| word.trim().parse().ok()).collect();
     let [group, run, since] = numbers[..] else { return };
     let is_running = u32::try_from(run).is_ok_and(|run| start_time(run) == Some(since));
     let (false, Ok(group)) = (is_running, i32::try_from(group)) else { return };
-    // Numbers of groups are given again.
+    // The kernel uses numbers of groups again, so another group may have this number.
     if !members(group).into_iter().any(|pid| uses(pid, dir)) {
         return;
     }
@@ -78,14 +80,14 @@ pub fn end(path: &Path, dir: &Path) {
     drop(fs::remove_file(path));
 }
 
-/// The living processes of a group.
+/// Returns the living processes of a group.
 fn members(group: i32) -> Vec<u32> {
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|pid| is_member(*pid, group)).collect()
 }
 
-/// Whether a process lives and is of a group.
+/// Whether a process lives and belongs to a group.
 fn is_member(pid: u32, group: i32) -> bool {
     let fields = stat(pid).unwrap_or_default();
     fields.first().is_some_and(|state| state != "Z")
@@ -102,12 +104,13 @@ fn uses(pid: u32, dir: &Path) -> bool {
     files.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|file| file.starts_with(dir))
 }
 
-/// Ticks from the machine's start to that of a process; `None` where it is not there.
+/// Returns the start of a process in ticks since the machine's start; `None` if the process does
+/// not exist.
 fn start_time(pid: u32) -> Option<u64> {
     stat(pid)?.get(19)?.parse().ok()
 }
 
-/// The fields of a process behind its name, from its state on (proc(5)).
+/// Returns the fields of a process after its name, from its state on (proc(5)).
 fn stat(pid: u32) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = text.rsplit_once(')')?;

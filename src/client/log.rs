@@ -1,4 +1,4 @@
-//! Standard output and error of a client. They are kept in a file, and searched for the line of
+//! Standard output and error of a client. They are written to a file, and searched for the line of
 //! readiness and for the client's own block times.
 
 use std::{
@@ -16,15 +16,15 @@ use std::{
 
 use super::start_file::{OwnTimes, StartFile};
 
-/// Blocks whose times are kept until they are asked for: a warm client may tell of a block when the
-/// next one is under way.
+/// Maximal number of blocks whose times are kept until they are taken. A warm client may report a
+/// block after the next block has begun.
 const TOLD_BLOCKS_MAX: usize = 16;
-/// Lines that an error shows.
+/// Number of lines that an error shows.
 const TAIL_LINES: usize = 12;
-/// Longest line; a longer one counts as several.
+/// Maximal length of a line. A longer line counts as several lines.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// How long the last lines of a client that has ended may take to be read.
+/// Maximal time to wait for the last lines of a client that has ended.
 const LAST_LINES_MAX: Duration = Duration::from_secs(2);
 
 /// The log of a client.
@@ -32,7 +32,7 @@ const LAST_LINES_MAX: Duration = Duration::from_secs(2);
 pub struct Log {
     start: StartFile,
     state: Mutex<LogState>,
-    /// Streams that have not ended.
+    /// Number of streams that have not ended.
     open_count: AtomicUsize,
 }
 
@@ -41,12 +41,12 @@ struct LogState {
     file: File,
     tail: VecDeque<String>,
     is_ready: bool,
-    /// The last blocks that it told of, by their hashes.
+    /// Times of the blocks that the client reported last, with the blocks' hashes.
     told: VecDeque<(String, OwnTimes)>,
 }
 
 impl Log {
-    /// A log that is appended to the file at `path`.
+    /// Makes a log that is appended to the file at `path`.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -57,7 +57,8 @@ impl Log {
         Ok(Arc::new(Self { start, state: Mutex::new(state), open_count: AtomicUsize::new(0) }))
     }
 
-    /// Reads `stream` on a thread until it ends: a client stops when nobody reads its output.
+    /// Reads `stream` on a thread until the stream ends. A client would stop if nobody read its
+    /// output.
     pub fn listen(self: &Arc<Self>, stream: impl Read + Send + 'static) {
         let log = Arc::clone(self);
         log.open_count.fetch_add(1, Ordering::Relaxed);
@@ -76,7 +77,7 @@ impl Log {
         let text = String::from_utf8_lossy(line);
         let (is_ready, told) = (self.start.is_ready(&text), self.start.own_times(&text));
         let mut state = self.state();
-        // A full disk must not end the client; the tail is kept all the same.
+        // A full disk must not end the client. The tail is kept all the same.
         let _ = state.file.write_all(line);
         state.is_ready |= is_ready;
         if let Some(told) = told {
@@ -93,24 +94,24 @@ impl Log {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the client has said that it is ready, or need not say so.
+    /// Whether the client has reported that it is ready, or reports no readiness.
     pub fn is_ready(&self) -> bool {
         self.start.ready.is_empty() || self.state().is_ready
     }
 
-    /// The client's own times of the block with this hash, which are forgotten.
+    /// Takes the client's own times of the block with this hash out of the log.
     pub fn take_own_times(&self, hash: &str) -> Option<OwnTimes> {
         let mut state = self.state();
         let index = state.told.iter().position(|(of, _)| of == hash)?;
         state.told.remove(index).map(|(_, times)| times)
     }
 
-    /// Whether it is to tell the time of a block.
+    /// Whether the client reports its own block times.
     pub const fn tells_time(&self) -> bool {
         self.start.own_time.is_some()
     }
 
-    /// The last lines of a client that has ended.
+    /// Returns the last lines of a client that has ended.
     pub fn tail(&self) -> String {
         let begun = Instant::now();
         while self.open_count.load(Ordering::Acquire) > 0 && begun.elapsed() < LAST_LINES_MAX {
@@ -119,7 +120,7 @@ impl Log {
         self.tail_so_far()
     }
 
-    /// The last lines of a client that runs.
+    /// Returns the last lines of a client that runs.
     pub fn tail_so_far(&self) -> String {
         let state = self.state();
         let lines: Vec<_> = state.tail.iter().map(String::as_str).collect();

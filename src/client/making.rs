@@ -1,5 +1,5 @@
-//! Makes a client's database. The client's own command reads `genesis.json`. Where the state is too
-//! large for that file or the user prefers rows, a `fill` program reads the export's rows.
+//! Makes a client's database. The client's own command reads `genesis.json`. If the state is too
+//! large for that file, or the user prefers rows, a `fill` program reads the export's rows.
 
 use std::{
     collections::BTreeMap,
@@ -22,16 +22,16 @@ use crate::{
     terminal::{Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
-/// Characters of a failed command's output that are shown.
+/// Number of characters of a failed command's output that are shown.
 const SHOWN_CHARS: usize = 2_000;
 /// Polling interval for the end of a command.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Shortest time between two looks at its output.
+/// Minimal time between two reads of the command's output.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Remedy where the client's program is missing.
+/// Remedy for a missing client program.
 pub const NAME_PROGRAM: &str = "name it by --program, or in the start file (program = …)";
-/// Remedy where the program that reads rows is missing.
+/// Remedy for a missing program that reads rows.
 const INSTALL_FILLER: &str =
     "install it (docs/import-export.md#rows), or write its path into the start file (fill = …)";
 
@@ -39,14 +39,14 @@ const INSTALL_FILLER: &str =
 struct DatabaseCommand<'a> {
     program: PathBuf,
     arguments: &'a [String],
-    /// Whether it makes the directory, too.
+    /// Whether the command makes the directory, too.
     makes_directory: bool,
-    /// Remedy where there is no such program.
+    /// Remedy for a missing program.
     remedy: &'static str,
 }
 
 impl<'a> DatabaseCommand<'a> {
-    /// The command for `state`; `None` where the client makes its database when it is started.
+    /// Returns the command for `state`; `None` if the client makes its database when it starts.
     fn for_state(start: &'a StartFile, state: &StateFiles) -> Result<Option<Self>> {
         let (name, dir) = (&start.name, state.dir.display());
         if state.has_genesis && !start.init.is_empty() {
@@ -79,7 +79,7 @@ impl<'a> DatabaseCommand<'a> {
         Ok(None)
     }
 
-    /// Starts it; its output goes to the file at `log`.
+    /// Starts the command. Its output goes to the file at `log`.
     fn spawn(
         &self,
         arguments: &[String],
@@ -92,18 +92,18 @@ impl<'a> DatabaseCommand<'a> {
     }
 }
 
-/// The end of a command's output.
+/// Returns the end of a command's output.
 fn end_of(log: &Path) -> String {
     let output = String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned();
     let skipped = output.chars().count().saturating_sub(SHOWN_CHARS);
     output.chars().skip(skipped).collect()
 }
 
-/// Looks whether a database can be made before anything else takes time.
+/// Checks that a database can be made, before any other step takes time.
 ///
 /// # Errors
-/// The start file has no command for this export, the export has not the files that it reads, or its
-/// program is missing.
+/// The start file has no command for this export, the export lacks the files that the command
+/// reads, or the program is missing.
 pub fn check(start: &StartFile, state: &StateFiles) -> Result<(), Failure> {
     match DatabaseCommand::for_state(start, state).with_exit_code(Code::Usage)? {
         Some(command) if child::found(&command.program).is_none() => {
@@ -114,11 +114,11 @@ pub fn check(start: &StartFile, state: &StateFiles) -> Result<(), Failure> {
     }
 }
 
-/// Makes a database at the place that `placeholders` has for it. The command's output is in the file at
-/// `log`; `shown` gets the percents that it prints.
+/// Makes a database at the path in `placeholders`. The command's output goes to the file at `log`.
+/// `shown` gets the progress that the command prints, in percent.
 ///
 /// # Errors
-/// There is no command for this export, it fails, or the user interrupted.
+/// No command makes a database of this export, the command fails, or the user interrupted.
 pub fn make(
     start: &StartFile,
     state: &StateFiles,
@@ -147,7 +147,7 @@ pub fn make(
     fail!(Code::Io, "{shown}: it ended well and made no {datadir}:\n{output}")
 }
 
-/// Waits for the end of a command.
+/// Waits for the end of a command. `shown` gets its progress, in percent.
 fn wait(mut child: Child, log: &Path, shown: &dyn Fn(u64)) -> Result<ExitStatus, Failure> {
     let mut looked = Instant::now();
     loop {
@@ -155,7 +155,7 @@ fn wait(mut child: Child, log: &Path, shown: &dyn Fn(u64)) -> Result<ExitStatus,
             return Ok(status);
         }
         if interrupt::happened() {
-            // Nobody uses a database that is half made.
+            // A half made database is of no use.
             child::send(&child, Signal::KILL, Reach::Group);
             drop(child.wait());
             fail!(Code::Interrupted, "interrupted");
@@ -171,7 +171,7 @@ fn wait(mut child: Child, log: &Path, shown: &dyn Fn(u64)) -> Result<ExitStatus,
     }
 }
 
-/// The share of the work in the last line that has one, as in `12 %`.
+/// Returns the percentage in the last line that has one, as in `12 %`.
 fn percent(said: &str) -> Option<u64> {
     said.lines().rev().find_map(|line| {
         let (before, _) = line.split_once(" %")?;
@@ -180,7 +180,7 @@ fn percent(said: &str) -> Option<u64> {
     })
 }
 
-/// Why a program does not start.
+/// Makes the error for a program that does not start.
 pub fn not_started(program: &Path, remedy: &str, error: io::Error) -> anyhow::Error {
     let hint = match error.kind() {
         io::ErrorKind::NotFound => format!("; {remedy}"),

@@ -1,5 +1,5 @@
-//! A sample under way: times and counts are summed over its blocks, so that nothing between two blocks
-//! is in them.
+//! A sample of a client: times and counts are summed over its blocks, so they exclude the time
+//! between two blocks.
 
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ use crate::figures::cells::ns;
 
 use super::{engine::Times, home::Pages, start_file::OwnTimes};
 
-/// Largest share of a cold database in the page cache just before the request.
+/// Maximal share of a cold database in the page cache just before the request.
 const RESIDENT_MAX: f64 = 0.05;
 
-/// Counts of a process, and of the device below its database, since they began.
+/// Counts of a process since its start, and of the device below its database since the device's
+/// start.
 #[derive(Clone, Copy, Debug)]
 pub struct Counters {
     cpu: Option<Duration>,
@@ -23,7 +24,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// The counts of now.
+    /// Reads the present counts.
     pub fn now(pid: Option<u32>, device: Option<BlockDevice>) -> Self {
         Self {
             cpu: pid.and_then(cpu_time_of),
@@ -33,22 +34,20 @@ impl Counters {
     }
 }
 
-/// A block that was found valid.
+/// A block that the client found valid, with its figures.
 #[derive(Clone, Debug)]
 pub struct MeasuredBlock {
-    /// Its hash.
     pub hash: String,
-    /// Its times.
     pub times: Times,
-    /// The client's own times of it.
+    /// The client's own times of the block.
     pub own: Option<OwnTimes>,
-    /// Counts just before it.
+    /// Counts just before the block.
     pub before: Counters,
-    /// Counts just after it.
+    /// Counts just after the block.
     pub after: Counters,
 }
 
-/// A sample without a block.
+/// Makes a sample without blocks.
 pub fn new_sample(gas: u64, pages: Option<Pages>) -> ClientSample {
     ClientSample {
         wall_ns: 0,
@@ -86,13 +85,13 @@ pub fn add_block(sample: &mut ClientSample, block: MeasuredBlock) {
     sample.blocks.push(block);
 }
 
-/// A sum, unknown where one of the two is.
+/// Returns a sum, or `None` if one of the numbers is unknown.
 fn plus(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
     Some(sum? + more?)
 }
 
-/// Whether samples were as cold as asked: each had a new process, and hardly any page of its
-/// database was cached before it.
+/// Decides whether samples were as cold as requested. A cold sample has a new process, and hardly
+/// any page of its database in the page cache.
 pub fn cache(want: CacheMode, samples: &[ClientSample]) -> CacheFacts {
     let is_chain = samples.iter().any(|sample| sample.blocks.len() > 1);
     let shares: Option<Vec<f64>> = samples.iter().map(resident_share).collect();
@@ -129,7 +128,7 @@ pub fn cache(want: CacheMode, samples: &[ClientSample]) -> CacheFacts {
     CacheFacts { want: Some(want), proved, reason }
 }
 
-/// Share of the database that was in the page cache, where that is known.
+/// Returns the share of the database in the page cache; `None` if it is unknown.
 fn resident_share(sample: &ClientSample) -> Option<f64> {
     let (resident, all) = (sample.resident_data_bytes?, sample.data_bytes?);
     (all > 0).then(|| resident as f64 / all as f64)

@@ -1,5 +1,6 @@
-//! A node's JSON-RPC interface over HTTP. It sends one request at a time, bounded in size and time,
-//! and repeats it only where the connection failed. Knows nothing of blocks.
+//! A node's JSON-RPC interface over HTTP. It sends one request at a time, limited in size and time.
+//! It repeats a request only after a failed connection, or if a gateway asks to wait. It knows
+//! nothing of blocks.
 
 use std::{thread, time::Duration};
 
@@ -12,35 +13,36 @@ use crate::{
     terminal::{interrupt, progress},
 };
 
-/// Longest answer with a block's traces, in bytes: ten times those of a full block.
+/// Maximal size of an answer with a block's traces, in bytes: ten times the traces of a full block.
 const MAX_TRACES_BYTES: usize = 512 << 20;
-/// Longest answer to all other calls of a request, in bytes.
+/// Maximal size of the answers to all other calls of a request, in bytes.
 const MAX_ANSWER_BYTES: usize = 128 << 20;
-/// How long an answer may take: a node runs a block again to trace it.
+/// Maximal time of an answer: a node executes a block again to trace it.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
-/// Waits before a request is sent again.
+/// Times to wait before a request is sent again.
 const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
-/// Characters of a wrong answer that an error shows.
+/// Number of characters of a wrong answer that an error shows.
 const SHOWN_CHARS: usize = 120;
 
-/// Remedy where another server answers.
+/// Remedy for an answer of another server.
 const OTHER_URL: &str = "is this the URL of a node's JSON-RPC interface?";
 
-/// Longest answer to a call of `method`, in bytes. In memory an answer can take 60 times its length.
+/// Returns the maximal size of an answer to a call of `method`, in bytes. In memory an answer can
+/// take 60 times its size.
 fn max_answer_bytes(method: &str) -> usize {
     match method {
         "debug_traceBlockByNumber" => MAX_TRACES_BYTES,
         "eth_getBlockReceipts" => 64 << 20,
-        // The RLP of a block has 8 MiB at most (EIP-7934).
+        // The RLP of a block has at most 8 MiB (EIP-7934).
         "eth_getBlockByNumber" | "eth_getBlockByHash" => 32 << 20,
         "eth_getTransactionReceipt" => 8 << 20,
         "eth_getCode" | "eth_config" => 1 << 20,
-        // Numbers, and errors.
+        // These answers are numbers and errors.
         _ => 64 << 10,
     }
 }
 
-/// Longest answer to `calls` in one request, in bytes.
+/// Returns the maximal size of an answer to `calls` in one request, in bytes.
 fn max_bytes(calls: &[Call]) -> usize {
     let each = calls.iter().map(|call| max_answer_bytes(call.method));
     let most = each.clone().max().unwrap_or(0).max(MAX_ANSWER_BYTES);
@@ -57,10 +59,11 @@ pub struct HttpNode<'a> {
 }
 
 impl<'a> HttpNode<'a> {
-    /// The node at `url`. Nothing is sent yet. `on_answers` gets the number of answered calls.
+    /// Prepares the node at `url`. Nothing is sent yet. `on_answers` gets the number of answered
+    /// calls.
     ///
     /// # Errors
-    /// Where the URL is none of HTTP, or the system gives no resources for the client.
+    /// The URL is no HTTP URL, or the system gives no resources for the client.
     pub fn new(url: &str, on_answers: &'a dyn Fn(u64)) -> anyhow::Result<Self> {
         let name = name_of(url)?;
         let limits = HttpLimits { time: ANSWER_TIMEOUT, bytes: MAX_TRACES_BYTES };
@@ -73,7 +76,7 @@ impl<'a> HttpNode<'a> {
         })
     }
 
-    /// Sends a request; again where the connection failed, or a gateway asks to wait.
+    /// Sends a request. Repeats it after a failed connection, or if a gateway asks to wait.
     fn send(&self, request: &Value) -> Result<HttpAnswer, Silence> {
         let mut pauses = PAUSES.into_iter();
         loop {
@@ -108,7 +111,7 @@ impl Rpc for HttpNode<'_> {
                 json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
             })
             .collect();
-        // Some gateways know no batches; a call alone is none.
+        // Some gateways do not take batches, so a single call is sent without one.
         let request = match requests.as_slice() {
             [one] => one.clone(),
             many => json!(many),
@@ -122,10 +125,11 @@ impl Rpc for HttpNode<'_> {
     }
 }
 
-/// Scheme, host and port: a path often holds a key, and an authority a password.
+/// Returns scheme, host and port of a URL. A path often has a key, and an authority a password, so
+/// both are left out.
 ///
 /// # Errors
-/// Where the URL is none of HTTP.
+/// The URL is no HTTP URL.
 pub fn name_of(url: &str) -> anyhow::Result<String> {
     let name = url::name(url);
     anyhow::ensure!(
@@ -153,7 +157,7 @@ fn silence(error: &HttpError) -> Silence {
     Silence::Failed { what, remedy: remedy.to_owned() }
 }
 
-/// The error of an answer that is none to the calls.
+/// Makes the error for an answer that does not fit the calls.
 fn unreadable(answer: &HttpAnswer, what: &str) -> Silence {
     let text = String::from_utf8_lossy(&answer.body);
     let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
@@ -164,13 +168,13 @@ fn unreadable(answer: &HttpAnswer, what: &str) -> Silence {
     Silence::Failed { what, remedy: OTHER_URL.to_owned() }
 }
 
-/// The answers to calls 0 to `count` − 1, which come in any order.
+/// Returns the answers to calls 0 to `count` − 1. A node may send them in any order.
 fn answers(answer: &HttpAnswer, count: usize) -> Result<Vec<Result<Value, Refusal>>, Silence> {
     let value = serde_json::from_slice(&answer.body);
     let value: Value = value.map_err(|_| unreadable(answer, "the answer is no JSON"))?;
     let items = match value {
         Value::Array(items) => items,
-        // One error for all calls, or for one that the node could not read, has no number.
+        // An error for all calls, or for a call that the node could not read, has no number.
         one => match refusal(&one) {
             Some(refusal) if count > 1 || one.get("id").is_none_or(Value::is_null) => {
                 return Ok(vec![Err(refusal); count]);

@@ -1,6 +1,6 @@
-//! A client that was started: it runs alone, on a free port, until it is stopped. When the user
-//! interrupts it is asked to stop, and killed if it does not in time. It is killed when this program ends
-//! in another way.
+//! A running client: it is started on a free port, and runs until it is stopped. At an interrupt it
+//! is asked to stop, and killed after a time limit. It is killed if this program ends in another
+//! way.
 
 use std::{
     fs, io,
@@ -32,24 +32,25 @@ use crate::{
     terminal::{Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
-/// How long a client may take to be ready.
+/// Maximal time for a client to be ready.
 const START_MAX: Duration = Duration::from_secs(600);
-/// How long it may take to stop: it writes its memory to disk.
+/// Maximal time for a client to stop: it writes its memory to disk.
 const STOP_MAX: Duration = Duration::from_secs(600);
-/// How long it may take once the user interrupts: less than the program itself has.
+/// Maximal time to stop after an interrupt. It is shorter than the time that the program itself
+/// has.
 const INTERRUPTED_STOP_MAX: Duration = Duration::from_secs(8);
-/// Polling interval while it starts and stops.
+/// Polling interval while the client starts and stops.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Polling interval for an interrupt; samples are being timed.
+/// Polling interval for an interrupt. It is long, as samples are timed meanwhile.
 const INTERRUPT_CHECK_INTERVAL: Duration = Duration::from_millis(100);
-/// A client that used less CPU time than a tenth of this window has settled.
+/// Window of time for CPU time. A client that uses less than a tenth of it has settled.
 const SETTLED_WINDOW: Duration = Duration::from_millis(300);
-/// How long its own time of a block may come after its answer.
+/// Maximal time between the client's answer and its own report of the block's time.
 const OWN_TIME_MAX: Duration = Duration::from_secs(1);
-/// How long a process that failed to answer may take to end.
+/// Maximal time for a process that failed to answer to end.
 const DEATH_MAX: Duration = Duration::from_millis(500);
 
-/// State of a socket that listens, in the kernel's tables.
+/// State of a listening socket in the kernel's tables.
 const LISTENING: &str = "0A";
 
 /// A client that was started.
@@ -59,17 +60,17 @@ pub struct Running {
     log: Arc<Log>,
     engine: Engine,
     command: Vec<String>,
-    /// The file with its process group.
+    /// The file with the client's process group.
     note: PathBuf,
-    /// Why figures of its process are not its own, where they are not.
+    /// Reason for which figures of the process may not be the client's; `None` without doubt.
     doubt: Option<String>,
 }
 
 impl Running {
-    /// Starts the client and waits until it answers and rests.
+    /// Starts the client, and waits until it answers and has settled.
     ///
     /// # Errors
-    /// It does not start, dies, or is not ready in time; the user interrupted.
+    /// The client does not start, ends, or is not ready in time; or the user interrupted.
     pub fn start(start: &StartFile, home: &Home, timeout: Duration) -> Result<Self, Failure> {
         let port = free_port().context("no free port").with_exit_code(Code::Io)?;
         let secret = Secret::of_seed(u64::from(port));
@@ -104,27 +105,29 @@ impl Running {
         Ok(running)
     }
 
-    /// Its Engine API.
+    /// Returns the client's Engine API.
     pub const fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Number of its process.
+    /// Returns the client's process id.
     pub const fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Why figures of its process are not its own, where they are not.
+    /// Returns the reason for which figures of the process may not be the client's; `None` without
+    /// doubt.
     pub fn doubt(&self) -> Option<&str> {
         self.doubt.as_deref()
     }
 
-    /// The command that started it.
+    /// Returns the command that started the client.
     pub fn command(&self) -> &[String] {
         &self.command
     }
 
-    /// Its own time of the block with this hash; `None` where it does not tell.
+    /// Returns the client's own times of the block with this hash; `None` if the client does not
+    /// report them.
     pub fn own_times(&self, hash: &str) -> Option<OwnTimes> {
         let begun = Instant::now();
         while self.log.tells_time() && begun.elapsed() < OWN_TIME_MAX {
@@ -136,7 +139,7 @@ impl Running {
         None
     }
 
-    /// `refusal`, or that the client has died, where it has.
+    /// Returns `refusal`, or [`Refusal::Died`] if the client has ended.
     pub fn explained(&self, refusal: Refusal) -> Refusal {
         if !matches!(refusal, Refusal::CutOff { .. } | Refusal::NoConnection { .. }) {
             return refusal;
@@ -151,18 +154,18 @@ impl Running {
         refusal
     }
 
-    /// Asks it to stop, and waits until it has.
+    /// Asks the client to stop, and waits for its end.
     ///
     /// # Errors
-    /// It does not.
+    /// The client does not stop.
     pub fn stop(self) -> Result<(), Failure> {
         child::send(&self.child(), Signal::TERM, Reach::Group);
         let begun = Instant::now();
         while begun.elapsed() < STOP_MAX {
             let mut child = self.child();
-            // A process that it started may hold the database longer than it lives.
+            // A child process of the client may hold the database longer than the client lives.
             if child.try_wait().with_exit_code(Code::Io)?.is_some() && !child::has_group(&child) {
-                // The note of a process that is gone ends nobody.
+                // The client has ended, so its note is not needed.
                 drop(fs::remove_file(&self.note));
                 return Ok(());
             }
@@ -214,7 +217,8 @@ impl Running {
         )
     }
 
-    /// Waits until it uses hardly any CPU: its work after the start is no part of a sample.
+    /// Waits until the client uses hardly any CPU. Its work after the start must not be part of a
+    /// sample.
     fn wait_until_settled(&self, most: Duration) -> Result<(), Failure> {
         let begun = Instant::now();
         let mut before = process::cpu_time_of(self.pid);
@@ -246,14 +250,15 @@ impl Running {
         }
     }
 
-    /// A thread that asks the client to stop once the user interrupts.
+    /// Starts a thread that asks the client to stop when the user interrupts.
     fn stop_at_interrupt(&self) {
         let child = Arc::clone(&self.child);
         thread::spawn(move || {
             let mut told = None;
             loop {
                 thread::sleep(INTERRUPT_CHECK_INTERVAL);
-                // Not held while the client stops: the samples' thread looks at it too.
+                // The lock is not held while the client stops, as the samples' thread uses the
+                // child too.
                 let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
                 if !matches!(child.try_wait(), Ok(None)) {
                     return;
@@ -277,7 +282,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         let mut child = self.child();
         if let Ok(None) = child.try_wait() {
-            // Where it was not stopped its database is given up, or was only read.
+            // A client that was not stopped gives up its database, or has only read it.
             child::send(&child, Signal::KILL, Reach::Group);
             let _ = child.wait();
             drop(fs::remove_file(&self.note));
@@ -285,7 +290,7 @@ impl Drop for Running {
     }
 }
 
-/// Starts the process. Gives the command, too.
+/// Starts the process, and returns it with its command.
 fn spawned(
     start: &StartFile,
     placeholders: &Placeholders,
@@ -304,13 +309,13 @@ fn spawned(
     Ok((child, [program].into_iter().chain(arguments).collect()))
 }
 
-/// A port that nobody listens at now.
+/// Returns a port on which no process listens now.
 fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// Whether the process that listens at `port` is another one than `pid`, as behind a wrapper script without
-/// `exec`. `None` where the system does not tell, as of a process in another network.
+/// Whether another process than `pid` listens at `port`, as behind a wrapper script without `exec`.
+/// `None` if the system does not report it, as for a process in another network.
 fn listens_elsewhere(pid: u32, port: u16) -> Option<bool> {
     let sockets: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()
@@ -325,7 +330,7 @@ fn listens_elsewhere(pid: u32, port: u16) -> Option<bool> {
     Some(!names.any(|name| sockets.iter().any(|socket| name.as_os_str() == socket.as_str())))
 }
 
-/// The names of sockets of a kernel's table that listen at `port`.
+/// Returns the names of the sockets in a kernel's table that listen at `port`.
 fn listening(table: &str, port: u16) -> Vec<String> {
     let port = format!(":{port:04X}");
     let sockets = table.lines().filter_map(|line| {

@@ -1,4 +1,4 @@
-//! Why a client gave no sample. Each refusal names its remedy: a time without an execution, or
+//! Reasons for a missing sample of a client, each with its remedy. A time without an execution, or
 //! without an answer, is never a figure.
 
 use std::time::Duration;
@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use crate::terminal::{Code, Failure};
 
-/// The HTTP server of go-ethereum closes a connection after as long, with any answer.
+/// Time after which the HTTP server of go-ethereum closes a connection.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Answer to a request of the Engine API that makes it no sample. A `method` is the call.
+/// The reason for which a request of the Engine API gives no sample. `method` is the called method.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// The client would answer VALID without executing.
@@ -32,16 +32,16 @@ pub enum Refusal {
          block's parent or a sibling: start it on a fresh data directory"
     )]
     Accepted { method: String },
-    /// The client executed the block and came to something else.
+    /// The client executed the block, and found it invalid.
     #[error("{method}: INVALID: {reason}")]
     Invalid { method: String, reason: String },
-    /// Its chain begins with another block.
+    /// The client's chain begins with another block.
     #[error(
         "the client's genesis is {found}, that of the export is {expected}: initialise an empty data \
          directory with the export's genesis.json"
     )]
     OtherGenesis { found: String, expected: String },
-    /// No answer in time.
+    /// The client did not answer in time.
     #[error(
         "{method}: no answer within {:.1} s: raise --timeout, or export less gas",
         .limit.as_secs_f64()
@@ -64,7 +64,7 @@ pub enum Refusal {
          --authrpc.port, 8551)"
     )]
     NoConnection { reason: String },
-    /// Its process ended; `log` is the end of its log.
+    /// The client's process ended. `log` is the end of its log.
     #[error("the client died ({how}); the end of its log:\n{log}")]
     Died { how: String, log: String },
     /// The client does not know the call, or refuses its parameters.
@@ -73,7 +73,7 @@ pub enum Refusal {
          export with another --fork, or take a newer client"
     )]
     Error { method: String, code: i64, message: String },
-    /// Its answer, which `text` begins, is none of the Engine API.
+    /// The answer is not of the Engine API. `text` is the begin of the answer.
     #[error(
         "{method}: no answer of an Engine API (HTTP status {status}): {text:?}: give the client's \
          Engine API as --url (geth: port 8551)"
@@ -81,7 +81,7 @@ pub enum Refusal {
     NoAnswer { method: String, status: u16, text: String },
 }
 
-/// Remedy where the connection ended after so long.
+/// Returns the remedy for a connection that ended after this time.
 fn remedy_of_cut(after: Duration) -> &'static str {
     match after + Duration::from_secs(1) >= WRITE_TIMEOUT {
         true => {
@@ -93,7 +93,7 @@ fn remedy_of_cut(after: Duration) -> &'static str {
 }
 
 impl Refusal {
-    /// How the program ends after it.
+    /// Returns the exit code of the program for this refusal.
     pub const fn code(&self) -> Code {
         match self {
             Self::Invalid { .. } => Code::Disagree,

@@ -1,5 +1,5 @@
-//! Samples of all clients in turn, and the result in which their cells stand beside those of our
-//! designs on the same work. It is written after each sample.
+//! Samples all clients in turn. The result has their cells beside the cells of our designs on the
+//! same work, and is written after each sample.
 
 use std::{
     path::{Path, PathBuf},
@@ -31,13 +31,13 @@ use crate::{
 /// The sampled clients.
 #[derive(Clone, Debug)]
 pub enum Clients {
-    /// One that runs.
+    /// A client that runs already.
     Attached(Attached),
     /// Clients that are started in turn.
     Started {
-        /// How each is.
+        /// The start file of each client.
         starts: Vec<StartFile>,
-        /// Where their databases are kept; for the run alone where it is `None`.
+        /// The directory of their databases; `None`: a directory that is removed after the run.
         datadir: Option<PathBuf>,
     },
 }
@@ -45,30 +45,31 @@ pub enum Clients {
 /// A run of clients.
 #[derive(Clone, Debug)]
 pub struct ClientInput {
-    /// The export.
+    /// The directory of the export.
     pub dir: PathBuf,
     /// The clients.
     pub clients: Clients,
-    /// Samples of each; as many as the export has where it is `None`.
+    /// Number of samples of each client; `None`: as many as the export has.
     pub sample_count: Option<usize>,
-    /// Content of memory when a sample starts; cold where clients are started if it is `None`.
+    /// Cache state at the start of a sample. `None`: cold, if clients are started.
     pub cache: Option<CacheMode>,
-    /// How long an answer may take.
+    /// Maximal time of an answer.
     pub timeout: Duration,
-    /// No block may take longer.
+    /// Maximal time of a block.
     pub deadline: Option<Duration>,
-    /// Our designs on the same work, run first.
+    /// Our designs on the same work, which run first.
     pub designs: Option<RunInput>,
-    /// Where the result is written.
+    /// The directory of the result.
     pub out: Option<PathBuf>,
     /// The command line.
     pub command: Vec<String>,
-    /// Shows the finished part where the user interrupts and the run cannot stop in time.
+    /// Shows the finished part of the result, if the user interrupts and the run cannot stop in
+    /// time.
     pub show_kept: fn(&RunResult),
 }
 
 impl ClientInput {
-    /// Content of memory when a sample starts.
+    /// Returns the cache state at the start of a sample.
     fn cache(&self) -> Result<CacheMode, Failure> {
         match (&self.clients, self.cache) {
             (Clients::Attached(_), Some(CacheMode::Cold)) => fail!(
@@ -81,7 +82,7 @@ impl ClientInput {
         }
     }
 
-    /// Samples of each client.
+    /// Returns the number of samples of each client.
     fn sample_count(&self, export: &Export, cache: CacheMode) -> Result<usize, Failure> {
         export.check(cache).with_exit_code(Code::Usage)?;
         let warm_up_count = usize::from(cache == CacheMode::Warm);
@@ -105,7 +106,8 @@ impl ClientInput {
         Ok(wanted)
     }
 
-    /// Samples of each client on a chain: a client that is started has a copy of its database for each.
+    /// Returns the number of samples of each client on a chain. A client that is started has a copy
+    /// of its database for each sample.
     fn chain_sample_count(&self, export: &Export) -> Result<usize, Failure> {
         let is_attached = matches!(self.clients, Clients::Attached(_));
         let wanted = self.sample_count.unwrap_or(if is_attached { 1 } else { INTERVAL_COUNT_MIN });
@@ -126,10 +128,10 @@ impl ClientInput {
     /// Samples the designs and then the clients.
     ///
     /// # Errors
-    /// There is no result: nothing could be sampled.
+    /// Nothing could be sampled, so there is no result.
     pub fn run(&self) -> Result<Finished, Failure> {
         let export = Export::open(&self.dir).with_exit_code(Code::Usage)?;
-        // An interrupt stops the clients that were started, and the finished part is kept.
+        // An interrupt stops the started clients, and the finished part is kept.
         let _hold = matches!(self.clients, Clients::Started { .. }).then(interrupt::hold);
         let cache = self.cache()?;
         let sample_count = self.sample_count(&export, cache)?;
@@ -179,7 +181,7 @@ impl ClientInput {
         run.finished(failure)
     }
 
-    /// Where the clients' databases lie.
+    /// Returns the directory of the clients' databases.
     fn data_path(&self) -> &Path {
         match &self.clients {
             Clients::Started { datadir: Some(dir), .. } => dir,
@@ -187,7 +189,7 @@ impl ClientInput {
         }
     }
 
-    /// Looks whether the databases that are not there can be made.
+    /// Checks that the missing databases can be made.
     fn check_databases(&self, export: &Export) -> Result<(), Failure> {
         let Clients::Started { starts, datadir } = &self.clients else { return Ok(()) };
         let state = export.state_files().with_exit_code(Code::Io)?;
@@ -197,7 +199,7 @@ impl ClientInput {
         missing.try_for_each(|start| making::check(start, &state))
     }
 
-    /// A directory for databases that nobody wants to keep.
+    /// Makes a scratch directory for the databases, if the user names no directory.
     fn scratch(&self) -> Result<Option<Scratch>, Failure> {
         match &self.clients {
             Clients::Started { datadir: None, .. } => {
@@ -221,7 +223,7 @@ impl ClientInput {
     }
 }
 
-/// A run of clients under way.
+/// The state of a run of clients.
 struct ClientRun<'a> {
     input: &'a ClientInput,
     environment: Environment,
@@ -234,7 +236,7 @@ struct ClientRun<'a> {
 }
 
 impl<'a> ClientRun<'a> {
-    /// Makes the databases that are not there, client after client.
+    /// Makes the missing databases, client after client.
     fn begin(
         &mut self,
         sources: &[Source],
@@ -250,7 +252,7 @@ impl<'a> ClientRun<'a> {
         Ok(())
     }
 
-    /// Takes this number of samples of each client, in turn.
+    /// Takes `sample_count` samples of each client, in turn.
     fn take_rounds(&mut self, sample_count: usize, progress: &Progress) -> Result<(), Failure> {
         for round in 0..u32::try_from(sample_count).unwrap_or(u32::MAX) {
             let order = plan::order(self.clients.len(), round, self.base.workload.seed);
@@ -275,7 +277,7 @@ impl<'a> ClientRun<'a> {
     /// Writes the result so far, and keeps it for a run that cannot stop in time.
     fn keep(&mut self) -> Result<(), Failure> {
         let mut result = self.result(None);
-        // The run goes on: if nothing is written after this, it was ended.
+        // The run goes on. If it ends before the next write, the file says that it was interrupted.
         result.interrupted = true;
         self.write(&result)?;
         let show = self.input.show_kept;
@@ -310,7 +312,7 @@ impl<'a> ClientRun<'a> {
         Ok(Finished { result, failure, written: self.written })
     }
 
-    /// The result so far.
+    /// Returns the result so far.
     fn result(&self, failure: Option<&Failure>) -> RunResult {
         let with_samples = self.clients.iter().filter(|client| !client.is_empty());
         let mut clients: Vec<_> = with_samples.map(SampledClient::cell).collect();
@@ -347,7 +349,7 @@ impl<'a> ClientRun<'a> {
     }
 }
 
-/// The doubt of a chain on which transactions end otherwise than in the workload.
+/// Returns the doubt about a chain on which transactions end otherwise than in the workload.
 fn differing(export: &Export) -> Option<String> {
     let count = Some(export.differing_tx_count()).filter(|count| *count > 0)?;
     Some(format!(
@@ -357,7 +359,7 @@ fn differing(export: &Export) -> Option<String> {
     ))
 }
 
-/// A result without cells.
+/// Makes a result without cells.
 fn empty(
     environment: &Environment,
     workload: WorkloadFacts,

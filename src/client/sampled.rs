@@ -1,4 +1,4 @@
-//! A client that is sampled: one that runs already, or one that is started, restarted and stopped.
+//! Samples a client: one that runs already, or one that this program starts, restarts and stops.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -18,10 +18,10 @@ use super::{
 };
 use crate::terminal::{Code, Failure, WithExitCode, exit::fail, interrupt};
 
-/// Name in results of a client that ran already.
+/// Name in results of a client that runs already.
 const ATTACHED: &str = "attached";
 
-/// Work that a client's time includes.
+/// The work that a client's time includes.
 const TIME_INCLUDES: &str = "from the request of engine_newPayload to the answer VALID of \
     engine_forkchoiceUpdated, over HTTP on one machine: JSON, the block's hash, signatures of all \
     transactions, execution, receipts, the list's check, the state's hashing and its root; later writes to \
@@ -30,20 +30,20 @@ const TIME_INCLUDES: &str = "from the request of engine_newPayload to the answer
 /// A client that runs already.
 #[derive(Clone, Debug)]
 pub struct Attached {
-    /// Its Engine API.
+    /// URL of the client's Engine API.
     pub url: String,
-    /// The file with the secret.
+    /// The file with the secret of the Engine API.
     pub jwt: PathBuf,
 }
 
-/// Where a client comes from.
+/// The source of a client.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A client that runs.
     Attached(Attached),
     /// A client that is started.
     Started {
-        /// How.
+        /// The start file of the client.
         start: Box<StartFile>,
         /// The directory with the clients' databases.
         dir: PathBuf,
@@ -59,9 +59,9 @@ pub struct Task<'a> {
     pub gas: u64,
     /// Batches that our designs run the blocks in.
     pub batch_count: u64,
-    /// Content of memory when a sample starts.
+    /// Cache state at the start of a sample.
     pub cache: CacheMode,
-    /// How long an answer may take.
+    /// Maximal time of an answer.
     pub timeout: Duration,
 }
 
@@ -74,7 +74,7 @@ pub struct SampledClient<'a> {
     next: usize,
     version: Option<String>,
     start: Vec<String>,
-    /// Why figures of its process are not its own, where they are not.
+    /// Reason for which figures of the process may not be the client's; `None` without doubt.
     doubt: Option<String>,
     samples: Vec<ClientSample>,
     warm_up_count: u64,
@@ -85,8 +85,8 @@ enum Kind {
     Started { start: Box<StartFile>, home: Box<Home>, running: Option<Running> },
 }
 
-/// Sends the blocks that grow the state to a client on a new database, and stops it. `shown` gets
-/// how many of them it has, in percent.
+/// Sends the blocks that grow the state to a client on a new database, and stops the client.
+/// `shown` gets the share of the sent blocks, in percent.
 fn grow(
     start: &StartFile,
     home: &Home,
@@ -134,7 +134,7 @@ impl<'a> SampledClient<'a> {
                     // A new database is put in order at its first start.
                     Running::start(start, &home, timeout)?.stop()?;
                 }
-                // The blocks of a chain have children: a client takes them once.
+                // A block of a chain has children, so a client executes it only once.
                 let home = if task.export.is_chain() { home.on_copy() } else { home };
                 let home = Box::new(home);
                 let kind = Kind::Started { start: start.clone(), home, running: None };
@@ -154,20 +154,20 @@ impl<'a> SampledClient<'a> {
         })
     }
 
-    /// Its name in results.
+    /// Returns the client's name in results.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it has no sample that counts.
+    /// Whether the client has no counted sample.
     pub const fn is_empty(&self) -> bool {
         self.samples.len() as u64 <= self.warm_up_count
     }
 
-    /// Takes a sample, after one that does not count where it is the first of a warm client.
+    /// Takes a sample. A warm client first takes an uncounted sample before its first counted one.
     ///
     /// # Errors
-    /// The client gives none, or cannot be started.
+    /// The client gives no sample, or cannot be started.
     pub fn sample(&mut self) -> Result<(), Failure> {
         self.make_ready()?;
         if self.task.export.is_chain() {
@@ -179,7 +179,7 @@ impl<'a> SampledClient<'a> {
             }
             self.take()?;
         }
-        // Nothing of it runs beside the sample of another client.
+        // No process of this client may run beside the sample of another client.
         if self.begins_anew() { self.stop() } else { Ok(()) }
     }
 
@@ -198,20 +198,21 @@ impl<'a> SampledClient<'a> {
         self.samples.last()
     }
 
-    /// Name and version of the client by its own word, once it was asked.
+    /// Returns the name and version that the client reported; `None` before a client is asked.
     pub fn version(&self) -> Option<&str> {
         self.version.as_deref().filter(|version| !version.is_empty())
     }
 
-    /// Why figures of its process are not its own, where they are not.
+    /// Returns the reason for which figures of the process may not be the client's; `None` without
+    /// doubt.
     pub fn doubt(&self) -> Option<&str> {
         self.doubt.as_deref()
     }
 
-    /// Stops the client where it was started.
+    /// Stops the client, if this program started it.
     ///
     /// # Errors
-    /// It does not stop.
+    /// The client does not stop.
     pub fn stop(&mut self) -> Result<(), Failure> {
         match &mut self.kind {
             Kind::Started { running, home, .. } => {
@@ -222,7 +223,7 @@ impl<'a> SampledClient<'a> {
         }
     }
 
-    /// A client as it must be before a sample: started, and started anew where samples are cold.
+    /// Prepares the client for a sample: it is started or, for cold samples, started anew.
     fn make_ready(&mut self) -> Result<(), Failure> {
         let is_cold = self.task.cache == CacheMode::Cold;
         if self.begins_anew() {
@@ -264,7 +265,7 @@ impl<'a> SampledClient<'a> {
         }
     }
 
-    /// The next sibling of a single block that the client does not have.
+    /// Returns the next sibling of a single block that the client does not have.
     fn next_sibling(&mut self) -> Result<SiblingId, Failure> {
         let all = self.task.export.sibling_count();
         let first = self.next;
@@ -287,7 +288,8 @@ impl<'a> SampledClient<'a> {
         Ok(())
     }
 
-    /// Sends all blocks of a chain, each the head's child. A sibling goes before each for a warm client.
+    /// Sends all blocks of a chain, each as the child of the head. For a warm client, a sibling
+    /// goes before each block.
     fn take_chain(&mut self) -> Result<(), Failure> {
         let export = self.task.export;
         if self.explained(self.engine()?.knows(export.hash(export.last_sibling(0))))? {
@@ -308,7 +310,7 @@ impl<'a> SampledClient<'a> {
         Ok(())
     }
 
-    /// A sample just before its first request.
+    /// Makes a sample just before its first request.
     fn new_sample(&self) -> ClientSample {
         let pages = match (&self.kind, self.task.cache) {
             (Kind::Started { home, .. }, CacheMode::Cold) => home.pages(),
@@ -317,7 +319,7 @@ impl<'a> SampledClient<'a> {
         measured::new_sample(self.task.gas, pages)
     }
 
-    /// Sends a block.
+    /// Sends a block, and returns its figures.
     fn executed(&self, calls: Calls) -> Result<MeasuredBlock, Failure> {
         let (pid, device) = (self.pid(), self.device());
         let before = Counters::now(pid, device);
@@ -330,7 +332,7 @@ impl<'a> SampledClient<'a> {
         Ok(MeasuredBlock { hash: calls.hash, times, own, before, after })
     }
 
-    /// Adds to a refusal that the client has died, where it has.
+    /// Replaces a refusal by [`Refusal::Died`] if the client has ended.
     fn explained<T>(&self, answer: Result<T, Refusal>) -> Result<T, Failure> {
         answer.map_err(|refusal| match &self.kind {
             Kind::Started { running: Some(running), .. } => running.explained(refusal).into(),
@@ -352,7 +354,7 @@ impl<'a> SampledClient<'a> {
         }
     }
 
-    /// Its cell in the result.
+    /// Returns the client's cell in the result.
     pub fn cell(&self) -> ClientCell {
         let mut cell = ClientCell {
             client: self.name.clone(),

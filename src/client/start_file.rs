@@ -1,5 +1,5 @@
-//! How a client is started: a TOML file with its program, its commands, and the lines of its log that are
-//! read. One for go-ethereum is shipped.
+//! Start files: a TOML file with a client's program, its commands, and the lines of its log that
+//! are searched for. The program has a start file for go-ethereum.
 
 use std::{
     collections::BTreeMap,
@@ -16,70 +16,71 @@ use serde_json::Value;
 /// The start files that come with the program, by name.
 const SHIPPED: [(&str, &str); 1] = [("geth", include_str!("../../deploy/clients/geth.toml"))];
 
-/// Longest wait for a client to rest, in seconds.
+/// Maximal time to wait until a client has settled, in seconds.
 const SETTLE_MAX_S: f64 = 86_400.0;
 
-/// How a client is started.
+/// The description of how to start a client.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct StartFile {
-    /// Its name in results.
+    /// The client's name in results.
     pub name: String,
     /// The program.
     pub program: PathBuf,
-    /// Arguments that make a database; none where it needs none.
+    /// Arguments that make a database; empty if the client needs none.
     #[serde(default)]
     pub init: Vec<String>,
     /// A program and its arguments that make a database from an export's rows.
     #[serde(default)]
     pub fill: Vec<String>,
-    /// Arguments that run it.
+    /// Arguments that run the client.
     pub start: Vec<String>,
-    /// Texts of the line of the log that says that it is ready.
+    /// Texts that the line of readiness in the log must have.
     #[serde(default)]
     pub ready: Vec<String>,
-    /// Seconds within which it must use hardly any CPU after its start.
+    /// Seconds after the start within which the client must use hardly any CPU.
     #[serde(default = "settle_s")]
     pub settle_s: f64,
-    /// Variables of its environment, beside those of this program.
+    /// Variables of the client's environment, beside those of this program.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Where its log has the time of a block.
+    /// The place of a block's time in the client's log; `None` if the log has no such time.
     pub own_time: Option<OwnTime>,
-    /// Files that are written for it, by name.
+    /// Files that are written for the client, by name.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
 }
 
-/// Where a log has the time of a block.
+/// The place of a block's time in a log.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnTime {
-    /// Text of the lines that have it.
+    /// Text of the lines that have the time.
     pub line: String,
     /// Pointer to the block's hash in the line's JSON (RFC 6901).
     pub hash: String,
-    /// Pointer to the milliseconds.
+    /// Pointer to the block's time in milliseconds.
     pub json: String,
-    /// Pointer to the milliseconds in which it hashed the state; none where it does not tell.
+    /// Pointer to the time for hashing the state, in milliseconds; `None` if the log does not have
+    /// it.
     pub root: Option<String>,
 }
 
 /// A client's own times of a block, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnTimes {
-    /// All of it.
+    /// Whole time of the block.
     pub all_ns: u64,
-    /// Its part for hashing the state.
+    /// Time for hashing the state, a part of `all_ns`.
     pub root_ns: Option<u64>,
 }
 
-/// Seconds within which a client must rest where its start file does not say.
+/// Default number of seconds within which a client must settle.
 const fn settle_s() -> f64 {
     120.0
 }
 
-/// The words that arguments have in place of [`Placeholders`].
+/// The placeholders in arguments, in the order of the fields of [`Placeholders`].
 const PLACEHOLDERS: [&str; 6] = ["{datadir}", "{genesis}", "{rows}", "{port}", "{jwt}", "{files}"];
 
 /// Values of placeholders.
@@ -89,18 +90,18 @@ pub struct Placeholders {
     pub datadir: PathBuf,
     /// The export's `genesis.json`, or its file with the chain's settings.
     pub genesis: PathBuf,
-    /// The export, which has rows.
+    /// The directory of the export, which has rows.
     pub rows: PathBuf,
     /// Port of the Engine API.
     pub port: u16,
-    /// The file with the secret.
+    /// The file with the secret of the Engine API.
     pub jwt: PathBuf,
-    /// The folder with the files of the start file.
+    /// The directory of the files of the start file.
     pub files: PathBuf,
 }
 
 impl Placeholders {
-    /// `arguments` with the values of their placeholders.
+    /// Returns `arguments` with the values of their placeholders.
     pub fn filled(&self, arguments: &[String]) -> Vec<String> {
         let Self { datadir, genesis, rows, port, jwt, files } = self;
         let [datadir, genesis, rows, jwt, files] =
@@ -115,10 +116,10 @@ impl Placeholders {
 }
 
 impl StartFile {
-    /// The shipped one of this name, or the one in a file.
+    /// Loads the shipped start file of this name, or a start file by its path.
     ///
     /// # Errors
-    /// There is none, or it is not valid.
+    /// There is no such file, or it is not valid.
     pub fn load(name: &str) -> Result<Self> {
         if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
             return Self::parse(name, text);
@@ -135,10 +136,10 @@ impl StartFile {
         Ok(file)
     }
 
-    /// The same, but that its database is always made from rows.
+    /// Returns the start file with a database that is always made from rows.
     ///
     /// # Errors
-    /// It has no command for that.
+    /// The start file has no command that reads rows.
     pub fn always_filled(mut self) -> Result<Self> {
         ensure!(
             !self.fill.is_empty(),
@@ -211,7 +212,7 @@ impl StartFile {
         !self.ready.is_empty() && self.ready.iter().all(|text| line.contains(text))
     }
 
-    /// Hash and times of the block in a line of the log.
+    /// Returns hash and times of the block in a line of the log.
     pub fn own_times(&self, line: &str) -> Option<(String, OwnTimes)> {
         let own = self.own_time.as_ref().filter(|own| line.contains(&own.line))?;
         let json = &line[line.find('{')?..];
@@ -221,13 +222,13 @@ impl StartFile {
         Some((hash, OwnTimes { all_ns: ms_as_ns(&json, &own.json)?, root_ns }))
     }
 
-    /// How long it may use CPU after its start.
+    /// Returns the maximal time for which the client may use CPU after its start.
     pub fn settle(&self) -> Duration {
         Duration::try_from_secs_f64(self.settle_s).unwrap_or_default()
     }
 }
 
-/// A program's path is that beside the start file; a bare name is looked for on PATH.
+/// Returns a program's path relative to the start file. A bare name is looked for on PATH.
 fn beside(start_file: &Path, program: &Path) -> PathBuf {
     match start_file.parent() {
         Some(dir) if program.components().count() > 1 => dir.join(program),
@@ -235,23 +236,23 @@ fn beside(start_file: &Path, program: &Path) -> PathBuf {
     }
 }
 
-/// Milliseconds in a JSON value (RFC 6901), in nanoseconds.
+/// Reads milliseconds from a JSON value (RFC 6901), and returns nanoseconds.
 fn ms_as_ns(json: &Value, pointer: &str) -> Option<u64> {
     let ms = json.pointer(pointer)?.as_f64()?;
     (ms.is_finite() && ms >= 0.0).then_some((ms * 1e6) as u64)
 }
 
-/// Whether a name is of letters, digits and `-_.`, and of no hidden file.
+/// Whether a name has only letters, digits and `-_.`, and is no hidden file.
 fn is_file_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_plain) && !name.starts_with('.')
 }
 
-/// Whether a character needs no quotes in any file's name.
+/// Whether a character needs no quotes in a file name.
 pub fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-_.".contains(c)
 }
 
-/// A word in braces that is no placeholder.
+/// Returns a word in braces that is no placeholder.
 fn unknown_placeholder(argument: &str) -> Option<&str> {
     let starts = argument.match_indices('{').map(|(at, _)| &argument[at..]);
     let mut words = starts.filter_map(|rest| Some(&rest[..=rest.find('}')?]));

@@ -13,19 +13,19 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-/// Header of every token. Names in the order in which they are signed.
+/// Header of every token. The order of the names is part of the signed text.
 const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
 const SECRET_BYTES: usize = 32;
 
-/// The secret of both sides.
+/// The secret that this program and the client share.
 #[derive(Clone)]
 pub struct Secret([u8; SECRET_BYTES]);
 
 impl Secret {
-    /// Reads the 32 bytes that a file has in hexadecimal digits, with `0x` before them or without.
+    /// Reads a secret of 32 bytes from hexadecimal digits, with or without `0x`.
     ///
     /// # Errors
-    /// It cannot be read, or has something else.
+    /// The file cannot be read, or has other content.
     pub fn read(path: &Path) -> Result<Self> {
         let name = path.display();
         let text = fs::read_to_string(path).with_context(|| format!("--jwt {name}"))?;
@@ -39,18 +39,18 @@ impl Secret {
         Ok(Self(bytes))
     }
 
-    /// Another one for each client that is started: `seed` and the process make it.
+    /// Makes another secret for each started client, from `seed` and the process id.
     pub fn of_seed(seed: u64) -> Self {
         let text = format!("{} {seed}", std::process::id());
         Self(*blake3::hash(text.as_bytes()).as_bytes())
     }
 
-    /// Hexadecimal digits, for the client's file.
+    /// Returns the secret in hexadecimal digits, for the client's file.
     pub fn hex(&self) -> String {
         hex::encode(self.0)
     }
 
-    /// The token of a request at `now`.
+    /// Returns the token of a request at `now`.
     pub fn token(&self, now: SystemTime) -> String {
         let now_s = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
         let [header, claims] =

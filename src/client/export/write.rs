@@ -1,5 +1,5 @@
-//! Writes an exported chain into a directory, in the forms that are asked for. The directory is made
-//! beside its place and renamed: one with its name is whole.
+//! Writes an exported chain into a directory, in the requested forms. The directory is filled under
+//! another name and then renamed, so a directory with its final name is complete.
 
 mod benchmarkoor;
 mod directory;
@@ -27,7 +27,7 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, exit::fail, interrupt},
 };
 
-/// Contents of an export.
+/// The manifest: it lists the contents of an export.
 pub const MANIFEST: &str = "export.json";
 /// The workload.
 pub const WORKLOAD: &str = "work.workload";
@@ -35,9 +35,9 @@ pub const WORKLOAD: &str = "work.workload";
 pub const CALLS: &str = "payloads.txt";
 /// The genesis block with the state below it.
 pub const GENESIS: &str = "genesis.json";
-/// The chain's settings where the state is in rows alone.
+/// The chain's settings, if only rows hold the state.
 pub const SETTINGS: &str = "genesis-without-alloc.json";
-/// A file that every export with rows has.
+/// A file of every export with rows.
 pub const SLOT_ROWS: &str = "slots.rows";
 
 /// A form of a chain. The comments are the help.
@@ -55,34 +55,33 @@ pub enum Form {
     Benchmarkoor,
 }
 
-/// How a client gets the state.
+/// The source from which a client gets the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateSource {
-    /// All of it is below the first block: in the genesis block, or in rows.
+    /// The genesis block or rows hold the whole state.
     Genesis,
-    /// Blocks write its slots.
+    /// Blocks write the slots of the state.
     Blocks,
 }
 
 /// Settings of an export, and its directory.
 #[derive(Clone, Debug)]
 pub struct ExportInput {
-    /// The forms.
     pub forms: Vec<Form>,
     /// How a client gets the state.
     pub state: StateSource,
-    /// Siblings of each block, with the block itself.
+    /// Number of siblings of each block, with the block itself.
     pub sibling_count: NonZeroU64,
-    /// Chain id; that of the workload where it is `None`.
+    /// Chain id; `None`: that of the workload.
     pub chain_id: Option<u64>,
     /// The directory.
     pub output: PathBuf,
 }
 
-/// Refuses a directory that exists, before a workload is generated for it.
+/// Refuses an existing directory, before a workload is generated for it.
 ///
 /// # Errors
-/// It exists.
+/// The directory exists.
 pub fn check(output: &Path) -> Result<(), Failure> {
     if output.symlink_metadata().is_ok() {
         fail!(Code::Usage, "--out {}: exists; name another directory", output.display());
@@ -93,8 +92,8 @@ pub fn check(output: &Path) -> Result<(), Failure> {
 /// Exports `workload`.
 ///
 /// # Errors
-/// [`ExportError`] with its exit code; the directory is there, or cannot be written. Then nothing is
-/// left.
+/// [`ExportError`] with its exit code; the directory exists, or cannot be written. After an error
+/// nothing is left.
 pub fn export(
     workload: &Workload,
     input: &ExportInput,
@@ -102,7 +101,7 @@ pub fn export(
 ) -> Result<Chain, Failure> {
     let output = &input.output;
     check(output)?;
-    // Before the blocks are run: the root of a large state takes minutes.
+    // The check comes before the blocks run, as the root of a large state takes minutes.
     check_state(workload, input)?;
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
@@ -139,7 +138,7 @@ fn cannot_write(output: &Path) -> String {
     format!("--out {}: cannot be written", output.display())
 }
 
-/// Refuses a state that does not fit into the forms.
+/// Refuses a state that does not fit into the requested forms.
 fn check_state(workload: &Workload, input: &ExportInput) -> Result<(), Failure> {
     let forms = &input.forms;
     match input.state {
@@ -161,7 +160,8 @@ fn check_state(workload: &Workload, input: &ExportInput) -> Result<(), Failure> 
     }
 }
 
-/// Makes the blocks that grow the state, and writes each at once: together they are as large as the state.
+/// Makes the blocks that grow the state. Each block is written at once, as all together are as
+/// large as the state.
 fn grow(
     workload: &Workload,
     forms: &[Form],
@@ -196,7 +196,7 @@ fn grow(
     Ok(grown)
 }
 
-/// The files with blocks as RLP.
+/// Returns the files with blocks as RLP.
 fn rlp_files(fork: Fork, forms: &[Form]) -> Vec<(&'static str, Lists)> {
     let mut files = Vec::new();
     if forms.contains(&Form::Rlp) {

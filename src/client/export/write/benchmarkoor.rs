@@ -1,6 +1,6 @@
-//! The stateful form of benchmarkoor: text files with a JSON-RPC call a line. Steps that come
-//! before all tests make the state; a test is one sibling of the last block. A test has one file in
-//! the folder of each of its steps, always at the same path below that folder.
+//! Writes the stateful form of benchmarkoor: text files with a JSON-RPC call in each line. Steps
+//! before all tests make the state. A test is one sibling of the last block. Each step has a
+//! folder, in which a test has one file at the same path.
 
 use std::{io::Write, num::NonZeroU64};
 
@@ -11,7 +11,7 @@ use crate::{client::start_file::is_plain, terminal::Failure};
 
 /// The folder of all steps.
 const FOLDER: &str = "benchmarkoor";
-/// The configuration.
+/// File of the configuration.
 const CONFIG: &str = "benchmarkoor.yaml";
 
 /// Writes the steps, and a configuration that names them.
@@ -43,13 +43,13 @@ pub(super) fn write(
     dir.file(CONFIG, |out| Ok(out.write_all(config(&name, &steps).as_bytes())?))
 }
 
-/// A name of a folder and of a suite.
+/// Turns a scenario's name into a name for a folder and a suite.
 fn plain(scenario: &str) -> String {
     let plain: String = scenario.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
     if plain.trim_matches('.').is_empty() { "workload".to_owned() } else { plain }
 }
 
-/// The configuration. Siblings need no rollback.
+/// Returns the configuration. Siblings need no rollback.
 fn config(name: &str, steps: &[String]) -> String {
     let steps: String = steps.iter().map(|step| format!("\n            - {step}")).collect();
     let steps = if steps.is_empty() { " []".to_owned() } else { steps };

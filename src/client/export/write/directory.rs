@@ -1,4 +1,4 @@
-//! A directory that is being filled, and the names of its files.
+//! A directory that is being filled, with the names of its files.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -26,19 +26,19 @@ impl<'a> Directory<'a> {
         Self { path, files: Vec::new() }
     }
 
-    /// The files so far, in the order in which they were begun.
+    /// Returns the files so far, in the order in which they were begun.
     pub(super) fn files(&self) -> &[String] {
         &self.files
     }
 
-    /// Adds a file that is there to the names.
+    /// Adds an existing file to the names.
     pub(super) fn add(&mut self, name: &str) {
         if !self.files.iter().any(|known| known == name) {
             self.files.push(name.to_owned());
         }
     }
 
-    /// Writes a file, behind the content that it has so far.
+    /// Writes a file, after the content that it already has.
     pub(super) fn file(
         &mut self,
         name: &str,
@@ -55,7 +55,7 @@ impl<'a> Directory<'a> {
         out.flush().with_context(|| format!("cannot write {name}")).with_exit_code(Code::Io)
     }
 
-    /// Opens a file to be written, behind the content that it has so far.
+    /// Opens a file for writing, after the content that it already has.
     pub(super) fn create(&mut self, name: &str) -> Result<BufWriter<File>, Failure> {
         self.add(name);
         let path = self.path.join(name);
@@ -66,7 +66,7 @@ impl<'a> Directory<'a> {
     }
 }
 
-/// An error of the export with its exit code.
+/// Adds the exit code to an error of the export.
 pub(super) fn failure(error: ExportError) -> Failure {
     let code = match &error {
         ExportError::Reference(ReferenceError::Cancelled)
