@@ -39,10 +39,10 @@ pub use result::gate::{DecidedBy, Metric, Verdict};
 
 use crate::terminal::{Code, OpenCodes};
 
-/// Largest δ: above it nothing is gated.
+/// Maximal δ of a gate.
 pub const DELTA_MAX: f64 = 1.0;
 
-/// How the program ends on a verdict.
+/// Returns the exit code for a verdict.
 pub const fn exit_code(verdict: Verdict, open: OpenCodes) -> Code {
     match verdict {
         Verdict::Pass => Code::Fine,
@@ -58,23 +58,23 @@ pub const fn exit_code(verdict: Verdict, open: OpenCodes) -> Code {
 pub struct Outcome {
     /// The verdict.
     pub verdict: Verdict,
-    /// Why, in one line.
+    /// The reason for the verdict, in one line.
     pub reason: String,
 }
 
 impl Outcome {
-    /// The worse of two, and of equals the first.
+    /// Returns the worse of two outcomes; the first of two equal ones.
     pub fn or_worse(self, other: Self) -> Self {
         if Verdict::worst([self.verdict, other.verdict]) == self.verdict { self } else { other }
     }
 }
 
-/// The smallest change of a sample, however small that is. Waking threads varies by as many nanoseconds and
-/// instructions, opening a store by as many blocks, bytes and requests.
+/// Returns the smallest change of a sample that counts. Waking threads varies time and instructions
+/// by this amount. Opening a store varies blocks, bytes and requests by it.
 pub const fn floor(metric: Metric) -> u64 {
     match metric {
         Metric::Wall => 20_000,
-        // Counted by the kernel in larger steps.
+        // The kernel counts CPU time in larger steps.
         Metric::Cpu => 100_000,
         Metric::Blocks | Metric::Requests => 16,
         Metric::Bytes => 64 << 10,

@@ -1,6 +1,5 @@
-//! A run generates, builds, checks and samples its databases one after the other, each as if it
-//! were the only one. Every few seconds it writes the result so far. One database is open at a
-//! time.
+//! A run generates, builds, checks and samples its databases one after the other. Only one database
+//! is open at a time. Every few seconds the run writes the result so far.
 
 pub mod effect;
 pub mod extras;
@@ -55,55 +54,57 @@ use sampling::{Sampled, Sampling};
 pub use finished::Finished;
 pub use same_work::SameWork;
 
-/// Said where a run's times have not settled.
+/// Warning of a run whose times have not settled.
 const UNSTEADY: &str = "not steady: times still rose or fell when the run ended; take more samples \
     (--samples, --budget), and look for other programs that run here";
 
 /// The work and the settings of a run.
 #[derive(Clone, Debug)]
 pub struct RunInput {
-    /// Where the work comes from.
+    /// The source of the workload.
     pub source: Source,
-    /// Overrides of how it is run.
+    /// Overrides of how the work runs.
     pub how: Vec<Override>,
-    /// The command line, to make the result again.
+    /// The command line, by which the result can be made again.
     pub command: Vec<String>,
-    /// Work that it must be of.
+    /// The work that the run must be of; `None`: any work.
     pub same_work: Option<SameWork>,
-    /// Where state databases are kept, if the user said so.
+    /// The directory of state databases, if the user names one.
     pub data_dir: Option<PathBuf>,
-    /// Reaction where another process uses one.
+    /// Reaction to a state that another process uses.
     pub in_use: InUse,
-    /// Rows that run whole blocks where the scenario leaves that open and claims nothing about them.
+    /// Rows of whole blocks, if the scenario names none and has no claim on whole blocks.
     pub open_whole: WholeRows,
-    /// How claims that are left open end the program.
+    /// Exit codes for claims that stay open.
     pub open: OpenCodes,
-    /// The file by which the cells of a sweep share the device's figures; `None` outside of one.
+    /// The file in which the cells of a sweep share the device's figures; `None` outside of a
+    /// sweep.
     pub shared_device: Option<PathBuf>,
-    /// Where the result is written.
+    /// The directory of the result.
     pub out: Option<PathBuf>,
-    /// How its progress looks.
+    /// The look of the progress.
     pub look: Look,
     /// Extra samples after the rounds.
     pub extras: ExtraSamples,
     /// The user's commands around the samples.
     pub hooks: Hooks,
-    /// Shows the finished samples where the user interrupts and the run cannot stop in time.
+    /// Shows the finished samples, if the user interrupts and the run cannot stop in time.
     pub show_kept: fn(&RunResult),
 }
 
 impl RunInput {
-    /// Runs it.
+    /// Runs the work on all databases.
     ///
     /// # Errors
-    /// There is no result: nothing could be sampled.
+    /// Nothing could be sampled, so there is no result.
     pub fn run(&self) -> Result<Finished, Failure> {
         let started_unix_s = machine::unix_s();
         let progress = Progress::new(self.look);
-        // Before the state is built: the load that is warned of must not be our own.
+        // The environment is probed before the state is built, so that a warning of load is not
+        // about our own load.
         let data_path = prepare::data_path(self.data_dir.as_deref());
         let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
-        // A directory that cannot be written is better known before the work than after it.
+        // A directory that cannot be written is an error before the work, not after it.
         let out = self.out.as_deref().map(Out::at).transpose()?;
         let Request { made, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
         if let Some(same_work) = &self.same_work {
@@ -136,10 +137,10 @@ impl RunInput {
     }
 }
 
-/// Runs a workload and answers with its cells, without a result.
+/// Runs a workload and returns its cells, without a result.
 ///
 /// # Errors
-/// A result is wrong, or the run was ended before its time.
+/// A sample is wrong, or the run ended early.
 pub fn measure(
     workload: Workload,
     run: &RunSpec,
@@ -176,7 +177,7 @@ pub fn measure(
     }
 }
 
-/// A run under way, with the facts that all its databases share.
+/// A run under way: the facts that all its databases share.
 struct ActiveRun<'a> {
     input: &'a RunInput,
     started_unix_s: u64,
@@ -185,7 +186,7 @@ struct ActiveRun<'a> {
     machine: Machine,
     run: RunSpec,
     cells: Vec<PlannedCell>,
-    /// Why no row is whole, where some would be by default.
+    /// Reason for a run without whole rows, if it would have some by default.
     not_whole: Option<String>,
     scenario: Option<Scenario>,
     progress: &'a Progress,
@@ -195,12 +196,12 @@ struct ActiveRun<'a> {
 #[derive(Clone, Debug, Default)]
 struct PartialResult {
     ran: Vec<Ran>,
-    /// Latencies on all of them together.
+    /// Latencies on all databases together.
     logs: Vec<HistogramLog>,
     agree: Option<bool>,
     disagreements: Vec<String>,
     is_unsteady: bool,
-    /// Warnings that no figure of the run gives.
+    /// Warnings that do not follow from a figure of the run.
     warnings: Vec<String>,
     profile: Option<ProfileFacts>,
     /// The used part of the budget.
@@ -208,7 +209,7 @@ struct PartialResult {
 }
 
 impl ActiveRun<'_> {
-    /// Runs on all databases, `first` being the first one's work.
+    /// Runs the work on all databases. `first` is the work of the first database.
     fn run(self, first: Made, extras: Extras, out: Option<Out>) -> Result<Finished, Failure> {
         let count = self.run.database_count;
         let mut files = Files::new(out);
@@ -237,22 +238,22 @@ impl ActiveRun<'_> {
         let cleaned = cleanup.map_or(Ok(()), Cleanup::run);
         partial.warnings.extend(cleaned.as_ref().err().map(|error| format!("{error:#}")));
         let mut last = self.result(&partial, failure.as_ref());
-        // No file has the last rounds yet, nor the end of a run between two databases, nor extra
+        // No file has the last rounds yet, the end of a run between two databases, or the extra
         // samples.
         if let Err(error) = files.write(&last, &partial.logs) {
             let failure = failure.get_or_insert(Failure { code: Code::Io, error });
             last = self.result(&partial, Some(&*failure));
         }
-        // All samples are there: the run ended by its plan, and the program does not.
+        // All samples are taken, so the run itself is complete. The program still fails.
         let failure = failure.or(cleaned.with_exit_code(Code::Io).err());
         Ok(Finished { result: last, failure, written: files.into_paths() })
     }
 
-    /// Records the failure of a further database, so that earlier results are kept and shown: it
-    /// could not be made, or has a wrong list.
+    /// Records the failure of a later database, so that earlier results are kept and shown. The
+    /// database could not be made, or has a wrong list.
     fn kept(&self, error: Failure, index: u32, partial: &mut PartialResult) -> Option<Failure> {
         match error.code {
-            // The run says so by itself.
+            // The result says itself that it was interrupted.
             Code::Interrupted => None,
             Code::Disagree => {
                 partial.agree = Some(false);
@@ -263,8 +264,8 @@ impl ActiveRun<'_> {
         }
     }
 
-    /// Samples an open database, and adds its results to those before. Every few seconds all of it
-    /// is written, so that any end of the run leaves nearly all of it.
+    /// Samples an open database, and adds its results to the earlier ones. The whole result is
+    /// written every few seconds, so an early end of the run loses little.
     fn sample(
         &self,
         prepared: &Prepared,
@@ -286,7 +287,7 @@ impl ActiveRun<'_> {
             files.keep(begun, result, self.input.show_kept);
             written
         });
-        // Extra samples, building the next database, or closing the stores take long.
+        // Extra samples, the build of the next database, and closing the stores take long.
         let is_last = open.before.ran.len() + 1 == self.run.database_count as usize;
         if extras.is_some() || !is_last || interrupt::happened() {
             let (result, logs) = open.unfinished(&sampled);
@@ -307,8 +308,8 @@ impl ActiveRun<'_> {
         }
     }
 
-    /// Reads blocks that samples may ask for, now that these are taken. Measures the device's
-    /// ceiling again, and builds the list again for an engine that takes none.
+    /// Measures the device's ceiling again, after the samples, as it reads blocks that samples may
+    /// ask for. Checks the lists for engines that take no list.
     fn after_samples(&self, prepared: &Prepared, partial: &mut PartialResult) -> Option<Failure> {
         if let (Some(before), Some(disk), Some(ran)) =
             (&prepared.device, &prepared.disk, partial.ran.last_mut())
@@ -323,7 +324,7 @@ impl ActiveRun<'_> {
         checked.err().and_then(|error| self.kept(error, index, partial))
     }
 
-    /// Generates the work of a database, unless it is there, builds and opens its stores.
+    /// Generates the work of a database unless `made` has it, and builds and opens its stores.
     fn open(&self, index: u32, made: Option<Made>) -> Result<Prepared, Failure> {
         let Made { workload, fill } = match (made, &self.scenario) {
             (Some(made), _) => made,
@@ -349,7 +350,7 @@ impl ActiveRun<'_> {
         Ok(Prepared { fill: Some(fill), ..preparation.prepare(workload)? })
     }
 
-    /// How a database is named where there are several.
+    /// Returns the prefix that names a database in messages; empty for a run with one database.
     fn prefix(&self, index: u32) -> String {
         match self.run.database_count {
             1 => String::new(),
@@ -367,7 +368,7 @@ impl ActiveRun<'_> {
         }
     }
 
-    /// The result so far, on one database or more.
+    /// Returns the result so far, on one database or more.
     fn result(&self, partial: &PartialResult, failure: Option<&Failure>) -> RunResult {
         let is_one = self.run.database_count == 1;
         let first = &partial.ran[0];
@@ -417,7 +418,7 @@ impl ActiveRun<'_> {
         result
     }
 
-    /// The scenario's claims, judged on these cells.
+    /// Judges the scenario's claims on these cells.
     fn expects(
         &self,
         workload: &WorkloadFacts,
@@ -430,7 +431,7 @@ impl ActiveRun<'_> {
     }
 }
 
-/// A database that is sampled, and the results of those before.
+/// A database under measurement, and the results of earlier databases.
 struct OpenDatabase<'a> {
     active: &'a ActiveRun<'a>,
     before: PartialResult,
@@ -439,7 +440,7 @@ struct OpenDatabase<'a> {
 }
 
 impl OpenDatabase<'_> {
-    /// The results before with those on this database.
+    /// Adds the results on this database to the earlier results.
     fn with(&self, sampled: &Sampled) -> PartialResult {
         let mut all = self.before.clone();
         let prefix = self.active.prefix(u32::try_from(all.ran.len()).unwrap_or(u32::MAX));
@@ -458,7 +459,8 @@ impl OpenDatabase<'_> {
         all
     }
 
-    /// The result of a run that goes on: if no other is written after it, the run was ended.
+    /// Returns the result of a run that goes on. If no later result is written, the file says that
+    /// the run was interrupted.
     fn unfinished(&self, sampled: &Sampled) -> (RunResult, Vec<HistogramLog>) {
         let now = self.with(sampled);
         let mut result = self.active.result(&now, sampled.failure.as_ref());
@@ -467,12 +469,13 @@ impl OpenDatabase<'_> {
     }
 }
 
-/// Seed of the run's own draws.
+/// Returns the seed of the run's own draws.
 fn draw_seed(run: &RunSpec) -> u64 {
     run.draw_seed.unwrap_or_else(machine::fresh_seed)
 }
 
-/// The next database's share of the remaining budget, for one of `left_count` databases that are left.
+/// Returns the next database's share of the remaining budget. `left_count`: number of databases
+/// that remain.
 fn share(budget: Duration, spent: Duration, left_count: u32) -> Duration {
     budget.saturating_sub(spent) / left_count.max(1)
 }

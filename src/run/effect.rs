@@ -1,5 +1,5 @@
-//! Settings without an effect. Two runs are equal if they have the same variants and samples on
-//! stores that are opened alike. Equality follows from the values that a run hands on, not from a
+//! Finds settings without an effect. Two runs are equal if they have the same variants, and their
+//! samples use equally opened stores. Equality follows from the values that a run uses, not from a
 //! list of keys.
 
 use std::time::Duration;
@@ -18,11 +18,11 @@ use crate::{
 /// A key of a run that some designs ignore.
 struct DesignKey {
     key: &'static str,
-    /// Two values that make two runs of designs that take the key.
+    /// Two values that make two different runs of a design that takes the key.
     values: [&'static str; 2],
-    /// The value that asks for no more than every design does.
+    /// The value that every design follows.
     neutral: &'static str,
-    /// Why one design ignores it, and why several do.
+    /// The reason for which one design ignores the key, and the reason for several designs.
     reasons: [&'static str; 2],
 }
 
@@ -53,24 +53,24 @@ const DESIGN_KEYS: [DesignKey; 4] = [
     },
 ];
 
-/// All that makes a run of one work: two with equal values are one run.
+/// All settings that distinguish runs of one work. Two runs with equal values are one run.
 #[derive(Clone, Debug, PartialEq)]
 struct Effect {
-    /// Other databases of the same work.
+    /// Number of databases of the same work.
     database_count: u32,
     /// The variants.
     cells: Vec<PlannedCell>,
-    /// Whether each variant's samples have keys of their own.
+    /// Whether the samples of each variant have fresh keys.
     are_fresh: Vec<bool>,
-    /// The stores, in the order in which they are opened.
+    /// The settings of the stores, in the order in which the stores are opened.
     stores: Vec<StoreSettings>,
-    /// Content of memory; `None` where no store has a cache, and no claim asks.
+    /// The cache state; `None` if no store has a device, and no claim depends on it.
     cache: Option<CacheMode>,
-    /// Samples of each variant.
+    /// Number of samples of each variant.
     sample_count: Option<u32>,
-    /// Time for them, where their number does not end the run.
+    /// Time for the samples, if their number does not end the run.
     budget: Option<Duration>,
-    /// Seed of the run's own draws, where it draws any.
+    /// Seed of the run's own draws, if the run makes draws.
     draw_seed: Option<u64>,
     recovers_senders: bool,
     /// Claims that are judged.
@@ -79,7 +79,8 @@ struct Effect {
 
 impl Effect {
     fn of(run: &RunSpec, expects: Vec<Expect>, machine: &Machine) -> Self {
-        // Every key of a run is named here, so that a new one is not taken for one without effect.
+        // This pattern names every key of a run, so that a new key is not mistaken for a key
+        // without effect.
         let RunSpec {
             designs: _,
             stores,
@@ -95,7 +96,8 @@ impl Effect {
             whole: _,
             duties: _,
             execution_alone: _,
-            // The settings above are in the variants, the settings below in the stores'.
+            // The variants contain the keys above, and the settings of the stores contain the keys
+            // below.
             read: _,
             checksums: _,
             cache_fill: _,
@@ -105,7 +107,7 @@ impl Effect {
             mdbx: _,
             redis_addresses: _,
             cache,
-            // Effective by variant, in `are_fresh`.
+            // `are_fresh` contains the effect of this key, by variant.
             keys: _,
             draw_seed,
             database_count,
@@ -132,8 +134,8 @@ impl Effect {
     }
 }
 
-/// Digest of the run of `scenario` on `machine` and of its work. Equal work keys make an equal
-/// workload, and so an equal digest.
+/// Returns the digest of the work of `scenario` and of its run on `machine`. Equal work keys make
+/// an equal workload, so they make an equal digest.
 pub fn digest(scenario: &Scenario, machine: &Machine) -> [u8; 32] {
     let in_force = scenario.skipped_expects().is_none();
     let expects = if in_force { scenario.expects.clone() } else { Vec::new() };
@@ -141,8 +143,8 @@ pub fn digest(scenario: &Scenario, machine: &Machine) -> [u8; 32] {
     *blake3::hash(format!("{} {effect:?}", scenario.work_identity()).as_bytes()).as_bytes()
 }
 
-/// Whether samples of any one work are taken alike by both runs on `machine`, however many and for
-/// however long.
+/// Whether both runs take samples of a work alike on `machine`. Number and time of the samples do
+/// not matter.
 pub fn samples_alike(a: &RunSpec, b: &RunSpec, machine: &Machine) -> bool {
     let [a, b] = [a, b].map(|run| Effect {
         sample_count: None,
@@ -152,10 +154,10 @@ pub fn samples_alike(a: &RunSpec, b: &RunSpec, machine: &Machine) -> bool {
     a == b
 }
 
-/// A note on each of the user's overrides that no variant of the run of `source` takes: those of `how`, and
-/// those of the work. Keys that the scenario itself sets are not looked at.
+/// Returns a note for each override of the user that no variant of the run of `source` takes. The
+/// overrides are `how` and those of the work. Keys that the scenario itself sets are not checked.
 pub fn without_effect(source: &Source, how: &[Override], machine: &Machine) -> Vec<String> {
-    // A fault is told by the run.
+    // The run reports an error of its settings.
     let Ok(run) = Request::run_of(source, how) else { return Vec::new() };
     let work: &[Override] = match source {
         Source::Scenario { work, .. } => work,
@@ -174,7 +176,7 @@ pub fn without_effect(source: &Source, how: &[Override], machine: &Machine) -> V
     notes.collect()
 }
 
-/// The run with another value of a key that the user gave.
+/// Returns the run with another value of a key that the user gave.
 fn with_value(
     source: &Source,
     how: &[Override],

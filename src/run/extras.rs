@@ -1,5 +1,5 @@
-//! Extra samples of a run after its rounds, on request: samples that count for no figure, to
-//! be traced or profiled. Their files are tried before the run.
+//! Extra samples of a run after its rounds, on request. They count for no figure, and are traced or
+//! profiled. Their files are checked before the run.
 
 use std::path::{Path, PathBuf};
 
@@ -23,9 +23,9 @@ use crate::{
 pub struct ExtraSamples {
     /// The file of a trace of the fastest variant.
     pub trace: Option<PathBuf>,
-    /// The variant or design that is profiled.
+    /// The variant or design to profile.
     pub profile: Option<String>,
-    /// Treatment of such a file that exists already.
+    /// Treatment of an existing file.
     pub existing: Existing,
 }
 
@@ -36,7 +36,7 @@ pub struct Extras {
     profile: Option<Profiling>,
 }
 
-/// A profile that is to be taken.
+/// A requested profile.
 #[derive(Debug)]
 struct Profiling {
     file: WholeFile,
@@ -44,11 +44,11 @@ struct Profiling {
 }
 
 impl Extras {
-    /// The extra samples of `wanted` among the cells of a run that began at `started_unix_s`. The
-    /// flame graph goes to `out` where no other file is named.
+    /// Prepares the extra samples of `wanted` among the cells of a run that began at
+    /// `started_unix_s`. The flame graph goes to `out`.
     ///
     /// # Errors
-    /// They name a cell that the run does not have, or a file that cannot be written.
+    /// `wanted` names a cell that the run does not have, or a file cannot be written.
     pub fn new(
         wanted: &ExtraSamples,
         out: Option<&Path>,
@@ -71,13 +71,13 @@ impl Extras {
         Ok(extras)
     }
 
-    /// Whether there is nothing to do.
+    /// Whether no extra sample is requested.
     pub const fn is_empty(&self) -> bool {
         self.trace.is_none() && self.profile.is_none()
     }
 
-    /// Does it, unless the run ended before its plan or with a wrong result. Returns the files;
-    /// failures, and the profile's figures, are in `sampled`.
+    /// Takes the extra samples, unless the run ended early or with a wrong result. Returns the
+    /// written files. Failures and the profile's figures go to `sampled`.
     pub fn take(
         self,
         sampling: &Sampling<'_>,

@@ -1,4 +1,4 @@
-//! The files that a run writes, while it goes on and at its end.
+//! The files that a run writes, during the run and at its end.
 
 use std::{
     path::PathBuf,
@@ -10,10 +10,11 @@ use result::{HistogramLog, RunResult};
 
 use crate::terminal::interrupt;
 
-/// Least time between two results of a run that goes on: each is written whole.
+/// Minimal time between two written results of a run that goes on: each result is written as a
+/// whole.
 const WRITE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Times that keeping a result takes until the next one is kept.
+/// Minimal time between two kept results, as a multiple of the time to keep one.
 const KEEP_INTERVAL_FACTOR: u32 = 50;
 
 /// The files of a run.
@@ -24,22 +25,22 @@ pub struct Files {
     written: Vec<PathBuf>,
     /// Files of extra samples.
     more: Vec<PathBuf>,
-    /// When a result was last written.
+    /// Time of the last written result.
     last: Option<Instant>,
-    /// When one was last kept for a run that cannot stop in time, and how long that took.
+    /// Time of the last result that was kept for an interrupt, and the time to keep it.
     kept: Option<(Instant, Duration)>,
 }
 
 impl Files {
-    /// None yet; results go to `out`.
+    /// Begins without files. Results go to `out`.
     pub const fn new(out: Option<Out>) -> Self {
         Self { out, written: Vec::new(), more: Vec::new(), last: None, kept: None }
     }
 
-    /// Writes a result in place of the one before, if results are written.
+    /// Writes a result in place of the earlier result, if the user wants files.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The result cannot be written.
     pub fn write(&mut self, result: &RunResult, logs: &[HistogramLog]) -> anyhow::Result<()> {
         if let Some(out) = &mut self.out {
             self.written = out.write(result, logs)?;
@@ -53,7 +54,8 @@ impl Files {
         self.more.extend(more);
     }
 
-    /// Keeps a result, which was begun at `begun`, for an interrupt that ends the run at once: `show` prints it.
+    /// Keeps a result for an interrupt that ends the run at once: `show` then prints the result.
+    /// `begun`: time at which the work on the result began.
     pub fn keep(&mut self, begun: Instant, result: RunResult, show: fn(&RunResult)) {
         interrupt::keep(move || show(&result));
         self.note_kept(begun);
@@ -63,30 +65,30 @@ impl Files {
         self.kept = Some((Instant::now(), begun.elapsed()));
     }
 
-    /// Whether the finished part is to be kept now: after every sample that takes long, and
-    /// after short ones so seldom that it costs nothing.
+    /// Whether the finished part is to be kept now. It is kept after every long sample, and rarely
+    /// enough after short samples that the cost does not matter.
     pub fn keeps_now(&self) -> bool {
         self.kept.is_none_or(|(at, cost)| keeps(at.elapsed(), cost))
     }
 
-    /// Whether a result of the finished part is to be written now, if results are.
+    /// Whether the result so far is to be written now.
     pub fn is_due(&self) -> bool {
         is_due(self.last.map(|last| last.elapsed()))
     }
 
-    /// Paths of all files, the result first.
+    /// Returns the paths of all files, the result first.
     pub fn into_paths(mut self) -> Vec<PathBuf> {
         self.written.append(&mut self.more);
         self.written
     }
 }
 
-/// Whether a result is to be kept when the last one is so old, and keeping it took so long.
+/// Whether a result is to be kept. `age`: age of the last kept result. `cost`: time to keep it.
 fn keeps(age: Duration, cost: Duration) -> bool {
     age >= cost * KEEP_INTERVAL_FACTOR
 }
 
-/// Whether a result is to be written when the last one, if any, is so old.
+/// Whether a result is to be written. `age`: age of the last written result, if any.
 fn is_due(age: Option<Duration>) -> bool {
     age.is_none_or(|age| age >= WRITE_INTERVAL)
 }

@@ -1,4 +1,4 @@
-//! A run that has ended, and how the program ends after it.
+//! A run that has ended, and the exit code after it.
 
 use std::path::PathBuf;
 
@@ -14,19 +14,18 @@ use crate::{
 /// A run that has ended.
 #[derive(Debug)]
 pub struct Finished {
-    /// Its result.
     pub result: RunResult,
     /// The files of `--out`, `--trace` and `--profile`.
     pub written: Vec<PathBuf>,
-    /// Cause of its early end.
+    /// Cause of an early end.
     pub failure: Option<Failure>,
 }
 
 impl Finished {
-    /// How the program ends after it.
+    /// Returns the exit code of the program.
     ///
     /// # Errors
-    /// Cause of an early end of the run.
+    /// The cause of an early end of the run.
     pub fn code(self, open: OpenCodes) -> Result<Code, Failure> {
         let Self { result, failure, .. } = self;
         match (result.agree, failure, result.interrupted) {
@@ -34,7 +33,7 @@ impl Finished {
             (Some(false), Some(failure), _) => Err(Failure { code: Code::Disagree, ..failure }),
             (_, Some(failure), _) => Err(failure),
             (_, None, true) => Ok(Code::Interrupted),
-            // The run ended by its plan, and all designs agree.
+            // The run is complete, and all designs agree.
             (Some(true), None, false) => Ok(claims::code(&result.expects.claims, open)),
             (None, None, false) => {
                 Err(anyhow!("the run ended without a sample")).with_exit_code(Code::Io)

@@ -1,8 +1,8 @@
-//! Commands that a user has run around the samples of a run, outside any clock: one before each
-//! sample, one after the last. A shell runs them.
+//! Runs the user's commands around the samples of a run, outside any clock: one before each sample,
+//! and one after the last sample. A shell runs them.
 //!
-//! **Invariant**: once samples are begun, the command after the last one runs once, however the run
-//! ends, unless a second signal ends the process.
+//! **Invariant**: after the first sample begins, the command after the last sample runs once,
+//! however the run ends. Only a second signal, which ends the process, prevents it.
 
 use std::{
     fs::File,
@@ -23,31 +23,31 @@ use crate::{
 };
 
 const SHELL: &str = "/bin/sh";
-/// Shortest and longest time between two looks whether a command has ended.
+/// Minimal and maximal polling interval for the end of a command.
 const LOOK_INTERVAL: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
-/// Time that a command has to end once it is asked to.
+/// Time that a command has to end after a request to stop.
 const GRACE: Duration = Duration::from_millis(200);
-/// Most time for the last command once the user has interrupted: results are written after it.
+/// Maximal time of the last command after an interrupt, as results are written after it.
 const LAST_MAX: Duration = Duration::from_secs(5);
-/// Bytes of a failed command's standard error in its message.
+/// Number of bytes of a failed command's standard error that the error shows.
 const TOLD_BYTES: u64 = 1_000;
 const PREPARE: &str = "--prepare";
 const CLEANUP: &str = "--cleanup";
 
-/// The command after the last sample, until it runs. Whoever runs it holds the lock: nobody ends
-/// the program meanwhile.
+/// The command after the last sample, until it runs. The thread that runs it holds the lock, so
+/// that no other thread ends the program meanwhile.
 static LAST: Mutex<Option<String>> = Mutex::new(None);
 
 /// The commands of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {
-    /// Before each sample.
+    /// The command before each sample.
     pub prepare: Option<String>,
-    /// After the last one.
+    /// The command after the last sample.
     pub cleanup: Option<String>,
 }
 
-/// How a command ended that did not fail.
+/// The end of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
     /// The command ended.
@@ -59,28 +59,28 @@ pub enum Ran {
 /// Runs the command before a sample.
 ///
 /// # Errors
-/// It fails, or cannot be started.
+/// The command fails, or cannot be started.
 pub fn prepare(command: &str) -> Result<Ran> {
     run(PREPARE, command, interrupt::happened)
 }
 
-/// The command after the last sample, to be run when this ends: dropped, it runs too.
+/// The command after the last sample. It runs on [`Cleanup::run`], or on drop.
 #[derive(Debug)]
 #[must_use = "the command runs when it is dropped"]
 pub struct Cleanup(());
 
 impl Cleanup {
-    /// From now on the command runs, also after a failure or an interrupt.
+    /// Registers the command. From now on it runs at the end, also after a failure or an interrupt.
     pub fn of(command: &str) -> Self {
         *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(command.to_owned());
         interrupt::at_end(|| tell(clean_up()));
         Self(())
     }
 
-    /// Runs it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// It fails, or cannot be started.
+    /// The command fails, or cannot be started.
     pub fn run(self) -> Result<()> {
         clean_up()
     }
@@ -88,7 +88,7 @@ impl Cleanup {
 
 impl Drop for Cleanup {
     fn drop(&mut self) {
-        // Nothing is left to do where it has run.
+        // A command that has run does not run again.
         tell(clean_up());
     }
 }
@@ -116,10 +116,10 @@ fn clean_up() -> Result<()> {
     }
 }
 
-/// Runs a command until it ends, or `stops` says so.
+/// Runs a command until it ends, or until `stops` returns true.
 fn run(option: &str, command: &str, mut stops: impl FnMut() -> bool) -> Result<Ran> {
     let cannot = || format!("{option} `{command}`: cannot be run by {SHELL}");
-    // A process that the command leaves in the background would hold a pipe open.
+    // The output goes to a file: a background process of the command would hold a pipe open.
     let mut told = tempfile::tempfile().with_context(cannot)?;
     let mut shell = child::bound(Path::new(SHELL)).with_context(cannot)?;
     shell.args(["-c", command]).stdout(Stdio::null());
@@ -140,14 +140,14 @@ fn run(option: &str, command: &str, mut stops: impl FnMut() -> bool) -> Result<R
     if status.success() {
         return Ok(Ran::Done);
     }
-    // Whoever interrupts this program may interrupt the command, too.
+    // An interrupt of this program may also interrupt the command.
     if stops() {
         return Ok(Ran::Stopped);
     }
     bail!("{option} `{command}` failed: {}", failure(status, &mut told))
 }
 
-/// Ends a command and all that it started.
+/// Ends a command and all processes that it started.
 fn stop(child: &mut Child) {
     let begun = Instant::now();
     child::send(child, Signal::TERM, Reach::Group);
@@ -159,7 +159,7 @@ fn stop(child: &mut Child) {
     drop(child.wait());
 }
 
-/// How a command failed, and the end of its standard error.
+/// States how a command failed, and the end of its standard error.
 fn failure(status: ExitStatus, told: &mut File) -> String {
     let size = told.metadata().map_or(0, |metadata| metadata.len());
     let from = SeekFrom::Start(size.saturating_sub(TOLD_BYTES));

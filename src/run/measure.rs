@@ -1,6 +1,6 @@
-//! One sample of one cell, for runs and workers. Step times that its schedule needs are measured
-//! before, and senders are recovered where asked for. Nothing is drawn meanwhile. An error is
-//! either a difference from the reference or a failure.
+//! Takes one sample of one cell, for runs and workers. First, senders are recovered if requested,
+//! and step times are measured if the schedule needs them. The terminal does not change meanwhile.
+//! An error is either a difference from the reference or a failure.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -25,65 +25,67 @@ use crate::{
     terminal::{Progress, interrupt},
 };
 
-/// A variant on an open store, and how samples of it are taken.
+/// A variant on an open store, and the settings of its samples.
 #[derive(Clone, Copy, Debug)]
 pub struct Measuring<'a> {
     /// The open stores.
     pub session: &'a Session,
-    /// The work: the session's own, or another over the same state.
+    /// The work: the session's own work, or another work on the same state.
     pub work: &'a Work,
-    /// Share of its keys that samples before have asked the store for; `None` if nobody counts.
+    /// Share of the work's keys that earlier samples asked the store for; `None` if they are not
+    /// counted.
     pub asked_before_share: Option<f64>,
-    /// Index of the store among the open ones.
+    /// Index of the store among the session's stores.
     pub store: usize,
     /// The variant.
     pub variant: Variant,
-    /// Content of memory when a sample starts.
+    /// Cache state at the start of a sample.
     pub cache: CacheMode,
-    /// Signatures of all transactions, where senders are recovered before the sample, on as many
-    /// threads as execute.
+    /// Signatures of all transactions, if senders are recovered before the sample. As many threads
+    /// recover as execute.
     pub signatures: Option<&'a [TxSignatures]>,
-    /// Where the sample is traced, if it is.
+    /// Receives the trace of the sample; `None` without a trace.
     pub trace: Option<&'a Trace>,
-    /// Retention of a cold sample's requests, to be made again for the device's rate.
+    /// Whether the requests of a cold sample are kept, so that they can be repeated for the
+    /// device's rate.
     pub keep: Keep,
     /// The user's command before each sample.
     pub prepare: Option<&'a str>,
-    /// Cores that may be used.
+    /// Number of cores that the process may use.
     pub core_count: NonZeroUsize,
-    /// Stays as it is while the sample is taken.
+    /// The progress on the terminal. It is paused during the sample.
     pub progress: &'a Progress,
 }
 
-/// Times of all steps of a cell, by batch, for a schedule that goes by them; empty until they are
+/// Times of all steps of a cell, by batch, for a schedule by known costs. Empty until the times are
 /// measured.
 pub type KnownCosts = Vec<Vec<Duration>>;
 
 /// A sample that was taken.
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// The sample; `None` where an engine rejected the work.
+    /// The sample; `None` if an engine rejected the work.
     pub measurement: Option<Measurement>,
     /// Cost of recovering the senders.
     pub recovered: Option<Recovered>,
-    /// Blocks a second of a plain ring on the sample's blocks, if its requests were kept. An error
-    /// is the reason for an unknown rate.
+    /// Block reads a second of a plain ring on the sample's blocks, if the sample's requests were
+    /// kept. An error is the reason for an unknown rate.
     pub trace_ceiling: Option<Result<f64, String>>,
-    /// Where a result is not the reference's, or a list was rejected.
+    /// Differences from the reference, and rejections of the work.
     pub differences: Vec<Difference>,
 }
 
 /// A difference from the reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// Fault of the sample.
+    /// A fault of the sample.
     OfSample(String),
-    /// Fault of the sample in block order that measures the steps' costs.
+    /// A fault of the sample in block order that measures the steps' costs.
     OfCosts(String),
 }
 
 impl Difference {
-    /// One line that begins with `name`.
+    /// Returns one line that begins with `name`.
     pub fn of(&self, name: &str) -> String {
         match self {
             Self::OfSample(text) => format!("{name}: {text}"),
@@ -92,7 +94,7 @@ impl Difference {
     }
 }
 
-/// Why there is no sample.
+/// Reason for a missing sample.
 #[derive(Debug)]
 pub enum Unmeasured {
     /// The user interrupted.
@@ -102,7 +104,7 @@ pub enum Unmeasured {
 }
 
 impl<'a> Measuring<'a> {
-    /// Facts of the cell beside its samples.
+    /// Returns the facts of the cell beside its samples.
     pub fn input(&self, keys: AskedKeys, device: Option<&'a Device>) -> CellInput<'a> {
         let store = &self.session.stores()[self.store];
         CellInput {
@@ -128,7 +130,7 @@ impl<'a> Measuring<'a> {
         }
     }
 
-    /// Makes the sample's requests again, right after it.
+    /// Repeats the sample's requests on a plain ring, right after the sample. Returns its rate.
     fn trace_ceiling(&self, measurement: &Measurement) -> Option<Result<f64, String>> {
         let requests = measurement.requests.as_ref()?;
         let at = match self.keys() {
@@ -150,8 +152,8 @@ impl<'a> Measuring<'a> {
         }))
     }
 
-    /// Takes a sample. If the schedule needs `known_costs` and has none yet, a sample in block
-    /// order measures them first and counts for nothing.
+    /// Takes a sample. If the schedule needs `known_costs` and they are empty, a sample in block
+    /// order measures them first. That sample counts for no figure.
     ///
     /// # Errors
     /// There is no sample.
@@ -186,14 +188,15 @@ impl<'a> Measuring<'a> {
                 measured.measurement = Some(measurement);
             }
             Ok(None) => {}
-            // A disagreement is not forgotten for a failure after it.
+            // A disagreement is kept, even if a failure follows.
             Err(_) if !measured.differences.is_empty() => {}
             Err(unmeasured) => return Err(unmeasured),
         }
         Ok(measured)
     }
 
-    /// `None` where an engine rejects the work: that is a difference.
+    /// Takes a sample. Returns `None` if an engine rejects the work, which is recorded as a
+    /// difference.
     fn take(
         &self,
         how: How<'_>,
@@ -233,9 +236,9 @@ impl<'a> Measuring<'a> {
     }
 }
 
-/// Longest time for reading a sample's requests again.
+/// Maximal time for repeating a sample's requests.
 const READ_AGAIN_MAX: Duration = Duration::from_secs(1);
 
-/// Permitted difference between the blocks that a sample read and the blocks of its rows, as a
-/// share. Filters fail, and a cache may evict a block.
+/// Maximal difference between the number of blocks that a sample read and the number of blocks of
+/// its rows, as a share. A filter may err, and a cache may evict a block.
 const OTHER_BLOCKS_MAX: f64 = 0.05;

@@ -1,5 +1,5 @@
-//! Which cells a run has. `readers` chooses how stores are read, `policies` crosses the ways to read
-//! ahead, `rounds` decides when each cell is sampled.
+//! The cells of a run. `readers` chooses the method and the number of reading threads, `policies`
+//! combines the values of prefetch policies, and `rounds` decides when each cell is sampled.
 
 mod cell;
 mod policies;
@@ -22,7 +22,8 @@ pub use cell::PlannedCell;
 pub use readers::Machine;
 pub use rounds::{Rounds, Taken, order};
 
-/// The cells of a run on `machine`, each once: by store, then by design, a design's whole-block row first.
+/// Returns the cells of a run on `machine`, each once. They are sorted by store, then by design. A
+/// design's whole-block row comes first.
 pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
     let mut cells = Vec::new();
     for &store in &run.stores {
@@ -62,8 +63,8 @@ fn design_rows(
         .collect()
 }
 
-/// The whole row of a design on a store: of these rows the one with most reads under way, by its
-/// threads. The rule ignores times: the fastest row of a few samples is a lucky one.
+/// Returns the whole row of a design on a store. Of `rows` it has the threads of the row with the
+/// most reads under way. Times are ignored: the fastest row of a few samples is a lucky one.
 fn whole_row(rows: &[PlannedCell], run: &RunSpec) -> Option<PlannedCell> {
     if run.whole.rows != Some(WholeRows::One) {
         return None;
@@ -74,7 +75,7 @@ fn whole_row(rows: &[PlannedCell], run: &RunSpec) -> Option<PlannedCell> {
     Some(PlannedCell { variant: Variant { root, block_duties, ..row.variant }, ..*row })
 }
 
-/// A variant with the run's cache of a speculative pass.
+/// Returns a variant with the run's cache for the speculative pass.
 fn with_warm_cache(mut variant: Variant, run: &RunSpec) -> Variant {
     if let Engine::Prewarm(warming) = &mut variant.engine {
         warming.cache = run.warm_cache;
@@ -82,7 +83,7 @@ fn with_warm_cache(mut variant: Variant, run: &RunSpec) -> Variant {
     variant
 }
 
-/// A variant with each list duty; itself if it takes a list, or cannot build one.
+/// Returns a variant with each list duty, or unchanged if it takes a list or cannot build one.
 fn under_duties(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     if !variant.engine.builds_lists() || run.list_duties.is_empty() {
         return vec![variant];
@@ -90,7 +91,7 @@ fn under_duties(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     run.list_duties.iter().map(|duty| Variant { list_duty: *duty, ..variant }).collect()
 }
 
-/// A variant under each policy of reading ahead; itself where it does not.
+/// Returns a variant with each prefetch policy, or unchanged if it reads nothing ahead.
 fn under_policies(variant: Variant, run: &RunSpec, store: StoreKind) -> Vec<Variant> {
     if let (Engine::Prewarm(warming), [_, ..]) = (variant.engine, &run.prefetch.times[..]) {
         let engines = run.prefetch.times.iter().map(|time| Warming { time: *time, ..warming });
@@ -99,14 +100,16 @@ fn under_policies(variant: Variant, run: &RunSpec, store: StoreKind) -> Vec<Vari
     let Io::Batched(_) = variant.io else { return vec![variant] };
     let says_nothing = run.io_thread_counts.is_empty() && run.prefetch == PrefetchSpec::default();
     if store.waiting() == Waiting::Never && says_nothing {
-        // No device to wait for: readers of their own would only take turns.
+        // There is no device to wait for: additional readers would only take turns with the
+        // executing threads.
         return vec![variant.reading_before_by_itself()];
     }
     let ios = policies(&run.prefetch).into_iter().map(Io::Batched);
     ios.map(|io| Variant { io, ..variant }).collect()
 }
 
-/// A variant with each number of fibers; itself where no transaction can yield its thread.
+/// Returns a variant with each number of fibers, or unchanged if its transactions cannot yield
+/// their thread.
 fn on_fibers(variant: Variant, run: &RunSpec, store: StoreKind, machine: &Machine) -> Vec<Variant> {
     if !variant.can_yield() || !store.can_yield() || !machine.has_io_uring() {
         return vec![variant];
@@ -115,7 +118,8 @@ fn on_fibers(variant: Variant, run: &RunSpec, store: StoreKind, machine: &Machin
     counts.map(|fiber_count| Variant { fiber_count, ..variant }).collect()
 }
 
-/// A variant in each way to execute on shards; itself where none execute it.
+/// Returns a variant in each way to execute on shards, or unchanged if it does not execute on
+/// shards.
 fn on_shards(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     if !variant.can_be_sharded() || run.shards.counts.is_empty() {
         return vec![variant];
@@ -123,7 +127,7 @@ fn on_shards(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     run.shards.ways().into_iter().map(|way| variant.on_shards(way)).collect()
 }
 
-/// A variant under each schedule, where its engine can follow one.
+/// Returns a variant with each schedule, or unchanged if its engine follows no schedule.
 fn under_schedules(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     if !variant.engine.takes_any_order() || !variant.sharding.is_none() {
         return vec![variant];
@@ -131,13 +135,13 @@ fn under_schedules(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     run.schedules.iter().map(|schedule| Variant { schedule: *schedule, ..variant }).collect()
 }
 
-/// A variant with each way to compute state roots.
+/// Returns a variant with each way to compute state roots.
 fn with_roots(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     run.root.ways().into_iter().map(|root| Variant { root, ..variant }).collect()
 }
 
-/// A variant with the run's duties on blocks, and beside it execution alone; itself without any, and where
-/// one row of its design has them.
+/// Returns a variant with the run's block duties, and the same variant for execution alone. The
+/// variant is unchanged if there are no duties, or if only one row of its design has them.
 fn with_block_duties(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     if run.whole.rows == Some(WholeRows::One) {
         return vec![variant];
@@ -150,7 +154,7 @@ fn with_block_duties(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     variants
 }
 
-/// Pairs of executing and reading threads.
+/// Returns the pairs of numbers of executing and reading threads.
 fn thread_counts(
     run: &RunSpec,
     store: StoreKind,
@@ -159,11 +163,11 @@ fn thread_counts(
 ) -> Vec<(NonZeroUsize, NonZeroUsize)> {
     let cores = machine.core_count.get();
     let Preset { engine, io, .. } = design.preset();
-    // Warm values of a store without a device are as far away as cold ones.
+    // Warm values of a store without a device take as long to read as cold values.
     let is_warm = run.cache == CacheMode::Warm && store.has_device();
     let threads = match &run.thread_counts[..] {
         given @ [_, ..] => given.iter().map(|count| *count as usize).collect(),
-        // The CPU decides: the gain by threads is shown apart from other gains and losses.
+        // The CPU is the limit, so 1 thread and all cores show the gain by threads alone.
         [] if store.waiting() == Waiting::Never || is_warm => vec![1, cores],
         // All executing threads can wait for the device, so more are tried.
         [] if engine.is_parallel() && io == Io::OnDemand => vec![cores, MANY_THREADS],

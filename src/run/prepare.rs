@@ -1,6 +1,6 @@
-//! From a user's work to a session that can be sampled. The workload is generated or read, its
+//! Prepares a session for samples from the user's work. The workload is generated or read, its
 //! stores are opened over their states, the device is measured, and transactions are signed.
-//! Samples with keys of their own get their work here, too. Nothing here is on a clock.
+//! Samples with fresh keys get their work here, too. No step here is inside a clock.
 
 mod data_dir;
 mod device;
@@ -42,45 +42,45 @@ pub use stores::{Databases, InUse, StoreOpener, StoreSettings};
 pub use whole::{WithWhole, too_long, with_whole};
 pub use work::{Made, generate, generate_by_load, read_workload, write_json, write_workload};
 
-/// How a workload is prepared.
+/// Settings for the preparation of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Preparation<'a> {
-    /// How it is run.
+    /// The settings of the run.
     pub run: &'a RunSpec,
-    /// Source of samples' own works; `None`: they have none.
+    /// The scenario from which samples get fresh works; `None`: samples have no fresh works.
     pub scenario: Option<&'a Scenario>,
     /// Seed of the run's own draws.
     pub draw_seed: u64,
-    /// Where its states are.
+    /// The directory of states.
     pub databases: Databases<'a>,
-    /// The file by which the cells of a sweep share the device's figures; `None`: they are this
-    /// run's own.
+    /// The file in which the cells of a sweep share the device's figures; `None`: this run measures
+    /// the device itself.
     pub shared_device: Option<&'a Path>,
-    /// On which machine.
+    /// The machine of the run.
     pub machine: &'a Machine,
     /// Shows the progress of long steps.
     pub progress: &'a Progress,
 }
 
-/// A workload that can be sampled.
+/// A prepared workload.
 #[derive(Debug)]
 pub struct Prepared {
-    /// It, over its stores, which are open in the run's order.
+    /// The workload over its stores, which are open in the run's order.
     pub session: Session,
-    /// The device below them; `None` where all are in memory.
+    /// The device below the stores; `None` if all stores are in memory.
     pub device: Option<Device>,
-    /// Its blocks that were not read yet.
+    /// The blocks of the device that were not read yet.
     pub disk: Option<Disk>,
-    /// Works over the same state; `None` without a scenario to make them from.
+    /// Source of fresh works on the same state; `None` without a scenario.
     pub fresh: Option<FreshWorks>,
-    /// Signatures of all transactions, where senders are to be recovered.
+    /// Signatures of all transactions, if senders are to be recovered.
     pub signatures: Option<Vec<TxSignatures>>,
-    /// How full the blocks are, where it is known.
+    /// Fill of the blocks, if it is known.
     pub fill: Option<Fill>,
 }
 
 impl Prepared {
-    /// A result's facts of the workload, of which these keys are `overridden`.
+    /// Returns a result's facts of the workload. `overridden`: overridden keys.
     pub fn workload_facts(&self, overridden: Vec<String>) -> WorkloadFacts {
         let facts = facts::workload(self.session.workload(), overridden);
         WorkloadFacts { fill: self.fill.clone(), ..facts }
@@ -128,7 +128,7 @@ impl Preparation<'_> {
             if created_unix_s.is_some_and(|created_unix_s| created_unix_s >= began_unix_s) {
                 once.building += began.elapsed();
             }
-            // Once a run: all its stores lie in one directory.
+            // The device is measured once for all stores, as all stores lie in one directory.
             if let (None, Some(state)) = (&device, open.built_state()) {
                 let began = Instant::now();
                 device = Some(self.device_below(state)?);
@@ -142,7 +142,8 @@ impl Preparation<'_> {
         Ok(device)
     }
 
-    /// The device, with its unread blocks where this run measures its end, too.
+    /// Returns the figures of the device. The unread blocks are included if this run measures the
+    /// device again at its end.
     fn device_below(&self, state: &BuiltState) -> Result<(Device, Option<Disk>), Failure> {
         let known = self.shared_device.map(shared::read).transpose().with_exit_code(Code::Io)?;
         if let Some(known) = known.flatten() {
@@ -161,12 +162,12 @@ impl Preparation<'_> {
     }
 }
 
-/// A session of `workload` without stores, with all lists that a design of `run` takes.
+/// Makes a session of `workload` without stores, with all lists that a design of `run` takes.
 ///
 /// # Errors
 /// A list of the workload cannot be decoded.
 pub fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
-    // Before all long work, so that a missing shard is an error at once.
+    // Shards start before all long work, so that a missing shard is an error at once.
     let shards = Running::of(run).with_exit_code(Code::Io)?;
     let work = work::with_lists(workload, &run.designs, run.block_duties(), progress)?;
     Ok(Session::new(work).with_shards(shards))

@@ -1,9 +1,9 @@
-//! `--profile`: which functions take the CPU's time of a variant, seen in extra samples that
-//! count for no figure. A signal stops whichever thread runs, at most as often as the kernel
-//! ticks, and keeps its stack (`docs/performance.md`).
+//! `--profile`: finds the functions that take the CPU time of a variant, in extra samples that
+//! count for no figure. A signal stops a running thread, at most as often as the kernel ticks, and
+//! records its stack (`docs/performance.md`).
 //!
-//! Only stacks inside an engine are kept: opening the store and comparing with the reference
-//! are outside the clock, and outside of this.
+//! Only stacks inside an engine are kept. Opening the store and comparing with the reference are
+//! outside the clock, so their stacks are left out.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -22,37 +22,40 @@ use crate::{
     terminal::interrupt,
 };
 
-/// Stacks asked for in a second of CPU time. Prime, so that no periodic work is always missed.
+/// Requested stacks per second of CPU time. The number is prime, so that periodic work is not
+/// always missed.
 const FREQUENCY_HZ: i32 = 997;
-/// Samples are taken until they lasted this long together, opening included; one at least.
+/// Samples are taken until they have lasted this long together, with the time to open the store.
+/// There is at least one.
 const BUDGET: Duration = Duration::from_secs(5);
 const SAMPLE_COUNT_MAX: u64 = 1_000;
 /// Number of functions in the list.
 const FRAME_COUNT: usize = 10;
-/// No stack is walked that begins in these: the walk would take locks that the thread may hold.
+/// Libraries in which a stack is not walked, as the walk would take locks that the thread may hold.
 const NOT_WALKED: [&str; 5] = ["libc.so", "libgcc_s.so", "libpthread.so", "ld-linux", "vdso"];
-/// Threads that do nothing outside an engine's clock.
+/// Names of threads that run only inside an engine's clock.
 const WORKER_THREADS: [&str; 2] = ["executor", "reader"];
-/// The part that the names of all functions of engines have.
+/// The common part of the names of all functions of engines.
 const ENGINE: &str = "executor::engine::";
-/// Warms a state up outside the clock, by functions of an engine.
+/// Function that warms up a state outside the clock, by functions of an engine.
 const WARM_UP: &str = "executor::sample::warm";
-/// The profiler's own functions at the top of a stack.
+/// The profiler's own functions, at the top of a stack.
 const OWN: [&str; 3] = ["backtrace::", "pprof::", "<pprof::"];
 
-/// The target of `--profile`: a cell, or the fastest of a design.
+/// The target of `--profile`: a cell, or the fastest cell of a design.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// The cell at this index.
     Cell(usize),
-    /// One of the cells at these indices.
+    /// The fastest of the cells at these indices.
     FastestOf(Vec<usize>),
 }
 
-/// The cell, or the cells of a design, that `wanted` names. All cells are given by name and design.
+/// Returns the cell, or the cells of a design, that `wanted` names. `names` and `designs` are those
+/// of all cells.
 ///
 /// # Errors
-/// It is neither a design nor the name of exactly one cell.
+/// `wanted` is neither a design nor the name of exactly one cell.
 pub fn wanted(names: &[String], designs: &[&str], wanted: &str) -> Result<Wanted> {
     let of_design: Vec<usize> =
         (0..designs.len()).filter(|index| designs[*index] == wanted).collect();
@@ -66,7 +69,7 @@ pub fn wanted(names: &[String], designs: &[&str], wanted: &str) -> Result<Wanted
     })
 }
 
-/// The index of the cell that `wanted` names among `names`, with or without its store.
+/// Returns the index of the cell that `wanted` names among `names`, with or without its store.
 ///
 /// # Errors
 /// No cell has that name, or several do.
@@ -88,7 +91,7 @@ fn named(names: &[String], wanted: &str) -> Result<usize> {
     }
 }
 
-/// Stacks of a variant.
+/// The recorded stacks of a variant.
 #[derive(Debug)]
 pub struct Profile {
     variant: String,
@@ -101,11 +104,11 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Takes extra samples of the cell at `index` and keeps the stacks. `None` after an interrupt or a
-    /// wrong sample, which is a disagreement in `sampled`.
+    /// Takes extra samples of the cell at `index`, and records their stacks. `None` after an
+    /// interrupt or a wrong sample, which is a disagreement in `sampled`.
     ///
     /// # Errors
-    /// The store failed, or the profiler could not begin or saw nothing.
+    /// The store failed, or the profiler could not begin or recorded no stack.
     pub fn of(
         sampling: &Sampling<'_>,
         index: usize,
@@ -163,14 +166,14 @@ impl Profile {
         self.stacks.values().sum()
     }
 
-    /// The functions that ran most often, with the numbers of samples and stacks. `file` is the name of
-    /// the flame graph.
+    /// Returns the functions that ran most often, with the numbers of samples and stacks. `file` is
+    /// the name of the flame graph.
     pub fn facts(&self, file: String) -> ProfileFacts {
         let all = self.stack_count();
         let mut own: BTreeMap<&str, u64> = BTreeMap::new();
         let mut total: BTreeMap<&str, u64> = BTreeMap::new();
         for (stack, count) in &self.stacks {
-            // The first is the thread.
+            // The first entry is the thread.
             let functions = &stack[1..];
             *own.entry(functions.last().map_or("", String::as_str)).or_default() += count;
             for name in functions.iter().map(String::as_str).collect::<BTreeSet<_>>() {
@@ -198,10 +201,10 @@ impl Profile {
     /// Writes the stacks as a flame graph, an SVG that a browser opens.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The flame graph cannot be written.
     pub fn write_flame_graph(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let lines = self.stacks.iter().map(|(stack, count)| {
-            // A name must not end where a stack's format says that it does.
+            // A name must not contain the separators of the stack's format.
             let names: Vec<String> =
                 stack.iter().map(|name| name.replace([';', '\n'], ":")).collect();
             format!("{} {count}", names.join(";"))

@@ -1,4 +1,4 @@
-//! A run that must be of work that is stored already.
+//! A check that a run does the work of stored results.
 
 use anyhow::anyhow;
 use result::stored::Stored;
@@ -6,10 +6,10 @@ use workload::Workload;
 
 use crate::terminal::{Code, Failure, WithExitCode};
 
-/// Characters of a digest in the error, as on the page of a run.
+/// Number of a digest's characters in the error, as on the page of a run.
 const DIGEST_CHARS: usize = 12;
 
-/// The work that a run must be of.
+/// The work that a run must do.
 #[derive(Clone, Debug)]
 pub struct SameWork {
     option: String,
@@ -19,7 +19,8 @@ pub struct SameWork {
 }
 
 impl SameWork {
-    /// The work of `stored`, on the first of its databases; `option` asks for it, and `remedy` ends the error.
+    /// Makes the check for the work of `stored`, on the first of its databases. `option` is the
+    /// option that asks for it, and `remedy` ends the error.
     pub fn of(option: String, stored: &Stored, remedy: &str) -> Self {
         let of_run = &stored.result.workload;
         let work = stored.result.databases.first().map_or(of_run, |first| &first.workload);
@@ -31,10 +32,10 @@ impl SameWork {
         }
     }
 
-    /// Refuses any other workload, before it is sampled.
+    /// Refuses any other workload before it is sampled.
     ///
     /// # Errors
-    /// It is another one.
+    /// The workload is another one.
     pub fn check(&self, workload: &Workload) -> Result<(), Failure> {
         let Self { option, scenario, digest, remedy } = self;
         let own = workload.digest().to_string();

@@ -1,5 +1,4 @@
-//! Taking samples: rounds over the cells until the budget is spent, and their cells
-//! in the result.
+//! Takes samples: rounds over the cells until the budget is spent. Makes the cells of the result.
 
 mod asked;
 mod estimate;
@@ -37,7 +36,7 @@ use crate::{
 use asked::AskedBefore;
 use live::Moment;
 
-/// Samples of a cell from which on a trend can be distinguished from chance.
+/// Minimal number of samples of a cell to distinguish a trend from chance.
 const UNSTEADY_COUNT_MIN: usize = 20;
 
 /// All measurements so far.
@@ -45,7 +44,7 @@ const UNSTEADY_COUNT_MIN: usize = 20;
 pub struct Sampled {
     /// Samples of each cell, in the order of the plan.
     by_cell: Vec<CellSamples>,
-    /// Step times of each cell, for a schedule that uses them, once they are measured.
+    /// Step times of each cell, once they are measured, for a schedule by known costs.
     known_costs: Vec<KnownCosts>,
     /// Time of each cell's last sample, with the work around its clock.
     last_took: Vec<Duration>,
@@ -53,18 +52,18 @@ pub struct Sampled {
     fastest_took: Vec<Duration>,
     /// Keys that samples on each store have asked for.
     asked_before: BTreeMap<StoreKind, AskedBefore>,
-    /// Where a result is not the reference's, or a list was rejected.
+    /// Differences from the reference, and rejections of the work.
     pub disagreements: Vec<String>,
     /// Cause of an early end of the run.
     pub failure: Option<Failure>,
-    /// Where the CPU's time of a variant goes, where that was asked for.
+    /// The profile of a variant, if the user asks for one.
     pub profile: Option<ProfileFacts>,
     /// Time that the rounds took: the used part of the budget.
     pub spent: Duration,
 }
 
 impl Sampled {
-    /// Samples of each of the planned cells so far.
+    /// Returns the samples so far of each planned cell.
     fn taken(&self, planned: &[PlannedCell]) -> Vec<Taken> {
         let cells = planned.iter().enumerate().map(|(index, cell)| Taken {
             cell: *cell,
@@ -75,14 +74,14 @@ impl Sampled {
         cells.collect()
     }
 
-    /// Notes the time of a sample of the cell at `index`.
+    /// Records the time of a sample of the cell at `index`.
     fn note_time(&mut self, index: usize, time: Duration) {
         let (last, fastest) = (&mut self.last_took[index], &mut self.fastest_took[index]);
         *fastest = if last.is_zero() { time } else { time.min(*fastest) };
         *last = time;
     }
 
-    /// Whether all samples equal the reference; `None` before the first.
+    /// Whether all samples equal the reference; `None` before the first sample.
     pub fn agree(&self) -> Option<bool> {
         let has_samples = self.by_cell.iter().any(|samples| !samples.is_empty());
         let differs = !self.disagreements.is_empty();
@@ -90,17 +89,17 @@ impl Sampled {
     }
 }
 
-/// Why an extra sample is taken.
+/// The purpose of an extra sample.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose<'a> {
-    /// To be traced.
+    /// A trace.
     Trace(&'a Trace),
-    /// To be profiled.
+    /// A profile.
     Profile,
 }
 
 impl<'a> Purpose<'a> {
-    /// The name in progress lines and disagreements.
+    /// Returns the name in progress lines and disagreements.
     const fn doing(self) -> &'static str {
         match self {
             Self::Trace(_) => "tracing",
@@ -124,7 +123,7 @@ struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// The fresh work, or the one that is prepared.
+    /// Returns the fresh work, or the prepared work without a fresh one.
     fn of(fresh: Option<&'a FreshWork>, prepared: &'a Prepared) -> Self {
         match fresh {
             Some(FreshWork { work, signatures }) => {
@@ -137,7 +136,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The cells of a run, ready to be sampled.
+/// The cells of a run and their settings, ready for samples.
 #[derive(Debug)]
 pub struct Sampling<'a> {
     prepared: &'a Prepared,
@@ -151,7 +150,7 @@ pub struct Sampling<'a> {
 }
 
 impl<'a> Sampling<'a> {
-    /// The cells of `run` over the prepared session.
+    /// Prepares samples of the cells in `planned`.
     pub fn new(
         prepared: &'a Prepared,
         run: &'a RunSpec,
@@ -170,18 +169,18 @@ impl<'a> Sampling<'a> {
         }
     }
 
-    /// The same with a command of the user before each sample.
+    /// Adds a command of the user before each sample.
     #[must_use]
     pub fn with_prepare(self, prepare: Option<&'a str>) -> Self {
         Self { prepare, ..self }
     }
 
-    /// Takes samples until the budget is spent, a result is wrong or the user interrupts.
-    /// `after_sample` is called with all that is there after each sample; the time that it takes is
-    /// not the budget's.
+    /// Takes samples until the budget is spent, a result is wrong, or the user interrupts.
+    /// `after_sample` is called after each sample with all samples so far. Its time does not count
+    /// for the budget.
     ///
-    /// A failure of a store or of `after_sample` ends it too, and is returned beside the samples
-    /// before it.
+    /// A failure of a store or of `after_sample` also ends the sampling, and is returned beside the
+    /// earlier samples.
     pub fn run(&self, mut after_sample: impl FnMut(&Sampled) -> anyhow::Result<()>) -> Sampled {
         let rounds = self.rounds();
         let by_cell = vec![CellSamples::default(); self.planned.len()];
@@ -225,7 +224,7 @@ impl<'a> Sampling<'a> {
         sampled
     }
 
-    /// A round of the cells of these indices.
+    /// Takes a round of samples of the cells at `cells`.
     fn round(
         &self,
         round: u32,
@@ -289,7 +288,8 @@ impl<'a> Sampling<'a> {
         }
     }
 
-    /// Shows that the sample of the cell at `indices[at]`, those of a round, begins.
+    /// Shows that the sample of the cell at `indices[at]` begins. `indices` are the cells of the
+    /// round.
     fn begin(&self, round: u32, indices: &[usize], at: usize, sampled: &Sampled) {
         let index = indices[at];
         let live = self.progress.wants_live(sampled.last_took[index]).then(|| {
@@ -311,7 +311,7 @@ impl<'a> Sampling<'a> {
         self.progress.sample(&name, live).set(at as u64, indices.len() as u64);
     }
 
-    /// Words on a first round that the device makes long.
+    /// Returns an estimate of the first round, if the device makes it long.
     fn slow_device(&self) -> Option<String> {
         let device = self.prepared.device.as_ref()?;
         let time =
@@ -324,7 +324,7 @@ impl<'a> Sampling<'a> {
         Rounds { sample_count: self.run.sample_count, budget: self.run.budget }
     }
 
-    /// A work of its own for the sample of this number, if it is to have one.
+    /// Makes a fresh work for sample `number` of `cell`, if the cell has fresh works.
     fn fresh_work(&self, cell: &PlannedCell, number: u64) -> Result<Option<FreshWork>, Failure> {
         let works = self.prepared.fresh.as_ref();
         let works = works.filter(|_| FreshWorks::are_for(cell, self.run));
@@ -333,7 +333,7 @@ impl<'a> Sampling<'a> {
         works.map(|works| works.make(number, cell, self.run, progress)).transpose()
     }
 
-    /// How a sample of `cell` is taken that is neither traced nor begun by recovering senders.
+    /// Returns the settings of a sample of `cell`, without a trace and without recovery of senders.
     fn measuring(&self, cell: &PlannedCell) -> Measuring<'_> {
         Measuring {
             session: &self.prepared.session,
@@ -355,27 +355,26 @@ impl<'a> Sampling<'a> {
         self.prepared.session.workload()
     }
 
-    /// Name of the cell at `index`.
+    /// Returns the name of the cell at `index`.
     pub fn name(&self, index: usize) -> String {
         self.planned[index].name()
     }
 
-    /// Indices of all cells.
+    /// Returns the indices of all cells.
     pub fn indices(&self) -> Vec<usize> {
         (0..self.planned.len()).collect()
     }
 
-    /// The one of the cells at `indices` that has the shortest median time; `None` before the first
-    /// sample.
+    /// Returns the cell at `indices` with the shortest median time; `None` before the first sample.
     pub fn fastest(&self, sampled: &Sampled, indices: &[usize]) -> Option<usize> {
         let times =
             indices.iter().filter_map(|index| Some((sampled.by_cell[*index].wall_ns()?, *index)));
         times.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, index)| index)
     }
 
-    /// Takes one more sample of the cell at `index`, which counts for no figure. Whether it is
-    /// right: not where it was cancelled, or where its result is wrong; then that is a
-    /// disagreement of the run.
+    /// Takes one more sample of the cell at `index`, which counts for no figure. Returns whether
+    /// the sample is right. A cancelled sample is not right, and a wrong result is added to the
+    /// run's disagreements.
     ///
     /// # Errors
     /// The store failed.
@@ -403,7 +402,7 @@ impl<'a> Sampling<'a> {
         }
     }
 
-    /// Stores are opened in the order of the run's list.
+    /// Returns the index of the cell's store: stores are open in the order of the run's list.
     fn store(&self, cell: &PlannedCell) -> usize {
         self.run.stores.iter().position(|store| *store == cell.store).unwrap_or_default()
     }
@@ -419,7 +418,7 @@ impl<'a> Sampling<'a> {
         self.planned.iter().zip(&sampled.by_cell).filter(|(_, samples)| !samples.is_empty())
     }
 
-    /// Samples of each cell that has any.
+    /// Returns the samples of each cell that has samples.
     fn of_cells<'s>(&'s self, sampled: &'s Sampled) -> impl Iterator<Item = &'s CellSamples> {
         self.with_samples(sampled).map(|(_, samples)| samples)
     }
@@ -428,20 +427,21 @@ impl<'a> Sampling<'a> {
         cells::left_out(self.of_cells(sampled))
     }
 
-    /// Whether times still rose or fell at the end, with enough samples to exclude chance.
+    /// Whether times still rose or fell at the end of the run, with enough samples to exclude
+    /// chance.
     pub fn is_unsteady(&self, sampled: &Sampled) -> bool {
         let least = sampled.by_cell.iter().map(CellSamples::count).min().unwrap_or(0);
         least >= UNSTEADY_COUNT_MIN && cells::warm_up(self.of_cells(sampled)) == Warmup::NoEnd
     }
 
-    /// The result's part of each cell that has a sample.
+    /// Returns the result's part of each cell that has samples.
     pub fn cells(&self, sampled: &Sampled) -> Vec<Cell> {
         let warm_up = self.left_out(sampled);
         let cells = self.with_samples(sampled);
         cells.map(|(cell, samples)| samples.cell(&self.input(cell), warm_up)).collect()
     }
 
-    /// The histograms of each cell that has a sample, to be written as logs.
+    /// Returns the histograms of each cell that has samples, for the logs.
     pub fn logs(&self, sampled: &Sampled) -> Vec<HistogramLog> {
         let warm_up = self.left_out(sampled);
         let mut logs = Vec::new();

@@ -1,4 +1,4 @@
-//! Workloads with the stores they run on; takes samples for every caller.
+//! Workloads with their open stores. Takes samples, for runs and for workers.
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 
@@ -13,18 +13,18 @@ use executor::{
 use variant::{CacheMode, Design, ListForm, Variant};
 use workload::{ReceivedBlock, Workload};
 
-/// How a sample is taken.
+/// The settings of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct How<'a> {
     /// The variant.
     pub variant: Variant,
-    /// Content of memory at its start.
+    /// Cache state at the start of the sample.
     pub cache: CacheMode,
-    /// Retention of its requests.
+    /// Whether the sample's requests are kept.
     pub keep: Keep,
-    /// Times of all steps, for a schedule that goes by them.
+    /// Times of all steps, for a schedule by known costs.
     pub known_costs: &'a [Vec<Duration>],
-    /// Where the sample is traced, if it is.
+    /// Receives the trace of the sample; `None` without a trace.
     pub trace: Option<&'a Trace>,
 }
 
@@ -41,7 +41,7 @@ impl Lists {
     fn new(workload: &Workload, form: Option<ListForm>, encoded: Vec<Bytes>) -> Self {
         let hashes = match form {
             Some(_) => encoded.iter().map(keccak256).collect(),
-            // An engine that takes none may build it.
+            // An engine that takes no list may build it.
             None => workload.batches.iter().map(|batch| keccak256(&batch.list)).collect(),
         };
         Self { form, encoded, hashes }
@@ -53,19 +53,19 @@ impl Lists {
 pub struct Work {
     workload: Workload,
     lists: Vec<Lists>,
-    /// Encoded blocks of each batch; empty where no variant has duties on blocks.
+    /// Encoded blocks of each batch; empty if no variant has block duties.
     blocks: Vec<Vec<ReceivedBlock>>,
 }
 
 impl Work {
-    /// `workload`, without lists.
+    /// Makes a work of `workload`, without lists.
     pub const fn new(workload: Workload) -> Self {
         Self { workload, lists: Vec::new(), blocks: Vec::new() }
     }
 
-    /// Adds the workload's lists in the form that variants take. Lists in the `full` form are those
-    /// in `full`: about twice the memory of the workload's own. They come from the reference,
-    /// never from a store.
+    /// Adds the workload's lists in the form that variants take. For the `full` form it adds the
+    /// lists in `full`, with about twice the memory of the workload's own lists. They come from the
+    /// reference, never from a store.
     ///
     /// # Errors
     /// [`EngineError::List`] when a list of the workload cannot be decoded.
@@ -79,7 +79,7 @@ impl Work {
         Ok(())
     }
 
-    /// Adds the workload's blocks as bytes, for variants with duties on blocks.
+    /// Adds the workload's blocks as bytes, for variants with block duties.
     pub fn add_blocks(&mut self, blocks: Vec<Vec<ReceivedBlock>>) {
         self.blocks = blocks;
     }
@@ -95,19 +95,19 @@ impl Work {
 pub struct Session {
     work: Work,
     stores: Vec<Box<dyn Store>>,
-    /// Blocks of warm samples, kept while their store is closed.
+    /// Blocks that warm samples read, kept while their store is closed.
     warm_blocks: Option<WarmBlocks>,
-    /// Shards, where variants execute on them.
+    /// The shards, if variants execute on shards.
     shards: Option<Running>,
 }
 
 impl Session {
-    /// A session without stores.
+    /// Makes a session without stores.
     pub const fn new(work: Work) -> Self {
         Self { work, stores: Vec::new(), warm_blocks: None, shards: None }
     }
 
-    /// This session with shards.
+    /// Returns this session with shards.
     #[must_use]
     pub fn with_shards(self, shards: Option<Running>) -> Self {
         Self { shards, ..self }
@@ -123,8 +123,8 @@ impl Session {
         self.work.workload()
     }
 
-    /// Adds a store that holds the workload's state. Its warm samples find the blocks that they had
-    /// before it was closed.
+    /// Adds a store that holds the workload's state. Warm samples on it find the blocks that were
+    /// in memory before the store was closed.
     pub fn add(&mut self, store: Box<dyn Store>) {
         if let Some(blocks) = &self.warm_blocks {
             store.keep_warm(blocks);
@@ -132,8 +132,8 @@ impl Session {
         self.stores.push(store);
     }
 
-    /// Closes the stores that have files, which only one process at a time may use. Memory that
-    /// warm samples filled stays.
+    /// Closes the stores with files, as only one process at a time may use the files. Blocks in
+    /// memory for warm samples stay.
     pub fn close_files(&mut self) {
         let kept = self.stores.iter().find_map(|store| store.warm_blocks());
         self.warm_blocks = kept.or(self.warm_blocks.take());
@@ -145,8 +145,8 @@ impl Session {
         &self.stores
     }
 
-    /// Rebuilds the workload's lists over the open store of index `store`, outside any clock, and
-    /// compares.
+    /// Rebuilds the workload's lists on the open store at index `store`, outside any clock, and
+    /// compares them.
     ///
     /// # Errors
     /// [`EngineError`]: the lists could not be rebuilt.
@@ -160,7 +160,7 @@ impl Session {
         sample::check_lists(self.stores[store].as_ref(), &task)
     }
 
-    /// Takes one sample of `work`, over the session's state, on the open store of index `store`.
+    /// Takes one sample of `work` on the session's state, on the open store at index `store`.
     ///
     /// # Errors
     /// [`EngineError`]: there is no result.

@@ -1,5 +1,4 @@
-//! Shards of execution of a run, and the connections to them. This program starts them on this
-//! host, or they run elsewhere.
+//! Starts the shards of execution of a run on this host, or connects to shards elsewhere.
 
 use std::{
     env,
@@ -17,22 +16,23 @@ use spec::RunSpec;
 
 use crate::machine::environment;
 
-/// The variable with the token that coordinator and shards share.
+/// The environment variable with the token that coordinator and shards share.
 pub const TOKEN: &str = "STRESS_SHARD_TOKEN";
 
 /// Words that a shard prints before the address that it listens on.
 pub const LISTENING: &str = "shard listens on ";
 
-/// Characters of a build's hash that are shown and compared.
+/// Number of characters of a build's hash that are shown and compared.
 const HASH_CHARS: usize = 18;
 
-/// Longest silence of a shard that executes. A transaction has 2^24 gas, which takes less than a second.
+/// Maximal time without a message from a shard that executes. A transaction of 2^24 gas takes less
+/// than a second.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Longest time in which a shard that is started here must listen.
+/// Maximal time until a shard that is started on this host listens.
 const START_MAX: Duration = Duration::from_secs(10);
 
-/// Shards that are connected; those that were started here end with it.
+/// The connected shards. Shards that were started on this host end on drop.
 #[derive(Debug)]
 pub struct Running {
     cluster: Cluster,
@@ -40,10 +40,10 @@ pub struct Running {
 }
 
 impl Running {
-    /// The shards that a run wants; `None` where it wants none.
+    /// Starts or connects the shards of a run; `None` if the run has no shards.
     ///
     /// # Errors
-    /// One cannot be started or reached.
+    /// A shard cannot be started or reached.
     pub fn of(run: &RunSpec) -> Result<Option<Self>> {
         let Some(count) = run.shards.counts.iter().max() else { return Ok(None) };
         let count = *count as usize;
@@ -60,21 +60,22 @@ impl Running {
         Ok(Some(Self { cluster: Cluster::connect(&reach)?, _children: children }))
     }
 
-    /// The shards as engines see them.
+    /// Returns the shards in the form that engines use.
     pub const fn shards(&self) -> &dyn Shards {
         &self.cluster
     }
 }
 
-/// The shared token, if there is one.
+/// Returns the shared token, if the environment has one.
 pub fn token() -> Option<String> {
     env::var(TOKEN).ok().filter(|token| !token.is_empty())
 }
 
-/// Name and version of this program, and the beginning of its file's hash: both sides must be of one build.
+/// Returns name and version of this program, and the begin of its file's hash. Coordinator and
+/// shards must be of one build.
 ///
 /// # Errors
-/// The file cannot be read: two builds of which neither is known would pass for one.
+/// The file cannot be read. Without hashes, two different builds would look equal.
 pub fn program() -> Result<String> {
     program_of(environment::build().binary_hash)
 }
@@ -90,17 +91,17 @@ fn program_of(hash: Option<String>) -> Result<String> {
     Ok(format!("stress {} of the build {hash}", env!("CARGO_PKG_VERSION")))
 }
 
-/// Shards that were started here.
+/// Shards that were started on this host.
 #[derive(Debug)]
 struct Children(Vec<Child>);
 
 impl Children {
-    /// Starts a shard on a free port of the loopback. Returns its address.
+    /// Starts a shard on a free port of the loopback interface. Returns its address.
     fn start(&mut self) -> Result<String> {
         let program = env::current_exe().context("this program is not found again")?;
         let mut command = Command::new(program);
         command.args(["shard", "serve", "--listen", "127.0.0.1:0", "--attached"]);
-        // An interrupt from the keyboard is for the coordinator: its shards end with it.
+        // An interrupt from the keyboard is for the coordinator. Its shards end with it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
@@ -115,13 +116,13 @@ impl Children {
     }
 }
 
-/// The first line that a shard prints, which it does within `most`.
+/// Returns the first line that a shard prints within `most`.
 fn first_line(out: impl Read + Send + 'static, most: Duration) -> Result<String> {
     let (to, read) = mpsc::channel();
     thread::spawn(move || {
         let mut line = String::new();
         let read = BufReader::new(out).read_line(&mut line);
-        // Nobody waits any longer: the shard is ended.
+        // The receiver may have timed out. The shard is ended then.
         drop(to.send(read.map(|_| line)));
     });
     match read.recv_timeout(most) {

@@ -2,7 +2,6 @@
 
 use variant::{ListDuty, StoreKind, Variant};
 
-/// One cell to sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PlannedCell {
     /// Its store.
@@ -12,18 +11,18 @@ pub struct PlannedCell {
 }
 
 impl PlannedCell {
-    /// The name in results: `rocksdb/batched-io/bal+batched@2+64io`.
+    /// Returns the name in results: `rocksdb/batched-io/bal+batched@2+64io`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.store.name(), self.variant)
     }
 
-    /// Threads that it keeps busy.
+    /// Returns the number of threads that the cell keeps busy.
     pub const fn busy_count(&self) -> usize {
         self.variant.thread_count + self.variant.io_thread_count
     }
 
-    /// The sources of reads under way, most important first: building lists, reading threads,
-    /// executing threads.
+    /// Returns the sources of reads under way, the most important first: building lists, reading
+    /// threads, executing threads.
     pub(super) fn depth(&self) -> (bool, usize, usize) {
         let Variant { list_duty, thread_count, io_thread_count, fiber_count, sharding, .. } =
             self.variant;

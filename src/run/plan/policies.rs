@@ -1,11 +1,11 @@
-//! Prefetch policies that a run compares, from the scenario's keys.
+//! The prefetch policies that a run compares, by the scenario's keys.
 
 use std::num::NonZeroU32;
 
 use spec::PrefetchSpec;
 use variant::{AccountReads, CodeReads, Prefetch, ReadTime, StopRule};
 
-/// All combinations of the values in `spec`, without doubles: a key without effect under a policy
+/// Returns all combinations of the values in `spec`, each once. A key without effect under a policy
 /// has its default.
 pub(super) fn policies(spec: &PrefetchSpec) -> Vec<Prefetch> {
     let mut policies = vec![Prefetch::default()];
@@ -31,7 +31,7 @@ pub(super) fn policies(spec: &PrefetchSpec) -> Vec<Prefetch> {
     distinct
 }
 
-/// Each policy with each of `values`; as they are where there is no value.
+/// Combines each policy with each of `values`. Without a value the policies are unchanged.
 fn cross<T: Copy>(policies: &mut Vec<Prefetch>, values: &[T], set: impl Fn(&mut Prefetch, T)) {
     if values.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! Readers of a store: how they read, and how many there are where the scenario does not say.
+//! Readers of a store: their method of reading, and their default number.
 
 use std::{num::NonZeroUsize, thread};
 
@@ -6,25 +6,24 @@ use executor::store::rocksdb::{IoUring, READS_AT_ONCE, io_uring_state};
 use spec::RunSpec;
 use variant::{Io, ReadMethod, StoreKind, Waiting};
 
-/// Threads that are tried where nothing is said: enough to keep a disk busy with one read each.
+/// A default number of threads: with one read each, enough to keep a disk busy.
 pub(super) const MANY_THREADS: usize = 64;
-/// Reading threads that are tried for batched I/O where nothing is said and each waits for one
-/// read.
+/// Default numbers of reading threads for batched I/O, if each thread has one read under way.
 const IO_THREADS: [usize; 2] = [16, MANY_THREADS];
-/// Reading threads per core where each has [`READS_AT_ONCE`] reads under way: while some wait,
-/// others work. On 2 cores 4, 8 and 16 threads were alike.
+/// Default number of reading threads per core, if each thread has [`READS_AT_ONCE`] reads under
+/// way. While some threads wait, others work. On 2 cores, 4, 8 and 16 threads were equally fast.
 const READERS_PER_CORE: usize = 4;
 
-/// Facts beside the scenario that decide which cells there are.
+/// Facts of the machine on which the cells of a run depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Cores that may be used.
+    /// Number of cores that the process may use.
     pub core_count: NonZeroUsize,
     /// Whether `MultiGet` reads through `io_uring`.
     pub io_uring: IoUring,
 }
 
-/// Numbers of reading threads that are tried, and the reads that each has under way.
+/// Default numbers of reading threads, and the reads that each thread has under way.
 struct Readers {
     counts: Vec<usize>,
     under_way: UnderWay,
@@ -38,7 +37,7 @@ enum UnderWay {
 }
 
 impl Machine {
-    /// This one.
+    /// Returns the facts of this machine.
     pub fn this() -> Self {
         let core_count = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self { core_count, io_uring: io_uring_state() }
@@ -49,8 +48,8 @@ impl Machine {
         self.io_uring == IoUring::Available
     }
 
-    /// How a reader of RocksDB asks for many keys: together where `io_uring` makes that worth it,
-    /// unless the scenario says otherwise.
+    /// Returns how a reader of RocksDB reads several keys. By default it reads them together if the
+    /// kernel has `io_uring`.
     pub fn read_method(&self, run: &RunSpec) -> ReadMethod {
         match self.has_io_uring() {
             true => run.read.unwrap_or(ReadMethod::MultiGet),
@@ -63,7 +62,7 @@ impl Machine {
         self.has_io_uring() && self.read_method(run) == ReadMethod::MultiGet
     }
 
-    /// Reading threads where the scenario does not say how many.
+    /// Returns the default numbers of reading threads.
     pub(super) fn io_threads(&self, run: &RunSpec, store: StoreKind) -> Vec<usize> {
         self.readers(run, store).counts
     }
@@ -72,7 +71,7 @@ impl Machine {
         let cores = self.core_count.get();
         let (counts, under_way) = match store.waiting() {
             Waiting::Never => (vec![1], UnderWay::One),
-            // Several a core, so that one computes while others wait.
+            // There are several threads per core, so that one thread computes while others wait.
             Waiting::ManyAtOnce => (
                 vec![cores, READERS_PER_CORE * cores],
                 match !store.has_device() || self.has_io_uring() {
@@ -80,8 +79,8 @@ impl Machine {
                     false => UnderWay::One,
                 },
             ),
-            // At most as many reads as that many executing threads have; the true number is
-            // measured.
+            // The threads together have at most as many reads under way as [`MANY_THREADS`]
+            // executing threads. The best number is measured.
             Waiting::ByMethod if self.reads_together(run) => (
                 vec![MANY_THREADS / READS_AT_ONCE, MANY_THREADS.min(READERS_PER_CORE * cores)],
                 UnderWay::Several,
@@ -91,8 +90,7 @@ impl Machine {
         Readers { counts, under_way }
     }
 
-    /// The choices for batched reads where the scenario has none, with reasons: one sentence
-    /// each.
+    /// Returns the defaults that were chosen for batched reads, with reasons: one sentence each.
     pub fn choices(&self, run: &RunSpec) -> Vec<String> {
         let mut choices = Vec::new();
         if !self.has_io_uring() && run.fiber_counts.iter().any(|count| *count > 1) {
@@ -115,7 +113,7 @@ impl Machine {
         choices
     }
 
-    /// The sentence on the number of readers.
+    /// Returns the sentence on the default number of readers.
     fn reader_choice(&self, run: &RunSpec, store: StoreKind) -> String {
         let (Readers { counts, under_way }, cores) = (self.readers(run, store), self.core_count);
         let reason = match under_way {

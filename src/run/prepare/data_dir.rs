@@ -1,4 +1,4 @@
-//! Where state databases are kept.
+//! The directory of state databases.
 
 use std::{
     fs,
@@ -11,14 +11,15 @@ use executor::state::{self, DataDir};
 
 use crate::terminal::{self, Code, Failure, WithExitCode};
 
-/// The environment's variable of the option.
+/// The environment variable for `--data-dir`.
 const VARIABLE: &str = "STRESS_DATA_DIR";
 
-/// The value of `--data-dir`. A missing directory is made when it is first needed. Missing parents
-/// are made only if the environment names the directory: a mistyped path is an error.
+/// Checks the value of `--data-dir`. A missing directory is made when it is first needed. Missing
+/// parents are made only if the environment names the directory: elsewhere a missing parent is a
+/// mistyped path.
 ///
 /// # Errors
-/// It is a file, or its parent directory does not exist.
+/// The path is a file, or its parent directory does not exist.
 pub fn asked_data_dir(path: PathBuf) -> Result<PathBuf, String> {
     let is_of_environment = std::env::var_os(VARIABLE).is_some_and(|value| *value == *path);
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -41,15 +42,16 @@ pub fn asked_data_dir(path: PathBuf) -> Result<PathBuf, String> {
     }
 }
 
-/// Where the data directory is or will be: where it was asked for, or in the user's cache.
+/// Returns the path of the data directory, which may not exist: the requested path, or one in the
+/// user's cache.
 pub fn data_path(asked: Option<&Path>) -> Option<PathBuf> {
     asked.map(Path::to_path_buf).or_else(state::default_data_dir)
 }
 
-/// The same where it is needed.
+/// Returns the path of the data directory, as [`data_path`] does, or an error without a path.
 ///
 /// # Errors
-/// There is no default.
+/// There is no default path.
 pub fn known_data_path(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     let path = data_path(asked).ok_or_else(|| {
         anyhow!("neither XDG_CACHE_HOME nor HOME is set: name a directory with --data-dir")
@@ -57,10 +59,10 @@ pub fn known_data_path(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     path.with_exit_code(Code::Usage)
 }
 
-/// The data directory that was asked for, or the default one; made where it does not exist.
+/// Opens the data directory at the requested or default path, and makes it if it does not exist.
 ///
 /// # Errors
-/// There is no default, or the directory cannot be made.
+/// There is no default path, or the directory cannot be made.
 pub fn data_dir(asked: Option<&Path>) -> Result<DataDir, Failure> {
     let path = known_data_path(asked)?;
     let is_new = !path.exists();

@@ -1,5 +1,5 @@
-//! The device under a state: its ceiling before and after the samples, its latency, and answers
-//! from a host's cache.
+//! Measures the device under a state: its ceiling before and after the samples, its latency, and
+//! the effect of a host's cache.
 
 use std::{env, fmt::Display, sync::atomic::AtomicBool, time::Duration};
 
@@ -16,11 +16,11 @@ use crate::{
     terminal::{Progress, interrupt},
 };
 
-/// Milliseconds for each way to read the device in place of [`TIME_PER_METHOD`]: for tests, whose
-/// laws do not depend on the device's rates.
+/// Variable with the milliseconds for each way to read the device, in place of [`TIME_PER_METHOD`].
+/// It is for tests that do not depend on the device's rates.
 const SHORT_MS: &str = "STRESS_DEVICE_MS";
 
-/// The time for each way to read the device, if the environment shortens it.
+/// Returns the time for each way to read the device, if the environment sets it.
 ///
 /// # Errors
 /// The variable is no number of milliseconds.
@@ -35,23 +35,23 @@ pub fn short_time() -> Result<Option<Duration>> {
 const FAST_IOPS: u64 = 100_000;
 /// Share of a state's blocks that each way to read may take, so that few are read twice.
 const SHARE_PER_METHOD: u64 = 8;
-/// Shortest time of a way to read.
+/// Minimal time of a way to read.
 const LEAST_TIME: Duration = Duration::from_millis(100);
 
-/// The longest time for each way to read the device.
+/// Returns the maximal time for each way to read the device.
 pub fn time_per_method() -> Duration {
     short_time().ok().flatten().unwrap_or(TIME_PER_METHOD)
 }
 
-/// The time for each way to read `disk`: of a small state shorter.
+/// Returns the time for each way to read `disk`. It is shorter for a small state.
 pub fn time_per_method_of(disk: &Disk) -> Duration {
     let block_count = disk.block_count() / SHARE_PER_METHOD;
     let time = Duration::from_nanos(block_count.saturating_mul(1_000_000_000 / FAST_IOPS));
     time.max(LEAST_TIME).min(time_per_method())
 }
 
-/// Measures the device under `state` by blocks in the order that `draw_seed` gives. Unmeasured
-/// figures have a reason.
+/// Measures the device under `state`, by blocks in the order of `draw_seed`. A figure that cannot
+/// be measured has a reason.
 pub(super) fn measure(
     state: &BuiltState,
     draw_seed: u64,
@@ -91,13 +91,13 @@ pub(super) fn measure(
     (facts, disk)
 }
 
-/// Seconds since `state` was built.
+/// Returns the seconds since `state` was built.
 pub(super) fn state_age_s(state: &BuiltState) -> u64 {
     machine::unix_s().saturating_sub(state.manifest().created_unix_s)
 }
 
-/// Measures the ceiling again, once all samples are taken, and so the device's drift. `before` has
-/// the facts known before them.
+/// Measures the ceiling again after all samples, and computes the device's drift. `before` has the
+/// facts from before the samples.
 pub fn measure_again(before: &Device, disk: &Disk, progress: &Progress) -> Device {
     let mut facts = before.clone();
     let Some(start_iops) = facts.ceiling_iops else { return facts };
@@ -114,7 +114,7 @@ pub fn measure_again(before: &Device, disk: &Disk, progress: &Progress) -> Devic
     facts
 }
 
-/// Beside other reasons, if any.
+/// Adds a reason to the other reasons.
 pub(super) fn add_reason(facts: &mut Device, reason: &impl Display) {
     let reasons = facts.reason.take().into_iter().chain([reason.to_string()]);
     facts.reason = Some(reasons.collect::<Vec<_>>().join("; "));

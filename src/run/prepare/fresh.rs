@@ -1,6 +1,6 @@
-//! Fresh work for each sample: the same state, with keys drawn anew, so that a cache below this
-//! machine has few of their blocks. It is made before the sample's clock and dropped after it, so
-//! memory holds one workload beside the scenario's.
+//! Fresh work for each sample: the same state, with newly drawn keys, so that a cache below this
+//! machine has few of their blocks. The work is made before the sample's clock and dropped after
+//! it. So memory holds one workload beside the scenario's.
 
 use std::num::NonZeroUsize;
 
@@ -17,7 +17,7 @@ use crate::{
     terminal::{Failure, Progress},
 };
 
-/// Source of samples' own works.
+/// Source of fresh works for samples.
 #[derive(Clone, Debug)]
 pub struct FreshWorks {
     pub(super) scenario: Scenario,
@@ -25,18 +25,18 @@ pub struct FreshWorks {
     pub(super) core_count: NonZeroUsize,
 }
 
-/// A work of one sample.
+/// The fresh work of one sample.
 #[derive(Debug)]
 pub struct FreshWork {
-    /// It, with the lists that the sample's design takes.
+    /// The work, with the lists that the sample's design takes.
     pub work: Work,
-    /// Signatures of its transactions, if senders are to be recovered.
+    /// Signatures of the work's transactions, if senders are to be recovered.
     pub signatures: Option<Vec<TxSignatures>>,
 }
 
 impl FreshWorks {
-    /// Returns whether samples of `cell` have works of their own. Those of a schedule that goes by
-    /// known costs never have: these are the costs of one work.
+    /// Returns whether samples of `cell` have fresh works. Samples of a schedule by known costs
+    /// have none, as the costs are those of one work.
     pub fn are_for(cell: &PlannedCell, run: &RunSpec) -> bool {
         let is_wanted = match run.keys {
             Some(keys) => keys == SampleKeys::Fresh,
@@ -45,10 +45,10 @@ impl FreshWorks {
         is_wanted && cell.variant.schedule != Schedule::KnownCost
     }
 
-    /// The work of the sample of this number, of `cell`.
+    /// Makes the work for sample `number` of `cell`.
     ///
     /// # Errors
-    /// The user interrupted, or it cannot be generated.
+    /// The user interrupted, or the work cannot be generated.
     pub fn make(
         &self,
         number: u64,

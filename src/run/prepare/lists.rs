@@ -1,5 +1,4 @@
-//! Work on a workload outside any clock before it is sampled: its lists checked, its
-//! transactions signed.
+//! Checks the lists of a workload and signs its transactions, outside any clock.
 
 use std::num::NonZeroUsize;
 
@@ -16,10 +15,10 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
-/// Engines that take no list check one by making it again, outside any clock.
+/// Rebuilds and compares the lists, outside any clock, if an engine of the run takes no list.
 ///
 /// # Errors
-/// A list differs from that of the blocks.
+/// A list differs from the rebuilt list.
 pub fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Result<(), Failure> {
     let one = NonZeroUsize::MIN;
     if run.designs.iter().all(|design| Variant::of(*design, one, one).list.is_some()) {
@@ -39,7 +38,7 @@ pub fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Res
     }
 }
 
-/// Signs all transactions, outside any clock, where their senders are to be recovered.
+/// Signs all transactions, outside any clock, if their senders are to be recovered.
 ///
 /// # Errors
 /// The user interrupted, or a sender has no known key.

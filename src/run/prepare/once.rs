@@ -1,22 +1,22 @@
-//! Time of a sweep's cell that the cells after it need not take: a state that is built stays, and the
-//! device's figures are shared. A cell tells it to the sweep by a file beside these figures, which the
-//! sweep takes away. It only serves an estimate, so that no error of it ends a run.
+//! Time of a sweep's cell that later cells do not need: a built state stays, and the device's
+//! figures are shared. A cell reports the time to the sweep in a file beside these figures, which
+//! the sweep then removes. It only serves an estimate, so no error here ends a run.
 
 use std::{fs, path::Path, time::Duration};
 
-/// Ending of the file's name, in the place of that of the device's figures.
+/// Ending of the file's name, in place of the ending of the device's figures.
 const ENDING: &str = "once";
 
-/// Time of one cell for others, too.
+/// Time of one cell for work that later cells share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Once {
-    /// Building states on disk.
+    /// Time to build states on disk.
     pub building: Duration,
-    /// Measuring the device.
+    /// Time to measure the device.
     pub measuring: Duration,
 }
 
-/// Adds to the time that is told beside the device's figures at `device_path`: a run on several
+/// Adds to the reported time beside the device's figures at `device_path`. A run on several
 /// databases prepares each of them.
 pub fn add(device_path: &Path, more: Once) {
     let before = read(device_path).unwrap_or_default();
@@ -26,7 +26,7 @@ pub fn add(device_path: &Path, more: Once) {
     drop(fs::write(device_path.with_extension(ENDING), text));
 }
 
-/// Takes the time away that a cell has told; nothing where it has told none.
+/// Removes and returns the time that a cell has reported; zero if there is no report.
 pub fn take(device_path: &Path) -> Once {
     let once = read(device_path).unwrap_or_default();
     drop(fs::remove_file(device_path.with_extension(ENDING)));

@@ -12,9 +12,9 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode},
 };
 
-/// The overrides of `--quick`, unless the user says otherwise. Accounts stay: loads ask for numbers
-/// of them, and 100k accounts are built in a second. The budget is for a round and intervals of the
-/// fastest.
+/// Default overrides of `--quick`. The number of accounts stays: loads need certain numbers of
+/// accounts, and 100k accounts are built in a second. The budget is enough for a round, and for
+/// intervals of the fastest cells.
 const QUICK: [(&str, &str); 4] = [
     ("state.slots", "1M"),
     (GAS_KEY, "64M"),
@@ -22,62 +22,64 @@ const QUICK: [(&str, &str); 4] = [
     ("run.execution_alone", "false"),
 ];
 
-/// Further overrides of a scenario of more blocks than [`QUICK_BLOCK_COUNT`]: so many, each small.
+/// Further overrides of a scenario with more than [`QUICK_BLOCK_COUNT`] blocks: the number of
+/// blocks, and the gas of each.
 const QUICK_BLOCKS: [(&str, &str); 2] = [("block.blocks", "100"), (GAS_KEY, "3M")];
 
-/// Further ones where files are compacted: write buffers so small that some are.
+/// Further overrides of a scenario whose files are compacted: write buffers so small that
+/// compactions happen.
 const QUICK_WRITES: [(&str, &str); 1] = [("run.rocksdb.write_buffer", "1MiB")];
 
-/// The most blocks of a quick workload.
+/// Maximal number of blocks of a quick workload.
 const QUICK_BLOCK_COUNT: u64 = 100;
 
 /// The key of a block's gas.
 const GAS_KEY: &str = "block.gas";
 
-/// The key that says which designs are run.
+/// The key of the run's designs.
 const DESIGNS: &str = "run.designs";
 
-/// Where the work comes from.
+/// The source of a workload.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A scenario.
     Scenario {
-        /// Its name, or the path of its file.
+        /// Name of the scenario, or path of its file.
         name: String,
         /// Overrides of the work.
         work: Vec<Override>,
-        /// How large it is.
+        /// The size of the work.
         size: Size,
     },
     /// A workload file, whose work is fixed.
     File(PathBuf),
 }
 
-/// How large a scenario's work is.
+/// The size of a scenario's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// The scenario's own size.
     Stated,
-    /// Small: `--quick`.
+    /// The small size of `--quick`.
     Quick,
 }
 
-/// A workload, its settings, and the notes about it.
+/// A workload, the settings of its run, and its scenario.
 #[derive(Debug)]
 pub struct Request {
-    /// The work.
+    /// The workload.
     pub made: Made,
-    /// How.
+    /// The settings of the run.
     pub run: RunSpec,
-    /// The scenario; a workload file has none.
+    /// The scenario; `None` for a workload file.
     pub scenario: Option<Scenario>,
 }
 
 impl Request {
-    /// How the work of `source` is run, before that is generated or read.
+    /// Returns the settings of the run of `source`, without generating or reading its work.
     ///
     /// # Errors
-    /// A scenario or an override that is not valid.
+    /// A scenario or an override is not valid.
     pub fn run_of(source: &Source, how: &[Override]) -> Result<RunSpec, Failure> {
         match source {
             Source::Scenario { name, work, size } => {
@@ -88,18 +90,18 @@ impl Request {
         }
     }
 
-    /// Generates or reads the work of `source`, to be run as `how` says.
+    /// Generates or reads the work of `source`. `how` are overrides of the run.
     ///
     /// # Errors
-    /// A scenario, an override or a file that is not valid.
+    /// A scenario, an override or a file is not valid.
     pub fn of(source: &Source, how: &[Override], progress: &Progress) -> Result<Self, Failure> {
         match source {
             Source::Scenario { name, work, size } => {
                 let mut overrides = work.clone();
                 overrides.extend_from_slice(how);
                 let scenario = scenario(name, overrides, *size)?;
-                // Such a claim would never be judged, and the run would pass. A sweep over designs
-                // says so in its cells.
+                // A claim on a design that does not run would never be judged, and the run would
+                // pass. A sweep over designs reports such claims in its cells.
                 let varies_designs = how.is_empty() && work.iter().any(|w| w.key == DESIGNS);
                 if let Some(words) = claim_not_run(&scenario).filter(|_| !varies_designs) {
                     return Err(anyhow!(words)).with_exit_code(Code::Usage);
@@ -117,13 +119,13 @@ impl Request {
     }
 }
 
-/// The scenario of this name or path, overridden, in its size.
+/// Loads the scenario of this name or path, with its overrides and its size.
 ///
 /// # Errors
-/// There is none, or an override is not valid.
+/// There is no such scenario, or an override is not valid.
 pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<Scenario, Failure> {
     if size == Size::Quick {
-        // Its fault is reported below.
+        // An error of the scenario is reported below.
         let stated = spec::load(name, &overrides);
         let size_key = stated.as_ref().map_or(GAS_KEY, |of| size_key(of.block.target));
         let is_said = overrides.iter().any(|given| {
@@ -142,8 +144,8 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
     Ok(scenario)
 }
 
-/// Whether `--quick` would make the block of `source` smaller. It does not where the block is as
-/// small already, where the user sets its size, or where `--quick` is given.
+/// Whether `--quick` would make the block of `source` smaller. It would not if the block is already
+/// as small, if the user sets its size, or if `--quick` is given.
 pub fn is_smaller_if_quick(source: &Source) -> bool {
     let Source::Scenario { name, work, size: Size::Stated } = source else { return false };
     let targets = [Size::Quick, Size::Stated]
@@ -153,7 +155,7 @@ pub fn is_smaller_if_quick(source: &Source) -> bool {
     is_of_gas && quick.key() == stated.key() && quick.count() < stated.count()
 }
 
-/// The fault of a claim on a design that the run lacks; `None` if there is no such claim.
+/// Returns the error of a claim on a design that the run lacks; `None` without such a claim.
 pub fn claim_not_run(scenario: &Scenario) -> Option<String> {
     let (metric, design) = scenario.claims_not_run().into_iter().next()?;
     let designs: Vec<_> = scenario.run.designs.iter().map(|design| design.name()).collect();
@@ -165,10 +167,10 @@ pub fn claim_not_run(scenario: &Scenario) -> Option<String> {
     ))
 }
 
-/// Refuses a run on several databases: `who` runs on one, as an error says it.
+/// Refuses a run on several databases. `who` is the subject of the error's sentence.
 ///
 /// # Errors
-/// There are several.
+/// The run has several databases.
 pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
     match run.database_count {
         1 => Ok(()),
@@ -179,10 +181,10 @@ pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
     }
 }
 
-/// Refuses keys of their own for each sample: `who`, in the error's words, has one work.
+/// Refuses fresh keys for each sample. `who` is the reason in the error.
 ///
 /// # Errors
-/// They are wanted.
+/// The run asks for fresh keys.
 pub fn on_same_keys(run: &RunSpec, who: &str) -> Result<(), Failure> {
     if run.keys == Some(SampleKeys::Fresh) {
         let error = anyhow!("run.keys = \"fresh\": {who}; leave it out");
@@ -191,7 +193,7 @@ pub fn on_same_keys(run: &RunSpec, who: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The key that makes a block of this target smaller or larger by its gas.
+/// Returns the key that sets the size of a block with this target by gas.
 pub const fn size_key(target: BlockTarget) -> &'static str {
     match target {
         BlockTarget::Limit(_) => "block.limit",
@@ -199,8 +201,8 @@ pub const fn size_key(target: BlockTarget) -> &'static str {
     }
 }
 
-/// Adds overrides of `--quick` where the user has not said otherwise; the size of a block is that of
-/// `size_key`.
+/// Adds overrides of `--quick`, unless the user sets their quantity. `size_key` is the key of a
+/// block's size.
 fn add_quick(overrides: &mut Vec<Override>, quick: &[(&str, &str)], size_key: &str) {
     for (key, value) in quick {
         let alternatives: &[&str] = match *key {

@@ -1,6 +1,6 @@
-//! The device's figures of a sweep. Its first cell on disk measures them and writes them into a
-//! file, and the cells after it take them from there. Between cells and at the end of the sweep the
-//! ceiling is measured again, on blocks that were not read yet.
+//! The device's figures of a sweep. The first cell on disk measures the device and writes the
+//! figures into a file. Later cells read them from the file. Between cells and at the end of the
+//! sweep, the ceiling is measured again, on blocks that were not read yet.
 
 use std::{fs, io, path::Path, time::Duration};
 
@@ -25,22 +25,22 @@ use crate::{
     terminal::{Progress, interrupt},
 };
 
-/// Beginning of the reason for a ceiling that was not measured a second time.
+/// Begin of the reason for a ceiling that was not measured again.
 const NOT_AGAIN: &str = "ceiling not measured again";
 
-/// A time in a sweep.
+/// The moment of a measurement in a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// Between two cells.
     Between,
-    /// After the last one.
+    /// After the last cell.
     End,
 }
 
-/// The figures in the file at `path`; `None` where no cell has measured the device yet.
+/// Reads the figures in the file at `path`; `None` before a cell has measured the device.
 ///
 /// # Errors
-/// It cannot be read, or is damaged.
+/// The file cannot be read, or is damaged.
 pub fn read(path: &Path) -> Result<Option<SweepDevice>> {
     let text = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -50,17 +50,17 @@ pub fn read(path: &Path) -> Result<Option<SweepDevice>> {
     known.map(Some).with_context(|| format!("{} is damaged: move it away", path.display()))
 }
 
-/// Writes the figures, in place of earlier ones.
+/// Writes the figures in place of earlier figures.
 ///
 /// # Errors
-/// They cannot be written.
+/// The figures cannot be written.
 pub fn write(path: &Path, known: &SweepDevice) -> Result<()> {
     report::replace(path, report::json(known)?.as_bytes())?;
     Ok(())
 }
 
-/// The first measurement of a sweep, on `state`. `draw_seed` decided the order in which `disk` read
-/// its blocks.
+/// Makes the figures of a sweep from its first measurement, on `state`. `disk` read its blocks in
+/// the order of `draw_seed`.
 pub(super) fn first(
     facts: Device,
     disk: Option<&Disk>,
@@ -80,14 +80,14 @@ pub(super) fn first(
     }
 }
 
-/// The device as a cell over `state` records it.
+/// Returns the device's figures for a cell on `state`.
 pub(super) fn of_cell(known: &SweepDevice, state: &BuiltState) -> Device {
     of_state(known, state.name(), Some(state_age_s(state)))
 }
 
-/// The device's figures for a cell on the state `name`. Ceiling and latency hold for every state.
-/// On another state than the measured one no block was probed, so the share is 0 and the host's cache
-/// is unknown.
+/// Returns the device's figures for a cell on the state `name`. Ceiling and latency hold for every
+/// state. On another state than the measured one no block was probed, so the share is 0 and the
+/// host's cache is unknown.
 fn of_state(known: &SweepDevice, name: &str, state_age_s: Option<u64>) -> Device {
     let last = known.ceilings.last();
     let mut facts = Device {
@@ -113,8 +113,8 @@ fn of_state(known: &SweepDevice, name: &str, state_age_s: Option<u64>) -> Device
     facts
 }
 
-/// Measures the ceiling of a device again that was measured before. `data_dir` is that of the
-/// cells, as the user gave it.
+/// Measures the ceiling of the device again. `data_dir`: the data directory that the user gave for
+/// the cells.
 pub fn measure_again(
     known: &mut SweepDevice,
     at: Moment,
@@ -132,7 +132,7 @@ pub fn measure_again(
             }
         }
         Err(_) if interrupt::happened() => {}
-        // Once is enough, where it fails before every cell.
+        // One reason is enough, even if the measurement fails before every cell.
         Err(error) if !said(&known.device).contains(NOT_AGAIN) => {
             add_reason(&mut known.device, &format!("{NOT_AGAIN}: {error:#}"));
         }
@@ -141,7 +141,7 @@ pub fn measure_again(
     stage.finish();
 }
 
-/// The time that another measurement takes at most; none where the first one failed.
+/// Returns the maximal time of another measurement; zero if the first measurement failed.
 pub fn time_again(known: &SweepDevice) -> Duration {
     match known.ceilings.is_empty() {
         true => Duration::ZERO,
@@ -161,8 +161,8 @@ fn ceiling_again(known: &mut SweepDevice, asked_dir: Option<&Path>) -> Result<f6
     let state = dir.open_whole(&known.state, &formats)?;
     let disk = Disk::open_after(known.read_count, &state.table_files(), known.draw_seed)?;
     let ceiling = device::ceiling(&disk, time_per_method_of(&disk), interrupt::flag());
-    // Before an error returns: a host's cache may have these blocks also after a failure, so they must
-    // not be read again.
+    // This state is updated before an error returns. A host's cache may have these blocks after a
+    // failure too, so they must not be read again.
     known.read_count = disk.read_count();
     known.device.probed_block_share = Some(disk.read_share());
     known.device.repeated_read_count = disk.repeated_count();

@@ -1,5 +1,5 @@
-//! Opens stores as a scenario asks for them: from the words of `[run]` to formats, settings and
-//! open stores. A missing state is built first.
+//! Opens the stores of a run: from the keys of `[run]` to formats, settings and open stores. A
+//! missing state is built first.
 
 use std::{env, path::Path, thread, time::Duration};
 
@@ -27,15 +27,15 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
-/// Between two looks whether a state is free.
+/// Polling interval for the end of another process's use of a state.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The variables with the user and the password of a Redis Cluster.
+/// The environment variable with the user of a Redis Cluster.
 const REDIS_USER: &str = "STRESS_REDIS_USER";
-/// See [`REDIS_USER`].
+/// The environment variable with the password of a Redis Cluster.
 const REDIS_PASSWORD: &str = "STRESS_REDIS_PASSWORD";
 
-/// Share of the machine's free memory that a store in memory may take.
+/// A store in memory may take the free memory of the machine divided by this number.
 const MEMORY_SHARE: u64 = 2;
 
 /// Reaction to a state that another process uses.
@@ -43,57 +43,57 @@ const MEMORY_SHARE: u64 = 2;
 pub enum InUse {
     /// End with an error that names the process.
     Refuse,
-    /// Say so, and wait until it is free.
+    /// Print a note, and wait until the state is free.
     Wait,
 }
 
-/// Where state databases are, and how they are shared.
+/// The directory of states, and the reaction to states in use.
 #[derive(Clone, Copy, Debug)]
 pub struct Databases<'a> {
-    /// The directory, if the user said so.
+    /// The directory, if the user names one.
     pub dir: Option<&'a Path>,
-    /// Reaction where another process uses one.
+    /// Reaction to a state that another process uses.
     pub in_use: InUse,
 }
 
-/// How a run has a store built and opened: all of its keys that reach the store.
+/// The settings by which a run builds and opens a store: all keys of the run that affect the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreSettings {
-    /// In memory.
+    /// A store in memory.
     Memory {
-        /// Nodes of tries that it keeps.
+        /// Form of the stored nodes of tries.
         trie: TrieForm,
     },
     /// `RocksDB`.
     Rocksdb {
-        /// Shape of its files.
+        /// Format of the files.
         format: RocksFormat,
-        /// How they are opened and read.
+        /// Settings for opening and reading the files.
         settings: RocksSettings,
     },
     /// MDBX.
     Mdbx {
-        /// Shape of its file.
+        /// Format of the file.
         format: MdbxFormat,
-        /// How it is committed to.
+        /// Settings for commits.
         settings: MdbxSettings,
     },
     /// A flat file.
     Flat {
-        /// Shape of its files.
+        /// Format of the files.
         format: FlatFormat,
-        /// How it is read and committed to.
+        /// Settings for reads and commits.
         settings: FlatSettings,
     },
     /// A Redis Cluster.
     Redis {
-        /// Where its nodes listen; empty: they are started on this host.
+        /// Addresses of the cluster's nodes. Empty: the nodes are started on this host.
         addresses: Vec<String>,
     },
 }
 
 impl StoreSettings {
-    /// The settings that `run` asks for on `machine`.
+    /// Returns the settings of `store` for `run` on `machine`.
     pub fn of(store: StoreKind, run: &RunSpec, machine: &Machine) -> Self {
         let (durability, tries) = (run.commit, tries::format_of(run.trie));
         match store {
@@ -114,16 +114,16 @@ impl StoreSettings {
     }
 }
 
-/// The wanted state, its directory, and the machine.
+/// Opens stores over a state.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOpener<'a> {
-    /// Where it is.
+    /// The directory of states.
     pub databases: Databases<'a>,
-    /// The state.
+    /// The recipe of the state.
     pub genesis: &'a Genesis,
-    /// How its rows are keyed.
+    /// Layout of the rows' keys.
     pub layout: Layout,
-    /// The scenario that asks for it, for the list of databases.
+    /// The scenario that needs the state, for the list of databases.
     pub scenario: &'a str,
     /// The machine.
     pub machine: &'a Machine,
@@ -132,7 +132,7 @@ pub struct StoreOpener<'a> {
 }
 
 impl StoreOpener<'_> {
-    /// The store of this name, as `run` asks for it.
+    /// Opens the store of this name with the settings of `run`.
     pub fn open(&self, name: StoreKind, run: &RunSpec) -> Result<Box<dyn Store>, Failure> {
         if run.trie != TrieForm::Nothing && self.layout == Layout::Plain {
             let error = anyhow!(
@@ -161,7 +161,7 @@ impl StoreOpener<'_> {
         })
     }
 
-    /// The store in memory, as `run` asks for it.
+    /// Builds the store in memory with the settings of `run`.
     pub fn memory(&self, run: &RunSpec) -> Result<MemoryStore, Failure> {
         let stage = self.progress.stage("building the state in memory", 0);
         let limit_bytes = memory_limit_bytes();
@@ -173,7 +173,8 @@ impl StoreOpener<'_> {
         store.with_exit_code(Code::Usage)
     }
 
-    /// The store in the Redis Cluster of `addresses`, or in one that is started on this host.
+    /// Opens the store in the Redis Cluster at `addresses`, or in a cluster that is started on this
+    /// host.
     fn redis(&self, addresses: &[String]) -> Result<RedisStore, Failure> {
         let word = |name| env::var(name).ok().filter(|word: &String| !word.is_empty());
         let credentials = Credentials { user: word(REDIS_USER), password: word(REDIS_PASSWORD) };
@@ -188,7 +189,7 @@ impl StoreOpener<'_> {
             threads: self.machine.core_count.get(),
         };
         let watch = Watch { progress: self.progress, cancel: interrupt::flag() };
-        // The servers that are started end with this process, in an orderly way where it can be.
+        // The started servers end with this process, in an orderly way if possible.
         let _hold = interrupt::hold();
         let opened = RedisStore::open(&input, &watch);
         self.progress.clear();
@@ -201,7 +202,8 @@ impl StoreOpener<'_> {
         })
     }
 
-    /// The state of the store of this name, if it is built and nobody uses it. No state is built.
+    /// Opens the state of the store of this name, if it exists and no process uses it. No state is
+    /// built.
     pub fn existing(&self, name: StoreKind, run: &RunSpec) -> Option<BuiltState> {
         let open = |format: &dyn StateFormat| {
             let dir = data_dir(self.databases.dir).ok()?;
@@ -225,7 +227,7 @@ impl StoreOpener<'_> {
         }
     }
 
-    /// The state in `format`, built first where there is none.
+    /// Opens the state in `format`, and builds it first if it does not exist.
     fn state(&self, format: &dyn StateFormat) -> Result<BuiltState, Failure> {
         let spec = self.spec(format);
         let dir = data_dir(self.databases.dir)?;
@@ -255,17 +257,17 @@ impl StoreOpener<'_> {
     }
 }
 
-/// Bytes that a store in memory may take.
+/// Returns the maximal number of bytes of a store in memory.
 fn memory_limit_bytes() -> u64 {
     environment::memory_available_bytes().map_or(u64::MAX, |free| free / MEMORY_SHARE)
 }
 
-/// The settings that shape the files of `RocksDB`.
+/// Returns the settings that shape the files of `RocksDB`.
 fn rocks_format(run: &RunSpec) -> RocksFormat {
     let spec = &run.rocksdb;
     RocksFormat {
         file_bytes: spec.file_bytes,
-        // At most a mebibyte, as the scenario's reader sees to.
+        // The reader of scenarios allows at most a mebibyte.
         block_bytes: u32::try_from(spec.block_bytes).unwrap_or(u32::MAX),
         filter: Filter::new(spec.filter, spec.filter_bits),
         index: spec.index,
@@ -274,7 +276,7 @@ fn rocks_format(run: &RunSpec) -> RocksFormat {
     }
 }
 
-/// How they are opened and read.
+/// Returns the settings for opening and reading the files of `RocksDB`.
 fn rocks_settings(run: &RunSpec, machine: &Machine) -> RocksSettings {
     let spec = &run.rocksdb;
     let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -294,10 +296,10 @@ fn rocks_settings(run: &RunSpec, machine: &Machine) -> RocksSettings {
     }
 }
 
-/// Refuses options of `RocksDB` that it does not know, or whose values it does not take.
+/// Refuses options that `RocksDB` does not know, or whose values it does not take.
 ///
 /// # Errors
-/// There is one; the error names it.
+/// An option is not valid. The error names the option.
 pub fn rocksdb_options(run: &RunSpec) -> Result<(), Failure> {
     rocksdb::check_options(&run.rocksdb.options).map_err(|reason| {
         let error = anyhow!(

@@ -1,21 +1,22 @@
-//! Whole rows by default: one of each design beside execution alone, where the scenario leaves that
-//! open and the work can run whole. Where it cannot, a note has the reason and the remedy.
+//! Adds whole rows by default: one of each design, beside execution alone. They are added if the
+//! scenario names no whole rows and the work can run whole. If it cannot, a note has the reason and
+//! the remedy.
 
 use generator::export;
 use spec::RunSpec;
 use variant::{Durability, RootTime, WholeRows};
 use workload::{Layout, Workload, rules::MAX_RLP_BLOCK_BYTES, signing::Signer};
 
-/// A run with its whole rows, and why there are none where there would be by default.
+/// A run with its whole rows, or the reason for missing whole rows.
 #[derive(Debug)]
 pub struct WithWhole {
     /// The run.
     pub run: RunSpec,
-    /// The reason and the remedy.
+    /// The reason and the remedy, if the default whole rows are missing.
     pub reason: Option<String>,
 }
 
-/// `run` of `workload`, with the rows that are whole where it leaves these open.
+/// Returns `run` of `workload` with the whole rows `open`, if the run names none.
 pub fn with_whole(run: RunSpec, open: WholeRows, workload: &Workload) -> WithWhole {
     if open == WholeRows::Nothing || !run.leaves_whole_open() {
         return WithWhole { run, reason: None };
@@ -26,7 +27,7 @@ pub fn with_whole(run: RunSpec, open: WholeRows, workload: &Workload) -> WithWho
     }
 }
 
-/// The reason why `workload` cannot run whole under `run`, and the remedy.
+/// Returns the reason for which `workload` cannot run whole under `run`, and the remedy.
 fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
     if workload.layout == Layout::Plain {
         let reason = "the plain layout has no tries; --set state.layout=hashed";
@@ -63,7 +64,7 @@ fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
     unsigned.then(|| format!("{reason}{remedy}"))
 }
 
-/// Names a generated block that is longer than clients accept.
+/// Reports a generated block that is longer than clients accept.
 pub fn too_long(workload: &Workload) -> Option<String> {
     let lengths =
         workload.blocks().map(|block| (block, export::block_bytes(block, workload.chain_id)));

@@ -1,4 +1,4 @@
-//! A workload: generated from a scenario, or read from its file and checked.
+//! Makes a workload: generated from a scenario, or read from its file and checked.
 
 use std::{
     collections::BTreeSet,
@@ -25,12 +25,12 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
-/// A load's part of the gas is its share, up to this.
+/// Maximal difference between a load's part of the gas and its share, without a note.
 const GAS_SHARE_ERROR: f64 = 0.02;
-/// Where transactions are counted, a difference up to this surprises nobody.
+/// Maximal difference without a note, if the block's size is a number of transactions.
 const COUNT_SHARE_ERROR: f64 = 0.1;
 
-/// Generates the workload of `scenario` and shows how far it is.
+/// Generates the workload of `scenario`, and shows the progress.
 ///
 /// # Errors
 /// The scenario cannot be generated, or the user interrupted.
@@ -38,7 +38,8 @@ pub fn generate(scenario: &Scenario, progress: &Progress) -> Result<Workload, Fa
     generate_by_load(scenario, progress).map(|generated| generated.workload)
 }
 
-/// The same, with the load and the gas of each transaction.
+/// Generates a workload, as [`generate`] does. Returns it with the load and the gas of each
+/// transaction.
 ///
 /// # Errors
 /// The errors of [`generate`].
@@ -62,7 +63,7 @@ pub fn generate_by_load(scenario: &Scenario, progress: &Progress) -> Result<Gene
     })
 }
 
-/// Loads whose part of the gas is not the share that a reader of the scenario expects.
+/// Returns notes on loads whose part of the gas differs from the share in the scenario.
 fn missed_shares(scenario: &Scenario, generated: &Generated) -> Vec<String> {
     let mut gas = vec![0_u64; scenario.loads.len()];
     for (load, of_tx) in generated.loads.iter().zip(&generated.gas) {
@@ -100,8 +101,8 @@ fn missed_shares(scenario: &Scenario, generated: &Generated) -> Vec<String> {
     scenario.loads.iter().zip(gas).enumerate().filter_map(missed).collect()
 }
 
-/// The dimension that bounds the load at `index`, and its part of the limit in it; `None` where it has
-/// its share.
+/// Returns the dimension of gas that bounds the load at `index`, and its part of the limit. `None`
+/// if the load has its share.
 fn missed_of_limit(fill: &Fill, index: usize, share: f64) -> Option<(&'static str, f64)> {
     let load = &fill.loads[index];
     let (gas, dimension) = match load.is_bound_by_state() {
@@ -112,11 +113,11 @@ fn missed_of_limit(fill: &Fill, index: usize, share: f64) -> Option<(&'static st
     (part < share - GAS_SHARE_ERROR).then_some((dimension, part))
 }
 
-/// Reads a workload file and runs the reference again: neither its lists nor its expected
-/// outcome are taken on trust.
+/// Reads a workload file, and runs the reference again. Neither its lists nor its expected outcome
+/// are trusted.
 ///
 /// # Errors
-/// It cannot be read, or differs from the reference.
+/// The file cannot be read, or differs from the reference.
 pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failure> {
     Made::of_file(path, progress).map(|made| made.workload)
 }
@@ -151,7 +152,7 @@ impl Made {
     }
 }
 
-/// The workload of a file, checked, with the gas of each transaction.
+/// Reads a workload file and checks it. Returns it with the gas of each transaction.
 fn checked(path: &Path, progress: &Progress) -> Result<(Workload, Vec<TxGas>), Failure> {
     let workload = file::read(path).map_err(|error| match error {
         FileError::Io { .. } => error.into(),
@@ -178,16 +179,16 @@ fn checked(path: &Path, progress: &Progress) -> Result<(Workload, Vec<TxGas>), F
 /// Writes the workload file of `workload`, and returns its path.
 ///
 /// # Errors
-/// It has no such form, or cannot be written.
+/// The workload has no file form, or the file cannot be written.
 pub fn write_workload(to: WholeFile, workload: &Workload) -> Result<PathBuf, Failure> {
     let bytes = file::encode(workload).with_exit_code(Code::Io)?;
     Ok(to.write(|out| out.write_all(&bytes))?)
 }
 
-/// Writes the JSON form of `workload` and a line's end, key by key.
+/// Writes the JSON form of `workload`, key by key, and a newline.
 ///
 /// # Errors
-/// Nothing more can be written. A workload that [`read_workload`] gives has a JSON form.
+/// `out` cannot be written. Every workload of [`read_workload`] has a JSON form.
 pub fn write_json(workload: &Workload, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, out);
     serde_json::to_writer(&mut out, &WorkloadJson::new(workload))?;
@@ -195,7 +196,7 @@ pub fn write_json(workload: &Workload, out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// The lists with all values before each batch, from the reference.
+/// Returns the lists with all values before each batch, from the reference.
 ///
 /// # Errors
 /// The reference differs from the workload, or the user interrupted.
@@ -218,7 +219,7 @@ fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>, Fa
     })
 }
 
-/// The blocks as bytes, signed, from the reference.
+/// Returns the signed blocks as bytes, from the reference.
 ///
 /// # Errors
 /// A sender has no known key, the reference differs from the workload, or the user interrupted.
@@ -247,11 +248,11 @@ fn received_blocks(
     })
 }
 
-/// `workload` with its lists in the forms that `designs` take, and its blocks as bytes where there are
-/// duties on them.
+/// Returns `workload` with its lists in the forms that `designs` take. Its blocks are added as
+/// bytes if there are block duties.
 ///
 /// # Errors
-/// A list of the workload cannot be decoded, or as [`full_lists`] and [`received_blocks`].
+/// A list of the workload cannot be decoded, or an error of [`full_lists`] or [`received_blocks`].
 pub(super) fn with_lists(
     workload: Workload,
     designs: &[Design],

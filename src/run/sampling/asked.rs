@@ -1,11 +1,11 @@
-//! Keys that samples have asked for, as index ranges of the state's recipe. A cache below this
-//! machine may have those of the next sample.
+//! Records the keys that samples have asked for, as index ranges of the state's recipe. A cache
+//! below this machine may have the blocks of recorded keys.
 
 use std::collections::BTreeMap;
 
 use workload::{Workload, block::IndexRange};
 
-/// The lists of families that a plan has.
+/// The kinds of families in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Slots,
@@ -13,17 +13,17 @@ enum Kind {
     Accounts,
 }
 
-/// Start of a range of one family.
+/// Start of a range in one family: kind, index of the family, index of the key.
 type Start = (Kind, u32, u64);
 
-/// Keys that were asked for: disjoint ranges.
+/// The keys that samples have asked for, as disjoint ranges.
 #[derive(Clone, Debug, Default)]
 pub struct AskedBefore {
     ends: BTreeMap<Start, u64>,
 }
 
 impl AskedBefore {
-    /// Takes in the plan of `workload`. Returns the share of it that was asked for before; `None`
+    /// Adds the plan of `workload`. Returns the share of the plan that was asked for before; `None`
     /// for an empty plan.
     pub fn take_in(&mut self, workload: &Workload) -> Option<f64> {
         let (mut count, mut before_count) = (0, 0);
@@ -41,12 +41,13 @@ impl AskedBefore {
         (count > 0).then(|| before_count as f64 / count as f64)
     }
 
-    /// Adds a range. Returns its overlap.
+    /// Adds a range. Returns its overlap with earlier ranges.
     fn add(&mut self, kind: Kind, range: &IndexRange) -> u64 {
         let (mut start, mut end) = (range.start, range.start + range.count);
         let (first, last) = ((kind, range.family, 0), (kind, range.family, end));
         let mut before_count = 0;
-        // From the last one that begins before the end, down to the first that ends before the start.
+        // The search goes from the last range that begins before the end, down to the first that
+        // ends before the start.
         let near = self.ends.range(first..=last).rev();
         let joined: Vec<(Start, u64)> = near
             .map(|(at, end)| (*at, *end))

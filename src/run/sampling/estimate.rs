@@ -1,4 +1,4 @@
-//! Estimates how long the samples of a run may take. A log has it before the first sample, or after
+//! Estimates the time of a run's samples. A log has the estimate before the first sample, or after
 //! the first round if only the number of samples is given.
 
 use std::time::Duration;
@@ -8,11 +8,11 @@ use result::{Device, HOST_CACHE_RATIO};
 
 use crate::run::plan::{Rounds, Taken};
 
-/// Runs that take as long print their estimate.
+/// Minimal estimated time of a run that prints its estimate.
 const LONG: Duration = Duration::from_secs(20);
 
-/// The estimate from the budget of `cell_count` variants; `None` where it is short, or where the user
-/// gave the number of samples.
+/// Returns the estimate from the budget for `cell_count` variants. `None` if it is short, or if the
+/// user gives the number of samples.
 pub fn before(rounds: Rounds, cell_count: usize) -> Option<String> {
     let Rounds { sample_count, budget } = rounds;
     let most = rounds.longest();
@@ -26,7 +26,7 @@ pub fn before(rounds: Rounds, cell_count: usize) -> Option<String> {
     })
 }
 
-/// Estimates a first round that exceeds the budget on a slow device, by the known times of its
+/// Estimates a first round that exceeds the budget on a slow device, by the estimated times of its
 /// cells.
 pub fn of_slow_device(
     rounds: Rounds,
@@ -55,7 +55,8 @@ pub fn of_slow_device(
     })
 }
 
-/// The estimate after the first round, which took `spent`; `None` where it is short, or was told.
+/// Returns the estimate after the first round, which took `spent`. `None` if the remaining time is
+/// short, or if a budget ends the run.
 pub fn after_first(rounds: Rounds, spent: Duration, taken: &[Taken]) -> Option<String> {
     let count = rounds.sample_count?;
     let left = rounds.left(spent, &[], taken).filter(|left| *left >= LONG)?;

@@ -1,5 +1,5 @@
-//! Lines of a run on a terminal before a sample: samples, time left, and the leading median with
-//! its number of samples. They do not change during the sample.
+//! Progress lines of a run before a sample: samples, time left, and the highest median with its
+//! number of samples. The lines do not change during the sample.
 
 use std::time::Duration;
 
@@ -10,29 +10,29 @@ use crate::{
     terminal::Live,
 };
 
-/// A run before a sample.
+/// The state of a run before a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a> {
-    /// Rules of the rounds.
+    /// The rules of the rounds.
     pub rounds: Rounds,
-    /// The round, from 0.
+    /// Number of the round, from 0.
     pub round: u32,
-    /// Cells that have their sample of it.
+    /// Cells that have their sample of this round.
     pub done: &'a [usize],
-    /// Cells without a sample in this round; the first one's begins.
+    /// Cells without a sample in this round. The sample of the first of them begins now.
     pub pending: &'a [usize],
-    /// Time of the rounds before it.
+    /// Time of the earlier rounds.
     pub spent: Duration,
     /// Samples of all cells.
     pub taken: &'a [Taken],
     /// Median throughput of each cell, in MGas/s.
     pub medians: &'a [Option<f64>],
-    /// Databases of the run: others may follow.
+    /// Number of databases of the run, of which others may follow.
     pub database_count: u32,
 }
 
 impl Moment<'_> {
-    /// Its lines.
+    /// Returns the lines.
     pub fn live(&self) -> Live {
         let of_round = self.done.iter().map(|index| self.taken[*index].last);
         let spent = self.spent + of_round.sum::<Duration>();
@@ -49,7 +49,7 @@ impl Moment<'_> {
         }
     }
 
-    /// `round 3, 17 of 40 samples, 12.3 s`.
+    /// Formats the progress: `round 3, 17 of 40 samples, 12.3 s`.
     fn progress(&self, spent: Duration) -> String {
         let count: usize = self.taken.iter().map(|cell| cell.sample_count).sum();
         let all = self.rounds.sample_count.map(|each| each as usize * self.taken.len());
@@ -60,7 +60,8 @@ impl Moment<'_> {
         format!("round {}, {samples}, {}", self.round + 1, units::rough_time(spent))
     }
 
-    /// From the measured rounds; about, as long as not every cell is measured.
+    /// Formats the time left, by the measured rounds. It has the word `about` until every cell is
+    /// measured.
     fn time_left(&self, left: Option<Duration>) -> String {
         let Some(left) = left else { return "time left not known yet".to_owned() };
         let about = if self.round == 0 { "about " } else { "" };
@@ -68,7 +69,7 @@ impl Moment<'_> {
         format!("{about}{} left{of}", units::rough_time(left))
     }
 
-    /// The highest median on the store of the sample that begins.
+    /// Returns the highest median on the store of the next sample.
     fn leading(&self) -> String {
         let now = self.pending.first().map(|index| &self.taken[*index].cell);
         let figures = self.taken.iter().zip(self.medians);
