@@ -1,4 +1,4 @@
-//! The machine below a run: its description, disturbances, child processes, scratch directories, the
+//! The machine of a run: its description, disturbances, child processes, scratch directories, the
 //! time of day, and fresh seeds.
 
 pub mod child;
@@ -11,16 +11,17 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Bits of a number that readers of JSON keep if they take numbers for floats.
+/// Number of bits that a JSON reader keeps exactly if it reads numbers as floats.
 const EXACT_BITS: u32 = 53;
 
-/// Now, in seconds since 1970 as results and state databases keep it; 0 where the clock stands before.
+/// Returns the time in seconds since 1970, as results and state databases store it. Returns 0 if
+/// the clock is before 1970.
 pub fn unix_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// A random seed of 53 bits: probably no run had it, so no cache has seen the blocks that it gives. The
-/// standard library takes the keys of its hasher from the system's random numbers.
+/// Returns a random seed of 53 bits. Probably no earlier run had it, so no cache has its blocks.
+/// The randomness is that of the hasher keys of the standard library, which the system provides.
 pub fn fresh_seed() -> u64 {
     RandomState::new().build_hasher().finish() >> (u64::BITS - EXACT_BITS)
 }

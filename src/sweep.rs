@@ -1,5 +1,5 @@
-//! A sweep: a matrix of settings, each cell a run of its own. Owns which cells there are, the
-//! directory that their results go to, and their joined results. `running` runs them.
+//! A sweep: a matrix of settings, each cell a run. It owns the set of cells, the directory of their
+//! results, and their joined results. `running` runs the cells.
 
 pub mod cell;
 pub mod device;

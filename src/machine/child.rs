@@ -1,12 +1,12 @@
-//! Child processes, and their ties to this program, which passes interrupts on. A child of [`bound`] is
-//! killed when this program ends. One of [`run`] is asked to stop then, if it has called
-//! [`end_with_parent`]. A child of a child may live on, so a client's wrapper has to `exec`. A sweep runs
-//! its cells in processes of this program, and so does the gate beside a baseline. Clients are other
+//! Child processes of this program, to which it passes interrupts. A child of [`bound`] is killed
+//! when this program ends. A child of [`run`] is asked to stop then, if it has called
+//! [`end_with_parent`]. A child of a child may live on, so a client's wrapper script has to `exec`.
+//! Sweeps and the gate beside a baseline run work in processes of this program. Clients are other
 //! programs.
 //!
-//! The kernel ends a process with its parent, the thread that started it, if that process asks for it (its death
-//! signal, see prctl). A client does not ask. So this program starts itself, asks, and becomes the client: `exec`
-//! keeps the request.
+//! The kernel sends a process a signal when the thread that started it ends, if the process asks
+//! for it (its death signal, see prctl). A client does not ask. So this program starts itself, asks
+//! for the signal, and becomes the client: `exec` keeps the request.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -25,35 +25,37 @@ use rustix::process::{
 
 use crate::terminal::{Code, interrupt};
 
-/// Polling interval for the child's end. Long against the cost of a poll, as samples are
-/// being timed.
+/// Polling interval for the child's end. It is long compared with the cost of a poll, as samples
+/// are timed meanwhile.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// This program, even where its file has been replaced since it began: so all children are of the same build.
+/// The file of this program, even if its path has another file by now. So all children are of the
+/// same build.
 const THIS_PROGRAM: &str = "/proc/self/exe";
-/// First word of a process that becomes another program; then come the parent and the command.
+/// First argument of a process that becomes another program. The parent's process id and the
+/// command follow.
 const BECOME: &str = "--become";
 
-/// Receivers of a signal.
+/// The receivers of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// The process alone: it passes the signal on as it sees fit.
+    /// The process alone. It may pass the signal on.
     Process,
-    /// The process, which leads a group, and those that it started.
+    /// The process and its group, which it leads.
     Group,
 }
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With this exit code.
+    /// The child ended with this exit code.
     Code(i32),
-    /// Ended by this signal.
+    /// This signal ended the child.
     Signal(i32),
 }
 
 impl Ended {
-    /// Exit code of this program after a child of it ended so. A usage error and a disagreement are passed on;
-    /// all else is a failure.
+    /// Returns the exit code of this program after a child of it. A usage error and a disagreement
+    /// are passed on, and any other code is an I/O failure.
     pub const fn code(self) -> Code {
         match self {
             Self::Code(2) => Code::Usage,
@@ -62,7 +64,7 @@ impl Ended {
         }
     }
 
-    /// For a list of failures.
+    /// Formats the end for a list of failures.
     pub fn words(self) -> String {
         match self {
             Self::Code(code) => format!("exit code {code}"),
@@ -71,16 +73,16 @@ impl Ended {
     }
 }
 
-/// Runs this program with `words`, and waits until it has ended. Once the user interrupts, the
-/// child is asked to stop, once. Its standard output is dropped.
+/// Runs this program with the arguments `words`, and waits for its end. When the user interrupts,
+/// the child is asked to stop, once. Its standard output is dropped.
 ///
 /// # Errors
-/// It cannot be started or waited for.
+/// The child cannot be started or waited for.
 pub fn run(words: &[OsString]) -> Result<Ended> {
     let mut command = Command::new(THIS_PROGRAM);
     command.arg0("stress").args(words).stdin(Stdio::null());
-    // In a group of its own, so that Ctrl-C does not reach it twice: the second signal ends a
-    // process at once.
+    // The child has its own group, so that Ctrl-C does not reach it twice. A second signal would
+    // end it at once.
     command.process_group(0);
     ended(command)
 }
@@ -88,7 +90,7 @@ pub fn run(words: &[OsString]) -> Result<Ended> {
 /// Runs this program like [`run`], but the child is killed when this process ends.
 ///
 /// # Errors
-/// It cannot be started or waited for.
+/// The child cannot be started or waited for.
 pub fn run_bound(words: &[OsString]) -> Result<Ended> {
     let mut command = bound(Path::new(THIS_PROGRAM))?;
     command.args(words);
@@ -99,7 +101,7 @@ fn ended(mut command: Command) -> Result<Ended> {
     command.stdout(Stdio::null());
     let mut child = command.spawn().context("cannot start another process of stress")?;
     let mut is_told = false;
-    // While the child writes what it has finished, an interrupt must not end this process.
+    // An interrupt must not end this process while the child writes its finished part.
     let _hold = interrupt::hold();
     loop {
         if let Some(status) =
@@ -115,8 +117,8 @@ fn ended(mut command: Command) -> Result<Ended> {
     }
 }
 
-/// From now on this process is asked to stop when its parent ends. Answers whether the parent,
-/// which was `parent_pid`, is still there.
+/// Asks the kernel to stop this process when its parent ends. Returns whether the parent
+/// `parent_pid` still lives.
 ///
 /// # Errors
 /// The system refuses.
@@ -127,16 +129,16 @@ pub fn end_with_parent(parent_pid: u32) -> Result<bool> {
 fn end_by(signal: Signal, parent_pid: u32) -> Result<bool> {
     let asked = set_parent_process_death_signal(Some(signal));
     asked.context("cannot be told of the end of the parent")?;
-    // The parent may have ended before.
+    // The parent may have ended before the request.
     Ok(getppid().map(Pid::as_raw_nonzero).is_some_and(|pid| pid.get().unsigned_abs() == parent_pid))
 }
 
-/// A command of another program that is killed when this program ends in any way. It leads its own
-/// process group, so that Ctrl-C does not reach it twice. A second signal may end a client before
-/// it has written its memory to disk.
+/// Returns a command of another program that is killed when this program ends in any way. It leads
+/// its own process group, so that Ctrl-C does not reach it twice. A second signal may end a client
+/// before the client has written its memory to disk.
 ///
 /// # Errors
-/// There is no such program.
+/// The program does not exist.
 pub fn bound(program: &Path) -> std::io::Result<Command> {
     found(program).ok_or(std::io::ErrorKind::NotFound)?;
     let mut command = Command::new(THIS_PROGRAM);
@@ -145,7 +147,7 @@ pub fn bound(program: &Path) -> std::io::Result<Command> {
     Ok(command)
 }
 
-/// The file of a program, which is a path or a name on PATH.
+/// Returns the file of a program, which is a path or a name on PATH.
 pub fn found(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 || program.is_absolute() {
         return Some(program.to_owned()).filter(|file| file.is_file());
@@ -154,7 +156,8 @@ pub fn found(program: &Path) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file())
 }
 
-/// Becomes the program of a [`bound`] command, where this process was started for it; returns otherwise.
+/// Becomes the program of a [`bound`] command, if this process was started for it. Otherwise it
+/// returns.
 ///
 /// # Errors
 /// The program cannot be executed, or the parent has ended.
@@ -174,17 +177,17 @@ pub fn become_another() -> Result<()> {
     Err(error).with_context(|| format!("cannot start {}", Path::new(&program).display()))
 }
 
-/// Signals a child.
+/// Sends a signal to a child.
 pub fn send(child: &Child, signal: Signal, reach: Reach) {
     let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
-    // One that has just ended is not there any more, and that is as good.
+    // A process that has just ended needs no signal.
     let _ = match reach {
         Reach::Process => kill_process(pid, signal),
         Reach::Group => kill_process_group(pid, signal),
     };
 }
 
-/// Whether a child that leads a group, or any process of its group, is still there.
+/// Whether a child that leads a group still lives, or any process of its group.
 pub fn has_group(child: &Child) -> bool {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process_group(pid).is_ok())

@@ -1,9 +1,9 @@
-//! The machine that a result was made on: a fingerprint with `null` for unknown facts, and
-//! warnings about reasons for doubt, each with the remedy.
+//! The machine of a result: its facts, with `null` for unknown facts, and warnings about reasons
+//! for doubt, each with the remedy.
 //!
-//! Everything is read from `/proc`, `/sys` and `/etc`, or tried on a small file (`ground`); no
-//! program is started. One file a subject: `cpu`, `cgroup`, `memory`, `disk`, `host`; `warning`
-//! judges their findings, and `check` has a verdict for each subject.
+//! All facts are read from `/proc`, `/sys` and `/etc`, or tried on a small file (`ground`). No
+//! program is started. Each subject has a file: `cpu`, `cgroup`, `memory`, `disk`, `host`.
+//! `warning` judges the facts, and `check` has a verdict for each subject.
 
 use std::{
     fs::File,
@@ -31,7 +31,7 @@ pub use watch::Watch;
 
 use tree::Tree;
 
-/// Looks at this machine; `data_dir` need not exist yet.
+/// Reads the facts of this machine. `data_dir` need not exist yet.
 pub fn probe(data_dir: &Path) -> Environment {
     let tree = Tree::of_this_machine();
     let dir = nearest_existing(data_dir);
@@ -47,13 +47,14 @@ pub fn probe(data_dir: &Path) -> Environment {
     }
 }
 
-/// Memory that can be had now without swapping, in bytes.
+/// Returns the memory that is available without swapping, in bytes.
 pub fn memory_available_bytes() -> Option<u64> {
     memory::probe(&Tree::of_this_machine()).available_bytes
 }
 
-/// Link-time optimisation and codegen units, which cargo tells nobody: `.cargo/measured.toml` and
-/// cargo's own variables do. Without them a release has cargo's defaults.
+/// Settings for link-time optimisation and codegen units. Cargo does not pass them on, so
+/// `.cargo/measured.toml` or cargo's own variables set them. Without these variables a release has
+/// cargo's defaults.
 const LTO: Option<&str> = match option_env!("CARGO_PROFILE_RELEASE_LTO") {
     None => option_env!("STRESS_LTO"),
     given => given,
@@ -63,11 +64,11 @@ const CODEGEN_UNITS: Option<&str> = match option_env!("CARGO_PROFILE_RELEASE_COD
     given => given,
 };
 
-/// The file that this process runs, even where its name has got another one since.
+/// The file of this process, even if its path has another file by now.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// The binary that runs, as `build.rs` saw it being made, with the hash of its file. The first call
-/// reads the file: never inside a clock.
+/// Returns the facts of this binary that `build.rs` recorded, with the hash of its file. The first
+/// call reads the file, so it must not be inside a clock.
 pub fn build() -> Build {
     Build {
         commit: option_env!("STRESS_COMMIT").map(str::to_owned),
@@ -82,19 +83,20 @@ pub fn build() -> Build {
     }
 }
 
-/// Libraries in this program that are not those of its lockfile, with their sources.
+/// Returns the libraries in this program that are not those of its lockfile, with their sources.
 pub fn patched() -> Vec<String> {
     let names = option_env!("STRESS_PATCHED").unwrap_or_default();
     names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// The features that were compiled in.
+/// Returns the features that are compiled in.
 fn features() -> Vec<String> {
     let all = [("io-uring", cfg!(feature = "io-uring"))];
     all.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (*name).to_owned()).collect()
 }
 
-/// BLAKE3 of this program's file; `None` where it cannot be read. It is read once.
+/// Returns the BLAKE3 hash of this program's file; `None` if the file cannot be read. The file is
+/// read once.
 fn binary_hash() -> Option<String> {
     static HASH: OnceLock<Option<String>> = OnceLock::new();
     let hash = HASH.get_or_init(|| {
@@ -105,7 +107,7 @@ fn binary_hash() -> Option<String> {
     hash.clone()
 }
 
-/// `path`, or the nearest directory above that exists, without links.
+/// Returns `path` or its nearest existing ancestor, without links.
 fn nearest_existing(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
     let existing = absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());

@@ -1,5 +1,6 @@
-//! Directories that last as long as this process needs them. A process that is killed leaves its own behind;
-//! the next one with the same purpose removes it. A directory has a living owner while its lock is held.
+//! Scratch directories, which are removed when this process does not need them any more. A killed
+//! process leaves its directory behind, and the next process with the same purpose removes it. A
+//! directory has a living owner while its lock is held.
 
 use std::{
     fs::{self, File},
@@ -15,23 +16,23 @@ use rustix::{
 };
 use tempfile::TempDir;
 
-/// A directory has this file once its owner holds its lock.
+/// Name of a file that a directory has once its owner holds the lock.
 pub const OWNED: &str = "owned";
 
 /// A directory that is removed on drop.
 #[derive(Debug)]
 pub struct Scratch {
     dir: TempDir,
-    /// Open, and so locked, as long as this process lives: children do not inherit it.
+    /// The open file holds the lock as long as this process lives. Children do not inherit it.
     _lock: File,
 }
 
 impl Scratch {
-    /// A new directory in `parent`, whose name begins with `prefix`. Removes those of this user that no living
-    /// process owns; `before` is called with each of them.
+    /// Makes a new directory in `parent`, whose name begins with `prefix`. Removes this user's
+    /// directories of that prefix without a living owner. `before` is called with each of them.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The directory cannot be made.
     pub fn below(parent: &Path, prefix: &str, before: fn(&Path)) -> Result<Self> {
         remove_leftovers(parent, prefix, before);
         let cannot = || format!("cannot make a directory in {}", parent.display());
@@ -43,14 +44,13 @@ impl Scratch {
         Ok(Self { dir, _lock: lock })
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 }
 
-/// Removes the directories of processes that were killed. One that cannot be removed stays: it is in nobody's
-/// way.
+/// Removes the directories of killed processes. A directory that cannot be removed stays, and does
+/// no harm.
 fn remove_leftovers(parent: &Path, prefix: &str, before: fn(&Path)) {
     for dir in leftovers(parent, prefix).unwrap_or_default() {
         let Ok(lock) = File::open(&dir) else { continue };
@@ -61,7 +61,8 @@ fn remove_leftovers(parent: &Path, prefix: &str, before: fn(&Path)) {
     }
 }
 
-/// Directories of this user that had an owner. One that is being made has none yet, and its lock is free.
+/// Returns the directories of this user that had an owner. A directory that is just being made has
+/// no owner yet, and its lock is free.
 ///
 /// # Errors
 /// The parent cannot be listed.

@@ -1,5 +1,6 @@
-//! A cell's directory read back: whole, of this sweep, and by which program. A cell that cannot be
-//! read is an error that names the file; it is never taken for a cell that has not been run.
+//! Reads a cell's directory, and checks that it is whole, of this sweep, and of which program. A
+//! cell that cannot be read is an error that names the file. It never counts as a cell that has not
+//! run.
 
 use result::{
     Program,
@@ -18,12 +19,12 @@ use crate::{
     terminal::{Code, OpenCodes},
 };
 
-/// This program.
+/// Returns the facts of this program.
 pub fn this_program() -> Program {
     facts::tool(&environment::build()).program
 }
 
-/// The facts of cell `index` of `matrix`, run by this program.
+/// Returns the facts of cell `index` of `matrix`, run by this program.
 pub fn cell_file(matrix: &Matrix, index: u64, work_digest: &str) -> CellFile {
     CellFile {
         schema: CELL_SCHEMA.to_owned(),
@@ -35,20 +36,20 @@ pub fn cell_file(matrix: &Matrix, index: u64, work_digest: &str) -> CellFile {
     }
 }
 
-/// A cell that has been run.
+/// A cell that has run.
 #[derive(Clone, Debug)]
 pub struct FinishedCell {
-    /// Its own facts.
+    /// The facts of the cell.
     pub file: CellFile,
-    /// Its result.
+    /// The result of the cell.
     pub result: Stored,
 }
 
 impl FinishedCell {
-    /// Reads cell `index` of `matrix` from its directory; `None` where there is none.
+    /// Reads cell `index` of `matrix` from its directory; `None` if the directory does not exist.
     ///
     /// # Errors
-    /// A file that is missing, damaged, or of another sweep.
+    /// A file is missing, damaged, or of another sweep.
     pub fn read(dir: &Path, matrix: &Matrix, index: u64) -> Result<Option<Self>> {
         if !dir.exists() {
             return Ok(None);
@@ -79,7 +80,7 @@ impl FinishedCell {
         Ok(())
     }
 
-    /// How the run ended.
+    /// Returns the exit code of the cell's run.
     pub fn code(&self, open: OpenCodes) -> Code {
         match self.agrees() {
             true => claims::code(&self.result.result.expects.claims, open),
@@ -87,14 +88,14 @@ impl FinishedCell {
         }
     }
 
-    /// Whether all its samples agree.
+    /// Whether all samples of the cell agree.
     pub fn agrees(&self) -> bool {
         self.result.agrees() == Some(true)
     }
 }
 
-/// Whether the cell in this directory was run by another program; a cell that cannot be read is not
-/// said to be.
+/// Whether another program ran the cell in this directory. Returns false for a cell that cannot be
+/// read.
 pub fn is_of_another_program(dir: &Path) -> bool {
     read_cell_file(&dir.join(CELL_FILE)).is_ok_and(|file| !file.program.is_same(&this_program()))
 }
@@ -106,7 +107,7 @@ fn read_cell_file(path: &Path) -> Result<CellFile> {
 /// Reads a file of a sweep, of the schema `wanted`.
 ///
 /// # Errors
-/// It cannot be read, or has another schema or none.
+/// The file cannot be read, or its schema is missing or another one.
 pub fn read_json<T: DeserializeOwned>(path: &Path, wanted: &str) -> Result<T> {
     let name = path.display();
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;

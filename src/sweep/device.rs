@@ -1,5 +1,6 @@
-//! The device under the states of a sweep whose cells run one after the other. Its first cell on disk measures
-//! it. It is measured again between cells, if that was long ago, and at the end.
+//! The device under the states of a sweep whose cells run one after the other. The first cell on
+//! disk measures the device. It is measured again at the end, and between cells if the last
+//! measurement is old.
 
 use std::{
     path::{Path, PathBuf},
@@ -17,28 +18,29 @@ use crate::{
     terminal::{self, Progress},
 };
 
-/// The figures are of this process.
+/// Note if only this process has measured the device for the sweep.
 const ONCE: &str = "measured once, for all cells";
-/// Earlier processes have measured the device for this sweep.
+/// Note if earlier processes have measured the device for the sweep.
 const AGAIN: &str = "measured again, as the sweep goes on; finished cells keep their figures";
-/// Age of the last measurement from which on the device is measured again before the next cell.
+/// Minimal age of the last measurement for another measurement before the next cell.
 const AGE_MAX: Duration = Duration::from_secs(1_800);
 
-/// The device while a sweep runs.
+/// The device during a sweep.
 #[derive(Debug)]
 pub struct WatchedDevice<'a> {
-    /// The file by which the cells share its figures.
+    /// The file in which the cells share the device's figures.
     path: PathBuf,
-    /// Where the states are, if the user said so.
+    /// The directory of states, if the user names one.
     data_dir: Option<&'a Path>,
-    /// Whether it was measured by an earlier process, of this sweep too.
+    /// Whether an earlier process of this sweep has measured the device.
     was_measured: bool,
-    /// Whether the user was told of the first measurement.
+    /// Whether a note about the first measurement was printed.
     is_told: bool,
 }
 
 impl<'a> WatchedDevice<'a> {
-    /// The device under the states of the sweep in `dir`, not yet measured by this process.
+    /// Makes the watch on the device under the states of the sweep in `dir`. This process has not
+    /// measured it yet.
     ///
     /// # Errors
     /// The figures of earlier processes cannot be read.
@@ -48,12 +50,12 @@ impl<'a> WatchedDevice<'a> {
         Ok(Self { path, data_dir, was_measured, is_told: false })
     }
 
-    /// The file by which the cells share its figures.
+    /// Returns the file in which the cells share the device's figures.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Measures it again if the last time is long ago.
+    /// Measures the device again, if the last measurement is old.
     ///
     /// # Errors
     /// The figures cannot be read or written.
@@ -66,7 +68,7 @@ impl<'a> WatchedDevice<'a> {
         }
     }
 
-    /// Tells the user the figures that the first cell on disk measured.
+    /// Prints a note with the figures that the first cell on disk measured.
     ///
     /// # Errors
     /// The figures cannot be read.
@@ -81,7 +83,7 @@ impl<'a> WatchedDevice<'a> {
         Ok(())
     }
 
-    /// The time that its last measurement takes, after the last cell.
+    /// Returns the time of the device's last measurement, which comes after the last cell.
     ///
     /// # Errors
     /// The figures cannot be read.
@@ -90,7 +92,7 @@ impl<'a> WatchedDevice<'a> {
         Ok(known.as_ref().map_or(Duration::ZERO, shared::time_again))
     }
 
-    /// Measures it again, after the last cell.
+    /// Measures the device again, after the last cell.
     ///
     /// # Errors
     /// The figures cannot be read or written.
@@ -106,7 +108,7 @@ impl<'a> WatchedDevice<'a> {
         shared::measure_again(&mut known, at, self.data_dir, &progress);
         progress.clear();
         shared::write(&self.path, &known)?;
-        // At the end the joined results say so.
+        // At the end the joined results report the drift.
         if let (Moment::Between, Some(doubt)) = (at, drift([&known])) {
             terminal::note(&format!("warning: {doubt}"));
         }
@@ -114,7 +116,7 @@ impl<'a> WatchedDevice<'a> {
     }
 }
 
-/// The figures of the first cell on disk, for the user.
+/// Formats the figures of the first cell on disk, for the user.
 fn told(known: &SweepDevice, times: &str) -> String {
     let figure = match (known.ceilings.first(), &known.device.reason) {
         (Some(ceiling), _) => {
@@ -126,7 +128,7 @@ fn told(known: &SweepDevice, times: &str) -> String {
     format!("device: {figure}; {times}")
 }
 
-/// Whether the last measurement is so old that there is to be another.
+/// Whether the last measurement is so old that another one is due.
 fn is_due(known: &SweepDevice, now_unix_s: u64) -> bool {
     known.ceilings.last().is_some_and(|Ceiling { measured_unix_s, .. }| {
         now_unix_s.saturating_sub(*measured_unix_s) >= AGE_MAX.as_secs()

@@ -2,8 +2,8 @@
 //!
 //! **Invariant**: a directory `cell-0007` is whole. It is filled under `running/` and renamed.
 //!
-//! **Invariant**: a process that fills a cell holds its lock, so leftovers of a cell found while
-//! holding it are those of the dead.
+//! **Invariant**: a process that fills a cell holds its lock. So leftovers of a cell, found while
+//! holding the lock, are of dead processes.
 
 use std::{
     fs::{self, File},
@@ -32,7 +32,7 @@ use crate::{
     terminal::{Code, Failure, WithExitCode},
 };
 
-/// Locks, and cells that are not whole.
+/// Directory of locks, and of cells that are not whole.
 const RUNNING: &str = "running";
 
 /// The directory of one sweep.
@@ -43,16 +43,18 @@ pub struct SweepDir {
 }
 
 impl SweepDir {
-    /// The directory at `path` for the sweep of `matrix`, made where there is none.
+    /// Opens the directory at `path` for the sweep of `matrix`, and makes it if it does not exist.
     ///
     /// # Errors
-    /// It cannot be written ([`Code::Io`]), or is another sweep's ([`Code::Usage`]).
+    /// The directory cannot be written ([`Code::Io`]), or belongs to another sweep
+    /// ([`Code::Usage`]).
     pub fn open(path: &Path, matrix: Matrix) -> Result<Self, Failure> {
         let mut dir = Self { path: path.to_owned(), matrix };
         let there = dir.claim().with_exit_code(Code::Io)?;
         match there.as_ref().and_then(|there| dir.matrix.difference(there)) {
             None => {
-                // A cell that is another's run on one machine may be its own on another.
+                // A cell that equals another cell on one machine may differ from it on another
+                // machine.
                 if let Some(there) = there {
                     dir.matrix.left_out.retain(|left_out| there.left_out.contains(left_out));
                 }
@@ -66,8 +68,8 @@ impl SweepDir {
         }
     }
 
-    /// Makes the directory. The first process writes the manifest; the others compare theirs with
-    /// it.
+    /// Makes the directory. The first process writes the manifest. Other processes compare their
+    /// manifest with it.
     fn claim(&self) -> Result<Option<Matrix>> {
         report::Out::at(&self.path)?;
         let manifest = self.path.join(MANIFEST_FILE);
@@ -80,81 +82,80 @@ impl SweepDir {
         Ok(there)
     }
 
-    /// The directory of a sweep that was begun.
+    /// Opens the directory of a sweep that has begun.
     ///
     /// # Errors
-    /// It is none.
+    /// `path` is no directory of a sweep.
     pub fn existing(path: &Path) -> Result<Self> {
         let matrix = read_manifest(path)?;
         Ok(Self { path: path.to_owned(), matrix })
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its cells.
+    /// Returns the matrix of the sweep.
     pub const fn matrix(&self) -> &Matrix {
         &self.matrix
     }
 
-    /// The directory of a cell.
+    /// Returns the directory of a cell.
     pub fn cell_path(&self, index: u64) -> PathBuf {
         self.path.join(cell_dir_name(index))
     }
 
-    /// A cell that has been run, by whichever program.
+    /// Returns a cell that has run, by any program.
     ///
     /// # Errors
-    /// It is there and cannot be trusted.
+    /// The cell exists, and cannot be read or trusted.
     pub fn cell(&self, index: u64) -> Result<Option<FinishedCell>> {
         FinishedCell::read(&self.cell_path(index), &self.matrix, index)
     }
 
-    /// A cell that need not be run again: one of this program.
+    /// Returns a cell that need not run again, as this program has run it.
     ///
     /// # Errors
     /// The errors of [`SweepDir::cell`].
     pub fn own_cell(&self, index: u64) -> Result<Option<FinishedCell>> {
-        // A cell of another program is run again, with any result.
+        // A cell of another program runs again, whatever its result.
         match cell::is_of_another_program(&self.cell_path(index)) {
             true => Ok(None),
             false => self.cell(index),
         }
     }
 
-    /// Whether a cell has a result of this program, which is not read.
+    /// Whether a cell has a result of this program. The result is not read.
     pub fn has_own_cell(&self, index: u64) -> bool {
         let path = self.cell_path(index);
         path.exists() && !cell::is_of_another_program(&path)
     }
 
-    /// The lock of a cell; `None` while another process runs it.
+    /// Takes the lock of a cell; `None` while another process runs the cell.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The lock cannot be made.
     pub fn try_lock(&self, index: u64) -> Result<Option<CellLock>> {
         CellLock::try_take(&self.lock_path(index))
     }
 
-    /// The process that runs a cell now.
+    /// Returns the process that runs a cell now.
     pub fn runner(&self, index: u64) -> Option<String> {
         lock::holder(&self.lock_path(index))
     }
 
-    /// An empty directory to fill, removed unless it is published. Removes first the leftovers of
-    /// processes that died while they ran this cell.
+    /// Makes an empty directory to fill, which is removed unless it is published. First it removes
+    /// the leftovers of processes that died while they ran this cell.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The directory cannot be made.
     pub fn scratch(&self, index: u64, lock: &CellLock) -> Result<CellScratch> {
         let prefix = format!("cell-{index:04}-");
         let running = self.running();
         let cannot = || cannot("write to", &running);
         if lock.is_exclusive() {
             for dir in leftovers(&running, &prefix).with_context(cannot)? {
-                // One that stays takes space, and does no other harm.
+                // A directory that stays takes space, and does no other harm.
                 drop(fs::remove_dir_all(dir));
             }
         }
@@ -165,42 +166,43 @@ impl SweepDir {
         Ok(scratch)
     }
 
-    /// Makes `scratch`, in which the result lies, the directory of cell `index`. Where another
-    /// process was first, its result stays. Returns the path.
+    /// Turns `scratch`, which has the result, into the directory of cell `index`, and returns its
+    /// path. If another process was first, its result stays.
     ///
     /// # Errors
-    /// Something cannot be written.
+    /// A file cannot be written.
     pub fn publish(&self, index: u64, scratch: &CellScratch, work_digest: &str) -> Result<PathBuf> {
         let place = self.cell_path(index);
         let file = cell::cell_file(&self.matrix, index, work_digest);
         report::write_new(&scratch.path().join(CELL_FILE), &report::json(&file)?)?;
         sync(&scratch.path()).with_context(|| cannot("write", &place))?;
         if place.exists() && self.own_cell(index)?.is_none() {
-            // A cell of another program goes out of the way, and with the scratch.
+            // A cell of another program is moved into the scratch directory, and removed with it.
             check_own(&place)?;
             let moved = fs::rename(&place, scratch.0.path().join("old"));
             moved.with_context(|| cannot("write", &place))?;
         }
         match fs::rename(scratch.path(), &place) {
             Ok(()) => sync(&self.path).with_context(|| cannot("write", &place))?,
-            // A directory that is not empty is never replaced: another process was first.
+            // A directory that is not empty is never replaced, so another process was first.
             Err(_) if place.exists() && self.own_cell(index)?.is_some() => {}
             Err(error) => return Err(error).with_context(|| cannot("write", &place)),
         }
         Ok(place)
     }
 
-    /// The file for the device's figures of this process, which began then.
+    /// Returns the file for the device's figures of this process. `began_unix_s`: start of the
+    /// process.
     pub fn device_path(&self, began_unix_s: u64) -> PathBuf {
         let pid = std::process::id();
         self.path.join(format!("{DEVICE_FILE_PREFIX}{began_unix_s}-{pid}.json"))
     }
 
-    /// The device's figures of all processes that ran cells one after the other, by the time of
-    /// their first measurement.
+    /// Returns the device's figures of all processes that ran cells one after the other, sorted by
+    /// the time of their first measurement.
     ///
     /// # Errors
-    /// One cannot be read.
+    /// A file of figures cannot be read.
     pub fn devices(&self) -> Result<Vec<SweepDevice>> {
         let mut devices = Vec::new();
         for entry in fs::read_dir(&self.path).with_context(|| cannot("list", &self.path))? {
@@ -214,10 +216,10 @@ impl SweepDir {
         Ok(devices)
     }
 
-    /// Writes the file of all results.
+    /// Writes the file of the joined results.
     ///
     /// # Errors
-    /// It cannot.
+    /// The file cannot be written.
     pub fn write_merged(&self, text: &str) -> Result<PathBuf> {
         let path = self.path.join("merged.json");
         report::replace(&path, text.as_bytes())?;
@@ -233,18 +235,18 @@ impl SweepDir {
     }
 }
 
-/// A directory to fill with a cell, in a marked one that goes when it is dropped.
+/// A directory to fill with a cell, inside a marked directory that is removed on drop.
 #[derive(Debug)]
 pub struct CellScratch(TempDir);
 
 impl CellScratch {
-    /// Where the files of the cell go.
+    /// Returns the directory for the files of the cell.
     pub fn path(&self) -> PathBuf {
         self.0.path().join("cell")
     }
 }
 
-/// Checks that the directory of a cell has files of runs alone: only those are replaced.
+/// Checks that the directory of a cell has only files of runs, as only these are replaced.
 fn check_own(dir: &Path) -> Result<()> {
     let results = stored::result_files(dir)?;
     for entry in fs::read_dir(dir).with_context(|| cannot("list", dir))? {
@@ -283,7 +285,7 @@ fn read_manifest(dir: &Path) -> Result<Matrix> {
     Ok(matrix)
 }
 
-/// `cannot list DIR`, for an error.
+/// Formats `cannot list DIR`, for an error.
 fn cannot(act: &str, path: &Path) -> String {
     format!("cannot {act} {}", path.display())
 }

@@ -1,6 +1,6 @@
-//! Estimates the time of a sweep's cells. Before the first cell it is the maximum of their budgets;
-//! a scenario is read once for all cells with the same budget. After each cell it is the time left,
-//! by the finished cells.
+//! Estimates the time of a sweep's cells. Before the first cell, the estimate is the maximal time
+//! by the cells' budgets. A scenario is read once for all cells with the same budget. After each
+//! cell, it is the time left, by the finished cells.
 
 use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 
@@ -17,29 +17,29 @@ use crate::{
     terminal::Failure,
 };
 
-/// A sweep that may take as long says so before it begins.
+/// Minimal estimated time of a sweep that prints its estimate before it begins.
 const LONG: Duration = Duration::from_secs(60);
-/// From this on the user is told that a part of a cell's time does not come again.
+/// Minimal time of a cell's single work, such as building a state, that is reported.
 const TOLD: Duration = Duration::from_millis(100);
-/// Keys of a scenario that limit the samples of a run. No other key changes their values.
+/// Keys of a scenario that limit the samples of a run. Their values depend on no other key.
 const LIMITS: [&str; 2] = ["run.budget", "run.samples"];
 
-/// The time of some cells.
+/// The estimated time of some cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Cells with a budget.
+    /// Number of cells with a budget.
     budgeted_count: u64,
-    /// The most time that their samples take.
+    /// Maximal time of their samples.
     longest: Duration,
-    /// Cells with a number of samples, whose time shows when one of them has ended.
+    /// Number of cells with a number of samples. Their time is known after one of them has ended.
     counted_count: u64,
 }
 
 impl Estimate {
-    /// Estimates `cells` of `matrix`; `None` where `answer` says to stop.
+    /// Estimates `cells` of `matrix`. `None` if `answer` stops the estimate.
     ///
     /// # Errors
-    /// The scenario is not valid any more.
+    /// The scenario is no longer valid.
     pub fn from_cells(
         matrix: &Matrix,
         cells: &[u64],
@@ -48,7 +48,8 @@ impl Estimate {
         Self::by(matrix, cells, rounds, answer)
     }
 
-    /// The same, where `read` reads the limits of a cell's scenario.
+    /// Estimates `cells`, as [`Self::from_cells`] does. `read` reads the limits of a cell's
+    /// scenario.
     fn by(
         matrix: &Matrix,
         cells: &[u64],
@@ -85,7 +86,7 @@ impl Estimate {
         }
     }
 
-    /// A line for the user; `None` where the budgets are short and no cell's time is open.
+    /// Returns a line for the user. `None` if the budgets are short and every cell has a budget.
     pub fn words(&self) -> Option<String> {
         let Self { budgeted_count, longest, counted_count } = *self;
         let all = units::things(budgeted_count + counted_count, "cell");
@@ -108,29 +109,30 @@ impl Estimate {
     }
 }
 
-/// The limits of a scenario.
+/// Reads the limits of a scenario.
 fn rounds(source: &Source) -> Result<Rounds, Failure> {
     let RunSpec { sample_count, budget, .. } = Request::run_of(source, &[])?;
     Ok(Rounds { sample_count, budget })
 }
 
-/// The values that the axes give to [`LIMITS`] in a cell; fixed settings are those of all cells.
+/// Returns the values that the axes give to [`LIMITS`] in a cell. Fixed settings are equal in all
+/// cells.
 fn limits(matrix: &Matrix, index: u64) -> Vec<&str> {
     let values = matrix.axes.iter().zip(matrix.values(index));
     values.filter(|(axis, _)| LIMITS.contains(&&*axis.key)).map(|(_, value)| value).collect()
 }
 
-/// The time of a cell.
+/// The measured time of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Took {
-    /// All of it.
+    /// The whole time.
     pub wall: Duration,
-    /// The part that cells after it need not take.
+    /// The part of the time for work that later cells share.
     pub once: Once,
 }
 
-/// Times in words: `took 4.82 s, 4.04 s of it once for all cells, about 5.3 s left`. They are of
-/// the last cell of `took`, with `left_count` cells and then `end` to come.
+/// Formats times: `took 4.82 s, 4.04 s of it once for all cells, about 5.3 s left`. They are of the
+/// last cell in `took`. `left_count` cells remain, and then work that takes `end`.
 pub fn took_in_words(took: &[Took], left_count: usize, end: Duration) -> String {
     let Some(last) = took.last() else { return String::new() };
     let mut words = format!("took {}", units::time(last.wall));
@@ -145,14 +147,14 @@ pub fn took_in_words(took: &[Took], left_count: usize, end: Duration) -> String 
     words
 }
 
-/// The time of `left_count` further cells.
+/// Estimates the time of `left_count` further cells.
 fn left(took: &[Took], left_count: usize) -> Duration {
     let all: Duration = took.iter().enumerate().map(|(nth, took)| repeated(nth, took)).sum();
     all * left_count as u32 / took.len().max(1) as u32
 }
 
-/// The time that a cell like the one at `nth` takes again. The first cell's state serves the
-/// others. A later cell that builds a state has keys of its own, as further cells may.
+/// Returns the time that a cell like the one at `nth` takes again. Later cells use the state of the
+/// first cell. A later cell that builds a state has keys of its own, and further cells may, too.
 fn repeated(nth: usize, Took { wall, once }: &Took) -> Duration {
     let building = if nth == 0 { once.building } else { Duration::ZERO };
     wall.saturating_sub(once.measuring + building)

@@ -1,6 +1,6 @@
-//! One process per cell: an exclusive lock on a file of the sweep's directory, which names its
-//! holder. The kernel drops the lock with the process, so a dead one never blocks. Where the file
-//! system has no locks there is none: the cell's rename decides then.
+//! One process per cell: an exclusive lock on a file of the sweep's directory. The file names the
+//! lock's holder. The kernel drops the lock with its process, so a dead process never blocks. A
+//! file system without locks gives none, and the cell's rename then decides.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -11,10 +11,10 @@ use std::{
 use anyhow::{Context, Result, bail};
 use executor::state::{is_named, lock_file};
 
-/// Beginning of a lock's text; the process follows.
+/// Begin of a lock's text. The process id follows.
 const SIGNED: &str = "process ";
 
-/// The lock of one cell, held until dropped; its file goes with it.
+/// The lock of one cell, held until drop. The drop also removes its file.
 #[derive(Debug)]
 pub struct CellLock {
     file: File,
@@ -23,7 +23,7 @@ pub struct CellLock {
 }
 
 impl CellLock {
-    /// Takes the lock at `path`; `None` while another has it.
+    /// Takes the lock at `path`; `None` while another process has it.
     ///
     /// # Errors
     /// The file cannot be made.
@@ -49,7 +49,7 @@ impl CellLock {
         Ok(Some(lock))
     }
 
-    /// Whether no other process can have it: false where the file system has no locks.
+    /// Whether no other process can have the lock. False on a file system without locks.
     pub const fn is_exclusive(&self) -> bool {
         self.is_exclusive
     }
@@ -65,14 +65,15 @@ impl CellLock {
 
 impl Drop for CellLock {
     fn drop(&mut self) {
-        // Before the lock goes, so that a waiting process finds another file or none.
+        // The file is removed before the lock is released, so that a waiting process finds another
+        // file or none.
         drop(fs::remove_file(&self.path));
     }
 }
 
-/// The holder of the lock at `path`; `None` where it is free.
+/// Returns the holder of the lock at `path`; `None` if the lock is free.
 pub fn holder(path: &Path) -> Option<String> {
-    // A pipe would be waited for.
+    // Opening a pipe would block.
     fs::symlink_metadata(path).ok().filter(|of| of.is_file())?;
     let mut file = File::open(path).ok()?;
     match file.try_lock_shared() {

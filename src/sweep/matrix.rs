@@ -1,5 +1,6 @@
-//! The matrix: axes and fixed settings as the user gave them, checked as one run's settings are. The order of its
-//! cells depends on the axes alone. Of cells that would be one run on this machine the first is run.
+//! The matrix of a sweep: axes and fixed settings of the user, checked like the settings of a run.
+//! The order of its cells depends on the axes alone. Of several cells that would be one run on this
+//! machine, only the first runs.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ use crate::{
 pub struct MatrixInput {
     /// The scenario, by name or path.
     pub scenario: String,
-    /// How large its work is where nothing else is said.
+    /// Default size of the work.
     pub size: Size,
     /// Overrides of all cells.
     pub fixed: Vec<Override>,
@@ -29,10 +30,11 @@ pub struct MatrixInput {
     pub axes: Vec<Axis>,
 }
 
-/// The matrix of `input`; every cell of it is a valid scenario, and no two are the same.
+/// Makes the matrix of `input`. Every cell is a valid scenario, and no two cells have the same
+/// settings.
 ///
 /// # Errors
-/// Errors of usage: an unknown key, a value that the key cannot have, too many cells.
+/// A key is unknown, a value is not valid for its key, or there are too many cells.
 pub fn from_input(input: MatrixInput) -> Result<Matrix, Failure> {
     let MatrixInput { scenario, size, fixed, axes } = input;
     let cell_count = cell_count(&axes).with_exit_code(Code::Usage)?;
@@ -52,7 +54,7 @@ pub fn from_input(input: MatrixInput) -> Result<Matrix, Failure> {
     Ok(matrix)
 }
 
-/// The work of cell `index` with all its settings, as [`Matrix::command`] names it.
+/// Returns the work of cell `index` with all its settings, as [`Matrix::command`] states it.
 pub fn source(matrix: &Matrix, index: u64) -> Source {
     let fixed = matrix.fixed.iter().map(|given| (given.key.clone(), given.value.clone()));
     let work = fixed.chain(matrix.keys(index)).map(|(key, value)| {
@@ -66,13 +68,13 @@ const fn size(matrix: &Matrix) -> Size {
     if matrix.quick { Size::Quick } else { Size::Stated }
 }
 
-/// Digest and equal cells, from the settings of all cells.
+/// The digest of all settings, and the cells that equal another cell.
 struct Resolved {
     settings_digest: String,
     left_out: Vec<LeftOut>,
 }
 
-/// Resolves every cell.
+/// Resolves the settings of every cell.
 fn resolved(matrix: &Matrix, fixed: &[Override]) -> Result<Resolved, Failure> {
     let machine = Machine::this();
     let mut hasher = blake3::Hasher::new();
@@ -103,7 +105,7 @@ fn resolve(matrix: &Matrix, index: u64, fixed: &[Override]) -> Result<Scenario, 
     prepare::scenario(&matrix.scenario, overrides, size(matrix))
 }
 
-/// Two cells with the same settings: which values mean the same.
+/// Makes the error for two cells with the same settings. It names the values that mean the same.
 fn same(matrix: &Matrix, first: u64, second: u64) -> anyhow::Error {
     let (a, b) = (matrix.values(first), matrix.values(second));
     let differ = matrix.axes.iter().zip(a.into_iter().zip(b)).filter(|(_, (a, b))| a != b);
@@ -116,11 +118,11 @@ fn same(matrix: &Matrix, first: u64, second: u64) -> anyhow::Error {
     )
 }
 
-/// The axis of `KEY=VALUES`, where `key_of` says for which key a label and a value stand, if the
-/// label is none itself.
+/// Parses the axis of `KEY=VALUES`. `key_of` returns the key for a label and a value; `None` if the
+/// label is no short name of a key.
 ///
 /// # Errors
-/// No key, no value, or a value twice.
+/// The key or a value is missing, or a value occurs twice.
 pub fn axis(text: &str, key_of: impl Fn(&str, &str) -> Result<Option<String>>) -> Result<Axis> {
     let Some((label, values)) = text.split_once('=').filter(|(label, _)| !label.is_empty()) else {
         bail!("{text}: a key and its values are wanted, as in threads=1,2,4");
@@ -134,7 +136,7 @@ pub fn axis(text: &str, key_of: impl Fn(&str, &str) -> Result<Option<String>>) -
             bail!("{text}: {value} is there twice; leave one out");
         }
     }
-    // An unknown key stays as it is: the scenario's reader says so, as for --set.
+    // An unknown key is kept: the reader of scenarios reports it, as for `--set`.
     let key = key_of(label, &values[0])?.unwrap_or_else(|| label.to_owned());
     Ok(Axis { key, label: label.to_owned(), values })
 }

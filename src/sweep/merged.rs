@@ -1,5 +1,5 @@
-//! Joins the results of a sweep into one (`stress.sweep-merged/2`, `docs/sweep.md`). Checks that
-//! they belong together; collects missing cells, common facts and knees.
+//! Joins the results of a sweep into one file (`stress.sweep-merged/2`, `docs/sweep.md`). It checks
+//! that the results belong together, and collects missing cells, common facts and knees.
 
 use result::{
     Program,
@@ -20,7 +20,7 @@ use crate::terminal::{Code, Failure, WithExitCode};
 /// Joins the cells in `dir`.
 ///
 /// # Errors
-/// A result that cannot be read ([`Code::Io`]), none at all ([`Code::Io`]), results that do not
+/// A result cannot be read ([`Code::Io`]), no cell has run ([`Code::Io`]), or the results do not
 /// belong together ([`Code::Usage`]).
 pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
     let (mut cells, mut missing) = (Vec::new(), Vec::new());
@@ -64,13 +64,13 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
     })
 }
 
-/// The points of all cells, those that were left out with the figures of the cell that was run for
-/// them.
+/// Returns the points of all cells. A cell that was left out has the figures of the cell that ran
+/// in its place.
 fn with_left_out(matrix: &Matrix, cells: &[FinishedCell], mut points: Vec<Point>) -> Vec<Point> {
     let run: BTreeSet<u64> = cells.iter().map(|cell| cell.file.index).collect();
     let mut more = Vec::new();
     for LeftOut { cell, same_as } in &matrix.left_out {
-        // Another machine may have run it.
+        // Another machine may have run the cell.
         if !run.contains(cell) {
             let of_other = points.iter().filter(|point| point.cell == *same_as);
             more.extend(of_other.map(|point| Point {
@@ -82,7 +82,7 @@ fn with_left_out(matrix: &Matrix, cells: &[FinishedCell], mut points: Vec<Point>
         }
     }
     points.extend(more);
-    // Stable: the variants of a cell stay in their order.
+    // The sort is stable, so the variants of a cell keep their order.
     points.sort_by_key(|point| point.cell);
     points
 }
@@ -123,7 +123,7 @@ fn same_program(cells: &[FinishedCell]) -> Result<()> {
     )
 }
 
-/// Cells whose work keys are equal must have done the same work.
+/// Checks that cells with equal work keys have done the same work.
 fn same_work(matrix: &Matrix, cells: &[FinishedCell]) -> Result<()> {
     let mut by_keys: BTreeMap<Keys, &FinishedCell> = BTreeMap::new();
     for cell in cells {
@@ -172,10 +172,10 @@ fn machines(cells: &[FinishedCell]) -> Vec<MachineKind> {
     machines
 }
 
-/// Counters, and whether they must be the same in all cells of one work.
+/// The counters of a variant, and whether all cells of one work must have the same counters.
 struct Counted {
     counters: Counters,
-    /// Whether steps run before their turn: how often they read is chance.
+    /// Whether steps run before their turn. The number of reads then depends on timing.
     is_speculative: bool,
 }
 
@@ -249,7 +249,8 @@ fn doubts(matrix: &Matrix, machines: &[MachineKind], all: &[Counted]) -> Vec<Str
     doubts
 }
 
-/// Devices that changed; those of machines of one kind are held against each other.
+/// Reports devices whose rate changed. Devices of machines of one kind are compared with each
+/// other.
 fn drifts(devices: &[SweepDevice], machines: &[MachineKind]) -> Vec<String> {
     match machines {
         [_] => sweep::drift(devices).into_iter().collect(),

@@ -1,5 +1,5 @@
-//! Running the cells of a sweep: one in this process, or all that are not finished, each in a
-//! process of its own.
+//! Runs the cells of a sweep: one cell in this process, or all unfinished cells, each in its own
+//! process.
 
 use std::{
     ffi::OsString,
@@ -33,25 +33,26 @@ use crate::{
     terminal::{self, Code, Failure, Look, OpenCodes, WithExitCode, interrupt},
 };
 
-/// Polling interval for the end of a cell that another process runs.
+/// Polling interval for the end of a cell in another process.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Variables of schedulers: Slurm for an array's task, Kubernetes for a pod of an Indexed Job.
+/// Variables of schedulers: of Slurm for a task of an array, of Kubernetes for a pod of an Indexed
+/// Job.
 const VARIABLES: [&str; 2] = ["SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"];
 
 /// A cell to run alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Which {
-    /// Its index.
+    /// The index of the cell.
     pub index: u64,
     /// Origin of the index: `--cell`, or a variable's name.
     pub source: &'static str,
 }
 
-/// The cell that `explicit` names, else the environment; `None` where neither does.
+/// Returns the cell that `explicit` or else the environment names; `None` if neither names a cell.
 ///
 /// # Errors
-/// A value that is no index, or none of this sweep; two variables that disagree.
+/// A value is no index, or no index of this sweep, or two variables disagree.
 pub fn which(
     explicit: Option<&str>,
     variable: impl Fn(&str) -> Option<String>,
@@ -77,20 +78,20 @@ pub fn which(
     }
 }
 
-/// A cell that is run in this process.
+/// A cell to run in this process.
 #[derive(Debug)]
 pub struct OneCell<'a> {
-    /// The directory of its sweep.
+    /// The directory of the sweep.
     pub dir: &'a SweepDir,
-    /// Its index, and the origin of that.
+    /// The index of the cell, and the origin of the index.
     pub which: &'a Which,
-    /// Where state databases are kept, if the user said so.
+    /// The directory of state databases, if the user names one.
     pub data_dir: Option<PathBuf>,
-    /// The file by which the cells of a sweep share the device's figures, if a sweep runs it.
+    /// The file in which the cells of a sweep share the device's figures, if a sweep runs the cell.
     pub shared_device: Option<PathBuf>,
-    /// How its progress looks.
+    /// The look of the progress.
     pub look: Look,
-    /// How claims that are left open end it.
+    /// Exit codes for claims that stay open.
     pub open: OpenCodes,
     /// Origin of the request.
     pub asked_by: AskedBy,
@@ -99,9 +100,9 @@ pub struct OneCell<'a> {
 /// Origin of the request for a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskedBy {
-    /// The user; a note says where its result is.
+    /// The user. A note names the path of the result.
     User,
-    /// A sweep in another process, which tells the user itself.
+    /// A sweep in another process, which prints the notes itself.
     Sweep,
 }
 
@@ -114,10 +115,10 @@ impl AskedBy {
 }
 
 impl OneCell<'_> {
-    /// Runs it, unless it is finished. `show` gets the result.
+    /// Runs the cell, unless it is finished. `show` gets the result.
     ///
     /// # Errors
-    /// There is no result, or it cannot be written.
+    /// The run gives no result, or the result cannot be written.
     pub fn run(
         self,
         show: impl FnOnce(&RunResult) -> Result<(), Failure>,
@@ -144,7 +145,8 @@ impl OneCell<'_> {
             same_work: None,
             data_dir,
             in_use: InUse::Wait,
-            // A cell is one of many: whole rows that nobody asks for would add a third to its time.
+            // A cell is one of many: whole rows that the user does not ask for would add a third to
+            // its time.
             open_whole: WholeRows::Nothing,
             open,
             shared_device,
@@ -160,7 +162,7 @@ impl OneCell<'_> {
         let was_interrupted = finished.result.interrupted;
         let code = finished.code(open)?;
         if was_interrupted {
-            // Its files so far are not the whole cell.
+            // The files of an interrupted run are not the whole cell.
             return Ok(code);
         }
         let path = dir.publish(index, &scratch, &digest).with_exit_code(Code::Io)?;
@@ -169,7 +171,7 @@ impl OneCell<'_> {
     }
 }
 
-/// The lock of a cell, once it is free; `None` where the user interrupts.
+/// Waits for the lock of a cell; `None` if the user interrupts.
 fn wait_for(dir: &SweepDir, index: u64, name: &str) -> Result<Option<CellLock>, Failure> {
     let mut is_told = false;
     while !interrupt::happened() {
@@ -185,22 +187,22 @@ fn wait_for(dir: &SweepDir, index: u64, name: &str) -> Result<Option<CellLock>, 
     Ok(None)
 }
 
-/// How a sweep of all cells ends.
+/// The end of a sweep of all cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Every cell has a result.
     Finished,
-    /// The user interrupted; the same command goes on.
+    /// The user interrupted. The same command continues the sweep.
     Interrupted,
 }
 
-/// Runs all cells that are not finished, each in a process of its own, over the states in
-/// `data_dir`, if the user named one.
+/// Runs all unfinished cells, each in its own process. The states are in `data_dir`, if the user
+/// names one.
 ///
 /// # Errors
 /// A cell failed.
 pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
-    // Each cell stops by itself, and keeps its samples.
+    // At an interrupt each cell stops by itself, and keeps its samples.
     let _hold = interrupt::hold();
     let Some(missing) = missing(dir)? else { return Ok(interrupted(dir)) };
     if let Some(words) = dir.matrix().left_out_words() {
@@ -231,12 +233,12 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     conclude(dir, &failures)
 }
 
-/// Number of the cells that are run.
+/// Returns the number of cells that run.
 fn run_count(dir: &SweepDir) -> u64 {
     dir.matrix().cell_count - dir.matrix().left_out.len() as u64
 }
 
-/// Cells without a result of this program; `None` where the user interrupts.
+/// Returns the cells without a result of this program; `None` if the user interrupts.
 fn missing(dir: &SweepDir) -> Result<Option<Vec<u64>>, Failure> {
     let mut missing = Vec::new();
     for index in run_cells(dir) {
@@ -250,37 +252,38 @@ fn missing(dir: &SweepDir) -> Result<Option<Vec<u64>>, Failure> {
     Ok(Some(missing))
 }
 
-/// Indices of the cells that are run.
+/// Returns the indices of the cells that run.
 fn run_cells(dir: &SweepDir) -> impl Iterator<Item = u64> {
     (0..dir.matrix().cell_count).filter(move |index| dir.matrix().same_as(*index).is_none())
 }
 
-/// A cell that left no result.
+/// A cell that gave no result.
 struct Failed {
     index: u64,
     ended: Ended,
 }
 
-/// A sweep under way.
+/// A sweep that runs.
 struct Running<'a> {
     dir: &'a SweepDir,
-    /// Cells that are still to be run.
+    /// Cells that have not run yet.
     left: Vec<u64>,
-    /// How long each took that was run here.
+    /// Times of the cells that this process ran.
     took: Vec<Took>,
-    /// The device under their states.
+    /// The device under the states of the cells.
     device: WatchedDevice<'a>,
 }
 
 impl Running<'_> {
-    /// The first cell that nobody runs, or else the first: it may be finished soon.
+    /// Returns the first cell that no other process runs. If others run all cells, it returns the
+    /// first cell, which may be finished soon.
     fn next(&mut self) -> Option<u64> {
         let free = self.left.iter().position(|index| self.dir.runner(*index).is_none());
         let position = free.unwrap_or(0);
         (position < self.left.len()).then(|| self.left.remove(position))
     }
 
-    /// Runs a cell; how its process ended, where it left no result.
+    /// Runs a cell. Returns the end of its process if the cell gave no result.
     fn cell(&mut self, index: u64) -> Result<Option<Ended>, Failure> {
         let name = cell_name(self.dir, index);
         if self.dir.own_cell(index).with_exit_code(Code::Io)?.is_some() {
@@ -306,8 +309,8 @@ impl Running<'_> {
     }
 }
 
-/// The arguments of this process, for cell `index` alone, which shares the device's figures by the
-/// file `device`.
+/// Returns the arguments of this process for cell `index` alone. The cell shares the device's
+/// figures in the file `device`.
 fn words(index: u64, device: &Path) -> Vec<OsString> {
     let mut words = std::env::args_os().skip(1);
     // The verb comes first, and options may come before the axes.
@@ -323,7 +326,7 @@ fn cell_name(dir: &SweepDir, index: u64) -> String {
     format!("cell {index} of {} ({})", matrix.cell_count, matrix.name(index))
 }
 
-/// The fastest variant of a cell.
+/// States the fastest variant of a cell.
 fn found(cell: &FinishedCell) -> String {
     if !cell.agrees() {
         return "THE DESIGNS DISAGREE".to_owned();
@@ -337,7 +340,7 @@ fn found(cell: &FinishedCell) -> String {
     )
 }
 
-/// The outcome of a sweep, or how to go on.
+/// Returns the outcome of a sweep, or an error that says how to continue.
 fn conclude(dir: &SweepDir, failures: &[Failed]) -> Result<Ending, Failure> {
     let Some(missing) = missing(dir)? else { return Ok(interrupted(dir)) };
     if missing.is_empty() {
@@ -357,8 +360,8 @@ fn conclude(dir: &SweepDir, failures: &[Failed]) -> Result<Ending, Failure> {
     .with_exit_code(failures.first().map_or(Code::Io, |failed| failed.ended.code()))
 }
 
-/// The outcome of a sweep that the user interrupts, unless its last cell was finished before. Results,
-/// which may be large, are not read again.
+/// Returns the outcome of a sweep that the user interrupts, unless its last cell was finished
+/// before. Results may be large, so they are not read again.
 fn interrupted(dir: &SweepDir) -> Ending {
     let finished = run_cells(dir).filter(|index| dir.has_own_cell(*index)).count() as u64;
     if finished == run_count(dir) {

@@ -1,5 +1,6 @@
-//! The CPUs on which a worker runs. The kernel may leave two processes of one program on different CPUs, and then
-//! they differ for seconds by other work beside each. On the same CPU they do not.
+//! Confines a worker to CPUs. The kernel may leave two processes of one program on different CPUs.
+//! Then their times differ for seconds, as other work runs beside each of them. On the same CPUs
+//! they do not differ.
 
 use std::{fs, io};
 
@@ -8,28 +9,28 @@ use rustix::{
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
 
-/// The CPUs that this process may use, in order.
+/// Returns the CPUs that this process may use, in order.
 ///
 /// # Errors
-/// The kernel does not tell.
+/// The kernel does not report them.
 pub fn allowed() -> io::Result<Vec<usize>> {
     let set = sched_getaffinity(None)?;
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
 }
 
-/// The CPUs of `cpus` that `busy_count` threads keep busy, with each `number` the next ones. `None`
-/// where they keep all busy.
+/// Returns as many of `cpus` as `busy_count` threads keep busy. Each `number` gets the next CPUs.
+/// `None` if the threads keep all CPUs busy.
 pub fn turn(cpus: &[usize], busy_count: usize, number: usize) -> Option<Vec<usize>> {
     let is_fewer = (1..cpus.len()).contains(&busy_count);
     let first = number * busy_count;
     is_fewer.then(|| (first..first + busy_count).map(|index| cpus[index % cpus.len()]).collect())
 }
 
-/// Confines all threads of the process `pid` and of its children to `cpus`: a build may be called
-/// by a script. Their children inherit it.
+/// Confines all threads of the process `pid` and of its children to `cpus`, as a script may start a
+/// build. Later children inherit it.
 ///
 /// # Errors
-/// The process is gone, or the kernel refuses.
+/// The process has ended, or the kernel refuses.
 pub fn confine(pid: u32, cpus: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
     for cpu in cpus.iter().filter(|cpu| **cpu < CpuSet::MAX_CPU) {

@@ -1,5 +1,6 @@
-//! The driver of a worker: starts it, asks, and waits no longer than it is told. A worker that dies,
-//! hangs or answers nonsense is one error, and no process is left behind.
+//! The driver of a worker: it starts the worker, sends requests, and waits for an answer within a
+//! time limit. A worker that dies, hangs or answers nonsense is one error, and no process is left
+//! behind.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -22,23 +23,23 @@ use super::{
 };
 use crate::terminal::{Code, Failure, WithExitCode, interrupt};
 
-/// Longest line of a worker: a sample of thousands of batches is far below.
+/// Maximal length of a worker's line. A sample of thousands of batches is far shorter.
 const LINE_BYTES_MAX: u64 = 1 << 20;
-/// The kept end of its standard error.
+/// Number of bytes of the worker's standard error that are kept, from its end.
 const TAIL_BYTES: usize = 2_000;
-/// How much of a line that is no message is shown.
+/// Number of characters of an invalid line that an error shows.
 const SHOWN_CHARS: usize = 120;
-/// Most time for a worker's hello, and for its end.
+/// Maximal time for a worker's hello, and for its end.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 /// Polling interval for the interrupt flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long a worker may take.
+/// Maximal times of a worker's answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// To load a workload, whose state may have to be built, or to judge claims.
+    /// Time to load a workload, whose state may have to be built, or to judge claims.
     pub load: Duration,
-    /// To take a sample.
+    /// Time to take a sample.
     pub sample: Duration,
 }
 
@@ -50,13 +51,14 @@ pub struct Driver {
     stdin: ChildStdin,
     lines: Receiver<Line>,
     tail: Arc<Mutex<Vec<u8>>>,
-    /// Reads its standard error into `tail`.
+    /// Thread that reads the worker's standard error into `tail`.
     stderr_reader: JoinHandle<()>,
     timeouts: Timeouts,
     who: Who,
 }
 
-/// A line of a worker, or why it cannot be read. The end of its standard output closes the channel.
+/// A line of a worker, or the reason for which it cannot be read. The end of its standard output
+/// closes the channel.
 #[derive(Debug)]
 enum Line {
     Text(String),
@@ -66,10 +68,10 @@ enum Line {
 }
 
 impl Driver {
-    /// Starts `binary` as a worker and hears its hello.
+    /// Starts `binary` as a worker, and reads its hello.
     ///
     /// # Errors
-    /// It cannot be started, it is no worker, or it speaks another version.
+    /// The binary cannot be started, is no worker, or uses another version of the protocol.
     pub fn start(binary: &Path, timeouts: Timeouts) -> Result<Self, Failure> {
         let name = binary.display().to_string();
         let mut command = Command::new(binary);
@@ -83,7 +85,8 @@ impl Driver {
         let (sender, lines) = mpsc::sync_channel(1);
         let tail = Arc::<Mutex<Vec<u8>>>::default();
         let kept = Arc::clone(&tail);
-        // Both threads end when the worker's pipes close; that of lines also when nobody receives them.
+        // Both threads end when the worker's pipes close. The thread of lines also ends when the
+        // receiver is dropped.
         thread::spawn(move || read_lines(stdout, &sender));
         let stderr_reader = thread::spawn(move || read_tail(stderr, &kept));
         let who = Who::default();
@@ -92,20 +95,20 @@ impl Driver {
         Ok(driver)
     }
 
-    /// The program that answers.
+    /// Returns the facts of the worker's program.
     pub const fn who(&self) -> &Who {
         &self.who
     }
 
-    /// How it was called.
+    /// Returns the path with which the worker was started.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Lets it load a workload.
+    /// Asks the worker to load a workload.
     ///
     /// # Errors
-    /// It cannot, or does not answer.
+    /// The worker cannot load it, or does not answer.
     pub fn load(&mut self, load: Load) -> Result<Loaded, Failure> {
         match self.ask(&Request::Load(load), "load", self.timeouts.load)? {
             Answer::Loaded(loaded) => Ok(loaded),
@@ -113,18 +116,18 @@ impl Driver {
         }
     }
 
-    /// Lets it run on these CPUs only.
+    /// Confines the worker to these CPUs.
     ///
     /// # Errors
-    /// It is gone, or the kernel refuses.
+    /// The worker has ended, or the kernel refuses.
     pub fn confine(&self, cpus: &[usize]) -> io::Result<()> {
         confine::confine(self.child.id(), cpus)
     }
 
-    /// Lets it take a sample.
+    /// Asks the worker to take a sample.
     ///
     /// # Errors
-    /// It cannot, or does not answer.
+    /// The worker cannot take it, or does not answer.
     pub fn sample(&mut self, variant: &str) -> Result<Sampled, Failure> {
         let request = Request::Sample { variant: variant.to_owned() };
         match self.ask(&request, "sample", self.timeouts.sample)? {
@@ -135,10 +138,10 @@ impl Driver {
         }
     }
 
-    /// Lets it judge claims. The answer has the form of the field `expects` of a result.
+    /// Asks the worker to judge claims. The answer has the form of the field `expects` of a result.
     ///
     /// # Errors
-    /// It cannot, or does not answer.
+    /// The worker cannot judge them, or does not answer.
     pub fn judge(&mut self, expects: Vec<String>) -> Result<Value, Failure> {
         match self.ask(&Request::Judge { expects }, "judge", self.timeouts.load)? {
             Answer::Judged { expects } => Ok(expects),
@@ -146,10 +149,10 @@ impl Driver {
         }
     }
 
-    /// Tells it to end, and waits until its memory is free for the next.
+    /// Asks the worker to end, and waits until its memory is free for the next worker.
     ///
     /// # Errors
-    /// It does not end well.
+    /// The worker does not answer the request to end.
     pub fn end(&mut self) -> Result<(), Failure> {
         match self.ask(&Request::Exit, "exit", HELLO_TIMEOUT)? {
             Answer::Bye => {
@@ -188,11 +191,11 @@ impl Driver {
     fn ask(&mut self, request: &Request, what: &str, within: Duration) -> Result<Answer, Failure> {
         let text = serde_json::to_string(request);
         let text = text.unwrap_or_else(|e| panic!("requests have text keys only: {e}"));
-        // Where it is gone, that shows when its answer is missing.
+        // If the worker has ended, its missing answer shows that.
         drop(writeln!(self.stdin, "{text}").and_then(|()| self.stdin.flush()));
         let text = self.line(what, within)?;
         match serde_json::from_str(&text) {
-            // The signal of a terminal reaches the worker as well.
+            // A terminal's signal reaches the worker as well.
             Ok(Answer::Error { error: ErrorKind::Interrupted, .. }) => Err(interrupted()),
             Ok(Answer::Error { error, message }) => {
                 Err(Failure { code: error.into(), error: anyhow!("{}: {message}", self.name) })
@@ -202,7 +205,7 @@ impl Driver {
         }
     }
 
-    /// The next line, or why there is none.
+    /// Returns the next line, or the reason for a missing line.
     fn line(&mut self, what: &str, within: Duration) -> Result<String, Failure> {
         let begun = Instant::now();
         let name = &self.name;
@@ -237,14 +240,15 @@ impl Driver {
                 Err(RecvTimeoutError::Disconnected) => break self.exit_error(what),
             }
         };
-        // A worker may end of the same signal before this process has seen it.
+        // The same signal may end a worker before this process has seen it.
         if interrupt::happened() {
             return Err(interrupted());
         }
         Err(error).with_exit_code(Code::Io)
     }
 
-    /// The error of a worker that closed its standard output: how it ended, and its last words.
+    /// Makes the error of a worker that closed its standard output, with its exit status and the
+    /// end of its standard error.
     fn exit_error(&mut self, what: &str) -> anyhow::Error {
         let begun = Instant::now();
         let status = loop {
@@ -256,7 +260,7 @@ impl Driver {
                 _ => break "its output closed, still running".to_owned(),
             }
         };
-        // Its last words may not have been read yet.
+        // The end of its standard error may not have been read yet.
         while !self.stderr_reader.is_finished()
             && begun.elapsed() < HELLO_TIMEOUT.min(self.timeouts.sample)
         {
@@ -290,13 +294,13 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// Nothing is left behind: the process is stopped, if it still runs, and waited for.
+    /// Stops the process if it still runs, and waits for its end.
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-/// The user interrupted this program or its worker.
+/// Makes the error for an interrupt of this program or its worker.
 fn interrupted() -> Failure {
     Failure { code: Code::Interrupted, error: anyhow!("interrupted") }
 }

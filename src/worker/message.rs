@@ -1,5 +1,6 @@
-//! The messages of the worker protocol, version [`PROTOCOL`]. Each is one line of JSON with its
-//! `kind`. A field that a reader does not know is ignored; a change of meaning is a new version.
+//! The messages of the worker protocol, version [`PROTOCOL`]. Each message is one line of JSON with
+//! a `kind`. A reader ignores fields that it does not know. A change of a field's meaning needs a
+//! new version.
 
 use std::path::PathBuf;
 
@@ -17,33 +18,33 @@ pub const PROTOCOL: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Request {
-    /// Read this workload file, which the driver has checked. Answered by `loaded`.
+    /// Read this workload file, which the driver has checked. The answer is `loaded`.
     Load(Load),
-    /// Take one sample. Answered by `sample`.
+    /// Take one sample. The answer is `sample`.
     Sample {
-        /// Its name in `loaded`.
+        /// The name of the variant in `loaded`.
         variant: String,
     },
-    /// Judge these claims on all samples of `sample` so far but a warm-up. Answered by `judged`.
+    /// Judge these claims on all samples so far, without the warm-up. The answer is `judged`.
     Judge {
-        /// Each as the lines of a scenario's `[[expect]]`.
+        /// The claims, each as the lines of a scenario's `[[expect]]`.
         expects: Vec<String>,
     },
-    /// End. Answered by `bye`.
+    /// End. The answer is `bye`.
     Exit,
 }
 
-/// The run's settings.
+/// The workload and the settings of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     /// Version of the protocol that the driver speaks.
     pub protocol: u32,
     /// The workload file.
     pub workload: PathBuf,
-    /// The same workload as JSON, for a worker whose `hello` asks for it.
+    /// The same workload as JSON, for a worker whose `hello` asks for JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload_json: Option<PathBuf>,
-    /// Where state databases are kept; `null`: where this worker would.
+    /// The directory of state databases; `null`: the worker's default.
     pub data_dir: Option<PathBuf>,
     /// Keys of a scenario's `[run]` and their values, as on a command line.
     pub run: Vec<(String, String)>,
@@ -53,62 +54,63 @@ pub struct Load {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Answer {
-    /// First of all, unasked.
+    /// The first message, which the worker sends without a request.
     Hello(Who),
-    /// The workload is there.
+    /// The workload is loaded.
     Loaded(Loaded),
-    /// A sample.
+    /// The sample was taken.
     Sample(Box<Sampled>),
-    /// The claims, as `expects` of a result.
+    /// The claims are judged.
     Judged {
-        /// `count`, `status`, `claims`.
+        /// The claims in the form of a result's `expects`: `count`, `status`, `claims`.
         expects: Value,
     },
     /// The worker ends.
     Bye,
     /// The request cannot be carried out.
     Error {
-        /// Which kind of error.
+        /// The kind of the error.
         error: ErrorKind,
         /// The failure, in one line.
         message: String,
     },
 }
 
-/// The program that answers.
+/// The facts of a worker's program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Who {
     /// Version of the protocol.
     pub protocol: u32,
     /// Version of the program.
     pub program: String,
-    /// Its commit, where it is known.
+    /// Commit of the program, if known.
     pub commit: Option<String>,
-    /// Its features, where it tells.
+    /// Features of the program, if it reports them.
     #[serde(default)]
     pub features: Option<Vec<String>>,
-    /// BLAKE3 of its file, where it tells.
+    /// BLAKE3 hash of the program's file, if it reports the hash.
     #[serde(default)]
     pub binary_hash: Option<String>,
-    /// Its profile with the compiler's optimisation in words, where it tells.
+    /// Build profile with the compiler's optimisation in words, if the program reports it.
     #[serde(default)]
     pub build_profile: Option<String>,
-    /// Libraries in it that are not those of its lockfile.
+    /// Libraries in the program that are not those of its lockfile.
     #[serde(default)]
     pub patched: Vec<String>,
-    /// Version of its generator; 0 of one that has none.
+    /// Version of its generator; 0 for a program without a generator.
     #[serde(default)]
     pub generator: u32,
-    /// Name and version of an executor that is not this project's: it names variants of its own.
+    /// Name and version of an executor that is not this project's. Such an executor names its own
+    /// variants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executor: Option<String>,
-    /// The form in which it reads workloads.
+    /// The form in which the worker reads workloads.
     #[serde(default)]
     pub reads: WorkloadForm,
-    /// Time added to each read of its memory store: a known slowdown, to test the gate.
+    /// Time added to each read of the memory store. It is a known slowdown, to test the gate.
     #[serde(default)]
     pub slow_read_ns: u64,
-    /// Whether a sample reads one key twice, for the same test.
+    /// Whether a sample reads one key twice. It is a known slowdown, to test the gate.
     #[serde(default)]
     pub reads_one_twice: bool,
 }
@@ -120,7 +122,7 @@ pub enum WorkloadForm {
     /// The workload file.
     #[default]
     File,
-    /// Its JSON form.
+    /// The JSON form of the workload.
     Json,
 }
 
@@ -131,12 +133,12 @@ pub struct Loaded {
     pub digest: String,
     /// Names of the variants that can be sampled.
     pub variants: Vec<String>,
-    /// Threads that each variant keeps busy. Left out, all CPUs.
+    /// Number of threads that each variant keeps busy. If left out, a variant keeps all CPUs busy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thread_counts: Vec<usize>,
 }
 
-/// A sample. Its result equals the reference's: a wrong one is an error.
+/// A sample. Its result equals the reference's, as a wrong result is an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sampled {
     /// The variant.
@@ -146,24 +148,25 @@ pub struct Sampled {
     /// CPU time of the process in that time.
     #[serde(default)]
     pub cpu_ns: Option<u64>,
-    /// Its exact counters.
+    /// The exact counters of the sample.
     pub counters: Counters,
-    /// The sample as in a result, phases and all; `null` of an executor that is not this project's.
+    /// The sample as in a result, with its phases; `null` from an executor that is not this
+    /// project's.
     #[serde(default)]
     pub facts: Value,
 }
 
-/// Kinds of errors, as the exit codes tell them apart.
+/// Kinds of errors, which the exit codes distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorKind {
     /// The request is not understood or not possible.
     Usage,
-    /// The result is not the reference's, or a list was rejected.
+    /// A sample's result differs from the reference, or a list was rejected.
     Disagree,
-    /// Input, output, the store.
+    /// An error of input, output or the store.
     Io,
-    /// A signal came.
+    /// A signal interrupted the worker.
     Interrupted,
 }
 

@@ -1,5 +1,5 @@
-//! The worker: answers a driver's requests, one line at a time, until it gets the order to end or
-//! its standard input does. It does not judge its samples.
+//! The worker: answers a driver's requests, one line at a time, until a request or the end of its
+//! standard input ends it. It does not judge its samples.
 
 use std::{
     io::{self, BufRead},
@@ -42,14 +42,15 @@ use crate::{
     terminal::{self, Code, Failure, Look, Progress, WithExitCode},
 };
 
-/// Nanoseconds that each read of the memory store takes longer: to judge a gate, not to measure.
+/// Variable with the nanoseconds that are added to each read of the memory store. It tests a gate,
+/// and is not for measurements.
 const SLOW_READ: &str = "STRESS_SLOW_READ_NS";
-/// `1`: each sample reads one key twice; as above.
+/// Variable that makes each sample read one key twice, if it is `1`. It tests a gate, too.
 const READ_TWICE: &str = "STRESS_READ_ONE_TWICE";
 
-/// Answers on standard output the requests of standard input.
+/// Answers the requests of standard input on standard output.
 pub fn serve() -> Result<Code, Failure> {
-    // Before other threads begin: those that are there already would not be counted.
+    // Counting begins before other threads start, as threads that run already would not be counted.
     allocations::begin();
     instructions::begin();
     let handicap = handicap().with_exit_code(Code::Usage)?;
@@ -113,7 +114,7 @@ fn loaded(worker: &mut Option<Worker>) -> Result<&mut Worker, Failure> {
     worker.as_mut().context("nothing is loaded: ask `load` first").with_exit_code(Code::Usage)
 }
 
-/// The handicaps that the environment asks for.
+/// Reads the known slowdowns that the environment asks for.
 fn handicap() -> Result<Handicap> {
     let delay_ns = match std::env::var(SLOW_READ) {
         Ok(text) => text.parse().map_err(|_| {
@@ -129,7 +130,7 @@ fn handicap() -> Result<Handicap> {
     Ok(Handicap { read_delay: Duration::from_nanos(delay_ns), reads_one_twice })
 }
 
-/// A workload with its samples.
+/// A loaded workload with its samples.
 struct Worker {
     session: Session,
     run: RunSpec,
@@ -138,7 +139,7 @@ struct Worker {
     handicap: Handicap,
     cells: Vec<PlannedCell>,
     samples: Vec<CellSamples>,
-    /// Known costs, by cell.
+    /// Known costs of the steps, by cell.
     known_costs: Vec<KnownCosts>,
     keys: AskedKeys,
     progress: Progress,
@@ -159,7 +160,8 @@ impl Worker {
             let error = anyhow!("{SLOW_READ} and {READ_TWICE} are for the memory store only");
             return Err(error).with_exit_code(Code::Usage);
         }
-        // The driver has run the reference on the file; each sample is compared with it again.
+        // The driver has run the reference on the file. Each sample is compared with the expected
+        // outcome again.
         let workload = file::read(&load.workload).with_exit_code(Code::Io)?;
         let progress = Progress::new(Look::Lines);
         let session = prepare::session(workload, &run, &progress)?;
@@ -177,7 +179,7 @@ impl Worker {
             cells,
             progress,
         };
-        // States are built now, however long that takes, and not in the first sample.
+        // States are built now, however long it takes, and not in the first sample.
         for store in worker.run.stores.clone() {
             worker.open(store)?;
             worker.session.close_files();
@@ -193,7 +195,7 @@ impl Worker {
         }
     }
 
-    /// Opens the store unless it is, and says which it is among the open ones.
+    /// Opens the store unless it is open, and returns its index among the open stores.
     fn open(&mut self, store: StoreKind) -> Result<usize, Failure> {
         let mut open = self.session.stores().iter();
         if let Some(index) = open.position(|open| open.kind() == store) {
@@ -226,8 +228,8 @@ impl Worker {
         index.with_exit_code(Code::Usage)
     }
 
-    /// Takes one sample, and closes its store after it: one process at a time uses a state on disk,
-    /// and another worker may be next.
+    /// Takes one sample, and closes its store after it. Only one process at a time uses a state on
+    /// disk, and another worker may be next.
     fn sample(&mut self, variant: &str) -> Result<Answer, Failure> {
         let index = self.index(variant)?;
         let cell = self.cells[index];
@@ -264,7 +266,7 @@ impl Worker {
             }
             let cell = self.cells[index];
             let store = self.open(cell.store)?;
-            // The driver measures the device once for all workers: it takes seconds.
+            // The driver measures the device once for all workers, as that takes seconds.
             let input = self.measuring(&cell, store).input(self.keys, None);
             cells.push(self.samples[index].cell(&input, warm_up));
             self.session.close_files();
@@ -276,7 +278,7 @@ impl Worker {
         Ok(Answer::Judged { expects: serde_json::to_value(judged).with_exit_code(Code::Io)? })
     }
 
-    /// How a sample of `cell` is taken, whose store is the open one at index `store`.
+    /// Returns the settings of a sample of `cell`. `store` is the index of its open store.
     fn measuring(&self, cell: &PlannedCell, store: usize) -> Measuring<'_> {
         Measuring {
             session: &self.session,
@@ -295,7 +297,7 @@ impl Worker {
     }
 }
 
-/// A sample that equals the reference: a wrong one is an error here.
+/// Returns a sample that equals the reference. A wrong sample is an error.
 fn right(
     variant: &Variant,
     measured: Result<Measured, Unmeasured>,

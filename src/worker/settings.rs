@@ -1,21 +1,22 @@
-//! Describes a run to another build: keys of `[run]` that are not the defaults. A build refuses an
-//! unknown key by name, so an older build works as long as nobody sets a newer key.
+//! Describes a run to another build, by the keys of `[run]` that do not have their defaults. A
+//! build refuses an unknown key by its name. So an older build works as long as the user sets no
+//! newer key.
 
 use spec::{Bound, Expect, RunSpec, ScenarioError};
 use variant::WholeRows;
 
 use crate::run::minimal;
 
-/// Keys that are for the driver alone: how long a run goes on, and the separate phase that recovers senders.
+/// Keys for the driver alone: the number and time of samples, and the phase that recovers senders.
 const OF_THE_DRIVER: [&str; 3] = ["run.samples", "run.budget", "run.recover_senders"];
 
-/// The settings of `run` as keys and values of a command line.
+/// Returns the settings of `run` as keys and values of a command line.
 ///
 /// # Errors
-/// None that a user could make: the minimal scenario is valid.
+/// No input of a user causes an error, as the minimal scenario is valid.
 pub fn of_run(run: &RunSpec) -> Result<Vec<(String, String)>, ScenarioError> {
     let defaults = set_keys(&minimal::default_run(&[])?);
-    // A worker adds no whole rows of its own, so `none` says nothing to it.
+    // A worker adds no whole rows by itself, so the value `none` is the worker's default.
     let no_whole = ("run.whole".to_owned(), WholeRows::Nothing.name().to_owned());
     let mut set = set_keys(run);
     set.retain(|entry| {
@@ -26,20 +27,20 @@ pub fn of_run(run: &RunSpec) -> Result<Vec<(String, String)>, ScenarioError> {
     Ok(set)
 }
 
-/// The value of `key`, such as `run.read`. For a key that is left out: the meaning of leaving it out, such as
-/// `chosen by the tool`. `None` if there is no such key.
+/// Returns the value of `key`, such as `run.read`. For a key that is left out, it returns the
+/// meaning of that, such as `chosen by the tool`. `None` if the key does not exist.
 pub fn value_of(run: &RunSpec, key: &str) -> Option<String> {
     let (_, value) = entries(run).find(|(of, _)| of == key)?;
     Some(value.unwrap_or_else(str::to_owned))
 }
 
-/// A claim as the lines of its `[[expect]]`.
+/// Returns a claim as the lines of its `[[expect]]`.
 pub fn of_expect(expect: &Expect) -> String {
     let (bound, limit) = match expect.bound {
         Bound::Min(min) => ("min", min),
         Bound::Max(max) => ("max", max),
     };
-    // A build from before there were scopes refuses one by name.
+    // A build without scopes of claims refuses a scope by its name.
     let mut lines = format!("metric = \"{}\"\n{bound} = {limit:?}\n", expect.scoped());
     let store = expect.when.store.map(|store| format!("store = \"{store}\""));
     let cache = expect.when.cache.map(|cache| format!("cache = \"{cache}\""));
@@ -50,16 +51,18 @@ pub fn of_expect(expect: &Expect) -> String {
     lines
 }
 
-/// Keys below `[run]` that are not left out, with their values.
+/// Returns the keys below `[run]` that are set, with their values.
 fn set_keys(run: &RunSpec) -> Vec<(String, String)> {
     entries(run).filter_map(|(key, value)| Some((key, value.ok()?))).collect()
 }
 
-/// All keys below `[run]` with their values, or the meaning of leaving them out.
+/// Returns all keys below `[run]` with their values. A key that is left out has the meaning of
+/// that.
 fn entries(run: &RunSpec) -> impl Iterator<Item = (String, Result<String, &'static str>)> {
     run.tables().into_iter().flat_map(|(table, entries)| {
         entries.into_iter().map(move |(key, value)| {
-            // From TOML to the form of `--set`: lists without brackets, text without quotes.
+            // The value changes from TOML to the form of `--set`: lists without brackets, text
+            // without quotes.
             let value = value.map(|toml| toml.trim_matches(['[', ']']).replace('"', ""));
             (format!("{table}.{key}"), value)
         })

@@ -1,16 +1,16 @@
-//! Limits that a control group sets to this process: the tightest on the way up from its own
-//! group, in both versions of the hierarchy.
+//! Limits of control groups for this process, in both versions of the hierarchy. The tightest limit
+//! of its own group and the groups above holds.
 
 use result::environment::{Cgroup, Limit};
 
 use super::{disk::Mount, tree::Tree};
 
-/// A resource, and its name in each version.
+/// A resource, and the functions that read its limit.
 struct Resource {
     controller: &'static str,
-    /// The limit that a group of version 1 sets, given its directory.
+    /// Reads the limit of a group in version 1. The path is the group's directory.
     v1: fn(&Tree, &str) -> Option<u64>,
-    /// The same for version 2.
+    /// Reads the limit of a group in version 2.
     v2: fn(&Tree, &str) -> Option<u64>,
 }
 
@@ -29,7 +29,8 @@ pub(super) fn probe(tree: &Tree) -> Cgroup {
     Cgroup { cpu_limit_millicpus, memory_limit_bytes }
 }
 
-/// Periods in which the quota of our own group stopped it; `None` where no group is found.
+/// Returns the number of periods in which the quota stopped this process's group; `None` if no
+/// group is found.
 pub(super) fn throttled_count(tree: &Tree) -> Option<u64> {
     let groups = tree.text("/proc/self/cgroup")?;
     let mounts = Mount::all(tree);
@@ -40,7 +41,8 @@ pub(super) fn throttled_count(tree: &Tree) -> Option<u64> {
     count.trim().parse().ok()
 }
 
-/// Mount point, and the path below it, of our group in the hierarchy of `controller`.
+/// Returns the mount point of the hierarchy of `controller`, and the path of this process's group
+/// in it.
 fn directory_v1(groups: &str, mounts: &[Mount], controller: &str) -> Option<(String, String)> {
     let mut v1 = mounts.iter().filter(|mount| mount.file_system == "cgroup");
     let mount = v1.find(|mount| mount.super_options.split(',').any(|name| name == controller))?;
@@ -56,13 +58,15 @@ fn directory_v2(groups: &str, mounts: &[Mount]) -> Option<(String, String)> {
     Some(below(mount, groups.lines().find_map(|line| line.strip_prefix("0::"))?))
 }
 
-/// A container may see only a part of the hierarchy: `root` is where that part begins.
+/// Returns the mount point and the path of a group below it. A container may see only a part of the
+/// hierarchy, which begins at `root`.
 fn below(mount: &Mount, path: &str) -> (String, String) {
     let rest = path.strip_prefix(mount.root.trim_end_matches('/')).unwrap_or_default();
     (mount.mount_point.clone(), rest.trim_matches('/').into())
 }
 
-/// The smallest limit from our group up to the mount; groups without the file set none.
+/// Returns the smallest limit from this process's group up to the mount. A group without the file
+/// has no limit.
 fn tightest(
     tree: &Tree,
     mount: &str,
@@ -84,7 +88,7 @@ fn tightest(
 }
 
 fn cpu_v1(tree: &Tree, group: &str) -> Option<u64> {
-    // -1 stands for no limit and is no u64.
+    // The value -1 means no limit, and is no `u64`.
     let quota: u64 = tree.number(&format!("{group}/cpu.cfs_quota_us"))?;
     millicpus(quota, tree.number(&format!("{group}/cpu.cfs_period_us"))?)
 }
@@ -100,7 +104,7 @@ fn millicpus(quota_us: u64, period_us: u64) -> Option<u64> {
 }
 
 fn memory_v1(tree: &Tree, group: &str) -> Option<u64> {
-    // No limit is the largest multiple of a page.
+    // The largest multiple of a page means no limit.
     tree.number(&format!("{group}/memory.limit_in_bytes")).filter(|limit| *limit < 1 << 62)
 }
 

@@ -1,15 +1,15 @@
-//! Subject by subject: is this machine fit for benchmarking? Each is fine, a warning with its
-//! remedy, or unknown with the reason. `stress doctor` shows them.
+//! Checks whether this machine is fit for benchmarking, subject by subject. A subject is fine, has
+//! a warning with its remedy, or is unknown with the reason. `stress doctor` shows the checks.
 
 use report::units;
 use result::environment::{Check, Environment, Limit, Status};
 
 use super::warning::{self, Warning};
 
-/// Maximum memory of cold and warm runs beside the state. It has a warm cache of 4 GiB, the index
+/// Maximal memory of cold and warm runs beside the state. It holds a warm cache of 4 GiB, the index
 /// and filters of the shipped state, a workload and its lists.
 const WORKING_SET_BYTES: u64 = 6 << 30;
-/// Free space that building the shipped state of 128M slots with its tries asks for.
+/// Free space for building the shipped state of 128M slots with its tries.
 const STATE_BYTES: u64 = 14_800_000_000;
 
 fn ok(name: &str, found: String) -> Check {
@@ -24,7 +24,7 @@ fn unknown(name: &str, remedy: &str) -> Check {
     Check { status: Status::Unknown, ..warning(name, "not known".to_owned(), remedy) }
 }
 
-/// All subjects, in the order of a report.
+/// Returns the checks of all subjects, in the order of a report.
 pub fn all(of: &Environment) -> Vec<Check> {
     let cpu = [cpus(of), governor(of), turbo(of), smt(of), clock_source(of), steal(of), load(of)];
     let memory = [swap(of), memory_limit(of), memory(of)];

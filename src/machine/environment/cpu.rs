@@ -1,4 +1,4 @@
-//! The processor: its model, the CPUs for this process, and its clock.
+//! The processor: its model, the CPUs that this process may use, and its clock.
 
 use result::environment::Cpu;
 
@@ -21,7 +21,7 @@ pub(super) fn probe(tree: &Tree) -> Cpu {
     }
 }
 
-/// The value of the first line `name : value`.
+/// Returns the value of the first line `name : value`.
 pub(super) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -37,7 +37,7 @@ fn model(cpuinfo: &str) -> Option<String> {
     Some(format!("implementer {implementer} part {}", field(cpuinfo, "CPU part")?))
 }
 
-/// Members of a list such as `0-3,8`.
+/// Returns the number of members of a list such as `0-3,8`.
 fn list_len(list: &str) -> Option<u64> {
     list.split(',').try_fold(0_u64, |sum, range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));

@@ -19,7 +19,7 @@ pub(super) struct Mount {
 }
 
 impl Mount {
-    /// All mounts, in the order they were made.
+    /// Returns all mounts, in the order of mounting.
     pub(super) fn all(tree: &Tree) -> Vec<Self> {
         let text = tree.text("/proc/self/mountinfo").unwrap_or_default();
         text.lines().filter_map(Self::parse).collect()
@@ -41,9 +41,10 @@ impl Mount {
     }
 }
 
-/// `path` must be absolute and without links.
+/// Returns the facts of the disk at `path`, which must be absolute and without links.
 pub(super) fn probe(tree: &Tree, path: &Path) -> Disk {
-    // The longest mount point wins; of equal ones the last, which hides the others.
+    // The longest mount point is the right one. Of equal ones it is the last, which hides the
+    // others.
     let mounts = Mount::all(tree).into_iter().filter(|mount| path.starts_with(&mount.mount_point));
     let mount = mounts.max_by_key(|mount| mount.mount_point.len());
     let device = mount.as_ref().and_then(|mount| device(tree, mount));
@@ -59,8 +60,8 @@ pub(super) fn probe(tree: &Tree, path: &Path) -> Disk {
     }
 }
 
-/// The device's directory in `/sys`; that of the whole device for a partition. File systems
-/// with numbers of their own (btrfs) are found by the mounted device.
+/// Returns the device's directory in `/sys`, for a partition that of the whole device. File systems
+/// with their own device numbers (btrfs) are found by the mounted device.
 fn device(tree: &Tree, mount: &Mount) -> Option<PathBuf> {
     let by_numbers = tree.path(&format!("/sys/dev/block/{}", mount.device_numbers));
     let directory = by_numbers.canonicalize().ok().or_else(|| {
@@ -74,7 +75,7 @@ fn device(tree: &Tree, mount: &Mount) -> Option<PathBuf> {
     Some(directory)
 }
 
-/// Blanks and backslashes are written as three octal digits.
+/// Replaces the escapes of blanks and backslashes, which are three octal digits.
 fn unescape(field: &str) -> String {
     let mut text = field.to_owned();
     for (escape, plain) in [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")] {

@@ -1,5 +1,5 @@
-//! Abilities of the place of the state databases: direct reads, dropping pages from the page cache,
-//! `io_uring`. A small file is tried, and nothing is left behind.
+//! Tests the directory of the state databases: direct reads, dropping pages from the page cache,
+//! `io_uring`. The test uses a small file, and removes it.
 
 use std::{fs, io::Write, path::Path};
 
@@ -9,10 +9,10 @@ use executor::{
 };
 use result::environment::Ground;
 
-/// Bytes of the file that is tried on.
+/// Size of the test file in bytes.
 const TRIAL_BYTES: usize = 1 << 20;
 
-/// Tries in `dir`, which must exist. A file system in memory has neither of the first two.
+/// Tests `dir`, which must exist. A file system in memory has no direct reads, and drops no pages.
 pub(super) fn probe(dir: &Path) -> Ground {
     let trial = trial_file(dir).ok();
     let path = trial.as_ref().map(tempfile::NamedTempFile::path);
@@ -33,7 +33,7 @@ fn trial_file(dir: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     let mut file = tempfile::Builder::new().prefix(".stress-doctor-").tempfile_in(dir)?;
     file.write_all(&vec![0x5a; TRIAL_BYTES])?;
     file.as_file().sync_data()?;
-    // The bytes just written are in the page cache: reading makes sure of it.
+    // A read makes sure that the written bytes are in the page cache.
     fs::read(file.path())?;
     Ok(file)
 }

@@ -1,4 +1,4 @@
-//! The system below: kernel, distribution, hypervisor or container, and how busy it is.
+//! The operating system: kernel, distribution, hypervisor or container, and load.
 
 use result::environment::{Host, Virtualisation};
 

@@ -20,7 +20,7 @@ fn kibibytes(meminfo: &str, name: &str) -> Option<u64> {
     number.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// After a headline: path, type, size and use in KiB, priority.
+/// Parses `/proc/swaps`. After a headline, each line has path, type, size and use in KiB, priority.
 fn swaps(text: &str) -> Option<Vec<Swap>> {
     let swaps = text.lines().skip(1).map(|line| {
         let mut words = line.split_ascii_whitespace();
@@ -32,7 +32,7 @@ fn swaps(text: &str) -> Option<Vec<Swap>> {
     swaps.collect()
 }
 
-/// The word in brackets.
+/// Returns the word in brackets.
 fn chosen(line: &str) -> Option<String> {
     let (_, rest) = line.split_once('[')?;
     Some(rest.split_once(']')?.0.into())

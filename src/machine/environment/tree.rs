@@ -1,4 +1,4 @@
-//! The files in which a kernel tells about itself, below `/` or below a test's directory.
+//! The files of the kernel with facts of the machine, below `/` or below a test's directory.
 
 use std::{
     fs,
@@ -18,37 +18,37 @@ impl Tree {
         Self { root: "/".into() }
     }
 
-    /// The place of an absolute path in this tree.
+    /// Returns the path of an absolute path within this tree.
     pub(super) fn path(&self, absolute: &str) -> PathBuf {
         self.root.join(absolute.trim_start_matches('/'))
     }
 
-    /// A file's text, or `None` where it cannot be read.
+    /// Returns a file's text; `None` if the file cannot be read.
     pub(super) fn text(&self, absolute: &str) -> Option<String> {
         fs::read_to_string(self.path(absolute)).ok()
     }
 
-    /// A file's text without the blanks around it; `None` also where nothing is left.
+    /// Returns a file's text without the blanks around it; `None` also for an empty text.
     pub(super) fn line(&self, absolute: &str) -> Option<String> {
         line_of(&self.path(absolute))
     }
 
-    /// A file that holds one number.
+    /// Reads a file that holds one number.
     pub(super) fn number<T: FromStr>(&self, absolute: &str) -> Option<T> {
         self.line(absolute)?.parse().ok()
     }
 
-    /// A file that holds `0` or `1`.
+    /// Reads a file that holds `0` or `1`.
     pub(super) fn flag(&self, absolute: &str) -> Option<bool> {
         flag_of(&self.path(absolute))
     }
 
-    /// Whether there is such a file.
+    /// Whether the file exists.
     pub(super) fn exists(&self, absolute: &str) -> bool {
         self.path(absolute).exists()
     }
 
-    /// Names in a directory, sorted.
+    /// Returns the names in a directory, sorted.
     pub(super) fn names(&self, absolute: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(absolute)).into_iter().flatten().flatten();
         let mut names: Vec<_> =

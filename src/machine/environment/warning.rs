@@ -1,11 +1,11 @@
-//! Reasons to doubt figures of a machine. A warning names the finding and the remedy; it
-//! never changes a figure.
+//! Reasons to doubt figures of a machine. A warning has the finding and the remedy, and never
+//! changes a figure.
 
 use std::{fmt, time::Duration};
 
 use result::environment::{Environment, Limit};
 
-/// Stolen time below this share of all CPUs' time is not worth a word, in percent.
+/// Minimal share of all CPUs' time that is reported as stolen, in percent.
 pub(super) const STEAL_PERCENT: u64 = 1;
 
 /// A reason for doubt.
@@ -27,18 +27,18 @@ pub enum Warning {
         /// Bytes in use.
         used_bytes: u64,
     },
-    /// Something else was running when the run began.
+    /// Another program ran when the run began.
     LoadHigh {
-        /// Average over a minute.
+        /// Load average over a minute.
         load: f64,
-        /// CPUs to run on.
+        /// Number of CPUs.
         cpu_count: u64,
     },
     /// The binary is not fully optimised, or checks itself.
     UnoptimisedBuild,
-    /// The hypervisor gave CPU time to others.
+    /// The hypervisor gave CPU time to other machines.
     StealSeen {
-        /// Stolen from all CPUs together.
+        /// Time stolen from all CPUs together.
         stolen_ns: u64,
         /// Share of the CPUs' time since the probe, in percent.
         percent: u64,
@@ -82,7 +82,7 @@ impl fmt::Display for Warning {
 }
 
 impl Warning {
-    /// The same beside a sure verdict on samples of two sides that were taken in turns.
+    /// Returns the warning beside a sure verdict on samples of two sides that took turns.
     pub fn beside_turns(&self) -> String {
         match self {
             Self::LoadHigh { load, cpu_count } => format!(
@@ -101,7 +101,7 @@ fn loaded(load: f64, cpu_count: u64) -> String {
     )
 }
 
-/// All that can be said of `environment`.
+/// Returns all warnings about `environment`.
 pub fn of(environment: &Environment) -> Vec<Warning> {
     let found = [
         cpu(environment),

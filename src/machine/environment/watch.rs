@@ -1,6 +1,6 @@
-//! Losses of time while something is measured: a hypervisor's steal, a quota that stops the
-//! process, a processor that is too hot. Looked at before and after; an unknown count is no reason
-//! for doubt.
+//! Losses of time during a measurement: a hypervisor's steal, a quota that stops the process, a
+//! processor that is too hot. Counts are read before and after the measurement. An unknown count is
+//! no reason for doubt.
 
 use std::time::Duration;
 
@@ -9,30 +9,30 @@ use result::environment::StealClock;
 
 use super::{cgroup, tree::Tree, warning::STEAL_PERCENT};
 
-/// Counts while it looks; events in between do not disturb the measurement.
+/// Counts losses while it watches. Losses in pauses do not disturb the measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
-    /// Since when it looks, and at how many CPUs; `None` where it does not.
+    /// Clock, number of CPUs and counts at the start of watching; `None` during a pause.
     looking: Option<(StealClock, u64, Counts)>,
-    /// CPU time that was stolen.
+    /// Stolen CPU time while watching.
     stolen: Duration,
-    /// CPU time that there was.
+    /// CPU time of all watched CPUs while watching.
     capacity: Duration,
     quota_count: u64,
     heat_count: u64,
 }
 
-/// How often the system has slowed us down.
+/// Number of times that the system has slowed this process down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
-    /// Periods in which a quota stopped a group of ours.
+    /// Number of periods in which a quota stopped a group of this process.
     quota: Option<u64>,
-    /// Times that a processor was slowed because it was hot.
+    /// Number of times that a processor was slowed because it was hot.
     heat: Option<u64>,
 }
 
 impl Watch {
-    /// Begins to watch `cpu_count` CPUs, unless it does so already.
+    /// Begins to watch `cpu_count` CPUs, unless it watches already.
     pub fn resume(&mut self, cpu_count: usize) {
         if self.looking.is_some() {
             return;
@@ -41,7 +41,7 @@ impl Watch {
         self.looking = Some((StealClock::start(process::steal), cpu_count as u64, counts));
     }
 
-    /// Pauses, and remembers the losses.
+    /// Pauses, and adds up the losses.
     pub fn pause(&mut self) {
         let Some((steal, cpu_count, before)) = self.looking.take() else { return };
         if let Some(stolen_ns) = steal.stolen_ns() {
@@ -58,7 +58,7 @@ impl Watch {
         }
     }
 
-    /// The losses, one sentence each; empty where there were none.
+    /// Returns the losses, one sentence each; empty without losses.
     pub fn disturbances(&self) -> Vec<String> {
         let quota = (self.quota_count > 0).then(|| {
             format!("a cgroup quota stopped the process {} times: lift cpu.max", self.quota_count)
@@ -73,7 +73,7 @@ impl Watch {
     }
 }
 
-/// Stolen time, from the same share on that a result warns of.
+/// Reports stolen time from the share on at which a result warns of it.
 fn steal(stolen: Duration, capacity: Duration) -> Option<String> {
     let percent = 100.0 * stolen.as_secs_f64() / capacity.as_secs_f64();
     (!capacity.is_zero() && percent >= STEAL_PERCENT as f64).then(|| {
