@@ -1,5 +1,6 @@
-//! A scenario's load on a live node: the workload is generated for the node's rules, sent by the crate
-//! `send`, and made a result. Knows no argument of the command line.
+//! Sends a scenario's load to a live node. The workload is generated for the node's rules, the
+//! crate `send` sends it, and the figures become a result. This module knows no argument of the
+//! command line.
 
 mod figures;
 mod input;
@@ -27,7 +28,7 @@ use figures::LoadFacts;
 use profile::Profiling;
 use work::Work;
 
-/// Sends the load, and makes its result. An interrupted load has one, too.
+/// Sends the load, and makes its result. An interrupted load also has a result.
 ///
 /// # Errors
 /// Nothing could be sent.
@@ -40,7 +41,8 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
         Some(path) => Funder::Secret(input::read_secret(path)?),
         None => Funder::Node,
     };
-    // Finished transactions are kept: the process ends by itself within a second.
+    // Finished transactions are kept at an interrupt. The process then ends by itself within a
+    // second.
     let _hold = interrupt::hold();
     let stop = interrupt::flag();
     let session = Session::connect(input.settings.clone(), stop).map_err(failure)?;
@@ -80,11 +82,11 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
     Ok(result)
 }
 
-/// Checks that the money of a load is nobody else's, except on chains of developer nodes: the senders' secrets follow
-/// from the seed.
+/// Checks that nobody else can take the money of a load. The senders' secrets follow from the seed.
+/// Chains of developer nodes are exempt.
 ///
 /// # Errors
-/// The seed is that of the scenario, which everybody has.
+/// The seed is the scenario's own seed, which everybody knows.
 fn check_seed(input: &SendInput, node: &NodeFacts) -> Result<(), Failure> {
     if node.is_developers || input.work.iter().any(|given| given.key == "seed") {
         return Ok(());
@@ -118,7 +120,7 @@ fn work_facts(workload: &Workload, plan: &Plan) -> SendWork {
     }
 }
 
-/// The exit code of an error.
+/// Adds the exit code to an error.
 fn failure(error: SendError) -> Failure {
     let code = match &error {
         SendError::PublicChain { .. }

@@ -1,5 +1,6 @@
-//! Predicts times on shards of execution. `costs` measures, `batch` turns a workload into numbered
-//! work, `predict` runs the model of `crates/partition/`, and `check` compares with a result.
+//! Predicts times on shards of execution. `costs` measures costs on this machine, `batch` turns a
+//! workload into numbered work, and `predict` runs the model of `crates/partition/`. `check`
+//! compares predictions with a result.
 
 mod batch;
 mod check;

@@ -1,4 +1,4 @@
-//! The one place that writes to standard output and standard error, and knows whether all of the output
+//! The only module that writes to standard output and standard error. It records whether all output
 //! has arrived.
 
 pub mod exit;
@@ -24,14 +24,14 @@ use progress::visible;
 pub use exit::{Code, Failure, OpenCodes, WithExitCode};
 pub use progress::{Live, Look, Progress};
 
-/// Whether the user wants quiet.
+/// Whether the user wants no notes and no progress (`--quiet`).
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Width where the terminal does not tell, as in a pipe.
+/// Default width of the terminal, as for a pipe.
 const DEFAULT_WIDTH: usize = 80;
 
-/// Whether standard output was closed when the process began. Before `main` the standard library opens
-/// the null device in its place.
+/// Whether standard output was closed when the process began. The standard library opens the null
+/// device in its place before `main`.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// The first failure to write to standard output.
@@ -50,32 +50,33 @@ extern "C" fn look_at_output() {
     WAS_CLOSED.store(fcntl_getfd(io::stdout()) == Err(Errno::BADF), Ordering::Relaxed);
 }
 
-/// Writes `text` to standard output, or to standard error where a file of an option has that. `delivered` says at the end whether that failed.
+/// Writes `text` to standard output. It goes to standard error if standard output has a file of an
+/// option. At the end, `delivered` returns a failure to write.
 pub fn out(text: &str) {
     drop(stream().write_all(text.as_bytes()));
 }
 
-/// Standard output for a text that is written as it is made, in large pieces.
+/// Returns standard output, for a text that is written in large pieces as it is made.
 pub fn stream() -> impl Write {
     Output
 }
 
-/// Standard output, without a buffer: one could be lost at the end.
+/// Standard output without a buffer, as a buffer could be lost at the end.
 struct Output;
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // The bytes of a file are not to be mixed with text.
+        // The bytes of a file must not mix with text.
         if report::has_standard_output() {
             return io::stderr().write(bytes);
         }
         let written = match WAS_CLOSED.load(Ordering::Relaxed) {
             true => Err(Errno::BADF),
-            // The standard library takes a descriptor that cannot be written for one that was.
+            // The standard library reports success for a descriptor that cannot be written.
             false => rustix::io::write(io::stdout(), bytes),
         };
         written.map_err(|errno| {
-            // A reader that went away (`stress list | head -1`) has seen enough.
+            // A reader that closed the pipe (`stress list | head -1`) wants no more output.
             if !matches!(errno, Errno::PIPE | Errno::INTR) {
                 let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
                 lost.get_or_insert_with(|| errno.into());
@@ -89,10 +90,10 @@ impl Write for Output {
     }
 }
 
-/// Whether all of standard output has arrived, or its reader went away.
+/// Checks that all of standard output has arrived, or that its reader closed the pipe.
 ///
 /// # Errors
-/// Some of it is lost.
+/// A part of the output is lost.
 pub fn delivered() -> Result<()> {
     let closed = report::has_standard_output() && WAS_CLOSED.load(Ordering::Relaxed);
     let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -102,17 +103,17 @@ pub fn delivered() -> Result<()> {
     }
 }
 
-/// From now on neither notes nor progress are written.
+/// Turns off notes and progress.
 pub fn be_quiet() {
     IS_QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Whether the user wants quiet.
+/// Whether notes and progress are off.
 pub fn is_quiet() -> bool {
     IS_QUIET.load(Ordering::Relaxed)
 }
 
-/// Writes a line to standard error, unless the user wants quiet.
+/// Writes a line to standard error, unless notes are off.
 pub fn note(text: &str) {
     if !is_quiet() {
         error(text);
@@ -124,20 +125,20 @@ pub fn error(text: &str) {
     drop(writeln!(io::stderr(), "{}", visible(text)));
 }
 
-/// Columns of the terminal that standard output goes to.
+/// Returns the number of columns of the terminal on standard output.
 pub fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let columns = columns.or_else(|| Some(usize::from(terminal_size()?.0.0)));
     columns.unwrap_or(DEFAULT_WIDTH).max(DEFAULT_WIDTH)
 }
 
-/// Columns of a list for a reader; `None` where standard output is no terminal, as another program may
-/// read a list line by line.
+/// Returns the number of columns for a list. `None` if standard output is no terminal, as another
+/// program may read the list line by line.
 pub fn list_width() -> Option<usize> {
     io::stdout().is_terminal().then(width)
 }
 
-/// How progress looks on standard error.
+/// Returns the look of progress on standard error.
 pub fn look() -> Look {
     match (is_quiet(), io::stderr().is_terminal()) {
         (true, _) => Look::Nothing,
@@ -146,13 +147,13 @@ pub fn look() -> Look {
     }
 }
 
-/// The same where the result goes to standard output as JSON: no figure stands beside it on one
-/// terminal.
+/// Returns the look of progress if the result goes to standard output as JSON. On a terminal it has
+/// no figures, which would mix with the result.
 pub fn look_beside_json() -> Look {
     if io::stdout().is_terminal() { look().without_figures() } else { look() }
 }
 
-/// Whether standard output takes colour: a terminal, and nobody said no (`NO_COLOR`).
+/// Returns whether standard output gets colours: on a terminal, unless `NO_COLOR` is set.
 pub fn paint() -> Paint {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if io::stdout().is_terminal() && !refused { Paint::Ansi } else { Paint::Plain }

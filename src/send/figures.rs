@@ -1,4 +1,4 @@
-//! Figures of a load as a result has them.
+//! Turns the figures of a load into a result.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use result::{
 };
 use send::{End, ErrorCount, Measured, Pace, SetupFacts};
 
-/// Figures of the setup.
+/// Returns the figures of the setup.
 pub fn setup(facts: SetupFacts) -> SendSetup {
     SendSetup {
         funded_count: facts.funded_count,
@@ -36,7 +36,7 @@ pub struct LoadFacts {
     pub setup: SendSetup,
 }
 
-/// The result of a load.
+/// Makes the result of a load.
 pub fn result(facts: LoadFacts, measured: &Measured, pace: Pace) -> SendResult {
     let LoadFacts { tool, command, started_unix_s, environment, node, work, setup } = facts;
     let tally = &measured.tally;
@@ -47,7 +47,7 @@ pub fn result(facts: LoadFacts, measured: &Measured, pace: Pace) -> SendResult {
     };
     let own = measured.blocks.iter().filter(|block| block.own_tx_count > 0);
     let until = own.clone().map(|block| block.seen).max().unwrap_or_default();
-    // The gas is what the node says, which may be any number: so the sum saturates.
+    // The node reports the gas, which may be any number, so the sum saturates.
     let own_gas = own.fold(0, |sum: u64, block| sum.saturating_add(block.own_gas));
     SendResult {
         schema: result::send::SCHEMA,
@@ -103,7 +103,7 @@ pub fn result(facts: LoadFacts, measured: &Measured, pace: Pace) -> SendResult {
     }
 }
 
-/// So many a second; `None` where there was no time.
+/// Returns the number per second; `None` for a time of zero.
 fn rate(count: u64, time: Duration) -> Option<f64> {
     (!time.is_zero()).then(|| count as f64 / time.as_secs_f64())
 }

@@ -1,5 +1,5 @@
-//! The load of a node, as plain values. The secret of the account that pays comes from a file: on a command
-//! line every user of the machine would see it.
+//! The input of a load on a node, as plain values. A file has the secret of the account that pays,
+//! as every user of the machine would see it on a command line.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use spec::Override;
 use super::profile::ProfileInput;
 use crate::terminal::{Code, Failure, WithExitCode, exit::fail};
 
-/// Transactions a second where nothing is said.
+/// Default number of transactions a second.
 const DEFAULT_RATE: &str = "100";
 
 /// The work of a load, its node and its pace.
@@ -22,26 +22,26 @@ const DEFAULT_RATE: &str = "100";
 pub struct SendInput {
     /// Name of the scenario, or the path of its file.
     pub scenario: String,
-    /// Overrides of its work.
+    /// Overrides of the scenario's work.
     pub work: Vec<Override>,
-    /// Accounts that send, at most, where the user says so.
+    /// Maximal number of sending accounts, if the user gives it.
     pub accounts: Option<String>,
     /// The command line, without secrets of its URLs.
     pub command: Vec<String>,
-    /// The connection.
+    /// The settings of the connection.
     pub settings: Settings,
-    /// When transactions are sent.
+    /// The pace of the transactions.
     pub pace: Pace,
-    /// File with the secret of the account that pays; without one the node's own account pays.
+    /// File with the secret of the account that pays. `None`: an account of the node pays.
     pub key_file: Option<PathBuf>,
-    /// Where the node serves CPU profiles, and the directory for one.
+    /// URL of the node's CPU profiles, and the directory for the profile.
     pub profile: Option<ProfileInput>,
 }
 
-/// The pace of the options, of which one at most is given.
+/// Returns the pace of the options. At most one of them is given.
 ///
 /// # Errors
-/// A rate out of its range, or a count of 0.
+/// The rate is out of its range, or a count is 0.
 pub fn pace(
     rate: Option<&str>,
     in_flight: Option<u64>,
@@ -68,7 +68,7 @@ pub fn pace(
 /// Reads a secret of 32 bytes in hex, with or without 0x.
 ///
 /// # Errors
-/// The file cannot be read, or has something else. The error does not show it.
+/// The file cannot be read, or has other content. The error does not show the content.
 pub fn read_secret(path: &Path) -> Result<B256, Failure> {
     let shown = path.display();
     let text = fs::read_to_string(path);

@@ -1,4 +1,4 @@
-//! How far a load is, on standard error, and doubts about its figures.
+//! Shows the progress of a load on standard error, and finds doubts about its figures.
 
 use report::units;
 use result::send::SendResult;
@@ -6,19 +6,20 @@ use send::{Confirmations, End, Measured, Settings, Snapshot};
 
 use crate::terminal::{Live, Progress, progress::Stage};
 
-/// A delay of the sender above this share of the time to inclusion makes its figures doubtful.
+/// Maximal delay of the sender, as a share of the time to inclusion. With a larger delay the
+/// figures are doubtful.
 const DELAY_SHARE_MAX: f64 = 0.1;
 
-/// Shows how far a load is: its lines on a terminal, a bar's share in a log.
+/// Shows the progress of a load: lines on a terminal, a share in a log.
 pub struct LiveView<'p> {
     progress: &'p Progress,
-    /// The stage of a log.
+    /// The stage of a log; `None` on a terminal.
     stage: Option<Stage<'p>>,
     planned: u64,
 }
 
 impl<'p> LiveView<'p> {
-    /// A load of `planned` transactions begins.
+    /// Begins a load of `planned` transactions.
     pub fn new(progress: &'p Progress, planned: u64) -> Self {
         let is_log = !progress.wants_live(std::time::Duration::ZERO);
         let stage = is_log.then(|| progress.stage("sending", planned));
@@ -63,7 +64,7 @@ fn lines(at: &Snapshot, settled: u64) -> Live {
     Live { head, below, position: settled, length: tally.planned.max(1) }
 }
 
-/// Reasons for doubt that the figures themselves give.
+/// Returns the doubts that follow from the figures.
 pub fn doubts(result: &SendResult) -> Vec<String> {
     let mut doubts = Vec::new();
     let latency = &result.latency;
@@ -94,7 +95,8 @@ pub fn doubts(result: &SendResult) -> Vec<String> {
     doubts
 }
 
-/// A doubt about the end of a load: it was given up, or its last block has too few others above it.
+/// Returns a doubt about the end of a load: the load was given up, or its last block has too few
+/// blocks above it.
 pub fn doubt_of_end(measured: &Measured, settings: &Settings) -> Option<String> {
     let patience = units::time(settings.patience);
     let last = measured.last_failure.as_ref();

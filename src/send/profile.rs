@@ -1,4 +1,5 @@
-//! The node's CPU profile during a load: go-ethereum and reth serve one in pprof's format over HTTP.
+//! Fetches the node's CPU profile during a load. go-ethereum and reth serve a profile in pprof's
+//! format over HTTP.
 
 use std::{
     path::PathBuf,
@@ -15,16 +16,16 @@ use send::{BlockingClient, HttpLimits, NodeUrl};
 use super::url;
 use crate::terminal::interrupt;
 
-/// Longest profile that is read.
+/// Maximal size of a profile, in bytes.
 const MAX_BYTES: usize = 256 << 20;
-/// Seconds of a profile whose URL names none.
+/// Seconds of a profile, if the URL names none.
 const SECONDS: u64 = 10;
-/// Time for the answer beyond that of the profile.
+/// Time for the answer, beyond the time of the profile.
 const GRACE: Duration = Duration::from_secs(20);
 /// Polling interval for the interrupt flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A profile that is wanted.
+/// The request for a profile.
 #[derive(Clone, Debug)]
 pub struct ProfileInput {
     /// The URL, which may name the seconds of the profile.
@@ -34,17 +35,17 @@ pub struct ProfileInput {
 }
 
 impl ProfileInput {
-    /// The file of a load that begins now, tried.
+    /// Returns the file for a load that begins now, after a check that it can be written.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn file(&self, started_unix_s: u64) -> Result<WholeFile, report::Error> {
         let path = self.dir.join(format!("node-{started_unix_s}.pprof"));
         WholeFile::at(&path, "--profile", Existing::Refuse)
     }
 }
 
-/// A profile that the node is making.
+/// A profile that the node makes now.
 #[derive(Debug)]
 pub struct Profiling {
     url: NodeUrl,
@@ -52,16 +53,16 @@ pub struct Profiling {
 }
 
 impl Profiling {
-    /// Asks the node for a profile from now on, which goes to `file`.
+    /// Asks the node for a profile that begins now, and writes it into `file`.
     pub fn start(url: NodeUrl, file: WholeFile) -> Self {
         let (out, made) = mpsc::channel();
         let asked = url.clone();
-        // The end of the load waits for it; where that was interrupted, nobody receives.
+        // The end of the load waits for the profile. After an interrupt nobody receives it.
         thread::spawn(move || drop(out.send(fetch(&asked, file))));
         Self { url, made }
     }
 
-    /// Waits for it, unless the user interrupts.
+    /// Waits for the profile, unless the user interrupts.
     pub fn end(self) -> SendProfile {
         let made = loop {
             if interrupt::happened() {
@@ -101,7 +102,7 @@ fn fetch(url: &NodeUrl, file: WholeFile) -> Result<(PathBuf, u64)> {
     Ok((path, answer.body.len() as u64))
 }
 
-/// The URL with the seconds of the profile, and these.
+/// Returns the URL with the seconds of the profile, and these seconds.
 fn with_seconds(url: &str) -> (String, u64) {
     let query = url.split_once('?').map(|(_, query)| query);
     let mut pairs = query.unwrap_or_default().split('&');

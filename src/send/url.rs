@@ -1,14 +1,15 @@
-//! URLs as they may be shown: scheme, host and port. A path often holds a key, and an authority a password.
+//! URLs without secrets: scheme, host and port. A path often has a key, and an authority a
+//! password.
 
 use http::Uri;
 use send::NodeUrl;
 
 /// Options whose values are URLs.
 const OPTIONS: [&str; 2] = ["--url", "--profile"];
-/// Shown in place of a text that is not a URL.
+/// Text in place of a text that is not a URL.
 const UNREADABLE: &str = "(no URL)";
 
-/// Scheme, host and port.
+/// Returns scheme, host and port of a URL.
 pub fn name(url: &str) -> String {
     let parsed = url.parse::<Uri>().ok();
     let parts =
@@ -25,7 +26,7 @@ pub fn has_host(url: &NodeUrl) -> bool {
     name(url.as_str()) != UNREADABLE
 }
 
-/// A command line whose URLs are shown in part.
+/// Returns a command line whose URLs show only scheme, host and port.
 pub fn without_secrets(command: &[String]) -> Vec<String> {
     let mut is_value = false;
     let shown = command.iter().map(|word| {

@@ -1,4 +1,5 @@
-//! The workload that is sent: the scenario with as many accounts as the load wants, under the node's rules.
+//! Generates the workload to send: the scenario with the accounts of the load, under the node's
+//! rules.
 
 use send::{NodeFacts, Plan};
 use spec::{Deployed, LoadKind, Override, Scenario};
@@ -10,17 +11,19 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
-/// Why a load that creates contracts is refused. A call of an address without code would succeed and do nothing.
+/// Reason for refusing a load that creates contracts. A call of an address without code would
+/// succeed and do nothing.
 const CREATED: &str = "its transactions call contracts that others of them create, whose addresses and order are \
                        others on a live chain";
-/// Transactions where nothing is said.
+/// Default number of transactions.
 const TRANSACTIONS: &str = "10k";
-/// Accounts with a slot in a contract, at most: one transaction creates it with all of them.
+/// Maximal number of accounts with a slot in a contract. One transaction creates the contract with
+/// all of the slots.
 const HOLDERS_MAX: u64 = 600;
-/// The same where state has a price of its own (EIP-8037).
+/// The same maximum on a chain where state has its own price (EIP-8037).
 const PRICED_HOLDERS_MAX: u64 = 100;
 
-/// A workload, and the same as transactions of a live chain.
+/// A workload, and its transactions for a live chain.
 #[derive(Debug)]
 pub struct Work {
     pub workload: Workload,
@@ -53,7 +56,8 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
     let mut overrides = input.work.clone();
     let fork = if node.has_lists { "amsterdam" } else { "osaka" };
     let shipped = prepare::scenario(&input.scenario, Vec::new(), Size::Stated)?;
-    // Before the defaults of a load on a node: they may not fit a scenario that cannot be sent.
+    // The check comes before the defaults of a load on a node, as these may not fit a scenario that
+    // cannot be sent.
     sendable(&shipped)?;
     let (accounts, origin) = match &input.accounts {
         Some(accounts) => (accounts.as_str(), format!("--accounts {accounts}")),
@@ -61,12 +65,12 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
     };
     add(&mut overrides, "fork", Override::new("fork", fork, "the node's rules"));
     let size = Override::new("block.transactions", TRANSACTIONS, "the default");
-    // Only where the user gives neither.
+    // This default applies only if the user gives neither key.
     if !overrides.iter().any(|given| given.key == "block.limit") {
         add(&mut overrides, "block.gas", size);
     }
     add(&mut overrides, "state.accounts", Override::new("state.accounts", accounts, origin));
-    // A scenario reads the count, whatever its unit.
+    // A scenario parses the count with its unit.
     let counted = prepare::scenario("transfers", of_accounts(&overrides), Size::Stated)?;
     let most = if node.has_lists { PRICED_HOLDERS_MAX } else { HOLDERS_MAX };
     let most = counted.state.account_count.clamp(2, most).to_string();
@@ -79,30 +83,32 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
     prepare::scenario(&input.scenario, overrides, Size::Stated)
 }
 
-/// Accounts where nothing is said: no more than have slots in a contract that one transaction creates.
+/// Returns the default number of accounts: at most the number of accounts with slots in a contract
+/// that one transaction creates.
 fn default_accounts(scenario: &Scenario) -> &'static str {
     let counts = scenario.loads.iter().map(|load| match load.kind {
         LoadKind::Chains(_) => "300",
         LoadKind::NonConflicting(_) => "600",
         _ => "1000",
     });
-    // The least count: the shortest text, and among equally long ones the first by its letters.
+    // The smallest count is the shortest text, and among equally long texts the first by its
+    // letters.
     counts.min_by_key(|text| (text.len(), *text)).unwrap_or("1000")
 }
 
-/// The overrides that say how many accounts there are.
+/// Returns the overrides of the number of accounts.
 fn of_accounts(overrides: &[Override]) -> Vec<Override> {
     overrides.iter().filter(|given| given.key == "state.accounts").cloned().collect()
 }
 
-/// Adds an override where neither its key nor `other`, which means the same, is given.
+/// Adds an override, unless the user gives its key or `other`, which has the same meaning.
 fn add(overrides: &mut Vec<Override>, other: &str, default: Override) {
     if !overrides.iter().any(|given| given.key == default.key || given.key == other) {
         overrides.push(default);
     }
 }
 
-/// The key of a load that says how many accounts have a slot of their own in its contract.
+/// Returns the key of a load for the number of accounts with their own slot in its contract.
 const fn crowd_key(kind: &LoadKind) -> Option<&'static str> {
     match kind {
         LoadKind::Erc20(_) | LoadKind::Erc721(_) | LoadKind::Airdrop(_) => Some("holders"),
@@ -111,7 +117,7 @@ const fn crowd_key(kind: &LoadKind) -> Option<&'static str> {
     }
 }
 
-/// The first load that transactions cannot prepare, and why.
+/// Returns the first load that transactions cannot prepare, and the reason.
 fn refusal(scenario: &Scenario) -> Option<(&'static str, &'static str)> {
     scenario.loads.iter().find_map(|load| Some((load.kind.name(), reason(&load.kind)?)))
 }

@@ -1,5 +1,5 @@
-//! The work of a batch for the simulation. It has keys as numbers of the list, each step's touched
-//! keys in the reference run, and each step's time.
+//! The work of a batch for the simulation: keys as numbers of the list, and the time of each step.
+//! Each step has the keys that it touches in the reference run.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -24,17 +24,16 @@ use crate::figures::cells::ns;
 /// A batch of a workload.
 #[derive(Clone, Debug)]
 pub struct SimulatedBatch<'a> {
-    /// The batch.
     pub batch: &'a Batch,
-    /// Its list.
+    /// The list of the batch.
     pub list: ListIndex,
-    /// Its steps with their keys and times.
+    /// The steps of the batch with their keys and times.
     pub work: BatchWork,
 }
 
 impl<'a> SimulatedBatch<'a> {
-    /// All batches of a workload whose transactions touch the keys of `seen`; `times` has those of the steps of
-    /// each batch.
+    /// Makes all batches of a workload. `seen` has the keys that the transactions touch, `times`
+    /// the times of each batch's steps.
     ///
     /// # Errors
     /// A list cannot be decoded, or a step has no time.
@@ -59,18 +58,19 @@ impl<'a> SimulatedBatch<'a> {
         }
     }
 
-    /// Number of its transactions.
+    /// Returns the number of transactions.
     pub fn tx_count(&self) -> usize {
         self.batch.blocks.iter().map(|block| block.transactions.len()).sum()
     }
 }
 
-/// A batch's work while it is made.
+/// The work of a batch under construction.
 struct Making<'a> {
     list: &'a ListIndex,
     genesis: &'a Genesis,
     keys: Vec<KeyKind>,
-    /// The key of each code by its hash, and of each account with a code.
+    /// Number of the key of each code, by the code's hash. `code_of` has that number for each
+    /// account with a code.
     codes: HashMap<B256, u32>,
     code_of: HashMap<u32, Option<u32>>,
 }
@@ -118,9 +118,9 @@ impl<'a> Making<'a> {
         self.list.account_id(address).map(|id| id.0)
     }
 
-    /// The keys of steps beside transactions: those that they write, by the list, and those that the list declares
-    /// and no transaction touches. The latter are of the step that writes another key of their account, or of the
-    /// last.
+    /// Returns the keys of the steps beside transactions. These are the keys that the list says
+    /// they write, and the declared keys that no transaction touches. An untouched key belongs to
+    /// the step that writes another key of its account, or to the last step.
     fn of_system(
         &mut self,
         steps: &Steps,
@@ -144,7 +144,7 @@ impl<'a> Making<'a> {
             all.entry(index).or_default().push(Access { key, writes: false });
         }
         for accesses in all.values_mut() {
-            // Accounts come first, codes last.
+            // Accounts come first, and codes come last.
             let accounts = accesses.iter().map(|access| self.account_of(access.key));
             let accounts: BTreeSet<u32> = accounts.collect();
             let codes: Vec<_> = accounts.iter().filter_map(|id| self.code_of(*id)).collect();
@@ -155,7 +155,7 @@ impl<'a> Making<'a> {
         all
     }
 
-    /// The account that a key is of, as a number.
+    /// Returns the number of the account to which a key belongs.
     fn account_of(&self, key: u32) -> u32 {
         match self.keys[key as usize] {
             KeyKind::Slot { account } => account,
@@ -163,7 +163,7 @@ impl<'a> Making<'a> {
         }
     }
 
-    /// The keys that steps beside transactions write, by the list.
+    /// Returns the keys that steps beside transactions write, by the list.
     fn written_by_system(&self, steps: &Steps) -> BTreeMap<BlockAccessIndex, Vec<Access>> {
         let account_count = self.list.account_count();
         let of_accounts = self
@@ -182,8 +182,8 @@ impl<'a> Making<'a> {
         written
     }
 
-    /// Its keys in about the order in which it asks for them: sender, callee, codes, all others, and the
-    /// recipient in the end.
+    /// Returns a transaction's keys, in about the order of its requests: sender, callee, codes, all
+    /// other keys, and the fee recipient at the end.
     fn transaction(
         &mut self,
         block: &Block,
@@ -215,7 +215,7 @@ impl<'a> Making<'a> {
         StepWork { is_system: false, time_ns: 0, sender, callee, accesses }
     }
 
-    /// The key of the code that an account has before the batch.
+    /// Returns the key of the code that an account has before the batch.
     fn code_of(&mut self, account: u32) -> Option<u32> {
         let Self { list, genesis, keys, codes, code_of } = self;
         *code_of.entry(account).or_insert_with(|| {

@@ -1,4 +1,5 @@
-//! Predictions beside the measured rows of a result of the same workload, on shards of this host.
+//! Compares predictions with the measured rows of a result: the same workload, on shards of this
+//! host.
 
 use std::{num::NonZeroUsize, path::Path};
 
@@ -12,10 +13,11 @@ use super::{
 };
 use crate::terminal::{Code, Failure, WithExitCode, exit::fail};
 
-/// A prediction for each row of the result that shards executed.
+/// Returns a prediction for each row of the result that shards executed.
 ///
 /// # Errors
-/// The file has no such row, or is of another workload than that of `digest`; the user interrupted.
+/// The file has no such row, or its workload has another digest than `digest`; or the user
+/// interrupted.
 pub fn checked(
     path: &Path,
     digest: &str,

@@ -1,6 +1,7 @@
-//! Costs of a simulation, from samples on this machine. Proportions of steps come from execution on
-//! one thread, all other costs from one shard with one thread. Work is CPU time. Where processes
-//! share cores or wait for one another, wall time would include the work and waits of others.
+//! Measures the costs for a simulation, by samples on this machine. The proportions of steps come
+//! from execution on one thread. All other costs come from one shard with one thread. Work is CPU
+//! time. If processes share cores or wait for one another, wall time would include work and waits
+//! of others.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -20,15 +21,15 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, exit::fail, interrupt},
 };
 
-/// The store that is measured on.
+/// The store of the measurements.
 pub const MEASURED_STORE: StoreKind = StoreKind::Memory;
 
 /// The measured costs.
 #[derive(Clone, Debug, Default)]
 pub struct Costs {
-    /// All but the times of single steps.
+    /// All costs except the times of single steps.
     pub facts: SimulationCosts,
-    /// Times of the steps of each batch.
+    /// The times of the steps, by batch.
     pub step_times: Vec<Vec<Duration>>,
 }
 
@@ -62,13 +63,13 @@ pub fn measure(
         alone_steps_ns: ns(step_times.iter().flatten().sum()),
         ..Sharded::median_costs(&of_shard, Counts::new(session.workload()))
     };
-    // A shard does not read the store and does not check writes, and it hands results over.
+    // A shard neither reads the store nor checks writes, but it sends results.
     scale_to(&mut step_times, Duration::from_nanos(facts.steps_ns));
     Ok(Costs { facts, step_times }.with_figures(session.workload()))
 }
 
 impl Costs {
-    /// These with the same time for each transaction.
+    /// Returns these costs with the same time for each transaction.
     #[must_use]
     pub fn with_tx_time(mut self, time: Duration, workload: &Workload) -> Self {
         self.facts.given_tx_ns = Some(ns(time));
@@ -82,7 +83,7 @@ impl Costs {
         self.with_figures(workload)
     }
 
-    /// These with the figures of their times.
+    /// Returns these costs with the figures of their step times.
     fn with_figures(mut self, workload: &Workload) -> Self {
         let mut tx_count = 0_u32;
         let (mut sum, mut most) = (Duration::ZERO, Duration::ZERO);
@@ -115,7 +116,8 @@ fn take(session: &Session, variant: Variant) -> Result<Measurement, Failure> {
     }
 }
 
-/// Changes the times by one factor so that their sum is `sum`; nothing where one of the two is zero.
+/// Scales the times by one factor, so that their sum is `sum`. Leaves them unchanged if either sum
+/// is zero.
 fn scale_to(step_times: &mut [Vec<Duration>], sum: Duration) {
     let alone: Duration = step_times.iter().flatten().sum();
     if alone.is_zero() || sum.is_zero() {
@@ -127,7 +129,7 @@ fn scale_to(step_times: &mut [Vec<Duration>], sum: Duration) {
     }
 }
 
-/// The median time of each step over samples.
+/// Returns the median time of each step over the samples.
 fn medians_of_steps(samples: &[Vec<Vec<Duration>>]) -> Vec<Vec<Duration>> {
     let Some(first) = samples.first() else { return Vec::new() };
     let batches = first.iter().enumerate().map(|(batch_index, steps)| {
@@ -142,7 +144,7 @@ fn medians_of_steps(samples: &[Vec<Vec<Duration>>]) -> Vec<Vec<Duration>> {
     batches.collect()
 }
 
-/// Numbers of a workload.
+/// The numbers of batches and steps of a workload.
 #[derive(Clone, Copy, Debug)]
 struct Counts {
     batch_count: f64,
@@ -157,8 +159,8 @@ impl Counts {
     }
 }
 
-/// Figures of one sample on one shard. Times are in nanoseconds of CPU time, but for phases that one thread
-/// computes in.
+/// Figures of one sample on one shard, in nanoseconds. They are CPU times, except for phases in
+/// which one thread computes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sharded {
     wall: f64,
@@ -166,11 +168,12 @@ struct Sharded {
     start: f64,
     after: f64,
     message_count: f64,
-    /// Values that were sent.
+    /// Number of sent values.
     value_count: f64,
-    /// All threads of the coordinator.
+    /// CPU time of all threads of the coordinator.
     coordinator: f64,
-    /// Its other phases, with the partition: of the leading thread, which computes all the time.
+    /// Time of the coordinator's other phases, with the partition. Its leading thread computes in
+    /// all of them.
     leading: f64,
     answering: f64,
     taking: f64,
@@ -200,18 +203,19 @@ impl Sharded {
         }
     }
 
-    /// CPU time of the coordinator for messages, beside their contents.
+    /// Returns the CPU time of the coordinator for messages, without the time for their contents.
     fn carrying(&self) -> f64 {
         (self.coordinator - self.leading - self.answering - self.taking).max(0.0)
     }
 
-    /// The same of the shard.
+    /// Returns the CPU time of the shard for messages, without the time for their contents.
     fn shard_carrying(&self) -> f64 {
         let ShardCpu { executing, sending, asking, all } = self.shard;
         all.saturating_sub(executing + sending + asking).as_nanos() as f64
     }
 
-    /// The costs of a step, a message, a value and a result: each the median over the samples.
+    /// Returns the costs of a step, a message, a value and a result. Each is the median over the
+    /// samples.
     fn median_costs(samples: &[Self], of: Counts) -> SimulationCosts {
         SimulationCosts {
             steps_ns: median(samples, |sample| float_ns(sample.shard.executing)),
@@ -236,13 +240,13 @@ impl Sharded {
     }
 }
 
-/// The median of a figure, rounded down; 0 without samples.
+/// Returns the median of a figure, rounded down; 0 without samples.
 fn median(samples: &[Sharded], figure: impl Fn(&Sharded) -> f64) -> u64 {
     let values: Vec<f64> = samples.iter().map(figure).collect();
     stats::median(&values).unwrap_or(0.0) as u64
 }
 
-/// CPU time of a phase of one thread, in nanoseconds.
+/// Returns the time of a phase in which one thread computes, in nanoseconds.
 fn time_in(executed: &Executed, phase: Phase) -> f64 {
     float_ns(span::total(&executed.spans, phase))
 }
@@ -251,7 +255,7 @@ fn float_ns(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
-/// A sum for each of `count`; the sum where there is none.
+/// Returns `sum` for each of `count` things, or `sum` itself if there are none.
 fn per(sum: f64, count: f64) -> f64 {
     sum / count.max(1.0)
 }

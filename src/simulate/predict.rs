@@ -1,4 +1,4 @@
-//! Predictions: each batch partitioned as the engine does it, and simulated.
+//! Predicts times: each batch is partitioned as the engine does it, and then simulated.
 
 use std::{num::NonZeroUsize, time::Instant};
 
@@ -30,7 +30,7 @@ struct Parted {
 }
 
 impl<'a> Predictions<'a> {
-    /// Predictions for a workload whose transactions touch the keys of `seen`.
+    /// Prepares predictions for a workload. `seen` has the keys that its transactions touch.
     ///
     /// # Errors
     /// A list cannot be decoded, or a step has no time.
@@ -40,7 +40,6 @@ impl<'a> Predictions<'a> {
         Ok(Self { batches, costs: costs.facts.clone() })
     }
 
-    /// The costs.
     pub const fn costs(&self) -> &SimulationCosts {
         &self.costs
     }
@@ -56,7 +55,7 @@ impl<'a> Predictions<'a> {
         Ok(Parted { shard_of, partition_ns })
     }
 
-    /// The setting, with a list.
+    /// Returns the setting of a simulation with a list.
     fn setting(
         &self,
         sharding: &Sharding,
@@ -92,7 +91,7 @@ impl<'a> Predictions<'a> {
         }
     }
 
-    /// All batches, one after the other.
+    /// Simulates all batches, one after the other.
     fn simulated(&self, parted: &Parted, setting: &Setting) -> Simulated {
         let mut sum = Simulated::default();
         for (batch, shard_of) in self.batches.iter().zip(&parted.shard_of) {
@@ -101,7 +100,7 @@ impl<'a> Predictions<'a> {
         sum
     }
 
-    /// The predictions with a list and without one.
+    /// Returns the predictions with a list and without a list.
     ///
     /// # Errors
     /// The user interrupted.
@@ -155,7 +154,7 @@ impl<'a> Predictions<'a> {
         }
     }
 
-    /// The largest lower bound of a time.
+    /// Returns the largest lower bound of a time.
     fn bound(&self, setting: &Setting, of: &Simulated) -> (SimulatedBound, f64) {
         let alone = of.coordinator_work_ns - self.talking(of);
         let cores = match setting.hosts {
@@ -180,7 +179,7 @@ impl<'a> Predictions<'a> {
         bounds.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
     }
 
-    /// Work of the coordinator's threads that talk to shards.
+    /// Returns the work of the coordinator's threads that exchange messages with shards.
     fn talking(&self, of: &Simulated) -> f64 {
         let value_count = of.ahead_key_count + of.demand_request_count;
         let request_count = of.ahead_request_count + of.demand_request_count;
@@ -195,12 +194,12 @@ impl<'a> Predictions<'a> {
     }
 }
 
-/// All processes on this host.
+/// Returns the setting with all processes on this host.
 pub(super) fn one_host(core_count: NonZeroUsize) -> Hosts {
     Hosts::One { core_count: u32::try_from(core_count.get()).unwrap_or(u32::MAX) }
 }
 
-/// The facts of a way to execute on shards.
+/// Returns the facts of a way to execute on shards.
 fn way(sharding: &Sharding) -> ShardWayFacts {
     ShardWayFacts {
         partitioner: sharding.partitioner,
@@ -214,7 +213,7 @@ fn per(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }
 
-/// The assumptions of predictions, for users.
+/// Returns the assumptions of predictions, for users.
 pub fn assumptions(hosts: Hosts) -> Vec<String> {
     let of_hosts = match hosts {
         Hosts::Apart { coordinator_core_count } => format!(

@@ -1,14 +1,14 @@
-//! Exit codes, and errors that know theirs. The codes are part of the interface
+//! Exit codes, and errors with an exit code. The codes are part of the interface
 //! (`docs/getting-started.md`).
 
 use std::{fmt, io};
 
 use executor::state::StateError;
 
-/// How the program ends.
+/// An exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// All went well.
+    /// Success.
     Fine = 0,
     /// A claim of the scenario fails.
     Claim = 1,
@@ -16,30 +16,30 @@ pub enum Code {
     Usage = 2,
     /// Designs disagree with the reference, or a list is wrong.
     Disagree = 3,
-    /// Too few samples to tell, with `--strict`.
+    /// Too few samples for a verdict, with `--strict`.
     Inconclusive = 4,
     /// The machine gives reason for doubt, with `stress doctor --strict`.
     Untrusted = 5,
-    /// Input, output or something at run time failed.
+    /// Input, output or another operation at run time failed.
     Io = 6,
-    /// Something that was to be judged was not, without `--accept-not-judged`.
+    /// A time or a claim was not judged, without `--accept-not-judged`.
     NotJudged = 7,
     /// The user interrupted.
     Interrupted = 130,
 }
 
-/// How the program ends on claims and figures that are left open.
+/// Exit codes for claims and figures that stay open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenCodes {
     /// Code for too few samples: [`Code::Fine`], or [`Code::Inconclusive`] (`--strict`).
     pub inconclusive: Code,
-    /// Code for what was not judged: [`Code::NotJudged`], or [`Code::Fine`]
+    /// Code for times and claims that were not judged: [`Code::NotJudged`], or [`Code::Fine`]
     /// (`--accept-not-judged`).
     pub not_judged: Code,
 }
 
 impl OpenCodes {
-    /// Without any option.
+    /// The codes without any option.
     pub const DEFAULT: Self = Self { inconclusive: Code::Fine, not_judged: Code::NotJudged };
 }
 
@@ -48,12 +48,12 @@ impl OpenCodes {
 pub struct Failure {
     /// The exit code.
     pub code: Code,
-    /// The printed error, as one chain.
+    /// The error, which is printed as one chain.
     pub error: anyhow::Error,
 }
 
 impl Failure {
-    /// The same failure of `name`.
+    /// Adds `name` to the error, as the subject that failed.
     #[must_use]
     pub fn context(self, name: String) -> Self {
         Self { error: self.error.context(name), ..self }
@@ -61,7 +61,7 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
-    /// The whole chain in one line, unless the error is a text of several lines itself.
+    /// Formats the whole chain in one line, unless the error is a text of several lines itself.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#}", self.error)
     }
@@ -82,7 +82,7 @@ pub(crate) use fail;
 /// if the main work succeeded; otherwise it is a note.
 ///
 /// # Errors
-/// The failure of the main work, else of the side work.
+/// The failure of the main work, or else of the side work.
 pub fn with_side_work(
     ended: Result<Code, Failure>,
     side: Result<(), Failure>,
@@ -98,7 +98,8 @@ pub fn with_side_work(
     }
 }
 
-/// A file that is there already is the user's to name anew; all else is of the machine.
+/// An existing file is an error of usage: the user names another file. All other errors are errors
+/// of the machine.
 impl From<report::Error> for Failure {
     fn from(error: report::Error) -> Self {
         let code = match error {
@@ -109,12 +110,13 @@ impl From<report::Error> for Failure {
     }
 }
 
-/// Gives an error its exit code.
+/// Adds an exit code to an error.
 pub trait WithExitCode<T> {
-    /// On error, the program ends with `code`.
+    /// Adds `code` to an error.
     fn with_exit_code(self, code: Code) -> Result<T, Failure>;
 
-    /// On error, the program ends with the code of something that the user named and that is read.
+    /// Adds the code for an input that the user named: usage if the input does not exist, otherwise
+    /// I/O.
     fn with_code_of_named(self) -> Result<T, Failure>;
 }
 
@@ -131,7 +133,7 @@ impl<T, E: Into<anyhow::Error>> WithExitCode<T> for Result<T, E> {
     }
 }
 
-/// Whether something is not there: the user is to name another one.
+/// Whether an input does not exist, so that the user must name another.
 fn is_missing(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let system = cause.downcast_ref::<io::Error>();

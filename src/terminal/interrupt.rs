@@ -1,5 +1,5 @@
-//! Ctrl-C, SIGTERM or the end of the terminal. The first signal asks everything to stop and keeps
-//! the finished part. The program ends within a second, also in the middle of long work. A second
+//! Interrupts: Ctrl-C, SIGTERM or the end of the terminal. The first signal asks all work to stop,
+//! and the finished part is kept. The program ends within a second, also during long work. A second
 //! signal, half a second later or more, ends the process at once. State databases and workload
 //! files are never half written.
 
@@ -24,30 +24,31 @@ use signal_hook::{
 
 use crate::terminal::exit::{Code, Failure, fail};
 
-/// Signals within this time are one: `timeout` sends two, to the process and to its group.
+/// Signals within this time count as one. `timeout` sends two signals, to the process and to its
+/// group.
 const SAME: Duration = Duration::from_millis(500);
-/// Time after it for everything to stop by itself.
+/// Time after `SAME` for all work to stop by itself.
 const GRACE: Duration = Duration::from_millis(100);
-/// Most time for writing the finished part, and for children to end.
+/// Maximal time for writing the finished part, and for the end of children.
 const HOLD_MAX: Duration = Duration::from_secs(10);
 /// Polling interval for the end of holds.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-/// Holds that live.
+/// Number of living holds.
 static HOLD_COUNT: AtomicUsize = AtomicUsize::new(0);
 static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
 static AT_END: Mutex<Option<fn()>> = Mutex::new(None);
 
-/// Shows the finished part, once, where it could not be shown in the usual way.
+/// Shows the finished part, once, if it could not be shown in the usual way.
 type Kept = Box<dyn FnOnce() + Send>;
 
-/// Begins to listen for SIGINT (Ctrl-C), SIGTERM and SIGHUP; the last stays ignored if the parent
+/// Begins to listen for SIGINT (Ctrl-C), SIGTERM and SIGHUP. SIGHUP stays ignored if the parent
 /// ignores it (`nohup`). If the program does not end soon after the first signal, `note` gets a
-/// line for the user and the process ends.
+/// line for the user, and the process ends.
 ///
 /// # Errors
-/// Where the system refuses a handler or a thread.
+/// The system refuses a handler or a thread.
 pub fn listen(note: fn(&str)) -> io::Result<()> {
     let (mut signals, told) = UnixStream::pair()?;
     let ends_at_next = Arc::<AtomicBool>::default();
@@ -59,7 +60,7 @@ pub fn listen(note: fn(&str)) -> io::Result<()> {
         pipe::register(signal, told.try_clone()?)?;
     }
     let waiting = thread::Builder::new().name("interrupt".to_owned()).spawn(move || {
-        // Blocks until the first signal: nothing runs beside a sample.
+        // The thread blocks until the first signal, so no thread polls beside a sample.
         if signals.read_exact(&mut [0]).is_ok() {
             thread::sleep(SAME);
             ends_at_next.store(true, Ordering::SeqCst);
@@ -78,7 +79,7 @@ fn is_ignored(signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Set once the user has interrupted.
+/// Returns the flag that an interrupt of the user sets.
 pub fn flag() -> &'static AtomicBool {
     &INTERRUPTED
 }
@@ -88,10 +89,10 @@ pub fn happened() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// Fails once the user has interrupted.
+/// Returns an error if the user has interrupted.
 ///
 /// # Errors
-/// The user has.
+/// The user has interrupted.
 pub fn check() -> Result<(), Failure> {
     if happened() {
         fail!(Code::Interrupted, "interrupted");
@@ -99,18 +100,18 @@ pub fn check() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether to go on, for work that polls.
+/// Returns whether work that polls should continue.
 pub fn answer() -> ControlFlow<()> {
     if happened() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-/// Holds off the end of an interrupted process while it lives, for ten seconds at most. The process
-/// writes finished samples meanwhile, or waits for a child that does.
+/// Delays the end of an interrupted process while it lives, for at most ten seconds. The process
+/// writes finished samples meanwhile, or waits for a child that writes them.
 #[derive(Debug)]
 #[must_use = "the process may be ended once it is dropped"]
 pub struct Hold(());
 
-/// Holds the end of the process.
+/// Delays the end of the process until the hold is dropped.
 pub fn hold() -> Hold {
     HOLD_COUNT.fetch_add(1, Ordering::SeqCst);
     Hold(())
@@ -122,17 +123,19 @@ impl Drop for Hold {
     }
 }
 
-/// From now on the program only writes and shows the finished part, and ends by itself.
+/// Delays the end of the process from now on: the program only writes and shows the finished part,
+/// and ends by itself.
 pub fn finishing() {
     HOLD_COUNT.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Keeps `show`, in place of an earlier one, for a process that cannot stop in time.
+/// Keeps `show` for a process that cannot stop in time. It replaces an earlier one.
 pub fn keep(show: impl FnOnce() + Send + 'static) {
     *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(show));
 }
 
-/// Has `act` done last, in place of an earlier one, by a process that cannot stop in time.
+/// Registers `act` as the last action of a process that cannot stop in time. It replaces an earlier
+/// one.
 pub fn at_end(act: fn()) {
     *AT_END.lock().unwrap_or_else(PoisonError::into_inner) = Some(act);
 }

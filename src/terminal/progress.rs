@@ -1,6 +1,6 @@
 //! Progress of a long stage, on standard error. A terminal has a bar, with the figures of a run so
-//! far. Elsewhere there are plain lines, at most one every few seconds. Nothing here runs by
-//! itself: a line is drawn only from within a call, and none while a sample's clock runs
+//! far. Elsewhere there are plain lines, at most one every few seconds. No thread runs for
+//! progress: each line is drawn within a call. No line is drawn while a sample's clock runs
 //! ([`Progress::pause`]).
 
 use std::{
@@ -32,17 +32,17 @@ mod style;
 #[cfg(test)]
 mod tests;
 
-/// Shortest time between two plain lines.
+/// Minimal time between two plain lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
-/// Shortest time between two lines of samples, as a multiple of the interval of plain lines.
+/// Minimal time between two lines of samples, as a multiple of the interval of plain lines.
 const SAMPLE_LINE_INTERVALS: u32 = 3;
-/// Shortest time between two drawings of a bar: the lock and the clock are not for each row.
+/// Minimal time between two drawings of a bar, as the lock and the clock are too slow for each row.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Rows of a state with tries that two cores build in a second.
 const BUILT_ROWS_PER_S: f64 = 400_000.0;
 
-/// Where progress goes.
+/// The form of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// Bars, and the figures of samples so far, on a terminal.
@@ -56,7 +56,7 @@ pub enum Look {
 }
 
 impl Look {
-    /// The same without figures of samples.
+    /// Returns this look without figures of samples.
     #[must_use]
     pub const fn without_figures(self) -> Self {
         match self {
@@ -70,12 +70,12 @@ impl Look {
     }
 }
 
-/// The progress of a run, one stage after the other. Shared by the threads that do the work.
+/// The progress of a run, one stage after the other. The threads that do the work share it.
 pub struct Progress {
     look: Look,
     pause_count: AtomicUsize,
     done: AtomicU64,
-    /// When drawing is due again, nanoseconds after `began`.
+    /// Time of the next drawing, in nanoseconds after `began`.
     due_ns: AtomicU64,
     began: Instant,
     line_interval: Duration,
@@ -85,26 +85,26 @@ pub struct Progress {
 /// Makes the draw target of a bar; each bar needs its own.
 type MakeTarget = Box<dyn Fn() -> ProgressDrawTarget + Send>;
 
-/// State of the output: the bar, the stage, and lines that wait.
+/// State of the output: the bar, the stage, and held lines.
 struct Screen {
     lines: Box<dyn Write + Send>,
     make_target: MakeTarget,
     bar: ProgressBar,
     stage: Option<UnderWay>,
-    /// Lines that came while nothing could be drawn.
+    /// Lines that could not be drawn yet.
     held: Vec<String>,
     /// Log lines of samples.
     samples: SampleLog,
 }
 
-/// A stage that was begun. Dropping it ends nothing: the next stage does.
+/// A stage that has begun. A drop does not end it, but the next stage does.
 #[derive(Debug)]
 pub struct Stage<'a> {
     progress: &'a Progress,
 }
 
 impl Stage<'_> {
-    /// So much is done of so much; a total of 0 is not known.
+    /// Sets the finished amount and the total of the stage. A total of 0 is not known.
     pub fn set(&self, done: u64, total: u64) {
         if let Some(stage) = &mut self.progress.screen().stage {
             stage.total = total.into();
@@ -113,27 +113,27 @@ impl Stage<'_> {
         self.progress.draw_if_due();
     }
 
-    /// Shows lines in the place of a count: on a terminal at once, in a log the first one where it
-    /// is new.
+    /// Shows lines in place of a count. A terminal shows them at once. A log gets the first line if
+    /// it is new.
     pub fn show(&self, live: Live) {
         let is_log = self.progress.look == Look::Lines;
         if let Some(stage) = &mut self.progress.screen().stage {
             stage.show(live);
             if let Some(shown) = &mut stage.live {
-                // On a terminal the lines below may be new.
+                // On a terminal the lines below the first may be new.
                 shown.is_drawn &= is_log;
             }
         }
         self.progress.draw();
     }
 
-    /// Ends it.
+    /// Ends the stage.
     pub fn finish(self) {
         self.progress.end_stage();
     }
 }
 
-/// While it lives nothing is drawn; the screen stays as it is.
+/// Stops drawing while it lives. The screen stays as it is.
 #[derive(Debug)]
 #[must_use = "drawing goes on when it is dropped"]
 pub struct PauseGuard<'a> {
@@ -141,7 +141,7 @@ pub struct PauseGuard<'a> {
 }
 
 impl Progress {
-    /// Progress to standard error.
+    /// Makes a progress on standard error.
     pub fn new(look: Look) -> Self {
         Self::on(look, LINE_INTERVAL, Box::new(io::stderr()), Box::new(ProgressDrawTarget::stderr))
     }
@@ -171,20 +171,20 @@ impl Progress {
         }
     }
 
-    /// Returns a silent progress for work between samples, if this one is a log. `None` means that
-    /// this one serves.
+    /// Returns a silent progress for work between samples, if this progress is a log. `None`: use
+    /// this progress.
     pub fn silent_between_samples(&self) -> Option<Self> {
         (self.look == Look::Lines).then(|| Self::new(Look::Nothing))
     }
 
-    /// Begins a stage; one that was under way is finished first.
+    /// Begins a stage. A stage under way is finished first.
     pub fn stage(&self, name: &str, total: impl Into<Total>) -> Stage<'_> {
         self.clear();
         self.due_ns.store(0, Ordering::Relaxed);
         self.start(UnderWay::new(name, total.into()))
     }
 
-    /// Begins a stage where none is under way.
+    /// Begins a stage if none is under way.
     fn start(&self, stage: UnderWay) -> Stage<'_> {
         self.done.store(0, Ordering::Relaxed);
         self.screen().stage = Some(stage);
@@ -192,8 +192,8 @@ impl Progress {
         Stage { progress: self }
     }
 
-    /// Begins a sample. A terminal shows `live` at the next draw, or keeps its lines of the run where
-    /// that is `None`. A log gets a line of some samples, at their ends: name and time.
+    /// Begins a sample. A terminal shows `live` at the next drawing, or keeps its lines if `live`
+    /// is `None`. A log gets a line at the end of some samples: name and time.
     pub fn sample(&self, name: &str, live: Option<Live>) -> Stage<'_> {
         let mut screen = self.screen();
         let before = screen.stage.take_if(|stage| stage.live.is_some());
@@ -217,21 +217,21 @@ impl Progress {
         Shown { live, is_drawn: false }
     }
 
-    /// Whether to make live lines for a sample of about this time (0: unknown). They need a
-    /// terminal, and a short sample keeps lines that were drawn just now.
+    /// Returns whether a sample of about this time needs live lines (0: unknown time). They need a
+    /// terminal. A short sample keeps lines that were drawn just now.
     pub fn wants_live(&self, time: Duration) -> bool {
         let is_long = time.is_zero() || time > BAR_INTERVAL;
         self.look.has_bars() && (is_long || self.is_due() || !self.screen().has_lines())
     }
 
-    /// `amount` more of the stage is done. Cheap: most calls only count.
+    /// Adds `amount` to the finished part of the stage. It is cheap, as most calls only count.
     pub fn advance(&self, amount: u64) {
         self.done.fetch_add(amount, Ordering::Relaxed);
         self.draw_if_due();
     }
 
-    /// Finishes the stage under way, and a run's samples: the bar goes, a log gets a line with the
-    /// time it took.
+    /// Finishes the stage under way and the samples of a run. A terminal removes the bar. A log
+    /// gets a line with the time of the stage.
     pub fn clear(&self) {
         self.end_stage();
         let mut screen = self.screen();
@@ -241,7 +241,7 @@ impl Progress {
         self.draw();
     }
 
-    /// Finishes the stage under way; other samples may follow.
+    /// Finishes the stage under way. Further samples may follow.
     fn end_stage(&self) {
         let mut screen = self.screen();
         let Some(stage) = screen.stage.take() else { return };
@@ -256,28 +256,28 @@ impl Progress {
         self.draw();
     }
 
-    /// A line that stays, above the bar. During a pause it is kept for its end.
+    /// Prints a line that stays, above the bar. During a pause the line is held until the pause
+    /// ends.
     pub fn note(&self, text: &str) {
         self.screen().held.push(visible(text));
         self.draw();
     }
 
-    /// A line of a log: a terminal has the same below its bar.
+    /// Prints a line in a log. A terminal has the same facts below its bar.
     pub fn log(&self, text: &str) {
         if self.look == Look::Lines {
             self.note(text);
         }
     }
 
-    /// Nothing is drawn until the guard is dropped: for the time a sample's clock runs. Steps are
-    /// counted all the same.
+    /// Stops drawing until the guard is dropped, while a sample's clock runs. Steps still count.
     pub fn pause(&self) -> PauseGuard<'_> {
         if self.look.has_bars() {
-            // The screen is current.
+            // The last drawing before the pause makes the screen current.
             self.draw();
         }
         self.pause_count.fetch_add(1, Ordering::SeqCst);
-        // Whoever is drawing has finished once the lock is ours.
+        // A thread that draws has finished once this thread has the lock.
         drop(self.screen());
         PauseGuard { progress: self }
     }
@@ -296,7 +296,7 @@ impl Progress {
         }
     }
 
-    /// The only place that writes.
+    /// Draws the lines and the bar. No other function writes.
     fn draw(&self) {
         let mut screen = self.screen();
         if self.look == Look::Nothing || self.is_paused() {
@@ -334,7 +334,7 @@ impl Progress {
     }
 }
 
-/// The phases of the build of a state are stages.
+/// Each phase of a state's build is a stage.
 impl BuildProgress for Progress {
     fn begin(&self, phase: BuildPhase, row_count: u64) {
         if phase == BuildPhase::Sorting {
@@ -386,7 +386,7 @@ impl Drop for PauseGuard<'_> {
 }
 
 impl Screen {
-    /// Whether lines of samples are drawn.
+    /// Whether live lines of samples are drawn.
     fn has_lines(&self) -> bool {
         self.stage.as_ref().is_some_and(|stage| stage.live.is_some())
     }
@@ -402,7 +402,7 @@ impl Screen {
     fn draw_line(&mut self, done: u64) {
         let Some(stage) = self.stage.as_mut().filter(|stage| !stage.is_sample) else { return };
         let is_first = !mem::replace(&mut stage.is_shown, true);
-        // A stage's name alone is printed once, and so is each of its live lines.
+        // A stage's name alone is printed once. Each of its live lines is also printed once.
         let is_new = match &mut stage.live {
             Some(shown) => !mem::replace(&mut shown.is_drawn, true),
             None => is_first || done > 0,
@@ -413,7 +413,7 @@ impl Screen {
         }
     }
 
-    /// Whether there was anything to draw.
+    /// Draws the bar. Returns whether there was something new to draw.
     fn draw_bar(&mut self, done: u64) -> bool {
         let Some(stage) = &mut self.stage else {
             self.bar.finish_and_clear();
@@ -428,11 +428,11 @@ impl Screen {
                 self.bar = ProgressBar::with_draw_target(Some(live.length), (self.make_target)())
                     .with_style(live_style(&live.below));
             }
-            // A handle of the same bar. Nothing is drawn before all of it is new.
+            // This is a handle of the same bar. Nothing is drawn before all parts are new.
             let bar = self.bar.clone().with_position(live.position);
             let bar = bar.with_prefix(live.head.clone()).with_message(live.below.clone());
             bar.set_length(live.length);
-            // A long sample may follow: this stands there all the time.
+            // A long sample may follow, and these lines stay on the screen during the sample.
             bar.force_draw();
             return true;
         }
@@ -449,7 +449,7 @@ impl Screen {
         true
     }
 
-    /// A reader of standard error that went away is no reason to stop.
+    /// Writes a line. A closed standard error is no reason to stop.
     fn write(&mut self, text: &str) {
         drop(writeln!(self.lines, "{text}"));
     }

@@ -1,5 +1,5 @@
-//! The lines of a log on samples: one every few seconds, of the sample that has just ended, and one of
-//! the last sample. A run of thousands of short samples has a short log.
+//! Lines of a log about samples: one line every few seconds, about the sample that has just ended,
+//! and one about the last sample. So a run of thousands of short samples has a short log.
 
 use std::{
     mem,
@@ -8,15 +8,15 @@ use std::{
 
 use report::units;
 
-/// Samples that ended, and those that a log has no line of.
+/// The samples that have ended, and those of them without a line in the log.
 #[derive(Debug)]
 pub(super) struct SampleLog {
-    /// Shortest time between two lines.
+    /// Minimal time between two lines.
     interval: Duration,
     written_at: Option<Instant>,
-    /// The line of the last sample, as long as it is not written.
+    /// The line of the last sample, until it is written.
     unwritten: Option<String>,
-    /// Samples before that one, after the last line.
+    /// Number of samples without a line between the last written line and `unwritten`.
     skipped_count: u64,
 }
 
@@ -25,14 +25,14 @@ impl SampleLog {
         Self { interval, written_at: None, unwritten: None, skipped_count: 0 }
     }
 
-    /// Takes in the end of a sample. Returns its line where one is due.
+    /// Records the end of a sample. Returns its line if one is due.
     pub(super) fn ended(&mut self, line: String) -> Option<String> {
         self.skipped_count += u64::from(self.unwritten.replace(line).is_some());
         let is_due = self.written_at.is_none_or(|at| at.elapsed() >= self.interval);
         if is_due { self.last_line() } else { None }
     }
 
-    /// The line of the last sample, unless it is written.
+    /// Returns the line of the last sample, unless it is written already.
     pub(super) fn last_line(&mut self) -> Option<String> {
         let line = self.unwritten.take()?;
         self.written_at = Some(Instant::now());

@@ -1,37 +1,37 @@
-//! The stage under way: how much it has to do, and the words that a terminal and a log have of it. Time
-//! left follows from the share that is done; where too little is, there is none.
+//! The stage under way: its total, and its words on a terminal and in a log. The time left follows
+//! from the finished share. If that share is too small, no time left is shown.
 
 use std::time::{Duration, Instant};
 
 use report::units;
 
-/// Least share of a stage from which its time left is told.
+/// Minimal finished share of a stage for which the time left is shown.
 const TELLING_SHARE: f64 = 0.01;
-/// Shortest time that is shown where nothing is counted: the first words may stand for long, and a 0 would look
-/// like a fault.
+/// Minimal time that is shown while nothing is counted. The first words may stand for long, and a 0
+/// would look like a fault.
 const TELLING_TIME: Duration = Duration::from_secs(1);
 
-/// Lines that a stage shows in the place of a count.
+/// Lines that a stage shows in place of a count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Live {
-    /// Before the bar, as samples and time left. A log has this line alone.
+    /// The line before the bar, such as samples and time left. A log has only this line.
     pub head: String,
-    /// Below it: figures.
+    /// The line below the bar: figures.
     pub below: String,
-    /// Length of the done part of the bar.
+    /// Length of the finished part of the bar.
     pub position: u64,
     /// Length of the bar, above 0.
     pub length: u64,
 }
 
-/// How much a stage has to do. A plain number is a count, 0 where it is not known.
+/// The total of a stage. A plain number is a count, and 0 means unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Total {
-    /// Things of no further name: transactions, samples.
+    /// A number of things, such as transactions or samples.
     Count(u64),
     /// Rows of a state.
     Rows(u64),
-    /// Not known.
+    /// The total is unknown.
     Unknown,
 }
 
@@ -49,7 +49,7 @@ impl Total {
         }
     }
 
-    /// `1.2M of 128M rows`.
+    /// Formats the finished part and the total: `1.2M of 128M rows`.
     fn words(self, done: u64) -> String {
         match self {
             Self::Count(total) => format!("{} of {}", units::count(done), units::count(total)),
@@ -66,29 +66,29 @@ pub(super) struct UnderWay {
     pub(super) name: String,
     pub(super) total: Total,
     pub(super) began: Instant,
-    /// Whether the bar is this stage's yet; in a log, whether its first line is written.
+    /// Whether the bar shows this stage already. In a log: whether its first line is written.
     pub(super) is_shown: bool,
-    /// Whether it is a sample: a log has lines of some samples only.
+    /// Whether the stage is a sample. A log has lines of some samples only.
     pub(super) is_sample: bool,
-    /// The lines of a stage that shows its own; `None` of others.
+    /// The live lines of the stage; `None` for a stage with a count.
     pub(super) live: Option<Shown>,
 }
 
-/// Lines of a stage, and whether they stand on the screen.
+/// Lines of a stage, and whether they are on the screen.
 pub(super) struct Shown {
     pub(super) live: Live,
     pub(super) is_drawn: bool,
 }
 
 impl UnderWay {
-    /// Begins now.
+    /// Begins a stage now.
     pub(super) fn new(name: &str, total: Total) -> Self {
         let (name, began) = (name.to_owned(), Instant::now());
         Self { name, total, began, is_shown: false, is_sample: false, live: None }
     }
 
-    /// Shows lines of its own from now on. Where the first line is the same and was drawn, these lines count as
-    /// drawn, so that a log does not repeat it.
+    /// Shows `live` from now on. If the first line was drawn and is unchanged, the new lines count
+    /// as drawn, so that a log does not repeat it.
     pub(super) fn show(&mut self, live: Live) {
         let before = self.live.take();
         // The bar of a count has another form.
@@ -97,19 +97,20 @@ impl UnderWay {
         self.live = Some(Shown { live, is_drawn });
     }
 
-    /// `1.2M of 128M rows, 20 s, about 10 min left`, beside a bar.
+    /// Formats the words beside a bar: `1.2M of 128M rows, 20 s, about 10 min left`.
     pub(super) fn words(&self, done: u64) -> String {
         let elapsed = self.began.elapsed();
         let took = units::rough_time(elapsed);
         match (self.total, done) {
-            // A 0 that stands still would look like a fault.
+            // A 0 that does not change would look like a fault.
             (Total::Unknown, 0) if elapsed < TELLING_TIME => "…".to_owned(),
             (Total::Unknown, 0) => took,
             _ => format!("{}, {took}{}", self.total.words(done), self.left_words(done)),
         }
     }
 
-    /// `writing rows: 3 % (4.10M of 128M rows), 20.1 s, about 10 min left`, in a log.
+    /// Formats the line in a log: `writing rows: 3 % (4.10M of 128M rows), 20.1 s, about 10 min
+    /// left`.
     pub(super) fn line(&self, done: u64) -> String {
         if let Some(Shown { live, .. }) = &self.live {
             return format!("{}: {}", self.name, live.head);
@@ -128,13 +129,13 @@ impl UnderWay {
         }
     }
 
-    /// The share that is done, where the whole is known.
+    /// Returns the finished share; `None` if the total is unknown.
     fn share(&self, done: u64) -> Option<f64> {
         let total = self.total.amount().filter(|total| *total > 0)?;
         Some(done.min(total) as f64 / total as f64)
     }
 
-    /// `, about 10 min left`; nothing where too little is done.
+    /// Formats the time left as `, about 10 min left`; empty if the finished share is too small.
     fn left_words(&self, done: u64) -> String {
         let share = self.share(done).filter(|share| *share >= TELLING_SHARE);
         let left = share.map(|share| self.began.elapsed().as_secs_f64() * (1.0 / share - 1.0));

@@ -3,7 +3,7 @@
 use indicatif::ProgressStyle;
 use variant::steers_terminal;
 
-/// The style of a bar of `length`; without one there is no bar.
+/// Returns the style of a bar of `length`. Without a length there is no bar.
 pub(super) fn style(length: Option<u64>) -> ProgressStyle {
     let template = match length {
         Some(length) if length > 0 => "{prefix} [{bar:24}] {msg}",
@@ -12,8 +12,8 @@ pub(super) fn style(length: Option<u64>) -> ProgressStyle {
     styled(template)
 }
 
-/// The style of a run's lines: a second one for figures, if there are any. Those of one terminal always
-/// or never have them.
+/// Returns the style of a run's lines, with a second line for `figures` unless they are empty. On
+/// one terminal the figures are either always or never empty.
 pub(super) fn live_style(figures: &str) -> ProgressStyle {
     styled(match figures.is_empty() {
         true => "{prefix} [{bar:24}]",
@@ -26,7 +26,8 @@ fn styled(template: &str) -> ProgressStyle {
     style.unwrap_or_else(|e| panic!("the template is constant: {e}")).progress_chars("=> ")
 }
 
-/// `text`, in which names of files and words of others may stand: what steers a terminal is escaped.
+/// Escapes characters of `text` that control a terminal, as it may have names of files and words of
+/// other programs.
 pub fn visible(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
