@@ -1,4 +1,5 @@
-//! The command line: words that `clap` would misread come first here, then verbs and their arguments.
+//! The command line. This module checks words that `clap` would misread, before `clap` parses verbs
+//! and their arguments.
 
 pub mod args;
 pub mod cmd;
@@ -18,7 +19,7 @@ pub use verbs::Cli;
 #[cfg(test)]
 pub use verbs::Command;
 
-/// Words that a user may know from another version, and the verbs in their place.
+/// Words of earlier versions, and the verbs in their place.
 const RENAMED: [(&str, &str); 10] = [
     ("baseline", "state baseline"),
     ("calibrate", "gate calibrate"),
@@ -32,8 +33,8 @@ const RENAMED: [(&str, &str); 10] = [
     ("simulate", "shard simulate"),
 ];
 
-/// Moves a leading `--quiet` behind the other words. Before a verb `clap` takes it for an option of a
-/// run, and refuses the verb.
+/// Moves a leading `--quiet` behind the other words. Before a verb, `clap` takes it for an option
+/// of a run, and refuses the verb.
 pub fn move_quiet_to_end(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.collect();
     let quiet_count = words.iter().skip(1).take_while(|word| is_quiet(word)).count();
@@ -49,11 +50,11 @@ fn is_quiet(word: &OsString) -> bool {
     word == "-q" || word == "--quiet"
 }
 
-/// Refuses a command line that begins with a misspelt verb or scenario. Further words are not read:
-/// `clap` would complain about them first.
+/// Refuses a command line that begins with a misspelt verb or scenario. Later words are not read,
+/// as `clap` would report errors in them first.
 ///
 /// # Errors
-/// The first word is neither, and near to one.
+/// The first word is neither a verb nor a scenario, and is similar to one.
 pub fn check_first_word(mut words: impl Iterator<Item = OsString>) -> Result<(), Failure> {
     let first = words.find(|word| !is_quiet(word)).and_then(|word| word.into_string().ok());
     match first.as_deref().and_then(tip) {
@@ -62,7 +63,7 @@ pub fn check_first_word(mut words: impl Iterator<Item = OsString>) -> Result<(),
     }
 }
 
-/// The error for a renamed or misspelt word; `None` where `clap` may read it.
+/// Returns the error for a renamed or misspelt word; `None` if `clap` may parse it.
 fn tip(word: &str) -> Option<String> {
     if let Some((_, verb)) = RENAMED.iter().find(|(old, _)| *old == word) {
         return Some(format!("{word}: this verb is `stress {verb}`"));

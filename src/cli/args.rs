@@ -64,12 +64,12 @@ pub struct DataDirArgs {
 }
 
 impl DataDirArgs {
-    /// The directory that the user names, by the option or the environment.
+    /// Returns the directory that the user names, by the option or the environment.
     pub fn asked(&self) -> Option<&Path> {
         self.data_dir.as_deref()
     }
 
-    /// The result that `given` names: a path, or a baseline in that directory.
+    /// Finds the result that `given` names: a path, or a baseline in the data directory.
     ///
     /// # Errors
     /// A baseline cannot be read.
@@ -80,7 +80,7 @@ impl DataDirArgs {
         }
     }
 
-    /// This machine, with the device below that directory.
+    /// Returns the facts of this machine, with the device below the data directory.
     pub fn environment(&self) -> Environment {
         let data_path = prepare::data_path(self.asked());
         environment::probe(data_path.as_deref().unwrap_or(Path::new(".")))
@@ -159,7 +159,7 @@ pub struct OpenArgs {
 }
 
 impl OpenArgs {
-    /// The exit codes.
+    /// Returns the exit codes.
     pub const fn codes(self) -> OpenCodes {
         let OpenCodes { inconclusive, not_judged } = OpenCodes::DEFAULT;
         OpenCodes {
@@ -181,7 +181,7 @@ pub struct DatabaseArgs {
 }
 
 impl DatabaseArgs {
-    /// Reaction where another process uses one.
+    /// Returns the reaction to a state that another process uses.
     pub const fn in_use(&self) -> InUse {
         if self.wait { InUse::Wait } else { InUse::Refuse }
     }
@@ -198,13 +198,13 @@ pub struct DriveArgs {
     pub timeout: String,
 }
 
-/// The command line as it was typed, for results and errors. Bytes that are no UTF-8 have a mark in their
-/// place: other processes get the words themselves (`std::env::args_os`).
+/// Returns the command line as it was typed, for results and errors. A mark replaces bytes that are
+/// not UTF-8. Other processes get the original words (`std::env::args_os`).
 pub fn typed_words() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// Prints help, painted where standard output is a terminal.
+/// Prints help, with colours if standard output is a terminal.
 pub fn print_help(help: &StyledStr) {
     terminal::out(&match terminal::paint() {
         Paint::Ansi => help.ansi().to_string(),
@@ -234,17 +234,18 @@ pub struct ResultArgs {
 }
 
 impl ResultArgs {
-    /// The file `<stem>.json` in that directory, tried before the work.
+    /// Returns the file `<stem>.json` in the output directory, after a check that it can be
+    /// written.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn json_out(&self, stem: &'static str) -> Result<Option<JsonOut>, Failure> {
         Ok(self.out.as_deref().map(|dir| JsonOut::at(dir, stem)).transpose()?)
     }
 }
 
 impl Format {
-    /// How progress looks beside it.
+    /// Returns the look of progress beside this format.
     pub fn look(self) -> Look {
         match self {
             Self::Table => terminal::look(),
@@ -252,10 +253,10 @@ impl Format {
         }
     }
 
-    /// Prints a result: as `table` lays it out for this terminal, or as JSON.
+    /// Prints a result: as the table that `table` makes for this terminal, or as JSON.
     ///
     /// # Errors
-    /// A number in it is not finite.
+    /// A number in the result is not finite.
     pub fn print<T: Serialize>(
         self,
         result: &T,
@@ -269,7 +270,8 @@ impl Format {
     }
 }
 
-/// The error of `verb` where no work is named; `more` follows the scenario in its example.
+/// Makes the error of `verb` for a command line without work. `more` follows the scenario in its
+/// example.
 pub fn nothing_named(verb: &str, more: &str) -> anyhow::Error {
     anyhow!(
         "nothing to run: name a scenario, as in `{verb} --scenario sload-storm {more}`, or a file, as in \
@@ -277,7 +279,7 @@ pub fn nothing_named(verb: &str, more: &str) -> anyhow::Error {
     )
 }
 
-/// The error of an option of a run where builds are compared.
+/// Makes the error for an option of a run that a comparison of builds does not take.
 fn only_beside_stored(option: &str) -> anyhow::Error {
     let instead = match option {
         "--samples" | "--budget" => {
@@ -290,10 +292,10 @@ fn only_beside_stored(option: &str) -> anyhow::Error {
 }
 
 impl RunArgs {
-    /// The work of the run, as `command` asked for it.
+    /// Returns the input of the run. `command` is the command line.
     ///
     /// # Errors
-    /// Nothing is named, or an option does not go with a workload file.
+    /// No work is named, or an option does not go with a workload file.
     pub fn input(&self, command: Vec<String>) -> Result<RunInput, Failure> {
         let (source, how) = self.source_and_how()?;
         Ok(RunInput {
@@ -318,10 +320,10 @@ impl RunArgs {
         })
     }
 
-    /// The work of two builds.
+    /// Returns the input for the work of two builds.
     ///
     /// # Errors
-    /// The errors of [`RunArgs::input`], or an option that does not go with comparing builds.
+    /// The errors of [`RunArgs::input`], or an option does not go with a comparison of builds.
     pub fn of_builds(&self, settings: [Vec<Override>; 2]) -> Result<GateWorkInput, Failure> {
         self.without_extras("gate").with_exit_code(Code::Usage)?;
         let not_here = [
@@ -345,10 +347,10 @@ impl RunArgs {
         Ok(GateWorkInput { source, how, settings, data_dir })
     }
 
-    /// Refuses options of a run alone, which `verb` would ignore.
+    /// Refuses options that only a run uses, and that `verb` would ignore.
     ///
     /// # Errors
-    /// A trace, a profile, a baseline or a command is asked for.
+    /// The user asks for a trace, a profile, a baseline or a command.
     pub fn without_extras(&self, verb: &str) -> Result<(), anyhow::Error> {
         let (samples, commands) = ("takes no extra samples", "runs no command around samples");
         let of_run = [
@@ -366,7 +368,7 @@ impl RunArgs {
         }
     }
 
-    /// The first option for the work or the run, as it was given.
+    /// Returns the first option for the work or the run, as the user gave it.
     pub fn first_of_run(&self) -> Option<String> {
         let word = self.words.first().map(|word| word.to_string_lossy().into_owned());
         let scenario = self.scenario.as_ref().map(|name| format!("--scenario {name}"));
@@ -377,8 +379,8 @@ impl RunArgs {
         [word, scenario, workload, quick].into_iter().flatten().chain(overrides).next()
     }
 
-    /// Where the work comes from, and the keys that say how it is run: those of options, and beside a
-    /// workload file those of `--set`.
+    /// Returns the source of the work, and the overrides of the run. Beside a workload file, the
+    /// overrides include the keys of `--set`.
     fn source_and_how(&self) -> Result<(Source, Vec<Override>), Failure> {
         let mut how = self.how.overrides();
         let (scenario, workload) = (self.scenario.as_deref(), self.workload.as_deref());
@@ -404,10 +406,10 @@ impl RunArgs {
 }
 
 impl DriveArgs {
-    /// The same as plain values.
+    /// Returns these arguments as plain values.
     ///
     /// # Errors
-    /// A time that is none.
+    /// A time is not valid.
     pub fn driving(&self) -> Result<Driving, Failure> {
         let slot = spec::duration("--slot-time", &self.slot_time).with_exit_code(Code::Usage)?;
         Ok(Driving {

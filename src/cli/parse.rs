@@ -1,4 +1,4 @@
-//! Parsing the command line, with usage lines of the words as they were typed.
+//! Parses the command line. Usage lines of errors show the words as they were typed.
 
 use std::{ffi::OsString, path::Path};
 
@@ -13,8 +13,8 @@ use super::{args::print_help, short, verbs::Cli};
 /// The verb that writes reports, whose format follows from the ending of a file.
 const REPORT: &str = "report";
 
-/// Formats that are no options of it, each with its ending and the options that say the format before
-/// `--out`.
+/// Formats that a user may type as options of a report: the option, the ending of the format's
+/// file, and the options before `--out`.
 const FORMATS: [(&str, &str, &str); 6] = [
     ("--html", "html", ""),
     ("--htm", "html", ""),
@@ -24,7 +24,7 @@ const FORMATS: [(&str, &str, &str); 6] = [
     ("--json", "json", "--format bigger-is-better "),
 ];
 
-/// Options of earlier versions, and what to do in their place.
+/// Options of earlier versions, and the remedy for each.
 const CHANGED: [(&str, &str); 17] = [
     ("--candidate", "write `--program BINARY`"),
     ("--coin", "leave it out: each gate draws the order of builds anew"),
@@ -45,8 +45,8 @@ const CHANGED: [(&str, &str); 17] = [
     ("--without-tracer", "leave it out: a node without a tracer is asked key by key"),
 ];
 
-/// Parses `words`. Prints help or the version where these are asked for, and returns `None`. An error
-/// ends the process, as `clap` has it.
+/// Parses `words`. If they ask for help or the version, prints it and returns `None`. An error ends
+/// the process, as in `clap`.
 pub fn parse(words: &[OsString]) -> Option<Cli> {
     if words.iter().any(short::is_asked)
         && let Err(help) = short::layout(Cli::command()).try_get_matches_from(words)
@@ -67,7 +67,7 @@ pub fn parse(words: &[OsString]) -> Option<Cli> {
     }
 }
 
-/// `error`, with what to write in the place of an option of an earlier version, or of a report's format.
+/// Adds to `error` the remedy for an option of an earlier version, or for a report's format.
 fn with_remedy(words: &[OsString], mut error: Error) -> Error {
     let unknown = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(arg)) if error.kind() == ErrorKind::UnknownArgument => arg,
@@ -82,7 +82,7 @@ fn with_remedy(words: &[OsString], mut error: Error) -> Error {
     error
 }
 
-/// How to get the format of a report that was typed as an option.
+/// Returns the remedy for a report's format that was typed as an option.
 fn format_tip(words: &[OsString], option: &str) -> Option<String> {
     words.get(1).filter(|verb| *verb == REPORT)?;
     let (name, ending, before) = FORMATS.into_iter().find(|(name, _, _)| *name == option)?;
@@ -93,7 +93,8 @@ fn format_tip(words: &[OsString], option: &str) -> Option<String> {
     Some(format!("{rule}: {before}--out {}", file_of(words, name, ending)))
 }
 
-/// The file that was typed as the value of `option`, with this ending; `report` where none was.
+/// Returns the file that was typed as the value of `option`, with this ending. Without a value it
+/// is `report`.
 fn file_of(words: &[OsString], option: &str, ending: &str) -> String {
     let mut words = words.iter().map(|word| word.to_string_lossy());
     let typed = words.find_map(|word| match word.strip_prefix(option)? {
@@ -110,25 +111,25 @@ fn file_of(words: &[OsString], option: &str, ending: &str) -> String {
     }
 }
 
-/// `error` with a usage line of `words` alone. For `clap` a variable of the environment is an argument
-/// that was typed, and its usage lines show those as required: `stress compare --data-dir <DIR> <RESULT>`.
+/// Returns `error` with a usage line for `words` alone. `clap` treats a variable of the environment
+/// as a typed argument, and shows it as required: `stress compare --data-dir <DIR> <RESULT>`.
 fn with_typed_usage(line: Command, words: &[OsString], error: Error) -> Error {
     if error.get(ContextKind::Usage).is_none() {
         return error;
     }
     match without_environment(line).try_get_matches_from(words) {
         Err(typed) if is_same(&error, &typed) => typed,
-        // The value that the environment has is the error, or all that hides another one.
+        // The environment's value causes the error, or hides another error.
         _ => error,
     }
 }
 
-/// The line and its verbs without variables.
+/// Returns the command line and its verbs without environment variables.
 fn without_environment(line: Command) -> Command {
     line.mut_args(|arg| arg.env(None::<&str>)).mut_subcommands(without_environment)
 }
 
-/// Whether two errors differ in their usage lines alone.
+/// Whether two errors differ only in their usage lines.
 fn is_same(a: &Error, b: &Error) -> bool {
     let [of_a, of_b] = [a, b].map(|error| {
         let all = error.context().filter(|(kind, _)| *kind != ContextKind::Usage);

@@ -1,11 +1,11 @@
-//! The short help (`-h`): two examples, then the options most used, on a screen of 80 columns and 40 lines.
-//! `--help` has all of them.
+//! The short help (`-h`): two examples, and then the most used options, on a screen of 80 columns
+//! and 40 lines. `--help` shows all options.
 
 use std::ffi::OsString;
 
 use clap::{Arg, Command};
 
-/// The options that a verb shows; a verb that is not here shows all of its own.
+/// The options that a verb's short help shows. A verb that is not listed shows all its options.
 const SHOWN: [(&str, &str); 17] = [
     ("", "quick gas"),
     ("run", "quick gas slots set design store threads io-threads samples budget out format"),
@@ -32,7 +32,7 @@ pub fn is_asked(word: &OsString) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.contains('h')
 }
 
-/// The line with the short help of each of its verbs.
+/// Returns the command line with the short help of each of its verbs.
 pub fn layout(line: Command) -> Command {
     let of_run = two_examples(&after_help(&line));
     of_verb(line, "", &of_run)
@@ -58,7 +58,7 @@ fn after_help(line: &Command) -> String {
     line.get_after_help().map(ToString::to_string).unwrap_or_default()
 }
 
-/// An option as the short help has it: hidden, unless it is shown or needed.
+/// Returns an option in the form of the short help: hidden, unless it is listed or required.
 fn in_short(arg: Arg, shown: Option<&str>) -> Arg {
     let is_shown = match (arg.get_long(), shown) {
         (Some(name), Some(shown)) => {
@@ -69,7 +69,7 @@ fn in_short(arg: Arg, shown: Option<&str>) -> Arg {
     if is_shown { arg.help_heading(None) } else { arg.hide(true) }
 }
 
-/// The head and the first two of the examples that begin `text`.
+/// Returns the heading and the first two examples at the start of `text`.
 fn two_examples(text: &str) -> String {
     let Some(examples) = text.strip_prefix("Examples:\n") else { return String::new() };
     let mut count = 0;

@@ -1,4 +1,5 @@
-//! Which work is meant: a scenario or a workload file, by its name alone or by an option.
+//! Finds the work that the user means: a scenario or a workload file, by its name alone or by an
+//! option.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -24,7 +25,7 @@ const WORKLOAD: &str = "workload";
 /// Ending of scenario files.
 const SCENARIO: &str = "toml";
 
-/// The work that is named.
+/// The work that the user names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     /// The scenario of this name or path.
@@ -33,11 +34,11 @@ pub enum Which {
     Workload(PathBuf),
 }
 
-/// The work that is named by words without an option, by `--scenario` or by `--workload`.
+/// Returns the work that is named by words without an option, by `--scenario` or by `--workload`.
 ///
 /// # Errors
-/// Several are named, a file by the other's option, or a value of a list that a space separates
-/// from the others.
+/// The user names several works, a file by the option of the other kind, or a value of a list after
+/// a space.
 pub fn which(
     words: &[OsString],
     scenario: Option<&str>,
@@ -96,7 +97,7 @@ fn ends(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|own| own == ending)
 }
 
-/// Whether a word is a value of an option that takes a list, and no scenario.
+/// Whether a word is a value of an option that takes a list, and is no scenario.
 fn is_list_value(word: &OsStr) -> bool {
     let Some(word) = word.to_str() else { return false };
     let is_name = StoreKind::from_name(word).is_some()
@@ -125,17 +126,17 @@ pub struct ScenarioArgs {
     pub how: HowArgs,
 }
 
-/// The work of a verb that takes a workload file, too.
+/// The work of a verb that also takes a workload file.
 #[derive(Debug)]
 pub enum NamedWork {
     /// A scenario with its overrides.
     Scenario(Box<Scenario>),
-    /// A workload file, and how it is run.
+    /// A workload file, and the settings of its run.
     File(PathBuf, Box<RunSpec>),
 }
 
 impl NamedWork {
-    /// How it is run.
+    /// Returns the settings of the run.
     pub const fn run(&self) -> &RunSpec {
         match self {
             Self::Scenario(scenario) => &scenario.run,
@@ -145,7 +146,7 @@ impl NamedWork {
 }
 
 impl ScenarioArgs {
-    /// The work of a verb with `--workload`; `None` where none is named.
+    /// Returns the work of a verb with `--workload`; `None` if the user names no work.
     ///
     /// # Errors
     /// The errors of [`which`], or an override is not valid.
@@ -164,7 +165,7 @@ impl ScenarioArgs {
         })
     }
 
-    /// The named work, where a workload file may be, too.
+    /// Returns the named work, which may be a workload file.
     ///
     /// # Errors
     /// The errors of [`which`].
@@ -172,10 +173,10 @@ impl ScenarioArgs {
         which(&self.words, self.scenario.as_deref(), workload)
     }
 
-    /// The scenario that is named, with its overrides.
+    /// Loads the named scenario with its overrides.
     ///
     /// # Errors
-    /// None is named, or it is not valid.
+    /// No scenario is named, or the scenario is not valid.
     pub fn load(&self) -> Result<Scenario, Failure> {
         match self.which(None).with_exit_code(Code::Usage)? {
             Some(Which::Scenario(name)) => self.load_by_name(&name),
@@ -196,10 +197,11 @@ impl ScenarioArgs {
         }
     }
 
-    /// The scenario of this name or path, with its overrides. A file here needs no `./` before it.
+    /// Loads the scenario of this name or path, with its overrides. The path of a file in the
+    /// current directory needs no `./`.
     ///
     /// # Errors
-    /// It is not valid.
+    /// The scenario is not valid.
     pub fn load_by_name(&self, name: &str) -> Result<Scenario, Failure> {
         let is_here = shipped::find(name).is_none() && !name.contains('/');
         let path = (is_here && Path::new(name).exists()).then(|| format!("./{name}"));

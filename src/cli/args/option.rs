@@ -1,4 +1,4 @@
-//! Options of a run as the keys that they set.
+//! Turns options of a run into the keys that they set.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,11 @@ struct Options {
     how: HowArgs,
 }
 
-/// The override that the option `name` with this value stands for; `None` where there is no such
-/// option, or it has no value or no key of its own.
+/// Returns the override of the option `name` with this value. `None` if the option does not exist,
+/// takes no value, or sets no key.
 ///
 /// # Errors
-/// None that the caller can cause: a value is not looked at here.
+/// No input of the caller causes an error, as values are not checked here.
 pub fn as_option(name: &str, value: &str) -> Result<Option<Override>> {
     let name = name.replace('_', "-");
     let command = Options::command();
@@ -40,8 +40,8 @@ pub fn as_option(name: &str, value: &str) -> Result<Option<Override>> {
     Ok(overrides.pop())
 }
 
-/// The keys that a command line sets, each with its last value: those of options with a value, and of
-/// `--set`.
+/// Returns the keys that a command line sets, each with its last value. They are the keys of
+/// options with a value, and of `--set`.
 pub fn set_keys(command: &[String]) -> BTreeMap<String, String> {
     let mut keys = BTreeMap::new();
     let mut words = command.iter().peekable();
@@ -61,7 +61,7 @@ pub fn set_keys(command: &[String]) -> BTreeMap<String, String> {
     keys
 }
 
-/// The key that an option sets, with its value.
+/// Returns the key that an option sets, with its value.
 fn set_key(name: &str, value: &str) -> Option<(String, String)> {
     if name == SET {
         let (key, value) = value.split_once('=')?;

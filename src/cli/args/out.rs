@@ -21,15 +21,15 @@ pub struct ForceArgs {
 }
 
 impl ForceArgs {
-    /// Treatment of a file that exists already.
+    /// Returns the treatment of an existing file.
     pub const fn existing(self) -> Existing {
         if self.force { Existing::Replace } else { Existing::Refuse }
     }
 
-    /// Tries the file that `option` names, if it names one.
+    /// Checks the file that `option` names, if it names one.
     ///
     /// # Errors
-    /// It is there already and stays, or cannot be written.
+    /// The file exists and must stay, or cannot be written.
     pub fn file(
         self,
         option: &'static str,
@@ -38,11 +38,11 @@ impl ForceArgs {
         Ok(path.map(|path| WholeFile::at(path, option, self.existing())).transpose()?)
     }
 
-    /// Writes the `files` of `--out`, a name and a content each, into `dir`, which is made where it is
-    /// missing.
+    /// Writes the `files` of `--out`, each a name and its content, into `dir`. Makes `dir` if it
+    /// does not exist.
     ///
     /// # Errors
-    /// One is there already and stays, or cannot be written.
+    /// A file exists and must stay, or cannot be written.
     pub fn write_all(
         self,
         dir: &Path,
@@ -50,7 +50,7 @@ impl ForceArgs {
         cannot: impl FnOnce() -> String,
     ) -> Result<(), Failure> {
         fs::create_dir_all(dir).with_context(cannot).with_exit_code(Code::Io)?;
-        // All of them are tried before the first is written.
+        // All files are checked before the first file is written.
         let tried = files.iter().map(|(name, content)| {
             Ok((WholeFile::at(&dir.join(name), "--out", self.existing())?, content))
         });
@@ -61,10 +61,10 @@ impl ForceArgs {
     }
 }
 
-/// Writes a file, and says so.
+/// Writes a file, and prints a note.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write(file: WholeFile, text: &str) -> Result<(), Failure> {
     let path = file.write(|out| out.write_all(text.as_bytes()))?;
     terminal::note(&format!("wrote {}", path.display()));
@@ -83,10 +83,10 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// The file.
+    /// Returns the workload file, after a check that it can be written.
     ///
     /// # Errors
-    /// It is there already and stays, or cannot be written.
+    /// The file exists and must stay, or cannot be written.
     pub fn file(&self) -> Result<WholeFile, Failure> {
         Ok(WholeFile::at(&self.out, "--out", self.force.existing())?)
     }

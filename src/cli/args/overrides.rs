@@ -1,4 +1,4 @@
-//! Options that override keys of a scenario: those of the work, and those of the run.
+//! Options that override keys of a scenario: keys of the work, and keys of the run.
 
 use clap::{Arg, Args};
 use spec::Override;
@@ -7,12 +7,12 @@ use variant::{CacheMode, Design, Named, StoreKind};
 const REDIS_HELP: &str =
     "redis starts its servers on this host unless `run.redis_addresses` says where they are";
 
-/// The names of all values of an axis, for its help.
+/// Returns the names of all values of an axis, for its help.
 pub fn names<T: Named>() -> String {
     T::ALL.iter().map(|value| value.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// An option that takes `-5` for a value, so that the error is of its key.
+/// Lets an option take `-5` as a value, so that the error is about its key.
 fn takes_negative(option: Arg) -> Arg {
     let has_value = option.get_action().takes_values();
     option.allow_negative_numbers(has_value)
@@ -100,10 +100,10 @@ pub struct HowArgs {
 }
 
 impl WorkArgs {
-    /// The overrides, as if each had been given by `--set`.
+    /// Returns the overrides, as if each were given by `--set`.
     ///
     /// # Errors
-    /// A `--set` without `=`.
+    /// A `--set` has no `=`.
     pub fn overrides(&self) -> Result<Vec<Override>, anyhow::Error> {
         let flags = [
             ("gas", "block.gas", &self.gas),
@@ -122,10 +122,11 @@ impl WorkArgs {
         Ok(all)
     }
 
-    /// The overrides beside a workload file, whose work is fixed: keys of the run alone.
+    /// Returns the overrides beside a workload file. Its work is fixed, so they may set only keys
+    /// of the run.
     ///
     /// # Errors
-    /// One of the work.
+    /// An override sets a key of the work.
     pub fn beside_file(&self) -> Result<Vec<Override>, anyhow::Error> {
         let all = self.overrides()?;
         match all.iter().find(|given| !given.key.starts_with("run.")) {
@@ -138,21 +139,21 @@ impl WorkArgs {
     }
 }
 
-/// The override that `option` gives as a key and its value; `example` is one.
+/// Returns the override that `option` gives as a key and its value. The error shows `example`.
 ///
 /// # Errors
-/// There is no `=`.
+/// `text` has no `=`.
 pub fn pair(option: &str, text: &str, example: &str) -> Result<Override, anyhow::Error> {
     let Some((key, value)) = text.split_once('=') else {
         anyhow::bail!("{option} {text}: a key and a value are wanted, as in {option} {example}");
     };
-    // A text in quotes, as a scenario file has it.
+    // The value may be in quotes, as in a scenario file.
     let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
     Ok(Override::new(key, quoted.unwrap_or(value), format!("{option} {text}")))
 }
 
 impl HowArgs {
-    /// The overrides, as if each had been given by `--set`.
+    /// Returns the overrides, as if each were given by `--set`.
     pub fn overrides(&self) -> Vec<Override> {
         of_flags(&[
             ("design", "run.designs", &self.design),
@@ -170,7 +171,7 @@ impl HowArgs {
     }
 }
 
-/// Overrides of the options that were given: name, key, value.
+/// Returns the overrides of the given options. `flags`: name, key, value.
 pub fn of_flags(flags: &[(&str, &str, &Option<String>)]) -> Vec<Override> {
     let given = flags.iter().filter_map(|(flag, key, value)| {
         let value = value.as_deref()?;

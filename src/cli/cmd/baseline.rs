@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Characters of a digest that are shown.
+/// Number of a digest's characters in the list.
 const SHOWN_DIGEST_CHARS: usize = 12;
 
 /// Help of `stress state baseline`.
@@ -78,7 +78,7 @@ impl BaselineCommand {
     }
 }
 
-/// A baseline's line of the list.
+/// Formats a baseline's line of the list.
 fn line(baseline: &Baseline) -> String {
     let Baseline { name, byte_count, results } = baseline;
     let results = match results {

@@ -124,8 +124,8 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
         same_work: None,
         data_dir: args.databases.data_dir.asked().map(Path::to_path_buf),
         in_use: args.databases.in_use(),
-        // A client has duties of its own; a note beside its time names them. A deadline is one of whole
-        // blocks.
+        // A client has its own duties, which a note beside its time names. A deadline is about
+        // whole blocks.
         open_whole: match deadline {
             Some(_) => WholeRows::One,
             None => WholeRows::Nothing,
@@ -152,7 +152,8 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
     })
 }
 
-/// How our designs are run: with a state root, as a client has one, unless `--set` says otherwise.
+/// Returns the overrides of our designs' run. It has a state root, as a client has, unless `--set`
+/// says otherwise.
 fn of_designs(args: &ClientArgs) -> anyhow::Result<Vec<Override>> {
     let mut overrides = args.how.overrides();
     for set in &args.set {
@@ -174,7 +175,7 @@ fn of_designs(args: &ClientArgs) -> anyhow::Result<Vec<Override>> {
     Ok(overrides)
 }
 
-/// How clients are sampled. Refuses options of designs where none is named.
+/// Returns the settings of the clients' samples. Refuses options of designs if no design is named.
 fn run_of_clients(args: &ClientArgs) -> anyhow::Result<RunSpec> {
     let overrides = args.how.overrides();
     let mut keys = overrides.iter();

@@ -47,21 +47,21 @@ pub struct CompareArgs {
     pub format: Format,
 }
 
-/// Results that one argument names.
+/// The results that one argument names.
 struct Named {
-    /// The argument, or the file of the baseline.
+    /// The path that the argument names: its own, or that of a baseline.
     path: PathBuf,
     results: Vec<Stored>,
 }
 
-/// Everything that the arguments name.
+/// All results that the arguments name.
 #[derive(Default)]
 struct AllNamed {
     runs: Vec<Named>,
     sides: Vec<Side>,
 }
 
-/// Reads the results, refuses other work, prints the differences.
+/// Reads the results, refuses results of different work, and prints the differences.
 pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
     let AllNamed { runs, sides } = read(args)?;
     match (sides.first(), runs.iter().flat_map(|named| &named.results).next()) {
@@ -122,10 +122,11 @@ fn read(args: &CompareArgs) -> Result<AllNamed, Failure> {
     Ok(all)
 }
 
-/// The error of the only result, in `file`, that the arguments name by `path`.
+/// Makes the error for a single result. `file` is the result's file, and `path` is the argument's
+/// path.
 fn one_alone(path: &Path, file: &Path) -> anyhow::Error {
     let (path_shown, file) = (path.display(), file.display());
-    // No directory has none.
+    // A path that is no directory has no result files.
     let files = result_files(path).unwrap_or_default();
     let command = match files.as_slice() {
         [first, .., last] => {
@@ -143,7 +144,7 @@ fn one_alone(path: &Path, file: &Path) -> anyhow::Error {
     )
 }
 
-/// Refuses results of one argument that are of different work, as those of a sweep over gas are.
+/// Refuses results of one argument that are of different work, such as a sweep over gas.
 fn check_work(named: &Named) -> anyhow::Result<()> {
     let Named { path, results } = named;
     let Some(first) = results.first() else { return Ok(()) };
@@ -168,7 +169,7 @@ fn check_work(named: &Named) -> anyhow::Result<()> {
     )
 }
 
-/// The first two results of the same work.
+/// Returns the first two results of the same work.
 fn twins(results: &[Stored]) -> Option<[&Stored; 2]> {
     results.iter().enumerate().find_map(|(index, first)| {
         let second = results[index + 1..].iter().find(|second| are_same_work(first, second));

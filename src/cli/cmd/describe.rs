@@ -23,7 +23,7 @@ Examples:
 
 docs/workloads.md explains the figures.";
 
-/// Threads that the ideal speed-up is given for where nothing is said.
+/// Default numbers of threads for the ideal speed-up.
 const IDEAL_THREADS: [usize; 5] = [2, 4, 8, 16, 64];
 
 /// Arguments of `stress describe`.

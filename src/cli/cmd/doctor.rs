@@ -1,4 +1,4 @@
-//! `stress doctor`: is this machine fit for figures that can be believed?
+//! `stress doctor`: checks whether this machine is fit for benchmarking.
 
 use std::{thread, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
     terminal::{Code, Failure},
 };
 
-/// How long stolen time is watched: it is counted in steps of 10 ms.
+/// Time for which stolen time is watched. The kernel counts it in steps of 10 ms.
 const WATCH: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\

@@ -15,9 +15,9 @@ use crate::{
     terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
-/// Siblings of a block at most: each is written out.
+/// Maximal number of siblings of a block: each is written out.
 const MAX_SIBLINGS: u64 = 10_000;
-/// Times that blocks are generated until they and their delegations fill a limit.
+/// Maximal number of attempts to generate blocks that fill a limit together with their delegations.
 const LIMIT_TRIES: usize = 3;
 
 const EXPORT_EXAMPLES: &str = "\
@@ -134,7 +134,8 @@ fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure>
             }
             let mut workload = prepare::generate(&scenario, progress)?;
             let BlockTarget::Limit(limit) = scenario.block.target else { return Ok(workload) };
-            // Blocks of the chain keep the limit, and transactions pay for delegations within it.
+            // The chain's blocks keep the limit, so transactions pay for delegations within the
+            // limit.
             for _ in 0..LIMIT_TRIES {
                 let left = BlockTarget::Limit(limit.saturating_sub(delegations_gas(&workload)));
                 if scenario.block.target == left {
@@ -148,8 +149,9 @@ fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure>
     }
 }
 
-/// Leaves room for the price of a delegation in the gas limit of transactions. `None` where the
-/// user sets that limit, or where no transaction may use all valid gas.
+/// Returns an override of the transactions' gas limit that leaves room for the price of a
+/// delegation. `None` if the user sets that limit, if it leaves the room already, or if it is above
+/// the cap.
 fn room_for_delegation(scenario: &Scenario, given: &[Override]) -> Option<Override> {
     let cap = scenario.fork.tx_gas_cap();
     let most = cap - delegation_gas(scenario.fork);

@@ -1,4 +1,4 @@
-//! `stress gate`: is this build slower than another one, or than a stored result?
+//! `stress gate`: judges whether this build is slower than another build, or than a stored result.
 
 use report::{JsonOut, units};
 use result::{
@@ -43,9 +43,9 @@ mod options;
 use calibrate::CalibrateArgs;
 use options::in_help;
 
-/// Processes of a run whose times are judged: with fewer there is no interval.
+/// Default number of processes of a run whose times are judged: fewer give no interval.
 const PROCESS_COUNT: usize = 6;
-/// Most processes of a run.
+/// Maximal number of processes of a run.
 const PROCESS_COUNT_MAX: usize = 1_000;
 
 const GATE_HELP: &str = "\
@@ -177,10 +177,10 @@ pub fn gate(verb: &OwnOr<GateArgs, GateCommand>) -> Result<Code, Failure> {
     })
 }
 
-/// Judges as [`gate()`] does, without the file of metrics. `kept` gets the result, where there is one.
+/// Judges as [`gate()`] does, without the file of metrics. `kept` gets the result, if there is one.
 fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure> {
     let delta = share("--delta", &args.delta).with_exit_code(Code::Usage)?;
-    // A directory that cannot be written is better known before the work than after it.
+    // A directory that cannot be written is an error before the work, not after it.
     let out = args.run.out.as_deref().map(|dir| JsonOut::at(dir, "gate")).transpose()?;
     let open = args.run.open.codes();
     let command = typed_words();
@@ -227,7 +227,8 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
     exit::with_side_work(ended, written, terminal::error)
 }
 
-/// The builds; A is this program if none is named and a setting is judged.
+/// Returns the input for two builds. A is this program if no build is named and a setting is
+/// judged.
 fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
     let settings = [settings("--a-set", &args.a_set)?, settings("--b-set", &args.b_set)?];
     Ok(Builds {
@@ -242,7 +243,7 @@ fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
     })
 }
 
-/// The settings of one side.
+/// Parses the settings of one build.
 fn settings(option: &str, texts: &[String]) -> Result<Vec<Override>, Failure> {
     let pairs = texts.iter().map(|text| pair(option, text, "run.read=get"));
     let settings = pairs.collect::<anyhow::Result<Vec<_>>>().with_exit_code(Code::Usage)?;
@@ -250,7 +251,7 @@ fn settings(option: &str, texts: &[String]) -> Result<Vec<Override>, Failure> {
     Ok(settings)
 }
 
-/// The clients, and the export that is the only work.
+/// Returns the input for two clients, whose only work is an export.
 fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> {
     args.run.without_extras("gate").with_exit_code(Code::Usage)?;
     let run = &args.run;
@@ -310,11 +311,12 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
     Ok(Results { base: side.path, new, times })
 }
 
-/// The run of the arguments beside a stored side. Each design has a whole row if the stored side
-/// has any, so that both run over states of one shape. A deadline asks for whole rows, too.
+/// Returns the input of a run that is compared with a stored side. Each design has a whole row if
+/// the stored side has any, so that both run over states of one form. A deadline also needs whole
+/// rows.
 fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
     let mut input = args.run.input(typed_words())?;
-    // A side that cannot be read is refused by who compares.
+    // The comparison refuses a side that cannot be read.
     let stored = Stored::read(base).ok();
     let option = format!("--baseline {}", args.baseline.as_deref().unwrap_or(base).display());
     let mut cells = stored.iter().flat_map(|stored| &stored.result.cells);
@@ -325,8 +327,8 @@ fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
     Ok(input)
 }
 
-/// The stored side: a path, or the baseline of this name. One process is compared with one: then
-/// the newest result of a baseline counts, and none of the others.
+/// Finds the stored side: a path, or a baseline by its name. If one process is compared with one,
+/// only the newest result of a baseline counts.
 fn stored_side(args: &GateArgs, given: &Path) -> Result<Found, Failure> {
     let found = args.run.databases.data_dir.find_result(given)?;
     let is_several = args.absolute
@@ -339,7 +341,7 @@ fn stored_side(args: &GateArgs, given: &Path) -> Result<Found, Failure> {
     Ok(Found { path, ..found })
 }
 
-/// Number of processes that run: several where times are judged.
+/// Returns the number of processes that run; several if times are judged.
 fn process_count(args: &GateArgs) -> Result<usize, Failure> {
     let count = args.processes.unwrap_or(if args.absolute { PROCESS_COUNT } else { 1 });
     if !(1..=PROCESS_COUNT_MAX).contains(&count) {
@@ -348,7 +350,7 @@ fn process_count(args: &GateArgs) -> Result<usize, Failure> {
     Ok(count)
 }
 
-/// The arguments of this process, for one that only runs.
+/// Returns the arguments for a process that only runs the work.
 fn words(dir: &Path) -> Vec<OsString> {
     let own = [
         OsString::from("--only-run"),
@@ -378,9 +380,9 @@ fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
     deadline.transpose().with_exit_code(Code::Usage)
 }
 
-/// The result where there is no verdict, because something failed: a build that crashes, hangs
-/// or talks nonsense, a damaged baseline. Whoever looks for a result finds one, with all that was
-/// known by then.
+/// Fills in the result of a gate without a verdict, after a failure. A build may crash, hang or
+/// answer nonsense, or a baseline may be damaged. The result has all facts found before the
+/// failure.
 fn failed(gate: &mut Gate, failure: &Failure) {
     gate.verdict = None;
     gate.exit_code = failure.code as u8;
@@ -394,8 +396,8 @@ fn failed(gate: &mut Gate, failure: &Failure) {
     };
 }
 
-/// The failure without the name of the build and of the sample that the user interrupted: neither is at
-/// fault.
+/// Returns the failure without the names of the build and the sample that the user interrupted, as
+/// neither is at fault.
 fn of_user(failure: Failure) -> Failure {
     match failure.code {
         Code::Interrupted => Failure { error: anyhow!("interrupted"), ..failure },
@@ -403,7 +405,7 @@ fn of_user(failure: Failure) -> Failure {
     }
 }
 
-/// The reason of a gate that was interrupted after `octet_count` octets.
+/// Returns the reason of a gate that was interrupted after `octet_count` octets.
 fn interrupted(octet_count: usize) -> String {
     let octets = units::things(octet_count as u64, "octet");
     match octet_count < OCTET_COUNT_MIN {
@@ -434,7 +436,7 @@ fn metrics(text: &str) -> anyhow::Result<Vec<Metric>> {
     Ok(metrics)
 }
 
-/// A share such as `3%` or `0.03`.
+/// Parses a share such as `3%` or `0.03`.
 fn share(option: &str, text: &str) -> anyhow::Result<f64> {
     let (number, unit) = match text.trim().strip_suffix('%') {
         Some(number) => (number.trim(), 100.0),

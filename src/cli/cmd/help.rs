@@ -1,4 +1,5 @@
-//! `stress help`: the command line, as it is, for readers, for shells and for man.
+//! `stress help`: prints the help of the command line, makes completion scripts for shells, and
+//! writes manual pages.
 
 use std::{ffi::OsString, fs, io, path::PathBuf};
 
@@ -92,8 +93,8 @@ fn completions(shell: clap_complete::Shell, mut line: Command) -> Code {
     Code::Fine
 }
 
-/// Writes the manual pages of the command line `line` into a directory, which is made where it is
-/// missing.
+/// Writes the manual pages of the command line `line` into a directory. Makes the directory if it
+/// does not exist.
 fn man(args: &ManArgs, line: Command) -> Result<Code, Failure> {
     let dir = args.out.display();
     let cannot = format!("cannot write manual pages to {dir}, named by --out");
@@ -103,7 +104,7 @@ fn man(args: &ManArgs, line: Command) -> Result<Code, Failure> {
     Ok(Code::Fine)
 }
 
-/// The names and texts of the manual pages.
+/// Returns the names and texts of the manual pages.
 fn pages(line: Command) -> io::Result<Vec<(OsString, Vec<u8>)>> {
     let made = tempfile::tempdir()?;
     clap_mangen::generate_to(line, made.path())?;

@@ -64,22 +64,22 @@ pub struct IoArgs {
     pub result: ResultArgs,
 }
 
-/// Beginnings of keys that matter to raw reads.
+/// Prefixes of keys that affect raw reads.
 const SETTINGS: [&str; 4] = ["run.rocksdb.", "run.mdbx.", "state.present", "state.layout"];
 
 impl IoArgs {
-    /// The plan that they ask for.
+    /// Returns the plan of the options.
     ///
     /// # Errors
-    /// One that is not valid.
+    /// An option is not valid.
     pub fn plan(&self) -> Result<IoPlan> {
         IoPlan::new(self.overrides()?, self.depth.as_deref(), self.budget.as_deref())
     }
 
-    /// The options that are keys of a scenario.
+    /// Returns the options that are keys of a scenario.
     ///
     /// # Errors
-    /// A `--set` of a key that raw reads do not have.
+    /// A `--set` names a key that raw reads do not have.
     fn overrides(&self) -> Result<Vec<Override>> {
         let mut all = of_flags(&[
             ("store", "run.stores", &self.store),
@@ -107,7 +107,8 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let started_unix_s = machine::unix_s();
     let plan = args.plan().with_exit_code(Code::Usage)?;
     let progress = Progress::new(terminal::look());
-    // Before the state is built: the load that is warned of must not be our own.
+    // The environment is probed before the state is built, so that a warning of load is not about
+    // our own load.
     let environment = args.data_dir.environment();
     let out = args.result.json_out("io")?;
     let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();

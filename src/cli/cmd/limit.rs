@@ -21,7 +21,7 @@ Examples:
 A block must take less than the deadline with its signatures, state root and durable commit.
 The same command goes on after an interrupt. More: docs/sweep.md#which-gas-limit-is-safe";
 
-/// Settings of all runs where the user gives none, with keys that say the same.
+/// Default settings of all runs: a key, other keys that set the same quantity, the value.
 const DEFAULTS: [(&str, &[&str], &str); 8] = [
     ("state.slots", &["state.size"], "8M"),
     ("run.designs", &[], "sequential,batched-io"),
@@ -98,7 +98,7 @@ impl LimitFormat {
     }
 }
 
-/// Carries out the arguments.
+/// Finds the limits, and prints them.
 pub fn limit(args: &LimitArgs) -> Result<Code, Failure> {
     let Some(result) = limit::run(&input(args)?)? else { return Ok(Code::Interrupted) };
     terminal::out(&match args.format {
@@ -125,7 +125,7 @@ fn input(args: &LimitArgs) -> Result<LimitInput, Failure> {
     })
 }
 
-/// The shipped scenarios of a single load, without twins of official tests.
+/// Returns the shipped scenarios of a single load, without twins of official tests.
 fn shipped_loads() -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();
     for (name, text) in shipped::all().iter().filter(|(name, _)| !name.contains('/')) {
@@ -137,7 +137,7 @@ fn shipped_loads() -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// The limits, ascending.
+/// Returns the limits, ascending and each once.
 fn limits(text: &str) -> Result<Vec<u64>, Failure> {
     let limits = text.split(',').map(|limit| spec::gas("--limits", limit.trim()));
     let mut limits = limits.collect::<Result<Vec<_>, _>>().with_exit_code(Code::Usage)?;
@@ -152,7 +152,7 @@ fn limits(text: &str) -> Result<Vec<u64>, Failure> {
     Ok(limits)
 }
 
-/// The settings of all runs: those that the user gives, and else the defaults.
+/// Returns the settings of all runs: those of the user, and defaults for all other keys.
 fn fixed(args: &LimitArgs) -> anyhow::Result<Vec<Override>> {
     let mut fixed = of_flags(&[
         ("slots", "state.slots", &args.slots),

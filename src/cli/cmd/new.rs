@@ -13,7 +13,7 @@ use crate::{
     terminal::{self, Code, Failure, WithExitCode, exit::fail},
 };
 
-/// The kind of a load where none is named.
+/// Default kind of a load.
 const DEFAULT_KIND: &str = "sload-storm";
 /// Ending of a scenario's file.
 const ENDING: &str = "toml";
@@ -52,11 +52,11 @@ pub fn new(args: &NewArgs) -> Result<Code, Failure> {
     Ok(Code::Fine)
 }
 
-/// Refuses a path in the place of a name, where its file has a name that can be a scenario's.
+/// Refuses a path in place of a name, if the path's file name could be a scenario's name.
 fn check_is_no_path(given: &str) -> Result<(), Failure> {
     let path = Path::new(given);
     let is_path = given.contains('/') || path.extension().is_some_and(|own| own == ENDING);
-    // A name with a hyphen before it is an option.
+    // A name that begins with a hyphen would be an option.
     let is_name =
         |stem: &&str| !stem.starts_with('-') && spec::starter(stem, &[DEFAULT_KIND]).is_ok();
     let stem = path.file_stem().and_then(|stem| stem.to_str()).filter(is_name);

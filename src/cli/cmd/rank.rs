@@ -1,4 +1,5 @@
-//! `stress client rank`: is a workload that is slow in our designs slow on a client, too?
+//! `stress client rank`: compares the ranks of workloads on a client with their ranks in our
+//! designs.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -60,10 +61,10 @@ pub struct RankArgs {
     pub databases: DatabaseArgs,
 }
 
-/// Samples of each scenario where the user does not say.
+/// Default number of samples of each scenario.
 const SAMPLE_COUNT: u64 = 3;
 
-/// Calibrates our designs against a client.
+/// Compares our designs with a client on many scenarios.
 pub fn rank(args: &RankArgs) -> Result<Code, Failure> {
     let input = input(args)?;
     let finished = input.run()?;
@@ -96,19 +97,19 @@ fn input(args: &RankArgs) -> Result<CalibrateInput, Failure> {
         scenarios: args.scenarios.clone(),
         work,
         start: StartFile { program: program.clone(), ..start.clone() },
-        // One more is the warm-up of a warm client.
+        // A warm client needs one more sibling, for its warm-up.
         sibling_count: sample_count + 1,
         client: client_words(args, sample_count)?,
         out: args.out.clone(),
     })
 }
 
-/// Whether a `--set` is of our designs' run, and not of the work.
+/// Whether a `--set` is for our designs' run, and not for the work.
 fn is_of_run(set: &str) -> bool {
     set.starts_with("run.")
 }
 
-/// Options of `stress client` for every scenario.
+/// Returns the options of `stress client` for every scenario.
 fn client_words(args: &RankArgs, sample_count: u64) -> Result<Vec<OsString>, Failure> {
     let how = &args.how;
     if how.budget.is_some() || how.databases.is_some() {

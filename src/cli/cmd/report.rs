@@ -1,5 +1,5 @@
-//! `stress report`: results as a page, a summary, a table, or figures for other tools. Also their
-//! history: the same work over time, and where its times change.
+//! `stress report`: writes results as a page, a summary, a table, or figures for other tools. It
+//! also writes the history of results: the same work over time, and where its times change.
 
 use std::{
     collections::BTreeSet,
@@ -78,8 +78,8 @@ pub enum ReportFormat {
     SmallerIsBetter,
 }
 
-/// Reads the results and writes the report. A result whose designs disagree is in it,
-/// without a figure, and ends the program with its code.
+/// Reads the results and writes the report. A result whose designs disagree has no figure in the
+/// report, and gives the program its exit code.
 pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     if args.history {
         return history(args);
@@ -119,7 +119,7 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     Ok(code(&results))
 }
 
-/// The limits that `stress limit` found; none among other results.
+/// Returns the limits that `stress limit` found; empty if all results are of other verbs.
 fn limits(paths: &[PathBuf]) -> Result<Vec<StoredLimit>, Failure> {
     let mut limits = Vec::new();
     for path in paths {
@@ -160,7 +160,7 @@ fn limit_report(
     Ok(Code::Fine)
 }
 
-/// How the program ends on these results.
+/// Returns the exit code for these results.
 fn code(results: &[Shown]) -> Code {
     let disagrees = results.iter().any(|shown| shown.agrees() == Some(false));
     if disagrees { Code::Disagree } else { Code::Fine }
@@ -177,7 +177,7 @@ fn history(args: &ReportArgs) -> Result<Code, Failure> {
     Ok(code(&results))
 }
 
-/// The results, each once, however often and by which name it was given.
+/// Reads the results, each once, even if several paths name it.
 fn read_each_once(paths: &[PathBuf]) -> Result<Vec<Shown>, Failure> {
     let (mut results, mut known) = (Vec::new(), BTreeSet::new());
     for path in paths {
@@ -190,7 +190,7 @@ fn read_each_once(paths: &[PathBuf]) -> Result<Vec<Shown>, Failure> {
                      shows it"
                 );
             }
-            // A cell of joined results is no file: its name is the same each time.
+            // A cell of joined results is no file, and has the same name each time.
             let real = fs::canonicalize(&shown.path).unwrap_or_else(|_| shown.path.clone());
             if known.insert(real) {
                 results.push(shown);
@@ -215,7 +215,7 @@ fn load_report(loads: &[StoredLoad], format: ReportFormat) -> Result<String, Fai
     })
 }
 
-/// The error of a load on a live node beside another result.
+/// Makes the error for a load on a live node beside another result.
 pub(super) fn mixed(load: &StoredLoad, other: &Path) -> Failure {
     let (load, other) = (load.path.display(), other.display());
     let error = anyhow!(
@@ -225,7 +225,7 @@ pub(super) fn mixed(load: &StoredLoad, other: &Path) -> Failure {
     Failure { code: Code::Usage, error }
 }
 
-/// The format by `--format`, or else by the ending of `--out`.
+/// Returns the format of `--format`, or else the format of the ending of `--out`.
 fn format(args: &ReportArgs) -> Result<ReportFormat, Failure> {
     let ending = args.out.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str());
     match (args.format, ending, &args.out) {

@@ -18,7 +18,7 @@ use crate::{
     terminal::{self, Code, Failure, WithExitCode, exit},
 };
 
-/// Runs the work of the arguments, prints the result, and writes the other files that they ask for.
+/// Runs the work of the arguments, prints the result, and writes the requested files.
 pub fn run(args: &RunArgs) -> Result<Code, Failure> {
     let started = machine::unix_s();
     let metrics = MetricsFile::at(args.metrics.as_deref(), args.force.existing())?;
@@ -34,7 +34,7 @@ pub fn run(args: &RunArgs) -> Result<Code, Failure> {
     }
 }
 
-/// The run, and the baseline that it is to be saved as.
+/// Runs the work. Returns the run, and the request to save it as a baseline.
 fn ran(args: &RunArgs) -> Result<(Finished, Option<Saving<'_>>), Failure> {
     let mut input = args.input(typed_words())?;
     let saving = Saving::asked(args)?;
@@ -49,7 +49,7 @@ fn ran(args: &RunArgs) -> Result<(Finished, Option<Saving<'_>>), Failure> {
     Ok((input.run()?, saving))
 }
 
-/// Prints and saves the result; answers how the program ends.
+/// Prints and saves the result. Returns the exit code of the program.
 fn concluded(
     args: &RunArgs,
     finished: Finished,
@@ -60,7 +60,7 @@ fn concluded(
     exit::with_side_work(finished.code(args.open.codes()), saved, terminal::error)
 }
 
-/// A baseline that is saved after the run.
+/// The request to save a result as a baseline after the run.
 struct Saving<'a> {
     baselines: Baselines,
     name: &'a str,
@@ -68,7 +68,7 @@ struct Saving<'a> {
 }
 
 impl<'a> Saving<'a> {
-    /// The one of the arguments, tried before the run; `None` where none is asked for.
+    /// Returns the request of the arguments, checked before the run; `None` without one.
     fn asked(args: &'a RunArgs) -> Result<Option<Self>, Failure> {
         let Some(name) = args.save_baseline.as_deref() else { return Ok(None) };
         let data_path = prepare::known_data_path(args.databases.data_dir.asked())?;
@@ -79,16 +79,16 @@ impl<'a> Saving<'a> {
         Ok(Some(Self { baselines, name, existing }))
     }
 
-    /// The work of the results that are there.
+    /// Returns the work of the baseline's existing results.
     fn same_work(&self) -> Option<SameWork> {
         let option = format!("--save-baseline {}", self.name);
-        // One that cannot be read is told when it is replaced.
+        // A note reports an unreadable baseline when it is replaced.
         let stored = Stored::read(&self.baselines.dir().join(self.name)).ok()?;
         let remedy = "save under another name, or replace all with --force";
         Some(SameWork::of(option, &stored, remedy))
     }
 
-    /// Saves the result, unless the run ended before its plan or with a wrong result.
+    /// Saves the result, unless the run ended early or with a wrong result.
     fn save(&self, finished: &Finished) -> Result<(), Failure> {
         let Self { baselines, name, existing } = self;
         let Finished { result, failure, .. } = finished;
@@ -118,8 +118,8 @@ impl<'a> Saving<'a> {
     }
 }
 
-/// Prints the result, and names the files that were written: a line for each, and one for the histograms
-/// beside the result.
+/// Prints the result, and a line for each written file. Histograms beside the result are counted in
+/// the result's line.
 ///
 /// # Errors
 /// A number in the result is not finite.
@@ -139,14 +139,15 @@ pub fn show(finished: &Finished, format: Format) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The page of a result: where the user wants quiet, its answer and its rows.
+/// Returns the function that formats a result. With `--quiet` it shows only the answer and the
+/// rows.
 fn page() -> fn(&RunResult, usize, Paint) -> String {
     if terminal::is_quiet() { report::brief } else { report::table }
 }
 
-/// Prints the finished part of a run that cannot stop in time.
+/// Returns the function that prints the finished part of a run that cannot stop in time.
 pub fn show_kept(format: Format) -> fn(&RunResult) {
-    // An error would come after the user's interrupt: there is nobody to tell.
+    // An error here would come after the user's interrupt, so it is dropped.
     match format {
         Format::Table => |result| drop(Format::Table.print(result, page())),
         Format::Json => |result| drop(Format::Json.print(result, page())),

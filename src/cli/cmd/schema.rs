@@ -10,7 +10,8 @@ use crate::{
     terminal::{self, Code, Failure, WithExitCode},
 };
 
-/// The schema of scenarios, which a user writes; all others are of files that the program writes.
+/// The schema of scenarios, which users write. All other schemas are of files that the program
+/// writes.
 const SCENARIO: &str = "scenario";
 
 /// Arguments of `stress show schema`.
@@ -58,7 +59,7 @@ pub fn schema(args: &SchemaArgs) -> Result<Code, Failure> {
     Ok(Code::Fine)
 }
 
-/// The schema of a file; without one, of scenarios.
+/// Returns the schema of a kind of file; without a kind, that of scenarios.
 fn text(kind: Option<FileKind>) -> Result<String, Failure> {
     match kind {
         Some(kind) => result::json(&result::json_schema(kind)).with_exit_code(Code::Io),

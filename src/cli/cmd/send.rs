@@ -32,9 +32,10 @@ Exit codes: 0 all transactions are in blocks and succeeded, 1 one is not or reve
 answer from the node or a fault of stress, 130 interrupted (what was sent so far is kept). More:
 docs/send.md";
 
-/// Silence after which the node is asked for a transaction that it has taken.
+/// Time without news after which the node is asked for a transaction that it has accepted.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(5);
-/// Refusals that time may remedy, one after the other, before a transaction has failed: half a minute.
+/// Maximal number of refusals in a row that time may remedy, before a transaction counts as failed:
+/// half a minute.
 const PATIENT_TRY_COUNT: u32 = 32;
 
 /// Arguments of `stress send`.
@@ -89,13 +90,14 @@ pub struct SendArgs {
     pub result: ResultArgs,
 }
 
-/// Reads a URL, which is checked later: an error of a parser would show it with its secrets.
+/// Parses a URL without a check. The check comes later, as an error of a parser would show the URL
+/// with its secrets.
 fn node_url() -> impl TypedValueParser<Value = NodeUrl> {
     StringValueParser::new().map(|text| NodeUrl::new(&text))
 }
 
 impl SendArgs {
-    /// The same as plain values.
+    /// Returns these arguments as plain values.
     fn input(&self) -> Result<SendInput, Failure> {
         if self.url.transport().is_none() || !sending::url::has_host(&self.url) {
             let scheme = self.url.as_str().split_once("://").map_or("none", |(scheme, _)| scheme);
@@ -151,7 +153,7 @@ pub fn send(args: &SendArgs) -> Result<Code, Failure> {
     Ok(code(&result))
 }
 
-/// Whether all that was planned is in blocks and succeeded.
+/// Returns the exit code: fine if all planned transactions are in blocks and succeeded.
 const fn code(result: &SendResult) -> Code {
     match (result.interrupted, result.counts.included_count == result.counts.planned_count) {
         (true, _) => Code::Interrupted,

@@ -11,7 +11,7 @@ use crate::{
     terminal::{self, Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
-/// Interval in which the server looks whether it is to end.
+/// Polling interval for the end of the server.
 const END_CHECK: Duration = Duration::from_millis(50);
 
 /// Help of `stress shard`.
@@ -70,7 +70,7 @@ fn serve(args: &ServeArgs) -> Result<Code, Failure> {
     }
     if args.attached {
         thread::spawn(|| {
-            // Nothing is sent: the end is what counts.
+            // Nothing is sent on standard input: only its end matters.
             drop(std::io::stdin().read_to_end(&mut Vec::new()));
             interrupt::flag().store(true, std::sync::atomic::Ordering::Relaxed);
         });

@@ -1,4 +1,5 @@
-//! `stress shard simulate`: predicted times of a workload on more shards of execution than there are here.
+//! `stress shard simulate`: predicts times of a workload on more shards of execution than this host
+//! has.
 
 use std::path::PathBuf;
 
@@ -36,13 +37,13 @@ Examples:
 Costs are measured here: CPU times of transactions and messages on one shard. docs/shards.md has the model
 and its error.";
 
-/// Numbers of shards where nothing is said: up to the published one.
+/// Default numbers of shards, up to the published number.
 const SHARDS: &str = "1,2,4,8,16,30";
 
-/// Threads of a shard where nothing is said: the published number.
+/// Default number of threads of a shard: the published number.
 const THREADS: &str = "60";
 
-/// Samples of each measurement where nothing is said.
+/// Default number of samples of each measurement.
 const SAMPLE_COUNT: u32 = 3;
 
 /// Arguments of `stress shard simulate`.
@@ -131,7 +132,7 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
     Ok(Code::Fine)
 }
 
-/// The rows with how much faster each is than one shard with its settings.
+/// Adds to each row its speed-up over one shard with the same settings.
 fn with_speedups(mut rows: Vec<SimulatedRow>) -> Vec<SimulatedRow> {
     let rates: Vec<_> = rows.iter().map(|row| one_shard_rate(&rows, row)).collect();
     for (row, rate) in rows.iter_mut().zip(rates) {
@@ -140,7 +141,7 @@ fn with_speedups(mut rows: Vec<SimulatedRow>) -> Vec<SimulatedRow> {
     rows
 }
 
-/// Transactions a second of one shard with the settings of a row.
+/// Returns the transactions a second of one shard with the settings of a row.
 fn one_shard_rate(rows: &[SimulatedRow], of: &SimulatedRow) -> Option<f64> {
     let settings = (of.thread_count, of.sharding, of.has_list);
     let mut of_one_shard = rows.iter().filter(|row| row.shard_count == 1);
@@ -149,7 +150,7 @@ fn one_shard_rate(rows: &[SimulatedRow], of: &SimulatedRow) -> Option<f64> {
 }
 
 impl SimulateArgs {
-    /// These with the published numbers of shards and threads where none are given.
+    /// Fills in the published numbers of shards and threads, if the user gives none.
     fn with_defaults(mut self) -> Self {
         let ScenarioArgs { work, how, .. } = &mut self.of;
         for (key, value, default) in
@@ -163,7 +164,7 @@ impl SimulateArgs {
         self
     }
 
-    /// The workload, and how it is run.
+    /// Returns the workload, and the settings of its run.
     fn work(&self, progress: &Progress) -> Result<(Workload, RunSpec), Failure> {
         match self.of.work(self.workload.as_deref())? {
             Some(NamedWork::File(path, run)) => {
@@ -188,7 +189,7 @@ impl SimulateArgs {
     }
 }
 
-/// A session of the workload in memory, with one shard.
+/// Makes a session of the workload in memory, with one shard.
 fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
     let minimal = minimal::default_run(&[]).with_exit_code(Code::Usage)?;
     let addresses = run.shards.addresses.clone();

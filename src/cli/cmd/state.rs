@@ -147,11 +147,11 @@ fn list(dir: &DataDir) -> Result<Code, Failure> {
     Ok(Code::Fine)
 }
 
-/// Told of a directory that may be another program's.
+/// Text for a directory that may belong to another program.
 const NOT_OURS: &str =
     "maybe of another program: it has a state's name, and no mark of stress; it is left alone";
 
-/// Name, size and date of a state.
+/// Formats name, size and date of a state.
 fn facts(state: &StateInfo) -> String {
     let size = progress::bytes(state.byte_count);
     let date = match (state.last_used_unix_s, state.created_unix_s) {
@@ -171,7 +171,7 @@ fn rm(dir: &DataDir, args: &RmArgs) -> Result<Code, Failure> {
         (_, Some(text)) => {
             Selection::DownTo(removal::size("--keep", text).with_exit_code(Code::Usage)?)
         }
-        // One that is named, or all.
+        // The user names one state, or all states.
         (None, None) => Selection::All,
     };
     let mut states = dir.list().with_exit_code(Code::Io)?;
@@ -196,7 +196,7 @@ fn rm(dir: &DataDir, args: &RmArgs) -> Result<Code, Failure> {
     conclude(outcome, &selection, args)
 }
 
-/// Removes a state, or looks whether it could be removed.
+/// Removes a state. With `--dry-run` it only checks whether the state could be removed.
 fn remove(dir: &DataDir, args: &RmArgs, state: &StateInfo) -> Result<(), StateError> {
     match (args.dry_run, &state.holder) {
         _ if interrupt::happened() => Err(StateError::Cancelled),
@@ -208,7 +208,7 @@ fn remove(dir: &DataDir, args: &RmArgs, state: &StateInfo) -> Result<(), StateEr
     }
 }
 
-/// Tells the fate of a state: removed ones on standard output, with those that stay and why.
+/// Prints the fate of a state on standard output: removed, or kept with the reason.
 fn tell(state: &StateInfo, fate: &Fate, args: &RmArgs) {
     let facts = facts(state);
     let line = match fate {
@@ -222,7 +222,7 @@ fn tell(state: &StateInfo, fate: &Fate, args: &RmArgs) {
     terminal::out(&(line + "\n"));
 }
 
-/// Tells the sums, and how the program ends.
+/// Prints the sums, and returns the end of the program.
 fn conclude(outcome: Outcome, selection: &Selection, args: &RmArgs) -> Result<Code, Failure> {
     let Outcome { removed_count, freed_bytes, in_use_count, left_bytes, failure } = outcome;
     let states = units::things(removed_count, "state");
@@ -253,9 +253,9 @@ fn conclude(outcome: Outcome, selection: &Selection, args: &RmArgs) -> Result<Co
     }
 }
 
-/// The state's form, where it is not the plain one: `aged 0.3` where this share was written again,
-/// `dupsort` where slots of an account are sorted duplicates. `tries cut at 16 rows (9.1 MB)` names
-/// the layout of its tries and the bytes of their nodes.
+/// Formats the state's form, if it is not the default one. `tries cut at 16 rows (9.1 MB)`: the
+/// layout of its tries, and the bytes of their nodes. `aged 0.3`: this share of the rows was
+/// written again. `dupsort`: slots of an account are sorted duplicates.
 fn form(whole: &Manifest) -> String {
     let shape = &whole.shape;
     let slots = match MdbxFormat::of_shape(shape) {
@@ -305,7 +305,7 @@ fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
     Ok(code)
 }
 
-/// A table of stored nodes by depth.
+/// Formats a table of stored nodes by depth.
 fn by_depth(form: &str, nodes: &NodeCounts) -> String {
     let depths = nodes.accounts.len().max(nodes.slots.len());
     let rows = (0..depths)
@@ -329,7 +329,7 @@ fn by_depth(form: &str, nodes: &NodeCounts) -> String {
     [title].into_iter().chain(lines).collect()
 }
 
-/// Count and bytes of nodes.
+/// Formats count and bytes of nodes.
 fn cells(nodes: Option<&NodeTotals>) -> [String; 2] {
     match nodes.filter(|nodes| nodes.count > 0) {
         Some(nodes) => [nodes.count.to_string(), progress::bytes(nodes.bytes)],

@@ -1,5 +1,5 @@
-//! `stress sweep`: all cells of a matrix one after the other, each in a process of its own; one
-//! cell alone; or all results joined.
+//! `stress sweep`: runs all cells of a matrix one after the other, each in its own process, or one
+//! cell alone. It also joins the results of all cells.
 
 use std::{
     ffi::OsString,
@@ -133,9 +133,9 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
     }
 }
 
-/// Returns the look of a cell's progress. With JSON, figures are left out where standard output is
-/// the same terminal. A cell of a sweep cannot see that output, its parent's, so it always leaves them
-/// out.
+/// Returns the look of a cell's progress. With JSON, figures are left out if standard output is the
+/// same terminal. A cell of a sweep cannot check that, as the output is its parent's, so it always
+/// leaves figures out.
 fn cell_look(args: &SweepArgs) -> Look {
     match (args.parent, args.format) {
         (Some(_), Format::Json) => terminal::look().without_figures(),
@@ -143,7 +143,7 @@ fn cell_look(args: &SweepArgs) -> Look {
     }
 }
 
-/// The matrix that the arguments ask for.
+/// Returns the matrix of the arguments.
 ///
 /// # Errors
 /// No scenario or no axis is named, or an axis, a key or a value is not valid.
@@ -177,12 +177,12 @@ pub fn matrix_of(args: &SweepArgs) -> Result<Matrix, Failure> {
     })
 }
 
-/// Whether a word is an axis: `threads=1,2`, or an option whose values are missing.
+/// Whether a word is an axis: `threads=1,2`, or an option without its values.
 fn is_axis(word: &str) -> bool {
     word.contains('=') || as_option(word, "1").is_ok_and(|option| option.is_some())
 }
 
-/// The scenario that is named by a word or by `--scenario`, as for `stress run`.
+/// Returns the scenario that a word or `--scenario` names, as for `stress run`.
 fn scenario_of(scenario: Option<&str>, names: &[OsString]) -> Result<String, Failure> {
     let which = which(names, scenario, None);
     let which = which.map_err(|error| anyhow!("{error}; an axis is KEY=VALUES: threads=1,2,4"));
@@ -210,7 +210,7 @@ fn list(matrix: &Matrix) -> Code {
     Code::Fine
 }
 
-/// Joins the results in `dir`, writes them as one, shows them.
+/// Joins the results in `dir`, writes the joined result, and prints it.
 fn merge(dir: &SweepDir, args: &SweepArgs) -> Result<Code, Failure> {
     let merged = merged::merge(dir)?;
     let json = report::json(&merged).with_exit_code(Code::Io)?;

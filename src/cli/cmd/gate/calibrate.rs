@@ -1,4 +1,4 @@
-//! `stress gate calibrate`: how small a change can this machine decide?
+//! `stress gate calibrate`: estimates the smallest change that this machine can detect.
 
 use std::{fs, path::PathBuf};
 
@@ -89,7 +89,8 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     Ok(Code::Fine)
 }
 
-/// The file of the estimate: a named one, or the program's own, which each estimate replaces.
+/// Returns the file of the estimate: the user's file, or the default file, which each estimate
+/// replaces.
 fn file(args: &CalibrateArgs) -> Result<WholeFile, Failure> {
     let named = args.calibration.clone().map(|path| (path, args.run.force.existing()));
     let path = named.or_else(|| Some((calibration::default_path()?, Existing::Replace)));

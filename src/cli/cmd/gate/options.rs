@@ -7,10 +7,10 @@ use clap::Arg;
 const REFUSED: [&str; 5] = ["prepare", "cleanup", "save-baseline", "trace", "profile"];
 /// Options of a run beside stored results. A comparison of builds has no use for them.
 const BESIDE_STORED: [&str; 6] = ["samples", "budget", "databases", "keys", "whole", "wait"];
-/// Their head.
+/// Heading of these options in the help.
 const HEADING: &str = "The run beside stored results (only with --baseline)";
 
-/// An option as the help of the gate has it.
+/// Returns an option in the form of the gate's help.
 pub fn in_help(option: Arg) -> Arg {
     match option.get_long() {
         Some(name) if REFUSED.contains(&name) => option.hide(true),
@@ -19,7 +19,8 @@ pub fn in_help(option: Arg) -> Arg {
     }
 }
 
-/// An option as the help of `stress gate calibrate` has it, which compares builds and has no metrics.
+/// Returns an option in the form of the help of `stress gate calibrate`, which compares builds and
+/// has no metrics.
 pub fn in_help_of_calibrate(option: Arg) -> Arg {
     let refused = [&REFUSED[..], &BESIDE_STORED, &["metrics"]].concat();
     let is_refused = option.get_long().is_some_and(|name| refused.contains(&name));

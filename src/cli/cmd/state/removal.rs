@@ -1,6 +1,6 @@
-//! Which state databases `stress state rm` removes, and their removal. A state counts from its last
-//! use, one without a record of it from its creation. States in use stay, and so do directories of
-//! others that have a state's name.
+//! Selects and removes state databases for `stress state rm`. The age of a state counts from its
+//! last use, or from its creation without a record of a use. States in use stay, and so do
+//! directories of other programs with a state's name.
 
 use std::time::Duration;
 
@@ -27,44 +27,44 @@ const SIZES: [(&str, f64); 13] = [
     ("TiB", 1_099_511_627_776.0),
 ];
 
-/// The states that are to go.
+/// The states to remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// All.
+    /// All states.
     All,
-    /// States that no run has opened for so long.
+    /// States that no run has opened for this time.
     UnusedFor(Duration),
-    /// The least recently used, until the others take this number of bytes at most.
+    /// The least recently used states, until the others take at most this number of bytes.
     DownTo(u64),
 }
 
-/// The fate of a state that was to go.
+/// The fate of a selected state.
 #[derive(Debug)]
 pub enum Fate {
-    /// Removed now.
+    /// This process has removed the state.
     Removed,
-    /// Another process has removed it meanwhile.
+    /// Another process has removed the state meanwhile.
     Gone,
-    /// This process uses it.
+    /// The named process uses the state, so the state stays.
     InUse(String),
-    /// Kept: it may be another program's.
+    /// The directory may belong to another program, so it stays.
     NotOurs,
-    /// Kept: removing it failed.
+    /// The removal failed, so the state stays.
     Failed(StateError),
 }
 
-/// The sums over all of them.
+/// The sums over all states.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// States that are gone.
+    /// Number of removed states.
     pub removed_count: u64,
-    /// Their bytes.
+    /// Bytes of the removed states.
     pub freed_bytes: u64,
-    /// States that another process uses.
+    /// Number of states that another process uses.
     pub in_use_count: u64,
     /// Bytes of the states that are left.
     pub left_bytes: u64,
-    /// The first failure, or that the user interrupted.
+    /// The first failure, or the interrupt of the user.
     pub failure: Option<StateError>,
 }
 
@@ -79,8 +79,9 @@ impl Fate {
     }
 }
 
-/// Lets `by` remove the selected ones of `states`, as things are at `now_unix_s`, and tells the
-/// fate of each. A failure is no reason to keep the next one, but for an interruption.
+/// Removes the selected states of `states` by calls of `by`, and reports the fate of each to
+/// `tell`. `now_unix_s` is the present time. After a failure it continues with the next state, but
+/// not after an interrupt.
 pub fn remove(
     states: Vec<StateInfo>,
     selection: &Selection,
@@ -118,7 +119,7 @@ pub fn remove(
     outcome
 }
 
-/// The states that may go, in the order in which they go.
+/// Returns the states to remove, in the order of removal.
 fn selected(mut states: Vec<StateInfo>, selection: &Selection, now_unix_s: u64) -> Vec<StateInfo> {
     match selection {
         Selection::All => {}
@@ -128,7 +129,8 @@ fn selected(mut states: Vec<StateInfo>, selection: &Selection, now_unix_s: u64) 
         }),
         Selection::DownTo(_) => {
             states.retain(|state| state.is_ours);
-            // Leftovers of killed processes go first: nothing can use them. A state of unknown age goes last.
+            // Leftovers of killed processes come first, as no process can use them. A state of
+            // unknown age comes last.
             states.sort_by_key(|state| {
                 (!state.is_unfinished, state.needed_unix_s().unwrap_or(u64::MAX))
             });
@@ -137,10 +139,10 @@ fn selected(mut states: Vec<StateInfo>, selection: &Selection, now_unix_s: u64) 
     states
 }
 
-/// A time as `option` takes it: `30d`.
+/// Parses a time of `option`, such as `30d`.
 ///
 /// # Errors
-/// The text is none.
+/// The text is no time.
 pub fn time(option: &str, text: &str) -> Result<Duration> {
     let seconds = quantity(text, &TIMES).with_context(|| {
         format!("{option} {text}: a number and s, m, h, d or w is wanted, as in 30d or 12h")
@@ -148,10 +150,10 @@ pub fn time(option: &str, text: &str) -> Result<Duration> {
     Ok(Duration::from_secs(seconds))
 }
 
-/// A size in bytes as `option` takes it: `20G` is 20 × 10^9, `20GiB` is 20 × 2^30.
+/// Parses a size of `option` in bytes: `20G` is 20 × 10^9, `20GiB` is 20 × 2^30.
 ///
 /// # Errors
-/// The text is none.
+/// The text is no size.
 pub fn size(option: &str, text: &str) -> Result<u64> {
     quantity(text, &SIZES).with_context(|| {
         format!(
@@ -161,8 +163,8 @@ pub fn size(option: &str, text: &str) -> Result<u64> {
     })
 }
 
-/// The number in `text` times its unit; `None` where it is no number with one of these units, or
-/// is too large.
+/// Returns the number in `text` times its unit. `None` if `text` has no number with one of these
+/// units, or if the product is too large.
 fn quantity(text: &str, units: &[(&str, f64)]) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
