@@ -100,13 +100,16 @@ fn each_sample_is_drawn_and_a_warm_up_is_named_and_joined_to_nothing() {
 #[test]
 fn an_outlier_is_named_by_its_number_on_its_mark_and_in_the_table() {
     let html = page(&[result(|run| {
-        let cell = &mut run.cells[1];
-        cell.warm_up_sample_count = Some(1);
-        cell.samples[4].wall_ns *= 3;
+        for cell in &mut run.cells {
+            cell.warm_up_sample_count = Some(1);
+            cell.samples[4].wall_ns *= 3;
+        }
     })]);
-    let named = html.matches(", outlier, sample 5: ").count();
-    assert_eq!(named, 2, "its label and its title");
-    assert_eq!(html.matches("<td>5</td>").count(), 1, "its row of the table");
+    let start = html.find("<section id=\"samples\"").expect("the part");
+    let part = &html[start..start + html[start..].find("</section>").expect("its end")];
+    let row_count = part.matches("<td>5</td>").count();
+    let mark_count = part.matches(", outlier, sample 5: ").count();
+    assert!(row_count > 0 && mark_count == 2 * row_count, "a mark has a label and a title");
 }
 
 #[test]
