@@ -12,8 +12,11 @@ const KEYS_PER_BLOCK_MAX: f64 = 1e6;
 const HALVING_COUNT: usize = 100;
 
 /// Adds to `limits` the distinct file blocks per key at the largest limit. `last` is a run on the
-/// same state of `slot_count` slots.
+/// same state of `slot_count` slots. A load without slots of that number stays as it is.
 pub fn with(mut limits: LoadLimits, last: &RunResult, slot_count: u64) -> LoadLimits {
+    if last.workload.sized_slot_count.is_none_or(|count| count == 0) {
+        return limits;
+    }
     let mut known = last.cells.iter().filter_map(|cell| cell.expected_blocks_per_present_key);
     let gas = limits.designs.iter().filter_map(|of| of.limit_gas).max();
     let (Some(blocks_per_key), Some(gas)) = (known.next(), gas) else { return limits };

@@ -130,10 +130,14 @@ fn a_state_on_disk_goes_with_its_load_and_one_from_before_stays() {
     let on_disk = |scenario: &str| {
         let args = ["limit", scenario, "--store=flat", "--slots=20k", "--limits=2M,4M"];
         let more = ["--set=state.accounts=1000", "--samples=2", "--design=batched-io"];
-        printed(&[&args[..], &more].concat(), dir.path());
+        printed(&[&args[..], &more].concat(), dir.path())
     };
-    on_disk("pointer-chase");
+    let answer = on_disk("pointer-chase");
+    assert!(answer.contains("which flatters it: --slots "), "{answer}");
     assert_eq!(states(), 0);
+    // Without slots of the stated number, no other number would change anything.
+    let answer = on_disk("compute");
+    assert!(!answer.contains("flatters"), "{answer}");
     let run = ["sload-storm", "--store=flat", "--slots=20k", "--limit=1M", "--design=batched-io"];
     let same_state = ["--set=state.accounts=1000", "--samples=1", "--whole=one"];
     printed(&[&run[..], &same_state].concat(), dir.path());
