@@ -57,7 +57,7 @@ fn source_html(report: &Report<'_>, source: &Source<'_>) -> Option<String> {
     };
     let delta = number(figure!(result, gate.delta), percent);
     let columns: [Column<'_, &Judged>; 6] = [
-        ("Figure", &|of| esc(&of.name)),
+        ("Figure", &|of| breakable(&of.name)),
         ("Verdict", &|of| esc(of.verdict)),
         ("Change", &|of| number(of.change.as_ref(), percent)),
         ("Lower bound", &|of| number(of.lower.as_ref(), percent)),
@@ -129,7 +129,7 @@ fn picture(all: &[Judged]) -> String {
         let design = parts.find_map(|part| Design::ALL.iter().find(|of| of.name() == part));
         Row {
             title: of.name.clone(),
-            name: format!("{} <span class=\"tag\">{}</span>", esc(&of.name), esc(of.verdict)),
+            name: format!("{} <span class=\"tag\">{}</span>", breakable(&of.name), esc(of.verdict)),
             design: design.copied().unwrap_or(Design::Sequential),
             value: of.change.clone(),
             ends: of.lower.clone().zip(of.upper.clone()).map(|(low, high)| [low, high]),
@@ -195,6 +195,11 @@ fn shifts(compared: &Part<'_, Compared>, allowed: Option<&Figure>) -> Vec<Judged
         allowed: allowed.cloned(),
     });
     judged.collect()
+}
+
+/// A name whose lines may break behind the parts of its variant.
+fn breakable(name: &str) -> String {
+    esc(name).replace('/', "/<wbr>").replace('+', "+<wbr>")
 }
 
 fn percent(share: f64) -> String {
