@@ -77,8 +77,8 @@ func chainConfig(work *workload) (*params.ChainConfig, error) {
 	config.ChainID = new(big.Int).SetUint64(work.ChainID)
 	config.BlobScheduleConfig = params.DefaultBlobSchedule
 	start := new(uint64)
-	if work.Change != nil {
-		return nil, usage("fork %s, then %s: this worker runs blocks of one fork", work.Fork, work.Change.Fork)
+	if len(work.Changes) > 0 {
+		return nil, usage("fork %s, then %s: this worker runs blocks of one fork", work.Fork, work.Changes[0].Fork)
 	}
 	switch work.Fork {
 	case "amsterdam":

@@ -19,7 +19,7 @@ type workload struct {
 	Digest          string        `json:"digest"`
 	Fork            string        `json:"fork"`
 	Rules           rules         `json:"rules"`
-	Change          *change       `json:"change"`
+	Changes         []change      `json:"changes"`
 	ChainID         uint64        `json:"chain_id"`
 	Genesis         recipe        `json:"genesis"`
 	FirstHashNumber uint64        `json:"first_hash_number"`

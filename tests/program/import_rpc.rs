@@ -281,7 +281,7 @@ fn what_does_not_fit_the_chain_is_named() {
     refused(&["--block", "0"], 2, &["number is \"0x0\"", "genesis block is not run"]);
     refused(&["--block", "3", "--blocks", "4"], 2, &["number is \"0x3\"", "4 or more"]);
     refused(&["--block", "2", "--fork", "amsterdam"], 2, &["prague to bpo2"]);
-    refused(&["--block", "2", "--fork", "bpo2"], 2, &["bpo2", "5007716", "11684671"]);
+    refused(&["--block", "2", "--fork", "bpo2"], 2, &["--fork bpo2", "osaka"]);
     refused(&["--block", "2", "--fork", "prague"], 2, &["--fork prague", "osaka"]);
     refused(&["--block", "0xzz"], 2, &["--block", "a hash of 32 bytes, or latest"]);
     refused(&["--blocks", "9999"], 2, &["--blocks 9999", "1024"]);

@@ -166,7 +166,7 @@ impl<DB: Database> Runner<DB> {
         let cfg = env::cfg_env(workload.rules.first.fork, workload.chain_id);
         let evm = Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet();
         let (fees, requests) = (Fees::Paid, Vec::new());
-        Self { evm, rules: workload.rules, chain_id: workload.chain_id, fees, requests }
+        Self { evm, rules: workload.rules.clone(), chain_id: workload.chain_id, fees, requests }
     }
 
     /// This runner with fees handled as `fees` says.
@@ -283,7 +283,7 @@ impl<DB: Database> Runner<DB> {
         if call.must_succeed() {
             // A block without the contract is invalid (EIP-7002, EIP-7251). Chains of developers lack it from
             // their genesis on, and imports of files check the genesis; so this is for a fork that begins later.
-            let is_without_code = self.rules.change.is_some()
+            let is_without_code = !self.rules.changes.is_empty()
                 && state.get(&contract).is_none_or(|to| to.info.is_empty_code_hash());
             let reason = match is_without_code {
                 true => Some("the system contract has no code".to_owned()),

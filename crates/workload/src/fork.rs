@@ -1,4 +1,4 @@
-//! The rules of a workload's blocks: a fork, the chain's own settings, and a later fork that may follow.
+//! The rules of a workload's blocks: a fork, the chain's own settings, and later forks that may follow.
 
 use alloy_primitives::{Address, address};
 use serde::{Deserialize, Serialize};
@@ -115,13 +115,13 @@ impl Default for ChainRules {
 }
 
 /// The rules of a workload's blocks, by their time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "EncodedRules", into = "EncodedRules")]
 pub struct ForkSchedule {
     /// The rules of the first blocks.
     pub first: ChainRules,
-    /// The change to another fork, where there is one.
-    pub change: Option<ForkChange>,
+    /// Changes to later forks, by ascending time and fork. Of several at one time the last holds.
+    pub changes: Vec<ForkChange>,
 }
 
 /// A change of the rules.
@@ -136,20 +136,20 @@ pub struct ForkChange {
 impl ForkSchedule {
     /// The rules of a block of this time.
     pub fn at(&self, timestamp: u64) -> &ChainRules {
-        let changed = self.change.as_ref().filter(|change| change.timestamp <= timestamp);
-        changed.map_or(&self.first, |change| &change.rules)
+        let begun = self.changes.iter().rev().find(|change| change.timestamp <= timestamp);
+        begun.map_or(&self.first, |change| &change.rules)
     }
 
     /// All rules, in order.
     pub fn all(&self) -> impl Iterator<Item = &ChainRules> {
-        [&self.first].into_iter().chain(self.change.as_ref().map(|change| &change.rules))
+        [&self.first].into_iter().chain(self.changes.iter().map(|change| &change.rules))
     }
 }
 
 impl From<ChainRules> for ForkSchedule {
     /// The same rules at all times.
     fn from(first: ChainRules) -> Self {
-        Self { first, change: None }
+        Self { first, changes: Vec::new() }
     }
 }
 
@@ -162,38 +162,35 @@ impl From<Fork> for ForkSchedule {
 impl std::fmt::Display for ForkSchedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.first.fork.name())?;
-        match &self.change {
-            Some(ForkChange { timestamp, rules }) => {
-                write!(f, ", {} from time {timestamp} on", rules.fork)
-            }
-            None => Ok(()),
-        }
+        self.changes.iter().try_for_each(|ForkChange { timestamp, rules }| {
+            write!(f, ", {} from time {timestamp} on", rules.fork)
+        })
     }
 }
 
 /// The rules in a workload file. The first forks stand as in [`Fork`], so that files from before chains had rules
 /// of their own are as they were. [`Self::Own`] has rules that differ from the fork's and those of all other forks,
-/// [`Self::Changed`] those before and after a change.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+/// [`Self::Changed`] those before all changes, and the changes.
+#[derive(Clone, Serialize, Deserialize)]
 enum EncodedRules {
     Osaka,
     Amsterdam,
     Bpo1,
     Bpo2,
     Own(ChainRules),
-    Changed(ChainRules, ForkChange),
+    Changed(ChainRules, Vec<ForkChange>),
 }
 
 impl From<ForkSchedule> for EncodedRules {
-    fn from(ForkSchedule { first, change }: ForkSchedule) -> Self {
+    fn from(ForkSchedule { first, changes }: ForkSchedule) -> Self {
         let is_default = first == ChainRules::from(first.fork);
-        match (change, first.fork, is_default) {
-            (Some(change), ..) => Self::Changed(first, change),
-            (None, Fork::Osaka, true) => Self::Osaka,
-            (None, Fork::Amsterdam, true) => Self::Amsterdam,
-            (None, Fork::Bpo1, true) => Self::Bpo1,
-            (None, Fork::Bpo2, true) => Self::Bpo2,
-            (None, ..) => Self::Own(first),
+        match first.fork {
+            _ if !changes.is_empty() => Self::Changed(first, changes),
+            Fork::Osaka if is_default => Self::Osaka,
+            Fork::Amsterdam if is_default => Self::Amsterdam,
+            Fork::Bpo1 if is_default => Self::Bpo1,
+            Fork::Bpo2 if is_default => Self::Bpo2,
+            _ => Self::Own(first),
         }
     }
 }
@@ -206,7 +203,7 @@ impl From<EncodedRules> for ForkSchedule {
             EncodedRules::Bpo1 => Fork::Bpo1.into(),
             EncodedRules::Bpo2 => Fork::Bpo2.into(),
             EncodedRules::Own(rules) => rules.into(),
-            EncodedRules::Changed(first, change) => Self { first, change: Some(change) },
+            EncodedRules::Changed(first, changes) => Self { first, changes },
         }
     }
 }

@@ -170,10 +170,10 @@ pub fn chain_above<A: Answer>(
 
 /// The rules of all blocks of an export.
 fn rules(workload: &Workload) -> Result<ChainRules, ExportError> {
-    let ForkSchedule { first, change } = workload.rules;
-    match change.is_none() && Fork::GENERATED.contains(&first.fork) {
-        true => Ok(first),
-        false => Err(ExportError::Fork(workload.rules)),
+    let ForkSchedule { first, changes } = &workload.rules;
+    match changes.is_empty() && Fork::GENERATED.contains(&first.fork) {
+        true => Ok(*first),
+        false => Err(ExportError::Fork(workload.rules.clone())),
     }
 }
 

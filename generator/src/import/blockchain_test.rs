@@ -56,6 +56,7 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
     let genesis = Genesis { accounts, ..Genesis::default() };
     let reader = Reader { rules, chain_id, genesis: &genesis, genesis_number: first_hash_number };
     let chain = reader.chain(test, parent)?;
+    let rules = reader.rules;
     let post_state = test.find(&["postState"])?.map(|state| read::accounts(&state)).transpose()?;
     // An empty one stands in tests whose maker left the state out; no state is without system contracts.
     let post_state = post_state.filter(|state| !state.is_empty());
@@ -96,7 +97,7 @@ fn rules(network: &Node<'_>, config: Option<&Node<'_>>) -> Result<ForkSchedule, 
     if first.fork.is_from(rules.fork) {
         return Err(network.fault("a fork, and a later one"));
     }
-    Ok(ForkSchedule { first, change: Some(ForkChange { timestamp, rules }) })
+    Ok(ForkSchedule { first, changes: vec![ForkChange { timestamp, rules }] })
 }
 
 /// The rules of `fork`, whose name in the file is `name`.

@@ -262,8 +262,8 @@ fn a_test_is_run_under_the_fork_that_is_in_force_at_its_blocks() {
     let times: Vec<_> = plain.workload.blocks().map(|block| block.env.timestamp).collect();
     for timestamp in [0, times[0]] {
         let mut of_network = of_network(&format!("BPO2ToAmsterdamAtTime{timestamp}"));
-        let change = Some(ForkChange { timestamp, rules: Fork::Amsterdam.into() });
-        let rules = ForkSchedule { first: Fork::Bpo2.into(), change };
+        let changes = vec![ForkChange { timestamp, rules: Fork::Amsterdam.into() }];
+        let rules = ForkSchedule { first: Fork::Bpo2.into(), changes };
         let wanted = Workload { rules, ..plain.workload.clone() };
         assert_eq!(imported(&of_network).unwrap().0.workload, wanted);
         for block in of_network["blocks"].as_array_mut().unwrap() {

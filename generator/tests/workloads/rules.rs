@@ -413,9 +413,9 @@ fn a_system_contract_is_needed_from_the_block_on_whose_fork_calls_it() {
             ..Batch::default()
         }
     });
-    let change = Some(ForkChange { timestamp: 20, rules: Fork::Prague.into() });
+    let changes = vec![ForkChange { timestamp: 20, rules: Fork::Prague.into() }];
     let mut workload = Workload {
-        rules: ForkSchedule { first: Fork::Cancun.into(), change },
+        rules: ForkSchedule { first: Fork::Cancun.into(), changes },
         batches: batches.collect(),
         ..Workload::default()
     };

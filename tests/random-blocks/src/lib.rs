@@ -108,8 +108,8 @@ impl RandomBlocks {
     fn rules(&self, environments: Environments) -> ForkSchedule {
         let Some((fork, block_count)) = self.earlier else { return self.fork.into() };
         let timestamp = environments.env(block_count as u64, BLOCK_GAS).timestamp;
-        let change = Some(ForkChange { timestamp, rules: self.fork.into() });
-        ForkSchedule { first: fork.into(), change }
+        let changes = vec![ForkChange { timestamp, rules: self.fork.into() }];
+        ForkSchedule { first: fork.into(), changes }
     }
 
     fn replay(

@@ -65,7 +65,7 @@ impl<'w> Replay<'w> {
             Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet_with_inspector(witness);
         Ok(Self {
             evm,
-            rules: workload.rules,
+            rules: workload.rules.clone(),
             chain_id: workload.chain_id,
             gone: BTreeSet::new(),
             block: Touched::default(),

@@ -8,7 +8,7 @@ use alloy_primitives::{Address, B256, U256};
 use crate::{
     accounts::CodeRuleError,
     block::{Batch, IndexRange, Plan, Workload},
-    fork::{BlobSchedule, Fork},
+    fork::{BlobSchedule, Fork, ForkChange, ForkSchedule},
     genesis::Genesis,
     list::Code,
     rules::BlockFault,
@@ -60,6 +60,8 @@ pub enum WorkloadError {
     BlockGas { number: u64, gas_limit: u64, fork: Fork },
     #[error("the rules change from {first} to {next}, which is no later fork")]
     ForkOrder { first: Fork, next: Fork },
+    #[error("the rules change to {next} at time {timestamp}, before an earlier fork at {before}")]
+    ForkTime { next: Fork, timestamp: u64, before: u64 },
     #[error(
         "block {number} has {excess} excess blob gas, the bound of its blob schedule is {most}"
     )]
@@ -125,11 +127,7 @@ impl Workload {
         if let Some(rules) = self.rules.all().find(|rules| !rules.is_bounded()) {
             return Err(WorkloadError::BlobSchedule { blobs: rules.blobs });
         }
-        let first = self.rules.first.fork;
-        let next = self.rules.change.map(|change| change.rules.fork);
-        if let Some(next) = next.filter(|next| first.is_from(*next)) {
-            return Err(WorkloadError::ForkOrder { first, next });
-        }
+        validate_changes(&self.rules)?;
         if self.batches.is_empty() {
             return Err(WorkloadError::NoBatches);
         }
@@ -174,6 +172,23 @@ impl Workload {
         }
         Ok(())
     }
+}
+
+/// Checks that forks and times ascend, which bounds their number.
+fn validate_changes(rules: &ForkSchedule) -> Result<(), WorkloadError> {
+    let mut before = (rules.first.fork, 0);
+    for ForkChange { timestamp, rules } in &rules.changes {
+        let (first, next) = (before.0, rules.fork);
+        if first.is_from(next) {
+            return Err(WorkloadError::ForkOrder { first, next });
+        }
+        if *timestamp < before.1 {
+            let (timestamp, before) = (*timestamp, before.1);
+            return Err(WorkloadError::ForkTime { next, timestamp, before });
+        }
+        before = (next, *timestamp);
+    }
+    Ok(())
 }
 
 fn validate_genesis(genesis: &Genesis) -> Result<(), WorkloadError> {

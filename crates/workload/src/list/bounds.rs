@@ -162,7 +162,7 @@ mod tests {
             ..Block::default()
         };
         let change = ForkChange { timestamp: 10, rules: Fork::Amsterdam.into() };
-        let rules = ForkSchedule { first: Fork::Bpo2.into(), change: Some(change) };
+        let rules = ForkSchedule { first: Fork::Bpo2.into(), changes: vec![change] };
         let of = |blocks: &[u64]| {
             let blocks = blocks.iter().map(|timestamp| block(*timestamp)).collect();
             let bounds = ListBounds::new(&Batch { blocks, ..Batch::default() }, &rules);

@@ -238,8 +238,17 @@ fn contradictions_are_refused_when_writing() {
     );
     check(|w| w.first_hash_number = u64::MAX, WorkloadError::HashNumbers);
     check(
-        |w| w.rules.change = Some(ForkChange { timestamp: 0, rules: Fork::Osaka.into() }),
+        |w| w.rules.changes = vec![ForkChange { timestamp: 0, rules: Fork::Osaka.into() }],
         WorkloadError::ForkOrder { first: Fork::Amsterdam, next: Fork::Osaka },
+    );
+    check(
+        |w| {
+            w.rules = Fork::Paris.into();
+            w.rules.changes = [(20, Fork::Prague), (10, Fork::Osaka)]
+                .map(|(timestamp, fork)| ForkChange { timestamp, rules: fork.into() })
+                .into();
+        },
+        WorkloadError::ForkTime { next: Fork::Osaka, timestamp: 10, before: 20 },
     );
 }
 

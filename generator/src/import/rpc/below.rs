@@ -10,7 +10,7 @@ use alloy_primitives::{
 use evm::system;
 use revm::{Database, bytecode::Bytecode, database_interface::DBErrorMarker, state::AccountInfo};
 use serde_json::json;
-use workload::{Fork, GenesisAccount, Workload};
+use workload::{ForkSchedule, GenesisAccount, Workload};
 
 use super::{
     super::{ImportError, read},
@@ -255,14 +255,15 @@ impl Database for Below<'_> {
 }
 
 /// The system contracts, whose slots change before the first transaction is traced.
-pub(super) fn system_contracts(fork: Fork) -> BTreeSet<Address> {
-    system::contracts(fork).into_iter().map(|account| account.address).collect()
+pub(super) fn system_contracts(rules: &ForkSchedule) -> BTreeSet<Address> {
+    let contracts = rules.all().flat_map(|rules| system::contracts(rules.fork));
+    contracts.map(|account| account.address).collect()
 }
 
 /// Accounts that a block changes and that tracers may not name: receivers of fees and of
 /// withdrawals, authorities of delegations, system contracts.
 pub(super) fn changed_untraced(workload: &Workload) -> BTreeSet<Address> {
-    let mut all = system_contracts(workload.rules.first.fork);
+    let mut all = system_contracts(&workload.rules);
     for block in workload.blocks() {
         all.insert(block.env.beneficiary);
         all.extend(block.withdrawals.iter().map(|withdrawal| withdrawal.address));

@@ -31,18 +31,19 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
     let bodies = bodies(&mut node, wanted)?;
     let last = bodies[bodies.len() - 1].node().get(&["number"], "a number")?.u64()?;
     let first = last - (bodies.len() as u64 - 1);
-    let rules = fork::chain_rules(&mut node, wanted.fork, &bodies)?;
+    let rules = fork::schedule(&mut node, wanted.fork, &bodies)?;
     let Ancestors { start: first_hash_number, hashes: block_hashes, mut parent } =
         ancestors(&mut node, &bodies, first)?;
     let (mut batches, mut blocks) = (Vec::new(), Vec::new());
     for body in &bodies {
         let node_of = body.node();
         let header = header::header(&node_of)?;
-        rules::check(&header, &parent, &rules)?;
+        let rules = rules.at(header.timestamp);
+        rules::check(&header, &parent, rules)?;
         header::check_no_ommers(&node_of)?;
         parent = header.clone();
         let body = header::Body::new(&node_of, chain_id)?;
-        let (block, mut said) = header::block(&node_of, header, body, &rules)?;
+        let (block, mut said) = header::block(&node_of, header, body, rules)?;
         said.hash = Some(node_of.get(&["hash"], "its hash")?.b256()?);
         // The root of the whole state; only a part of it is imported.
         said.state_root = None;
@@ -54,7 +55,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         if first == last { format!("block-{last}") } else { format!("blocks-{first}-{last}") };
     let mut workload = Workload {
         scenario: name.clone(),
-        rules: rules.into(),
+        rules,
         chain_id,
         first_hash_number,
         block_hashes,
@@ -70,7 +71,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
     }
     let mut below = Below::new(node, &workload);
     for tx in traces.iter().flatten() {
-        below.learn(tx, &changed_untraced(&workload), &system_contracts(rules.fork));
+        below.learn(tx, &changed_untraced(&workload), &system_contracts(&workload.rules));
     }
     below.fetch_named(&workload)?;
     let accounts = replay::accounts(below, &workload, &traces)?;

@@ -1,10 +1,12 @@
-//! The rules of a node's blocks: fork, blob schedule and deposit contract. The node gives them
-//! (`eth_config`, EIP-7910), or the user names the fork. Headers and the node's answers check that
+//! The rules of a node's blocks: forks, blob schedules and deposit contract. The node gives them
+//! (`eth_config`, EIP-7910), or the user names a fork. Headers and the node's answers check that
 //! fork as far as they can.
 
 use alloy_primitives::Address;
 use serde_json::json;
-use workload::{BlobSchedule, ChainRules, Fork, MAINNET_DEPOSIT_CONTRACT};
+use workload::{
+    BlobSchedule, ChainRules, Fork, ForkChange, ForkSchedule, MAINNET_DEPOSIT_CONTRACT,
+};
 
 use super::{
     super::{ImportError, fork_names, node::Node},
@@ -26,68 +28,113 @@ struct Config {
     deposit_contract: Option<Address>,
 }
 
-/// The rules of the blocks whose headers are in `bodies`, the first block first.
-pub(super) fn chain_rules(
+/// The rules of the blocks whose headers are in `bodies`, the first block first. A named fork is that of the
+/// blocks whose fork neither their fields nor the node tell.
+pub(super) fn schedule(
     node: &mut Asker<'_>,
     named: Option<Fork>,
     bodies: &[Reply],
-) -> Result<ChainRules, ImportError> {
-    let last = check_same(bodies)?;
+) -> Result<ForkSchedule, ImportError> {
     let config = match node.attempt("eth_config", json!([]))? {
         Ok(reply) => config(&reply.node()).ok().flatten(),
         Err(_) => None,
     };
-    let first = bodies[0].node();
-    let number = first.get(&["number"], "a number")?.u64()?;
-    let timestamp = first.get(&["timestamp"], "a time")?.u64()?;
-    let deposit_contract = config.as_ref().and_then(|config| config.deposit_contract);
-    let deposit_contract = deposit_contract.unwrap_or(MAINNET_DEPOSIT_CONTRACT);
-    let config = config.filter(|config| config.since <= timestamp);
-    let said = match last {
-        // Headers of later forks but Amsterdam have the same fields.
-        Fork::Prague => config.as_ref().and_then(Config::fork_of_prague_fields),
-        fork => Some(fork),
-    };
-    if let Some(named) = named.filter(|named| header_fork(*named) != last) {
-        let of = if last == Fork::Prague { "prague to bpo2".to_owned() } else { last.to_string() };
-        return Err(ImportError::Fork(format!(
-            "--fork {named}: the header of block {number} has the fields of {of}"
-        )));
+    let mut all = Vec::new();
+    for body in bodies {
+        all.push(Rules::new(body, named, config.as_ref())?);
     }
-    if let (Some(fork), Some(config)) = (named.or(said), &config)
-        && fork.blob_schedule().base_fee_update_fraction != config.fraction
-        && !(last == Fork::Amsterdam || config.is_osaka_with_own_fees())
-    {
-        return Err(ImportError::Fork(format!(
-            "{fork} is not the fork of block {number}: baseFeeUpdateFraction in the node's \
-             eth_config is {}, that of {fork} is {}",
-            config.fraction,
-            fork.blob_schedule().base_fee_update_fraction
-        )));
+    if let Some(named) = named {
+        check_named(named, &all)?;
     }
-    let fork = match (named, said) {
-        (Some(named), Some(said)) if named != said => {
+    let mut schedule = ForkSchedule::from(all[0].rules);
+    for Rules { number, timestamp, rules, .. } in all {
+        let before = schedule.changes.last().map_or(&schedule.first, |change| &change.rules);
+        if rules == *before {
+            continue;
+        }
+        if before.fork.is_from(rules.fork) {
             return Err(ImportError::Fork(format!(
-                "--fork {named}: by the node's eth_config block {number} is of {said}"
+                "block {number} is of {}, and the blocks before it of {}, with other blobs or later; import the \
+                 blocks before it, or those from it on",
+                rules.fork, before.fork
             )));
         }
-        (Some(fork), _) | (None, Some(fork)) => fork,
-        (None, None) => {
+        schedule.changes.push(ForkChange { timestamp, rules });
+    }
+    Ok(schedule)
+}
+
+/// The rules of a block.
+struct Rules {
+    number: u64,
+    timestamp: u64,
+    /// The first fork with the fields of its header.
+    fields: Fork,
+    rules: ChainRules,
+}
+
+impl Rules {
+    fn new(
+        body: &Reply,
+        named: Option<Fork>,
+        config: Option<&Config>,
+    ) -> Result<Self, ImportError> {
+        let node = body.node();
+        let number = node.get(&["number"], "a number")?.u64()?;
+        let timestamp = node.get(&["timestamp"], "a time")?.u64()?;
+        let fields = fork_of_fields(&node)?;
+        let deposit_contract = config.and_then(|config| config.deposit_contract);
+        let deposit_contract = deposit_contract.unwrap_or(MAINNET_DEPOSIT_CONTRACT);
+        let config = config.filter(|config| config.since <= timestamp);
+        let said = match fields {
+            // Headers of later forks but Amsterdam have the same fields.
+            Fork::Prague => config.and_then(Config::fork_of_prague_fields),
+            fork => Some(fork),
+        };
+        let named = named.filter(|named| header_fork(*named) == fields);
+        let Some(fork) = said.or(named) else {
             return Err(ImportError::Fork(format!(
                 "the fork of block {number} is not known: the node's eth_config does not say it; \
                  name it by --fork, {}",
                 fork_names()
             )));
+        };
+        if let Some(config) = config
+            && fork.blob_schedule().base_fee_update_fraction != config.fraction
+            && !(fields == Fork::Amsterdam || config.is_osaka_with_own_fees())
+        {
+            return Err(ImportError::Fork(format!(
+                "{fork} is not the fork of block {number}: baseFeeUpdateFraction in the node's \
+                 eth_config is {}, that of {fork} is {}",
+                config.fraction,
+                fork.blob_schedule().base_fee_update_fraction
+            )));
         }
+        let config = config.filter(|_| fork.is_from(Fork::Cancun));
+        let blobs = config.map_or(Ok(fork.blob_schedule()), |config| config.blobs(fork))?;
+        let rules = ChainRules { fork, blobs, deposit_contract };
+        Ok(Self { number, timestamp, fields, rules })
+    }
+}
+
+/// Checks that a block is of the fork that was named.
+fn check_named(named: Fork, all: &[Rules]) -> Result<(), ImportError> {
+    if all.iter().any(|of| of.rules.fork == named) {
+        return Ok(());
+    }
+    let Rules { number, fields, rules, .. } = &all[0];
+    let reason = match all.iter().find(|of| of.fields == header_fork(named)) {
+        Some(of) => format!("by the node's eth_config block {} is of {}", of.number, of.rules.fork),
+        None if *fields == Fork::Prague => {
+            format!("the header of block {number} has the fields of prague to bpo2")
+        }
+        None => format!("the header of block {number} has the fields of {}", rules.fork),
     };
-    let config = config.filter(|_| fork.is_from(Fork::Cancun));
-    let blobs = config.map_or(Ok(fork.blob_schedule()), |config| config.blobs(fork))?;
-    Ok(ChainRules { fork, blobs, deposit_contract })
+    Err(ImportError::Fork(format!("--fork {named}: {reason}")))
 }
 
 /// The first fork whose headers have the fields of this one.
-fn fork_of_fields(body: &Reply) -> Result<Fork, ImportError> {
-    let node = body.node();
+fn fork_of_fields(node: &Node<'_>) -> Result<Fork, ImportError> {
     for (key, fork) in [
         ("blockAccessListHash", Fork::Amsterdam),
         ("requestsHash", Fork::Prague),
@@ -107,21 +154,6 @@ const fn header_fork(fork: Fork) -> Fork {
         Fork::Prague | Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => Fork::Prague,
         Fork::Paris | Fork::Shanghai | Fork::Cancun | Fork::Amsterdam => fork,
     }
-}
-
-/// The first fork with the fields of the headers, which are the same in all: a workload has one fork.
-fn check_same(bodies: &[Reply]) -> Result<Fork, ImportError> {
-    let first = fork_of_fields(&bodies[0])?;
-    for body in &bodies[1..] {
-        if fork_of_fields(body)? != first {
-            let number = body.node().get(&["number"], "a number")?.u64()?;
-            return Err(ImportError::Fork(format!(
-                "block {number} is the first of another fork; import the blocks before it, or \
-                 those from it on"
-            )));
-        }
-    }
-    Ok(first)
 }
 
 impl Config {

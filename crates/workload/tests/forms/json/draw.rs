@@ -298,14 +298,14 @@ pub(crate) fn workloads() -> impl Strategy<Value = Workload> {
     )
 }
 
-/// Rules that may change at a time of some blocks.
+/// Rules that may change at times of some blocks, up to twice.
 fn schedule(fork: Fork, number: u32) -> ForkSchedule {
-    let later = Fork::ALL.into_iter().find(|later| !fork.is_from(*later));
-    let change = later.filter(|_| number.is_multiple_of(3)).map(|later| ForkChange {
-        timestamp: u64::from(number) << 31,
+    let later = Fork::ALL.into_iter().filter(|later| !fork.is_from(*later));
+    let changes = later.take(number as usize % 3).zip(1..).map(|(later, time)| ForkChange {
+        timestamp: (u64::from(number) << 30) * time,
         rules: chain_rules(later, number),
     });
-    ForkSchedule { first: chain_rules(fork, number), change }
+    ForkSchedule { first: chain_rules(fork, number), changes: changes.collect() }
 }
 
 /// The rules of `fork`, or a chain's own.

@@ -71,7 +71,7 @@ fn rules(beside: &Value) -> ChainRules {
 
 pub(crate) fn workload(json: &Value) -> Workload {
     assert_eq!(json["schema"], "stress.workload/1");
-    let change = unless_null(&json["change"], |change| ForkChange {
+    let changes = each(&json["changes"], |change| ForkChange {
         timestamp: number(&change["timestamp"]),
         rules: rules(change),
     });
@@ -80,7 +80,7 @@ pub(crate) fn workload(json: &Value) -> Workload {
         work: text(&json["work"]).to_owned(),
         seed: number(&json["seed"]),
         generator_version: number(&json["generator_version"]) as u32,
-        rules: ForkSchedule { first: rules(json), change },
+        rules: ForkSchedule { first: rules(json), changes },
         layout: match text(&json["layout"]) {
             "hashed" => Layout::Hashed,
             "plain" => Layout::Plain,
