@@ -8,6 +8,7 @@ mod envelope;
 mod exceptions;
 mod header;
 mod node;
+mod payload;
 mod read;
 mod roots;
 pub mod rpc;

@@ -1,5 +1,6 @@
-//! The `blockchain_test` JSON format of execution-spec-tests. A block of it is its fields, its RLP, or
-//! both, which then must be the same. Blocks that must be refused (`expectException`) are kept apart.
+//! The JSON formats `blockchain_test` and `blockchain_test_engine` of execution-spec-tests. A block is
+//! its fields, its RLP, or both, which then must be the same; or the parameters of `engine_newPayload`.
+//! Blocks that must be refused (`expectException`, `validationError`) are kept apart.
 
 use alloy_consensus::Header;
 use workload::{Batch, Block, ChainRules, Fork, ForkChange, ForkSchedule, Genesis, Workload};
@@ -8,6 +9,7 @@ use super::{
     ImportError, Imported, ImportedBlock, InvalidBlock, Source, fork_names, fork_of,
     header::{self, Body},
     node::{self, Node},
+    payload::{self, Beside},
     read, roots, rules, signed_transactions,
 };
 
@@ -167,6 +169,15 @@ fn check_last(
     Ok(())
 }
 
+/// Names of the rules, one of which the block at `node` breaks, or the code of the Engine API's answer;
+/// `None` of a valid block.
+fn exception(node: &Node<'_>) -> Result<Option<String>, ImportError> {
+    let Some(said) = node.find(&["expectException", "validationError", "errorCode"])? else {
+        return Ok(None);
+    };
+    Ok(Some(said.text().map_or_else(|_| said.json(), str::to_owned)))
+}
+
 /// The blocks of a test.
 struct Chain {
     /// Hashes of the genesis block and of the valid ones.
@@ -191,9 +202,18 @@ impl Reader<'_> {
         let hashes = vec![genesis.hash_slow()];
         let (batches, blocks, invalid) = (Vec::new(), Vec::new(), Vec::new());
         let mut chain = Chain { hashes, last: genesis, batches, blocks, invalid };
-        let nodes = test.get(&["blocks"], "the blocks")?.items()?;
+        let payloads = test.find(&["engineNewPayloads"])?;
+        let nodes = match &payloads {
+            Some(payloads) => payloads.items()?,
+            None => test.get(&["blocks"], "the blocks, or engineNewPayloads")?.items()?,
+        };
         for node in &nodes {
-            let read = self.block(node, &chain.last).and_then(|(block, mut said)| {
+            let read = match payloads {
+                Some(_) => self.payload(node),
+                None => self.block(node),
+            };
+            let read = read.and_then(|(block, mut said)| {
+                self.check(&said, &chain.last)?;
                 if nodes.len() == 1
                     && let Some(info) = test.find(&["_info"])?
                     && let Some(list) = info.find(&["balRlp"])?
@@ -202,10 +222,10 @@ impl Reader<'_> {
                 }
                 Ok((block, said))
             });
-            if let Some(exception) = node.find(&["expectException"])? {
+            if let Some(exception) = exception(node)? {
                 chain.invalid.push(InvalidBlock {
                     before_count: chain.blocks.len(),
-                    exception: exception.text()?.to_owned(),
+                    exception,
                     read: read.map(Box::new).map_err(|error| error.reason()),
                 });
                 continue;
@@ -218,15 +238,46 @@ impl Reader<'_> {
             chain.blocks.push(said);
             chain.batches.push(Batch { blocks: vec![block], ..Batch::default() });
         }
+        if let Some(next) = test.find(&["syncPayload"])?
+            && let Some(last) = chain.blocks.last_mut()
+        {
+            let parent = next.get(&["parentHash"], "the hash of the last block")?;
+            if parent.b256()? != chain.last.hash_slow() {
+                return Err(parent.fault("the hash of the last valid block"));
+            }
+            last.not_compared.push("outcome of syncPayload");
+        }
         Ok(chain)
     }
 
-    /// The block at `node`, on `parent`.
-    fn block(
-        &self,
-        node: &Node<'_>,
-        parent: &Header,
-    ) -> Result<(Block, ImportedBlock), ImportError> {
+    /// The block of the call at `node`.
+    fn payload(&self, node: &Node<'_>) -> Result<(Block, ImportedBlock), ImportError> {
+        let params = node.get(&["params"], "the parameters of engine_newPayload")?;
+        let (payload, beside) = Beside::params(&params)?;
+        let rules = self.rules.at(payload::timestamp(&payload)?);
+        let version = node.get(&["newPayloadVersion"], "the version of engine_newPayload")?;
+        let versions = payload::versions(rules.fork);
+        if !versions.contains(&version.u64()?) {
+            let (first, last, fork) = (versions.start(), versions.end(), rules.fork);
+            return Err(version.fault(format!("{first} to {last}, of payloads of {fork}")));
+        }
+        payload::block(&payload, &beside, self.chain_id, rules)
+    }
+
+    /// Checks the header of a block against that of its parent.
+    fn check(&self, said: &ImportedBlock, parent: &Header) -> Result<(), ImportError> {
+        let Some(header) = &said.header else { return Ok(()) };
+        let rules = self.rules.at(header.timestamp);
+        rules::check(header, parent, rules)?;
+        let missing = read::missing_system_contracts(&self.genesis.accounts, rules.fork);
+        match missing.filter(|_| parent.number == self.genesis_number) {
+            Some(reason) => Err(ImportError::Block { block: header.number, reason }),
+            None => Ok(()),
+        }
+    }
+
+    /// The block at `node`.
+    fn block(&self, node: &Node<'_>) -> Result<(Block, ImportedBlock), ImportError> {
         let header_node = node.find(&["blockHeader"])?;
         let header = header_node.as_ref().map(header::header).transpose()?;
         let body = match node.find(&["transactions", "withdrawals"])? {
@@ -254,14 +305,6 @@ impl Reader<'_> {
             said.hash = Some(at.get(&["hash"], "its hash")?.b256()?);
         }
         header::check_no_ommers(node)?;
-        if let Some(header) = &said.header {
-            let rules = self.rules.at(header.timestamp);
-            rules::check(header, parent, rules)?;
-            let missing = read::missing_system_contracts(&self.genesis.accounts, rules.fork);
-            if let Some(missing) = missing.filter(|_| parent.number == self.genesis_number) {
-                return Err(ImportError::Block { block: header.number, reason: missing });
-            }
-        }
         Ok((block, said))
     }
 

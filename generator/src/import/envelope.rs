@@ -3,7 +3,7 @@
 
 use alloy_eips::{eip2718::Encodable2718, eip2930::AccessList, eip7702::SignedAuthorization};
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, uint};
-use alloy_rlp::{Decodable, Error, Header};
+use alloy_rlp::{Decodable, EMPTY_LIST_CODE, Error, Header};
 use revm::precompile::interface::crypto;
 use workload::{
     Transaction, TxType,
@@ -18,6 +18,8 @@ use crate::envelope::envelope;
 /// Half the order of secp256k1; a greater s is invalid (EIP-2).
 const HALF_ORDER: U256 =
     uint!(0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0_U256);
+
+const NO_TYPE: Error = Error::Custom("a type that is not 0 to 4");
 
 /// A transaction with the fields that are signed and not run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,15 +76,24 @@ impl Envelope {
         if header.list {
             return Self::decode_list(0, &before[..before.len() - rest.len()]);
         }
-        let (number, list) = payload.split_first().ok_or(Error::InputTooShort)?;
-        if *number == 0 {
-            return Err(Error::Custom("a type of 0, which is not written out"));
+        match payload.first() {
+            Some(first) if *first >= EMPTY_LIST_CODE => Err(NO_TYPE),
+            _ => Self::decode_2718(payload),
         }
-        Self::decode_list(u64::from(*number), list)
+    }
+
+    /// Decodes the encoding of EIP-2718: a list, or the type before one.
+    pub(super) fn decode_2718(bytes: &[u8]) -> alloy_rlp::Result<Self> {
+        let (first, list) = bytes.split_first().ok_or(Error::InputTooShort)?;
+        match *first {
+            0 => Err(Error::Custom("a type of 0, which is not written out")),
+            EMPTY_LIST_CODE.. => Self::decode_list(0, bytes),
+            number => Self::decode_list(u64::from(number), list),
+        }
     }
 
     fn decode_list(number: u64, mut list: &[u8]) -> alloy_rlp::Result<Self> {
-        let tx_type = type_of(number).ok_or(Error::Custom("a type that is not 0 to 4"))?;
+        let tx_type = type_of(number).ok_or(NO_TYPE)?;
         let mut fields = Header::decode_bytes(&mut list, true)?;
         if !list.is_empty() {
             return Err(Error::Custom("bytes after a transaction"));

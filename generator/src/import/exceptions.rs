@@ -1,5 +1,5 @@
-//! Names that execution-spec-tests gives to rules of invalid blocks (`expectException`), and the
-//! words in our reasons for the same rules.
+//! Names that execution-spec-tests gives to rules of invalid blocks (`expectException`,
+//! `validationError`), and the words in our reasons for the same rules.
 
 /// Between the names of a block that may break one of several rules, and between words.
 const OR: char = '|';
@@ -68,11 +68,12 @@ const REASONS: &[(&str, &str)] = &[
     ("BlockException.INVALID_TRANSACTIONS_ROOT", "transactions root is"),
     ("BlockException.INVALID_WITHDRAWALS_ROOT", "withdrawals root is"),
     ("BlockException.INVALID_LOG_BLOOM", "logs bloom is"),
-    ("BlockException.INVALID_REQUESTS", "requests hash is"),
+    ("BlockException.INVALID_REQUESTS", "requests hash is|requests, each"),
+    ("BlockException.INVALID_VERSIONED_HASHES", "versioned hashes of"),
     ("BlockException.INVALID_DEPOSIT_EVENT_LAYOUT", "invalid deposit"),
     ("BlockException.SYSTEM_CONTRACT_EMPTY", "system contract"),
     ("BlockException.SYSTEM_CONTRACT_CALL_FAILED", "system call to"),
-    ("BlockException.INVALID_BLOCK_HASH", "block hash is"),
+    ("BlockException.INVALID_BLOCK_HASH", "block hash is|blockHash is"),
     ("BlockException.RLP_BLOCK_LIMIT_EXCEEDED", "EIP-7934"),
     ("BlockException.RLP_STRUCTURES_ENCODING", "the RLP of a block|an RLP list"),
     ("BlockException.RLP_INVALID_FIELD_OVERFLOW_64", "the RLP of a block|an RLP list"),
@@ -80,7 +81,7 @@ const REASONS: &[(&str, &str)] = &[
     ("BlockException.RLP_WITHDRAWALS_NOT_READ", "the RLP of a block"),
     (
         "BlockException.INCORRECT_BLOCK_FORMAT",
-        "the RLP of a block|an RLP list|is missing|list is|list hash is|: headers of",
+        "the RLP of a block|an RLP list|is missing|list is|list hash is|: headers of|: payloads of",
     ),
     ("BlockException.INVALID_BAL_HASH", "list hash is"),
     ("BlockException.INVALID_BLOCK_ACCESS_LIST", "list is|list hash is"),
@@ -88,6 +89,9 @@ const REASONS: &[(&str, &str)] = &[
     ("BlockException.INVALID_BAL_MISSING_ACCOUNT", "list is|list hash is"),
     ("BlockException.BLOCK_ACCESS_LIST_GAS_LIMIT_EXCEEDED", "the block-level access list has"),
     ("TransactionException.TYPE_3_TX_PRE_FORK", " blobs; "),
+    // Codes of the Engine API: invalid parameters, and a payload of another fork.
+    ("-32602", "is missing|: payloads of|, of payloads of|requests, each|versioned hashes of"),
+    ("-38005", "is missing|: payloads of|, of payloads of"),
     // Names before execution-spec-tests had their own (ethereum/legacytests).
     ("TR_FeeCapLessThanBlocks", "gas price is less than basefee"),
     ("TR_FeeCapLessThanBlocksORGasLimitReached", "gas price is less than basefee|has left after"),

@@ -27,13 +27,18 @@ impl Body {
             Some(transactions) => read::signed_transactions(&transactions, chain_id)?,
             None => read::Transactions::none(),
         };
-        let nodes = node.items_at("withdrawals")?;
-        for withdrawal in &nodes {
-            withdrawal.get(&["index"], WITHDRAWAL)?;
-            withdrawal.get(&["validatorIndex"], WITHDRAWAL)?;
-        }
-        Ok(Self { transactions, withdrawals: read::withdrawals(&nodes)? })
+        Ok(Self { transactions, withdrawals: withdrawals(node)? })
     }
+}
+
+/// The withdrawals of the block at `node`, each with all its parts.
+pub(super) fn withdrawals(node: &Node<'_>) -> Result<read::Withdrawals, ImportError> {
+    let nodes = node.items_at("withdrawals")?;
+    for withdrawal in &nodes {
+        withdrawal.get(&["index"], WITHDRAWAL)?;
+        withdrawal.get(&["validatorIndex"], WITHDRAWAL)?;
+    }
+    read::withdrawals(&nodes)
 }
 
 /// Value of a field that every withdrawal of a block has, for errors.

@@ -44,7 +44,7 @@ impl<'a> Node<'a> {
 
     /// This value is not an allowed one.
     pub(super) fn fault(&self, allowed: impl Into<String>) -> ImportError {
-        let shown = self.value.to_string();
+        let shown = self.json();
         let mut got: String = shown.chars().take(SHOWN_CHARS).collect();
         if got.len() < shown.len() {
             got.push('…');
@@ -101,6 +101,16 @@ impl<'a> Node<'a> {
     /// A text.
     pub(super) fn text(&self) -> Result<&'a str, ImportError> {
         self.value.as_str().ok_or_else(|| self.fault("a text"))
+    }
+
+    /// Whether the value is `null`.
+    pub(super) const fn is_null(&self) -> bool {
+        self.value.is_null()
+    }
+
+    /// The value as JSON.
+    pub(super) fn json(&self) -> String {
+        self.value.to_string()
     }
 
     /// True or false.

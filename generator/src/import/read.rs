@@ -224,13 +224,34 @@ pub(super) fn decoded_transactions(
             node.fault(format!("{rule} {index}: {error}"))
         };
         let envelope = Envelope::decode(&mut items).map_err(|e| fault(&e))?;
-        if let Some(other) = envelope.chain_id.filter(|id| *id != chain_id) {
-            return Err(fault(&format!("chain {other} is not {chain_id}")));
-        }
-        let sender = envelope.signer().ok_or_else(|| fault(&"an invalid signature"))?;
-        envelopes.push((envelope, sender));
+        envelopes.push(with_signer(envelope, chain_id).map_err(|e| fault(&e))?);
     }
     Ok(Transactions::new(envelopes))
+}
+
+/// The transactions of an array, each the text of its bytes (EIP-2718), on chain `chain_id`.
+pub(super) fn encoded_transactions(
+    node: &Node<'_>,
+    chain_id: u64,
+) -> Result<Transactions, ImportError> {
+    let envelopes = node.items()?.into_iter().enumerate().map(|(index, node)| {
+        let bytes = node.bytes()?;
+        let decoded = Envelope::decode_2718(&bytes).map_err(|error| error.to_string());
+        decoded.and_then(|envelope| with_signer(envelope, chain_id)).map_err(|error| {
+            let rule = "an RLP list, or a type before one, as of signed transactions; transaction";
+            node.fault(format!("{rule} {index}: {error}"))
+        })
+    });
+    Ok(Transactions::new(envelopes.collect::<Result<_, _>>()?))
+}
+
+/// The transaction, which must be for chain `chain_id`, and its signer.
+fn with_signer(envelope: Envelope, chain_id: u64) -> Result<(Envelope, Address), String> {
+    if let Some(other) = envelope.chain_id.filter(|id| *id != chain_id) {
+        return Err(format!("chain {other} is not {chain_id}"));
+    }
+    let signer = envelope.signer().ok_or("an invalid signature")?;
+    Ok((envelope, signer))
 }
 
 fn json_transaction(node: &Node<'_>, chain_id: u64) -> Result<(Envelope, Address), ImportError> {

@@ -1,0 +1,187 @@
+//! Payloads of the Engine API: the fields of a header without its roots, the transactions as bytes, and
+//! beside them the other parameters of `engine_newPayload`. The block's header is made of all of them,
+//! and its hash compared with the payload's.
+
+use std::ops::RangeInclusive;
+
+use alloy_consensus::{EMPTY_OMMER_ROOT_HASH, Header, proofs};
+use alloy_eips::eip7685::Requests;
+use alloy_primitives::{B64, B256, U256, keccak256};
+use workload::{Block, ChainRules, Fork};
+
+use super::{
+    ImportError, ImportedBlock,
+    header::{self, Body},
+    node::Node,
+    read,
+};
+
+/// Values of a field that every payload has, for errors.
+const FIELD: &str = "the value that every payload has";
+const HASHES: &str = "expectedBlobVersionedHashes";
+const BEACON_ROOT: &str = "parentBeaconBlockRoot";
+const REQUESTS: &str = "executionRequests";
+
+/// The parameters of a call beside its payload; `None` where there are none.
+#[derive(Clone, Debug)]
+pub(super) struct Beside<'a> {
+    versioned_hashes: Option<Node<'a>>,
+    beacon_root: Option<Node<'a>>,
+    requests: Option<Node<'a>>,
+}
+
+impl<'a> Beside<'a> {
+    /// The payload that is the first of these parameters of `engine_newPayload`, and what is beside it.
+    pub(super) fn params(params: &Node<'a>) -> Result<(Node<'a>, Self), ImportError> {
+        const ALL: &str = "payload, hashes of blobs, beacon root, requests";
+        let mut items = params.items()?;
+        if items.is_empty() || items.len() > 4 {
+            return Err(params.fault(ALL));
+        }
+        let payload = items.remove(0);
+        let mut items = items.into_iter().map(|node| (!node.is_null()).then_some(node));
+        let mut next = || items.next().flatten();
+        let beside = Self { versioned_hashes: next(), beacon_root: next(), requests: next() };
+        Ok((payload, beside))
+    }
+
+    /// The values that are keys of `node`, by the names that the Engine API gives to parameters.
+    pub(super) fn keys(node: &Node<'a>) -> Result<Self, ImportError> {
+        Ok(Self {
+            versioned_hashes: node.find(&[HASHES])?,
+            beacon_root: node.find(&[BEACON_ROOT])?,
+            requests: node.find(&[REQUESTS])?,
+        })
+    }
+}
+
+/// Versions of `engine_newPayload` that take payloads of `fork`.
+pub(super) fn versions(fork: Fork) -> RangeInclusive<u64> {
+    match fork {
+        Fork::Paris => 1..=2,
+        Fork::Shanghai => 2..=2,
+        Fork::Cancun => 3..=3,
+        Fork::Prague | Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => 4..=4,
+        Fork::Amsterdam => 5..=5,
+    }
+}
+
+/// The block of the payload at `node` on chain `chain_id`, and its outcome by the payload.
+pub(super) fn block(
+    node: &Node<'_>,
+    beside: &Beside<'_>,
+    chain_id: u64,
+    rules: &ChainRules,
+) -> Result<(Block, ImportedBlock), ImportError> {
+    check_fields(node, beside, rules.fork)?;
+    let transactions = node.get(&["transactions"], "the list that every payload has")?;
+    let transactions = read::encoded_transactions(&transactions, chain_id)?;
+    let body = Body { transactions, withdrawals: header::withdrawals(node)? };
+    let list = node.find(&["blockAccessList"])?.map(|list| list.block_access_list()).transpose()?;
+    let header = Header {
+        withdrawals_root: node.find(&["withdrawals"])?.and(body.withdrawals.root),
+        transactions_root: proofs::ordered_trie_root_encoded(
+            body.transactions.signed.as_deref().unwrap_or_default(),
+        ),
+        parent_beacon_block_root: beside.beacon_root.as_ref().map(Node::b256).transpose()?,
+        requests_hash: beside.requests.as_ref().map(requests_hash).transpose()?,
+        block_access_list_hash: list.as_ref().map(keccak256),
+        ..fields(node)?
+    };
+    let (said, made) = (node.get(&["blockHash"], FIELD)?, header.hash_slow());
+    let hash = said.b256()?;
+    if hash != made {
+        return Err(said.fault(format!("{made}, the hash of this payload")));
+    }
+    let (block, mut said) = header::block(node, header, body, rules)?;
+    if let Some(hashes) = &beside.versioned_hashes {
+        check_versioned_hashes(hashes, &block)?;
+        said.compared.push("versioned hashes");
+    }
+    said.hash = Some(hash);
+    said.lists.extend(list);
+    Ok((block, said))
+}
+
+/// Checks that the payload at `node` and its call have what payloads of `fork` have, and no more.
+fn check_fields(node: &Node<'_>, beside: &Beside<'_>, fork: Fork) -> Result<(), ImportError> {
+    let mut missing = Vec::new();
+    for (key, since, found) in [
+        ("withdrawals", Fork::Shanghai, node.find(&["withdrawals"])?),
+        ("blobGasUsed", Fork::Cancun, node.find(&["blobGasUsed"])?),
+        ("excessBlobGas", Fork::Cancun, node.find(&["excessBlobGas"])?),
+        (HASHES, Fork::Cancun, beside.versioned_hashes.clone()),
+        (BEACON_ROOT, Fork::Cancun, beside.beacon_root.clone()),
+        (REQUESTS, Fork::Prague, beside.requests.clone()),
+        ("blockAccessList", Fork::Amsterdam, node.find(&["blockAccessList"])?),
+        ("slotNumber", Fork::Amsterdam, node.find(&["slotNumber"])?),
+    ] {
+        match (found, fork.is_from(since)) {
+            (None, true) => missing.push(key),
+            (Some(found), false) => {
+                return Err(found.fault(format!("no {key}: payloads of {fork} have none")));
+            }
+            (Some(_), true) | (None, false) => {}
+        }
+    }
+    match missing.is_empty() {
+        true => Ok(()),
+        false => {
+            let rule = format!("a payload and a call of {fork}, which have {}", missing.join(", "));
+            Err(node.missing(missing[0], rule))
+        }
+    }
+}
+
+/// The fields of a header that the payload at `node` has.
+fn fields(node: &Node<'_>) -> Result<Header, ImportError> {
+    Ok(Header {
+        parent_hash: node.get(&["parentHash"], FIELD)?.b256()?,
+        ommers_hash: EMPTY_OMMER_ROOT_HASH,
+        beneficiary: node.get(&["feeRecipient"], FIELD)?.address()?,
+        state_root: node.get(&["stateRoot"], FIELD)?.b256()?,
+        receipts_root: node.get(&["receiptsRoot"], FIELD)?.b256()?,
+        logs_bloom: node.get(&["logsBloom"], FIELD)?.bloom()?,
+        difficulty: U256::ZERO,
+        number: node.get(&["blockNumber"], FIELD)?.u64()?,
+        gas_limit: node.get(&["gasLimit"], FIELD)?.u64()?,
+        gas_used: node.get(&["gasUsed"], FIELD)?.u64()?,
+        timestamp: timestamp(node)?,
+        extra_data: node.get(&["extraData"], FIELD)?.bytes()?,
+        mix_hash: node.get(&["prevRandao"], FIELD)?.b256()?,
+        nonce: B64::ZERO,
+        base_fee_per_gas: Some(node.get(&["baseFeePerGas"], FIELD)?.u64()?),
+        blob_gas_used: node.u64_at("blobGasUsed")?,
+        excess_blob_gas: node.u64_at("excessBlobGas")?,
+        slot_number: node.u64_at("slotNumber")?,
+        ..Header::default()
+    })
+}
+
+/// Timestamp of the payload at `node`, which decides its fork.
+pub(super) fn timestamp(node: &Node<'_>) -> Result<u64, ImportError> {
+    node.get(&["timestamp"], FIELD)?.u64()
+}
+
+/// Hash of the requests at `node`.
+fn requests_hash(node: &Node<'_>) -> Result<B256, ImportError> {
+    let requests = node.items()?.iter().map(Node::bytes).collect::<Result<Vec<_>, _>>()?;
+    let is_sorted = requests.is_sorted_by(|a, b| a.first() < b.first());
+    if !is_sorted || requests.iter().any(|request| request.len() < 2) {
+        return Err(node.fault("requests, each its type and data, by ascending type (EIP-7685)"));
+    }
+    Ok(Requests::new(requests).requests_hash())
+}
+
+/// Checks that the hashes at `node` are those of the block's transactions.
+fn check_versioned_hashes(node: &Node<'_>, block: &Block) -> Result<(), ImportError> {
+    let said = node.items()?.iter().map(Node::b256).collect::<Result<Vec<_>, _>>()?;
+    let made = block.transactions.iter().flat_map(|tx| tx.blob_hashes.iter());
+    match made.clone().eq(&said) {
+        true => Ok(()),
+        false => {
+            let count = made.count();
+            Err(node.fault(format!("the {count} versioned hashes of the transactions, in order")))
+        }
+    }
+}
