@@ -3,28 +3,36 @@
 //! those of the reference and never taken over.
 
 mod blockchain_test;
+mod chain;
 mod complete;
+mod early;
 mod envelope;
 mod exceptions;
+mod genesis;
 mod header;
+mod intake;
 mod node;
 mod payload;
+mod payloads;
 mod read;
-mod roots;
 pub mod rpc;
 mod rules;
+mod state;
 mod t8n;
 
-use std::{collections::BTreeMap, fmt};
+use std::fmt;
 
 use alloy_consensus::Header;
-use alloy_primitives::{Address, B256, Bloom, Bytes, keccak256};
-use workload::{Block, Fork, Genesis, GenesisAccount, NetChanges, Workload};
+use alloy_primitives::{Address, B256, Bloom, Bytes};
+use workload::{Block, Fork, Genesis, GenesisAccount, NetChanges, StepKind, Workload};
 
+use self::state::ChainState;
 use crate::reference::ReferenceError;
 
 pub use blockchain_test::{NamedTest, blockchain_tests, each_blockchain_test};
+pub use chain::{Stream, chain};
 pub use complete::{complete, in_batches};
+pub use payloads::payloads;
 pub use rpc::blocks as rpc_blocks;
 pub use t8n::{Text, TransitionFiles, transition};
 
@@ -44,6 +52,8 @@ pub struct Imported {
     pub source: Source,
     /// Blocks that must be refused.
     pub invalid: Vec<InvalidBlock>,
+    /// Facts of the blocks that were read before these, one sentence each.
+    pub notes: Vec<String>,
     /// Values beside those of blocks that were compared while they were read.
     compared: Vec<&'static str>,
 }
@@ -162,6 +172,14 @@ pub enum ImportError {
         /// The fault, with line and column.
         source: serde_json::Error,
     },
+    /// A file cannot be read.
+    #[error("cannot read {file}: {source}")]
+    Read {
+        /// The file.
+        file: String,
+        /// The fault.
+        source: std::io::Error,
+    },
     /// A value is missing, or is not an allowed one.
     #[error("{file}: {path} is {got}; allowed is {allowed}")]
     Field {
@@ -239,6 +257,20 @@ pub enum ImportError {
 }
 
 impl ImportError {
+    /// A step of `block` cannot be run.
+    fn step(block: &Block, kind: StepKind, reason: String) -> Self {
+        let number = block.env.number;
+        match kind {
+            StepKind::Transaction(tx_index) => {
+                let sender = block.transactions[tx_index].sender;
+                Self::Transaction { block: number, tx_index, sender, reason, hint: "" }
+            }
+            StepKind::BeforeTransactions | StepKind::AfterTransactions => {
+                Self::Block { block: number, reason }
+            }
+        }
+    }
+
     /// The reason alone: names of files and tests, which may be named after a rule, are left out.
     fn reason(&self) -> String {
         match self {
@@ -266,33 +298,7 @@ pub fn fork_names() -> String {
 /// The state after `changes` on `genesis`, by ascending address. Only for a genesis that writes
 /// all its accounts out; families are left as they are.
 pub fn state_after(genesis: &Genesis, changes: &[NetChanges]) -> Vec<GenesisAccount> {
-    let mut state: BTreeMap<Address, GenesisAccount> =
-        genesis.accounts.iter().map(|account| (account.address, account.clone())).collect();
-    for changes in changes {
-        for (address, account) in &changes.accounts {
-            let Some(row) = account else {
-                state.remove(address);
-                continue;
-            };
-            let at = state.entry(*address).or_default();
-            (at.address, at.nonce, at.balance) = (*address, row.nonce, row.balance);
-            if at.state().code_hash != row.code_hash {
-                let index = changes.codes.binary_search_by_key(&row.code_hash, |(hash, _)| *hash);
-                at.code =
-                    index.map_or_else(|_| Bytes::new(), |index| changes.codes[index].1.clone());
-                debug_assert_eq!(keccak256(&at.code), row.code_hash);
-            }
-        }
-        for (address, key, value) in &changes.slots {
-            let Some(at) = state.get_mut(address) else { continue };
-            let index = at.storage.binary_search_by_key(key, |(key, _)| *key);
-            match (index, value.is_zero()) {
-                (Ok(index), true) => drop(at.storage.remove(index)),
-                (Ok(index), false) => at.storage[index].1 = *value,
-                (Err(_), true) => {}
-                (Err(index), false) => at.storage.insert(index, (*key, *value)),
-            }
-        }
-    }
-    state.into_values().collect()
+    let mut state = ChainState::new(genesis.accounts.iter().cloned());
+    changes.iter().for_each(|changes| state.apply(changes));
+    state.into_accounts()
 }

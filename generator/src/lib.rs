@@ -25,6 +25,7 @@ pub mod reference;
 mod sizes;
 mod state;
 mod trial;
+mod tries;
 
 pub use environment::BENEFICIARY;
 pub use error::{GeneratorError, MeterError};

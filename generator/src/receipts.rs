@@ -34,6 +34,11 @@ impl Receipts {
         self.all.push(ReceiptEnvelope::from_typed(tx_type, receipt.with_bloom()));
     }
 
+    /// Logs of all transactions.
+    pub(crate) fn logs(&self) -> impl Iterator<Item = &Log> {
+        self.all.iter().flat_map(ReceiptEnvelope::logs)
+    }
+
     /// `receiptsRoot` of the header.
     pub(crate) fn root(&self) -> B256 {
         proofs::calculate_receipt_root(&self.all)
@@ -46,7 +51,7 @@ impl Receipts {
 
     /// Keccak-256 of the RLP of all logs: `logsHash` of go-ethereum's result files.
     pub(crate) fn logs_hash(&self) -> B256 {
-        let logs: Vec<&Log> = self.all.iter().flat_map(ReceiptEnvelope::logs).collect();
+        let logs: Vec<&Log> = self.logs().collect();
         keccak256(alloy_rlp::encode(logs))
     }
 }

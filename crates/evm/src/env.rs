@@ -74,14 +74,42 @@ pub fn enter<DB: Database, I>(
     env: &block::BlockEnv,
     rules: &ChainRules,
 ) {
-    let spec = spec(rules.fork);
+    set_spec(evm, spec(rules.fork), |chain_id| cfg_env(rules.fork, chain_id));
+    evm.ctx.block = block_env(env, rules);
+}
+
+/// Makes a block before the Merge the one whose transactions `evm` runs next.
+pub fn enter_early<DB: Database, I>(
+    evm: &mut MainnetEvm<MainnetContext<DB>, I>,
+    env: &block::BlockEnv,
+    early: EarlyRules,
+) {
+    let EarlyRules { spec, difficulty } = early;
+    set_spec(evm, spec, |chain_id| CfgEnv::new_with_spec(spec).with_chain_id(chain_id));
+    let of_paris = block_env(env, &Fork::Paris.into());
+    evm.ctx.block = BlockEnv { difficulty, prevrandao: None, ..of_paris };
+}
+
+/// Rules of a block before the Merge (EIP-3675).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EarlyRules {
+    /// revm's name of its fork.
+    pub spec: SpecId,
+    /// Difficulty of the block, which code can read.
+    pub difficulty: U256,
+}
+
+fn set_spec<DB: Database, I>(
+    evm: &mut MainnetEvm<MainnetContext<DB>, I>,
+    spec: SpecId,
+    cfg: impl FnOnce(u64) -> CfgEnv,
+) {
     if evm.ctx.cfg.spec != spec {
         let chain_id = evm.ctx.cfg.chain_id;
-        evm.ctx.modify_cfg(|cfg| *cfg = cfg_env(rules.fork, chain_id));
-        // Revm changes the precompiles at the next transaction.
+        evm.ctx.modify_cfg(|of_evm| *of_evm = cfg(chain_id));
+        // The precompiles follow with the next transaction.
         evm.instruction = EthInstructions::new_mainnet_with_spec(spec);
     }
-    evm.ctx.block = block_env(env, rules);
 }
 
 /// A transaction on chain `chain_id`.

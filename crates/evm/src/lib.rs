@@ -16,6 +16,7 @@ pub mod system;
 pub use changes::{AccountWrite, StepWrites};
 pub use creations::creations;
 pub use deposits::{DepositFault, deposit_request};
+pub use env::EarlyRules;
 pub use fees::Fees;
 pub use gas::BlockGas;
 pub use net::{account_state, net_changes};

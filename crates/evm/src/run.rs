@@ -18,7 +18,7 @@ use workload::{
 };
 
 use crate::{
-    env,
+    env::{self, EarlyRules},
     fees::{FeeApart, Fees},
     system,
 };
@@ -197,6 +197,12 @@ impl<DB: Database> Runner<DB> {
         self.requests.clear();
     }
 
+    /// Makes `block`, of before the Merge, the block whose transactions are run next. It has no other steps; see
+    /// [`Self::pay`].
+    pub fn enter_early(&mut self, block: &Block, rules: EarlyRules) {
+        env::enter_early(&mut self.evm, &block.env, rules);
+    }
+
     fn fork_of(&self, block: &Block) -> Fork {
         self.rules.at(block.env.timestamp).fork
     }
@@ -302,10 +308,24 @@ impl<DB: Database> Runner<DB> {
         withdrawals: &[Withdrawal],
         sink: &mut impl FnMut(&mut DB, EvmState),
     ) -> Result<(), StepError<DB::Error>> {
-        for withdrawal in withdrawals {
-            let wei = U256::from(withdrawal.amount_gwei) * U256::from(GWEI);
+        let payments = withdrawals.iter().map(|withdrawal| {
+            (withdrawal.address, U256::from(withdrawal.amount_gwei) * U256::from(GWEI))
+        });
+        self.pay(payments, sink)
+    }
+
+    /// Creates these amounts of wei, as withdrawals and rewards of blocks do.
+    ///
+    /// # Errors
+    /// [`StepError::Database`].
+    pub fn pay(
+        &mut self,
+        payments: impl IntoIterator<Item = (Address, U256)>,
+        mut sink: impl FnMut(&mut DB, EvmState),
+    ) -> Result<(), StepError<DB::Error>> {
+        for (address, wei) in payments {
             let journal = self.evm.ctx.journal_mut();
-            journal.balance_incr(withdrawal.address, wei).map_err(StepError::Database)?;
+            journal.balance_incr(address, wei).map_err(StepError::Database)?;
         }
         let state = self.evm.finalize();
         if !state.is_empty() {

@@ -10,7 +10,7 @@ use super::{
     header::{self, Body},
     node::{self, Node},
     payload::{self, Beside},
-    read, roots, rules, signed_transactions,
+    read, rules, signed_transactions, state,
 };
 
 /// Reads all tests of a file, by name. `file` is the name that errors use.
@@ -49,7 +49,7 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
     let first_hash_number = genesis.get(&["number"], "a number")?.u64()?;
     let parent = header::header(&genesis)?;
     check_genesis(test, &genesis, &parent, &mut compared)?;
-    let made = roots::state_root(&accounts);
+    let made = state::state_root(&accounts);
     if parent.state_root != made {
         let said = genesis.get(&["stateRoot"], "the root of pre")?;
         return Err(said.fault(format!("{made}, the root of pre")));
@@ -83,6 +83,7 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
         post_state,
         source: Source::Files,
         invalid,
+        notes: Vec::new(),
         compared,
     })
 }
@@ -320,15 +321,7 @@ impl Reader<'_> {
         if header.is_some_and(|header| header != decoded.header) {
             return Err(rlp.fault("the RLP of the header beside it"));
         }
-        let (block, mut said) = header::block(rlp, decoded.header, decoded.body, rules)?;
-        if decoded.list.is_some() && !rules.fork.is_from(Fork::Amsterdam) {
-            let (fork, has_withdrawals) = (rules.fork, rules.fork.is_from(Fork::Shanghai));
-            let last = if has_withdrawals { "withdrawals" } else { "ommers" };
-            return Err(
-                rlp.fault(format!("the RLP of a block of {fork}, which ends with its {last}"))
-            );
-        }
-        said.lists.extend(decoded.list);
+        let (block, mut said) = decoded.under(rlp, rules)?;
         if let Some((of_fields, said_fields)) = of_fields {
             let is_signed = said_fields.signed.is_some();
             if of_fields != block || is_signed && said_fields.signed != said.signed {

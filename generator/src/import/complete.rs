@@ -1,16 +1,16 @@
 //! The reference run of imported blocks: fills in their expected outcome, and compares it with
 //! the files.
 
-use std::{fmt::Display, num::NonZeroUsize, slice};
+use std::{fmt::Display, num::NonZeroUsize};
 
 use alloy_consensus::{Header, proofs};
 use alloy_eips::{eip4844::DATA_GAS_PER_BLOB, eip7685::Requests};
 use alloy_primitives::{Address, hex, keccak256};
-use workload::{Batch, GenesisAccount, StepKind, TxOutcome, TxStatus, Workload};
+use workload::{Batch, Block, GenesisAccount, StepKind, TxOutcome, TxStatus, Workload};
 
 use super::{
-    ImportError, Imported, ImportedBlock, InvalidBlock, SaidReceipt, Source, exceptions, roots,
-    state_after,
+    ImportError, Imported, ImportedBlock, InvalidBlock, SaidReceipt, Source, exceptions,
+    state::ChainState,
 };
 use crate::{
     receipts::Receipts,
@@ -79,7 +79,8 @@ fn compare<A: Answer>(
     let compared = imported.compared.clone();
     let mut comparison = Comparison { block: 0, source: imported.source, compared };
     let mut run = ReferenceRun::new(workload)?;
-    let (mut batches, mut state) = (Vec::new(), workload.genesis.clone());
+    let mut batches = Vec::new();
+    let mut state = ChainState::new(workload.genesis.accounts.iter().cloned());
     for (index, (batch, said)) in workload.batches.iter().zip(&imported.blocks).enumerate() {
         comparison.block = batch.blocks[0].env.number;
         let mut receipts = Receipts::default();
@@ -92,17 +93,19 @@ fn compare<A: Answer>(
         let made = made.map_err(|error| name_place(workload, error))?;
         let has_room = made.check_item_count(index, batch, &workload.rules);
         has_room.map_err(|error| name_place(workload, error))?;
-        comparison.compare(batch, said, &made, &receipts)?;
-        state.accounts = state_after(&state, slice::from_ref(&made.changes));
+        comparison.compare(&batch.blocks[0], said, &made, &receipts)?;
+        state.apply(&made.changes);
         if let Some(said) = said.state_root {
-            comparison.same("state root", Some(said), Some(roots::state_root(&state.accounts)))?;
+            comparison.same("state root", Some(said), Some(state.root()))?;
         }
         let hash = said.header.as_ref().map(Header::hash_slow);
         comparison.same("block hash", said.hash, hash)?;
         said.compared.iter().for_each(|what| push(&mut comparison.compared, what));
         batches.push(made);
     }
-    comparison.post_state(imported.post_state.as_deref(), &state.accounts)?;
+    if let Some(said) = &imported.post_state {
+        comparison.post_state(said, &state.into_accounts())?;
+    }
     Ok(Made { batches, comparison })
 }
 
@@ -198,21 +201,21 @@ fn push(compared: &mut Vec<&'static str>, what: &'static str) {
 }
 
 /// The values compared so far.
-struct Comparison {
-    block: u64,
-    source: Source,
-    compared: Vec<&'static str>,
+pub(super) struct Comparison {
+    pub(super) block: u64,
+    pub(super) source: Source,
+    pub(super) compared: Vec<&'static str>,
 }
 
 impl Comparison {
-    fn compare(
+    /// Compares the outcome of a block.
+    pub(super) fn compare(
         &mut self,
-        batch: &Batch,
+        block: &Block,
         said: &ImportedBlock,
         made: &BatchReference,
         receipts: &Receipts,
     ) -> Result<(), ImportError> {
-        let block = &batch.blocks[0];
         let blob_gas = DATA_GAS_PER_BLOB.saturating_mul(block.blob_count());
         let signed = said.signed.as_ref();
         let txs_root = signed.map(|all| proofs::ordered_trie_root_encoded(all));
@@ -232,13 +235,12 @@ impl Comparison {
         self.same("requests hash", said.requests_hash, Some(requests.requests_hash()))
     }
 
-    /// Finds the account that differs, where the files have the state after the last block.
+    /// Finds the account that differs in the state after the last block.
     fn post_state(
         &mut self,
-        said: Option<&[GenesisAccount]>,
+        said: &[GenesisAccount],
         made: &[GenesisAccount],
     ) -> Result<(), ImportError> {
-        let Some(said) = said else { return Ok(()) };
         let address = said
             .iter()
             .find(|account| account_at(made, account.address) != Some(account))
@@ -286,7 +288,7 @@ impl Comparison {
     }
 
     /// Compares where both are known.
-    fn same<T: PartialEq + Display>(
+    pub(super) fn same<T: PartialEq + Display>(
         &mut self,
         what: &'static str,
         said: Option<T>,

@@ -182,14 +182,51 @@ fn env(node: &Node<'_>, header: &Header, rules: &ChainRules) -> Result<BlockEnv,
 pub(super) struct RlpBlock {
     pub(super) header: Header,
     pub(super) body: Body,
+    /// Headers of its ommers, which only blocks before the Merge have.
+    pub(super) ommers: Vec<Header>,
     /// The list behind the withdrawals, where there is one.
     pub(super) list: Option<Bytes>,
 }
 
+impl RlpBlock {
+    /// The block to run under `rules`, and its outcome by the header. Errors name `node`.
+    pub(super) fn under(
+        self,
+        node: &Node<'_>,
+        rules: &ChainRules,
+    ) -> Result<(Block, ImportedBlock), ImportError> {
+        let Self { header, body, ommers, list } = self;
+        if !ommers.is_empty() {
+            return Err(fault(
+                node,
+                "its ommers",
+                Error::Custom("blocks since the Merge have none"),
+            ));
+        }
+        let (block, mut said) = block(node, header, body, rules)?;
+        if list.is_some() && !rules.fork.is_from(Fork::Amsterdam) {
+            let (fork, has_withdrawals) = (rules.fork, rules.fork.is_from(Fork::Shanghai));
+            let last = if has_withdrawals { "withdrawals" } else { "ommers" };
+            return Err(
+                node.fault(format!("the RLP of a block of {fork}, which ends with its {last}"))
+            );
+        }
+        said.lists.extend(list);
+        Ok((block, said))
+    }
+}
+
 /// The block whose RLP is the text at `node`, on chain `chain_id`.
 pub(super) fn decode_block(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
-    let bytes = node.bytes()?;
-    let mut rest = bytes.as_ref();
+    decode_bytes(node, &node.bytes()?, chain_id)
+}
+
+/// The block of this RLP, on chain `chain_id`. Errors name `node`.
+pub(super) fn decode_bytes(
+    node: &Node<'_>,
+    mut rest: &[u8],
+    chain_id: u64,
+) -> Result<RlpBlock, ImportError> {
     let mut items = list(&mut rest).map_err(|e| fault(node, "the block", e))?;
     if !rest.is_empty() {
         return Err(fault(node, "the block", Error::Custom("bytes follow it")));
@@ -197,10 +234,7 @@ pub(super) fn decode_block(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, I
     let header = Header::decode(&mut items).map_err(|e| fault(node, "its header", e))?;
     let transactions = list(&mut items).map_err(|e| fault(node, "its transactions", e))?;
     let transactions = read::decoded_transactions(node, transactions, chain_id)?;
-    let ommers = list(&mut items).map_err(|e| fault(node, "its ommers", e))?;
-    if !ommers.is_empty() {
-        return Err(fault(node, "its ommers", Error::Custom("blocks since the Merge have none")));
-    }
+    let ommers = Vec::decode(&mut items).map_err(|e| fault(node, "its ommers", e))?;
     // Blocks before Shanghai have no list of withdrawals (EIP-4895).
     let withdrawals = match header.withdrawals_root {
         None => read::Withdrawals::default(),
@@ -210,7 +244,7 @@ pub(super) fn decode_block(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, I
         }
     };
     let list = (!items.is_empty()).then(|| Bytes::copy_from_slice(items));
-    Ok(RlpBlock { header, body: Body { transactions, withdrawals }, list })
+    Ok(RlpBlock { header, body: Body { transactions, withdrawals }, ommers, list })
 }
 
 /// The value at `node` has an error in `what` of the block.

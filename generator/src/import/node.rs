@@ -33,6 +33,11 @@ impl<'a> Node<'a> {
         Self { file, path: String::new(), value }
     }
 
+    /// A value that stands at `path` of a file that is no single JSON value.
+    pub(super) const fn at(file: &'a str, path: String, value: &'a Value) -> Self {
+        Self { file, path, value }
+    }
+
     fn child(&self, path: &str, value: &'a Value) -> Self {
         let path = match self.path.as_str() {
             "" => path.to_owned(),

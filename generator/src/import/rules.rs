@@ -28,6 +28,14 @@ pub(super) enum HeaderFault {
     Nonce(B64),
     #[error("its ommers' hash is {0}; since the Merge it is that of no ommers (EIP-3675)")]
     Ommers(B256),
+    #[error("its header has {0}, which blocks before Paris do not have")]
+    LaterField(&'static str),
+    #[error("its ommers' hash is {said}; that of its ommers is {made}")]
+    OmmersHash { said: B256, made: B256 },
+    #[error("it has {0} ommers; 2 are allowed")]
+    OmmerCount(usize),
+    #[error("it has an ommer of number {0}; allowed are the 6 numbers before its own")]
+    OmmerNumber(u64),
     #[error("its extra data have {0} bytes; {MAX_EXTRA_BYTES} are allowed")]
     ExtraData(usize),
     #[error("its gas used, {used}, is above its gas limit, {limit}")]
@@ -84,6 +92,11 @@ fn check_alone(header: &Header) -> Result<(), HeaderFault> {
     if header.ommers_hash != EMPTY_OMMER_ROOT_HASH {
         return Err(HeaderFault::Ommers(header.ommers_hash));
     }
+    check_bounds(header)
+}
+
+/// Checks the bounds of extra data and gas.
+pub(super) fn check_bounds(header: &Header) -> Result<(), HeaderFault> {
     if header.extra_data.len() > MAX_EXTRA_BYTES {
         return Err(HeaderFault::ExtraData(header.extra_data.len()));
     }
@@ -92,6 +105,14 @@ fn check_alone(header: &Header) -> Result<(), HeaderFault> {
 }
 
 fn check_parent(header: &Header, parent: &Header, rules: &ChainRules) -> Result<(), HeaderFault> {
+    check_place(header, parent)?;
+    check_gas_limit(header, parent)?;
+    check_base_fee(header, parent)?;
+    check_excess_blob_gas(header, parent, rules)
+}
+
+/// Checks that a block follows its parent.
+pub(super) fn check_place(header: &Header, parent: &Header) -> Result<(), HeaderFault> {
     let (said, hash) = (header.parent_hash, parent.hash_slow());
     if said != hash {
         return Err(HeaderFault::Parent { said, parent: hash });
@@ -99,10 +120,7 @@ fn check_parent(header: &Header, parent: &Header, rules: &ChainRules) -> Result<
     if parent.number.checked_add(1) != Some(header.number) {
         return Err(HeaderFault::Number { said: header.number, parent: parent.number });
     }
-    check_timestamp(header, parent)?;
-    check_gas_limit(header, parent)?;
-    check_base_fee(header, parent)?;
-    check_excess_blob_gas(header, parent, rules)
+    check_timestamp(header, parent)
 }
 
 pub(super) fn check_timestamp(header: &Header, parent: &Header) -> Result<(), HeaderFault> {

@@ -25,7 +25,7 @@ pub struct Text<'a> {
 }
 
 impl Text<'_> {
-    fn json(self) -> Result<Value, ImportError> {
+    pub(super) fn json(self) -> Result<Value, ImportError> {
         node::parse(self.name, self.text)
     }
 }
@@ -110,6 +110,7 @@ pub fn transition(
         post_state: None,
         source: Source::Files,
         invalid: Vec::new(),
+        notes: Vec::new(),
         compared: Vec::new(),
     })
 }

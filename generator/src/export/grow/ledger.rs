@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{Address, B256, U256, keccak256};
-use alloy_rlp::Encodable;
-use trie::{AccountValue, EMPTY_ROOT, Format, MemoryTrie, Rows, SlotValue, update};
+use trie::EMPTY_ROOT;
 use workload::{AccountState, Fork, Genesis, GenesisAccount, NetChanges, Workload};
 
 use super::super::{
@@ -13,39 +12,7 @@ use super::super::{
     error::ExportError,
     root::{Changes, HashedRows, each_account},
 };
-
-/// Format of the stored nodes. The roots are the same in any format; this one has the fewest nodes.
-const FORMAT: Format = Format::RethLike;
-
-/// A trie and its root.
-struct Hashed {
-    trie: MemoryTrie,
-    root: B256,
-}
-
-impl Default for Hashed {
-    fn default() -> Self {
-        Self { trie: MemoryTrie::default(), root: EMPTY_ROOT }
-    }
-}
-
-impl Hashed {
-    fn build(rows: BTreeMap<B256, Vec<u8>>) -> Result<Self, trie::Error> {
-        let (trie, root) = MemoryTrie::build(FORMAT, rows)?;
-        Ok(Self { trie, root })
-    }
-
-    /// Writes rows by their hashed keys. An empty value deletes its row.
-    fn write(&mut self, mut writes: Vec<(B256, Vec<u8>)>) -> Result<(), trie::Error> {
-        writes.sort_unstable_by_key(|(key, _)| *key);
-        let mut rows = Rows::default();
-        writes.iter().for_each(|(key, value)| rows.push(*key, value));
-        let folded = update(FORMAT, rows.clone(), &self.trie)?;
-        self.trie.apply(&rows, &folded);
-        self.root = folded.root;
-        Ok(())
-    }
-}
+use crate::tries::{HashedTrie, account_leaf, hashed_key, slot_leaf};
 
 /// The growing state.
 pub(super) struct Ledger {
@@ -53,8 +20,8 @@ pub(super) struct Ledger {
     accounts: BTreeMap<Address, GenesisAccount>,
     /// Contracts whose slots grow.
     growing: BTreeSet<Address>,
-    storage: BTreeMap<Address, Hashed>,
-    all: Hashed,
+    storage: BTreeMap<Address, HashedTrie>,
+    all: HashedTrie,
 }
 
 impl Ledger {
@@ -71,16 +38,17 @@ impl Ledger {
             accounts.map(|account| (account.address, account.clone())).collect();
         let mut storage = BTreeMap::new();
         for (address, account) in accounts.iter().filter(|(_, of)| !of.storage.is_empty()) {
-            let rows = account.storage.iter().map(|(key, value)| (hashed_key(key), leaf(value)));
-            storage.insert(*address, Hashed::build(rows.collect())?);
+            let rows =
+                account.storage.iter().map(|(key, value)| (hashed_key(key), slot_leaf(value)));
+            storage.insert(*address, HashedTrie::build(rows.collect())?);
         }
         let rows = HashedRows::new(genesis, &settings.rows())?;
         let mut all = BTreeMap::new();
         each_account(&rows, &Changes::default(), |hash, account, storage_root| {
-            all.insert(*hash, encoded(account, storage_root));
+            all.insert(*hash, account_leaf(account, storage_root));
             Ok::<_, ExportError>(())
         })?;
-        Ok(Self { accounts, growing, storage, all: Hashed::build(all)? })
+        Ok(Self { accounts, growing, storage, all: HashedTrie::build(all)? })
     }
 
     /// Root of the state.
@@ -99,7 +67,7 @@ impl Ledger {
     pub(super) fn add(&mut self, changes: &NetChanges) -> Result<(), ExportError> {
         let mut slots: BTreeMap<Address, Vec<(B256, Vec<u8>)>> = BTreeMap::new();
         for (address, key, value) in &changes.slots {
-            slots.entry(*address).or_default().push((hashed_key(key), leaf(value)));
+            slots.entry(*address).or_default().push((hashed_key(key), slot_leaf(value)));
             if !self.growing.contains(address) {
                 self.keep(*address, *key, *value);
             }
@@ -112,7 +80,7 @@ impl Ledger {
         for (address, state) in &changes.accounts {
             self.set(*address, *state, changes);
         }
-        let rows = touched.iter().map(|address| (keccak256(address), self.account_leaf(address)));
+        let rows = touched.iter().map(|address| (keccak256(address), self.leaf(address)));
         let rows = rows.collect();
         Ok(self.all.write(rows)?)
     }
@@ -141,10 +109,12 @@ impl Ledger {
         }
     }
 
-    /// Value of the account's leaf; empty where the account does not exist.
-    fn account_leaf(&self, address: &Address) -> Vec<u8> {
+    /// The account as its leaf has it; empty where there is none.
+    fn leaf(&self, address: &Address) -> Vec<u8> {
         let root = self.storage.get(address).map_or(EMPTY_ROOT, |storage| storage.root);
-        self.accounts.get(address).map_or(Vec::new(), |account| encoded(&account.state(), root))
+        self.accounts
+            .get(address)
+            .map_or(Vec::new(), |account| account_leaf(&account.state(), root))
     }
 
     /// Returns `genesis` with the accounts of the grown state.
@@ -154,22 +124,6 @@ impl Ledger {
         accounts.extend(self.accounts);
         Genesis { accounts: accounts.into_values().collect(), ..genesis.clone() }
     }
-}
-
-fn hashed_key(key: &U256) -> B256 {
-    keccak256(key.to_be_bytes::<32>())
-}
-
-/// Value of a slot's leaf; empty where the slot does not exist.
-fn leaf(value: &U256) -> Vec<u8> {
-    SlotValue::new(value).map_or(Vec::new(), |value| value.as_slice().to_vec())
-}
-
-fn encoded(account: &AccountState, storage_root: B256) -> Vec<u8> {
-    let AccountState { nonce, balance, code_hash } = *account;
-    let mut out = Vec::new();
-    AccountValue { nonce, balance, storage_root, code_hash }.encode(&mut out);
-    out
 }
 
 #[cfg(test)]

@@ -83,6 +83,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         post_state: None,
         source: Source::Node,
         invalid: Vec::new(),
+        notes: Vec::new(),
         compared: Vec::new(),
     })
 }

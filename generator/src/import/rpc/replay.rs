@@ -54,17 +54,9 @@ fn name(
     kind: StepKind,
     error: StepError<EvmDatabaseError<ReadFailed>>,
 ) -> ImportError {
-    let number = block.env.number;
-    match (error, kind) {
-        (StepError::Database(EvmDatabaseError::Database(failed)), _) => failed.0,
-        (error, StepKind::Transaction(tx_index)) => ImportError::Transaction {
-            block: number,
-            tx_index,
-            sender: block.transactions[tx_index].sender,
-            reason: error.to_string(),
-            hint: "",
-        },
-        (error, _) => ImportError::Block { block: number, reason: error.to_string() },
+    match error {
+        StepError::Database(EvmDatabaseError::Database(failed)) => failed.0,
+        error => ImportError::step(block, kind, error.to_string()),
     }
 }
 

@@ -1,0 +1,171 @@
+//! A chain as RLP, block after block, as `geth export`, Hive and reth write it, beside its genesis. It is
+//! read as a stream: one block is in memory at a time.
+
+use std::{
+    fmt,
+    io::{self, Read},
+    ops::RangeInclusive,
+};
+
+use alloy_primitives::hex;
+use alloy_rlp::EMPTY_LIST_CODE;
+use serde_json::Value;
+
+use super::{
+    ImportError, Imported, Text,
+    genesis::{ChainGenesis, genesis},
+    header::{self, RlpBlock},
+    intake::Intake,
+    node::Node,
+};
+use crate::reference::Answer;
+
+/// Most bytes of a block.
+const MAX_BLOCK_BYTES: u64 = 128 << 20;
+/// First byte of the longest list whose length stands in that byte.
+const SHORT_LIST_CODE_MAX: u8 = 0xf7;
+/// First bytes of a block that an error shows.
+const SHOWN_BYTES: usize = 16;
+
+/// A file's content as it comes, and the name that errors use.
+pub struct Stream<'a> {
+    /// Name, such as its path.
+    pub name: &'a str,
+    /// Its content.
+    pub source: &'a mut dyn Read,
+}
+
+impl fmt::Debug for Stream<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Stream<'_> {
+    /// The error of its source.
+    pub(super) fn fault(&self, source: io::Error) -> ImportError {
+        ImportError::Read { file: self.name.to_owned(), source }
+    }
+}
+
+/// Reads the blocks of a chain as RLP on its `genesis.json`. Those with the numbers `wanted` become a
+/// workload, whose expected outcome is still empty: see [`super::complete`]. Those before, and all before
+/// Paris, are run by stock revm and compared at once. `on_tx` is called after each of their transactions, and
+/// may stop the import.
+///
+/// # Errors
+/// [`ImportError`] with file, block, byte, value and the allowed values.
+pub fn chain<A: Answer>(
+    genesis: Text<'_>,
+    chain: Stream<'_>,
+    wanted: RangeInclusive<u64>,
+    mut on_tx: impl FnMut() -> A,
+) -> Result<Imported, ImportError> {
+    let on_tx = &mut || on_tx().flow();
+    let mut intake = Intake::new(read_genesis(genesis)?, wanted, on_tx);
+    let name = chain.name;
+    let mut blocks = Blocks { chain, offset: 0 };
+    while !intake.is_done()
+        && let Some(item) = blocks.next(intake.last().number)?
+    {
+        let shown = Value::String(item.shown);
+        let node = Node::at(name, item.path, &shown);
+        let block = header::decode_bytes(&node, &item.bytes, intake.chain_id())?;
+        if !is_genesis(&node, &block, &intake)? {
+            intake.add_rlp(&node, block)?;
+        }
+    }
+    intake.finish(name)
+}
+
+/// Reads a `genesis.json`.
+pub(super) fn read_genesis(text: Text<'_>) -> Result<ChainGenesis, ImportError> {
+    genesis(&Node::root(text.name, &text.json()?))
+}
+
+/// Whether `block` is block 0, which an export may begin with, and which the genesis makes again.
+fn is_genesis(node: &Node<'_>, block: &RlpBlock, intake: &Intake<'_>) -> Result<bool, ImportError> {
+    let (last, header) = (intake.last(), &block.header);
+    if last.number > 0 || header.number > 0 {
+        return Ok(false);
+    }
+    match header == last {
+        true => Ok(true),
+        false => {
+            let (made, said) = (last.hash_slow(), header.hash_slow());
+            Err(node.fault(format!("block 0 of the genesis, {made}; this one is {said}")))
+        }
+    }
+}
+
+/// The RLP of a block.
+struct Item {
+    /// Its place in the file.
+    path: String,
+    bytes: Vec<u8>,
+    /// Its first bytes.
+    shown: String,
+}
+
+/// The blocks of a file.
+struct Blocks<'a> {
+    chain: Stream<'a>,
+    /// Number of bytes that were read.
+    offset: u64,
+}
+
+impl Blocks<'_> {
+    /// The next block, after the one with the number `last`; `None` at the end of the file.
+    fn next(&mut self, last: u64) -> Result<Option<Item>, ImportError> {
+        let offset = self.offset;
+        let path = match last {
+            0 => format!("the first block, at byte {offset},"),
+            last => format!("the block after block {last}, at byte {offset},"),
+        };
+        let name = self.chain.name;
+        let fault = |bytes: &[u8], allowed: String| {
+            Node::at(name, path.clone(), &Value::String(shown(bytes))).fault(allowed)
+        };
+        let mut bytes = self.read(1)?;
+        let Some(first) = bytes.first().copied() else { return Ok(None) };
+        let length = match first {
+            EMPTY_LIST_CODE..=SHORT_LIST_CODE_MAX => u64::from(first - EMPTY_LIST_CODE),
+            _ => {
+                // The head of a long list is its first byte, and the bytes of its length.
+                bytes.extend(self.read(u64::from(first.saturating_sub(SHORT_LIST_CODE_MAX)))?);
+                bytes[1..].iter().fold(0, |length, byte| length << 8 | u64::from(*byte))
+            }
+        };
+        if first < EMPTY_LIST_CODE || length > MAX_BLOCK_BYTES {
+            let most = MAX_BLOCK_BYTES;
+            return Err(fault(
+                &bytes,
+                format!("the RLP of a block: a list of at most {most} bytes"),
+            ));
+        }
+        let head_bytes = bytes.len() as u64;
+        bytes.extend(self.read(length)?);
+        let got = bytes.len() as u64 - head_bytes;
+        if got < length {
+            let allowed =
+                format!("the RLP of a block of {length} bytes; the file ends after {got}");
+            return Err(fault(&bytes, allowed));
+        }
+        let shown = shown(&bytes);
+        Ok(Some(Item { path, bytes, shown }))
+    }
+
+    /// The next bytes, fewer at the end of the file. Memory is taken as they come.
+    fn read(&mut self, count: u64) -> Result<Vec<u8>, ImportError> {
+        let mut bytes = Vec::new();
+        let read = (&mut *self.chain.source).take(count).read_to_end(&mut bytes);
+        self.offset += read.map_err(|source| self.chain.fault(source))? as u64;
+        Ok(bytes)
+    }
+}
+
+/// The first of `bytes`, as an error shows them.
+fn shown(bytes: &[u8]) -> String {
+    let more = if bytes.len() > SHOWN_BYTES { "…" } else { "" };
+    hex::encode_prefixed(&bytes[..bytes.len().min(SHOWN_BYTES)]) + more
+}

@@ -1,0 +1,144 @@
+//! Blocks before Paris: the rules of their headers, and the rewards of miners. Neither the proof of work nor
+//! the difficulty is checked.
+
+use alloy_consensus::Header;
+use alloy_eips::eip1559::INITIAL_BASE_FEE;
+use alloy_primitives::{Address, U256, keccak256};
+use evm::EarlyRules;
+use workload::{Block, Fork, block::BlockEnv};
+
+use super::{
+    ImportError, ImportedBlock,
+    genesis::ChainConfig,
+    header::RlpBlock,
+    node::Node,
+    read,
+    rules::{self, HeaderFault},
+};
+
+/// Values that are not checked, and why not.
+pub(super) const NOT_CHECKED: &str =
+    "not checked before Paris: proof of work, difficulty, headers of ommers";
+
+const ETHER: u64 = 1_000_000_000_000_000_000;
+const MAX_OMMERS: usize = 2;
+/// Blocks after an ommer in which it may stand.
+const OMMER_DEPTH: u64 = 6;
+
+/// A block before Paris.
+pub(super) struct EarlyBlock {
+    pub(super) block: Block,
+    pub(super) said: ImportedBlock,
+    pub(super) rules: EarlyRules,
+    /// Rewards of its miner and of those of its ommers.
+    pub(super) rewards: Vec<(Address, U256)>,
+}
+
+impl EarlyBlock {
+    /// Checks the header of `decoded` against that of its parent. Errors name `node` or the block.
+    pub(super) fn new(
+        node: &Node<'_>,
+        decoded: RlpBlock,
+        parent: &Header,
+        config: &ChainConfig,
+    ) -> Result<Self, ImportError> {
+        let RlpBlock { header, body, ommers, list } = decoded;
+        let number = header.number;
+        check(&header, &ommers, parent, config).map_err(|fault| fault.of_block(number))?;
+        if list.is_some() {
+            return Err(node.fault("the RLP of a block before Paris, which ends with its ommers"));
+        }
+        let env = BlockEnv {
+            number,
+            timestamp: header.timestamp,
+            beneficiary: header.beneficiary,
+            gas_limit: read::gas_limit(node, header.gas_limit, Fork::Paris)?,
+            base_fee: header.base_fee_per_gas.unwrap_or_default(),
+            parent_hash: header.parent_hash,
+            ..BlockEnv::default()
+        };
+        let rules = EarlyRules { spec: config.early_fork(number), difficulty: header.difficulty };
+        // Receipts had the root after each transaction before Byzantium (EIP-658).
+        let has_status = config.is_early("byzantiumBlock", number);
+        let rewards = rewards(&header, &ommers, config);
+        let said = ImportedBlock {
+            gas_used: Some(header.gas_used),
+            receipts_root: has_status.then_some(header.receipts_root),
+            logs_bloom: Some(header.logs_bloom),
+            txs_root: Some(header.transactions_root),
+            state_root: Some(header.state_root),
+            signed: body.transactions.signed,
+            header: Some(header),
+            ..ImportedBlock::default()
+        };
+        let block = Block { env, transactions: body.transactions.all, withdrawals: Vec::new() };
+        Ok(Self { block, said, rules, rewards })
+    }
+}
+
+fn check(
+    header: &Header,
+    ommers: &[Header],
+    parent: &Header,
+    config: &ChainConfig,
+) -> Result<(), HeaderFault> {
+    rules::check_bounds(header)?;
+    rules::check_place(header, parent)?;
+    let later = [
+        ("a withdrawals root", header.withdrawals_root.is_some()),
+        ("blob gas", header.blob_gas_used.or(header.excess_blob_gas).is_some()),
+        ("a beacon root", header.parent_beacon_block_root.is_some()),
+        ("a requests hash", header.requests_hash.is_some()),
+        ("a list hash", header.block_access_list_hash.is_some()),
+        ("a slot number", header.slot_number.is_some()),
+    ];
+    if let Some((what, _)) = later.into_iter().find(|(_, is_there)| *is_there) {
+        return Err(HeaderFault::LaterField(what));
+    }
+    let is_london = |number| config.is_early("londonBlock", number);
+    if is_london(header.number) && !is_london(parent.number) {
+        let said = header.base_fee_per_gas;
+        if said != Some(INITIAL_BASE_FEE) {
+            return Err(HeaderFault::BaseFee { said, expected: Some(INITIAL_BASE_FEE) });
+        }
+        // The limit is twice the target from here on.
+        let gas_limit = parent.gas_limit.saturating_mul(2);
+        rules::check_gas_limit(header, &Header { gas_limit, ..Header::default() })?;
+    } else {
+        rules::check_base_fee(header, parent)?;
+        rules::check_gas_limit(header, parent)?;
+    }
+    check_ommers(header, ommers)
+}
+
+fn check_ommers(header: &Header, ommers: &[Header]) -> Result<(), HeaderFault> {
+    let (said, made) = (header.ommers_hash, keccak256(alloy_rlp::encode(ommers)));
+    if said != made {
+        return Err(HeaderFault::OmmersHash { said, made });
+    }
+    if ommers.len() > MAX_OMMERS {
+        return Err(HeaderFault::OmmerCount(ommers.len()));
+    }
+    let depth = |ommer: &Header| header.number.checked_sub(ommer.number);
+    let is_near = |ommer: &Header| depth(ommer).is_some_and(|by| (1..=OMMER_DEPTH).contains(&by));
+    match ommers.iter().find(|ommer| !is_near(ommer)) {
+        Some(ommer) => Err(HeaderFault::OmmerNumber(ommer.number)),
+        None => Ok(()),
+    }
+}
+
+/// Rewards of a block with these ommers, which were checked (EIP-649, EIP-1234).
+fn rewards(header: &Header, ommers: &[Header], config: &ChainConfig) -> Vec<(Address, U256)> {
+    let ether = match header.number {
+        number if config.is_early("constantinopleBlock", number) => 2,
+        number if config.is_early("byzantiumBlock", number) => 3,
+        _ => 5,
+    };
+    let whole = U256::from(ether * ETHER);
+    let of_ommers = ommers.iter().map(|ommer| {
+        let eighths = ommer.number + 8 - header.number;
+        (ommer.beneficiary, whole * U256::from(eighths) / U256::from(8))
+    });
+    let nephew = whole / U256::from(32) * U256::from(ommers.len());
+    of_ommers.chain([(header.beneficiary, whole + nephew)]).collect()
+}

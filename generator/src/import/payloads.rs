@@ -1,0 +1,203 @@
+//! Engine payloads as JSON lines beside a genesis: calls of `engine_newPayload`, between other calls of the
+//! Engine API, or bare payloads. One line is read at a time.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    mem,
+    ops::RangeInclusive,
+};
+
+use alloy_primitives::B256;
+use serde_json::Value;
+
+use super::{
+    ImportError, Imported, Text,
+    chain::{Stream, read_genesis},
+    intake::Intake,
+    node::Node,
+    payload::{self, Beside},
+};
+use crate::reference::Answer;
+
+/// Most bytes of a line, and of all payloads of one number together: as hex twice those of a block.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+const MAX_SIBLING_BYTES: u64 = 256 << 20;
+
+/// Reads the payloads of a file of JSON lines on its `genesis.json`. Those with the numbers `wanted` become a
+/// workload, whose expected outcome is still empty: see [`super::complete`]. Those before are run by stock
+/// revm and compared at once. `on_tx` is called after each of their transactions, and may stop the import.
+///
+/// Of several payloads of one number the parent of the next is imported, of the last number the last of them.
+///
+/// # Errors
+/// [`ImportError`] with file, line, value and the allowed values.
+pub fn payloads<A: Answer>(
+    genesis: Text<'_>,
+    calls: Stream<'_>,
+    wanted: RangeInclusive<u64>,
+    mut on_tx: impl FnMut() -> A,
+) -> Result<Imported, ImportError> {
+    let on_tx = &mut || on_tx().flow();
+    let intake = Intake::new(read_genesis(genesis)?, wanted, on_tx);
+    let name = calls.name;
+    let mut reader = Reader { file: name, intake, siblings: Vec::new(), passed_over: 0 };
+    let mut lines = Lines { lines: BufReader::new(calls.source), number: 0 };
+    while !reader.intake.is_done()
+        && let Some(line) = lines.next(name)?
+    {
+        reader.read(line)?;
+    }
+    reader.finish()
+}
+
+/// A payload, or the call of one.
+struct Line {
+    number: u64,
+    bytes: u64,
+    json: Value,
+}
+
+impl Line {
+    fn node<'a>(&'a self, file: &'a str) -> Node<'a> {
+        Node::at(file, format!("line {}", self.number), &self.json)
+    }
+
+    /// The payload and what is beside it; `None` of another call.
+    fn payload<'a>(&'a self, file: &'a str) -> Result<Option<(Node<'a>, Beside<'a>)>, ImportError> {
+        let node = self.node(file);
+        let Some(method) = node.find(&["method"])? else {
+            let payload = node.find(&["executionPayload"])?.unwrap_or_else(|| node.clone());
+            return Ok(Some((payload, Beside::keys(&node)?)));
+        };
+        match method.text()? {
+            name if name.starts_with("engine_newPayload") => {
+                let params = node.get(&["params"], "the parameters of engine_newPayload")?;
+                Beside::params(&params).map(Some)
+            }
+            name if name.starts_with("engine_") => Ok(None),
+            _ => Err(method.fault("a call of the Engine API, such as engine_newPayloadV4")),
+        }
+    }
+}
+
+/// A payload whose number has more than one, until it is known which one is imported.
+struct Sibling {
+    line: Line,
+    hash: B256,
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    intake: Intake<'a>,
+    /// Payloads of the next number.
+    siblings: Vec<Sibling>,
+    passed_over: u64,
+}
+
+impl Reader<'_> {
+    /// Takes the next line.
+    fn read(&mut self, line: Line) -> Result<(), ImportError> {
+        let Some((payload, _)) = line.payload(self.file)? else { return Ok(()) };
+        const FIELD: &str = "the value that every payload has";
+        let field = payload.get(&["blockNumber"], FIELD)?;
+        let parent = payload.get(&["parentHash"], FIELD)?;
+        let (number, parent_hash) = (field.u64()?, parent.b256()?);
+        let hash = payload.get(&["blockHash"], FIELD)?.b256()?;
+        let next = self.intake.last().number + 1;
+        if number <= self.intake.last().number {
+            self.passed_over += 1;
+        } else if number == next {
+            self.add_sibling(Sibling { hash, line })?;
+        } else if number == next + 1 && !self.siblings.is_empty() {
+            let allowed = format!("the hash of a payload of number {next} before it");
+            let is_there = self.siblings.iter().any(|sibling| sibling.hash == parent_hash);
+            is_there.then_some(()).ok_or_else(|| parent.fault(allowed))?;
+            self.import(parent_hash)?;
+            self.siblings.push(Sibling { hash, line });
+        } else {
+            let last = next - u64::from(self.siblings.is_empty());
+            return Err(field
+                .fault(format!("{:#x}, the number after that of the payload before", last + 1)));
+        }
+        Ok(())
+    }
+
+    fn add_sibling(&mut self, sibling: Sibling) -> Result<(), ImportError> {
+        if self.siblings.iter().any(|known| known.hash == sibling.hash) {
+            self.passed_over += 1;
+            return Ok(());
+        }
+        let of_siblings = self.siblings.iter().map(|sibling| sibling.line.bytes).sum::<u64>();
+        if of_siblings + sibling.line.bytes > MAX_SIBLING_BYTES {
+            let allowed = format!("at most {MAX_SIBLING_BYTES} bytes of payloads of one number");
+            return Err(sibling.line.node(self.file).fault(allowed));
+        }
+        self.siblings.push(sibling);
+        Ok(())
+    }
+
+    /// Imports the payload with this hash, and passes over its siblings.
+    fn import(&mut self, hash: B256) -> Result<(), ImportError> {
+        let siblings = mem::take(&mut self.siblings);
+        self.passed_over += siblings.len().saturating_sub(1) as u64;
+        let chosen = siblings.into_iter().find(|sibling| sibling.hash == hash);
+        let Some(Sibling { line, .. }) = chosen else { return Ok(()) };
+        let Some((payload, beside)) = line.payload(self.file)? else { return Ok(()) };
+        let chain_id = self.intake.chain_id();
+        let rules = self.intake.rules(payload::timestamp(&payload)?)?;
+        let (block, said) = payload::block(&payload, &beside, chain_id, rules)?;
+        self.intake.add(block, said)
+    }
+
+    fn finish(mut self) -> Result<Imported, ImportError> {
+        if let Some(last) = self.siblings.last().map(|sibling| sibling.hash)
+            && !self.intake.is_done()
+        {
+            self.import(last)?;
+        }
+        let mut imported = self.intake.finish(self.file)?;
+        if self.passed_over > 0 {
+            imported.notes.push(format!(
+                "{} payloads were passed over: siblings of those that were imported, or repeated",
+                self.passed_over
+            ));
+        }
+        Ok(imported)
+    }
+}
+
+/// The lines of a file.
+struct Lines<R> {
+    lines: BufReader<R>,
+    /// Number of the last line.
+    number: u64,
+}
+
+impl<R: Read> Lines<R> {
+    /// The next line that is not empty; `None` at the end of the file.
+    fn next(&mut self, file: &str) -> Result<Option<Line>, ImportError> {
+        loop {
+            self.number += 1;
+            let (number, mut text) = (self.number, Vec::new());
+            let read = (&mut self.lines).take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut text);
+            let bytes =
+                read.map_err(|source| ImportError::Read { file: file.to_owned(), source })? as u64;
+            if bytes == 0 {
+                return Ok(None);
+            }
+            if bytes > MAX_LINE_BYTES {
+                let start = Value::String(String::from_utf8_lossy(&text[..16]).into_owned() + "…");
+                let node = Node::at(file, format!("line {number}"), &start);
+                return Err(node.fault(format!("a line of at most {MAX_LINE_BYTES} bytes")));
+            }
+            if text.trim_ascii().is_empty() {
+                continue;
+            }
+            let json = serde_json::from_slice(&text).map_err(|source| {
+                let file = format!("{file}, line {number} of the file");
+                ImportError::Json { file, source }
+            })?;
+            return Ok(Some(Line { number, bytes, json }));
+        }
+    }
+}
