@@ -1,9 +1,9 @@
 //! Blocks before Paris: the rules of their headers, and the rewards of miners. Neither the proof of work nor
 //! the difficulty is checked.
 
-use alloy_consensus::Header;
+use alloy_consensus::{Header, proofs};
 use alloy_eips::eip1559::INITIAL_BASE_FEE;
-use alloy_primitives::{Address, U256, keccak256};
+use alloy_primitives::{Address, U256};
 use evm::EarlyRules;
 use workload::{Block, Fork, block::BlockEnv};
 
@@ -18,7 +18,7 @@ use super::{
 
 /// Values that are not checked, and why not.
 pub(super) const NOT_CHECKED: &str =
-    "not checked before Paris: proof of work, difficulty, headers of ommers";
+    "not checked before Paris: proof of work, difficulty, headers of ommers; receipts before Byzantium";
 
 const ETHER: u64 = 1_000_000_000_000_000_000;
 const MAX_OMMERS: usize = 2;
@@ -112,7 +112,7 @@ fn check(
 }
 
 fn check_ommers(header: &Header, ommers: &[Header]) -> Result<(), HeaderFault> {
-    let (said, made) = (header.ommers_hash, keccak256(alloy_rlp::encode(ommers)));
+    let (said, made) = (header.ommers_hash, proofs::calculate_ommers_root(ommers));
     if said != made {
         return Err(HeaderFault::OmmersHash { said, made });
     }

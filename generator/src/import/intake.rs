@@ -230,9 +230,9 @@ impl<'a> Intake<'a> {
         let signed = said.signed.iter().flatten().chain(&said.lists);
         kept.bytes += signed.map(|bytes| bytes.len()).sum::<usize>();
         if kept.bytes > MAX_KEPT_BYTES {
+            let count = kept.batches.len();
             let reason = format!(
-                "the blocks from {} on have more than {MAX_KEPT_BYTES} bytes; import fewer",
-                kept.batches[0].blocks[0].env.number
+                "it and the {count} wanted blocks before have more than {MAX_KEPT_BYTES} bytes; import fewer"
             );
             return Err(ImportError::Block { block: number, reason });
         }

@@ -109,7 +109,7 @@ impl<'a> Node<'a> {
     }
 
     /// Whether the value is `null`.
-    pub(super) const fn is_null(&self) -> bool {
+    pub(super) fn is_null(&self) -> bool {
         self.value.is_null()
     }
 

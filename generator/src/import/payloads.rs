@@ -22,6 +22,8 @@ use crate::reference::Answer;
 /// Most bytes of a line, and of all payloads of one number together: as hex twice those of a block.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 const MAX_SIBLING_BYTES: u64 = 256 << 20;
+/// Values of a field that every payload has, for errors.
+const FIELD: &str = "the value that every payload has";
 
 /// Reads the payloads of a file of JSON lines on its `genesis.json`. Those with the numbers `wanted` become a
 /// workload, whose expected outcome is still empty: see [`super::complete`]. Those before are run by stock
@@ -98,7 +100,6 @@ impl Reader<'_> {
     /// Takes the next line.
     fn read(&mut self, line: Line) -> Result<(), ImportError> {
         let Some((payload, _)) = line.payload(self.file)? else { return Ok(()) };
-        const FIELD: &str = "the value that every payload has";
         let field = payload.get(&["blockNumber"], FIELD)?;
         let parent = payload.get(&["parentHash"], FIELD)?;
         let (number, parent_hash) = (field.u64()?, parent.b256()?);
@@ -109,9 +110,10 @@ impl Reader<'_> {
         } else if number == next {
             self.add_sibling(Sibling { hash, line })?;
         } else if number == next + 1 && !self.siblings.is_empty() {
-            let allowed = format!("the hash of a payload of number {next} before it");
-            let is_there = self.siblings.iter().any(|sibling| sibling.hash == parent_hash);
-            is_there.then_some(()).ok_or_else(|| parent.fault(allowed))?;
+            if self.siblings.iter().all(|sibling| sibling.hash != parent_hash) {
+                let allowed = format!("the hash of a payload of number {next} before it");
+                return Err(parent.fault(allowed));
+            }
             self.import(parent_hash)?;
             self.siblings.push(Sibling { hash, line });
         } else {

@@ -2,6 +2,7 @@
 
 mod blockchain_tests;
 mod blocks;
+mod chains;
 mod compose;
 mod describe;
 mod everyday;
