@@ -17,8 +17,7 @@ use super::{
 };
 
 /// Values that are not checked, and why not.
-pub(super) const NOT_CHECKED: &str =
-    "not checked before Paris: proof of work, difficulty, headers of ommers; receipts before Byzantium";
+pub(super) const NOT_CHECKED: &str = "not checked before Paris: proof of work, difficulty, headers of ommers; receipts before Byzantium";
 
 const ETHER: u64 = 1_000_000_000_000_000_000;
 const MAX_OMMERS: usize = 2;

@@ -209,3 +209,70 @@ fn config(node: &Node<'_>) -> Result<Option<Config>, ImportError> {
     let deposit_contract = deposits.map(|address| address.address()).transpose()?;
     Ok(Some(Config { since, target, max, fraction, has_osaka, deposit_contract }))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::{
+        super::{Call, Refusal, Rpc, Silence, ask::Need},
+        *,
+    };
+
+    /// A node that has `eth_config` and these headers.
+    struct Headers(Value, Vec<Value>);
+
+    impl Rpc for Headers {
+        fn name(&self) -> &'static str {
+            "node"
+        }
+
+        fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+            let answer = |call: &Call| match call.method {
+                "eth_config" => Ok(self.0.clone()),
+                _ => Ok(self.1[call.params[0].as_u64().unwrap_or_default() as usize].clone()),
+            };
+            Ok(calls.iter().map(answer).collect())
+        }
+    }
+
+    /// The schedule of blocks with these fields at times 10, 20, …; bpo2 is in force from time 40 on.
+    fn schedule_of(named: Option<Fork>, fields: &[&str]) -> Result<String, String> {
+        let blobs = json!({"baseFeeUpdateFraction": 11_684_671, "target": 14, "max": 21});
+        let precompiles = json!({"P256VERIFY": "0x0000000000000000000000000000000000000100"});
+        let current =
+            json!({"activationTime": 40, "blobSchedule": blobs, "precompiles": precompiles});
+        let header = |(index, field): (usize, &&str)| {
+            let time = format!("{:#x}", 10 * (index + 1));
+            json!({"number": format!("{index:#x}"), "timestamp": time, (*field): "0x01"})
+        };
+        let headers = fields.iter().enumerate().map(header).collect();
+        let mut node = Headers(json!({"current": current}), headers);
+        let mut node = Asker::new(&mut node);
+        let call = |index| Call { method: "eth_getBlockByNumber", params: json!([index]) };
+        let bodies = node.all((0..fields.len()).map(call).collect(), Need::Block);
+        let made = schedule(&mut node, named, &bodies.expect("headers"));
+        made.map(|rules| rules.to_string()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn each_block_has_the_fork_of_its_fields_of_the_node_or_of_the_name() {
+        let fields = ["withdrawalsRoot", "parentBeaconBlockRoot", "requestsHash", "requestsHash"];
+        let all = "shanghai, cancun from time 20 on, prague from time 30 on, bpo2 from time 40 on";
+        assert_eq!(schedule_of(Some(Fork::Prague), &fields).as_deref(), Ok(all));
+        let refused = |named, fields: &[&str], words: &[&str]| {
+            let error = schedule_of(named, fields).expect_err("it is wrong");
+            assert!(words.iter().all(|word| error.contains(word)), "{error}");
+        };
+        refused(None, &fields, &["block 2 is not known", "--fork"]);
+        refused(Some(Fork::Cancun), &fields, &["block 2 is not known", "--fork"]);
+        refused(Some(Fork::Bpo2), &fields[1..2], &["--fork bpo2", "the fields of cancun"]);
+        let told = ["requestsHash"; 4];
+        refused(Some(Fork::Amsterdam), &told, &["block 0 is not known"]);
+        let amsterdam = ["requestsHash", "requestsHash", "requestsHash", "blockAccessListHash"];
+        let made = "bpo1, amsterdam from time 40 on";
+        assert_eq!(schedule_of(Some(Fork::Bpo1), &amsterdam).as_deref(), Ok(made));
+        let backward = ["requestsHash", "parentBeaconBlockRoot"];
+        refused(Some(Fork::Osaka), &backward, &["block 1 is of cancun", "osaka"]);
+    }
+}
