@@ -118,9 +118,11 @@ fn check_ommers(header: &Header, ommers: &[Header]) -> Result<(), HeaderFault> {
     if ommers.len() > MAX_OMMERS {
         return Err(HeaderFault::OmmerCount(ommers.len()));
     }
-    let depth = |ommer: &Header| header.number.checked_sub(ommer.number);
-    let is_near = |ommer: &Header| depth(ommer).is_some_and(|by| (1..=OMMER_DEPTH).contains(&by));
-    match ommers.iter().find(|ommer| !is_near(ommer)) {
+    let mut far = ommers.iter().filter(|ommer| {
+        let depth = header.number.checked_sub(ommer.number);
+        !depth.is_some_and(|depth| (1..=OMMER_DEPTH).contains(&depth))
+    });
+    match far.next() {
         Some(ommer) => Err(HeaderFault::OmmerNumber(ommer.number)),
         None => Ok(()),
     }

@@ -207,11 +207,10 @@ fn rules(node: &Node<'_>) -> Result<(ForkSchedule, Vec<(String, u64)>), ImportEr
             .changes
             .push(ForkChange { timestamp, rules: ChainRules { fork, blobs, deposit_contract } });
     }
-    let is_known = |key: &str| Fork::ALL.into_iter().any(|fork| fork.name() == key);
     let mut unknown = Vec::new();
     for (key, value) in node.entries()? {
         if let Some(name) = key.strip_suffix(TIME)
-            && !is_known(name)
+            && Fork::ALL.into_iter().all(|fork| fork.name() != name)
             && !value.is_null()
         {
             unknown.push((key.to_owned(), value.u64()?));

@@ -1,5 +1,5 @@
 //! Blocks on a genesis, one after the other. Those before Paris and before the wanted ones are run at once,
-//! and their state is carried on; the others become the workload on that state.
+//! and their state is carried on. The others become the workload on that state.
 
 use std::ops::{ControlFlow, RangeInclusive};
 
@@ -24,7 +24,7 @@ use crate::{
     reference::{BatchReference, ReferenceError},
 };
 
-/// Most bytes of transactions and lists of the blocks that become a workload.
+/// Most bytes of the blocks that become a workload, with their transactions and lists.
 const MAX_KEPT_BYTES: usize = 1 << 30;
 
 /// Called after each transaction that is run; may stop the import.
@@ -228,7 +228,7 @@ impl<'a> Intake<'a> {
         }
         let Stage::Kept(kept) = &mut self.stage else { return Ok(()) };
         let signed = said.signed.iter().flatten().chain(&said.lists);
-        kept.bytes += signed.map(|bytes| bytes.len()).sum::<usize>();
+        kept.bytes += signed.map(|bytes| bytes.len()).sum::<usize>() + size_of_val(&said);
         if kept.bytes > MAX_KEPT_BYTES {
             let count = kept.batches.len();
             let reason = format!(

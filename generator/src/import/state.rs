@@ -83,8 +83,9 @@ impl Account {
     fn update(&mut self, keys: &BTreeSet<U256>) {
         match &mut self.trie {
             Some(trie) => {
-                let value = |key| self.storage.get(key).map_or(Vec::new(), slot_leaf);
-                let writes = keys.iter().map(|key| (hashed_key(key), value(key)));
+                let writes = keys.iter().map(|key| {
+                    (hashed_key(key), self.storage.get(key).map_or(Vec::new(), slot_leaf))
+                });
                 trie.write(writes.collect()).expect(SORTED);
                 self.storage_root = trie.root;
             }
@@ -119,8 +120,7 @@ impl ChainState {
     }
 
     fn learn(&mut self, hash: B256, bytes: &Bytes) {
-        let new = || Code { bytes: bytes.clone(), bytecode: None };
-        self.codes.entry(hash).or_insert_with(new);
+        self.codes.entry(hash).or_insert_with(|| Code { bytes: bytes.clone(), bytecode: None });
     }
 
     /// Adds the hash of the next block, which has this number.
@@ -180,8 +180,9 @@ impl ChainState {
     }
 
     fn at(&mut self, address: Address) -> &mut Account {
-        let new = || Account::new(AccountState::default(), BTreeMap::new());
-        self.accounts.entry(address).or_insert_with(new)
+        self.accounts
+            .entry(address)
+            .or_insert_with(|| Account::new(AccountState::default(), BTreeMap::new()))
     }
 
     /// Makes an account as a transaction or a system call left it part of the state.

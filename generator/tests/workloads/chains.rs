@@ -281,7 +281,9 @@ fn a_line_that_lacks_what_its_fork_needs_is_named() {
         ("parentBeaconBlockRoot", 2),
         ("executionRequests", 3),
     ];
-    let all = [bare(&lines[0], &beside), bare(&lines[2], &beside)];
+    let mut wrapped = bare(&lines[0], &beside);
+    wrapped["executionPayload"] = lines[0]["params"][0].clone();
+    let all = [wrapped, bare(&lines[2], &beside)];
     let whole = completed(files.payloads(ALL)).0.workload;
     assert_eq!(completed(with(&all).payloads(ALL)).0.workload, whole);
     let refused = |lines: &[Value], words: &[&str]| {
