@@ -24,9 +24,8 @@ use std::fmt;
 
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, Bloom, Bytes};
-use workload::{Block, Fork, Genesis, GenesisAccount, NetChanges, StepKind, Workload};
+use workload::{Block, Fork, GenesisAccount, StepKind, Workload};
 
-use self::state::ChainState;
 use crate::reference::ReferenceError;
 
 pub use blockchain_test::{NamedTest, blockchain_tests, each_blockchain_test};
@@ -34,6 +33,7 @@ pub use chain::{Stream, chain};
 pub use complete::{complete, in_batches};
 pub use payloads::payloads;
 pub use rpc::blocks as rpc_blocks;
+pub use state::state_after;
 pub use t8n::{Text, TransitionFiles, transition};
 
 /// Blocks as a workload with one block a batch, and their facts in the files. The expected outcome
@@ -293,12 +293,4 @@ pub fn fork_of(name: &str) -> Option<Fork> {
 pub fn fork_names() -> String {
     let names = Fork::ALL.map(Fork::name).join(", ");
     format!("one of {names}")
-}
-
-/// The state after `changes` on `genesis`, by ascending address. Only for a genesis that writes
-/// all its accounts out; families are left as they are.
-pub fn state_after(genesis: &Genesis, changes: &[NetChanges]) -> Vec<GenesisAccount> {
-    let mut state = ChainState::new(genesis.accounts.iter().cloned());
-    changes.iter().for_each(|changes| state.apply(changes));
-    state.into_accounts()
 }

@@ -10,7 +10,7 @@ use revm::{
     state::{Account as Touched, AccountInfo, EvmState},
 };
 use trie::EMPTY_ROOT;
-use workload::{AccountState, GenesisAccount, NetChanges};
+use workload::{AccountState, Genesis, GenesisAccount, NetChanges};
 
 use crate::tries::{HashedTrie, account_leaf, hashed_key, slot_leaf};
 
@@ -23,6 +23,14 @@ const SORTED: &str = "rows of a trie in memory";
 /// Root of a state that has exactly `accounts`.
 pub(super) fn state_root(accounts: &[GenesisAccount]) -> B256 {
     ChainState::new(accounts.iter().cloned()).root()
+}
+
+/// The state after `changes` on `genesis`, by ascending address. Only for a genesis that writes
+/// all its accounts out; families are left as they are.
+pub fn state_after(genesis: &Genesis, changes: &[NetChanges]) -> Vec<GenesisAccount> {
+    let mut state = ChainState::new(genesis.accounts.iter().cloned());
+    changes.iter().for_each(|changes| state.apply(changes));
+    state.into_accounts()
 }
 
 /// A value that the state does not have.
