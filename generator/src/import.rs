@@ -1,6 +1,6 @@
-//! Imports blocks from elsewhere: files of go-ethereum's transition tool, the `blockchain_test`
-//! JSON of execution-spec-tests, and blocks of a running node. Facts of a block are compared with
-//! those of the reference and never taken over.
+//! Imports blocks from elsewhere: tests of execution-spec-tests, files of go-ethereum's transition tool,
+//! chains, Engine payloads, and blocks of a running node. Facts of a block are compared with those of the
+//! reference and never taken over.
 
 mod blockchain_test;
 mod chain;
@@ -11,12 +11,14 @@ mod exceptions;
 mod genesis;
 mod header;
 mod intake;
+mod kind;
 mod node;
 mod payload;
 mod payloads;
 mod read;
 pub mod rpc;
 mod rules;
+mod set;
 mod state;
 mod t8n;
 
@@ -31,10 +33,16 @@ use crate::reference::ReferenceError;
 pub use blockchain_test::{NamedTest, blockchain_tests, each_blockchain_test};
 pub use chain::{Stream, chain};
 pub use complete::{complete, in_batches};
+pub use kind::Kind;
 pub use payloads::payloads;
-pub use rpc::blocks as rpc_blocks;
+pub use rpc::{blocks as rpc_blocks, witness};
+pub use set::Set;
 pub use state::state_after;
-pub use t8n::{Text, TransitionFiles, transition};
+pub use t8n::{Text, TransitionInput, transition};
+
+/// Files that are imported, for errors.
+const TAKEN: &str = "tests (blockchain_test, blockchain_test_engine), t8n files (alloc, env, \
+    txs, result), a genesis beside a chain as RLP or Engine payloads, a block beside its witness";
 
 /// Blocks as a workload with one block a batch, and their facts in the files. The expected outcome
 /// in the workload's batches is still empty: see [`complete`].
@@ -52,7 +60,7 @@ pub struct Imported {
     pub source: Source,
     /// Blocks that must be refused.
     pub invalid: Vec<InvalidBlock>,
-    /// Facts of the blocks that were read before these, one sentence each.
+    /// Facts of blocks before these, and values that are assumed, one sentence each.
     pub notes: Vec<String>,
     /// Values beside those of blocks that were compared while they were read.
     compared: Vec<&'static str>,
@@ -192,12 +200,23 @@ pub enum ImportError {
         /// The allowed values.
         allowed: String,
     },
-    /// A state lacks accounts that every block needs.
+    /// A file is of a kind that is not imported.
+    #[error("{file}: this seems to be {seems}; taken are {TAKEN}")]
+    Kind {
+        /// The file.
+        file: String,
+        /// Its likely kind.
+        seems: String,
+    },
+    /// Files are no whole set.
+    #[error("{0}")]
+    Set(String),
+    /// A file lacks values, accounts or blocks that are needed.
     #[error("{file}: {missing}")]
     State {
         /// The file.
         file: String,
-        /// The accounts, and why they are needed.
+        /// All that is missing, and why it is needed.
         missing: String,
     },
     /// A transaction cannot be part of a block here.

@@ -24,24 +24,33 @@ const FORMATS: [(&str, &str, &str); 6] = [
     ("--json", "json", "--format bigger-is-better "),
 ];
 
-/// Options of earlier versions, and the remedy for each.
-const CHANGED: [(&str, &str); 17] = [
+const WRITE_FILES: &str =
+    "write the files alone: `stress import alloc.json env.json txs.json --fork FORK --out FILE`";
+
+/// Options of earlier versions, and what to do in their place.
+const CHANGED: [(&str, &str); 23] = [
+    ("--alloc", WRITE_FILES),
     ("--candidate", "write `--program BINARY`"),
     ("--coin", "leave it out: each gate draws the order of builds anew"),
     ("--coordinator-cores", "leave it out: the coordinator has a core for each thread of a shard"),
     ("--datadir", "write `--client-data DIR`"),
+    ("--env", WRITE_FILES),
     ("--form", "write `--format LIST`"),
     ("--key-layout", "write `--set state.layout=plain`"),
     ("--kind", "write the kinds behind the name: `stress generate new NAME erc20 amm`"),
     ("--no-whole", "write `--whole none`"),
+    ("--partial-alloc", "take the state root out of the result"),
     ("--pid", "leave it out: only clients that `--client` starts are counted"),
     ("--present", "write `--set state.present=0.5`"),
     ("--profile-time", "write `?seconds=30` behind the URL of `--profile`"),
     ("--profile-url", "write `--profile URL`; the file goes to the directory of `--out`"),
+    ("--result", WRITE_FILES),
     ("--root", "write `--set run.root=after`"),
     ("--seconds", "write `--budget 15s`, which all points share"),
     ("--slot", "write `--slot-time 200ms`"),
+    ("--test", "write `--case NAME`"),
     ("--trace-variant", "run one variant: `--design`, `--threads` and `--io-threads` choose it"),
+    ("--txs", WRITE_FILES),
     ("--without-tracer", "leave it out: a node without a tracer is asked key by key"),
 ];
 

@@ -100,8 +100,8 @@ pub enum Command {
     Report(report::ReportArgs),
     /// Check whether this machine is fit for benchmarks; measure its reads
     Doctor(OwnOr<doctor::DoctorArgs, doctor::DoctorCommand>),
-    /// Make a workload file of a real block, to be run with --workload
-    Import(import::ImportArgs),
+    /// Make a workload file of real blocks, to be run with --workload
+    Import(OwnOr<import::FilesArgs, import::ImportCommand>),
     /// Write a workload as a chain that real clients take
     Export(export::ExportArgs),
     /// Run an exported block on real clients, beside our designs
@@ -151,7 +151,7 @@ impl Command {
             Self::Gate(verb) => gate::gate(&verb),
             Self::Report(args) => report::report(&args),
             Self::Doctor(verb) => doctor::doctor(&verb),
-            Self::Import(args) => import::import(&args),
+            Self::Import(verb) => import::import(&verb),
             Self::Export(args) => export::export(&args),
             Self::Client(verb) => client::client(&verb),
             Self::Send(args) => send::send(&args),

@@ -27,7 +27,7 @@ use executor::{
     },
 };
 use generator::{
-    import::{self, Text, TransitionFiles},
+    import::{self, Text, TransitionInput},
     reference,
 };
 use spec::Scenario;
@@ -415,8 +415,9 @@ fn transition_block(folder: &std::path::Path, result: &str) -> Workload {
     let texts = names.map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
     let [alloc, env, txs, result] =
         [0, 1, 2, 3].map(|at| Text { name: names[at], text: &texts[at] });
-    let files = TransitionFiles { alloc, env, txs, result: Some(result) };
-    let mut block = import::transition(files, Fork::Bpo2, 1).unwrap_or_else(|e| panic!("{e}"));
+    let files = TransitionInput::Files { alloc, env, txs };
+    let block = import::transition(files, Some(result), Fork::Bpo2, 1);
+    let mut block = block.unwrap_or_else(|e| panic!("{e}"));
     // The state root of the mainnet block's file belongs to other accounts.
     block.blocks[0].state_root = None;
     let compared = import::complete(&mut block, || ()).unwrap_or_else(|e| panic!("{e}"));

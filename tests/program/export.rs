@@ -53,12 +53,18 @@ fn all_forms_are_written_and_the_test_is_read_back() {
     assert_eq!(manifest["blocks"][0]["sibling_hashes"].as_array().unwrap().len(), 3);
     let beside: Vec<_> = fs::read_dir(dir.path().join("out")).unwrap().collect();
     assert_eq!(beside.len(), 1, "nothing is left beside it: {beside:?}");
-    let test = out.join("blockchain_test.json");
-    let import = ["import", "blockchain-test", test.to_str().unwrap(), "--out", "back.workload"];
-    let said = printed(&import, dir.path());
-    for what in ["state root", "receipts root", "list hash"] {
-        assert!(said.contains(what), "{what} is in {said}");
+    let digest = |said: &str| said.split("digest ").nth(1).unwrap()[..16].to_owned();
+    let mut digests = Vec::new();
+    for name in ["blockchain_test.json", "blockchain_test_engine.json"] {
+        let test = out.join(name);
+        let import = ["import", test.to_str().unwrap(), "--out", "back.workload", "--force"];
+        let said = printed(&import, dir.path());
+        for what in ["state root", "receipts root", "list hash"] {
+            assert!(said.contains(what), "{what} is in {said}");
+        }
+        digests.push(digest(&said));
     }
+    assert_eq!(digests[0], digests[1]);
 }
 
 #[test]

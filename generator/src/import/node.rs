@@ -38,6 +38,11 @@ impl<'a> Node<'a> {
         Self { file, path, value }
     }
 
+    /// Name of the file.
+    pub(super) const fn file(&self) -> &'a str {
+        self.file
+    }
+
     fn child(&self, path: &str, value: &'a Value) -> Self {
         let path = match self.path.as_str() {
             "" => path.to_owned(),
@@ -68,6 +73,11 @@ impl<'a> Node<'a> {
         let path = self.child(key, self.value).path;
         let (file, got) = (self.file.to_owned(), "missing".to_owned());
         ImportError::Field { file, path, got, allowed: allowed.into() }
+    }
+
+    /// The file lacks something else than a key.
+    pub(super) fn lacks(&self, missing: String) -> ImportError {
+        ImportError::State { file: self.file.to_owned(), missing }
     }
 
     /// The value of the first of these keys that is there and not `null`.

@@ -1,6 +1,6 @@
-//! Payloads of the Engine API: the fields of a header without its roots, the transactions as bytes, and
-//! beside them the other parameters of `engine_newPayload`. The block's header is made of all of them,
-//! and its hash compared with the payload's.
+//! Payloads of the Engine API: fields of a header, and transactions as bytes. The other parameters of
+//! `engine_newPayload` stand beside them. The block's header is made of all, and its hash compared with the
+//! payload's.
 
 use std::ops::RangeInclusive;
 

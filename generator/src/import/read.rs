@@ -120,9 +120,13 @@ pub(super) fn missing_system_contracts(accounts: &[GenesisAccount], fork: Fork) 
         })
         .map(|contract| contract.to_string())
         .collect();
+    let (verb, contracts) = match missing.len() {
+        0 => return None,
+        1 => ("is", "this system contract"),
+        _ => ("are", "these system contracts"),
+    };
     let all = missing.join(", ");
-    let rule = format!("every block of {fork} calls this system contract, with code");
-    (!missing.is_empty()).then(|| format!("{all} is missing: {rule}"))
+    Some(format!("{all} {verb} missing: every block of {fork} calls {contracts}, with code"))
 }
 
 /// The content of a receipt.

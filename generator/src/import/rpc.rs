@@ -9,6 +9,7 @@ mod blocks;
 mod fork;
 mod replay;
 mod trace;
+mod witness;
 
 use std::{num::NonZeroU64, str::FromStr};
 
@@ -17,6 +18,7 @@ use serde_json::Value;
 use workload::Fork;
 
 pub use blocks::blocks;
+pub use witness::witness;
 
 /// Most blocks in an import.
 pub const MAX_BLOCKS: u64 = 1024;

@@ -135,30 +135,37 @@ pub(super) fn check_gas_limit(header: &Header, parent: &Header) -> Result<(), He
 }
 
 pub(super) fn check_base_fee(header: &Header, parent: &Header) -> Result<(), HeaderFault> {
-    let is_computable = parent.gas_limit >= MIN_PARENT_GAS
-        && parent.gas_used <= parent.gas_limit
-        && parent.base_fee_per_gas.is_none_or(|fee| fee <= MAX_BASE_FEE);
-    let expected =
-        is_computable.then(|| parent.next_block_base_fee(BaseFeeParams::ethereum())).flatten();
-    let said = header.base_fee_per_gas;
+    let (said, expected) = (header.base_fee_per_gas, base_fee_after(parent));
     if said == expected { Ok(()) } else { Err(HeaderFault::BaseFee { said, expected }) }
 }
 
-pub(super) fn check_excess_blob_gas(
+/// Base fee of the block after `parent`; `None` where it cannot be computed.
+pub(super) fn base_fee_after(parent: &Header) -> Option<u64> {
+    let is_computable = parent.gas_limit >= MIN_PARENT_GAS
+        && parent.gas_used <= parent.gas_limit
+        && parent.base_fee_per_gas.is_none_or(|fee| fee <= MAX_BASE_FEE);
+    is_computable.then(|| parent.next_block_base_fee(BaseFeeParams::ethereum())).flatten()
+}
+
+fn check_excess_blob_gas(
     header: &Header,
     parent: &Header,
     rules: &ChainRules,
 ) -> Result<(), HeaderFault> {
+    let (said, expected) = (header.excess_blob_gas, excess_blob_gas_after(parent, rules));
+    if said == expected { Ok(()) } else { Err(HeaderFault::ExcessBlobGas { said, expected }) }
+}
+
+/// Excess blob gas of the block after `parent`; `None` where it has none, or it cannot be computed.
+pub(super) fn excess_blob_gas_after(parent: &Header, rules: &ChainRules) -> Option<u64> {
     let blobs = rules.blobs;
     // More takes a time without bound to compute, or goes beyond 64 bits.
     let is_computable = parent.excess_blob_gas.is_none_or(|gas| gas <= blobs.max_excess_blob_gas())
         && parent.blob_gas_used.is_none_or(|gas| gas <= MAX_BLOB_GAS);
-    let expected = match parent.excess_blob_gas {
+    match parent.excess_blob_gas {
         // The first block with blobs begins at 0.
         None => rules.fork.is_from(Fork::Cancun).then_some(0),
         Some(_) if is_computable => parent.next_block_excess_blob_gas(blob_params(rules)),
         Some(_) => None,
-    };
-    let said = header.excess_blob_gas;
-    if said == expected { Ok(()) } else { Err(HeaderFault::ExcessBlobGas { said, expected }) }
+    }
 }

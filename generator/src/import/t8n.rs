@@ -1,13 +1,14 @@
 //! Files of go-ethereum's transition tool (`evm t8n`): pre-state (`alloc`), environment (`env`),
-//! transactions (`txs`) and, where there is one, the tool's `result`. The tool derives some
-//! values from the parent; here the block's own are wanted.
+//! transactions (`txs`) and, where there is one, the tool's `result`. Values that the environment leaves out
+//! are derived from the parent as the tool does it, or assumed and named. All that is missing is told at once.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, slice};
 
 use alloy_consensus::Header;
+use alloy_eips::eip7685::Requests;
 use alloy_primitives::{B256, U256};
 use serde_json::Value;
-use workload::{Batch, Block, BlockEnv, Fork, Genesis, Workload};
+use workload::{Batch, Block, BlockEnv, ChainRules, Fork, Genesis, GenesisAccount, Workload};
 
 use super::{
     ImportError, Imported, ImportedBlock, Source,
@@ -25,215 +26,339 @@ pub struct Text<'a> {
 }
 
 impl Text<'_> {
+    /// The value of the JSON, or of hex without quotation marks.
     pub(super) fn json(self) -> Result<Value, ImportError> {
-        node::parse(self.name, self.text)
+        match self.text.trim() {
+            hex if hex.starts_with("0x") => Ok(Value::String(hex.to_owned())),
+            _ => node::parse(self.name, self.text),
+        }
     }
 }
 
 /// The files of a block.
 #[derive(Clone, Copy, Debug)]
-pub struct TransitionFiles<'a> {
-    /// The state before the block.
-    pub alloc: Text<'a>,
-    /// Its environment.
-    pub env: Text<'a>,
-    /// Its transactions: a JSON array, or a JSON text with their RLP in hex.
-    pub txs: Text<'a>,
-    /// The tool's result.
-    pub result: Option<Text<'a>>,
+pub enum TransitionInput<'a> {
+    /// A file each.
+    Files {
+        /// The state before the block.
+        alloc: Text<'a>,
+        /// Its environment.
+        env: Text<'a>,
+        /// Its transactions: a JSON array, or their RLP in hex.
+        txs: Text<'a>,
+    },
+    /// One file with the keys `alloc`, `env`, and `txs` or `txsRlp`.
+    Whole(Text<'a>),
 }
 
-/// Reads a block under `fork` on chain `chain_id`. The expected outcome in the workload's batch is
-/// still empty: see [`super::complete`].
+/// Reads a block under `fork` on chain `chain_id`, and the tool's `result`, where there is one. The expected
+/// outcome in the workload's batch is still empty: see [`super::complete`].
 ///
 /// # Errors
-/// [`ImportError`] with file, key, value and the allowed values.
+/// [`ImportError`] with file, key, value and the allowed values; [`ImportError::State`] with all that is
+/// missing.
 pub fn transition(
-    files: TransitionFiles<'_>,
+    input: TransitionInput<'_>,
+    result: Option<Text<'_>>,
     fork: Fork,
     chain_id: u64,
 ) -> Result<Imported, ImportError> {
-    let (alloc, env, txs) = (files.alloc.json()?, files.env.json()?, files.txs.json()?);
-    let accounts = read::accounts(&Node::root(files.alloc.name, &alloc))?;
-    let account_count = accounts.len();
-    let accounts: Vec<_> = accounts.into_iter().filter(read::is_there).collect();
-    let left_out_count = account_count - accounts.len();
-    if let Some(missing) = read::missing_system_contracts(&accounts, fork) {
-        return Err(ImportError::State { file: files.alloc.name.to_owned(), missing });
-    }
-    let env = Node::root(files.env.name, &env);
-    let number = env.get(&["currentNumber"], "the block's number")?;
-    let (first_hash_number, block_hashes) = block_hashes(&env, &number)?;
-    let number = number.u64()?;
-    let parent_hash = block_hashes[block_hashes.len() - 1];
-    let transactions = read::transactions(&Node::root(files.txs.name, &txs), chain_id)?;
-    let withdrawals = read::withdrawals(&env.items_at("withdrawals")?)?;
-    let block = Block {
-        env: block_env(&env, number, parent_hash, fork)?,
-        transactions: transactions.all,
-        withdrawals: withdrawals.all,
-    };
-    check_parent(&env, &block.env, fork)?;
-    let mut said = match files.result {
-        Some(file) => said(&Node::root(file.name, &file.json()?), &block.env)?,
-        None => ImportedBlock::default(),
-    };
-    (said.signed, said.made_withdrawals_root) = (transactions.signed, withdrawals.root);
-    for (what, is_stated, is_computed) in [
-        ("state root", said.state_root.is_some(), left_out_count == 0),
-        ("transactions root", said.txs_root.is_some(), said.signed.is_some()),
-        ("withdrawals root", said.withdrawals_root.is_some(), withdrawals.root.is_some()),
-    ] {
-        if is_stated && !is_computed {
-            said.not_compared.push(what);
+    let result = result.map(|file| Ok::<_, ImportError>((file.name, file.json()?))).transpose()?;
+    let result = result.as_ref().map(|(name, json)| Node::root(name, json));
+    match input {
+        TransitionInput::Files { alloc, env, txs } => {
+            let [of_alloc, of_env, of_txs] = [alloc.json()?, env.json()?, txs.json()?];
+            let parts = Parts {
+                alloc: Node::root(alloc.name, &of_alloc),
+                env: Node::root(env.name, &of_env),
+                txs: Node::root(txs.name, &of_txs),
+                result,
+            };
+            parts.import(fork, chain_id)
+        }
+        TransitionInput::Whole(file) => {
+            let json = file.json()?;
+            let root = Node::root(file.name, &json);
+            let parts = Parts {
+                alloc: root.get(&["alloc"], "the state before the block")?,
+                env: root.get(&["env"], "the block's environment")?,
+                txs: root.get(&["txsRlp", "txs"], "the block's transactions")?,
+                result,
+            };
+            parts.import(fork, chain_id)
         }
     }
-    // The tool's root is that of all accounts of the file.
-    said.state_root = said.state_root.filter(|_| left_out_count == 0);
-    let blocks = vec![said];
-    let name = format!("block-{number}");
-    let workload = Workload {
-        scenario: name.clone(),
-        rules: fork.into(),
-        chain_id,
-        genesis: Genesis { accounts, ..Genesis::default() },
-        first_hash_number,
-        block_hashes,
-        signed_transactions: signed_transactions(&blocks),
-        batches: vec![Batch { blocks: vec![block], ..Batch::default() }],
-        ..Workload::default()
-    };
-    Ok(Imported {
-        name,
-        workload,
-        blocks,
-        post_state: None,
-        source: Source::Files,
-        invalid: Vec::new(),
-        notes: Vec::new(),
-        compared: Vec::new(),
-    })
 }
 
-fn block_env(
-    env: &Node<'_>,
-    number: u64,
-    parent_hash: B256,
-    fork: Fork,
-) -> Result<BlockEnv, ImportError> {
-    const DERIVED: &str =
-        "the block's own value; where the transition tool derived it, its result file has it";
-    const FIELD: &str = "the value that blocks of this fork have";
-    if let Some(difficulty) = env.find(&["currentDifficulty"])?
-        && difficulty.u256()? != U256::ZERO
-    {
-        return Err(difficulty.fault("0x0: blocks since the Merge have no difficulty"));
-    }
-    if !env.items_at("ommers")?.is_empty() {
-        return Err(env.fault("no ommers: blocks since the Merge have none"));
-    }
-    if let Some(said) = env.find(&["parentHash"])?
-        && said.b256()? != parent_hash
-    {
-        return Err(said.fault(format!("{parent_hash}, as in blockHashes")));
-    }
-    let (mut excess_blob_gas, mut parent_beacon_root) = (0, B256::ZERO);
-    if fork.is_from(Fork::Cancun) {
-        let excess = env.get(&["currentExcessBlobGas"], DERIVED)?.u64()?;
-        excess_blob_gas = read::excess_blob_gas(env, excess, fork.blob_schedule())?;
-        parent_beacon_root = env.get(&["parentBeaconBlockRoot"], FIELD)?.b256()?;
-    }
-    let slot_number = match fork.is_from(Fork::Amsterdam) {
-        true => env.get(&["slotNumber"], FIELD)?.u64()?,
-        false => env.u64_at("slotNumber")?.unwrap_or_default(),
-    };
-    if !fork.is_from(Fork::Shanghai)
-        && let Some(withdrawals) = env.find(&["withdrawals"])?
-    {
-        return Err(withdrawals.fault(format!("no withdrawals: blocks of {fork} have none")));
-    }
-    Ok(BlockEnv {
-        number,
-        timestamp: env.get(&["currentTimestamp"], FIELD)?.u64()?,
-        beneficiary: env.get(&["currentCoinbase"], FIELD)?.address()?,
-        gas_limit: read::gas_limit(env, env.get(&["currentGasLimit"], FIELD)?.u64()?, fork)?,
-        base_fee: env.get(&["currentBaseFee"], DERIVED)?.u64()?,
-        prev_randao: B256::from(env.get(&["currentRandom"], FIELD)?.u256()?),
-        excess_blob_gas,
-        slot_number,
-        parent_hash,
-        parent_beacon_root,
-    })
+/// The parts of a block.
+struct Parts<'a> {
+    alloc: Node<'a>,
+    env: Node<'a>,
+    txs: Node<'a>,
+    result: Option<Node<'a>>,
 }
 
-/// Checks `block` against its parent, as far as the environment says what that was.
-fn check_parent(env: &Node<'_>, block: &BlockEnv, fork: Fork) -> Result<(), ImportError> {
-    let header = Header {
-        timestamp: block.timestamp,
-        gas_limit: block.gas_limit,
-        base_fee_per_gas: Some(block.base_fee),
-        excess_blob_gas: Some(block.excess_blob_gas),
-        ..Header::default()
-    };
-    let timestamp = env.u64_at("parentTimestamp")?;
-    let (gas_limit, gas_used) = (env.u64_at("parentGasLimit")?, env.u64_at("parentGasUsed")?);
-    let base_fee_per_gas = env.u64_at("parentBaseFee")?;
-    let parent = Header {
-        timestamp: timestamp.unwrap_or(0),
-        gas_limit: gas_limit.unwrap_or(0),
-        gas_used: gas_used.unwrap_or(0),
-        base_fee_per_gas,
-        excess_blob_gas: env.u64_at("parentExcessBlobGas")?,
-        blob_gas_used: env.u64_at("parentBlobGasUsed")?,
-        ..Header::default()
-    };
-    let has_gas = gas_limit.and(gas_used).and(base_fee_per_gas).is_some();
-    let has_blobs = parent.excess_blob_gas.and(parent.blob_gas_used).and(base_fee_per_gas);
-    let known = [
-        timestamp.map(|_| rules::check_timestamp(&header, &parent)),
-        gas_limit.map(|_| rules::check_gas_limit(&header, &parent)),
-        has_gas.then(|| rules::check_base_fee(&header, &parent)),
-        has_blobs.map(|_| rules::check_excess_blob_gas(&header, &parent, &fork.into())),
-    ];
-    let checked: Result<(), _> = known.into_iter().flatten().collect();
-    checked.map_err(|fault| fault.of_block(block.number))
+impl Parts<'_> {
+    fn import(&self, fork: Fork, chain_id: u64) -> Result<Imported, ImportError> {
+        let accounts = read::accounts(&self.alloc)?;
+        let account_count = accounts.len();
+        let accounts: Vec<_> = accounts.into_iter().filter(read::is_there).collect();
+        let is_whole = accounts.len() == account_count;
+        let transactions = read::transactions(&self.txs, chain_id)?;
+        let withdrawals = read::withdrawals(&self.env.items_at("withdrawals")?)?;
+        let has_blobs = transactions.all.iter().any(|tx| !tx.blob_hashes.is_empty());
+        let (missing, assumed) = (Vec::new(), Vec::new());
+        let mut env = Env { node: &self.env, has_blobs, missing, assumed };
+        let (first_hash_number, block_hashes) = env.block_hashes()?;
+        let block_env = env.block(&block_hashes, fork)?;
+        match (of_env(&env.missing), read::missing_system_contracts(&accounts, fork)) {
+            (None, None) => {}
+            (Some(missing), None) => return Err(self.env.lacks(missing)),
+            (None, Some(contracts)) => return Err(self.alloc.lacks(contracts)),
+            (Some(missing), Some(contracts)) => {
+                let alloc = self.alloc.file();
+                return Err(self.env.lacks(format!("{missing}; {alloc}: {contracts}")));
+            }
+        }
+        env.check_parent(&block_env)?;
+        let (mut said, post_state) = match &self.result {
+            Some(result) => said(result, &block_env)?,
+            None => Default::default(),
+        };
+        (said.signed, said.made_withdrawals_root) = (transactions.signed, withdrawals.root);
+        for (what, is_stated, is_computed) in [
+            ("state root", said.state_root.is_some(), is_whole),
+            ("transactions root", said.txs_root.is_some(), said.signed.is_some()),
+            ("withdrawals root", said.withdrawals_root.is_some(), withdrawals.root.is_some()),
+        ] {
+            if is_stated && !is_computed {
+                said.not_compared.push(what);
+            }
+        }
+        // The tool's root is that of all accounts of the file.
+        said.state_root = said.state_root.filter(|_| is_whole);
+        let name = format!("block-{}", block_env.number);
+        let (transactions, withdrawals) = (transactions.all, withdrawals.all);
+        let block = Block { env: block_env, transactions, withdrawals };
+        let workload = Workload {
+            scenario: name.clone(),
+            rules: fork.into(),
+            chain_id,
+            genesis: Genesis { accounts, ..Genesis::default() },
+            first_hash_number,
+            block_hashes,
+            signed_transactions: signed_transactions(slice::from_ref(&said)),
+            batches: vec![Batch { blocks: vec![block], ..Batch::default() }],
+            ..Workload::default()
+        };
+        Ok(Imported {
+            name,
+            workload,
+            blocks: vec![said],
+            post_state,
+            source: Source::Files,
+            invalid: Vec::new(),
+            compared: Vec::new(),
+            notes: env.assumed.iter().map(|what| format!("assumed: {what}")).collect(),
+        })
+    }
 }
 
-/// Number of the first hash that is given, and the hashes from there to the parent's.
-fn block_hashes(env: &Node<'_>, number: &Node<'_>) -> Result<(u64, Vec<B256>), ImportError> {
-    let current = number.u64()?;
-    let Some(parent) = current.checked_sub(1) else {
-        return Err(number.fault("1 or more: the genesis block is not run"));
-    };
-    let given = env.get(&["blockHashes"], "the hashes of the parent and of those before it")?;
-    let mut hashes = BTreeMap::new();
-    for (key, hash) in given.entries()? {
-        let number = hash.u256_of_key(key)?;
-        let number = u64::try_from(number).ok().filter(|number| *number <= parent);
-        let number =
-            number.ok_or_else(|| hash.fault(format!("the hash of a block before {current:#x}")))?;
-        hashes.insert(number, hash.b256()?);
+/// Names what an environment lacks; `None` where nothing is missing.
+fn of_env(missing: &[String]) -> Option<String> {
+    let verb = if missing.len() == 1 { "is" } else { "are" };
+    (!missing.is_empty()).then(|| format!("{} {verb} missing", missing.join(", ")))
+}
+
+/// An environment as it is read.
+struct Env<'n, 'a> {
+    node: &'n Node<'a>,
+    /// Whether a transaction has blobs, which need the excess blob gas.
+    has_blobs: bool,
+    /// Values that it lacks, and that nothing stands for.
+    missing: Vec<String>,
+    /// Values that are taken for those that it lacks or contradicts.
+    assumed: Vec<String>,
+}
+
+impl<'a> Env<'_, 'a> {
+    /// The value at `key`, which every environment of the fork has.
+    fn need<T: Default>(
+        &mut self,
+        key: &str,
+        read: impl FnOnce(&Node<'a>) -> Result<T, ImportError>,
+    ) -> Result<T, ImportError> {
+        let Some(value) = self.node.find(&[key])? else {
+            self.missing.push(key.to_owned());
+            return Ok(T::default());
+        };
+        read(&value)
     }
-    if !hashes.contains_key(&parent) {
-        return Err(
-            given.missing(&format!("{parent:#x}"), "the parent's hash (EIP-2935 stores it)")
-        );
+
+    fn block(&mut self, block_hashes: &[B256], fork: Fork) -> Result<BlockEnv, ImportError> {
+        let node = self.node;
+        if let Some(difficulty) = node.find(&["currentDifficulty"])?
+            && difficulty.u256()? != U256::ZERO
+        {
+            return Err(difficulty.fault("0x0: blocks since the Merge have no difficulty"));
+        }
+        if !node.items_at("ommers")?.is_empty() {
+            return Err(node.fault("no ommers: blocks since the Merge have none"));
+        }
+        if !fork.is_from(Fork::Shanghai)
+            && let Some(withdrawals) = node.find(&["withdrawals"])?
+        {
+            return Err(withdrawals.fault(format!("no withdrawals: blocks of {fork} have none")));
+        }
+        let (mut excess_blob_gas, mut parent_beacon_root) = (0, B256::ZERO);
+        if fork.is_from(Fork::Cancun) {
+            excess_blob_gas = self.excess_blob_gas(fork)?;
+            parent_beacon_root = self.need("parentBeaconBlockRoot", Node::b256)?;
+        }
+        let slot_number = node.u64_at("slotNumber")?;
+        if slot_number.is_none() && fork.is_from(Fork::Amsterdam) {
+            self.assumed.push("slotNumber is 0".to_owned());
+        }
+        Ok(BlockEnv {
+            number: node.u64_at("currentNumber")?.unwrap_or_default(),
+            timestamp: self.need("currentTimestamp", Node::u64)?,
+            beneficiary: self.need("currentCoinbase", Node::address)?,
+            gas_limit: self
+                .need("currentGasLimit", |value| read::gas_limit(node, value.u64()?, fork))?,
+            base_fee: self.base_fee()?,
+            prev_randao: B256::from(self.need("currentRandom", Node::u256)?),
+            excess_blob_gas,
+            slot_number: slot_number.unwrap_or_default(),
+            parent_hash: block_hashes.last().copied().unwrap_or_default(),
+            parent_beacon_root,
+        })
     }
-    let mut next = None;
-    for number in hashes.keys().copied() {
-        if let Some(next) = next.filter(|next| *next != number) {
+
+    /// Checks `block` against its parent, as far as the environment says what that was, and the tool does
+    /// not overrule it.
+    fn check_parent(&self, block: &BlockEnv) -> Result<(), ImportError> {
+        let BlockEnv { timestamp, gas_limit, .. } = *block;
+        let header = Header { timestamp, gas_limit, ..Header::default() };
+        let (parent, of_parent) = (self.parent()?, |key| self.node.u64_at(key));
+        let known = [
+            of_parent("parentTimestamp")?.map(|_| rules::check_timestamp(&header, &parent)),
+            of_parent("parentGasLimit")?.map(|_| rules::check_gas_limit(&header, &parent)),
+        ];
+        let checked: Result<(), _> = known.into_iter().flatten().collect();
+        checked.map_err(|fault| fault.of_block(block.number))
+    }
+
+    /// The parent's values in the environment.
+    fn parent(&self) -> Result<Header, ImportError> {
+        let node = self.node;
+        Ok(Header {
+            timestamp: node.u64_at("parentTimestamp")?.unwrap_or_default(),
+            gas_limit: node.u64_at("parentGasLimit")?.unwrap_or_default(),
+            gas_used: node.u64_at("parentGasUsed")?.unwrap_or_default(),
+            base_fee_per_gas: node.u64_at("parentBaseFee")?,
+            excess_blob_gas: node.u64_at("parentExcessBlobGas")?,
+            blob_gas_used: node.u64_at("parentBlobGasUsed")?,
+            ..Header::default()
+        })
+    }
+
+    fn base_fee(&mut self) -> Result<u64, ImportError> {
+        let of_parent = rules::base_fee_after(&self.parent()?);
+        let wanted = "parentBaseFee, parentGasLimit, parentGasUsed";
+        let base_fee = self.given_or("currentBaseFee", of_parent)?;
+        Ok(base_fee.unwrap_or_else(|| {
+            self.missing.push(format!("currentBaseFee (or {wanted})"));
+            0
+        }))
+    }
+
+    fn excess_blob_gas(&mut self, fork: Fork) -> Result<u64, ImportError> {
+        let (mut parent, rules) = (self.parent()?, ChainRules::from(fork));
+        // Before EIP-7918 the excess does not depend on it.
+        parent.base_fee_per_gas =
+            parent.base_fee_per_gas.or((!fork.is_from(Fork::Osaka)).then_some(0));
+        let of_parent =
+            parent.excess_blob_gas.and_then(|_| rules::excess_blob_gas_after(&parent, &rules));
+        match self.given_or("currentExcessBlobGas", of_parent)? {
+            Some(excess) => read::excess_blob_gas(self.node, excess, rules.blobs),
+            None if self.has_blobs => {
+                let wanted = "parentExcessBlobGas, parentBlobGasUsed, parentBaseFee";
+                self.missing.push(format!("currentExcessBlobGas (or {wanted})"));
+                Ok(0)
+            }
+            None => {
+                self.assumed.push("currentExcessBlobGas is 0".to_owned());
+                Ok(0)
+            }
+        }
+    }
+
+    /// The value at `key`, which counts, or else that after the parent.
+    fn given_or(&mut self, key: &str, of_parent: Option<u64>) -> Result<Option<u64>, ImportError> {
+        let given = self.node.u64_at(key)?;
+        if let (Some(given), Some(of_parent)) = (given, of_parent)
+            && given != of_parent
+        {
+            self.assumed.push(format!("{key} is {given}, and not {of_parent} as after its parent"));
+        }
+        Ok(given.or(of_parent))
+    }
+
+    /// Number of the first hash that is given, and the hashes from there to the parent's.
+    fn block_hashes(&mut self) -> Result<(u64, Vec<B256>), ImportError> {
+        let Some(number) = self.node.find(&["currentNumber"])? else {
+            self.missing.push("currentNumber".to_owned());
+            return Ok(Default::default());
+        };
+        let current = number.u64()?;
+        let Some(parent) = current.checked_sub(1) else {
+            return Err(number.fault("1 or more: the genesis block is not run"));
+        };
+        let given = self.node.find(&["blockHashes"])?;
+        let mut hashes = BTreeMap::new();
+        for (key, hash) in given.iter().map(Node::entries).collect::<Result<Vec<_>, _>>()?.concat()
+        {
+            let number = hash.u256_of_key(key)?;
+            let number = u64::try_from(number).ok().filter(|number| *number <= parent);
+            let number = number
+                .ok_or_else(|| hash.fault(format!("the hash of a block before {current:#x}")))?;
+            hashes.insert(number, hash.b256()?);
+        }
+        let said = self.node.find(&["parentHash"])?;
+        let of_parent = match (said, hashes.get(&parent)) {
+            (Some(said), Some(known)) if said.b256()? != *known => {
+                return Err(said.fault(format!("{known}, as in blockHashes")));
+            }
+            (_, Some(known)) => *known,
+            (Some(said), None) => said.b256()?,
+            (None, None) => {
+                self.assumed.push("parentHash is zero".to_owned());
+                B256::ZERO
+            }
+        };
+        hashes.insert(parent, of_parent);
+        let numbers: Vec<_> = hashes.keys().copied().collect();
+        if let Some(pair) = numbers.windows(2).find(|pair| pair[0] + 1 != pair[1]) {
             let wanted = "consecutive hashes up to the parent's: add this one, or take out those \
                           before it where no code asks for them";
-            return Err(given.missing(&format!("{next:#x}"), wanted));
+            let at = given.unwrap_or_else(|| self.node.clone());
+            return Err(at.missing(&format!("{:#x}", pair[0] + 1), wanted));
         }
-        next = Some(number + 1);
+        Ok((numbers[0], hashes.into_values().collect()))
     }
-    let first = hashes.keys().next().copied().unwrap_or(parent);
-    Ok((first, hashes.into_values().collect()))
 }
 
-/// The content of a result file.
-fn said(result: &Node<'_>, env: &BlockEnv) -> Result<ImportedBlock, ImportError> {
+/// Keys of a receipt that are compared.
+const RECEIPT: [&str; 5] = ["status", "succeeded", "gasUsed", "cumulativeGasUsed", "type"];
+
+/// The content of a result file, and the state after the block, where all of the tool's output is there.
+fn said(
+    file: &Node<'_>,
+    env: &BlockEnv,
+) -> Result<(ImportedBlock, Option<Vec<GenesisAccount>>), ImportError> {
+    let post_state = file.find(&["alloc"])?.map(|alloc| read::accounts(&alloc)).transpose()?;
+    let post_state = post_state.map(|all| all.into_iter().filter(read::is_there).collect());
+    let result = &file.find(&["result"])?.unwrap_or_else(|| file.clone());
     if !result.items_at("rejected")?.is_empty() {
         let rejected = result.get(&["rejected"], "")?;
         return Err(rejected.fault(
@@ -254,9 +379,24 @@ fn said(result: &Node<'_>, env: &BlockEnv) -> Result<ImportedBlock, ImportError>
     }
     let list = result.find(&["blockAccessList"])?.map(|list| list.block_access_list());
     let receipts = result.find(&["receipts"])?;
+    let mut not_compared = Vec::new();
+    if let Some(receipts) = &receipts
+        && let Some(first) = receipts.items()?.first()
+        && first.entries()?.iter().any(|(key, _)| !RECEIPT.contains(key))
+    {
+        not_compared.push("logs and hashes in receipts");
+    }
+    let requests_hash = result.b256_at("requestsHash")?;
+    if let Some(requests) = result.find(&["requests"])? {
+        let all = requests.items()?.iter().map(Node::bytes).collect::<Result<Vec<_>, _>>()?;
+        let made = Requests::new(all).requests_hash();
+        if requests_hash.is_some_and(|said| said != made) {
+            return Err(requests.fault("those of requestsHash"));
+        }
+    }
     let bloom = result.find(&["logsBloom"])?;
     let bloom = bloom.map(|bloom| bloom.bloom()).transpose()?;
-    Ok(ImportedBlock {
+    let said = ImportedBlock {
         gas_used: result.u64_at("gasUsed")?,
         blob_gas_used: result.u64_at("blobGasUsed")?,
         receipts: receipts.as_ref().map(read::receipts).transpose()?,
@@ -266,9 +406,11 @@ fn said(result: &Node<'_>, env: &BlockEnv) -> Result<ImportedBlock, ImportError>
         txs_root: result.b256_at("txRoot")?,
         withdrawals_root: result.b256_at("withdrawalsRoot")?,
         state_root: result.b256_at("stateRoot")?,
-        requests_hash: result.b256_at("requestsHash")?,
+        requests_hash,
         list_hash: result.b256_at("blockAccessListHash")?,
         lists: list.transpose()?.into_iter().collect(),
+        not_compared,
         ..ImportedBlock::default()
-    })
+    };
+    Ok((said, post_state))
 }

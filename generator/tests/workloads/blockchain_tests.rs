@@ -25,7 +25,7 @@ use crate::blocks::parse;
 static GO: AtomicBool = AtomicBool::new(false);
 
 /// A workload of two blocks.
-fn two_blocks() -> Workload {
+pub(crate) fn two_blocks() -> Workload {
     let text = "schema = 1\nname = \"mixed\"\n[state]\naccounts = 200\nslots = 2_000\n\
                 [block]\ngas = 1_500_000\nblocks = 2\n[[load]]\nkind = \"sstore-storm\"\n";
     generate(&parse(text, &[]), |_| {}).unwrap()
@@ -62,7 +62,7 @@ fn forget_last(test: &mut Value) {
     (test["lastblockhash"], test["postStateHash"]) = (Value::Null, Value::Null);
 }
 
-fn chain_of(workload: &Workload) -> Result<Chain, ExportError> {
+pub(crate) fn chain_of(workload: &Workload) -> Result<Chain, ExportError> {
     let dir = tempfile::tempdir().unwrap();
     let settings = Settings {
         chain_id: None,
@@ -75,14 +75,14 @@ fn chain_of(workload: &Workload) -> Result<Chain, ExportError> {
 }
 
 /// The only test of the file of a chain.
-fn test_of(chain: &Chain) -> Value {
+pub(crate) fn test_of(chain: &Chain) -> Value {
     let mut text = Vec::new();
     export::eest(chain, TestFormat::Blocks, &mut text).unwrap();
     let file: Value = serde_json::from_slice(&text).unwrap();
     file.as_object().unwrap().values().next().unwrap().clone()
 }
 
-fn imported(test: &Value) -> Result<(Imported, Vec<&'static str>), ImportError> {
+pub(crate) fn imported(test: &Value) -> Result<(Imported, Vec<&'static str>), ImportError> {
     let text = json!({"test": test}).to_string();
     let mut imported = import::blockchain_tests("tests.json", &text)?.remove(0);
     let compared = import::complete(&mut imported, || ())?;

@@ -5,7 +5,7 @@
 use std::{fs, ops::ControlFlow, path::Path};
 
 use generator::{
-    import::{self, ImportError, Imported, Text, TransitionFiles},
+    import::{self, ImportError, Imported, Text, TransitionInput},
     reference::{self, ReferenceError},
 };
 use proptest::prelude::*;
@@ -42,13 +42,13 @@ impl Files {
     fn import(&self) -> Result<Imported, ImportError> {
         let [alloc, env, txs, result] = &self.0;
         let text = |name, text| Text { name, text };
-        let files = TransitionFiles {
+        let files = TransitionInput::Files {
             alloc: text("alloc.json", alloc),
             env: text("env.json", env),
             txs: text("txs.json", txs),
-            result: (!result.is_empty()).then(|| text("result.json", result)),
         };
-        import::transition(files, Fork::Bpo2, 1)
+        let result = (!result.is_empty()).then(|| text("result.json", result));
+        import::transition(files, result, Fork::Bpo2, 1)
     }
 
     fn complete(&self) -> Result<Imported, ImportError> {
@@ -134,8 +134,12 @@ fn what_is_missing_or_wrong_is_named_with_its_file_and_place() {
     };
     wrong("env.json", "/currentNumber", json!("0xzz"), &["currentNumber", "0xzz", "64 bits"]);
     wrong("env.json", "/currentNumber", json!(0), &["currentNumber", "genesis"]);
-    wrong("env.json", "/currentNumber", json!("0x1757966"), &["blockHashes.0x1757965", "missing"]);
-    wrong("env.json", "/currentBaseFee", Value::Null, &["currentBaseFee is missing", "result"]);
+    wrong(
+        "env.json",
+        "/currentBaseFee",
+        Value::Null,
+        &["currentBaseFee (or parentBaseFee", "missing"],
+    );
     wrong(
         "env.json",
         "/currentExcessBlobGas",
@@ -162,6 +166,18 @@ fn what_is_missing_or_wrong_is_named_with_its_file_and_place() {
     wrong("txs.json", "/3/blobVersionedHashes", Value::Null, &["[3].blobVersionedHashes"]);
     wrong("txs.json", "/0", json!("text"), &["[0] is", "an object"]);
     wrong("result.json", "/receiptsRoot", json!("0x12"), &["receiptsRoot", "32 bytes"]);
+    let none = json!({});
+    let mut lacking = files.with("env.json", |env| *env = none.clone());
+    lacking = lacking.with("alloc.json", |alloc| *alloc = none);
+    let all = ["currentNumber", "currentTimestamp", "currentCoinbase", "currentGasLimit"]
+        .into_iter()
+        .chain(["currentBaseFee", "currentRandom", "currentExcessBlobGas", "parentBeaconBlockRoot"])
+        .chain([
+            "00000961Ef480Eb55e80D19ad83579A64c007002",
+            "0000BBdDc7CE488642fb579F8B00f3a590007251",
+        ]);
+    let error = lacking.error();
+    all.for_each(|what| assert!(error.contains(what), "{what} is in {error}"));
     let error = files.with("env.json", |env| env["blockHashes"]["0x1757900"] = json!("0x00"));
     assert!(error.error().contains("blockHashes.0x1757900"));
     let gap = format!("0x{}", "11".repeat(32));

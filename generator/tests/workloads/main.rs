@@ -21,4 +21,6 @@ mod rules;
 mod storm_forms;
 mod storms;
 mod tries;
+mod twins;
 mod vectors;
+mod witness;

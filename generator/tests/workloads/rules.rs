@@ -6,7 +6,7 @@ use alloy_eips::{eip2935::HISTORY_STORAGE_ADDRESS, eip4788::BEACON_ROOTS_ADDRESS
 use alloy_primitives::{Address, B256, U256, address, hex, uint};
 use evm::system;
 use generator::{
-    import::{self, ImportError, Imported, Text, TransitionFiles},
+    import::{self, ImportError, Imported, Text, TransitionInput},
     reference,
 };
 use serde_json::{Value, json};
@@ -62,13 +62,13 @@ impl Block {
     fn import(&self) -> Result<Imported, ImportError> {
         let texts = [&self.alloc, &self.env, &json!(self.txs), &self.result].map(Value::to_string);
         let text = |name, index: usize| Text { name, text: &texts[index] };
-        let files = TransitionFiles {
+        let files = TransitionInput::Files {
             alloc: text("alloc.json", 0),
             env: text("env.json", 1),
             txs: text("txs.json", 2),
-            result: (!self.result.is_null()).then(|| text("result.json", 3)),
         };
-        let mut imported = import::transition(files, self.fork, 1)?;
+        let result = (!self.result.is_null()).then(|| text("result.json", 3));
+        let mut imported = import::transition(files, result, self.fork, 1)?;
         import::complete(&mut imported, || ())?;
         Ok(imported)
     }
@@ -233,8 +233,19 @@ fn what_the_environment_says_of_the_parent_is_checked() {
         parent[key] = json!(value);
         block(parent)
     };
-    with("parentBaseFee", "0x8").is_refused(&["its base fee is 7; after its parent it is 8"]);
-    with("parentBlobGasUsed", "0x1e0000").is_refused(&["its excess blob gas is 0"]);
+    // The tool takes the block's own values, and derives those that are left out.
+    for (other, value, own) in [
+        ("parentBaseFee", "0x8", "currentBaseFee"),
+        ("parentBlobGasUsed", "0x1e0000", "currentExcessBlobGas"),
+    ] {
+        let mut block = with(other, value);
+        let given = block.import().unwrap();
+        assert!(given.notes.iter().any(|note| note.contains(own)), "{:?}", given.notes);
+        block.env.as_object_mut().unwrap().remove(own);
+        let derived = block.import().unwrap();
+        assert_eq!(derived.notes, [""; 0]);
+        assert_ne!(derived.workload.digest(), given.workload.digest());
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::{
 
 use alloy_primitives::{b256, keccak256};
 use generator::{
-    import::{self, Imported, Text, TransitionFiles},
+    import::{self, Imported, Text, TransitionInput},
     reference::{self, BatchReference},
 };
 use workload::{
@@ -188,13 +188,13 @@ fn a_mainnet_block_comes_to_the_gas_receipts_and_state_that_it_had() {
         ["alloc.json", "env.json", "txs.json", "result.BPO2.json"].map(read);
     let import = |fork| {
         let text = |name, text| Text { name, text };
-        let files = TransitionFiles {
+        let files = TransitionInput::Files {
             alloc: text("alloc.json", &alloc),
             env: text("env.json", &env),
             txs: text("txs.json", &txs),
-            result: Some(text("result.json", &result)),
         };
-        let mut block = import::transition(files, fork, 1).unwrap();
+        let result = Some(text("result.json", &result));
+        let mut block = import::transition(files, result, fork, 1).unwrap();
         // The file's state root is that of other accounts than `alloc.json` has. This is what
         // go-ethereum 1.17.10 makes of these files.
         block.blocks[0].state_root =

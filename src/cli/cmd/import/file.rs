@@ -1,13 +1,19 @@
 //! The files of an import: input, output, and errors.
 
-use std::{fs::File, io::Read, num::NonZeroUsize, path::Path};
+use std::{
+    fs::File,
+    io::Read,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, anyhow};
 use generator::{
-    import::{self, ImportError, Imported, Source, Text},
+    import::{self, ImportError, Imported, Kind, Source, Text},
     reference::ReferenceError,
 };
 use report::{WholeFile, units};
+use workload::Fork;
 
 use crate::{
     run::prepare,
@@ -82,15 +88,10 @@ pub(super) fn write(
         };
         said += &format!("equal to {who}: {}\n", compared.join(", "));
         if !not_compared.is_empty() {
-            let all = not_compared.join(", ");
-            said += &match imported.source {
-                Source::Files => {
-                    format!("not compared, as the files lack what it is made of: {all}\n")
-                }
-                Source::Node => format!("not compared: {all}\n"),
-            };
+            said += &format!("not compared: {}\n", not_compared.join(", "));
         }
     }
+    imported.notes.iter().for_each(|note| said += &format!("{note}\n"));
     Ok(said)
 }
 
@@ -99,19 +100,73 @@ pub(super) fn failure(error: ImportError) -> Failure {
     let code = match &error {
         ImportError::Reference(ReferenceError::Cancelled) => Code::Interrupted,
         ImportError::Differs { .. } => Code::Disagree,
-        ImportError::Node { .. } => Code::Io,
+        ImportError::Node { .. } | ImportError::Read { .. } => Code::Io,
         _ => Code::Usage,
     };
-    let is_root = matches!(&error, ImportError::Differs { what, .. } if what == "state root");
-    let error = if is_root {
-        anyhow!(
-            "{error}; if the result was made over more accounts than these, give \
-            --partial-alloc"
-        )
-    } else {
-        error.into()
+    let error = match error {
+        // Their message has its cause already.
+        told @ (ImportError::Json { .. } | ImportError::Read { .. }) => anyhow!("{told}"),
+        other => other.into(),
     };
     Failure { code, error }
+}
+
+/// The failure of t8n files, whose result may be over more accounts than the files have.
+pub(super) fn with_hint_of_root(failure: Failure) -> Failure {
+    let error = failure.error.downcast_ref::<ImportError>();
+    match error {
+        Some(ImportError::Differs { what, .. }) if what == "state root" => Failure {
+            error: anyhow!(
+                "{}; if t8n had more accounts than these files, take stateRoot out of its result",
+                failure.error
+            ),
+            ..failure
+        },
+        _ => failure,
+    }
+}
+
+/// The fork that was named.
+pub(super) fn fork_named(name: &str) -> Result<Fork, Failure> {
+    let fork = import::fork_of(name)
+        .ok_or_else(|| anyhow!("--fork {name}: no such fork; there are {}", import::fork_names()));
+    fork.with_exit_code(Code::Usage)
+}
+
+/// Files and their kinds.
+pub(super) struct Files {
+    pub(super) paths: Vec<PathBuf>,
+    /// Name and kind of each.
+    pub(super) kinds: Vec<(String, Kind)>,
+}
+
+impl Files {
+    pub(super) fn new(paths: Vec<PathBuf>) -> Result<Self, Failure> {
+        let kinds = paths.iter().map(|path| Ok((path.display().to_string(), kind(path)?)));
+        Ok(Self { kinds: kinds.collect::<Result<_, Failure>>()?, paths })
+    }
+
+    /// Reads the file of this kind, where there is one.
+    pub(super) fn read(&self, wanted: Kind) -> Result<Option<Named>, Failure> {
+        let index = self.kinds.iter().position(|(_, kind)| *kind == wanted);
+        index.map(|index| read(&self.paths[index])).transpose()
+    }
+
+    /// Reads the file of this kind, which every set of its kind has.
+    pub(super) fn part(&self, wanted: Kind) -> Result<Named, Failure> {
+        Ok(self.read(wanted)?.expect("the set is whole"))
+    }
+}
+
+/// Tells the kind of the file at `path` by its content.
+pub(super) fn kind(path: &Path) -> Result<Kind, Failure> {
+    let file = open(path)?.take(MAX_FILE_BYTES);
+    Kind::of(&path.display().to_string(), file).map_err(failure)
+}
+
+pub(super) fn open(path: &Path) -> Result<File, Failure> {
+    let opened = File::open(path).with_context(|| format!("cannot open {}", path.display()));
+    opened.with_code_of_named()
 }
 
 /// A file's content with its name.
@@ -130,8 +185,7 @@ impl Named {
 pub(super) fn read(path: &Path) -> Result<Named, Failure> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
-    let opened = File::open(path).with_context(|| format!("cannot open {name}"));
-    let most = opened.with_code_of_named()?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
+    let most = open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
     let read_bytes =
         most.with_context(|| format!("cannot read {name}")).with_exit_code(Code::Io)?;
     if read_bytes as u64 > MAX_FILE_BYTES {

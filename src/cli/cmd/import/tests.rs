@@ -1,6 +1,5 @@
-//! `stress import blockchain-test`: imports one test of a file, or every test of a folder, each
-//! into its own workload file. A test of a folder that cannot be imported is named, and the rest
-//! goes on.
+//! Tests of execution-spec-tests: one case of a file becomes a workload file, or every test of a folder its
+//! own. A test of a folder that cannot be imported is named, and the rest goes on.
 
 use std::{
     collections::HashSet,
@@ -10,15 +9,16 @@ use std::{
 };
 
 use anyhow::Context;
-use clap::Args;
-use generator::import::{self, Imported};
+use generator::import::{self, Imported, Kind, NamedTest};
 use report::{WholeFile, units};
 
-use super::file::{failure, read, write};
+use super::file::{failure, kind, read, write};
 use crate::{
     cli::args::OutputArgs,
     client::is_plain,
-    terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail, interrupt},
+    terminal::{
+        self, Code, Failure, Progress, WithExitCode, exit::fail, interrupt, progress::visible,
+    },
 };
 
 /// Names of tests that an error shows.
@@ -27,74 +27,104 @@ const SHOWN_TESTS: usize = 5;
 /// Longest name of a file that is made of a test's name, in bytes; file systems take 255.
 const MAX_NAME_BYTES: usize = 200;
 
-const EXAMPLES: &str = "\
-Examples:
-  stress import blockchain-test test.json --out test.workload
-  stress import blockchain-test tests/ --out workloads/";
-
-/// Arguments of `stress import blockchain-test`.
-#[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
-#[command(mut_arg("out", |out| {
-    out.help("The workload file to write; of a folder, the folder to write them to")
-}))]
-pub struct BlockchainTestArgs {
-    /// The file, or a folder: then all tests of all files in it are imported
-    pub file: PathBuf,
-    /// Name of the test, where the file has several
-    #[arg(long, value_name = "NAME")]
-    pub test: Option<String>,
-    /// Consecutive blocks that are run as one
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub batch: NonZeroUsize,
-    /// The file, or the folder
-    #[command(flatten)]
-    pub to: OutputArgs,
+/// The test of a file that `case` chooses. Without it, prints the cases of a file with several.
+pub(super) fn imported(case: Option<&str>, path: &Path) -> Result<Imported, Failure> {
+    let file = read(path)?;
+    let mut tests = import::each_blockchain_test(&file.name, &file.content).map_err(failure)?;
+    let index = match case {
+        Some(case) => index_of(&tests, case).map_err(|why| format!("--case {case}: {why}")),
+        None if tests.len() == 1 => Ok(0),
+        None => {
+            terminal::out(&cases(&tests));
+            let count = units::things(tests.len() as u64, "test");
+            Err(format!("{} has {count}; choose one by --case", file.name))
+        }
+    };
+    match index {
+        Ok(index) => tests.swap_remove(index).1.map_err(failure),
+        Err(reason) => fail!(Code::Usage, "{reason}"),
+    }
 }
 
-/// The test of a file.
-pub(super) fn imported(args: &BlockchainTestArgs) -> Result<Imported, Failure> {
-    let file = read(&args.file)?;
-    let mut tests = import::each_blockchain_test(&file.name, &file.content).map_err(failure)?;
-    let index = match &args.test {
-        Some(wanted) => tests.iter().position(|(name, _)| name == wanted),
-        None => (tests.len() == 1).then_some(0),
-    };
-    let Some(index) = index else {
-        let mut names: Vec<_> =
-            tests.iter().take(SHOWN_TESTS).map(|(name, _)| name.as_str()).collect();
-        if tests.len() > SHOWN_TESTS {
-            names.push("…");
+/// The place of the test with this name or number, or of the only one with this in its name.
+fn index_of(tests: &[NamedTest], case: &str) -> Result<usize, String> {
+    if let Some(index) = tests.iter().position(|(name, _)| name == case) {
+        return Ok(index);
+    }
+    if let Ok(number) = case.parse::<usize>() {
+        let index = number.checked_sub(1).filter(|index| *index < tests.len());
+        return index.ok_or_else(|| format!("the file has cases 1 to {}", tests.len()));
+    }
+    let found = tests.iter().enumerate().filter(|(_, (name, _))| name.contains(case));
+    let found: Vec<_> = found.map(|(index, _)| index).collect();
+    match found.as_slice() {
+        [index] => Ok(*index),
+        [] => {
+            let names = shown(tests.iter().map(|(name, _)| name.as_str()).collect());
+            Err(format!("no such test; without --case all are listed: {names}"))
         }
-        let asked = args.test.as_ref().map_or_else(
-            || {
-                format!(
-                    "{} has {}; choose one by --test",
-                    file.name,
-                    units::things(tests.len() as u64, "test")
-                )
-            },
-            |name| format!("--test {name}: {} has no such test", file.name),
-        );
-        fail!(Code::Usage, "{asked}: {}", names.join(", "));
-    };
-    tests.swap_remove(index).1.map_err(failure)
+        several => {
+            let names = shown(several.iter().map(|index| tests[*index].0.as_str()).collect());
+            let count = several.len();
+            Err(format!("this is in {count} names; write more of one, or its number: {names}"))
+        }
+    }
+}
+
+/// The first of these names.
+fn shown(mut names: Vec<&str>) -> String {
+    if names.len() > SHOWN_TESTS {
+        names.truncate(SHOWN_TESTS);
+        names.push("…");
+    }
+    names.join(", ")
+}
+
+/// A line of each test: number, fork, number of blocks, name.
+fn cases(tests: &[NamedTest]) -> String {
+    let rows = tests.iter().map(|(name, test)| match test {
+        Ok(test) => {
+            let rules = test.workload.rules.to_string();
+            (rules, units::things((test.blocks.len() + test.invalid.len()) as u64, "block"), name)
+        }
+        Err(_) => ("-".to_owned(), "cannot be read".to_owned(), name),
+    });
+    let rows: Vec<_> = rows.collect();
+    let [rules, blocks] = [
+        rows.iter().map(|(rules, _, _)| rules.len()).max().unwrap_or(0),
+        rows.iter().map(|(_, blocks, _)| blocks.len()).max().unwrap_or(0),
+    ];
+    let digits = rows.len().to_string().len();
+    let lines = rows.iter().zip(1_usize..).map(|((of, count, name), number)| {
+        format!("{number:>digits$}  {of:rules$}  {count:blocks$}  {}\n", visible(name))
+    });
+    lines.collect()
+}
+
+/// The wanted tests of a folder.
+#[derive(Debug)]
+pub(super) struct TestsInput<'a> {
+    /// Part of their names.
+    pub(super) case: Option<&'a str>,
+    pub(super) batch: NonZeroUsize,
+    pub(super) to: &'a OutputArgs,
 }
 
 /// Imports all tests of a folder and of the folders below it.
 pub(super) fn import_folder(
-    args: &BlockchainTestArgs,
+    folder: &Path,
+    input: &TestsInput<'_>,
     progress: &Progress,
 ) -> Result<Code, Failure> {
     let mut files = Vec::new();
-    find(&args.file, &mut files).with_exit_code(Code::Io)?;
+    find(folder, &mut files).with_exit_code(Code::Io)?;
     files.sort();
-    let output = &args.to.out;
+    let output = &input.to.out;
     let made = fs::create_dir_all(output);
     made.with_context(|| format!("cannot make the folder {}", output.display()))
         .with_exit_code(Code::Io)?;
     let mut import = FolderImport {
-        args,
+        input,
         progress,
         taken: HashSet::new(),
         count: 0,
@@ -105,8 +135,8 @@ pub(super) fn import_folder(
         import.file(path)?;
     }
     if import.count + import.refused_count == 0 && import.failed.is_empty() {
-        let test = args.test.as_ref().map_or_else(String::new, |name| format!(" of name {name}"));
-        fail!(Code::Usage, "{}: no test{test} in any .json file", args.file.display());
+        let case = input.case.map_or_else(String::new, |name| format!(" of name {name}"));
+        fail!(Code::Usage, "{}: no test{case} in any .json file", folder.display());
     }
     let tests = units::things(import.count, "test");
     let refused = match import.refused_count {
@@ -140,7 +170,7 @@ fn find(folder: &Path, out: &mut Vec<PathBuf>) -> anyhow::Result<()> {
 
 /// The import of a folder as far as it is.
 struct FolderImport<'a> {
-    args: &'a BlockchainTestArgs,
+    input: &'a TestsInput<'a>,
     progress: &'a Progress,
     /// Names of files that are written.
     taken: HashSet<String>,
@@ -152,8 +182,17 @@ struct FolderImport<'a> {
 }
 
 impl FolderImport<'_> {
-    /// Imports the tests of a file. Only an interruption and a full disk end it all.
+    /// Imports the tests of a file, and passes over other files of imports. Only an interruption and a full
+    /// disk end it all.
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
+        match kind(path) {
+            Ok(Kind::Tests) => {}
+            Ok(other) => {
+                terminal::note(&format!("passed over: {} ({})", path.display(), other.name()));
+                return Ok(());
+            }
+            Err(error) => return self.failed(path, None, error),
+        }
         let read = read(path).and_then(|file| {
             import::each_blockchain_test(&file.name, &file.content).map_err(failure)
         });
@@ -161,9 +200,9 @@ impl FolderImport<'_> {
             Ok(tests) => tests,
             Err(error) => return self.failed(path, None, error),
         };
-        let BlockchainTestArgs { to, batch, test: wanted, .. } = self.args;
+        let TestsInput { case, batch, to } = *self.input;
         for (name, test) in tests {
-            if wanted.as_ref().is_some_and(|wanted| *wanted != name) {
+            if case.is_some_and(|case| !name.contains(case)) {
                 continue;
             }
             if interrupt::happened() {
@@ -180,7 +219,7 @@ impl FolderImport<'_> {
             let output = to.out.join(self.name_of(&name));
             let file = WholeFile::at(&output, "--out", to.force.existing());
             let written = file.map_err(Failure::from);
-            match written.and_then(|file| write(test, file, *batch, self.progress)) {
+            match written.and_then(|file| write(test, file, batch, self.progress)) {
                 Ok(said) => {
                     self.count += u64::from(has_workload);
                     self.refused_count += u64::from(!has_workload);

@@ -1,0 +1,381 @@
+//! Kinds of files, told by their content alone, and the sets that make blocks together. Reads the first
+//! bytes of a file and the keys of its first JSON value, and keeps no values.
+
+use std::{
+    fmt,
+    io::{BufReader, Cursor, Read},
+};
+
+use serde::{
+    Deserialize as _,
+    de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+
+use super::ImportError;
+
+/// Bytes that tell binary formats apart; `ustar` of an archive ends at 262.
+const HEAD_BYTES: u64 = 512;
+/// Keys of an object that are looked at.
+const MAX_KEYS: usize = 64;
+/// Levels of objects whose keys are looked at.
+const LEVELS: usize = 2;
+/// Digits of a hex text that are looked at.
+const HEX_DIGITS: usize = 64;
+
+/// A kind of file that is imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `blockchain_test` or `blockchain_test_engine`, of one or many cases.
+    Tests,
+    /// A chain's configuration, first state and first header.
+    Genesis,
+    /// Blocks as RLP, one behind the other.
+    Chain,
+    /// Payloads of the Engine API, or calls with them, as JSON.
+    Payloads,
+    /// A block: a node's JSON of it, or hex of its RLP.
+    Block,
+    /// The part of a state that a block reads, with proofs.
+    Witness,
+    /// t8n: accounts by address.
+    Alloc,
+    /// t8n: the block's environment.
+    Env,
+    /// t8n: transactions.
+    Transactions,
+    /// t8n: all of its input in one file.
+    Transition,
+    /// t8n: its result, or all of its output.
+    Outcome,
+}
+
+impl Kind {
+    /// Names the content of a file of this kind.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tests => "tests",
+            Self::Genesis => "a genesis (config and alloc)",
+            Self::Chain => "a chain as RLP",
+            Self::Payloads => "Engine payloads",
+            Self::Block => "a block (eth_getBlockByNumber, debug_getRawBlock)",
+            Self::Witness => "a witness (debug_executionWitness)",
+            Self::Alloc => "alloc (accounts by address)",
+            Self::Env => "env (currentNumber, currentTimestamp, …)",
+            Self::Transactions => "txs (transactions)",
+            Self::Transition => "the input of t8n (alloc, env and txs)",
+            Self::Outcome => "a result of t8n",
+        }
+    }
+
+    /// Tells the kind of `content`, that of the file with this name.
+    ///
+    /// # Errors
+    /// [`ImportError::Kind`] with the likely kind of a file that is not imported; [`ImportError::Json`];
+    /// [`ImportError::Read`].
+    pub fn of(file: &str, mut content: impl Read) -> Result<Self, ImportError> {
+        let unread = |source| ImportError::Read { file: file.to_owned(), source };
+        let mut head = Vec::new();
+        content.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(unread)?;
+        let known = match binary(&head).or_else(|| hex_text(&head)) {
+            Some(known) => known,
+            None => {
+                let mut outline = Outline::default();
+                let all = BufReader::new(Cursor::new(&head).chain(content));
+                let mut json = serde_json::Deserializer::from_reader(all);
+                let read = Seed { out: &mut outline, levels: LEVELS }.deserialize(&mut json);
+                match (outline.kind(), read) {
+                    // Keys before a fault tell the kind; the fault is told when all is read.
+                    (Err(_), Err(source)) if source.is_io() => {
+                        return Err(unread(source.into()));
+                    }
+                    (Err(_), Err(source)) if !source.is_data() => {
+                        return Err(ImportError::Json { file: file.to_owned(), source });
+                    }
+                    (known, _) => known,
+                }
+            }
+        };
+        known.map_err(|seems| ImportError::Kind { file: file.to_owned(), seems })
+    }
+}
+
+/// The kind of a file, or the likely kind of one that is not imported.
+type Known = Result<Kind, String>;
+
+/// Tells binary files, pages and empty files by their first bytes.
+fn binary(head: &[u8]) -> Option<Known> {
+    const MARKS: [(&[u8], &str); 11] = [
+        (&[0x1f, 0x8b], "compressed by gzip; unpack it by gunzip"),
+        (&[0xfd, b'7', b'z', b'X', b'Z', 0], "compressed by xz; unpack it by unxz"),
+        (&[0x28, 0xb5, 0x2f, 0xfd], "compressed by zstd; unpack it by unzstd"),
+        (b"BZh", "compressed by bzip2; unpack it by bunzip2"),
+        (b"PK\x03\x04", "a zip archive; unpack it"),
+        (b"\x7fELF", "a program (ELF)"),
+        (&[b'e', b'2', 0, 0, 0, 0, 0, 0], "an era or era1 archive; export its blocks as RLP"),
+        (b"stresswl", "a workload file, which is run as it is (--workload FILE)"),
+        (b"<", "a page of HTML or XML"),
+        (&[0xef, 0xbb, 0xbf], "text with a byte order mark; remove its first three bytes"),
+        (&[0xff, 0xfe], "text in UTF-16; convert it to UTF-8"),
+    ];
+    if head.iter().all(u8::is_ascii_whitespace) {
+        return Some(Err("empty".to_owned()));
+    }
+    if head.get(257..262) == Some(b"ustar") {
+        return Some(Err("a tar archive; unpack it".to_owned()));
+    }
+    let text = head.trim_ascii_start();
+    if let Some((_, words)) = MARKS.iter().find(|(mark, _)| text.starts_with(mark)) {
+        return Some(Err((*words).to_owned()));
+    }
+    if head[0] >= alloy_rlp::EMPTY_LIST_CODE {
+        return Some(match rlp(head) {
+            Some(Kind::Chain) => Ok(Kind::Chain),
+            Some(_) => Err("transactions as binary RLP; write them as hex".to_owned()),
+            None => Err("binary, and no RLP of blocks".to_owned()),
+        });
+    }
+    let is_binary = head.iter().any(|byte| *byte < b' ' && !byte.is_ascii_whitespace());
+    is_binary.then(|| Err("binary, and no RLP of blocks".to_owned()))
+}
+
+/// Tells RLP in hex, with quotation marks or without.
+fn hex_text(head: &[u8]) -> Option<Known> {
+    let text = head.trim_ascii_start();
+    let text = text.strip_prefix(b"\"").unwrap_or(text);
+    let digits = text.strip_prefix(b"0x")?;
+    let count = digits.iter().take(HEX_DIGITS).take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let bytes = alloy_primitives::hex::decode(&digits[..count & !1]).unwrap_or_default();
+    Some(match rlp(&bytes) {
+        Some(Kind::Chain) => Ok(Kind::Block),
+        Some(kind) => Ok(kind),
+        None => Err("hex, and no RLP of transactions".to_owned()),
+    })
+}
+
+/// Tells blocks from transactions by the first items of their lists.
+fn rlp(head: &[u8]) -> Option<Kind> {
+    let (items, _) = list_items(head)?;
+    match list_items(items) {
+        // A header begins with its parent's hash.
+        Some(([0xa0, ..], is_long)) => is_long.then_some(Kind::Chain),
+        Some(([0x94, ..], _)) => None,
+        Some(_) => Some(Kind::Transactions),
+        // Transactions of later types are texts in the list.
+        None => match items.first() {
+            None | Some(0xb8..=0xbf) => Some(Kind::Transactions),
+            Some(_) => None,
+        },
+    }
+}
+
+/// The start of the items of the list in `bytes`, and whether the list has 56 bytes or more.
+fn list_items(bytes: &[u8]) -> Option<(&[u8], bool)> {
+    match *bytes.first()? {
+        code @ 0xf8.. => Some((bytes.get(1 + usize::from(code - 0xf7)..)?, true)),
+        0xc0.. => Some((&bytes[1..], false)),
+        _ => None,
+    }
+}
+
+/// The first keys of a JSON object, and of the objects in it; of an array its first element, without a key.
+#[derive(Debug, Default)]
+struct Outline {
+    shape: Shape,
+    entries: Vec<(String, Self)>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Shape {
+    Object,
+    Array,
+    #[default]
+    Other,
+}
+
+impl Outline {
+    fn has(&self, keys: &[&str]) -> bool {
+        self.shape == Shape::Object && keys.iter().all(|key| self.at(key).is_some())
+    }
+
+    fn at(&self, key: &str) -> Option<&Self> {
+        self.entries.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
+    fn kind(&self) -> Known {
+        if self.shape != Shape::Object {
+            return match self.entries.first().map(|(_, first)| first) {
+                None if self.shape == Shape::Other => Err("no JSON object or array".to_owned()),
+                None => Ok(Kind::Transactions),
+                Some(first) if first.is_call_or_payload() => Ok(Kind::Payloads),
+                Some(first) if first.has(&["nonce"]) && !first.has(&["parentHash"]) => {
+                    Ok(Kind::Transactions)
+                }
+                Some(first) if first.has(&["address"]) => Err(ACCESS_LIST.to_owned()),
+                Some(_) => Err("a JSON array of something else than transactions".to_owned()),
+            };
+        }
+        if self.is_call_or_payload() {
+            return Ok(Kind::Payloads);
+        }
+        match self.at("result") {
+            // A text is the RLP of a block (debug_getRawBlock).
+            Some(result) if result.shape == Shape::Other && self.has(&["jsonrpc"]) => {
+                return Ok(Kind::Block);
+            }
+            Some(result) => {
+                if let Ok(kind) = result.kind() {
+                    return Ok(kind);
+                }
+            }
+            None => {}
+        }
+        for (keys, kind) in [
+            (&["config", "alloc"][..], Kind::Genesis),
+            (&["alloc", "env"], Kind::Transition),
+            (&["alloc", "result"], Kind::Outcome),
+            (&["state", "codes"], Kind::Witness),
+            (&["parentHash", "stateRoot"], Kind::Block),
+            (&["currentNumber"], Kind::Env),
+            (&["currentTimestamp"], Kind::Env),
+            (&["currentCoinbase"], Kind::Env),
+            (&["stateRoot", "txRoot"], Kind::Outcome),
+            (&["stateRoot", "logsHash"], Kind::Outcome),
+            (&["gasUsed", "receipts"], Kind::Outcome),
+        ] {
+            if self.has(keys) {
+                return Ok(kind);
+            }
+        }
+        let has_addresses = self.entries.iter().all(|(key, _)| is_address(key));
+        if has_addresses && !self.entries.is_empty() {
+            return Ok(Kind::Alloc);
+        }
+        let test = ["engineNewPayloads", "genesisBlockHeader", "network", "blocks"];
+        let mut cases = self.entries.iter().map(|(_, case)| case);
+        if cases.any(|case| test.iter().any(|key| case.has(&[key])) && !case.has(&["expect"])) {
+            return Ok(Kind::Tests);
+        }
+        Err(self.other())
+    }
+
+    fn is_call_or_payload(&self) -> bool {
+        self.has(&["method"])
+            || self.has(&["params"])
+            || self.has(&["feeRecipient"])
+            || self.has(&["executionPayload"])
+    }
+
+    /// The likely kind of an object that is not imported.
+    fn other(&self) -> String {
+        for (keys, words) in [
+            (&["jsonrpc"][..], "another answer of a node; blocks of a node: stress import rpc"),
+            (&["blockAccessList"], ACCESS_LIST),
+            (&["alloc"], "a genesis without config"),
+        ] {
+            if self.has(keys) {
+                return words.to_owned();
+            }
+        }
+        for (key, words) in [
+            ("expect", "a filler, which a test is made of: fill it first"),
+            ("preHash", "blockchain_test_engine_x, whose states are in other files"),
+            ("transaction", "a state test, which has no block: fill it as blockchain_test"),
+            ("txbytes", "a transaction test, which has no block"),
+        ] {
+            if self.entries.iter().any(|(_, case)| case.has(&[key])) {
+                return words.to_owned();
+            }
+        }
+        let keys = self.entries.iter().take(3).map(|(key, _)| key.chars().take(24).collect());
+        match keys.collect::<Vec<String>>().join(", ") {
+            keys if keys.is_empty() => "an empty JSON object".to_owned(),
+            keys => format!("JSON of another kind, with the keys {keys}"),
+        }
+    }
+}
+
+const ACCESS_LIST: &str = "a block-level access list; print it by stress show --bal";
+
+fn is_address(key: &str) -> bool {
+    let digits = key.strip_prefix("0x").unwrap_or(key);
+    digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Reads an outline, which keeps what was read before an error.
+struct Seed<'o> {
+    out: &'o mut Outline,
+    levels: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        match self.levels {
+            0 => IgnoredAny::deserialize(from).map(drop),
+            _ => from.deserialize_any(self),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object or an array")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.out.shape = Shape::Object;
+        while self.out.entries.len() < MAX_KEYS
+            && let Some(key) = map.next_key::<String>()?
+        {
+            self.out.entries.push((key, Outline::default()));
+            let (_, out) = self.out.entries.last_mut().expect("an entry was pushed");
+            map.next_value_seed(Seed { out, levels: self.levels - 1 })?;
+            if self.levels == LEVELS && self.out.kind().is_ok() {
+                return Err(A::Error::custom("its kind is known"));
+            }
+        }
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        self.out.shape = Shape::Array;
+        self.out.entries.push((String::new(), Outline::default()));
+        let (_, out) = self.out.entries.last_mut().expect("an entry was pushed");
+        if items.next_element_seed(Seed { out, levels: self.levels - 1 })?.is_none() {
+            self.out.entries.clear();
+        }
+        if self.levels == LEVELS {
+            return Err(A::Error::custom("its kind is known"));
+        }
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+}

@@ -1,0 +1,262 @@
+//! A block beside its execution witness (`debug_executionWitness`): the nodes of the state's tries that the
+//! block reads, codes, and headers of its ancestors. The witness answers as a node does, with values that
+//! the parent's state root proves.
+
+use alloy_consensus::Header;
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256, map::B256Map};
+use alloy_rlp::Decodable;
+use alloy_trie::{
+    EMPTY_ROOT_HASH, Nibbles, TrieAccount,
+    nodes::{RlpNode, TrieNode},
+};
+use serde_json::{Value, json};
+use workload::{Batch, ChainRules, Fork, Genesis, Workload};
+
+use super::{
+    super::{
+        ImportError, Imported, Source, fork_names,
+        header::{self, Body, RlpBlock},
+        node::Node,
+        rules, signed_transactions,
+        t8n::Text,
+    },
+    Call, Refusal, Rpc, Silence,
+    ask::Asker,
+    below::Below,
+    replay,
+};
+
+/// Names of a witness's parts, for errors.
+const NODES: &str = "the nodes of tries, as an array of their RLP";
+const CODES: &str = "an array of codes";
+const HEADERS: &str = "an array of headers, the parent's among them";
+
+/// Reads the block of `block`, a node's JSON of it or hex of its RLP, and the state that it touches, from
+/// `witness`. A fork that the header's fields do not tell is `fork`. The expected outcome in the workload's
+/// batch is still empty: see [`crate::import::complete`].
+///
+/// # Errors
+/// [`ImportError`] with file, key, value and the allowed values; [`ImportError::State`] where the witness
+/// lacks what the block reads.
+pub fn witness(
+    block: Text<'_>,
+    witness: Text<'_>,
+    fork: Option<Fork>,
+    chain_id: u64,
+) -> Result<Imported, ImportError> {
+    let (block_json, json) = (block.json()?, witness.json()?);
+    let at = answer(&Node::root(block.name, &block_json))?;
+    let parts = parts(&at, chain_id)?;
+    let header = parts.header.clone();
+    let rules = ChainRules::from(fork.map_or_else(|| fork_of(&header), Ok)?);
+    let (block, mut said) = parts.under(&at, &rules)?;
+    if let Ok(Some(hash)) = at.find(&["hash"]) {
+        said.hash = Some(hash.b256()?);
+    }
+    let root = answer(&Node::root(witness.name, &json))?;
+    let ancestors = ancestors(&root, &header)?;
+    let parent = &ancestors[ancestors.len() - 1];
+    rules::check(&header, parent, &rules)?;
+    said.compared.push("state root of the parent");
+    said.state_root = None;
+    said.not_compared.push("state root");
+    let name = format!("block-{}", header.number);
+    let mut workload = Workload {
+        scenario: name.clone(),
+        rules: rules.into(),
+        chain_id,
+        first_hash_number: ancestors[0].number,
+        block_hashes: ancestors.iter().map(Header::hash_slow).collect(),
+        signed_transactions: signed_transactions(std::slice::from_ref(&said)),
+        batches: vec![Batch { blocks: vec![block], ..Batch::default() }],
+        ..Workload::default()
+    };
+    let mut state = WitnessState {
+        name: witness.name,
+        root: parent.state_root,
+        nodes: by_hash(&root.get(&["state"], NODES)?)?,
+        codes: by_hash(&root.get(&["codes"], CODES)?)?,
+    };
+    let below = Below::new(Asker::new(&mut state), &workload);
+    let accounts = replay::accounts(below, &workload, &[]).map_err(|error| match error {
+        ImportError::Node { node, call, said, remedy } => {
+            ImportError::State { file: node, missing: format!("{call}: {said}; {remedy}") }
+        }
+        other => other,
+    })?;
+    workload.genesis = Genesis { accounts, ..Genesis::default() };
+    Ok(Imported {
+        name,
+        workload,
+        blocks: vec![said],
+        post_state: None,
+        source: Source::Files,
+        invalid: Vec::new(),
+        compared: Vec::new(),
+        notes: Vec::new(),
+    })
+}
+
+/// The result of a node's answer, or the value itself.
+fn answer<'a>(node: &Node<'a>) -> Result<Node<'a>, ImportError> {
+    match node.text() {
+        Ok(_) => Ok(node.clone()),
+        Err(_) => Ok(node.find(&["result"])?.unwrap_or_else(|| node.clone())),
+    }
+}
+
+/// The parts of the block at `node`: a node's JSON, or hex of RLP.
+fn parts(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
+    if node.text().is_ok() {
+        return header::decode_block(node, chain_id);
+    }
+    header::check_no_ommers(node)?;
+    let (header, body) = (header::header(node)?, Body::new(node, chain_id)?);
+    Ok(RlpBlock { header, body, ommers: Vec::new(), list: None })
+}
+
+/// The fork of a header, where its fields tell it.
+fn fork_of(header: &Header) -> Result<Fork, ImportError> {
+    Ok(match header {
+        Header { block_access_list_hash: Some(_), .. } => Fork::Amsterdam,
+        Header { requests_hash: Some(_), .. } => {
+            let names = fork_names();
+            return Err(ImportError::Fork(format!(
+                "--fork FORK is missing: the header of block {} has the fields of prague to bpo2; {names}",
+                header.number
+            )));
+        }
+        Header { parent_beacon_block_root: Some(_), .. } => Fork::Cancun,
+        Header { withdrawals_root: Some(_), .. } => Fork::Shanghai,
+        _ => Fork::Paris,
+    })
+}
+
+/// The headers of a witness, each the parent of the next, the last that of the block with `header`.
+fn ancestors(witness: &Node<'_>, header: &Header) -> Result<Vec<Header>, ImportError> {
+    let all = witness.get(&["headers"], HEADERS)?;
+    let mut found: B256Map<Header> = B256Map::default();
+    for node in all.items()? {
+        let of_node = match node.text() {
+            Ok(_) => Header::decode(&mut node.bytes()?.as_ref())
+                .map_err(|error| node.fault(format!("the RLP of a header; {error}")))?,
+            Err(_) => header::header(&node)?,
+        };
+        found.insert(of_node.hash_slow(), of_node);
+    }
+    let mut chain: Vec<Header> = Vec::new();
+    let mut next = header.parent_hash;
+    while let Some(header) = found.remove(&next) {
+        next = header.parent_hash;
+        chain.push(header);
+    }
+    if chain.is_empty() {
+        let rule = format!("headers, among them {}, the block's parent", header.parent_hash);
+        return Err(all.fault(rule));
+    }
+    chain.reverse();
+    Ok(chain)
+}
+
+/// The bytes at `node` by their hashes.
+fn by_hash(node: &Node<'_>) -> Result<B256Map<Bytes>, ImportError> {
+    let all = node.items()?.into_iter().map(|node| {
+        let bytes = node.bytes()?;
+        Ok((keccak256(&bytes), bytes))
+    });
+    all.collect()
+}
+
+/// The part of the parent's state that is in a witness.
+struct WitnessState<'a> {
+    name: &'a str,
+    root: B256,
+    nodes: B256Map<Bytes>,
+    codes: B256Map<Bytes>,
+}
+
+impl WitnessState<'_> {
+    /// The value of a key in the trie with this root; an error says what the witness lacks.
+    fn value(&self, root: B256, key: B256) -> Result<Option<Vec<u8>>, String> {
+        let mut rest = Nibbles::unpack(key);
+        let mut next = RlpNode::word_rlp(&root);
+        if root == EMPTY_ROOT_HASH {
+            return Ok(None);
+        }
+        loop {
+            let encoded = match next.as_hash() {
+                Some(hash) => self
+                    .nodes
+                    .get(&hash)
+                    .ok_or_else(|| format!("it lacks the node {hash} of a trie"))?,
+                None => next.as_slice(),
+            };
+            let node = TrieNode::decode(&mut &encoded[..]);
+            let node = node.map_err(|error| format!("a node of a trie is invalid: {error}"))?;
+            let child = match node {
+                TrieNode::Leaf(leaf) => return Ok((leaf.key == rest).then_some(leaf.value)),
+                TrieNode::Extension(node) if rest.starts_with(&node.key) => {
+                    rest = rest.slice(node.key.len()..);
+                    Some(node.child)
+                }
+                TrieNode::Branch(branch) if !rest.is_empty() => {
+                    let nibble = usize::from(rest.get_unchecked(0));
+                    rest = rest.slice(1..);
+                    branch.as_ref().children().nth(nibble).and_then(|(_, child)| child.cloned())
+                }
+                TrieNode::EmptyRoot | TrieNode::Extension(_) | TrieNode::Branch(_) => None,
+            };
+            let Some(child) = child else { return Ok(None) };
+            next = child;
+        }
+    }
+
+    fn account(&self, address: Address) -> Result<TrieAccount, String> {
+        let value = self.value(self.root, keccak256(address))?;
+        value.map_or_else(
+            || Ok(TrieAccount::default()),
+            |value| {
+                let account = TrieAccount::decode(&mut value.as_slice());
+                account.map_err(|error| format!("an account is invalid: {error}"))
+            },
+        )
+    }
+
+    /// The answer to a call for a part of the state.
+    fn answer(&self, call: &Call) -> Result<Value, String> {
+        let param = |index: usize| call.params.get(index).and_then(Value::as_str);
+        let address = param(0).and_then(|text| text.parse().ok()).unwrap_or_default();
+        let account = self.account(address)?;
+        Ok(match call.method {
+            "eth_getTransactionCount" => json!(format!("{:#x}", account.nonce)),
+            "eth_getBalance" => json!(format!("{:#x}", account.balance)),
+            "eth_getCode" if account.code_hash == KECCAK256_EMPTY => json!("0x"),
+            "eth_getCode" => {
+                let code = self.codes.get(&account.code_hash);
+                json!(code.ok_or_else(|| format!("it lacks the code {}", account.code_hash))?)
+            }
+            _ => {
+                let key: B256 = param(1).and_then(|text| text.parse().ok()).unwrap_or_default();
+                let value = self.value(account.storage_root, keccak256(key))?;
+                let value = value.map_or(Ok(U256::ZERO), |value| U256::decode(&mut &value[..]));
+                let value = value.map_err(|error| format!("a slot is invalid: {error}"))?;
+                json!(format!("{value:#x}"))
+            }
+        })
+    }
+}
+
+impl Rpc for WitnessState<'_> {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+        let answers = calls.iter().map(|call| self.answer(call).map(Ok));
+        answers.collect::<Result<_, _>>().map_err(|what| Silence::Failed {
+            what,
+            remedy: "the workload needs it: import the block from the node (stress import rpc)"
+                .to_owned(),
+        })
+    }
+}

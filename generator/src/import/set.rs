@@ -1,0 +1,123 @@
+//! Files that make blocks together.
+
+use std::ops::RangeInclusive;
+
+use super::{ImportError, kind::Kind};
+
+/// Blocks that files make together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set {
+    /// Cases of tests, of which one is imported.
+    Tests,
+    /// A block of the state transition tool.
+    Transition,
+    /// Blocks as RLP on their genesis.
+    Chain,
+    /// Engine payloads on their genesis.
+    Payloads,
+    /// A block and the state that it reads.
+    Witness,
+}
+
+/// A part of a set, and how often it is there.
+type Part = (Kind, RangeInclusive<usize>);
+
+const fn once(kind: Kind) -> Part {
+    (kind, 1..=1)
+}
+
+impl Set {
+    /// Tells the set that files of these names and kinds make.
+    ///
+    /// # Errors
+    /// [`ImportError::Set`] with all that is missing and all that is too much.
+    pub fn of(files: &[(String, Kind)]) -> Result<Self, ImportError> {
+        let is_there = |kind| files.iter().any(|(_, of)| *of == kind);
+        let (set, parts): (Self, Vec<Part>) = if is_there(Kind::Tests) {
+            (Self::Tests, vec![once(Kind::Tests)])
+        } else if is_there(Kind::Payloads) {
+            (Self::Payloads, vec![once(Kind::Genesis), (Kind::Payloads, 1..=usize::MAX)])
+        } else if is_there(Kind::Chain) || is_there(Kind::Genesis) {
+            (Self::Chain, vec![once(Kind::Genesis), once(Kind::Chain)])
+        } else if is_there(Kind::Witness) || is_there(Kind::Block) {
+            (Self::Witness, vec![once(Kind::Block), once(Kind::Witness)])
+        } else if is_there(Kind::Transition) {
+            (Self::Transition, vec![once(Kind::Transition), (Kind::Outcome, 0..=1)])
+        } else {
+            let input = [Kind::Alloc, Kind::Env, Kind::Transactions].map(once);
+            (Self::Transition, [&input[..], &[(Kind::Outcome, 0..=1)]].concat())
+        };
+        let count_of = |kind| files.iter().filter(|(_, of)| *of == kind).count();
+        let missing = parts.iter().filter(|(kind, range)| count_of(*kind) < *range.start());
+        let missing: Vec<_> = missing.map(|(kind, _)| set.words(*kind)).collect();
+        let surplus = files.iter().enumerate().filter(|(index, (_, kind))| {
+            let before = files[..*index].iter().filter(|(_, of)| of == kind).count();
+            let most = parts.iter().find(|(part, _)| part == kind).map_or(0, |(_, of)| *of.end());
+            before >= most
+        });
+        let surplus: Vec<_> =
+            surplus.map(|(_, (name, kind))| format!("{name} ({})", set.words(*kind))).collect();
+        let mut faults = Vec::new();
+        if !missing.is_empty() {
+            faults.push(format!("missing: {}", missing.join(", ")));
+        }
+        if !surplus.is_empty() {
+            faults.push(format!("too much: {}", surplus.join(", ")));
+        }
+        match faults.is_empty() {
+            true => Ok(set),
+            false => {
+                let names: Vec<_> = files.iter().map(|(name, _)| name.as_str()).collect();
+                let (names, faults) = (names.join(", "), faults.join("; "));
+                Err(ImportError::Set(format!("{names}: no whole set of files; {faults}")))
+            }
+        }
+    }
+
+    /// Names a part of this set.
+    const fn words(self, kind: Kind) -> &'static str {
+        match (self, kind) {
+            (Self::Chain, Kind::Chain) => "blocks of it (a chain as RLP, or Engine payloads)",
+            _ => kind.name(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(kinds: &[Kind]) -> Result<Set, String> {
+        let files = kinds.iter().enumerate();
+        let files: Vec<_> = files.map(|(index, kind)| (format!("f{index}"), *kind)).collect();
+        Set::of(&files).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_set_is_whole_and_its_faults_are_told_together() {
+        use Kind::*;
+        for (kinds, set) in [
+            (&[Tests][..], Set::Tests),
+            (&[Chain, Genesis], Set::Chain),
+            (&[Payloads, Genesis, Payloads], Set::Payloads),
+            (&[Env, Transactions, Alloc, Outcome], Set::Transition),
+            (&[Alloc, Env, Transactions], Set::Transition),
+            (&[Transition, Outcome], Set::Transition),
+            (&[Witness, Block], Set::Witness),
+        ] {
+            assert_eq!(of(kinds), Ok(set));
+        }
+        for (kinds, words) in [
+            (&[Tests, Tests, Env][..], &["too much: f1 (tests), f2 (env"][..]),
+            (&[Env, Outcome], &["f0, f1: ", "missing: alloc (accounts by address), txs"]),
+            (&[Genesis, Alloc], &["missing: blocks of it", "too much: f1 (alloc"]),
+            (&[Chain, Payloads], &["missing: a genesis", "too much: f0 (a chain as RLP)"]),
+            (&[Transition, Alloc], &["too much: f1"]),
+        ] {
+            let error = of(kinds).unwrap_err();
+            for word in words {
+                assert!(error.contains(word), "{word:?} is not in: {error}");
+            }
+        }
+    }
+}

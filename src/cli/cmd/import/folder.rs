@@ -1,0 +1,38 @@
+//! Directories that `stress import` takes: exports of ours, a chain and its genesis, t8n files. All others are
+//! folders of tests.
+
+use std::path::{Path, PathBuf};
+
+use crate::terminal::{Code, Failure, exit::fail};
+
+/// The meaning of a directory.
+pub(super) enum Folder {
+    /// Files that make blocks together.
+    Set(Vec<PathBuf>),
+    /// Tests in its JSON files and in those of the folders below it.
+    Tests,
+}
+
+/// Finds the files of `dir` by their usual names.
+pub(super) fn find(dir: &Path) -> Result<Folder, Failure> {
+    let at = |name: &str| Some(dir.join(name)).filter(|path| path.is_file());
+    let first = |names: &[&str]| names.iter().find_map(|name| at(name));
+    // Calls of an export; blocks with lists, which a chain without them lacks.
+    let blocks = match at("payloads.txt") {
+        Some(payloads) => at("grow.txt").into_iter().chain([payloads]).collect(),
+        None => Vec::from_iter(first(&["chain-with-lists.rlp", "chain.rlp"])),
+    };
+    match (at("genesis.json"), blocks.is_empty()) {
+        (Some(genesis), false) => return Ok(Folder::Set([vec![genesis], blocks].concat())),
+        (None, false) => fail!(
+            Code::Usage,
+            "{}: {} lacks its genesis.json with all accounts",
+            dir.display(),
+            blocks[0].display()
+        ),
+        (_, true) => {}
+    }
+    let Some((alloc, env)) = at("alloc.json").zip(at("env.json")) else { return Ok(Folder::Tests) };
+    let others = [first(&["txs.json", "txs.rlp"]), first(&["result.json", "exp.json"])];
+    Ok(Folder::Set([alloc, env].into_iter().chain(others.into_iter().flatten()).collect()))
+}
