@@ -1,0 +1,41 @@
+//! Any bytes are files of an import or an error: tests, Engine twins, t8n files, a block and its witness.
+//! Files stand one behind the other, with a zero byte between them.
+#![no_main]
+
+use generator::import::{self, Kind, Set, Text, TransitionInput};
+use libfuzzer_sys::fuzz_target;
+use workload::Fork;
+
+fuzz_target!(|bytes: &[u8]| {
+    let parts = bytes.split(|byte| *byte == 0).filter_map(|part| std::str::from_utf8(part).ok());
+    let mut files = Vec::new();
+    for part in parts.take(4) {
+        if let Ok(kind) = Kind::of("fuzz.json", part.as_bytes()) {
+            files.push((part, kind));
+        }
+    }
+    let named: Vec<_> = files.iter().map(|(_, kind)| (String::new(), *kind)).collect();
+    let of = |kind: Kind| {
+        let found = files.iter().find(|(_, known)| *known == kind);
+        found.map(|(text, _)| Text { name: "fuzz.json", text })
+    };
+    let result = of(Kind::Outcome);
+    match Set::of(&named) {
+        Ok(Set::Tests) => drop(import::each_blockchain_test("fuzz.json", files[0].0)),
+        Ok(Set::Transition) => {
+            let input = match (of(Kind::Alloc), of(Kind::Env), of(Kind::Transactions)) {
+                (Some(alloc), Some(env), Some(txs)) => TransitionInput::Files { alloc, env, txs },
+                _ => TransitionInput::Whole(of(Kind::Transition).expect("the set is whole")),
+            };
+            for fork in Fork::ALL {
+                drop(import::transition(input, result, fork, 1));
+            }
+        }
+        Ok(Set::Witness) => {
+            if let (Some(block), Some(witness)) = (of(Kind::Block), of(Kind::Witness)) {
+                drop(import::witness(block, witness, None, 1));
+            }
+        }
+        Ok(Set::Chain | Set::Payloads) | Err(_) => {}
+    }
+});
