@@ -28,7 +28,7 @@ const WRITE_FILES: &str =
     "write the files alone: `stress import alloc.json env.json txs.json --fork FORK --out FILE`";
 
 /// Options of earlier versions, and what to do in their place.
-const CHANGED: [(&str, &str); 23] = [
+const CHANGED: [(&str, &str); 22] = [
     ("--alloc", WRITE_FILES),
     ("--candidate", "write `--program BINARY`"),
     ("--coin", "leave it out: each gate draws the order of builds anew"),
@@ -44,7 +44,6 @@ const CHANGED: [(&str, &str); 23] = [
     ("--present", "write `--set state.present=0.5`"),
     ("--profile-time", "write `?seconds=30` behind the URL of `--profile`"),
     ("--profile-url", "write `--profile URL`; the file goes to the directory of `--out`"),
-    ("--result", WRITE_FILES),
     ("--root", "write `--set run.root=after`"),
     ("--seconds", "write `--budget 15s`, which all points share"),
     ("--slot", "write `--slot-time 200ms`"),
