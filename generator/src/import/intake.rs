@@ -270,8 +270,12 @@ impl<'a> Intake<'a> {
             Stage::Kept(kept) if !is_short => kept,
             _ if last == 0 => return fault("it has no block after block 0".to_owned()),
             _ if is_short || last < *wanted.start() => {
-                let (first, end) = (wanted.start(), wanted.end());
-                return fault(format!("it ends with block {last}; {first} to {end} are wanted"));
+                let end = match *wanted.end() {
+                    u64::MAX => String::new(),
+                    end => format!(", to {end}"),
+                };
+                let first = wanted.start();
+                return fault(format!("it ends with block {last}; wanted is block {first}{end}"));
             }
             _ => {
                 return fault(format!(

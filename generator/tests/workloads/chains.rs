@@ -157,8 +157,8 @@ fn blocks_behind_others_do_the_same_on_the_state_that_is_carried_on() {
         let of_payloads = completed(payloads_of(&chain, 2).payloads(wanted)).0;
         assert_eq!(of_payloads.workload.digest(), part.workload.digest());
     }
-    files.refused(3..=9, &["chain.rlp", "ends with block 4", "3 to 9"]);
-    files.refused(7..=u64::MAX, &["chain.rlp", "ends with block 4"]);
+    files.refused(3..=9, &["chain.rlp", "ends with block 4", "block 3, to 9"]);
+    files.refused(7..=u64::MAX, &["chain.rlp", "ends with block 4; wanted is block 7"]);
 }
 
 #[test]
