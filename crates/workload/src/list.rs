@@ -8,18 +8,22 @@
 
 mod bounds;
 mod decode;
+mod diff;
 mod error;
 mod full;
 mod index;
+mod lenient;
 mod radix;
 mod rlp;
 mod writes;
 
 pub use bounds::{ITEM_COST_GAS, ListBounds, SYSTEM_ITEM_COUNT, SYSTEM_READ_COUNT};
 pub use decode::check_length;
+pub use diff::{Difference, DifferenceKind, diff};
 pub use error::{Field, ListError};
 pub use full::{FullList, full_encode};
 pub use index::{AccountId, Code, ListIndex, SlotId};
+pub use lenient::{Extent, Fault, LenientAccount, LenientList, ListCounts, MAX_ENTRIES};
 
 use alloy_eip7928::AccountChanges;
 use alloy_primitives::Bytes;

@@ -57,6 +57,20 @@ pub struct ListBounds {
 }
 
 impl ListBounds {
+    /// Bounds of a list whose block is not known: codes are bounded by Amsterdam's rule, and nothing else is.
+    pub const UNKNOWN: Self = Self::of_block(u32::MAX - 1, u64::MAX);
+
+    /// The bounds of EIP-7928 for the list of one block.
+    pub const fn of_block(tx_count: u32, gas_limit: u64) -> Self {
+        Self {
+            last_index: tx_count.saturating_add(1),
+            gas_limit,
+            free_item_count: 0,
+            surplus_item_count: 0,
+            max_code_bytes: Fork::Amsterdam.max_code_bytes() as usize,
+        }
+    }
+
     /// The bounds of the list of `batch`, each of whose blocks keeps to its part of `rules`.
     pub fn new(batch: &Batch, rules: &ForkSchedule) -> Self {
         let mut bounds = Self {

@@ -84,22 +84,27 @@ pub(super) fn decode(
     form: &mut impl Form,
 ) -> Result<ListIndex, ListError> {
     check_length(bytes, max_bytes)?;
-    let got_bytes = bytes.len() as u64;
+    let mut accounts = account_entries(bytes)?;
+    let mut decoder = Decoder::new(bounds, bytes.len());
+    while !accounts.is_empty() {
+        decoder.account(accounts.list()?, form)?;
+    }
+    Ok(decoder.finish())
+}
+
+/// The entries of the accounts of a list.
+pub(super) fn account_entries(bytes: &[u8]) -> Result<Cursor<'_>, ListError> {
     let mut outer = Cursor::new(bytes);
-    let mut accounts = outer.list().map_err(|error| match error {
+    let accounts = outer.list().map_err(|error| match error {
         ListError::Overrun { .. } | ListError::MissingItem { .. } => {
-            ListError::Truncated { got_bytes }
+            ListError::Truncated { got_bytes: bytes.len() as u64 }
         }
         error => error,
     })?;
     if !outer.is_empty() {
         return Err(ListError::TrailingBytes { offset: outer.offset() });
     }
-    let mut decoder = Decoder::new(bounds, bytes.len());
-    while !accounts.is_empty() {
-        decoder.account(accounts.list()?, form)?;
-    }
-    Ok(decoder.finish())
+    Ok(accounts)
 }
 
 /// A list that is being decoded.

@@ -4,11 +4,13 @@
 use std::fmt;
 
 use alloy_primitives::{Address, U256};
+use serde::Serialize;
 
 use crate::step::BlockAccessIndex;
 
 /// A field of an account that changes; part of a [`ListError`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Field {
     /// The slot with this key.
     Slot(U256),
@@ -32,7 +34,7 @@ impl fmt::Display for Field {
 }
 
 /// Reason that bytes are no list of EIP-7928, or none that this batch can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it and its fields are")]
 pub enum ListError {
     #[error("the list has {got_bytes} bytes; its batch allows {max_bytes}")]
@@ -110,4 +112,46 @@ pub enum ListError {
          and 20 bytes, EIP-7702); no block can set such a code (EIP-3541)"
     )]
     InvalidCode { address: Address, offset: usize },
+}
+
+impl ListError {
+    /// The offset in its message.
+    pub const fn offset(&self) -> Option<usize> {
+        match self {
+            Self::TrailingBytes { offset }
+            | Self::MissingItem { offset }
+            | Self::SurplusField { offset }
+            | Self::Overrun { offset }
+            | Self::NotAList { offset }
+            | Self::NotAString { offset }
+            | Self::LongLength { offset }
+            | Self::HeadedByte { offset }
+            | Self::LeadingZero { offset }
+            | Self::WideInteger { offset, .. }
+            | Self::AddressLength { offset, .. }
+            | Self::HashLength { offset, .. }
+            | Self::InvalidCode { offset, .. } => Some(*offset),
+            _ => None,
+        }
+    }
+
+    /// The field that it is about; `None` for an account as a whole.
+    pub const fn field(&self) -> Option<Field> {
+        match self {
+            Self::DuplicateChangedSlot { slot, .. }
+            | Self::ChangedSlotOrder { slot, .. }
+            | Self::NoSlotChanges { slot, .. }
+            | Self::DuplicateRead { slot, .. }
+            | Self::ReadOrder { slot, .. }
+            | Self::ReadAndChanged { slot, .. }
+            | Self::DuplicateValue { slot, .. }
+            | Self::ValueOrder { slot, .. }
+            | Self::MissingValue { slot, .. } => Some(Field::Slot(*slot)),
+            Self::DuplicateIndex { field, .. }
+            | Self::IndexOrder { field, .. }
+            | Self::IndexTooHigh { field, .. } => Some(*field),
+            Self::CodeTooLong { .. } | Self::InvalidCode { .. } => Some(Field::Code),
+            _ => None,
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The crate as others use it.
 
+mod diff;
 mod file;
 mod full_list;
 mod json;

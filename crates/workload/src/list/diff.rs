@@ -1,0 +1,343 @@
+//! The differences of two lists of a block, of which the left one is held to be right. Each has its
+//! place and the kind of error that the right list has by EIP-7928.
+
+use std::{
+    collections::{BTreeMap, HashSet, VecDeque},
+    iter::zip,
+};
+
+use alloy_eip7928::AccountChanges;
+use alloy_primitives::{Address, Bytes, U256, keccak256};
+use serde::Serialize;
+
+use super::{
+    error::{Field, ListError},
+    lenient::{Extent, Fault, LenientAccount, LenientList, ListCounts},
+};
+
+/// The error of the right list at a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DifferenceKind {
+    /// An account is not there.
+    MissingAccount,
+    /// An account is there that the block does not touch.
+    SurplusAccount,
+    /// A slot that is read is not there.
+    MissingRead,
+    /// A slot is there that is not read.
+    SurplusRead,
+    /// A change is not there.
+    MissingWrite,
+    /// A change is there that no step makes.
+    SurplusWrite,
+    /// A change has another value.
+    WrongValue,
+    /// A change has the same value at another index.
+    WrongIndex,
+    /// A slot stands among the reads that is written.
+    ReadForWrite,
+    /// A slot stands among the changes that is only read.
+    WriteForRead,
+    /// Entries do not ascend.
+    Order,
+    /// An entry occurs twice.
+    Duplicate,
+    /// An entry is not RLP of the list's form, or a code that no block can set.
+    Malformed,
+    /// A bound of the block is exceeded.
+    Limit,
+}
+
+impl DifferenceKind {
+    /// Name in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MissingAccount => "missing account",
+            Self::SurplusAccount => "surplus account",
+            Self::MissingRead => "missing read",
+            Self::SurplusRead => "surplus read",
+            Self::MissingWrite => "missing write",
+            Self::SurplusWrite => "surplus write",
+            Self::WrongValue => "wrong value",
+            Self::WrongIndex => "wrong index",
+            Self::ReadForWrite => "read instead of write",
+            Self::WriteForRead => "write instead of read",
+            Self::Order => "order",
+            Self::Duplicate => "duplicate",
+            Self::Malformed => "malformed",
+            Self::Limit => "limit",
+        }
+    }
+}
+
+/// A difference of two lists.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The account; `None` where its address cannot be read.
+    pub address: Option<Address>,
+    /// The field; `None` for the account as a whole.
+    pub field: Option<Field>,
+    /// The index of the change: on the left, or where that has none on the right.
+    pub index: Option<u64>,
+    /// Its kind.
+    pub kind: DifferenceKind,
+    /// Content on the left, in words.
+    pub left: Option<String>,
+    /// Content on the right, in words.
+    pub right: Option<String>,
+}
+
+/// The differences by address, field (slots by their keys) and index. Empty if and only if the bytes
+/// of the lists are equal. A fault that both lists have is none.
+pub fn diff(left: &LenientList, right: &LenientList) -> Vec<Difference> {
+    if left.encoded == right.encoded {
+        return Vec::new();
+    }
+    let mut out = of_faults(left, right);
+    let [left_accounts, right_accounts] = [left, right].map(|list| {
+        let all = list.accounts.iter().map(|account| (account.changes.address, account));
+        first_of_each(all)
+    });
+    for (address, left) in &left_accounts {
+        let mut differ = Differ { address: *address, out: &mut out };
+        match right_accounts.get(address) {
+            Some(right) => differ.accounts(left, right),
+            None => {
+                differ.push(None, None, DifferenceKind::MissingAccount, [Some(words(left)), None]);
+            }
+        }
+    }
+    for (address, right) in &right_accounts {
+        if !left_accounts.contains_key(address) {
+            let mut differ = Differ { address: *address, out: &mut out };
+            differ.push(None, None, DifferenceKind::SurplusAccount, [None, Some(words(right))]);
+        }
+    }
+    if out.is_empty() {
+        // The same entries and faults, and other bytes.
+        let same = zip(&left.encoded, &right.encoded).take_while(|(left, right)| left == right);
+        let words = format!("entries in another order, from offset {}", same.count());
+        out.push(Difference {
+            address: None,
+            field: None,
+            index: None,
+            kind: DifferenceKind::Order,
+            left: None,
+            right: Some(words),
+        });
+    }
+    out.sort_by_key(|of| (of.address, of.field, of.index));
+    out
+}
+
+/// The entries by their keys; of a key that occurs twice the first.
+fn first_of_each<K: Ord, V>(entries: impl Iterator<Item = (K, V)>) -> BTreeMap<K, V> {
+    let mut all = BTreeMap::new();
+    for (key, value) in entries {
+        all.entry(key).or_insert(value);
+    }
+    all
+}
+
+/// Faults that only one of the lists has.
+fn of_faults(left: &LenientList, right: &LenientList) -> Vec<Difference> {
+    let [of_left, of_right] = [left, right]
+        .map(|list| list.faults.iter().map(|fault| fault.error).collect::<HashSet<ListError>>());
+    let only_left = left.faults.iter().filter(|fault| !of_right.contains(&fault.error));
+    let only_right = right.faults.iter().filter(|fault| !of_left.contains(&fault.error));
+    let of = |fault: &Fault| Difference {
+        address: fault.address,
+        field: fault.error.field(),
+        index: None,
+        kind: fault.kind(),
+        left: None,
+        right: None,
+    };
+    let only_left =
+        only_left.map(|fault| Difference { left: Some(fault.to_string()), ..of(fault) });
+    let only_right =
+        only_right.map(|fault| Difference { right: Some(fault.to_string()), ..of(fault) });
+    only_left.chain(only_right).collect()
+}
+
+impl Fault {
+    /// The kind of error that a list with this fault has.
+    pub const fn kind(&self) -> DifferenceKind {
+        match self.error {
+            ListError::AccountOrder { .. }
+            | ListError::ChangedSlotOrder { .. }
+            | ListError::ReadOrder { .. }
+            | ListError::ValueOrder { .. }
+            | ListError::IndexOrder { .. } => DifferenceKind::Order,
+            ListError::DuplicateAccount { .. }
+            | ListError::DuplicateChangedSlot { .. }
+            | ListError::DuplicateRead { .. }
+            | ListError::DuplicateIndex { .. }
+            | ListError::DuplicateValue { .. }
+            | ListError::ReadAndChanged { .. } => DifferenceKind::Duplicate,
+            ListError::TooLong { .. }
+            | ListError::TooManyItems { .. }
+            | ListError::IndexTooHigh { .. }
+            | ListError::CodeTooLong { .. } => DifferenceKind::Limit,
+            _ => DifferenceKind::Malformed,
+        }
+    }
+}
+
+/// An account in words.
+fn words(account: &LenientAccount) -> String {
+    let ListCounts { written_slots, read_slots, changes, .. } = ListCounts::of(&account.changes);
+    format!("slots written: {written_slots}, slots read: {read_slots}, changes: {changes}")
+}
+
+/// The contents of a slot or an account field by index.
+type Changes<'v, V> = BTreeMap<u64, &'v V>;
+
+/// The slots of an account with their changes; a slot that is only read has none.
+fn slots(account: &AccountChanges) -> BTreeMap<U256, Changes<'_, U256>> {
+    // A slot among the changes that has none is a fault of its own.
+    let written = account.storage_changes.iter().filter(|slot| !slot.is_empty());
+    let written = written.map(|slot| {
+        let changes = slot.changes.iter();
+        let changes = changes.map(|of| (of.block_access_index.get(), &of.new_value));
+        (slot.slot, first_of_each(changes))
+    });
+    let read = account.storage_reads.iter().map(|slot| (*slot, BTreeMap::new()));
+    first_of_each(written.chain(read))
+}
+
+/// Collects the differences of one account.
+struct Differ<'o> {
+    address: Address,
+    out: &'o mut Vec<Difference>,
+}
+
+impl Differ<'_> {
+    fn push(
+        &mut self,
+        field: Option<Field>,
+        index: Option<u64>,
+        kind: DifferenceKind,
+        [left, right]: [Option<String>; 2],
+    ) {
+        let address = Some(self.address);
+        self.out.push(Difference { address, field, index, kind, left, right });
+    }
+
+    /// Compares an account. One that cannot be read to its end has a fault, and is not compared.
+    fn accounts(&mut self, left: &LenientAccount, right: &LenientAccount) {
+        if [left, right].iter().any(|account| account.extent == Extent::Partial) {
+            return;
+        }
+        let both = [&left.changes, &right.changes];
+        let [left_slots, right_slots] = both.map(slots);
+        for (slot, left) in &left_slots {
+            self.slot(*slot, Some(left), right_slots.get(slot));
+        }
+        for (slot, right) in &right_slots {
+            if !left_slots.contains_key(slot) {
+                self.slot(*slot, None, Some(right));
+            }
+        }
+        let balances = both.map(|account| {
+            let changes = account.balance_changes.iter();
+            first_of_each(changes.map(|of| (of.block_access_index.get(), &of.post_balance)))
+        });
+        self.changes(Field::Balance, balances, U256::to_string);
+        let nonces = both.map(|account| {
+            let changes = account.nonce_changes.iter();
+            first_of_each(changes.map(|of| (of.block_access_index.get(), &of.new_nonce)))
+        });
+        self.changes(Field::Nonce, nonces, u64::to_string);
+        let codes = both.map(|account| {
+            let changes = account.code_changes.iter();
+            first_of_each(changes.map(|of| (of.block_access_index.get(), &of.new_code)))
+        });
+        self.changes(Field::Code, codes, code_words);
+    }
+
+    fn slot(
+        &mut self,
+        slot: U256,
+        left: Option<&Changes<'_, U256>>,
+        right: Option<&Changes<'_, U256>>,
+    ) {
+        let field = Field::Slot(slot);
+        // A slot without changes is read.
+        let changes = [left, right].map(|of| of.filter(|changes| !changes.is_empty()));
+        let kind = match (left, right, changes) {
+            (Some(_), None, [None, _]) => DifferenceKind::MissingRead,
+            (None, Some(_), [_, None]) => DifferenceKind::SurplusRead,
+            (Some(_), Some(_), [None, Some(_)]) => DifferenceKind::WriteForRead,
+            (Some(_), Some(_), [Some(_), None]) => DifferenceKind::ReadForWrite,
+            _ => {
+                let both = changes.map(|of| of.cloned().unwrap_or_default());
+                return self.changes(field, both, slot_words);
+            }
+        };
+        let index = changes.iter().flatten().find_map(|of| of.keys().next().copied());
+        let sides = changes.map(|of| Some(slot_words(of?.values().next()?)));
+        self.push(Some(field), index, kind, sides);
+    }
+
+    /// Compares the changes of one field.
+    fn changes<V: Ord>(
+        &mut self,
+        field: Field,
+        [left, right]: [Changes<'_, V>; 2],
+        shown: fn(&V) -> String,
+    ) {
+        let moved = |from: u64, to: u64, value: &V| {
+            let [left, right] = [from, to].map(|index| format!("{} at {index}", shown(value)));
+            [Some(left), Some(right)]
+        };
+        let field = Some(field);
+        if left.len() == right.len() && left.values().eq(right.values()) {
+            for ((from, value), to) in zip(&left, right.keys()).filter(|((from, _), to)| from != to)
+            {
+                let sides = moved(*from, *to, value);
+                self.push(field, Some(*from), DifferenceKind::WrongIndex, sides);
+            }
+            return;
+        }
+        let mut only_left: BTreeMap<&V, VecDeque<u64>> = BTreeMap::new();
+        for (index, value) in &left {
+            match right.get(index) {
+                Some(other) if other == value => {}
+                Some(other) => {
+                    let sides = [Some(shown(value)), Some(shown(other))];
+                    self.push(field, Some(*index), DifferenceKind::WrongValue, sides);
+                }
+                None => only_left.entry(value).or_default().push_back(*index),
+            }
+        }
+        for (index, value) in right.iter().filter(|(index, _)| !left.contains_key(index)) {
+            match only_left.get_mut(value).and_then(VecDeque::pop_front) {
+                Some(from) => {
+                    let sides = moved(from, *index, value);
+                    self.push(field, Some(from), DifferenceKind::WrongIndex, sides);
+                }
+                None => {
+                    let sides = [None, Some(shown(value))];
+                    self.push(field, Some(*index), DifferenceKind::SurplusWrite, sides);
+                }
+            }
+        }
+        for (value, indices) in only_left {
+            for index in indices {
+                let sides = [Some(shown(value)), None];
+                self.push(field, Some(index), DifferenceKind::MissingWrite, sides);
+            }
+        }
+    }
+}
+
+fn slot_words(value: &U256) -> String {
+    format!("{value:#x}")
+}
+
+/// A code as its hash and length.
+fn code_words(code: &Bytes) -> String {
+    format!("{} ({} bytes)", keccak256(code), code.len())
+}
