@@ -154,7 +154,7 @@ fn refuse<A: Answer>(
 }
 
 /// The error with the number of the block that it is about, and with its transaction.
-fn name_place(workload: &Workload, error: ReferenceError) -> ImportError {
+pub(super) fn name_place(workload: &Workload, error: ReferenceError) -> ImportError {
     let reason = error.reason();
     let (batch, block, tx_index) = match error {
         ReferenceError::Step { batch, block, kind: StepKind::Transaction(tx_index), .. }

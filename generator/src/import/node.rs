@@ -3,9 +3,11 @@
 
 use std::str::FromStr;
 
+use alloy_eip7928::{
+    AccountChanges, BalanceChange, BlockAccessIndex, CodeChange, NonceChange, SlotChanges,
+    StorageChange,
+};
 use alloy_primitives::{Address, B64, B256, Bloom, Bytes, U256};
-use revm::state::bal::alloy::AlloyBal;
-use serde::Deserialize;
 use serde_json::Value;
 use workload::list;
 
@@ -167,15 +169,61 @@ impl<'a> Node<'a> {
         self.parsed("bytes: 0x and an even number of hex digits")
     }
 
-    /// RLP of a block-level access list, which is a text of that or an array of accounts.
+    /// RLP of a block-level access list, which is a text of that or an array of accounts. Their order is kept.
     pub(super) fn block_access_list(&self) -> Result<Bytes, ImportError> {
         if self.text().is_ok() {
             return self.bytes();
         }
-        match AlloyBal::deserialize(self.value) {
-            Ok(list) => Ok(list::encode(&list)),
-            Err(error) => Err(self.fault(format!("a block-level access list (EIP-7928); {error}"))),
+        let accounts =
+            self.items()?.iter().map(Self::account_changes).collect::<Result<Vec<_>, _>>()?;
+        Ok(list::encode(&accounts))
+    }
+
+    /// An account of a block-level access list. Its empty arrays may be left out.
+    fn account_changes(&self) -> Result<AccountChanges, ImportError> {
+        let mut out = AccountChanges::new(self.get(&["address"], ADDRESS)?.address()?);
+        for slot in self.list_entries("storageChanges")? {
+            let key = slot.get(&["key", "slot"], "the slot's key")?.u256()?;
+            let changes = slot.get(&["changes", "slotChanges"], "the slot's changes")?.items()?;
+            let changes = changes.iter().map(|change| {
+                let value = change.get(&["value", "newValue", "postValue"], "the slot's value")?;
+                Ok(StorageChange::new(change.access_index()?, value.u256()?))
+            });
+            let changes = changes.collect::<Result<_, ImportError>>()?;
+            out.storage_changes.push(SlotChanges::new(key, changes));
         }
+        for read in self.list_entries("storageReads")? {
+            out.storage_reads.push(read.u256()?);
+        }
+        for change in self.list_entries("balanceChanges")? {
+            let balance = change.get(&["value", "postBalance"], "the balance")?.u256()?;
+            out.balance_changes.push(BalanceChange::new(change.access_index()?, balance));
+        }
+        for change in self.list_entries("nonceChanges")? {
+            let nonce = change.get(&["value", "newNonce", "postNonce"], "the nonce")?.u64()?;
+            out.nonce_changes.push(NonceChange::new(change.access_index()?, nonce));
+        }
+        for change in self.list_entries("codeChanges")? {
+            let code = change.get(&["code", "newCode"], "the code")?.bytes()?;
+            out.code_changes.push(CodeChange::new(change.access_index()?, code));
+        }
+        Ok(out)
+    }
+
+    /// The entries of an account at `key`; none where it is not there.
+    fn list_entries(&self, key: &str) -> Result<Vec<Self>, ImportError> {
+        let Some(entries) = self.find(&[key])? else { return Ok(Vec::new()) };
+        let count = entries.value.as_array().map_or(0, Vec::len) as u64;
+        match count > list::MAX_ENTRIES {
+            true => Err(entries.fault(format!("{} entries at most", list::MAX_ENTRIES))),
+            false => entries.items(),
+        }
+    }
+
+    /// The block access index of a change.
+    fn access_index(&self) -> Result<BlockAccessIndex, ImportError> {
+        let index = self.get(&["index", "blockAccessIndex", "txIndex"], "the change's index")?;
+        Ok(BlockAccessIndex::new(index.u64()?))
     }
 
     /// A number of up to 256 bits.

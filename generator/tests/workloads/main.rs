@@ -13,6 +13,7 @@ mod geth;
 mod graphs;
 mod import;
 mod limit;
+mod lists;
 mod loads;
 mod nodes;
 mod official;

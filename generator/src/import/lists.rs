@@ -1,0 +1,255 @@
+//! Block-level access lists (EIP-7928) in files of any kind, told by their content: RLP, hex, JSON of
+//! a list, payloads and requests, answers of nodes, tests. And the list that the reference makes of a
+//! test's block.
+
+use alloy_primitives::Bytes;
+use serde_json::{Deserializer, Value};
+use workload::{Batch, ListBounds, Workload};
+
+use super::{
+    ImportError, Imported, blockchain_test::each_blockchain_test, complete::name_place, node::Node,
+};
+use crate::reference::{Answer, ReferenceRun};
+
+/// First byte of the RLP of any list.
+const RLP_LIST: u8 = alloy_rlp::EMPTY_LIST_CODE;
+/// Keys of a list beside the facts of its block.
+const LIST_KEYS: [&str; 3] = ["blockAccessList", "balRlp", "encoded"];
+/// Keys of an object that has the list, or such objects.
+const INNER_KEYS: [&str; 6] =
+    ["result", "params", "executionPayload", "rlp_decoded", "batches", "list"];
+/// Keys of the blocks of a test.
+const BLOCK_KEYS: [&str; 2] = ["blocks", "engineNewPayloads"];
+/// Allowed contents of a file, for errors.
+const ALLOWED: &str = "a block-level access list: its RLP, hex or JSON, a payload, a node's answer, \
+                       a test, or a workload file";
+
+/// A list in a file, or a block that has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundList {
+    /// Its place in the file; empty where the file is the list.
+    pub name: String,
+    /// Its RLP.
+    pub list: Option<Bytes>,
+    /// Its bounds, where the file has its block.
+    pub bounds: Option<ListBounds>,
+    /// Its block, where the file has the state before it.
+    test_block: Option<TestBlock>,
+}
+
+/// A block of a test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct TestBlock {
+    test: String,
+    /// Position among all blocks of the test, those that must be refused too.
+    index: usize,
+}
+
+impl FoundList {
+    /// The lists of a workload's batches.
+    pub fn of_workload(workload: &Workload) -> Vec<Self> {
+        let lists = workload.batches.iter().map(|batch| {
+            let numbers: Vec<_> = batch.blocks.iter().map(|block| block.env.number).collect();
+            let name = match numbers[..] {
+                [first, .., last] => format!("blocks {first} to {last}"),
+                _ => numbers.first().map(|number| format!("block {number}")).unwrap_or_default(),
+            };
+            let bounds = Some(ListBounds::new(batch, &workload.rules));
+            Self { name, list: Some(batch.list.clone()), bounds, test_block: None }
+        });
+        lists.collect()
+    }
+}
+
+/// Finds the lists in the content of `file`, in its order. Of a test there is one entry a block.
+///
+/// # Errors
+/// [`ImportError`] with file, key, value and the allowed values; [`ImportError::Json`].
+pub fn lists(file: &str, bytes: &[u8]) -> Result<Vec<FoundList>, ImportError> {
+    if bytes.first().is_some_and(|first| *first >= RLP_LIST) {
+        return Ok(vec![found(Bytes::copy_from_slice(bytes))]);
+    }
+    let text = str::from_utf8(bytes).unwrap_or_default().trim();
+    if !text.starts_with(['{', '[', '"']) {
+        let digits: String = text.split_whitespace().collect();
+        let list = digits.parse::<Bytes>().ok();
+        let list = list.filter(|list| list.first().is_some_and(|first| *first >= RLP_LIST));
+        return match list {
+            Some(list) => Ok(vec![found(list)]),
+            None => {
+                let begins = Bytes::copy_from_slice(&bytes[..bytes.len().min(8)]);
+                let got = Value::String(format!("{begins}…"));
+                Err(Node::root(file, &got).fault(ALLOWED))
+            }
+        };
+    }
+    let mut search = Search::default();
+    // Payloads stand one a line: a file may have several values.
+    for value in Deserializer::from_slice(bytes).into_iter::<Value>() {
+        let value = value.map_err(|source| ImportError::Json { file: file.to_owned(), source })?;
+        search.value(&Node::root(file, &value))?;
+        if search.found.is_empty() && !value.is_object() {
+            return Err(Node::root(file, &value).fault(ALLOWED));
+        }
+    }
+    if search.found.is_empty() {
+        let wanted = "blockAccessList, or another place of a list";
+        return Err(Node::root(file, &Value::Null).missing(wanted, ALLOWED));
+    }
+    Ok(search.found)
+}
+
+/// The only list of a file.
+fn found(list: Bytes) -> FoundList {
+    FoundList { list: Some(list), ..FoundList::default() }
+}
+
+/// The lists of a file as far as they are found.
+#[derive(Default)]
+struct Search {
+    found: Vec<FoundList>,
+}
+
+impl Search {
+    /// Searches a value that is a list, an object, or several objects.
+    fn value(&mut self, node: &Node<'_>) -> Result<(), ImportError> {
+        if node.text().is_ok() {
+            self.found.push(found(node.block_access_list()?));
+            return Ok(());
+        }
+        let Ok(items) = node.items() else { return self.object(node) };
+        let is_list = match items.first() {
+            None => true,
+            Some(first) => matches!(first.find(&["address"]), Ok(Some(_))),
+        };
+        if is_list {
+            self.found.push(found(node.block_access_list()?));
+            return Ok(());
+        }
+        let mut objects = items.iter().filter(|item| item.entries().is_ok());
+        objects.try_for_each(|item| self.object(item))
+    }
+
+    fn object(&mut self, node: &Node<'_>) -> Result<(), ImportError> {
+        if let Some(found) = of_block(node)? {
+            self.found.push(FoundList { name: block_name(node)?, ..found });
+            return Ok(());
+        }
+        for key in INNER_KEYS {
+            let Some(inner) = node.find(&[key])? else { continue };
+            return match (key, inner.items()) {
+                // The payload is the first parameter.
+                ("params", Ok(params)) => match params.first() {
+                    Some(payload) if payload.entries().is_ok() => self.object(payload),
+                    _ => Ok(()),
+                },
+                _ => self.value(&inner),
+            };
+        }
+        for (name, test) in node.entries()? {
+            // Beside the tests there may be anything.
+            if matches!(test.find(&BLOCK_KEYS), Ok(Some(_))) {
+                self.test(name, &test)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn test(&mut self, name: &str, test: &Node<'_>) -> Result<(), ImportError> {
+        let blocks = test.get(&BLOCK_KEYS, "the blocks")?.items()?;
+        for (index, node) in blocks.iter().enumerate() {
+            let mut nodes = vec![node.clone()];
+            nodes.extend(node.find(&["rlp_decoded"])?);
+            if let Some(params) = node.find(&["params"])? {
+                nodes.extend(params.items()?.into_iter().next());
+            }
+            if blocks.len() == 1 {
+                nodes.extend(test.find(&["_info"])?);
+            }
+            let mut of_block = nodes.iter().map(of_block).filter_map(Result::transpose);
+            self.found.push(FoundList {
+                name: format!("{name}, block {}", index + 1),
+                test_block: Some(TestBlock { test: name.to_owned(), index }),
+                ..of_block.next().transpose()?.unwrap_or_default()
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The list beside the facts of its block at `node`; `None` where it has no list.
+fn of_block(node: &Node<'_>) -> Result<Option<FoundList>, ImportError> {
+    let Some(list) = node.find(&LIST_KEYS)? else { return Ok(None) };
+    let header = node.find(&["blockHeader"])?;
+    let gas_limit = header.as_ref().unwrap_or(node).u64_at("gasLimit")?;
+    let transactions = node.find(&["transactions"])?.and_then(|all| all.items().ok());
+    let bounds = gas_limit.zip(transactions).map(|(gas_limit, transactions)| {
+        let tx_count = u32::try_from(transactions.len()).unwrap_or(u32::MAX);
+        ListBounds::of_block(tx_count, gas_limit)
+    });
+    Ok(Some(FoundList { bounds, ..found(list.block_access_list()?) }))
+}
+
+fn block_name(node: &Node<'_>) -> Result<String, ImportError> {
+    let number = node.find(&["blockNumber", "number"])?.and_then(|number| number.u64().ok());
+    Ok(number.map(|number| format!("block {number}")).unwrap_or_default())
+}
+
+/// Makes the list of the block that `found` is of, by the reference, and gives its bounds. `text` is
+/// the content of `file`, in which it was found. `on_tx` is called after each transaction and may
+/// stop the run.
+///
+/// # Errors
+/// [`ImportError`]: the file has no state before the block, or the blocks cannot be run.
+pub fn list_by_reference<A: Answer>(
+    file: &str,
+    text: &str,
+    found: &FoundList,
+    mut on_tx: impl FnMut() -> A,
+) -> Result<FoundList, ImportError> {
+    let Some(TestBlock { test, index }) = &found.test_block else {
+        let wanted = "the state before the block: name a workload file or a blockchain_test";
+        return Err(Node::root(file, &Value::Null).missing("pre", wanted));
+    };
+    let mut tests = each_blockchain_test(file, text)?.into_iter();
+    let of_name = tests.find_map(|(name, imported)| (name == *test).then_some(imported));
+    let workload = match of_name {
+        Some(imported) => imported?.workload_to(*index)?,
+        None => Workload::default(),
+    };
+    let mut run = ReferenceRun::new(&workload)?;
+    let mut list = None;
+    while let Some(made) = run.next_batch(&mut on_tx) {
+        list = Some(made.map_err(|error| name_place(&workload, error))?.list);
+    }
+    let bounds = workload.batches.last().map(|batch| ListBounds::new(batch, &workload.rules));
+    Ok(FoundList { list, bounds, ..found.clone() })
+}
+
+impl Imported {
+    /// The workload of the valid blocks before the one at `index` among all of the file, and of that
+    /// one, which may be one that must be refused.
+    fn workload_to(self, index: usize) -> Result<Workload, ImportError> {
+        let mut workload = self.workload;
+        let mut invalid = self.invalid.into_iter().enumerate();
+        // The blocks that must be refused and that stand before it.
+        let mut passed_count = 0;
+        let refused = invalid.find_map(|(nth, block)| {
+            let position = block.before_count + nth;
+            passed_count += usize::from(position < index);
+            (position == index).then_some(block)
+        });
+        let Some(block) = refused else {
+            workload.batches.truncate(index + 1 - passed_count);
+            return Ok(workload);
+        };
+        workload.batches.truncate(block.before_count);
+        let number =
+            workload.blocks().last().map_or(workload.first_hash_number, |block| block.env.number);
+        let (block, _) = *block
+            .read
+            .map_err(|reason| ImportError::Block { block: number.saturating_add(1), reason })?;
+        workload.batches.push(Batch { blocks: vec![block], ..Batch::default() });
+        Ok(workload)
+    }
+}
