@@ -1,5 +1,6 @@
 //! Verbs, one file each: its arguments, their plain values, and its output.
 
+pub mod bal;
 pub mod baseline;
 pub mod client;
 pub mod compare;

@@ -9,7 +9,7 @@ use clap::{Arg, Command};
 const SHOWN: [(&str, &str); 17] = [
     ("", "quick gas"),
     ("run", "quick gas slots set design store threads io-threads samples budget out format"),
-    ("show", "workload json gas slots set quick"),
+    ("show", "workload json bal block address gas slots set quick"),
     ("validate", "gas slots set design store"),
     ("describe", "workload table json out gas slots set shards"),
     ("generate", "out gas slots blocks set force"),

@@ -80,7 +80,7 @@ pub enum Command {
     /// Run a scenario or a workload file: the same as without a subcommand
     #[command(help_template = HELP_TEMPLATE)]
     Run(Box<RunArgs>),
-    /// Print a scenario with all keys, a workload file or a JSON Schema
+    /// Print a scenario, a workload file, an access list or a JSON Schema
     Show(OwnOr<scenarios::ShowArgs, scenarios::ShowCommand>),
     /// Check the keys and values of a scenario, without running it
     Validate(scenarios::ValidateArgs),

@@ -23,6 +23,7 @@ mod import_rpc;
 mod interrupted;
 mod io;
 mod limit;
+mod lists;
 mod machine;
 mod metrics;
 mod named;

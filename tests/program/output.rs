@@ -25,13 +25,14 @@ const SHORT: [&str; 7] =
     ["--design", "sequential", "--threads", "1", "--samples", "1", "--whole=none"];
 
 /// Commands that print something, each in another way.
-const PRINTING: [&[&str]; 16] = [
+const PRINTING: [&[&str]; 17] = [
     &["--help"],
     &["--version"],
     &["help", "run"],
     &["list"],
     &["show", "sload-storm"],
     &["show", "--workload", "a.workload", "--json"],
+    &["show", "--bal", "a.workload"],
     &["validate", "sload-storm"],
     &["describe", "--workload", "a.workload"],
     &["show", "schema"],

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use spec::{Diagnostic, Scenario, ScenarioError, shipped};
 
-use super::schema::{self, SchemaArgs};
+use super::{
+    bal::{self, BalArgs},
+    schema::{self, SchemaArgs},
+};
 use crate::{
-    cli::args::{OwnOr, ScenarioArgs, Which},
+    cli::args::{Format, OwnOr, ScenarioArgs, Which},
     run::prepare,
     terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
@@ -17,8 +20,12 @@ Examples:
   stress show sload-storm --gas 64M             every key of a scenario
   stress show storm.workload                    the keys that made it
   stress show --workload storm.workload --json | jq '.batches[0].blocks[0].env'
+  stress show --bal payload.json --address 0x00000961ef480eb55e80d19ad83579a64c007002
+  stress show --bal right.rlp --bal wrong.json              how the second list differs
+  stress show --bal list.hex --block test.json#2            against the reference's list
 
-docs/contributing.md has the keys of the JSON.";
+Exit codes: 0 fine, 2 a file is wrong, 3 lists differ or break a rule of EIP-7928, 6 input or output.
+docs/contributing.md has the keys of the JSON, docs/lists.md more on lists.";
 
 /// Help of `stress list`.
 pub const LIST_EXAMPLES: &str = "\
@@ -48,6 +55,9 @@ pub struct ShowArgs {
     /// Print all of a workload file as JSON: state, blocks, lists, expected outcome
     #[arg(long)]
     pub json: bool,
+    /// A list
+    #[command(flatten)]
+    pub list: BalArgs,
 }
 
 /// Verbs of `stress show`.
@@ -116,15 +126,19 @@ fn in_columns(all: &[Listed], width: usize) -> String {
     out
 }
 
-/// Prints a scenario with every key resolved, or a workload file.
+/// Prints a scenario with every key resolved, a workload file, or a list.
 pub fn show(verb: &OwnOr<ShowArgs, ShowCommand>) -> Result<Code, Failure> {
     let args = match verb {
         OwnOr::Own(args) => args,
         OwnOr::Verb(ShowCommand::Schema(args)) => return schema::schema(args),
     };
+    let format = if args.json { Format::Json } else { args.list.format };
+    if !args.list.bal.is_empty() {
+        return bal::show(&args.list, format);
+    }
     match args.of.which(args.workload.as_deref()).with_exit_code(Code::Usage)? {
-        Some(Which::Workload(path)) => show_workload(args, &path),
-        _ if args.json => {
+        Some(Which::Workload(path)) => show_workload(args, &path, format),
+        _ if format == Format::Json => {
             fail!(
                 Code::Usage,
                 "--json prints a workload file: write one by `stress generate` and name it \
@@ -138,7 +152,7 @@ pub fn show(verb: &OwnOr<ShowArgs, ShowCommand>) -> Result<Code, Failure> {
     }
 }
 
-fn show_workload(args: &ShowArgs, path: &Path) -> Result<Code, Failure> {
+fn show_workload(args: &ShowArgs, path: &Path, format: Format) -> Result<Code, Failure> {
     let of_work = args.of.work.overrides().with_exit_code(Code::Usage)?.into_iter();
     let mut given = of_work.chain(args.of.how.overrides()).map(|given| given.origin);
     let quick = args.of.quick.then(|| "--quick".to_owned());
@@ -148,7 +162,7 @@ fn show_workload(args: &ShowArgs, path: &Path) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
     let workload = prepare::read_workload(path, &progress)?;
     progress.clear();
-    if !args.json {
+    if format == Format::Table {
         if workload.work.is_empty() {
             terminal::note("the file was made of given blocks: no scenario's keys, only --json");
         }

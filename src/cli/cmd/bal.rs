@@ -1,0 +1,209 @@
+//! `stress show --bal`: a block-level access list (EIP-7928), or the differences of two.
+
+mod shown;
+
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use alloy_primitives::Address;
+use anyhow::{Context, anyhow};
+use clap::Args;
+use generator::{
+    import::{self, FoundList, ImportError},
+    reference::ReferenceError,
+};
+use workload::{
+    ListBounds,
+    file::{self, FileError, MAGIC},
+    list::{LenientList, diff},
+};
+
+use crate::{
+    cli::args::Format,
+    run::prepare,
+    terminal::{Code, Failure, Progress, WithExitCode, exit::fail, interrupt, progress},
+};
+use shown::{Comparison, Side};
+
+/// Largest file that is read, workloads apart: the JSON of a list of some 400 Mgas.
+const MAX_FILE_BYTES: u64 = 1 << 26;
+/// Lists of a file that an error names.
+const NAMED_LISTS: usize = 5;
+
+/// Arguments of `stress show --bal`.
+#[derive(Debug, Args)]
+pub struct BalArgs {
+    /// Print a block-level access list (EIP-7928), or of two lists how the second differs from the
+    /// first: RLP, hex, JSON, a payload, a node's answer, a test, a workload; #N: the N-th in FILE
+    #[arg(
+        long,
+        value_name = "FILE[#N]",
+        conflicts_with_all = ["workload", "words", "scenario", "quick", "WorkArgs", "HowArgs"]
+    )]
+    pub bal: Vec<PathBuf>,
+    /// Compare the list with that of this block by the reference: of a workload or a blockchain_test
+    #[arg(long, value_name = "FILE[#N]", requires = "bal")]
+    pub block: Option<PathBuf>,
+    /// Print only these accounts
+    #[arg(long, value_name = "ADDRESS", requires = "bal", value_delimiter = ',')]
+    pub address: Vec<Address>,
+    /// Format of a list or of differences
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+/// A list and the name that it is shown with.
+struct Chosen {
+    name: String,
+    path: PathBuf,
+    content: Content,
+    found: FoundList,
+}
+
+/// Content of a file with lists.
+enum Content {
+    /// A workload file.
+    Workload,
+    /// Any other, read.
+    Bytes(Vec<u8>),
+}
+
+/// Prints the list, or the differences of two. They are no error, and have an exit code.
+pub fn show(args: &BalArgs, format: Format) -> Result<Code, Failure> {
+    let (left, right) = match (&args.bal[..], &args.block) {
+        ([only], None) => (None, choose(only)?),
+        ([only], Some(block)) => (Some(by_reference(block, format)?), choose(only)?),
+        ([left, right], None) => (Some(choose(left)?), choose(right)?),
+        (all, block) => {
+            let count = all.len();
+            let block = if block.is_some() { " and --block" } else { "" };
+            fail!(
+                Code::Usage,
+                "--bal {count} times{block}: give one list, two to compare, or one and --block"
+            )
+        }
+    };
+    // Lists that are compared are of one block.
+    let bounds = left.as_ref().and_then(|left| left.found.bounds).or(right.found.bounds);
+    let bounds = bounds.unwrap_or(ListBounds::UNKNOWN);
+    let right = side(right, &bounds)?;
+    let Some(left) = left else { return shown::list(&right, &args.address, format) };
+    let left = side(left, &bounds)?;
+    let differences = diff(&left.list, &right.list);
+    let comparison = Comparison { left, right, differences };
+    shown::comparison(&comparison, &args.address, format)
+}
+
+/// The list that was chosen, read.
+fn side(chosen: Chosen, bounds: &ListBounds) -> Result<Side, Failure> {
+    let Chosen { name, found, .. } = chosen;
+    let list = found.list.with_context(|| format!("{name}: the block has no list here"));
+    let list = LenientList::read(list.with_exit_code(Code::Usage)?, bounds);
+    let list = list.with_context(|| name.clone()).with_exit_code(Code::Usage)?;
+    Ok(Side { name, list })
+}
+
+/// The list that `FILE[#N]` names.
+fn choose(given: &Path) -> Result<Chosen, Failure> {
+    let (path, number) = split(given);
+    let file = path.display().to_string();
+    let bytes = read(&path, &file)?;
+    let (content, mut all) = if bytes.starts_with(&MAGIC) {
+        let workload = file::read(&path).map_err(|error| match error {
+            FileError::Io { .. } => error.into(),
+            _ => anyhow!(error).context(file.clone()),
+        });
+        (Content::Workload, FoundList::of_workload(&workload.with_code_of_named()?))
+    } else {
+        let all = import::lists(&file, &bytes).map_err(failure)?;
+        (Content::Bytes(bytes), all)
+    };
+    let index = index_of(&file, number, &all)?;
+    let found = all.swap_remove(index);
+    let name = match found.name.as_str() {
+        "" => file,
+        place => format!("{file}, {place}"),
+    };
+    Ok(Chosen { name, path, content, found })
+}
+
+/// The path and the number of `FILE#N`; a file may have such a name itself.
+fn split(given: &Path) -> (PathBuf, Option<usize>) {
+    let parts = given.to_str().filter(|_| !given.exists()).and_then(|text| text.rsplit_once('#'));
+    let numbered = parts.and_then(|(path, number)| Some((path, number.parse().ok()?)));
+    numbered.map_or_else(|| (given.to_owned(), None), |(path, number)| (path.into(), Some(number)))
+}
+
+/// The index of the `number`-th list of a file, or of its only one.
+fn index_of(file: &str, number: Option<usize>, all: &[FoundList]) -> Result<usize, Failure> {
+    let with_list = || all.iter().enumerate().filter(|(_, found)| found.list.is_some());
+    let chosen = match number {
+        Some(number) => number.checked_sub(1).filter(|index| *index < all.len()),
+        None if all.len() == 1 => Some(0),
+        None => with_list().next().filter(|_| with_list().nth(1).is_none()).map(|(index, _)| index),
+    };
+    if let Some(index) = chosen {
+        return Ok(index);
+    }
+    let names = all.iter().enumerate().take(NAMED_LISTS).map(|(index, found)| {
+        let none = if found.list.is_some() { "" } else { " (without a list)" };
+        format!("#{} {}{none}", index + 1, found.name)
+    });
+    let names: Vec<_> = names.collect();
+    let more = if all.len() > NAMED_LISTS { ", …" } else { "" };
+    let asked = number.map_or_else(String::new, |number| format!("#{number}"));
+    let count = all.len();
+    fail!(
+        Code::Usage,
+        "{file}{asked}: it has {count} lists, of which one is chosen as in {file}#1: {}{more}",
+        names.join(", ")
+    )
+}
+
+/// The list of a block as the reference makes it.
+fn by_reference(given: &Path, format: Format) -> Result<Chosen, Failure> {
+    let progress = Progress::new(format.look());
+    let mut chosen = choose(given)?;
+    match &chosen.content {
+        // It is compared with the reference's as it is read.
+        Content::Workload => drop(prepare::read_workload(&chosen.path, &progress)?),
+        Content::Bytes(bytes) => {
+            let file = chosen.path.display().to_string();
+            let text = str::from_utf8(bytes).unwrap_or_default();
+            let stage = progress.stage("running the reference", 0);
+            let made = import::list_by_reference(&file, text, &chosen.found, interrupt::answer);
+            stage.finish();
+            chosen.found = made.map_err(failure)?;
+        }
+    }
+    progress.clear();
+    chosen.name += ", by the reference";
+    Ok(chosen)
+}
+
+fn failure(error: ImportError) -> Failure {
+    let code = match &error {
+        ImportError::Reference(ReferenceError::Cancelled) => Code::Interrupted,
+        _ => Code::Usage,
+    };
+    Failure { code, error: error.into() }
+}
+
+/// The content of a file. Of a workload file, which may be larger, its beginning.
+fn read(path: &Path, name: &str) -> Result<Vec<u8>, Failure> {
+    let opened = File::open(path).with_context(|| format!("cannot open {name}"));
+    let mut bytes = Vec::new();
+    let read = opened.with_code_of_named()?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
+    read.with_context(|| format!("cannot read {name}")).with_exit_code(Code::Io)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES && !bytes.starts_with(&MAGIC) {
+        let most = progress::bytes(MAX_FILE_BYTES);
+        fail!(
+            Code::Usage,
+            "{name}: larger than {most}, the most that is read: give the one list or payload alone"
+        );
+    }
+    Ok(bytes)
+}
