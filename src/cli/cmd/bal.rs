@@ -44,7 +44,7 @@ pub struct BalArgs {
         conflicts_with_all = ["workload", "words", "scenario", "quick", "WorkArgs", "HowArgs"]
     )]
     pub bal: Vec<PathBuf>,
-    /// Compare the list with that of this block by the reference: of a workload or a blockchain_test
+    /// Compare the list with that of this block by the reference: a block of a workload or a test
     #[arg(long, value_name = "FILE[#N]", requires = "bal")]
     pub block: Option<PathBuf>,
     /// Print only these accounts

@@ -183,7 +183,7 @@ fn difference_lines(shown: &[&Difference]) -> Vec<ListLine> {
     }
     let rest = shown.len().saturating_sub(SHOWN_DIFFERENCES);
     let more = format!("… and {rest} more: --format json has all");
-    lines.extend((rest > 0).then(|| ListLine::Note(more)));
+    lines.extend((rest > 0).then_some(ListLine::Note(more)));
     lines
 }
 
