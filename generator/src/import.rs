@@ -10,6 +10,8 @@ mod envelope;
 mod exceptions;
 mod genesis;
 mod header;
+mod intake;
+mod kind;
 mod lists;
 mod node;
 mod payload;
@@ -32,9 +34,17 @@ use crate::reference::ReferenceError;
 pub use blockchain_test::{NamedTest, blockchain_tests, each_blockchain_test};
 pub use chain::{Stream, chain};
 pub use complete::{complete, in_batches};
+pub use kind::Kind;
 pub use lists::{FoundList, list_by_reference, lists};
-pub use rpc::blocks as rpc_blocks;
-pub use t8n::{Text, TransitionFiles, transition};
+pub use payloads::payloads;
+pub use rpc::{blocks as rpc_blocks, witness};
+pub use set::Set;
+pub use state::state_after;
+pub use t8n::{Text, TransitionInput, transition};
+
+/// Files that are imported, for errors.
+const TAKEN: &str = "tests (blockchain_test, blockchain_test_engine), t8n files (alloc, env, \
+    txs, result), a genesis beside a chain as RLP or Engine payloads, a block beside its witness";
 
 /// Blocks as a workload with one block a batch, and their facts in the files. The expected outcome
 /// in the workload's batches is still empty: see [`complete`].

@@ -8,7 +8,7 @@ use alloy_primitives::hex;
 use alloy_rlp::Decodable;
 use generator::{
     export,
-    import::{self, Text, TransitionFiles},
+    import::{self, Text, TransitionInput},
 };
 use random_blocks::RandomBlocks;
 use serde_json::{Map, Value, json};
@@ -42,9 +42,8 @@ fn assert_filled(fork: Fork) {
         fill(&evm, fork, dir.path());
         let texts = NAMES.map(|name| fs::read_to_string(dir.path().join(name)).unwrap());
         let text = |index: usize| Text { name: NAMES[index], text: &texts[index] };
-        let files =
-            TransitionFiles { alloc: text(0), env: text(1), txs: text(2), result: Some(text(3)) };
-        let imported = import::transition(files, fork, drawn.chain_id);
+        let files = TransitionInput::Files { alloc: text(0), env: text(1), txs: text(2) };
+        let imported = import::transition(files, Some(text(3)), fork, drawn.chain_id);
         let mut imported = imported.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let compared = import::complete(&mut imported, || ());
         let compared = compared.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
