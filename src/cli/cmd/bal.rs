@@ -28,8 +28,8 @@ use crate::{
 };
 use shown::{Comparison, Side};
 
-/// Largest file that is read, workloads apart: the JSON of a list of some 400 Mgas.
-const MAX_FILE_BYTES: u64 = 1 << 26;
+/// Largest file that is read, workloads apart: the JSON of a list of some 900 Mgas.
+const MAX_FILE_BYTES: u64 = 1 << 25;
 /// Lists of a file that an error names.
 const NAMED_LISTS: usize = 5;
 
