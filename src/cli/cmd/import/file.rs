@@ -70,10 +70,10 @@ pub(super) fn write(
         count => format!(" as {}", units::things(count as u64, "batch")),
     };
     let mut said = format!(
-        "{}: {blocks}{batches} on {}, {} transactions, {} gas; state of {} and {}; digest {}\n",
+        "{}: {blocks}{batches} on {}, {}, {} gas; state of {} and {}; digest {}\n",
         output.display(),
         workload.rules,
-        workload.tx_count(),
+        units::things(workload.tx_count(), "transaction"),
         workload.gas_used(),
         units::things(workload.genesis.account_count(), "account"),
         units::things(workload.genesis.slot_count(), "slot"),
