@@ -266,7 +266,7 @@ fn the_items_of_a_result_s_list_and_its_requests_are_compared_in_both_forms() {
         block.is_refused(&["block 9: list is"]);
     }
     block.result = json!({"blockAccessList": [{"address": 1}]});
-    block.is_refused(&["result.json: blockAccessList is", "EIP-7928"]);
+    block.is_refused(&["result.json: blockAccessList[0].address is 1"]);
     block.result = json!({"requestsHash": B256::ZERO});
     block.is_refused(&["block 9: requests hash is"]);
     block.result = json!({"currentBaseFee": "0x8"});
