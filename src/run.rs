@@ -77,8 +77,7 @@ pub struct RunInput {
     pub open_whole: WholeRows,
     /// Exit codes for claims that stay open.
     pub open: OpenCodes,
-    /// The file in which the cells of a sweep share the device's figures; `None` outside of a
-    /// sweep.
+    /// The file in which the cells of a sweep share the device's figures; else `None`.
     pub shared_device: Option<PathBuf>,
     /// The directory of the result.
     pub out: Option<PathBuf>,
@@ -100,8 +99,7 @@ impl RunInput {
     pub fn run(&self) -> Result<Finished, Failure> {
         let started_unix_s = machine::unix_s();
         let progress = Progress::new(self.look);
-        // The environment is probed before the state is built, so that a warning of load is not
-        // about our own load.
+        // Probed before the state is built, so that a warning of load is not about our own.
         let data_path = prepare::data_path(self.data_dir.as_deref());
         let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
         // A directory that cannot be written is an error before the work, not after it.

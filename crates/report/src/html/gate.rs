@@ -199,7 +199,7 @@ fn shifts(compared: &Part<'_, Compared>, allowed: Option<&Figure>) -> Vec<Judged
 
 /// A name whose lines may break behind the parts of its variant.
 fn breakable(name: &str) -> String {
-    esc(name).replace('/', "/<wbr>").replace('+', "+<wbr>")
+    esc(name).replace('/', "/<wbr/>").replace('+', "+<wbr/>")
 }
 
 fn percent(share: f64) -> String {
