@@ -191,8 +191,7 @@ fn an_imported_workload_is_refused_since_nobody_can_sign_it() {
     let file = |name: &str| fixtures.join(name).display().to_string();
     let dir = tempfile::tempdir().unwrap();
     let (alloc, env, txs) = (file("alloc.json"), file("env.json"), file("txs.json"));
-    let import = ["import", "t8n", "--alloc", &alloc, "--env", &env, "--txs", &txs];
-    let import = [&import[..], &["--fork", "bpo2", "-o", "block.workload"]].concat();
+    let import = ["import", &alloc, &env, &txs, "--fork", "bpo2", "-o", "block.workload"];
     printed(&import, dir.path());
     let output = stress(&["export", "block.workload", "--out", "out"], dir.path());
     let error = text(&output.stderr);

@@ -130,8 +130,7 @@ fn work_that_cannot_be_whole_runs_alone_and_one_line_says_why() {
     let file = |name: &str| from.join(name).to_str().unwrap().to_owned();
     let (alloc, env, txs) = (file("alloc.json"), file("env.json"), file("txs.json"));
     let import = |txs: &str, to: &str| {
-        let from = ["import", "t8n", "--alloc", &alloc, "--env", &env, "--txs", txs];
-        printed(&[&from[..], &["--fork", "BPO2", "-o", to]].concat(), dir.path());
+        printed(&["import", &alloc, &env, txs, "--fork", "BPO2", "-o", to], dir.path());
     };
     let sampled = ["--store", "memory", "--design", "sequential", "--samples", "1"];
     import(&txs, "signed.workload");
