@@ -1,16 +1,19 @@
 //! A block beside its witness: the same outcome as on the whole state, or an error that says what the
 //! witness lacks.
+#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::{B256, Bytes, hex, keccak256};
+use alloy_primitives::{Address, B256, Bytes, U256, bytes, hex, keccak256};
 use alloy_trie::{HashBuilder, Nibbles, TrieAccount, proof::ProofRetainer};
 use generator::{
+    BENEFICIARY,
     export::{self, Chain, Lists},
     import::{self, ImportError, Imported, Text},
+    reference,
 };
 use serde_json::{Value, json};
-use workload::{Fork, GenesisAccount};
+use workload::{Fork, GenesisAccount, Workload};
 
 use crate::blockchain_tests::{chain_of, imported, test_of, two_blocks};
 
@@ -56,14 +59,27 @@ fn beside(block: &Value, witness: &Value, fork: Option<Fork>) -> Result<Imported
     Ok(imported)
 }
 
-#[test]
-fn a_block_beside_its_witness_has_the_outcome_that_it_has_on_the_whole_state() {
-    let chain = chain_of(&two_blocks()).unwrap();
+/// The whole workload of `blocks`, a node's answer with its first block, and that block's witness.
+fn parts_of(blocks: &Workload) -> (Workload, Value, Value) {
+    let chain = chain_of(blocks).unwrap();
     let whole = imported(&test_of(&chain)).unwrap().0.workload;
     let witness = witness_of(&whole.genesis.accounts, &chain);
     let mut rlp = Vec::new();
     export::rlp_of(&chain.blocks[0], Lists::Without, &mut rlp).unwrap();
     let block = json!({"jsonrpc": "2.0", "id": 1, "result": hex::encode_prefixed(rlp)});
+    (whole, block, witness)
+}
+
+fn add_contract(workload: &mut Workload, address: Address, code: Bytes) {
+    let accounts = &mut workload.genesis.accounts;
+    let (nonce, balance, storage) = (1, U256::ZERO, Vec::new());
+    accounts.push(GenesisAccount { address, nonce, balance, code, storage });
+    accounts.sort_by_key(|account| account.address);
+}
+
+#[test]
+fn a_block_beside_its_witness_has_the_outcome_that_it_has_on_the_whole_state() {
+    let (whole, block, witness) = parts_of(&two_blocks());
     let made = beside(&block, &witness, None).unwrap();
     assert_eq!(made.workload.batches[0], whole.batches[0]);
     assert_eq!(made.not_compared(), ["state root"]);
@@ -92,5 +108,55 @@ fn a_block_beside_its_witness_has_the_outcome_that_it_has_on_the_whole_state() {
         lacking[key] = json!([]);
         let error = beside(&block, &lacking, None).unwrap_err().to_string();
         assert!(error.contains("witness.json"), "{key}: {error}");
+    }
+}
+
+#[test]
+fn a_witness_may_lack_codes_that_the_block_does_not_run() {
+    let mut blocks = two_blocks();
+    let paid = bytes!("00");
+    add_contract(&mut blocks, BENEFICIARY, paid.clone());
+    let (whole, block, witness) = parts_of(&blocks);
+    let made = beside(&block, &witness, None).unwrap();
+    assert_eq!((made.not_compared(), made.notes.len()), (vec!["state root"], 0));
+    let mut needed_count = 0;
+    for (index, code) in witness["codes"].as_array().unwrap().iter().enumerate() {
+        let mut lacking = witness.clone();
+        lacking["codes"].as_array_mut().unwrap().remove(index);
+        match beside(&block, &lacking, None) {
+            Ok(same) if *code == json!(paid) => {
+                let not_compared = ["codes that the block does not run", "state root"];
+                assert_eq!(same.not_compared(), not_compared);
+                assert!(same.notes[0].contains(&BENEFICIARY.to_string()), "{:?}", same.notes);
+                assert!(same.workload.batches[0] == whole.batches[0]);
+            }
+            Ok(same) => assert!(same.workload == made.workload, "{code}"),
+            Err(error) => {
+                let hash = keccak256(hex::decode(code.as_str().unwrap()).unwrap()).to_string();
+                assert!(error.to_string().contains(&hash), "{error}");
+                needed_count += 1;
+            }
+        }
+    }
+    assert!(needed_count > 1, "{needed_count}");
+}
+
+/// The hash of a code that does not run can be read (EXTCODEHASH).
+#[test]
+fn a_code_whose_hash_the_block_reads_must_be_in_the_witness() {
+    let mut blocks = two_blocks();
+    let (paid, reader) = (bytes!("00"), Address::with_last_byte(0x99));
+    add_contract(&mut blocks, BENEFICIARY, paid.clone());
+    // PUSH20 the beneficiary, EXTCODEHASH, PUSH0, SSTORE.
+    let code = [&[0x73], BENEFICIARY.as_slice(), &[0x3f, 0x5f, 0x55]].concat();
+    add_contract(&mut blocks, reader, code.into());
+    blocks.batches[0].blocks[0].transactions[0].to = Some(reader);
+    reference::complete(&mut blocks, || ()).unwrap();
+    let (whole, block, mut witness) = parts_of(&blocks);
+    assert!(beside(&block, &witness, None).unwrap().workload.batches[0] == whole.batches[0]);
+    witness["codes"].as_array_mut().unwrap().retain(|code| *code != json!(paid));
+    let error = beside(&block, &witness, None).unwrap_err().to_string();
+    for word in ["witness.json", &BENEFICIARY.to_string(), "EXTCODEHASH"] {
+        assert!(error.contains(word), "{word}: {error}");
     }
 }

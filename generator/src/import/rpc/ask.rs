@@ -80,6 +80,11 @@ impl<'a> Asker<'a> {
         Self { rpc }
     }
 
+    /// The node's name for errors.
+    pub(super) fn name(&self) -> &str {
+        self.rpc.name()
+    }
+
     /// The answer to one call.
     pub(super) fn one(
         &mut self,
@@ -171,11 +176,11 @@ impl<'a> Asker<'a> {
     }
 
     fn name_of(&self, call: &Call) -> String {
-        format!("{}: {}", self.rpc.name(), Self::call_in_short(call))
+        format!("{}: {}", self.name(), Self::call_in_short(call))
     }
 
     pub(super) fn error(&self, call: &Call, said: String, remedy: String) -> ImportError {
-        let (node, call) = (self.rpc.name().to_owned(), Self::call_in_short(call));
+        let (node, call) = (self.name().to_owned(), Self::call_in_short(call));
         ImportError::Node { node, call, said, remedy }
     }
 }

@@ -1,10 +1,10 @@
 //! The known part of the state below the first imported block: values of a tracer, and values that
-//! the node gave key by key. Execution cannot tell them apart.
+//! a node or a witness gave key by key. Execution cannot tell them apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{
-    Address, B256, Bytes, U256, keccak256,
+    Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256,
     map::{B256Map, HashSet},
 };
 use evm::system;
@@ -27,27 +27,79 @@ pub(super) struct ReadFailed(pub(super) ImportError);
 
 impl DBErrorMarker for ReadFailed {}
 
+/// Remedy where a source lacks a part of the state.
+pub(super) const REMEDY: &str = "import the block from the node (stress import rpc)";
+
+/// A source of the state below the first block.
+pub(super) trait StateSource {
+    /// Its name for errors.
+    fn name(&self) -> &str;
+
+    /// The accounts at `addresses`, in order.
+    fn accounts(&mut self, addresses: &[Address]) -> Result<Vec<Fields>, ImportError>;
+
+    /// The values of `slots`, in order.
+    fn slots(&mut self, slots: &[(Address, U256)]) -> Result<Vec<U256>, ImportError>;
+}
+
+/// The state of a node after block `number`.
+pub(super) struct NodeState<'a> {
+    pub(super) node: Asker<'a>,
+    pub(super) number: u64,
+}
+
+impl StateSource for NodeState<'_> {
+    fn name(&self) -> &str {
+        self.node.name()
+    }
+
+    fn accounts(&mut self, addresses: &[Address]) -> Result<Vec<Fields>, ImportError> {
+        let methods = ["eth_getTransactionCount", "eth_getBalance", "eth_getCode"];
+        let at = quantity(self.number);
+        let calls = addresses.iter().flat_map(|address| {
+            methods.map(|method| Call { method, params: json!([address, at]) })
+        });
+        let replies = self.node.all(calls.collect(), Need::State(self.number))?;
+        let accounts = replies.chunks(methods.len()).map(|replies| {
+            let (nonce, balance) = (replies[0].node().u64()?, replies[1].node().u256()?);
+            Ok(Fields::new(nonce, balance, replies[2].node().bytes()?))
+        });
+        accounts.collect()
+    }
+
+    fn slots(&mut self, slots: &[(Address, U256)]) -> Result<Vec<U256>, ImportError> {
+        let at = quantity(self.number);
+        let calls = slots.iter().map(|(address, key)| Call {
+            method: "eth_getStorageAt",
+            params: json!([address, B256::from(*key), at]),
+        });
+        let replies = self.node.all(calls.collect(), Need::State(self.number))?;
+        replies.iter().map(|reply| reply.node().u256()).collect()
+    }
+}
+
 /// The known values of an account; others have not been asked for.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// Nonce, balance and code; zero and empty for an account that does not exist.
     fields: Option<Fields>,
     /// Slots, those too that are zero.
     slots: BTreeMap<U256, U256>,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Fields {
-    nonce: u64,
-    balance: U256,
-    code: Bytes,
-    code_hash: B256,
+/// The fields of an account; zero and empty where there is none.
+#[derive(Clone, Debug)]
+pub(super) struct Fields {
+    pub(super) nonce: u64,
+    pub(super) balance: U256,
+    pub(super) code_hash: B256,
+    /// `None` where the source lacks it.
+    pub(super) code: Option<Bytes>,
 }
 
 /// The state below the first block.
 pub(super) struct Below<'a> {
-    node: Asker<'a>,
-    /// The block whose state it is.
+    source: &'a mut dyn StateSource,
+    /// Number of the first block.
     number: u64,
     accounts: BTreeMap<Address, Known>,
     codes: B256Map<Bytecode>,
@@ -60,11 +112,10 @@ pub(super) struct Below<'a> {
 
 impl<'a> Below<'a> {
     /// Nothing is known yet of the state below the blocks of `workload`.
-    pub(super) fn new(node: Asker<'a>, workload: &Workload) -> Self {
-        let first = workload.blocks().next().map_or(1, |block| block.env.number);
+    pub(super) fn new(source: &'a mut dyn StateSource, workload: &Workload) -> Self {
         Self {
-            node,
-            number: first - 1,
+            source,
+            number: workload.blocks().next().map_or(1, |block| block.env.number),
             accounts: BTreeMap::new(),
             codes: B256Map::default(),
             first_hash_number: workload.first_hash_number,
@@ -88,13 +139,11 @@ impl<'a> Below<'a> {
                 !changed_untraced.contains(address) && !self.written.contains(address);
             let known = self.accounts.entry(*address).or_default();
             if is_as_below && known.fields.is_none() {
-                let code = traced.code.clone().unwrap_or_default();
-                known.fields = Some(Fields {
-                    nonce: traced.nonce.unwrap_or(0),
-                    balance: traced.balance.unwrap_or(U256::ZERO),
-                    code_hash: keccak256(&code),
-                    code,
-                });
+                known.fields = Some(Fields::new(
+                    traced.nonce.unwrap_or(0),
+                    traced.balance.unwrap_or(U256::ZERO),
+                    traced.code.clone().unwrap_or_default(),
+                ));
             }
             for (key, value) in &traced.slots {
                 let is_as_below =
@@ -136,18 +185,9 @@ impl<'a> Below<'a> {
             .into_iter()
             .filter(|address| self.accounts.get(address).is_none_or(|known| known.fields.is_none()))
             .collect();
-        let methods = ["eth_getTransactionCount", "eth_getBalance", "eth_getCode"];
-        let at = quantity(self.number);
-        let calls = unknown.iter().flat_map(|address| {
-            methods.map(|method| Call { method, params: json!([address, at]) })
-        });
-        let replies = self.node.all(calls.collect(), Need::State(self.number))?;
-        for (address, replies) in unknown.iter().zip(replies.chunks(methods.len())) {
-            let code = replies[2].node().bytes()?;
-            let code_hash = keccak256(&code);
-            let (nonce, balance) = (replies[0].node().u64()?, replies[1].node().u256()?);
-            let fields = Fields { nonce, balance, code, code_hash };
-            self.accounts.entry(*address).or_default().fields = Some(fields);
+        let found = self.source.accounts(&unknown)?;
+        for (address, fields) in unknown.into_iter().zip(found) {
+            self.accounts.entry(address).or_default().fields = Some(fields);
         }
         Ok(())
     }
@@ -162,17 +202,27 @@ impl<'a> Below<'a> {
                 self.accounts.get(address).is_none_or(|known| !known.slots.contains_key(key))
             })
             .collect();
-        let at = quantity(self.number);
-        let calls = unknown.iter().map(|(address, key)| Call {
-            method: "eth_getStorageAt",
-            params: json!([address, B256::from(*key), at]),
-        });
-        let replies = self.node.all(calls.collect(), Need::State(self.number))?;
-        for ((address, key), reply) in unknown.into_iter().zip(&replies) {
-            let value = reply.node().u256()?;
+        let found = self.source.slots(&unknown)?;
+        for ((address, key), value) in unknown.into_iter().zip(found) {
             self.accounts.entry(address).or_default().slots.insert(key, value);
         }
         Ok(())
+    }
+
+    pub(super) fn source_name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// Makes each code that the source lacks an empty one. Gives the accounts that have such a code.
+    pub(super) fn empty_lacking_codes(&mut self) -> BTreeSet<Address> {
+        let mut lacking = BTreeSet::new();
+        for (address, known) in &mut self.accounts {
+            if let Some(fields) = known.fields.as_mut().filter(|fields| fields.code.is_none()) {
+                *fields = Fields::new(fields.nonce, fields.balance, Bytes::new());
+                lacking.insert(*address);
+            }
+        }
+        lacking
     }
 
     /// All accounts that are known to exist, by ascending address.
@@ -180,7 +230,9 @@ impl<'a> Below<'a> {
         self.accounts
             .into_iter()
             .map(|(address, known)| {
-                let Fields { nonce, balance, code, .. } = known.fields.unwrap_or_default();
+                let fields = known.fields.unwrap_or_else(Fields::absent);
+                let Fields { nonce, balance, code, .. } = fields;
+                let code = code.unwrap_or_default();
                 let slots = known.slots.into_iter();
                 let storage = slots.filter(|(_, value)| !value.is_zero()).collect();
                 GenesisAccount { address, nonce, balance, code, storage }
@@ -207,11 +259,19 @@ impl<'a> Below<'a> {
         if let Some(code) = self.codes.get(&hash) {
             return Ok(code.clone());
         }
-        let fields = self.accounts.values().filter_map(|known| known.fields.as_ref());
-        let code = fields.into_iter().find(|fields| fields.code_hash == hash);
-        let code = code.map_or_else(Bytes::new, |fields| fields.code.clone());
+        let mut fields = self.accounts.values().filter_map(|known| known.fields.as_ref());
+        let code = fields
+            .find(|fields| fields.code_hash == hash)
+            .map_or_else(|| Some(Bytes::new()), |fields| fields.code.clone());
+        let code = code.ok_or_else(|| ImportError::State {
+            file: self.source.name().to_owned(),
+            missing: format!(
+                "it lacks the code {hash}, which block {} runs; {REMEDY}",
+                self.number
+            ),
+        })?;
         let code = Bytecode::new_raw_checked(code).map_err(|error| ImportError::Block {
-            block: self.number + 1,
+            block: self.number,
             reason: format!("code {hash} is none that can be run: {error}"),
         })?;
         self.codes.insert(hash, code.clone());
@@ -220,8 +280,16 @@ impl<'a> Below<'a> {
 }
 
 impl Fields {
+    pub(super) fn new(nonce: u64, balance: U256, code: Bytes) -> Self {
+        Self { nonce, balance, code_hash: keccak256(&code), code: Some(code) }
+    }
+
+    fn absent() -> Self {
+        Self::new(0, U256::ZERO, Bytes::new())
+    }
+
     fn exist(&self) -> bool {
-        self.nonce > 0 || !self.balance.is_zero() || !self.code.is_empty()
+        self.nonce > 0 || !self.balance.is_zero() || self.code_hash != KECCAK256_EMPTY
     }
 }
 
@@ -249,7 +317,7 @@ impl Database for Below<'_> {
         // Only numbers that there are are asked for, and their hashes have been read.
         hash.ok_or_else(|| {
             let reason = format!("the hash of block {number} is asked for, and is not known");
-            ReadFailed(ImportError::Block { block: self.number + 1, reason })
+            ReadFailed(ImportError::Block { block: self.number, reason })
         })
     }
 }

@@ -13,7 +13,7 @@ use super::{
     },
     BlockName, Call, Rpc, Wanted,
     ask::{Asker, Need, Reply},
-    below::{Below, changed_untraced, system_contracts},
+    below::{Below, NodeState, changed_untraced, system_contracts},
     fork, quantity, replay, trace,
 };
 
@@ -69,12 +69,13 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         let not_compared = "changes of each transaction, as the node has no tracer";
         blocks.iter_mut().for_each(|block| block.not_compared.push(not_compared));
     }
-    let mut below = Below::new(node, &workload);
+    let mut state = NodeState { node, number: first - 1 };
+    let mut below = Below::new(&mut state, &workload);
     for tx in traces.iter().flatten() {
         below.learn(tx, &changed_untraced(&workload), &system_contracts(&workload.rules));
     }
     below.fetch_named(&workload)?;
-    let accounts = replay::accounts(below, &workload, &traces)?;
+    let accounts = replay::run(below, &workload, &traces)?.database.into_accounts();
     workload.genesis = Genesis { accounts, ..Genesis::default() };
     Ok(Imported {
         name,

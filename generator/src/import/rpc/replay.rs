@@ -2,27 +2,34 @@
 //! when it is read, so that afterwards the state holds all that the blocks touch. Each transaction
 //! is compared with the tracer's changes.
 
-use revm::{DatabaseCommit, database::State, database_interface::bal::EvmDatabaseError};
+use std::collections::BTreeSet;
+
+use alloy_primitives::Address;
+use revm::{
+    DatabaseCommit,
+    database::{CacheState, State},
+    database_interface::bal::EvmDatabaseError,
+};
 use workload::{Block, GenesisAccount, StepKind, Steps, Workload};
 
 use evm::{Runner, StepError};
 
 use super::{
     super::{ImportError, Source},
-    below::{Below, ReadFailed},
+    below::{Below, REMEDY, ReadFailed},
     trace::{Difference, TxTrace},
 };
 
-/// The accounts that the blocks of `workload` touch, as they are below the first. `traces` are
+/// Runs the blocks of `workload`. The state below them then has all that they touch. `traces` are
 /// those of the transactions of each block; none where there was no tracer.
 ///
 /// # Errors A key cannot be read; a transaction that cannot be run; [`ImportError::Differs`] at the
 /// first transaction that changes something else than its trace.
-pub(super) fn accounts(
-    below: Below<'_>,
+pub(super) fn run<'a>(
+    below: Below<'a>,
     workload: &Workload,
     traces: &[Vec<TxTrace>],
-) -> Result<Vec<GenesisAccount>, ImportError> {
+) -> Result<State<Below<'a>>, ImportError> {
     let db = State::builder().with_database(below).build();
     let mut runner = Runner::new(workload, db);
     for (index, batch) in workload.batches.iter().enumerate() {
@@ -46,7 +53,50 @@ pub(super) fn accounts(
             }
         }
     }
-    Ok(runner.into_db().database.into_accounts())
+    Ok(runner.into_db())
+}
+
+/// The accounts that the blocks of `workload` touch, and those of them whose code the source lacks.
+/// Such a code is empty, as a second run proves that the outcome does not depend on it.
+///
+/// # Errors As [`run`]; [`ImportError::State`] where the outcome depends on a lacking code.
+pub(super) fn accounts_without_lacking_codes(
+    below: Below<'_>,
+    workload: &Workload,
+) -> Result<(Vec<GenesisAccount>, BTreeSet<Address>), ImportError> {
+    let State { cache, database: mut below, .. } = run(below, workload, &[])?;
+    let file = below.source_name().to_owned();
+    let lacking = below.empty_lacking_codes();
+    let Some(first) = lacking.first() else { return Ok((below.into_accounts(), lacking)) };
+    match run(below, workload, &[]) {
+        Ok(again) if is_same(&cache, &again.cache, &lacking) => {
+            Ok((again.database.into_accounts(), lacking))
+        }
+        Ok(_) | Err(_) => Err(ImportError::State {
+            file,
+            missing: format!(
+                "it lacks the codes of {} accounts, {first} the first, and the block's outcome depends on one \
+                 of them (EXTCODEHASH); {REMEDY}",
+                lacking.len()
+            ),
+        }),
+    }
+}
+
+/// Whether two runs left the same state, but for the codes of the accounts `lacking`.
+fn is_same(one: &CacheState, other: &CacheState, lacking: &BTreeSet<Address>) -> bool {
+    let (one, other) = (&one.accounts, &other.accounts);
+    one.len() == other.len()
+        && one.iter().all(|(address, one)| {
+            let other = other.get(address).and_then(|account| account.account.as_ref());
+            match (one.account.as_ref(), other) {
+                (Some(one), Some(other)) if lacking.contains(address) => {
+                    (one.info.nonce, one.info.balance) == (other.info.nonce, other.info.balance)
+                        && one.storage == other.storage
+                }
+                (one, other) => one == other,
+            }
+        })
 }
 
 fn name(

@@ -1,6 +1,5 @@
 //! A block beside its execution witness (`debug_executionWitness`): the nodes of the state's tries that the
-//! block reads, codes, and headers of its ancestors. The witness answers as a node does, with values that
-//! the parent's state root proves.
+//! block reads, codes, and headers of its ancestors. The parent's state root proves each value.
 
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256, map::B256Map};
@@ -9,7 +8,6 @@ use alloy_trie::{
     EMPTY_ROOT_HASH, Nibbles, TrieAccount,
     nodes::{RlpNode, TrieNode},
 };
-use serde_json::{Value, json};
 use workload::{Batch, ChainRules, Fork, Genesis, Workload};
 
 use super::{
@@ -20,9 +18,7 @@ use super::{
         rules, signed_transactions,
         t8n::Text,
     },
-    Call, Refusal, Rpc, Silence,
-    ask::Asker,
-    below::Below,
+    below::{Below, Fields, REMEDY, StateSource},
     replay,
 };
 
@@ -30,6 +26,8 @@ use super::{
 const NODES: &str = "the nodes of tries, as an array of their RLP";
 const CODES: &str = "an array of codes";
 const HEADERS: &str = "an array of headers, the parent's among them";
+/// Name of the codes that a witness may lack.
+const UNREAD_CODES: &str = "codes that the block does not run";
 
 /// Reads the block of `block`, a node's JSON of it or hex of its RLP, and the state that it touches, from
 /// `witness`. A fork that the header's fields do not tell is `fork`. The expected outcome in the workload's
@@ -77,13 +75,16 @@ pub fn witness(
         nodes: by_hash(&root.get(&["state"], NODES)?)?,
         codes: by_hash(&root.get(&["codes"], CODES)?)?,
     };
-    let below = Below::new(Asker::new(&mut state), &workload);
-    let accounts = replay::accounts(below, &workload, &[]).map_err(|error| match error {
-        ImportError::Node { node, call, said, remedy } => {
-            ImportError::State { file: node, missing: format!("{call}: {said}; {remedy}") }
-        }
-        other => other,
-    })?;
+    let below = Below::new(&mut state, &workload);
+    let (accounts, lacking) = replay::accounts_without_lacking_codes(below, &workload)?;
+    let mut notes = Vec::new();
+    if let Some(first) = lacking.first() {
+        said.not_compared.push(UNREAD_CODES);
+        let count = lacking.len();
+        notes.push(format!(
+            "{count} accounts have no code, as the block does not run it: {first} is the first"
+        ));
+    }
     workload.genesis = Genesis { accounts, ..Genesis::default() };
     Ok(Imported {
         name,
@@ -93,7 +94,7 @@ pub fn witness(
         source: Source::Files,
         invalid: Vec::new(),
         compared: Vec::new(),
-        notes: Vec::new(),
+        notes,
     })
 }
 
@@ -176,13 +177,25 @@ struct WitnessState<'a> {
 }
 
 impl WitnessState<'_> {
+    fn fault(&self, fault: &str) -> ImportError {
+        let missing = format!("{fault}; {REMEDY}");
+        ImportError::State { file: self.name.to_owned(), missing }
+    }
+
+    /// The decoded value of a key in the trie with this root; `None` where there is none.
+    fn value<T: Decodable>(&self, root: B256, key: B256) -> Result<Option<T>, ImportError> {
+        let value = self.encoded(root, key).map_err(|fault| self.fault(&fault))?;
+        let value = value.map(|value| T::decode(&mut value.as_slice())).transpose();
+        value.map_err(|error| self.fault(&format!("a value of a trie is invalid: {error}")))
+    }
+
     /// The value of a key in the trie with this root; an error says what the witness lacks.
-    fn value(&self, root: B256, key: B256) -> Result<Option<Vec<u8>>, String> {
-        let mut rest = Nibbles::unpack(key);
-        let mut next = RlpNode::word_rlp(&root);
+    fn encoded(&self, root: B256, key: B256) -> Result<Option<Vec<u8>>, String> {
         if root == EMPTY_ROOT_HASH {
             return Ok(None);
         }
+        let mut rest = Nibbles::unpack(key);
+        let mut next = RlpNode::word_rlp(&root);
         loop {
             let encoded = match next.as_hash() {
                 Some(hash) => self
@@ -211,52 +224,33 @@ impl WitnessState<'_> {
         }
     }
 
-    fn account(&self, address: Address) -> Result<TrieAccount, String> {
-        let value = self.value(self.root, keccak256(address))?;
-        value.map_or_else(
-            || Ok(TrieAccount::default()),
-            |value| {
-                let account = TrieAccount::decode(&mut value.as_slice());
-                account.map_err(|error| format!("an account is invalid: {error}"))
-            },
-        )
-    }
-
-    /// The answer to a call for a part of the state.
-    fn answer(&self, call: &Call) -> Result<Value, String> {
-        let param = |index: usize| call.params.get(index).and_then(Value::as_str);
-        let address = param(0).and_then(|text| text.parse().ok()).unwrap_or_default();
-        let account = self.account(address)?;
-        Ok(match call.method {
-            "eth_getTransactionCount" => json!(format!("{:#x}", account.nonce)),
-            "eth_getBalance" => json!(format!("{:#x}", account.balance)),
-            "eth_getCode" if account.code_hash == KECCAK256_EMPTY => json!("0x"),
-            "eth_getCode" => {
-                let code = self.codes.get(&account.code_hash);
-                json!(code.ok_or_else(|| format!("it lacks the code {}", account.code_hash))?)
-            }
-            _ => {
-                let key: B256 = param(1).and_then(|text| text.parse().ok()).unwrap_or_default();
-                let value = self.value(account.storage_root, keccak256(key))?;
-                let value = value.map_or(Ok(U256::ZERO), |value| U256::decode(&mut &value[..]));
-                let value = value.map_err(|error| format!("a slot is invalid: {error}"))?;
-                json!(format!("{value:#x}"))
-            }
-        })
+    fn account(&self, address: Address) -> Result<TrieAccount, ImportError> {
+        Ok(self.value(self.root, keccak256(address))?.unwrap_or_default())
     }
 }
 
-impl Rpc for WitnessState<'_> {
+impl StateSource for WitnessState<'_> {
     fn name(&self) -> &str {
         self.name
     }
 
-    fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, Silence> {
-        let answers = calls.iter().map(|call| self.answer(call).map(Ok));
-        answers.collect::<Result<_, _>>().map_err(|what| Silence::Failed {
-            what,
-            remedy: "the workload needs it: import the block from the node (stress import rpc)"
-                .to_owned(),
-        })
+    fn accounts(&mut self, addresses: &[Address]) -> Result<Vec<Fields>, ImportError> {
+        let accounts = addresses.iter().map(|address| {
+            let TrieAccount { nonce, balance, code_hash, .. } = self.account(*address)?;
+            let code = match code_hash {
+                KECCAK256_EMPTY => Some(Bytes::new()),
+                _ => self.codes.get(&code_hash).cloned(),
+            };
+            Ok(Fields { nonce, balance, code_hash, code })
+        });
+        accounts.collect()
+    }
+
+    fn slots(&mut self, slots: &[(Address, U256)]) -> Result<Vec<U256>, ImportError> {
+        let values = slots.iter().map(|(address, key)| {
+            let root = self.account(*address)?.storage_root;
+            Ok(self.value(root, keccak256(B256::from(*key)))?.unwrap_or_default())
+        });
+        values.collect()
     }
 }
