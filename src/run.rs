@@ -77,8 +77,8 @@ pub struct RunInput {
     pub open_whole: WholeRows,
     /// Exit codes for claims that stay open.
     pub open: OpenCodes,
-    /// The file in which the cells of a sweep share the device's figures; else `None`.
-    pub shared_device: Option<PathBuf>,
+    /// Origin of the device's figures.
+    pub device: DeviceFigures,
     /// The directory of the result.
     pub out: Option<PathBuf>,
     /// The look of the progress.
@@ -89,6 +89,17 @@ pub struct RunInput {
     pub hooks: Hooks,
     /// Shows the finished samples, if the user interrupts and the run cannot stop in time.
     pub show_kept: fn(&RunResult),
+}
+
+/// Origin of the figures of the device below the stores.
+#[derive(Clone, Debug)]
+pub enum DeviceFigures {
+    /// The run measures the device.
+    Measured,
+    /// The cells of a sweep share the figures in this file.
+    Shared(PathBuf),
+    /// Nothing measures the device, and no sample's requests are repeated on it.
+    Unmeasured,
 }
 
 impl RunInput {
@@ -153,7 +164,7 @@ pub fn measure(
         scenario: None,
         draw_seed: draw_seed(run),
         databases,
-        shared_device: None,
+        device: &DeviceFigures::Measured,
         machine: &machine,
         progress,
     };
@@ -341,7 +352,7 @@ impl ActiveRun<'_> {
             scenario: scenario.as_ref(),
             draw_seed: self.draw_seed,
             databases: Databases { dir: self.input.data_dir.as_deref(), in_use: self.input.in_use },
-            shared_device: self.input.shared_device.as_deref(),
+            device: &self.input.device,
             machine: &self.machine,
             progress: self.progress,
         };

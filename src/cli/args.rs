@@ -32,7 +32,7 @@ use crate::{
     },
     machine::{self, environment},
     run::{
-        RunInput,
+        DeviceFigures, RunInput,
         extras::ExtraSamples,
         hooks::Hooks,
         prepare::{self, InUse, Size, Source, asked_data_dir},
@@ -307,7 +307,7 @@ impl RunArgs {
             in_use: self.databases.in_use(),
             open_whole: WholeRows::One,
             open: self.open.codes(),
-            shared_device: None,
+            device: DeviceFigures::Measured,
             out: self.out.clone(),
             look: self.format.look(),
             extras: ExtraSamples {

@@ -66,6 +66,13 @@ fn found(line: Option<&Line>, blocks: &[LimitBlock], deadline_ns: u64) -> Option
     })
 }
 
+/// Returns whether a block of `gas` takes less than half of the deadline, by the bound of a line
+/// through two sizes or more.
+pub fn is_far_below(blocks: &[LimitBlock], gas: u64, deadline_ns: u64) -> bool {
+    let line = line(blocks, deadline_ns).filter(|_| blocks.len() >= 2);
+    line.is_some_and(|line| 2.0 * line.upper(gas as f64) < deadline_ns as f64)
+}
+
 /// Returns the limit at which a run checks the line. `None` unless the limit lies within the tried
 /// sizes.
 pub fn to_check(blocks: &[LimitBlock], deadline_ns: u64) -> Option<u64> {
@@ -158,6 +165,14 @@ mod tests {
             (of(&near).limit_gas, of(&all).limit_gas),
             (Some(399_999_999), Some(399_999_999))
         );
+    }
+
+    #[test]
+    fn a_size_is_far_below_the_deadline_if_twice_its_bound_keeps_it() {
+        let blocks = [20, 60].map(|mgas| block(mgas, &[100 + 2 * mgas; 2]));
+        assert!(is_far_below(&blocks, 640_000_000, ASKED.deadline_ns));
+        assert!(!is_far_below(&blocks, 800_000_000, ASKED.deadline_ns));
+        assert!(!is_far_below(&blocks[..1], 640_000_000, ASKED.deadline_ns));
     }
 
     #[test]

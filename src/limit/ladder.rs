@@ -1,25 +1,24 @@
 //! Runs a load at one limit after the other until its designs miss the deadline, then once more
 //! near each design's limit.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{anyhow, bail};
 use result::{
     Cell, Environment, RunResult,
     limit::{LimitBlock, LoadLimits},
     stats::median,
-    sweep::{Axis, DEVICE_FILE_PREFIX},
+    sweep::Axis,
 };
 use spec::{Override, Scenario};
 use variant::Design;
 
 use crate::{
     figures::cells::ns,
-    machine,
-    run::prepare::{self, Size},
+    run::{
+        DeviceFigures,
+        prepare::{self, Size},
+    },
     sweep::{
         cell::FinishedCell,
         dir::SweepDir,
@@ -108,16 +107,12 @@ struct Climbing<'a> {
 pub struct Ladder<'a> {
     input: &'a LimitInput,
     journal: &'a Path,
-    /// The file in which the runs share the device's figures.
-    device: PathBuf,
 }
 
 impl<'a> Ladder<'a> {
     /// Prepares the runs. Their results go to the directory `journal`.
-    pub fn new(input: &'a LimitInput, journal: &'a Path) -> Self {
-        let (began, pid) = (machine::unix_s(), std::process::id());
-        let device = journal.join(format!("{DEVICE_FILE_PREFIX}{began}-{pid}.json"));
-        Self { input, journal, device }
+    pub const fn new(input: &'a LimitInput, journal: &'a Path) -> Self {
+        Self { input, journal }
     }
 
     /// Finds the limits of `load`. Returns `None` if the user interrupts.
@@ -126,18 +121,21 @@ impl<'a> Ladder<'a> {
     /// A run fails, or designs disagree.
     pub fn climb(&self, load: &Load) -> Result<Option<Measured>, Failure> {
         let mut climbing = Climbing { load, runs: Vec::new(), ended: None };
-        for gas in &self.input.limits {
-            let designs = climbing.designs_in_time(self.deadline_ns());
+        let (mut limits, mut index) = (self.input.limits.clone(), 0);
+        while let Some(gas) = limits.get(index).copied() {
+            let designs = climbing.designs_to_run(gas, &limits, self.deadline_ns());
+            index += 1;
             if designs.is_empty() {
-                break;
+                continue;
             }
-            match self.run(load, *gas, &designs) {
-                Ok(Some(run)) => climbing.runs.push((*gas, run)),
+            match self.run(load, gas, &designs) {
+                Ok(Some(run)) => climbing.runs.push((gas, run)),
                 Ok(None) => return Ok(None),
-                // No client accepts a block of this size.
+                // No client accepts a block of this size: smaller ones that were left out decide.
                 Err(failure) if failure.code == Code::Usage && !climbing.runs.is_empty() => {
                     climbing.ended = Some(format!("at {gas} gas: {failure}"));
-                    break;
+                    limits.truncate(index - 1);
+                    index = 0;
                 }
                 Err(failure) => return Err(failure.context(load.name.clone())),
             }
@@ -185,7 +183,7 @@ impl<'a> Ladder<'a> {
             dir: &dir,
             which: &Which { index: 0, source: "limit" },
             data_dir: self.input.data_dir.clone(),
-            shared_device: Some(self.device.clone()),
+            device: DeviceFigures::Unmeasured,
             look: self.input.look,
             open: OpenCodes::DEFAULT,
             asked_by: AskedBy::Sweep,
@@ -248,17 +246,22 @@ impl<'a> Ladder<'a> {
 }
 
 impl Climbing<'_> {
-    /// Returns the designs whose blocks keep the deadline so far. Two blocks make a line, so a
-    /// design with fewer blocks goes on.
-    fn designs_in_time(&self, deadline_ns: u64) -> Vec<Design> {
+    /// Returns the designs to run at `gas`, one of `limits`. A design that missed the deadline is
+    /// done, but two blocks make a line. A design far below the deadline runs at the largest limit
+    /// alone.
+    fn designs_to_run(&self, gas: u64, limits: &[u64], deadline_ns: u64) -> Vec<Design> {
+        let largest = limits.last().copied().unwrap_or(gas);
         let designs = self.load.scenario.run.designs.iter().copied();
-        let in_time = designs.filter(|design| {
+        let to_run = designs.filter(|design| {
             let blocks = self.blocks(*design);
             let times = blocks.last().map(|block| block.block_ns.iter().map(|ns| *ns as f64));
             let median = times.and_then(|times| median(&times.collect::<Vec<_>>()));
-            blocks.len() < 2 || median.is_some_and(|median| median < deadline_ns as f64)
+            let is_in_time = median.is_some_and(|median| median < deadline_ns as f64);
+            let has_run = blocks.iter().any(|block| block.limit_gas == gas);
+            let is_left_out = gas < largest && fit::is_far_below(&blocks, largest, deadline_ns);
+            !has_run && (blocks.len() < 2 || is_in_time && !is_left_out)
         });
-        in_time.collect()
+        to_run.collect()
     }
 
     fn blocks(&self, design: Design) -> Vec<LimitBlock> {

@@ -13,7 +13,7 @@ mod stores;
 mod whole;
 mod work;
 
-use std::{path::Path, time::Instant};
+use std::time::Instant;
 
 use executor::{device::Disk, state::BuiltState};
 use spec::{RunSpec, Scenario};
@@ -24,7 +24,7 @@ use result::{Device, Fill, WorkloadFacts};
 use crate::{
     figures::facts,
     machine,
-    run::{plan::Machine, session::Session, shards::Running},
+    run::{DeviceFigures, plan::Machine, session::Session, shards::Running},
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
@@ -53,9 +53,8 @@ pub struct Preparation<'a> {
     pub draw_seed: u64,
     /// The directory of states.
     pub databases: Databases<'a>,
-    /// The file in which the cells of a sweep share the device's figures; `None`: this run measures
-    /// the device itself.
-    pub shared_device: Option<&'a Path>,
+    /// Origin of the device's figures.
+    pub device: &'a DeviceFigures,
     /// The machine of the run.
     pub machine: &'a Machine,
     /// Shows the progress of long steps.
@@ -67,7 +66,7 @@ pub struct Preparation<'a> {
 pub struct Prepared {
     /// The workload over its stores, which are open in the run's order.
     pub session: Session,
-    /// The device below the stores; `None` if all stores are in memory.
+    /// The device below the stores; `None` if all stores are in memory or nothing measures it.
     pub device: Option<Device>,
     /// The blocks of the device that were not read yet.
     pub disk: Option<Disk>,
@@ -131,34 +130,39 @@ impl Preparation<'_> {
             // The device is measured once for all stores, as all stores lie in one directory.
             if let (None, Some(state)) = (&device, open.built_state()) {
                 let began = Instant::now();
-                device = Some(self.device_below(state)?);
+                device = self.device_below(state)?;
                 once.measuring += began.elapsed();
             }
             session.add(open);
         }
-        if let Some(path) = self.shared_device {
+        if let DeviceFigures::Shared(path) = self.device {
             once::add(path, once);
         }
         Ok(device)
     }
 
-    /// Returns the figures of the device. The unread blocks are included if this run measures the
-    /// device again at its end.
-    fn device_below(&self, state: &BuiltState) -> Result<(Device, Option<Disk>), Failure> {
-        let known = self.shared_device.map(shared::read).transpose().with_exit_code(Code::Io)?;
+    /// Returns the figures of the device, if there are any. The unread blocks are included if this
+    /// run measures the device again at its end.
+    fn device_below(&self, state: &BuiltState) -> Result<Option<(Device, Option<Disk>)>, Failure> {
+        let path = match self.device {
+            DeviceFigures::Unmeasured => return Ok(None),
+            DeviceFigures::Measured => None,
+            DeviceFigures::Shared(path) => Some(path),
+        };
+        let known = path.map(|path| shared::read(path)).transpose().with_exit_code(Code::Io)?;
         if let Some(known) = known.flatten() {
-            return Ok((shared::of_cell(&known, state), None));
+            return Ok(Some((shared::of_cell(&known, state), None)));
         }
         let stage = self.progress.stage("measuring the device", 0);
         let (facts, disk) = device::measure(state, self.draw_seed, interrupt::flag());
         stage.finish();
         // An interrupted measurement is not shared.
-        let Some(path) = self.shared_device.filter(|_| !interrupt::happened()) else {
-            return Ok((facts, disk));
+        let Some(path) = path.filter(|_| !interrupt::happened()) else {
+            return Ok(Some((facts, disk)));
         };
         let known = shared::first(facts, disk.as_ref(), state, self.draw_seed);
         shared::write(path, &known).with_exit_code(Code::Io)?;
-        Ok((shared::of_cell(&known, state), None))
+        Ok(Some((shared::of_cell(&known, state), None)))
     }
 }
 

@@ -253,7 +253,10 @@ impl<'a> Sampling<'a> {
             let measuring = Measuring {
                 work: subject.work,
                 signatures: subject.signatures,
-                keep: Keep::Requests,
+                keep: match self.prepared.device {
+                    Some(_) => Keep::Requests,
+                    None => Keep::Nothing,
+                },
                 asked_before_share: asked_before.take_in(subject.work.workload()),
                 ..self.measuring(cell)
             };

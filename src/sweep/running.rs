@@ -25,7 +25,7 @@ use variant::WholeRows;
 use crate::{
     machine::child::{self, Ended},
     run::{
-        RunInput,
+        DeviceFigures, RunInput,
         extras::ExtraSamples,
         hooks::Hooks,
         prepare::{InUse, once},
@@ -87,8 +87,8 @@ pub struct OneCell<'a> {
     pub which: &'a Which,
     /// The directory of state databases, if the user names one.
     pub data_dir: Option<PathBuf>,
-    /// The file in which the cells of a sweep share the device's figures, if a sweep runs the cell.
-    pub shared_device: Option<PathBuf>,
+    /// Origin of the device's figures.
+    pub device: DeviceFigures,
     /// The look of the progress.
     pub look: Look,
     /// Exit codes for claims that stay open.
@@ -123,7 +123,7 @@ impl OneCell<'_> {
         self,
         show: impl FnOnce(&RunResult) -> Result<(), Failure>,
     ) -> Result<Code, Failure> {
-        let Self { dir, which, data_dir, shared_device, look, open, asked_by } = self;
+        let Self { dir, which, data_dir, device, look, open, asked_by } = self;
         let index = which.index;
         let name = cell_name(dir, index);
         asked_by.tell(&format!("{name}: the index is of {}", which.source));
@@ -149,7 +149,7 @@ impl OneCell<'_> {
             // its time.
             open_whole: WholeRows::Nothing,
             open,
-            shared_device,
+            device,
             out: Some(scratch.path()),
             look,
             extras: ExtraSamples::default(),

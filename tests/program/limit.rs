@@ -64,6 +64,12 @@ fn fast_loads_are_above_all_limits_and_a_deadline_that_none_keeps_is_below_them(
     let answer = fast["answer"].as_str().unwrap();
     assert!(answer.starts_with("safe at 3600 s on 20k slots: > 4M in order ("), "{answer}");
 
+    // The line of two limits that is far below the deadline leaves out all but the largest.
+    let far = limits(&["--deadline=1h", "--limits=1M,2M,3M,4M"], dir.path());
+    let blocks = &far["loads"][0]["designs"][0]["blocks"];
+    let tried = blocks.as_array().unwrap().iter().map(|block| block["limit_gas"].as_u64());
+    assert_eq!(tried.collect::<Vec<_>>(), [1, 2, 4].map(|mgas| Some(mgas * 1_000_000)));
+
     let slow = limits(&["--deadline=1ns"], dir.path());
     for design in slow["loads"]
         .as_array()

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     cli::args::{DatabaseArgs, HowArgs, OpenArgs, OwnOr, ResultArgs, pair, typed_words},
     client::{self, Attached, ClientInput, Clients, StartFile},
-    run::{RunInput, extras::ExtraSamples, hooks::Hooks, minimal, prepare::Source},
+    run::{DeviceFigures, RunInput, extras::ExtraSamples, hooks::Hooks, minimal, prepare::Source},
     terminal::{Code, Failure, WithExitCode},
 };
 
@@ -131,7 +131,7 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
             None => WholeRows::Nothing,
         },
         open: args.open.codes(),
-        shared_device: None,
+        device: DeviceFigures::Measured,
         out: None,
         look: args.result.format.look(),
         extras: ExtraSamples::default(),

@@ -17,7 +17,7 @@ use crate::{
     figures::facts,
     machine::environment,
     run::{
-        minimal,
+        DeviceFigures, minimal,
         plan::Machine,
         prepare::{self, Databases, InUse, Preparation},
         session::Session,
@@ -204,7 +204,7 @@ fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Ses
         scenario: None,
         draw_seed: 0,
         databases: Databases { dir: None, in_use: InUse::Refuse },
-        shared_device: None,
+        device: &DeviceFigures::Unmeasured,
         machine: &Machine::this(),
         progress,
     };

@@ -18,7 +18,7 @@ use crate::{
     },
     figures::claims,
     machine::child,
-    run::prepare::Size,
+    run::{DeviceFigures, prepare::Size},
     sweep::{
         dir::SweepDir,
         matrix::{self, MatrixInput},
@@ -119,7 +119,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
                 dir: &dir,
                 which: &which,
                 data_dir: args.data_dir.asked().map(Path::to_path_buf),
-                shared_device: args.device.clone(),
+                device: args.device.clone().map_or(DeviceFigures::Measured, DeviceFigures::Shared),
                 look: cell_look(args),
                 open: args.open.codes(),
                 asked_by,
