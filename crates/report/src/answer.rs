@@ -148,14 +148,19 @@ fn beside_base(best: &Cell, base: Option<&Cell>) -> String {
         let time = units::time_ns(facts::time_ms(base).unwrap_or(f64::NAN) * 1e6);
         return format!("; in order {time}");
     }
-    let Ratio { median, ci95 } = Ratio::within_run(base, best);
-    let Some(factor) = median.filter(|factor| factor.is_finite()) else { return String::new() };
+    times_in_order(best, base).map(|words| format!(", {words}")).unwrap_or_default()
+}
+
+/// `9.9× in order (8.6–11.0)`; `None` without a finite factor.
+pub(super) fn times_in_order(cell: &Cell, base: &Cell) -> Option<String> {
+    let Ratio { median, ci95 } = Ratio::within_run(base, cell);
+    let factor = median.filter(|factor| factor.is_finite())?;
     let ends = match ci95.filter(|ends| ends.iter().all(|end| end.is_finite())) {
         Some(ends) => ends.map(times).join("–"),
         None if base.value_count() == 1 => "one sample in order".to_owned(),
         None => "no interval".to_owned(),
     };
-    format!(", {}× in order ({ends})", times(factor))
+    Some(format!("{}× in order ({ends})", times(factor)))
 }
 
 /// Text of a factor: `1.37`, `9.9`, `24.0`, `240`.
@@ -183,15 +188,12 @@ fn gain(best: &Cell, base: Option<&Cell>, cells: &[&Cell]) -> String {
     )
 }
 
-/// A bottleneck that explains less of the time is not named as the limit.
-const LIMIT_SHARE_MIN: f64 = 0.5;
-
 /// `the disk, at 70 % of its rate for these reads; next list, 4.0 ms`.
 fn limit(best: &Cell) -> String {
     let mut parts = split::parts_ms(best);
     parts.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     let share = best.bottleneck_share.filter(|share| share.is_finite());
-    let bottleneck = best.bottleneck.filter(|_| share.is_none_or(|share| share >= LIMIT_SHARE_MIN));
+    let bottleneck = facts::bottleneck(best);
     let share = share.map(|share| format!(", {} % of the time at least", units::percent(share)));
     let share = share.unwrap_or_default();
     let (first, next) = match bottleneck {

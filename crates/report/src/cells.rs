@@ -219,7 +219,8 @@ fn columns(lines: &Lines<'_>) -> Vec<Column> {
         lines.first(16, ["idle", "%"], |cell| finite(cell.idle_share, percent)),
         lines.first(7, ["senders", "a s"], |cell| finite(cell.recover_tx_per_s, number)),
         lines.first(14, ["tx", "p50"], |cell| cell.tx_latency_ns.p50.map(units::ns)),
-        lines.first(12, ["", "bottleneck"], |cell| Some(cell.bottleneck?.name().to_owned())),
+        lines
+            .first(12, ["", "bottleneck"], |cell| Some(facts::bottleneck(cell)?.name().to_owned())),
     ]
 }
 

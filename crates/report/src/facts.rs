@@ -1,8 +1,8 @@
 //! Facts of a result and their words, which several sections of a report share.
 
 use result::{
-    CLIENT_DISAGREES, CacheFacts, Cell, ClientCell, HOST_CACHE_RATIO, RunResult, SampleFacts,
-    WorkloadFacts, stats,
+    Bottleneck, CLIENT_DISAGREES, CacheFacts, Cell, ClientCell, HOST_CACHE_RATIO, RunResult,
+    SampleFacts, WorkloadFacts, stats,
 };
 use variant::{CacheMode, Design, RootTime, StoreKind};
 
@@ -12,6 +12,9 @@ use super::units;
 const SMALL_STATE_SLOT_COUNT: u64 = 2_000_000;
 /// Fewer blocks per key mean that reads share blocks: a scan more than random reads.
 pub const SCATTERED_BLOCKS_PER_KEY: f64 = 0.9;
+
+/// A bottleneck that explains less of the time is not named.
+const BOTTLENECK_SHARE_MIN: f64 = 0.5;
 
 /// A result, and the facts that more than one section of the page states.
 pub(super) struct Reading<'a> {
@@ -31,6 +34,12 @@ pub(super) struct OfStore<'a> {
     pub(super) cells: Vec<&'a Cell>,
     /// Their coldness, in words; `None` without cells.
     pub(super) cache: Option<String>,
+}
+
+/// The bottleneck of a row, where it explains most of the time or its share is not known.
+pub(super) fn bottleneck(cell: &Cell) -> Option<Bottleneck> {
+    let share = cell.bottleneck_share.filter(|share| share.is_finite());
+    cell.bottleneck.filter(|_| share.is_none_or(|share| share >= BOTTLENECK_SHARE_MIN))
 }
 
 impl<'a> Reading<'a> {

@@ -212,7 +212,7 @@ fn row(best: &Best<'_>) -> String {
         ends(cell.mgas_per_s, cell.value_count()),
         units::or_unknown(cell.ms_per_batch.median.map(units::plain)),
         units::or_unknown(cell.device_fraction.map(units::percent)),
-        text(cell.bottleneck.map_or(units::UNKNOWN, Bottleneck::name)),
+        text(facts::bottleneck(cell).map_or(units::UNKNOWN, Bottleneck::name)),
     )
 }
 

@@ -22,6 +22,8 @@ struct Judged {
     lower: Option<Figure>,
     upper: Option<Figure>,
     allowed: Option<Figure>,
+    /// Interval of the change of A's second process.
+    null: Option<[Figure; 2]>,
 }
 
 /// The part on gates; `None` where no result is one's.
@@ -32,7 +34,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     if results.is_empty() {
         return None;
     }
-    let lede = "How much longer a sample takes than before. A <em>regression</em> is sure where the \
+    let lede = "How much longer a sample of B takes than one of A. A <em>regression</em> is sure where the \
                lower bound lies above the allowed change, a <em>pass</em> where the upper bound \
                lies below it. The bar across is from bound to bound; the dashed line is the \
                allowed change.";
@@ -56,13 +58,18 @@ fn source_html(report: &Report<'_>, source: &Source<'_>) -> Option<String> {
         _ => format!("<p><b>{}</b></p>", source.label),
     };
     let delta = number(figure!(result, gate.delta), percent);
-    let columns: [Column<'_, &Judged>; 6] = [
+    let columns: [Column<'_, &Judged>; 7] = [
         ("Figure", &|of| breakable(&of.name)),
         ("Verdict", &|of| esc(of.verdict)),
         ("Change", &|of| number(of.change.as_ref(), percent)),
         ("Lower bound", &|of| number(of.lower.as_ref(), percent)),
         ("Upper bound", &|of| number(of.upper.as_ref(), percent)),
         ("Allowed", &|of| markup::percent(of.allowed.as_ref())),
+        ("A to itself", &|of| {
+            of.null
+                .clone()
+                .map_or_else(markup::unknown, |null| markup::interval(Some(null), 0, percent))
+        }),
     ];
     Some(format!(
         "{label}{}<p>A change of up to {delta} counts as none, or up to the floor of a figure where that \
@@ -171,6 +178,9 @@ fn judged(result: &Part<'_, GateResult>) -> Vec<Judged> {
                 change: look.as_ref().and_then(|look| figure!(look, change)),
                 lower: look.as_ref().and_then(|look| figure!(look, lower)),
                 upper: look.as_ref().and_then(|look| figure!(look, upper)),
+                null: look
+                    .as_ref()
+                    .and_then(|look| Some([figure!(look, null[0])?, figure!(look, null[1])?])),
                 allowed: figures.and_then(|judged| figure!(judged, delta)),
             });
         }
@@ -193,6 +203,7 @@ fn shifts(compared: &Part<'_, Compared>, allowed: Option<&Figure>) -> Vec<Judged
         lower: figure!(shift, lower),
         upper: figure!(shift, upper),
         allowed: allowed.cloned(),
+        null: None,
     });
     judged.collect()
 }

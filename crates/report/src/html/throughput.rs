@@ -8,10 +8,10 @@ use super::{
     scale::tick,
     settings::OF_VARIANT,
 };
-use result::{Bottleneck, Cell, stats};
-use variant::{CacheMode, Design};
+use result::{Bottleneck, Cell, ratios, stats};
+use variant::CacheMode;
 
-use crate::{certainty, facts, units};
+use crate::{answer, certainty, facts, units};
 
 /// Above this many rows only the best of each design is drawn; the table has all.
 const DRAWN_ROW_COUNT: usize = 40;
@@ -79,7 +79,11 @@ fn picture(report: &Report<'_>, groups: &[Group<'_, '_>]) -> String {
         let rows = group.iter().map(|row| {
             let is_fastest = certainty::is_fastest(row.cell.value, cells.iter().copied());
             let tag = if is_fastest { FASTEST } else { "" };
-            drawn(report, row, &format!("{tag}{}", times_in_order(row.cell.value, &cells)))
+            let base = ratios::in_order(row.cell.value, cells.iter().copied());
+            let base = base.filter(|base| !std::ptr::eq(*base, row.cell.value));
+            let words = base.and_then(|base| answer::times_in_order(row.cell.value, base));
+            let words = words.map(|words| format!(" <small>{words}</small>")).unwrap_or_default();
+            drawn(report, row, &format!("{tag}{words}"))
         });
         (title.clone(), rows.collect::<Vec<_>>())
     });
@@ -93,19 +97,6 @@ fn picture(report: &Report<'_>, groups: &[Group<'_, '_>]) -> String {
         groups,
     };
     rows.html()
-}
-
-/// How many times as fast as the run in order a row is, with its interval where there is one.
-fn times_in_order(cell: &Cell, cells: &[&Cell]) -> String {
-    let mut in_order = cells.iter().filter(|other| other.design == Design::Sequential);
-    let base = in_order.find(|other| other.has_duties_of(cell) && !std::ptr::eq(**other, cell));
-    let factor = base.map(|base| stats::estimate(&base.ratios_to(cell))).unwrap_or_default();
-    let Some(median) = factor.median else { return String::new() };
-    let ends = factor.ci95.map_or_else(String::new, |ends| {
-        let [low, high] = ends.map(units::ratio);
-        format!(" ({low} to {high})")
-    });
-    format!(" <small>{}× in order{ends}</small>", units::ratio(median))
 }
 
 fn drawn(report: &Report<'_>, row: &Row<'_>, tag: &str) -> rows::Row {
@@ -152,7 +143,9 @@ fn table(report: &Report<'_>) -> String {
             number(depth, units::number)
         }),
         ("Longest tx", &|row| markup::percent(figure!(row.cell, longest_tx_share))),
-        ("Bottleneck", &|row| row.cell.bottleneck.map(Bottleneck::name).map_or_else(unknown, esc)),
+        ("Bottleneck", &|row| {
+            facts::bottleneck(row.cell.value).map(Bottleneck::name).map_or_else(unknown, esc)
+        }),
     ];
     markup::table_of("All figures by variant", &report.rows, &columns)
 }
