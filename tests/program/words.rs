@@ -66,6 +66,8 @@ fn a_slip_of_the_command_line_is_told_what_to_write() {
     refused(&["validate", "x.workload"], dir.path(), &["stress describe --workload x.workload"]);
     fs::write(dir.path().join("x.bin"), "stresswl").unwrap();
     refused(&["validate", "./x.bin"], dir.path(), &["a workload file", "write --workload ./x.bin"]);
+    fs::write(dir.path().join("x.json"), "\n{\"schema\": \"stress.run/1\"}").unwrap();
+    refused(&["validate", "./x.json"], dir.path(), &["this is JSON", "`stress report ./x.json`"]);
     fs::write(dir.path().join("y.bin"), "schema = 1").unwrap();
     let output = stress(&["--workload", "y.bin"], dir.path());
     assert!(text(&output.stderr).contains("y.bin: this is no workload file"));

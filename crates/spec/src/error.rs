@@ -67,6 +67,15 @@ pub enum ScenarioError {
         /// The path given.
         path: String,
     },
+    /// The file is JSON.
+    #[error(
+        "error: this is JSON, and a scenario is TOML\n  --> {path}\n   = help: `stress report {path}` shows a \
+         result, `stress import {path}` reads blocks"
+    )]
+    IsJson {
+        /// The path given.
+        path: String,
+    },
     /// The file is larger than a scenario may be.
     #[error(
         "error: the scenario is larger than {limit_bytes} bytes\n  --> {path}\n   \
@@ -122,6 +131,7 @@ impl ScenarioError {
             | Self::Unreadable { .. }
             | Self::NotUtf8 { .. }
             | Self::IsWorkload { .. }
+            | Self::IsJson { .. }
             | Self::TooLarge { .. } => &[],
         }
     }

@@ -125,6 +125,9 @@ fn read_file(path: &str) -> Result<String, ScenarioError> {
     if bytes.starts_with(&workload::file::MAGIC) {
         return Err(ScenarioError::IsWorkload { path: fault::plain(path) });
     }
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        return Err(ScenarioError::IsJson { path: fault::plain(path) });
+    }
     if bytes.len() as u64 > FILE_BYTES_MAX {
         let path = fault::plain(path);
         return Err(ScenarioError::TooLarge { path, limit_bytes: FILE_BYTES_MAX });

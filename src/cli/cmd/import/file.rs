@@ -69,12 +69,17 @@ pub(super) fn write(
         count if count == numbers.len() => String::new(),
         count => format!(" as {}", units::things(count as u64, "batch")),
     };
+    let gas = workload.gas_used();
+    let header_gas: u64 = workload.batches.iter().flat_map(|of| &of.expected.header_gas).sum();
+    let in_headers = match header_gas == gas {
+        true => String::new(),
+        false => format!(" by receipts, {header_gas} by headers"),
+    };
     let mut said = format!(
-        "{}: {blocks}{batches} on {}, {}, {} gas; state of {} and {}; digest {}\n",
+        "{}: {blocks}{batches} on {}, {}, {gas} gas{in_headers}; state of {} and {}; digest {}\n",
         output.display(),
         workload.rules,
         units::things(workload.tx_count(), "transaction"),
-        workload.gas_used(),
         units::things(workload.genesis.account_count(), "account"),
         units::things(workload.genesis.slot_count(), "slot"),
         workload.digest()
