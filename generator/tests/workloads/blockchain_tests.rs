@@ -2,14 +2,12 @@
 //! every field that a file states. The files are exports of a small workload, changed.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
-use std::sync::atomic::AtomicBool;
-
 use alloy_consensus::{Header, TxEnvelope};
 use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, B256, hex};
 use alloy_rlp::Encodable;
 use generator::{
-    export::{self, Accounts, Chain, ExportError, Settings, TestFormat, chain},
+    export::{self, Accounts, Chain, ExportError, TestFormat, chain},
     generate,
     import::{self, ImportError, Imported},
     reference,
@@ -20,9 +18,7 @@ use workload::{
     rules::MAX_RLP_BLOCK_BYTES,
 };
 
-use crate::blocks::parse;
-
-static GO: AtomicBool = AtomicBool::new(false);
+use crate::{blocks::parse, export::settings};
 
 /// A workload of two blocks.
 pub(crate) fn two_blocks() -> Workload {
@@ -64,14 +60,7 @@ fn forget_last(test: &mut Value) {
 
 pub(crate) fn chain_of(workload: &Workload) -> Result<Chain, ExportError> {
     let dir = tempfile::tempdir().unwrap();
-    let settings = Settings {
-        chain_id: None,
-        thread_count: 1,
-        scratch: dir.path().to_owned(),
-        secrets: Vec::new(),
-        cancel: &GO,
-    };
-    chain(workload, &settings, || ())
+    chain(workload, &settings(&dir), || ())
 }
 
 /// The only test of the file of a chain.

@@ -2,10 +2,10 @@
 //! go-ethereum through all forks before Paris, and damaged files.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
-use std::{fs, num::NonZeroU64, ops::RangeInclusive, path::Path, sync::atomic::AtomicBool};
+use std::{fs, num::NonZeroU64, ops::RangeInclusive, path::Path};
 
 use generator::{
-    export::{self, Accounts, Chain, Lists, Settings, TestFormat, chain},
+    export::{self, Accounts, Chain, Lists, TestFormat, chain},
     generate,
     import::{self, ImportError, Imported, Stream, Text},
 };
@@ -13,9 +13,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use workload::Fork;
 
-use crate::blocks::parse;
-
-static GO: AtomicBool = AtomicBool::new(false);
+use crate::{blocks::parse, export::settings};
 const ALL: RangeInclusive<u64> = 1..=u64::MAX;
 
 /// A genesis, and blocks on it.
@@ -67,14 +65,7 @@ fn exported(fork: Fork, count: u64) -> Chain {
     );
     let workload = generate(&parse(&text, &[]), |_| {}).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let settings = Settings {
-        chain_id: None,
-        thread_count: 1,
-        scratch: dir.path().to_owned(),
-        secrets: Vec::new(),
-        cancel: &GO,
-    };
-    chain(&workload, &settings, || ()).unwrap()
+    chain(&workload, &settings(&dir), || ()).unwrap()
 }
 
 fn genesis_of(chain: &Chain) -> String {

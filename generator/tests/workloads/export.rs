@@ -22,7 +22,7 @@ use crate::blocks::parse;
 
 static GO: AtomicBool = AtomicBool::new(false);
 
-fn settings(dir: &tempfile::TempDir) -> Settings<'static> {
+pub(crate) fn settings(dir: &tempfile::TempDir) -> Settings<'static> {
     Settings {
         chain_id: None,
         thread_count: 2,

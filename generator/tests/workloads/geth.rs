@@ -8,13 +8,13 @@
     reason = "a test fails by panicking, and says what it skips or ran"
 )]
 
-use std::{num::NonZeroU64, sync::atomic::AtomicBool};
+use std::num::NonZeroU64;
 
 use alloy_eip7928::AccountChanges;
 use alloy_primitives::{Bytes, U256, keccak256};
 use alloy_rlp::Decodable;
 use generator::{
-    export::{self, Chain, ExportError, Lists, Settings, chain},
+    export::{self, Chain, ExportError, Lists, chain},
     generate,
 };
 use random_blocks::RandomBlocks;
@@ -25,25 +25,17 @@ use workload::{Fork, Workload};
 use self::process::{Database, Geth};
 use crate::{
     blocks::parse,
-    export::{growing_with, growing_with_long_code},
+    export::{growing_with, growing_with_long_code, settings},
 };
 
 mod filled;
 mod process;
 
-static GO: AtomicBool = AtomicBool::new(false);
 const TWO: NonZeroU64 = NonZeroU64::new(2).unwrap();
 
 fn try_export(workload: &Workload) -> Result<Chain, ExportError> {
     let dir = tempfile::tempdir().unwrap();
-    let settings = Settings {
-        chain_id: None,
-        thread_count: 2,
-        scratch: dir.path().to_owned(),
-        secrets: random_blocks::secrets(),
-        cancel: &GO,
-    };
-    chain(workload, &settings, || ())
+    chain(workload, &settings(&dir), || ())
 }
 
 fn exported(workload: &Workload) -> Chain {
@@ -53,13 +45,7 @@ fn exported(workload: &Workload) -> Chain {
 /// The chain above blocks that grow its state, and the calls of these.
 fn grown(workload: &Workload) -> Result<(Chain, String), ExportError> {
     let dir = tempfile::tempdir().unwrap();
-    let settings = Settings {
-        chain_id: None,
-        thread_count: 2,
-        scratch: dir.path().to_owned(),
-        secrets: Vec::new(),
-        cancel: &GO,
-    };
+    let settings = settings(&dir);
     let mut calls = Vec::new();
     let grown = export::grow(workload, &settings, |block| export::payload(block, 1, &mut calls))?;
     let chain = export::chain_above(workload, grown, &settings, || ())?;

@@ -2,13 +2,13 @@
 
 use std::{
     io::{self, BufRead, BufReader, Cursor, Read},
-    ops::RangeInclusive,
+    ops::{ControlFlow, RangeInclusive},
     path::Path,
     str::FromStr,
 };
 
 use anyhow::Context;
-use generator::import::{self, Imported, Kind, Stream};
+use generator::import::{self, ImportError, Imported, Kind, Stream};
 use serde_json::Value;
 
 use super::file::{Files, failure, open, read};
@@ -70,15 +70,9 @@ pub(super) fn of_rlp(
         }
     }
     let chain = Stream { name, source: &mut source };
-    let stage = progress.stage("running the blocks before", 0);
-    let mut done = 0;
-    let imported = import::chain(genesis.text(), chain, wanted.into(), || {
-        done += 1;
-        stage.set(done, 0);
-        interrupt::answer()
-    });
-    stage.finish();
-    imported.map_err(failure)
+    with_progress(progress, |on_block| {
+        import::chain(genesis.text(), chain, wanted.into(), on_block)
+    })
 }
 
 /// The blocks of Engine payloads, of all files in their order.
@@ -97,9 +91,19 @@ pub(super) fn of_payloads(
         }
     }
     let calls = Stream { name: &names.join(" and "), source: &mut source };
+    with_progress(progress, |on_block| {
+        import::payloads(genesis.text(), calls, wanted.into(), on_block)
+    })
+}
+
+/// Calls `import` with a function that is called after each block before the wanted ones.
+fn with_progress(
+    progress: &Progress,
+    import: impl FnOnce(&mut dyn FnMut() -> ControlFlow<()>) -> Result<Imported, ImportError>,
+) -> Result<Imported, Failure> {
     let stage = progress.stage("running the blocks before", 0);
     let mut done = 0;
-    let imported = import::payloads(genesis.text(), calls, wanted.into(), || {
+    let imported = import(&mut || {
         done += 1;
         stage.set(done, 0);
         interrupt::answer()
