@@ -1,6 +1,6 @@
-//! Joins related vertices to clusters, for the levels of the search. Moves of single vertices
-//! cannot bring a user's transactions to another shard: the first move costs more than it gains.
-//! The move of a cluster can.
+//! Joins related vertices to clusters, which are the vertices of the next coarser level of the
+//! search. Moves of single vertices cannot bring a user's transactions to another shard: the first
+//! move costs more than it gains. The move of a cluster can.
 
 use crate::{hypergraph::Hypergraph, random::Random};
 
@@ -8,7 +8,7 @@ use crate::{hypergraph::Hypergraph, random::Random};
 /// once smaller edges have joined their vertices.
 pub(crate) const RATED_PIN_COUNT_MAX: usize = 1_000;
 
-/// Rating of an edge, which is divided by the number of the other vertices of the edge.
+/// Sum of the ratings that an edge of a vertex gives to its other vertices, in equal parts.
 pub(crate) const EDGE_RATING: u64 = 1 << 32;
 
 /// Clusters of a hypergraph's vertices.
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::transactions::{Access, Transactions, Tx};
 
-    /// Transactions with two each of 50 keys, and one key in common.
+    /// Transactions in pairs: each pair shares one of 50 keys, and all pairs share one more key.
     fn pairs() -> Hypergraph {
         let mut transactions = Transactions::default();
         for tx in 0..100 {

@@ -14,7 +14,8 @@ use crate::{compare, facts, units};
 
 /// Characters of a commit that are shown.
 const COMMIT_CHARS: usize = 10;
-/// Other facts that changed with a time; a comparison of both results has all.
+/// Largest number of changed facts that are shown with a change of a time. A comparison of the two
+/// results (`stress compare`) shows all.
 const SHOWN_FACT_COUNT: usize = 4;
 /// Facts of the tool that follow from its commit, or add nothing to it.
 const TOLD_BY_COMMIT: [&str; 3] = ["tool.commit", "tool.binary_hash", "tool.version"];
@@ -26,7 +27,7 @@ const UNKNOWN: &str = "unknown";
 #[derive(Clone, Debug)]
 pub(crate) struct Group<'a> {
     pub(crate) workload: &'a WorkloadFacts,
-    /// Digests of all its works, the databases' too.
+    /// Digests of the workload, and of each database's workload in runs on several databases.
     digests: Vec<&'a str>,
     pub(crate) machine: String,
     /// Its results, by their indices among all, in the order of time.
@@ -66,7 +67,7 @@ pub(crate) struct Change {
     pub(crate) ratio: f64,
     /// Share of the permutations with a change as strong.
     pub(crate) p: f64,
-    /// Other facts that are not the same in the results on both sides.
+    /// Facts that differ between the last result before the change and the first result after it.
     pub(crate) facts: Vec<String>,
 }
 
@@ -79,7 +80,8 @@ pub fn by_time(mut results: Vec<Shown>) -> Vec<Shown> {
     results
 }
 
-/// The groups of `results`, which are in the order of time. Those that disagree are left out.
+/// The groups of `results`, which are in the order of time. Results whose designs disagree are left
+/// out.
 pub(crate) fn groups(results: &[Shown]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for (index, shown) in results.iter().enumerate() {
@@ -120,8 +122,8 @@ fn add<'a>(group: &mut Group<'a>, result: usize, run: &'a RunResult) {
     }
 }
 
-/// Finds the changes of all series, so that all of them together have a false one at the rate of one
-/// series (Bonferroni).
+/// Finds the changes of all series. The false alarm rate holds for all series together, so each
+/// series gets an equal part of it (Bonferroni).
 fn find_changes(groups: &mut [Group<'_>]) {
     let rate = FALSE_ALARM_RATE / judged_count(groups).max(1) as f64;
     for series in groups.iter_mut().flat_map(|group| &mut group.series) {
@@ -151,7 +153,7 @@ pub(crate) fn judged_count(groups: &[Group<'_>]) -> usize {
 }
 
 impl Group<'_> {
-    /// Databases that its figures are over; 0 of runs on one.
+    /// Number of databases behind each figure; 0 for runs on one database.
     pub(crate) fn database_count(&self) -> usize {
         self.digests.len() - 1
     }
@@ -194,8 +196,8 @@ fn changed_facts(before: &RunResult, after: &RunResult) -> Vec<String> {
     shown
 }
 
-/// The machine, by the facts that make one of another kind: `Example CPU, 2 CPUs, 24 GiB, KVM, ext4 on
-/// QEMU disk`. A kernel or a compiler is no machine: it may be why a time changed.
+/// Name of the machine, from the facts that distinguish machines: `Example CPU, 2 CPUs, 24 GiB,
+/// KVM, ext4 on QEMU disk`. Kernel and compiler are left out, since they may cause a change.
 fn machine(environment: &Environment) -> String {
     let Environment { cpu, cgroup, memory, host, data_dir, .. } = environment;
     let mut parts = vec![
@@ -224,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    /// Results of one work a day apart, whose times are those of the example times these.
+    /// Results of one work, a day apart: the times of the example, multiplied by `factors`.
     fn results(factors: &[f64]) -> Vec<Shown> {
         let result = |(day, factor): (u64, &f64)| {
             let mut run = example::sampled(8);

@@ -1,5 +1,5 @@
-//! A history in the terminal: for each variant a line for each level of its time, with the result from
-//! which on it holds.
+//! A history in the terminal. Each variant has a line for each level of its time, with the first
+//! result of the level.
 
 use result::{
     Shown,
@@ -53,7 +53,7 @@ pub fn history_table(results: &[Shown], width: usize, paint: Paint) -> String {
     page.render(paint)
 }
 
-/// `history  31 results, 5 series, 2 changes`.
+/// `history  31 results, 5 variants, 2 change points`.
 fn head(page: &mut Page, groups: &[Group<'_>]) {
     let results: usize = groups.iter().map(|group| group.results.len()).sum();
     let series = groups.iter().flat_map(|group| &group.series);
@@ -66,7 +66,7 @@ fn head(page: &mut Page, groups: &[Group<'_>]) {
     );
     page.labelled(Tone::Strong, "history", &text);
     if groups.len() > 1 {
-        let text = "results of other work or of another machine are a series each";
+        let text = "each work on each machine has series of its own";
         page.labelled(Tone::Plain, "", text);
     }
 }
@@ -85,9 +85,9 @@ pub(crate) fn work_words(group: &Group<'_>) -> String {
 /// Method of finding change points, in a sentence.
 pub(crate) fn note(judged_count: usize) -> String {
     format!(
-        "a change point is a scan of the rank sums of the results' medians, judged by permutations: where \
-         nothing changes, one is found in {} % of histories at most, over all {} with {} results or \
-         more; a level has {LEVEL_COUNT_MIN} results or more",
+        "change points are found by a scan of the rank sums of the results' medians, and judged by \
+         permutations: without a change, at most {} % of histories have one, over all {} with {} \
+         results or more; a level has {LEVEL_COUNT_MIN} results or more",
         units::percent(FALSE_ALARM_RATE),
         units::things(judged_count as u64, "variant"),
         2 * LEVEL_COUNT_MIN,

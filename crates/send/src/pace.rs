@@ -36,10 +36,10 @@ pub(crate) struct Release {
     was_full: bool,
 }
 
-/// The load's own state at a sample of the pool.
+/// Depth of the pool and state of the load, at a sample of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// Number of transactions in the pool.
+    /// Number of transactions in the node's pool, from all senders.
     pub(crate) depth: u64,
     /// Number of released transactions that are neither in a block nor refused.
     pub(crate) in_flight: u64,

@@ -57,7 +57,7 @@ pub struct Begin {
     pub steps: ::prost::alloc::vec::Vec<u32>,
     #[prost(uint64, tag = "5")]
     pub list_bytes: u64,
-    /// Keys of a request that the shard makes ahead.
+    /// Number of keys in a request ahead (micro-batch).
     #[prost(uint32, tag = "6")]
     pub micro_batch_key_count: u32,
     /// There is no list: steps run before the writes of lower ones are known.
@@ -69,7 +69,7 @@ pub struct Values {
     /// The number of the request.
     #[prost(uint64, tag = "1")]
     pub request: u64,
-    /// 1 or 0 where there is none, nonce, balance and code hash of each: 73 bytes.
+    /// For each account a record of 73 bytes: 1 if it exists, else 0; nonce, balance and code hash.
     #[prost(bytes = "vec", tag = "2")]
     pub accounts: ::prost::alloc::vec::Vec<u8>,
     /// 32 bytes each.
@@ -130,7 +130,7 @@ pub struct Ready {}
 pub struct Wanted {
     #[prost(uint64, tag = "1")]
     pub request: u64,
-    /// Numbers of keys in the list.
+    /// Accounts and slots, by their numbers in the list.
     #[prost(uint32, repeated, tag = "2")]
     pub accounts: ::prost::alloc::vec::Vec<u32>,
     #[prost(uint32, repeated, tag = "3")]
@@ -151,8 +151,8 @@ pub struct Step {
     /// Missing for a system step.
     #[prost(message, optional, tag = "2")]
     pub result: ::core::option::Option<TxResult>,
-    /// Of each address, flags (1: balance, 2: nonce, 4: code), new balance and nonce: 61 bytes. What has no flag
-    /// is unchanged, and zero here.
+    /// For each changed account a record of 61 bytes: address, flags (1: balance, 2: nonce, 4: code), new balance,
+    /// new nonce. A value without its flag is unchanged, and zero here.
     #[prost(bytes = "vec", tag = "3")]
     pub accounts: ::prost::alloc::vec::Vec<u8>,
     /// Address, key and value of each: 84 bytes.
@@ -162,7 +162,7 @@ pub struct Step {
     pub latency_ns: u64,
     #[prost(uint64, tag = "6")]
     pub met_slot_count: u64,
-    /// Of the accounts with that flag, in their order.
+    /// New codes of the accounts with flag 4, in the order of `accounts`.
     #[prost(message, repeated, tag = "7")]
     pub codes: ::prost::alloc::vec::Vec<NewCode>,
 }
@@ -253,8 +253,8 @@ pub struct Fault {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Done {
-    /// Declared keys that were met: a bit for each number, from the lowest of each byte on; whole words
-    /// of 8 bytes.
+    /// Bitmaps of the declared keys that the shard's steps accessed, in whole words of 8 bytes. The key with number n
+    /// in the list has bit n % 8 of byte n / 8, where bit 0 is the lowest.
     #[prost(bytes = "vec", tag = "1")]
     pub accounts: ::prost::alloc::vec::Vec<u8>,
     #[prost(bytes = "vec", tag = "2")]
@@ -284,7 +284,7 @@ pub struct Done {
     #[prost(uint64, tag = "12")]
     pub cpu_ns: u64,
 }
-/// Messages of a batch without a list. Orders are true one after the other.
+/// Messages to a shard in a batch without a list. The shard must apply the orders one after the other.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Orders {
     #[prost(message, repeated, tag = "1")]
@@ -309,7 +309,8 @@ pub mod order {
         Hurry(super::Hurry),
     }
 }
-/// Another shard was sent what a step of this one wrote: none of the next 512 results waits for another.
+/// Another shard received a value that a step of this shard wrote. This shard sends each of its next 512 results
+/// without waiting for more results to fill the message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Hurry {}
 /// Keys that the shard asked for. From then on it is sent each write of another shard's step to them.
@@ -345,7 +346,7 @@ pub struct AccountVersion {
     #[prost(message, optional, tag = "3")]
     pub value: ::core::option::Option<AccountState>,
 }
-/// As a step left it, or read it.
+/// An account as a step left it, or read it.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AccountState {
     #[prost(message, optional, tag = "1")]
@@ -381,18 +382,19 @@ pub struct CodeValue {
     #[prost(message, optional, tag = "2")]
     pub code: ::core::option::Option<Code>,
 }
-/// Writes of a run of another shard's step that differ from those of its last run.
+/// Writes of a run of another shard's step, which differ from the writes of the step's previous run.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RemoteWrites {
     #[prost(uint32, tag = "1")]
     pub index: u32,
     #[prost(uint32, tag = "2")]
     pub incarnation: u32,
-    /// Without a value where the step no longer writes it, or no lower step has written it: of each address,
-    /// flags (1: it has a value, 2: which is an account, 4: that is born), nonce, balance and code hash, 93 bytes.
+    /// For each account a record of 93 bytes: address, flags (1: has a value, 2: exists, 4: created in this batch),
+    /// nonce, balance and code hash. A write without a value means that the step no longer writes the account. A read
+    /// (`Run`) without a value means that no lower step had written it.
     #[prost(bytes = "vec", tag = "3")]
     pub accounts: ::prost::alloc::vec::Vec<u8>,
-    /// Likewise: address, key, 1 or 0, value, 85 bytes.
+    /// For each slot a record of 85 bytes: address, key, 1 if it has a value, else 0; value.
     #[prost(bytes = "vec", tag = "4")]
     pub slots: ::prost::alloc::vec::Vec<u8>,
 }
@@ -401,13 +403,13 @@ pub struct RemoteWrites {
 pub struct Committed {
     #[prost(uint32, tag = "1")]
     pub to: u32,
-    /// Fees of the last of them: 16 bytes each.
+    /// Fees in wei of the steps that were committed since the last such order, in their order: 16 bytes each.
     #[prost(bytes = "vec", tag = "2")]
     pub fees: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WantedKeys {
-    /// 0 where a step waits for the answer.
+    /// Number of the request; 0 if a step waits for the answer.
     #[prost(uint64, tag = "1")]
     pub request: u64,
     /// 20 bytes each.
@@ -447,7 +449,7 @@ pub struct Run {
     pub read_accounts: ::prost::alloc::vec::Vec<u8>,
     #[prost(bytes = "vec", tag = "8")]
     pub read_slots: ::prost::alloc::vec::Vec<u8>,
-    /// Beneficiaries, with the fees of all lower steps.
+    /// Beneficiaries that the run read, with all fees that lower steps owe to them; as in `RemoteWrites`.
     #[prost(bytes = "vec", tag = "9")]
     pub read_paid: ::prost::alloc::vec::Vec<u8>,
     #[prost(bytes = "vec", tag = "10")]

@@ -1,5 +1,5 @@
-//! `[run.mdbx]`: the file layout of the MDBX store. The table's keys are no work keys: states of
-//! every layout have the same rows.
+//! `[run.mdbx]`: the file layout of the MDBX store. The keys of this TOML table are no work keys: a
+//! state has the same rows in files of every form.
 
 use crate::fault::{Fault, Misfit, Remedy, listed};
 use crate::fields::Fields;

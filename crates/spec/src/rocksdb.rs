@@ -1,5 +1,5 @@
-//! `[run.rocksdb]`: how the `RocksDB` store lays out its files and opens them. The table's keys are
-//! no work keys: states of every layout have the same rows.
+//! `[run.rocksdb]`: how the `RocksDB` store lays out its files and opens them. The keys of this
+//! TOML table are no work keys: a state has the same rows in files of every form.
 
 use crate::fault::{Fault, Misfit, Remedy, shown};
 use crate::fields::{Fields, Range};
@@ -24,8 +24,8 @@ const FILTER_BITS: Range = Range {
 const MULTI_GET_KEYS: Range = Range {
     least: 2,
     most: 65_536,
-    below: "the fewest that are many; run.read = \"get\" reads one by one",
-    above: "the most that are read together here",
+    below: "the fewest keys of a MultiGet; run.read = \"get\" reads one by one",
+    above: "the most keys of a MultiGet here",
 };
 const OPEN_FILES: Range = Range::supported(20, 1_000_000, "the fewest that RocksDB works with");
 
@@ -80,7 +80,7 @@ const BLOCK: Sizes = Sizes {
 const FILE: Sizes = Sizes {
     least: MIB,
     most: TIB,
-    why: "a state is a few large files; one only from the state's size on",
+    why: "a state has a few large files, or one if a file may be as large as the state",
     example: "768MiB",
 };
 const CACHE: Sizes = Sizes {

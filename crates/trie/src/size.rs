@@ -6,7 +6,7 @@
 
 use crate::format::Format;
 
-/// Bytes of a reference and of the kind before it.
+/// Bytes of a child in a record: one byte for its kind or its number of rows, and its reference.
 const CHILD_BYTES: f64 = 34.0;
 /// Bytes of a mask of children.
 const MASK_BYTES: f64 = 2.0;
@@ -15,11 +15,13 @@ const LEAF_BYTES: f64 = 5.0;
 /// Bytes of a branch of [`Format::All`] beside the 32 bytes of each child: the list's header, and a
 /// byte for each of its 17 items.
 const RLP_BRANCH_BYTES: f64 = 20.0;
-/// Mean number of rows below a path under which the nodes below it are neglected.
+/// Smallest mean number of rows below a path. The nodes of paths with a smaller mean are neglected.
 const MEAN_MIN: f64 = 1e-6;
-/// Mean number of rows above which each subtree exceeds any cut, and each branch is full.
+/// Mean number of rows below a path above which its branch has all 16 children. The path then has
+/// more rows than the largest cut of [`Format::Cut`].
 const MEAN_FULL: f64 = 600.0;
-/// Limit of a sum over numbers of rows below a path, for means up to [`MEAN_FULL`].
+/// End of the sum over the possible numbers of rows below a path. With a mean up to [`MEAN_FULL`],
+/// larger numbers are too rare to count.
 const ROWS_MAX: i32 = 1_500;
 
 /// Expected nodes of tries.

@@ -1,5 +1,6 @@
 //! Designs (the presets that a user types), and the axes that they set: list form, engine, I/O.
-//! Also the list duty, the warm-up of `prewarm`, and the order in which threads take steps.
+//! Also the list duty (whether an engine without a list builds one), the warm-up of `prewarm`, and
+//! the order in which threads take steps.
 
 use std::fmt;
 
@@ -82,7 +83,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// List duty of an engine that takes no list.
+    /// Work on the block's list in an engine that takes no list.
     #[derive(Default)]
     pub enum ListDuty: "duty towards the list" {
         /// No duty.
@@ -157,7 +158,7 @@ crate::named! {
     }
 }
 
-/// Reads of the state before the batch.
+/// Source of the values that keys have before the batch: reads of the store, or the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Io {
     /// On demand of the EVM, once per key for all transactions.

@@ -1,5 +1,5 @@
-//! The check of a sample's roots, outside any clock. It walks over the state below the sample, and
-//! reads back the nodes that the sample wrote.
+//! The check of a sample's roots, outside any clock. It computes the roots again from the state
+//! before the sample, and reads back the nodes that the sample wrote.
 
 use std::collections::BTreeMap;
 
@@ -80,11 +80,12 @@ impl Checked<'_> {
     }
 }
 
-/// Compares the roots of a sample with walks over `base`, the tries below the sample, which no
-/// batch has changed. `known` has the root that this state claims.
+/// Compares the roots of a sample with roots from walks over `base`, the tries of the state before
+/// the sample. `known` has the root that the store recorded for `base`.
 ///
-/// Each batch is walked over the tries that earlier batches left, so a walk is as long as the
-/// batch's changes. A walk without the batch's changes must give the root that was checked before.
+/// Each batch has two walks over the tries that earlier batches left, along the paths of the
+/// batch's changes alone. The walk without the changes must give the root before the batch, which
+/// the last check gave. The walk with the changes gives the root that the sample must have.
 ///
 /// # Errors
 /// [`StoreError`].

@@ -27,7 +27,7 @@ Examples:
   stress compare main results/
 
 A baseline has the results of one build on one machine, of one work with one set of
-settings. A run of the same adds one; any other takes the place of all. More: docs/gate.md";
+settings. The same run again adds a result; any other run replaces all. More: docs/gate.md";
 
 const LIST_EXAMPLES: &str = "\
 Examples:

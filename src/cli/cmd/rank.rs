@@ -1,5 +1,5 @@
 //! `stress client rank`: compares the ranks of workloads on a client with their ranks in our
-//! designs.
+//! designs. Such a comparison is called a calibration.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -52,8 +52,8 @@ pub struct RankArgs {
     /// How long a client may take for an answer
     #[arg(long, value_name = "TIME", default_value = "10m")]
     pub timeout: String,
-    /// Samples and cache state of both [default: 3 samples, cold], and our designs [default:
-    /// sequential,batched-io]
+    /// Samples and cache state, for the client and our designs [default: 3 samples, cold]; our
+    /// designs [default: sequential,batched-io]
     #[command(flatten)]
     pub how: HowArgs,
     /// Where the states of our designs are
@@ -97,7 +97,8 @@ fn input(args: &RankArgs) -> Result<CalibrateInput, Failure> {
         scenarios: args.scenarios.clone(),
         work,
         start: StartFile { program: program.clone(), ..start.clone() },
-        // A warm client needs one more sibling, for its warm-up.
+        // A sample needs a sibling of the block: the same work with another hash. A warm client
+        // needs one more sibling, for its warm-up.
         sibling_count: sample_count + 1,
         client: client_words(args, sample_count)?,
         out: args.out.clone(),
@@ -115,8 +116,8 @@ fn client_words(args: &RankArgs, sample_count: u64) -> Result<Vec<OsString>, Fai
     if how.budget.is_some() || how.databases.is_some() {
         fail!(
             Code::Usage,
-            "--budget, --databases: a calibration takes as many --samples of each \
-             scenario on one database; run `stress client` with them on an export of one scenario"
+            "--budget, --databases: a calibration takes the same number of --samples of each \
+             scenario, on one database; run `stress client` with them on an export of one scenario"
         );
     }
     let mut words = Vec::new();

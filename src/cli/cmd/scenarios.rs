@@ -55,7 +55,7 @@ pub struct ShowArgs {
     /// Print all of a workload file as JSON: state, blocks, lists, expected outcome
     #[arg(long)]
     pub json: bool,
-    /// A list
+    /// A block-level access list
     #[command(flatten)]
     pub list: BalArgs,
 }
@@ -76,10 +76,10 @@ pub struct ValidateArgs {
     pub of: ScenarioArgs,
 }
 
-/// Columns of the names in a list on a terminal; a longer name has a line of its own.
+/// Columns of the names that `stress list` prints on a terminal; a longer name has its own line.
 const NAME_WIDTH: usize = 24;
 
-/// A scenario as a list has it.
+/// A shipped scenario in the output of `stress list`.
 struct Listed {
     name: &'static str,
     description: String,
@@ -164,12 +164,14 @@ fn show_workload(args: &ShowArgs, path: &Path, format: Format) -> Result<Code, F
     progress.clear();
     if format == Format::Table {
         if workload.work.is_empty() {
-            terminal::note("the file was made of given blocks: no scenario's keys, only --json");
+            terminal::note(
+                "the file was made from given blocks, without a scenario; --json prints the file",
+            );
         }
         terminal::out(&workload.work);
         return Ok(Code::Fine);
     }
-    // The end of the program says whether all of it has arrived.
+    // The program reports a failed write to standard output at its end.
     drop(prepare::write_json(&workload, terminal::stream()));
     Ok(Code::Fine)
 }

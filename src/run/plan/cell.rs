@@ -21,8 +21,8 @@ impl PlannedCell {
         self.variant.thread_count + self.variant.io_thread_count
     }
 
-    /// Returns the sources of reads under way, the most important first: building lists, reading
-    /// threads, executing threads.
+    /// Returns the rank of the cell by its reads under way, in parts that are compared in order:
+    /// whether it builds lists, number of reading threads, number of executing threads.
     pub(super) fn depth(&self) -> (bool, usize, usize) {
         let Variant { list_duty, thread_count, io_thread_count, fiber_count, sharding, .. } =
             self.variant;

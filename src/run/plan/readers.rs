@@ -79,8 +79,8 @@ impl Machine {
                     false => UnderWay::One,
                 },
             ),
-            // The threads together have at most as many reads under way as [`MANY_THREADS`]
-            // executing threads. The best number is measured.
+            // The first number of threads has [`MANY_THREADS`] reads under way together, as many as
+            // [`MANY_THREADS`] executing threads. The second number is per core. Both are measured.
             Waiting::ByMethod if self.reads_together(run) => (
                 vec![MANY_THREADS / READS_AT_ONCE, MANY_THREADS.min(READERS_PER_CORE * cores)],
                 UnderWay::Several,
@@ -118,8 +118,8 @@ impl Machine {
         let (Readers { counts, under_way }, cores) = (self.readers(run, store), self.core_count);
         let reason = match under_way {
             UnderWay::Several => format!(
-                "{READERS_PER_CORE} a core on {cores} cores, each with {READS_AT_ONCE} reads under \
-                 way, and as many as have {MANY_THREADS} together"
+                "as many as have {MANY_THREADS} reads under way together, and {READERS_PER_CORE} a \
+                 core on {cores} cores, each with {READS_AT_ONCE} reads under way"
             ),
             UnderWay::Hundreds => format!(
                 "1 and {READERS_PER_CORE} a core on {cores} cores, each with hundreds of reads \

@@ -1,14 +1,13 @@
-//! The distance by which execution may run ahead of the commit. More lower steps may still change
-//! the reads of a step far ahead. So the distance shrinks while many runs are aborted, and grows
-//! while few are.
+//! The distance by which execution may run ahead of the commit. The farther a step is ahead, the
+//! more lower steps can still change its reads. So the distance shrinks while many runs are
+//! aborted, and grows while few are.
 
 /// The largest distance in steps. It also limits the number of steps whose reads and versions are
 /// kept at once.
 pub(super) const LARGEST: u32 = 256;
 /// Number of runs in a span. The distance may change after each span.
 const SPAN: u32 = 64;
-/// Largest number of spans with few aborted runs, one step at a time, before two steps run at once
-/// again.
+/// Largest value of [`Window::patience`].
 const MOST_PATIENCE: u32 = 256;
 
 /// The end of a run.
@@ -26,7 +25,8 @@ pub(super) struct Window {
     size: u32,
     run_count: u32,
     aborted_count: u32,
-    /// Number of spans with few aborted runs, one step at a time, before two steps run at once.
+    /// Number of calm spans after which the distance grows from one step to two. A span is calm if
+    /// few of its runs are aborted.
     patience: u32,
     calm_spans: u32,
 }
