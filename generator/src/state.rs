@@ -41,7 +41,7 @@ pub(crate) fn first_secret(seed: u64, stream: &str) -> B256 {
     secret
 }
 
-/// Adds the account of a `contract` that a load calls `name`, with slots written out.
+/// Adds the account of a `contract` that a load calls `name`, with the slots `storage`.
 pub(crate) fn add_contract(
     name: ContractName<'_>,
     contract: Contract,

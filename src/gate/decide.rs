@@ -1,5 +1,6 @@
-//! Decides by octets: after 6, 8, 10 and 12 of them. The probability of an error is split over
-//! these looks and over all judged figures, so early looks make no verdict less sure.
+//! Decides figures after 6, 8, 10 and 12 octets. An octet is one observation of the gate: samples
+//! of A, of B, and of N, a second process of A (`octet.rs`). The probability of an error is split
+//! over these looks and over all judged figures, so early looks make no verdict less sure.
 
 use result::{gate::LookFacts, stats::Trimmed};
 
@@ -173,8 +174,8 @@ impl Limits {
         }
     }
 
-    /// Returns the null change that a claimed change of B must exceed. It is the estimate of a wide
-    /// null, or the far end of a biased null.
+    /// Returns the change of B that a difference of A from itself may explain. It is 0 if the null
+    /// holds, the estimate of a wide null, or the far end of a biased null.
     pub fn null_change(self, null: [f64; 2]) -> f64 {
         match self.null(null) {
             Null::Holds => 0.0,
@@ -183,9 +184,9 @@ impl Limits {
         }
     }
 
-    /// Returns the bounds of B that decide. For a pass, the far end of a null that does not hold is
-    /// added to the upper bound. If A or N is slower than its twin, B seems faster, and noise may
-    /// hide that.
+    /// Returns the bounds of B that decide. The lower bound falls by [`Self::null_change`]. The
+    /// upper bound rises by the far end of a null that does not hold. If one process of A is slower
+    /// than the other, B seems faster, and noise may hide that.
     pub fn bounds(self, look: &Look) -> [f64; 2] {
         let room = if self.null(look.null) == Null::Holds { 0.0 } else { far_end(look.null) };
         [look.lower - self.null_change(look.null), look.upper + room]
@@ -270,8 +271,9 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
 
 /// Returns the smallest δ that octets with these spreads decide in nine runs of ten, if nothing
 /// differs. `new` is the spread of B, `null` that of the null. The spreads are estimates, so the
-/// share of runs is only about nine of ten. A run passes beside a null within ±δ/2, or with room
-/// for the far end of a wide null. The result depends on the noise only, not on the estimates.
+/// share of runs is only about nine of ten. A run passes if the null lies within ±δ/2 and the upper
+/// bound below δ, or if the upper bound plus the far end of a wide null is below δ. The result
+/// depends on the noise only, not on the estimates.
 pub fn smallest_delta(new: &Trimmed, null: &Trimmed, split: Split) -> f64 {
     let [_, null_upper] = off(null).interval(NULL_CONFIDENCE);
     let beside_narrow = bounded_delta(new, split).max(2.0 * null_upper.exp_m1());

@@ -2,7 +2,7 @@
 //! steady drift and the position in a half cancel. N, a second process of A, has four slots, a pair
 //! in each half. N against A is the null: the same build must not seem to differ from itself.
 //!
-//! Short samples take an octet in several passes over its slots. A machine's speed jumps within
+//! With short samples an octet has several passes over its slots. A machine's speed jumps within
 //! seconds, so compared samples must lie within milliseconds.
 
 use std::iter::zip;
@@ -124,8 +124,8 @@ pub struct Differences {
 }
 
 /// Estimates a pass from the time per gas of its slots, in `order`. `None` unless all times are
-/// positive. B against A and N together, and N against A, are orthogonal contrasts: noise between A
-/// and N moves neither towards B.
+/// positive. B against A and N together, and N against A, are orthogonal contrasts: noise that sets
+/// A and N apart does not move the estimate of B.
 pub fn differences(order: &[Arm], rates: &[f64]) -> Option<Differences> {
     if rates.is_empty() || rates.iter().any(|rate| *rate <= 0.0) {
         return None;

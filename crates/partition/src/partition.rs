@@ -7,7 +7,7 @@ use crate::{
     random::Random, search::improve, transactions::Transactions,
 };
 
-/// Number of clusters for each shard at which joining ends.
+/// Number of clusters per shard on the coarsest level: joining ends there.
 const COARSE_COUNT_PER_SHARD: usize = 100;
 
 /// Largest number of shards.
@@ -58,8 +58,8 @@ impl Partition {
     }
 }
 
-/// The better result of two starts: clusters, and whole components if the components overfill no
-/// shard.
+/// Returns the better of two placements. One is found by the search on several levels. The other is
+/// the placement of whole components after local search, if the components overfill no shard.
 fn by_fanout(transactions: &Transactions, shard_count: u32, seed: u64) -> Vec<u32> {
     let graph = Hypergraph::new(transactions);
     let mut random = Random::new(seed);

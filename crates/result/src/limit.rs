@@ -70,8 +70,9 @@ pub struct LoadLimits {
     pub operation: String,
     /// Gas of a block per operation, other gas included.
     pub gas_per_operation: f64,
-    /// Distinct blocks of the store's files per present key, of random keys, in a block of the
-    /// largest limit of its designs; `null` for a store without blocks, and a load without sized slots.
+    /// Expected distinct blocks of the store's files per present key, for random keys and a block
+    /// at the load's largest `limit_gas`; `null` for a store without blocks of files, and for a
+    /// load without sized slots.
     pub blocks_per_present_key: Option<f64>,
     /// Slots of a state on which `blocks_per_present_key` is 0.9; `null` where it is 0.9 or more.
     pub wanted_slot_count: Option<u64>,

@@ -1,12 +1,13 @@
-//! Whole blocks: the rows with all duties of a validating client. Also the duties, root and tries
-//! of these rows where the scenario does not set them.
+//! Whole blocks: rows of a result with all duties of a validating client (whole rows). Also the
+//! duties, root and tries of these rows where the scenario does not set them.
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::Fields;
 use crate::scenario::{RootSpec, RunSpec, WholeSpec};
 use variant::{BlockDuties, BlockDuty, Durability, RootTime, RootWay, TrieForm, WholeRows};
 
-/// Default nodes of whole rows: the smallest of the formats that clients have.
+/// Default format of the trie nodes that a state stores for whole rows: the smallest format of a
+/// client.
 const TRIE: TrieForm = TrieForm::RethLike;
 /// Default time of the root of whole rows.
 const ROOT: RootTime = RootTime::After;
@@ -106,8 +107,8 @@ impl RunSpec {
         BlockDuties::of(&self.duties)
     }
 
-    /// How the root of whole rows is computed, if the run has one whole row of each design. It is
-    /// computed like the root of the other rows, if they have a root.
+    /// Returns how whole rows compute their root in a run with one whole row of each design. The
+    /// time is that of whole rows. Shards, reads and cache are the run's first of each.
     pub fn whole_root(&self) -> RootWay {
         let ways = RootSpec { time: self.whole.root, ..self.root.clone() }.ways();
         ways.into_iter().next().unwrap_or_default()

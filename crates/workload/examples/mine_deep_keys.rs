@@ -1,5 +1,6 @@
-//! Mines the slot keys of deep storage tries: `mine_deep_keys [CANDIDATES [NIBBLES]]`, by default those of
-//! `crates/workload/src/deep.rs`. Prints each key with its hash, and the time that the search took.
+//! Mines the slot keys of deep storage tries: `mine_deep_keys [CANDIDATES [NIBBLES]]`. Both numbers
+//! default to those of `crates/workload/src/deep.rs`. Prints each key with its hash, and the time
+//! that the search took.
 #![expect(clippy::print_stdout, reason = "an example prints what it mined")]
 
 use std::{env, error::Error, time::Instant};

@@ -1,5 +1,6 @@
-//! Rows per second of the row stream, both passes, with a sink that only counts bytes, and of
-//! the content digest. `row_rate [rows in millions] [threads] [rows of a part]`.
+//! Measures the row stream in rows per second, and the content digest in nanoseconds per row. The
+//! stream runs both of its passes, into a sink that only counts bytes.
+//! `row_rate [rows in millions] [threads] [rows of a part]`.
 #![expect(clippy::print_stdout, reason = "an example prints what it measured")]
 
 use std::{

@@ -2,7 +2,7 @@
 //!
 //! In a block of n transactions, the system calls before the transactions have index 0.
 //! Transactions have 1 to n; withdrawals and system calls after them have n + 1. In a batch of
-//! several blocks the index counts on: the second block begins at n + 2. Only this module converts
+//! several blocks the index continues: the second block begins at n + 2. Only this module converts
 //! between steps and indices.
 
 use crate::block::Batch;

@@ -21,7 +21,7 @@ Examples:
   stress show storm.workload                    the keys that made it
   stress show --workload storm.workload --json | jq '.batches[0].blocks[0].env'
   stress show --bal payload.json --address 0x00000961ef480eb55e80d19ad83579a64c007002
-  stress show --bal right.rlp --bal wrong.json              how the second list differs
+  stress show --bal correct.rlp --bal wrong.json            how the second list differs
   stress show --bal list.hex --block test.json#2            against the reference's list
 
 Exit codes: 0 fine, 2 a file is wrong, 3 lists differ or break a rule of EIP-7928, 6 input or output.

@@ -16,7 +16,7 @@ use super::{
 };
 
 schema! {
-    /// The schema of a [`Merged`]. Version 1 has results of version 2.
+    /// The schema of a [`Merged`]. Files of version 1 contain results of `stress.result/2`.
     SCHEMA: MergedSchema = "stress.sweep-merged/2", or "stress.sweep-merged/1"
 }
 

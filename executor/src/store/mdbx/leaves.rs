@@ -10,9 +10,10 @@ use super::{
     slots,
 };
 
-/// Maximal number of leaf pages of a read. The first stores the root of the account's tree, unless
-/// that leaf is an index page. In the second, the search for the row ends. The third is its next
-/// leaf, if that leaf begins with the row. See [`Levels::leaf_of`].
+/// Maximal number of leaf pages of a read. The first is the table's leaf with the root of the
+/// account's tree. It is not counted if it has only roots, which makes it an index page. The second
+/// is the leaf of that tree where the search for the row ends. The third is the next leaf, if it
+/// begins with the row. See [`Levels::leaf_of`].
 const LEAVES_MAX: usize = 3;
 
 /// Numbers of the leaf pages that a read of a row visits, in that order, without index pages. The

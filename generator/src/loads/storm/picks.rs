@@ -26,7 +26,7 @@ pub(super) struct Picks<'g> {
 }
 
 impl<'g> Picks<'g> {
-    /// The indices of `family` below `nibble` from `start` on.
+    /// The indices of `family` from `start` on whose slots have hashes that begin with `nibble`.
     pub(super) fn new(family: &'g SlotFamily, nibble: u8, start: u64) -> Self {
         let waiting = VecDeque::new();
         Self { family, nibble, start, searched_count: 0, found_count: 0, waiting }

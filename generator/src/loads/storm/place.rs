@@ -17,7 +17,7 @@ use spec::{
     SstoreStorm, WriteKeys, WriteOp,
 };
 
-/// Index at which a pointer begins in the genesis.
+/// Index of the slot that a pointer names in the genesis.
 pub(crate) const POINTER_START: u64 = 0;
 
 /// The contract that reads slots by `keys`.
@@ -38,7 +38,8 @@ pub(crate) const fn sload_contract(storm: &SloadStorm) -> Contract {
     }
 }
 
-/// The contract that calls the reader of `keys` for the keys that the transaction before decided.
+/// The contract with a pointer to the first key of a transaction. It calls the reader of `keys`
+/// from there, and moves the pointer for the next transaction.
 pub(crate) const fn pointer_contract(keys: KeyOrder) -> Contract {
     match keys {
         KeyOrder::Keccak | KeyOrder::Weyl => Contract::RangePointer,
@@ -137,9 +138,9 @@ impl StormPlace<'_> {
         self.families(contract, storm.contract_count, rules(KeyOrder::Keccak), genesis)
     }
 
-    /// Adds contracts of which transactions write one slot each, and the contract that calls them.
-    /// The addresses are hashes of an index, which code can compute. All contracts have equally
-    /// many slots; the remainder is left out.
+    /// Adds contracts in each of which one slot is written, and the contract that calls them. The
+    /// addresses are hashes of an index, which code can compute. All contracts have equally many
+    /// slots; the remainder is left out.
     fn spread(&self, storm: &SstoreStorm, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
         let (contract_count, least) = (storm.contract_count, storm.keys.slots_a_contract());
         self.check_slots(contract_count * least, contract_count)?;
@@ -227,7 +228,7 @@ impl StormPlace<'_> {
         Ok(Placed { contract: address, families: first..first + 1, ..Placed::default() })
     }
 
-    /// Adds the account of a contract of the load, with slots written out.
+    /// Adds the account of a contract of the load, with the slots `storage`.
     fn contract(
         &self,
         contract: Contract,
