@@ -321,7 +321,7 @@ fn result_of_gate() -> Shown {
     let mut result = example::gate::passed();
     result.workload = None;
     result.gate.verdict = Some(gate::Verdict::Regression);
-    result.gate.reason = "a <b> takes longer".to_owned();
+    result.gate.reason = "a <b> takes longer; by <c>".to_owned();
     let cell = &mut result.gate.attempts[0].cells[0];
     cell.counter_changes = vec!["store_reads: 5 → 6".to_owned()];
     let judged = &mut cell.figures[0];
@@ -361,7 +361,8 @@ fn a_gates_own_result_has_its_verdict_and_each_figure_that_it_judged() {
     let at = "/gate/attempts/0/cells/0/figures/0/delta";
     assert!(places.iter().any(|(_, place)| place == at), "what is allowed: {places:?}");
     assert!(html.contains("<th scope=\"col\">Allowed</th>") && html.contains(">4.2 %</data>"));
-    assert_eq!(html.matches("a &lt;b&gt; takes longer").count(), 1, "the headline once: {html}");
+    assert!(html.contains("a &lt;b&gt; takes longer</h2>"), "the finding alone: {html}");
+    assert_eq!(html.matches("a &lt;b&gt; takes longer; by &lt;c&gt;").count(), 1, "{html}");
 }
 
 #[test]

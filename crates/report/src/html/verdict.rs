@@ -279,7 +279,7 @@ fn on(claim: &Claim) -> String {
     claim.store.map(|store| format!(" on {store}")).unwrap_or_default()
 }
 
-/// A gate's finding.
+/// A gate's finding. Its first clause is the text, so that a headline is short.
 fn gate(gate: &gate::Gate) -> Line {
     use gate::Verdict;
     let grade = match gate.verdict {
@@ -287,8 +287,11 @@ fn gate(gate: &gate::Gate) -> Line {
         Some(Verdict::Regression | Verdict::ClaimFails | Verdict::WorkChanged) | None => Grade::Bad,
         Some(Verdict::Inconclusive | Verdict::Untrusted | Verdict::NotJudged) => Grade::Open,
     };
-    let verdict = gate.verdict_name();
-    Line { grade, text: format!("Gate: {verdict}: {}", gate.reason), more: String::new() }
+    let (finding, details) = match gate.reason.split_once("; ") {
+        Some((finding, details)) => (finding, format!("; {}", esc(details))),
+        None => (gate.reason.as_str(), String::new()),
+    };
+    Line { grade, text: format!("Gate: {}: {finding}", gate.verdict_name()), more: details }
 }
 
 /// The results that the page is made of.
