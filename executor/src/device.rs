@@ -1,8 +1,9 @@
-//! The ceiling of the device below a state: random 4-KiB reads of the state's own files with
-//! `O_DIRECT`. A store's reads are given as a fraction of this ceiling.
+//! Measures the ceiling of the device below a state: the highest rate of random 4-KiB reads of the
+//! state's own files with `O_DIRECT`. The rate of a store's reads is given as a fraction of this
+//! ceiling.
 //!
-//! A [`Disk`] reads no block twice while unread blocks are left, since a cache below could answer
-//! the second read. Only the probe for a host's cache repeats blocks on purpose.
+//! A [`Disk`] reads no block twice while unread blocks are left, since a cache below the kernel
+//! could answer the second read. Only the probe for a host's cache repeats blocks on purpose.
 //!
 //! `device/files.rs` opens the files. `unread.rs` gives the next block. `workers.rs` runs the
 //! reading threads, which read with `io_uring` (`ring.rs`) or `pread`. `cache.rs` drops and counts
@@ -34,11 +35,11 @@ use unread::UnreadBlocks;
 pub(crate) use unread::{Permutation, ROUND_COUNT, mixed};
 use workers::{Part, Work};
 
-/// Depths at which one thread's `io_uring` is tried for the ceiling.
+/// Depths (numbers of reads in flight) at which one thread's `io_uring` is tried for the ceiling.
 const RING_DEPTHS: [usize; 2] = [64, 256];
 
-/// Maximal number of threads with their own ring. One thread's ring may saturate its core (some 2
-/// us a read) before it saturates a fast device.
+/// Maximal number of threads with their own ring. A ring may saturate its thread's core (about 2 us
+/// of CPU a read) before it saturates a fast device.
 const RING_THREAD_COUNT_MAX: usize = 4;
 
 /// Thread counts that are tried where `io_uring` is not available.
@@ -59,9 +60,9 @@ const DEVICE_SHARE_PERCENT: u64 = 95;
 pub enum Method {
     /// `io_uring`, a ring for each thread.
     Ring {
-        /// Reads in flight in each ring.
+        /// Number of reads in flight in each ring.
         depth: usize,
-        /// Threads.
+        /// Number of threads.
         threads: usize,
     },
     /// Threads that each wait for their own `pread`.
@@ -84,7 +85,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// Default time for each method.
+/// Default time for which each method reads.
 pub const TIME_PER_METHOD: Duration = Duration::from_secs(1);
 
 /// A device to measure by the files of a state, with the files' unread blocks.
@@ -96,7 +97,7 @@ pub struct Disk {
 
 impl Disk {
     /// Opens the device below `paths`. `seed` gives the order in which blocks are read. If a seed
-    /// is used twice, a cache below may answer the second time.
+    /// is used twice, a cache below the kernel may answer the reads of the second use.
     ///
     /// # Errors
     /// [`Unmeasured`]: the errors of [`DirectFiles::open`].
@@ -124,12 +125,12 @@ impl Disk {
         Self { files, unread }
     }
 
-    /// Blocks of the files.
+    /// Number of blocks of the files.
     pub fn block_count(&self) -> u64 {
         self.files.block_count()
     }
 
-    /// Reads so far, also by earlier uses with this seed.
+    /// Number of reads so far, those of earlier uses with this seed included.
     pub fn read_count(&self) -> u64 {
         self.unread.taken_count()
     }
@@ -145,12 +146,12 @@ impl Disk {
     }
 }
 
-/// Random reads by one method.
+/// Rate, counts and times of the reads by one method.
 #[derive(Clone, Debug)]
 pub struct ReadRate {
     /// The method.
     pub method: Method,
-    /// Reads a second, between the first submission and the last completion that counted.
+    /// Reads a second: [`Self::read_count`] divided by [`Self::elapsed`].
     pub iops: f64,
     /// Number of reads. Each has 4 KiB, except in [`replay`].
     pub read_count: u64,
@@ -161,7 +162,8 @@ pub struct ReadRate {
     /// Bytes that the block layer fetched for this process during the reads; `None` if the kernel
     /// does not count.
     pub device_read_bytes: Option<u64>,
-    /// Time from the first submission to the last completion that counted.
+    /// Time from the first submission to the completion of the last counted read. Reads that are in
+    /// flight when the time is over are not counted.
     pub elapsed: Duration,
     /// Time from submission to completion of each read.
     pub latencies: Latencies,
@@ -171,8 +173,8 @@ pub struct ReadRate {
 }
 
 impl ReadRate {
-    /// Adds up the reads of threads. The time is from the first thread's start to the last one's
-    /// end, so late threads lower the rate.
+    /// Adds up the reads of threads. The time is from the start of the first thread to the end of
+    /// the last thread, so late threads lower the rate.
     fn of_parts(method: Method, parts: Vec<Part>) -> Self {
         let start = parts.iter().map(|part| part.start).min();
         let end = parts.iter().map(|part| part.end).max();
@@ -209,10 +211,11 @@ pub struct Ceiling {
     pub ring_refused: Option<String>,
 }
 
-/// Two passes over the same blocks. If the second pass is faster, a cache below answered it.
+/// Two passes over the same blocks. If the second pass is faster, a cache below the kernel answered
+/// its reads.
 #[derive(Clone, Debug)]
 pub struct HostCacheProbe {
-    /// Distinct blocks of a pass.
+    /// Number of distinct blocks of a pass.
     pub block_count: usize,
     /// The first pass.
     pub first: ReadRate,
@@ -228,8 +231,8 @@ impl HostCacheProbe {
 }
 
 /// Measures the ceiling of the device below `disk`. It tries `io_uring` with one thread at depths
-/// 64 and 256, and with several threads at depth 64. If `io_uring` is refused, it tries `pread`
-/// with 16 and with 64 threads.
+/// 64 and 256, and with up to four threads, each at depth 64. If `io_uring` is refused, it tries
+/// `pread` with 16 and with 64 threads.
 ///
 /// # Errors
 /// [`Unmeasured`].
@@ -260,7 +263,7 @@ pub fn ceiling(
     Ok(Ceiling { best, others: rates, ring_refused })
 }
 
-/// Time that [`ceiling`] takes with this time per method.
+/// Upper bound of the time for which [`ceiling`] reads, with this time per method.
 pub fn ceiling_time(time_per_method: Duration) -> Duration {
     let method_count = RING_DEPTHS.len() + usize::from(ring_thread_count().is_some());
     time_per_method * method_count as u32
@@ -324,8 +327,9 @@ pub fn probe_host_cache(disk: &Disk, cancel: &AtomicBool) -> Result<HostCachePro
     Ok(HostCacheProbe { block_count: blocks.len(), first, second })
 }
 
-/// Reads `extents` of `files` in their order, for the given time at most. Reads by one ring per
-/// core, or by threads if rings are refused.
+/// Reads `extents` of `files` in their order, for the given time at most. Reads with a ring on each
+/// core, on four cores at most. If several rings are refused, reads with one ring; if this is
+/// refused too, with `pread` on 64 threads.
 ///
 /// # Errors
 /// [`Unmeasured`].
@@ -337,7 +341,7 @@ pub fn replay(
 ) -> Result<ReadRate, Unmeasured> {
     let work = Work::Extents { extents, time };
     let depth = RING_DEPTHS[1];
-    // One thread's ring may saturate its core before it saturates the device.
+    // A ring may saturate its thread's core before it saturates the device.
     let several =
         ring_thread_count().map(|threads| Method::Ring { depth: depth / threads, threads });
     let one = Method::Ring { depth, threads: 1 };

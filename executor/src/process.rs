@@ -1,6 +1,7 @@
-//! Activity of this process between two moments: system calls, device bytes, CPU time, memory,
+//! Activity of this process between two snapshots: system calls, device bytes, CPU time, memory,
 //! faults, context switches, time stolen by the hypervisor. Allocations and instructions are
-//! included where they are counted.
+//! included where they are counted. This file also reads counters of other processes and of block
+//! devices, and lowers the priority of threads.
 //!
 //! Figures of a snapshot come from `/proc` and `getrusage(2)`. A figure that the kernel does not
 //! give is `None`, not zero. Stolen time is zero also where the hypervisor does not report it. A
@@ -25,9 +26,9 @@ pub struct IoCounters {
     pub read_call_bytes: u64,
     /// Bytes given to write calls (`wchar`).
     pub write_call_bytes: u64,
-    /// Read calls (`syscr`); reads submitted by `io_uring` are not among them.
+    /// Number of read calls (`syscr`), without reads that are submitted by `io_uring`.
     pub read_call_count: u64,
-    /// Write calls (`syscw`).
+    /// Number of write calls (`syscw`).
     pub write_call_count: u64,
     /// Bytes fetched from the block layer (`read_bytes`).
     pub device_read_bytes: u64,
@@ -47,7 +48,7 @@ impl IoCounters {
     }
 
     /// Reads the counters of process `pid`; `None` if the process is gone, belongs to another user,
-    /// or is not counted.
+    /// or the kernel does not keep its counters.
     pub fn of_process(pid: u32) -> Option<Self> {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)
     }
@@ -102,17 +103,18 @@ impl BlockDevice {
     }
 }
 
-/// Reads of a device.
+/// Counts of the reads of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskReads {
-    /// Requests.
+    /// Number of read requests.
     pub request_count: u64,
-    /// Bytes.
+    /// Number of bytes read.
     pub byte_count: u64,
 }
 
 impl DiskReads {
-    /// The first and third numbers of `/sys/block/*/stat`: requests, and sectors of 512 bytes.
+    /// Parses the first and third numbers of `/sys/block/*/stat`: read requests, and read sectors
+    /// of 512 bytes.
     fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
         let (requests, _merged, sectors) = (numbers.next()?, numbers.next()?, numbers.next()?);
@@ -136,13 +138,13 @@ pub struct Usage {
     pub user: Duration,
     /// CPU time in the kernel.
     pub system: Duration,
-    /// Page faults served from memory.
+    /// Number of page faults that were served from memory.
     pub minor_fault_count: u64,
-    /// Page faults that had to read from a device.
+    /// Number of page faults that had to read from a device.
     pub major_fault_count: u64,
-    /// Times a thread gave up its CPU to wait.
+    /// Number of context switches because a thread waited.
     pub voluntary_switch_count: u64,
-    /// Times a thread was made to give up its CPU.
+    /// Number of context switches because the kernel gave a thread's CPU to another thread.
     pub involuntary_switch_count: u64,
 }
 
@@ -238,11 +240,11 @@ pub struct Delta {
     /// Time that the hypervisor withheld from the CPUs of the whole machine, summed over the CPUs.
     /// Zero also where the hypervisor does not report it.
     pub steal: Option<Duration>,
-    /// Largest resident size since the process began, not since the earlier snapshot.
+    /// Largest resident size in bytes since the process began, not since the earlier snapshot.
     pub peak_resident_bytes: Option<u64>,
-    /// Allocations of Rust code, where they are counted.
+    /// Number of allocations of Rust code, where they are counted.
     pub allocation_count: Option<u64>,
-    /// Instructions in user mode, where they are counted.
+    /// Number of instructions in user mode, where they are counted.
     pub instruction_count: Option<u64>,
 }
 
@@ -280,7 +282,7 @@ fn time_of(clock: libc::clockid_t) -> Option<Duration> {
     Some(Duration::new(u64::try_from(raw.tv_sec).ok()?, u32::try_from(raw.tv_nsec).ok()?))
 }
 
-/// Page faults of the calling thread that had to read from a device.
+/// Number of page faults of the calling thread that had to read from a device.
 pub fn thread_major_fault_count() -> Option<u64> {
     u64::try_from(usage_of(libc::RUSAGE_THREAD)?.ru_majflt).ok()
 }
@@ -331,7 +333,8 @@ pub fn lower_priority() -> Priority {
     Priority::Normal
 }
 
-/// Time stolen from all CPUs since the machine started, in steps of a clock tick (10 ms).
+/// Time that the hypervisor withheld from the CPUs since the machine started, summed over the CPUs,
+/// in steps of a clock tick (usually 10 ms).
 pub fn steal() -> Option<Duration> {
     let ticks = parse_steal_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
     Some(Duration::from_nanos(ticks.checked_mul(1_000_000_000 / ticks_per_second()?)?))

@@ -60,8 +60,9 @@ pub fn resident_fraction<P: AsRef<Path>>(paths: &[P]) -> Option<f64> {
     (page_count > 0).then(|| resident_count as f64 / page_count as f64)
 }
 
-/// Returns how many of the given pages of the file at `path` are in the page cache. `None` if the
-/// number is unknown, for the same reasons as in [`resident_fraction`].
+/// Returns the number of pages that are in the page cache, among the pages of the file at `path`
+/// with the indices `pages`. `None` if the number is unknown, for the same reasons as in
+/// [`resident_fraction`].
 pub fn resident_count(path: &Path, pages: impl IntoIterator<Item = u64>) -> Option<u64> {
     let (file, byte_count) = open_with_known_pages(path)?;
     let page_bytes = page_bytes().ok()? as u64;

@@ -1,5 +1,5 @@
-//! Opens files of a state past the page cache, and numbers their blocks of 4 KiB in one sequence.
-//! Detects file systems without a device.
+//! Opens files of a state for reads past the page cache, and numbers their blocks of 4 KiB in one
+//! sequence. Detects file systems without a device.
 
 use std::{
     fs::{File, OpenOptions},
@@ -12,7 +12,7 @@ use rustix::fs::fstatfs;
 
 use super::error::Unmeasured;
 
-/// Size and alignment of every read.
+/// Size of a block in bytes. A random read is of one block; memory for reads has this alignment.
 pub const BLOCK_BYTES: usize = 4096;
 
 /// Maximal number of open files. The number of file descriptors is limited, and a state has only
@@ -72,8 +72,8 @@ pub(super) enum Access {
 }
 
 impl DirectFiles {
-    /// Opens the 256 largest files of `paths`. Leaves out files that are shorter than a block. The
-    /// part behind a file's last whole block is never read.
+    /// Opens the 256 largest files of `paths`, or all files if there are fewer. Leaves out files
+    /// that are shorter than a block. The part behind a file's last whole block is never read.
     ///
     /// # Errors
     /// [`Unmeasured`]: a file cannot be opened, a file is on a file system in memory, or there is
@@ -146,7 +146,8 @@ impl DirectFiles {
     }
 
     /// Shifts each of `extents` within its file by a distance that `seed` decides, with wrap-around
-    /// at the end of the file. Lengths, order and distances stay.
+    /// at the end of the file. Lengths, order, and distances between extents stay, except where an
+    /// extent wraps around.
     pub(crate) fn moved(&self, extents: &[Extent], seed: u64) -> Vec<Extent> {
         let moved = extents.iter().map(|extent| {
             let byte_count = self.files[extent.file as usize].byte_count;
@@ -205,7 +206,7 @@ impl DirectFiles {
         self.files.iter().map(|file| std::os::fd::AsRawFd::as_raw_fd(&file.file)).collect()
     }
 
-    /// Makes the error of a read of an unknown one of the files.
+    /// Makes the error of a read whose file is not known. It names the first file.
     #[cfg(feature = "io-uring")]
     pub(super) fn failed(&self, source: io::Error) -> Unmeasured {
         failed(&self.files[0].path, source)

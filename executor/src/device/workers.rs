@@ -26,7 +26,7 @@ pub(super) enum Work<'a> {
 }
 
 impl Work<'_> {
-    /// Returns the blocks of memory that the largest read needs.
+    /// Returns the number of blocks of memory that the largest read needs.
     fn read_block_count(&self) -> usize {
         match self {
             Self::Unread { .. } | Self::Listed(_) => 1,
@@ -53,7 +53,7 @@ pub(super) struct Shared<'a> {
     work: &'a Work<'a>,
     /// Index of the next block or extent in a list.
     cursor: AtomicUsize,
-    /// Blocks of memory that the largest read needs.
+    /// Number of blocks of memory that the largest read needs.
     pub(super) read_block_count: usize,
     cancel: &'a AtomicBool,
     /// Set when a thread failed, so that all other threads end.

@@ -59,7 +59,7 @@ fn add_one() {
 
 #[expect(unsafe_code, reason = "an allocator is unsafe to implement")]
 // SAFETY: each call goes to the allocator of the system as it came. Counting neither allocates nor
-// panics: the thread's place has no destructor, and the index is below the number of places.
+// panics: the thread's index has no destructor, and is below the number of counters.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add_one();

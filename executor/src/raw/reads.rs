@@ -7,7 +7,7 @@ use workload::SlotFamily;
 use super::keys::Draw;
 use crate::{error::StoreError, latency::Latencies, process::Delta, store::ReadCounters};
 
-/// Number of slots per call.
+/// Number of slots per call of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Asking {
     /// One slot after the other.
@@ -41,10 +41,11 @@ pub struct RawPoint {
     pub present_count: u64,
     /// Number of reads of absent slots.
     pub absent_count: u64,
-    /// Times of reads of existing slots. The time of each slot in a call is the time of the call.
-    /// Empty for a store whose reads are too short to be timed.
+    /// Latencies of reads of existing slots. The latency of each slot in a call is the time of the
+    /// whole call. Empty if slots are read one by one from a store whose reads are too short to be
+    /// timed.
     pub present: Latencies,
-    /// Times of reads of absent slots.
+    /// Latencies of reads of absent slots, in the same way.
     pub absent: Latencies,
     /// Time from the start of the first read to the end of the last read, over all threads.
     pub elapsed: Duration,
@@ -52,7 +53,7 @@ pub struct RawPoint {
     pub counters: ReadCounters,
     /// CPU time of the reading threads. It includes the computation of keys, but no interrupts.
     pub cpu: Option<Duration>,
-    /// Difference of the process's counters over the reads.
+    /// Activity of the process during the reads.
     pub process: Delta,
     /// True if all keys were read before the time was over.
     pub is_exhausted: bool,

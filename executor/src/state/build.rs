@@ -1,5 +1,5 @@
-//! Opens a state of the data directory. Builds the state first if it does not exist, and removes
-//! what dead processes left.
+//! Opens a state of the data directory. Builds the state first if it does not exist. Removes
+//! half-built states and samples that dead processes left.
 
 use std::{
     collections::BTreeMap,
@@ -144,7 +144,7 @@ impl DataDir {
         })
     }
 
-    /// Makes a directory for a state under construction.
+    /// Makes a directory for a state under construction, or for the scratch files of its build.
     fn new_place(&self, name: &str) -> Result<PathBuf, StateError> {
         let mut end = std::process::id().to_string();
         loop {

@@ -15,12 +15,12 @@ use super::{
 };
 use crate::error::StoreError;
 
-/// Name of the directory of samples in the data directory. Samples need the same file system for
-/// hard links.
+/// Name of the directory of samples in the data directory. Samples need the file system of the
+/// states, since they make hard links to a state's files.
 const SAMPLES: &str = "samples";
 
-/// Returns the default data directory. `None` without `XDG_CACHE_HOME` and `HOME`; the user must
-/// then name a directory.
+/// Returns the default data directory. `None` if neither `XDG_CACHE_HOME` nor `HOME` has an
+/// absolute path; the user must then name a directory.
 pub fn default_data_dir() -> Option<PathBuf> {
     let [cache, home] = ["XDG_CACHE_HOME", "HOME"]
         .map(|name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute()));
@@ -97,8 +97,8 @@ impl DataDir {
     }
 
     /// Returns whether `stress` surely made the directory of state `name`, which may be half built.
-    /// A symbolic link does not count, since it may lead to any directory. A lock counts, since no
-    /// lock is taken for a directory without a manifest.
+    /// A symbolic link does not count, since it may lead to any directory. A lock file is a proof,
+    /// since [`Self::check_place`] prevents a lock on the name of another program's directory.
     pub(super) fn is_ours(&self, name: &str) -> bool {
         let dir = self.state(name);
         match name.contains(BUILDING) {
@@ -125,8 +125,9 @@ impl DataDir {
         }
     }
 
-    /// Returns the directories of samples, named `<name>.<number>`, each with the name of its
-    /// state. Leaves out directories without the mark of `stress`.
+    /// Returns the directories of samples, each with the name of its state. They are named
+    /// `<name>.<number>`, or `<name>.verify` for a verification. Leaves out directories without the
+    /// mark of `stress`.
     pub(super) fn sample_dirs(&self) -> Result<Vec<(String, PathBuf)>, StateError> {
         let mut all = self.named_as_samples()?;
         all.retain(|(_, path)| is_marked(path));
@@ -181,7 +182,7 @@ impl SampleDir {
 
 impl Drop for SampleDir {
     fn drop(&mut self) {
-        // If this fails, the next run with the state removes the directory.
+        // If this fails, the next run that opens a state removes the directory.
         let _ = remove_marked(&self.path);
     }
 }

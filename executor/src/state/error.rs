@@ -60,7 +60,7 @@ pub enum StateError {
         /// The error of the store or the system.
         reason: String,
     },
-    /// Another process builds, measures or verifies this state.
+    /// Another process builds, measures, verifies or removes this state.
     #[error(
         "state {name} is in use by {holder}, and two runs on it would disturb each other; wait \
          for that, or give one its own --data-dir"
@@ -68,7 +68,7 @@ pub enum StateError {
     InUse {
         /// The state.
         name: String,
-        /// The process that holds the lock, with the time since when.
+        /// The process that holds the lock, its purpose, and the seconds since it took the lock.
         holder: String,
     },
     /// The files of the state contradict its manifest or its recipe.

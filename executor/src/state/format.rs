@@ -37,8 +37,8 @@ pub enum BuildPhase {
 
 /// A receiver of a build's progress, which several threads call.
 pub trait BuildProgress: Sync {
-    /// Begins a phase, or the next table of a phase. `row_count` is the number of its rows; 0 if
-    /// its progress is not counted in rows.
+    /// Begins a phase, or the next table of a phase. `row_count` is the number of rows of this
+    /// phase or table; 0 if the progress is not counted in rows.
     fn begin(&self, phase: BuildPhase, row_count: u64);
 
     /// Reports that `rows` more rows of the phase are done.
@@ -82,13 +82,13 @@ impl Watch<'_> {
         if self.cancel.load(Ordering::Relaxed) { Err(StateError::Cancelled) } else { Ok(()) }
     }
 
-    /// Makes a counter of rows.
+    /// Makes a counter of rows that reports to this receiver.
     pub(crate) const fn rows(&self) -> WatchedRows<'_> {
         WatchedRows { watch: self, unreported: 0 }
     }
 }
 
-/// Takes a row: its key and its value.
+/// A function that takes the key and the value of a row.
 pub(crate) type RowSink<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StateError> + 'a;
 
 /// Number of rows between two reports, each with a check of the cancel flag.
@@ -223,7 +223,8 @@ pub struct ScanInput<'a> {
     pub name: &'a str,
     /// The state's files, which must not be written.
     pub dir: &'a Path,
-    /// An empty directory on the same file system, which the caller removes afterwards.
+    /// An empty directory on the file system of the state's files, which the caller removes
+    /// afterwards.
     pub scratch: &'a Path,
     /// The state's manifest.
     pub manifest: &'a Manifest,
@@ -238,7 +239,7 @@ pub struct StateSpec<'a> {
     pub layout: Layout,
     /// The store's format, with its settings.
     pub format: &'a dyn StateFormat,
-    /// Name of the scenario, kept as a label.
+    /// Name of the scenario, which the manifest keeps as a label.
     pub scenario: &'a str,
     /// Number of threads for a build.
     pub threads: usize,

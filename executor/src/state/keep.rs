@@ -1,4 +1,4 @@
-//! Lists, verifies and removes the states of a data directory.
+//! Lists, opens, verifies and removes the states of a data directory.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -27,22 +27,22 @@ pub struct StateInfo {
     /// once.
     pub byte_count: u64,
     /// Manifest of a complete state. `None` if the state is half built or damaged, or if only
-    /// samples are left.
+    /// directories of its samples are left.
     pub whole: Option<Manifest>,
     /// Reason why the state cannot be used; `None` for a complete state.
     pub fault: Option<String>,
     /// True for a half-built state, and for samples without a state.
     pub is_unfinished: bool,
-    /// True if `stress` surely made the directory. False if it may be another program's directory
-    /// with such a name.
+    /// True if `stress` surely made the directory. False if another program may have made a
+    /// directory with the name of a state.
     pub is_ours: bool,
     /// The process that uses the state now; `None` if it is not in use.
     pub holder: Option<String>,
     /// Time of the last run that opened the state, in seconds since 1970; `None` if no time is
     /// recorded.
     pub last_used_unix_s: Option<u64>,
-    /// Time of the state's build, in seconds since 1970. Without a manifest, the time of the last
-    /// change of its directory.
+    /// Time of the state's build, in seconds since 1970. If the state is not complete, the latest
+    /// change of its directory and of its samples' directories.
     pub created_unix_s: Option<u64>,
 }
 
@@ -116,7 +116,7 @@ impl DataDir {
     ///
     /// # Errors
     /// [`StateError::Untrusted`], [`StateError::InUse`], [`StateError::NotFound`],
-    /// [`StateError::Io`].
+    /// [`StateError::HalfBuilt`], [`StateError::Foreign`], [`StateError::Io`].
     pub fn open_whole(
         &self,
         name: &str,
@@ -134,7 +134,8 @@ impl DataDir {
     ///
     /// # Errors
     /// [`StateError::Untrusted`] with the first difference, [`StateError::InUse`],
-    /// [`StateError::NotFound`], [`StateError::Cancelled`].
+    /// [`StateError::NotFound`], [`StateError::HalfBuilt`], [`StateError::Foreign`],
+    /// [`StateError::Io`], [`StateError::Cancelled`].
     pub fn verify(
         &self,
         name: &str,
@@ -182,7 +183,7 @@ impl DataDir {
     }
 
     /// Removes state `name`, complete or not, and the samples that killed runs left. These samples
-    /// hold links to the state's files, which would keep the disk space in use.
+    /// hold hard links to the state's files, which would keep the disk space in use.
     ///
     /// # Errors
     /// [`StateError::InUse`], [`StateError::NotFound`], [`StateError::Foreign`] if `stress` may not
@@ -206,8 +207,8 @@ impl DataDir {
             fs::rename(&dir, &gone).map_err(StateError::io("rename", &dir))?;
             remove_marked(&gone)?;
         }
-        // If `name` is a half-built state, a complete state may exist, too. That state keeps its
-        // lock and its samples.
+        // If `name` is a half-built state, the complete state `base` or its samples may exist, too.
+        // They keep their lock.
         if base != name && (self.state(base).exists() || self.has_samples(base)?) {
             return Ok(());
         }

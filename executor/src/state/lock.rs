@@ -1,6 +1,7 @@
 //! The lock of a state: an exclusive lock on a file beside the state's directory, so that only one
-//! process uses the state. The file names the holder and records the time of the last run. The
-//! kernel releases the lock when the process ends, so a dead process never blocks others.
+//! process uses the state. The file names the process that holds the lock, and records the time of
+//! the last run. The kernel releases the lock when the process ends, so a dead process never blocks
+//! others.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -15,11 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use super::error::StateError;
 
-/// Number of attempts to take a lock. A single attempt may fail, since `list` takes the lock for a
-/// moment to find its holder.
+/// Number of attempts to take a lock. A single attempt may fail, since `DataDir::list` takes a
+/// shared lock for a moment, to find out whether the lock is held.
 const ATTEMPTS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(15);
-/// Beginning of the text in every lock file, also in one whose write was cut off.
+/// Beginning of the text in every lock file, also after an interrupted write.
 const TEXT_BEGINS: &str = r#"{"pid":"#;
 /// Maximal number of bytes that are read from a lock file.
 const TEXT_BYTES_MAX: u64 = 4_096;
@@ -93,7 +94,7 @@ impl StateLock {
             if let Some(file) = try_exclusive(path)? {
                 let lock = Self { file, path: path.to_path_buf() };
                 let told = lock.set_purpose(purpose);
-                // A removal goes on if the device is too full to write the purpose.
+                // A removal goes on if the purpose cannot be written, since the device may be full.
                 if purpose != Purpose::Removing {
                     told?;
                 }
@@ -104,7 +105,7 @@ impl StateLock {
     }
 
     /// Writes the present purpose of the lock into the file. Verifying and removing do not count as
-    /// a use of the state, so they keep the recorded time.
+    /// a use of the state, so they keep the recorded time of the last use.
     pub(super) fn set_purpose(&self, purpose: Purpose) -> Result<(), StateError> {
         let now_unix_s = unix_now_s();
         let used_unix_s = match purpose.is_use() {
@@ -139,8 +140,8 @@ pub(super) fn is_lock(path: &Path) -> bool {
     open(path, &mut OpenOptions::new()).is_ok_and(|(_, text)| !text.is_empty())
 }
 
-/// Opens a lock file. Creates it if it does not exist. Follows no symbolic link and does not wait
-/// for a pipe.
+/// Opens a lock file. Creates it if it does not exist. Follows no symbolic link, and does not block
+/// if `path` is a pipe.
 ///
 /// # Errors
 /// The file cannot be opened, or is not a regular file.
@@ -184,7 +185,8 @@ fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, String), StateE
     }
 }
 
-/// Returns the process that holds the lock at `path` now; `None` if the lock is free.
+/// Returns a description of the process that holds the lock at `path` now; `None` if the lock is
+/// free.
 pub(super) fn current_holder(path: &Path) -> Option<String> {
     let (file, _) = open(path, &mut OpenOptions::new()).ok()?;
     match file.try_lock_shared() {

@@ -23,17 +23,17 @@ pub(super) const MANIFEST: &str = "manifest.json";
 /// manifest says.
 pub const GROWING_EXTENSION: &str = "mdbx";
 
-/// Version of the manifest and of a state directory's files; part of a state's name.
+/// Version of the manifest and of a state directory's files. It is hashed into a state's name.
 pub(super) const FORMAT_VERSION: u32 = 1;
 
 /// Number of rows of each table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowCounts {
-    /// Accounts.
+    /// Number of accounts.
     pub accounts: u64,
-    /// Slots of all accounts.
+    /// Number of slots of all accounts.
     pub slots: u64,
-    /// Codes.
+    /// Number of codes.
     pub codes: u64,
 }
 
@@ -161,7 +161,7 @@ pub struct Manifest {
     pub scenario: String,
     /// Number of rows of each table.
     pub rows: RowCounts,
-    /// All files in the directory except the manifest, by name.
+    /// All files in the directory except the manifest, sorted by name.
     pub files: Vec<FileEntry>,
     /// Time of the end of the build, in seconds since 1970.
     pub created_unix_s: u64,

@@ -1,5 +1,5 @@
-//! Names in a data directory, and directories with the mark of `stress`, a file `.stress`. Only
-//! marked directories are ever removed.
+//! Names of the entries of a data directory. Makes, detects and removes directories that have the
+//! mark of `stress`: an empty file `.stress`.
 
 use std::{
     fs::{self, File},
@@ -9,17 +9,18 @@ use std::{
 
 use super::error::StateError;
 
-/// Separator between a state's name and the builder's process id.
+/// Separator between a state's name and a process id, in the name of a directory that this process
+/// builds or removes.
 pub(super) const BUILDING: &str = ".building-";
 
-/// Ending of the names of locks.
+/// Ending of the names of lock files.
 pub(super) const LOCK: &str = ".lock";
 
 /// Name of the file that marks a directory which `stress` made and may remove with all contents.
 pub(super) const MARK: &str = ".stress";
 
 /// Returns whether `name` is `<store>-<16 hex digits>`, with or without the ending of a half-built
-/// state. Directories with other names are ignored.
+/// state. Other entries of a data directory are ignored.
 pub(super) fn is_state_name(name: &str) -> bool {
     let base = name.split_once(BUILDING).map_or(name, |(base, _)| base);
     let hash = base.rsplit_once('-').map_or("", |(_, hash)| hash);
