@@ -1,4 +1,5 @@
-//! The interface of a store of flat state to engines, and the facts that it reports.
+//! The interface of a store of flat state (rows of accounts, slots and codes) to engines, and the
+//! facts that the store reports.
 //!
 //! A new store implements three traits: [`Store`] (a built state), [`Sample`] (that state open for
 //! one timed execution) and [`Reader`] (one thread's reads). A store is chosen at run time: engines
@@ -51,12 +52,12 @@ pub struct SlotRow<'a> {
     pub row: Option<RowKey>,
 }
 
-/// Batches that suit a reader.
+/// Numbers of keys that suit the calls of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batching {
     /// Number of keys for one call of [`Reader::slots`], for keys in any order.
     pub slots_per_call: usize,
-    /// Number of keys for one call, for keys in the order of their rows.
+    /// Number of keys for one call that reads slots in the order of their rows.
     pub rows_per_call: usize,
     /// True if a call of [`Reader::accounts`] reads its accounts together.
     pub reads_accounts_together: bool,
@@ -80,7 +81,7 @@ impl Batching {
     }
 }
 
-/// One thread's view of the state below the batch.
+/// One thread's reads of a sample: the built state, with the commits of the batches so far.
 pub trait Reader: fmt::Debug + Send {
     /// Whether each read is long enough to be timed: a clock costs about 50 ns a read.
     fn is_timed(&self) -> bool;
@@ -152,7 +153,7 @@ pub trait Reader: fmt::Debug + Send {
         Ok(())
     }
 
-    /// Batch sizes that suit this reader.
+    /// Returns the numbers of keys that suit the calls of this reader.
     fn batching(&self) -> Batching {
         Batching::ONE_BY_ONE
     }
@@ -220,14 +221,14 @@ pub trait Sample: fmt::Debug + Sync {
     /// the sample that it wraps.
     fn background(&self) -> Option<&dyn Background>;
 
-    /// Bytes of the sample's files now; `None` if the store has no such files or cannot read their
-    /// sizes.
+    /// Number of bytes of the sample's files now; `None` if the store has no such files or cannot
+    /// read their sizes.
     fn file_bytes(&self) -> Option<u64>;
 
     /// Finds the blocks of the store's files that this sample reads for `rows`.
     ///
     /// # Errors
-    /// A sentence with the reason.
+    /// The reason why the blocks are unknown, as a sentence.
     fn locate(&self, _rows: &[AskedRow]) -> Result<Places, String> {
         Err("the store has no files".to_owned())
     }
@@ -279,7 +280,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Facts of the files and settings for the result: names and values.
     fn facts(&self) -> Vec<(String, String)>;
 
-    /// Reason why a sample cannot be cold; `memory` always has one.
+    /// Reason why a sample cannot be cold; `None` if it can be. `memory` always has a reason.
     fn never_cold(&self) -> Option<&'static str>;
 
     /// Facts of the state's tries; `None` if the state has no tries.
@@ -304,7 +305,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         true
     }
 
-    /// True if a block that one call has read is in memory for later calls.
+    /// True if a block that one call has read stays in memory for later calls of the sample.
     fn keeps_blocks(&self) -> bool {
         true
     }

@@ -1,11 +1,11 @@
 //! State in flat files: rows of one size in blocks of 4 KiB, ordered by key. The first key of each
-//! block is in memory. A read is one block, past the page cache. Many keys are read through
-//! `io_uring`, with at most [`FlatSettings::depth`] reads in flight.
+//! block is in memory. A cold read is one block, past the page cache. A call for many slots reads
+//! through `io_uring`, with at most [`FlatSettings::depth`] reads in flight.
 //!
 //! This store shows how close execution can come to the device's rate: a read costs only a search
 //! in memory beside the device's work. No client uses such a database. A sample never writes the
 //! base's files: its commits go to a log and to memory, and both are dropped with the sample. The
-//! index takes 16 bytes of memory per block, some 50 MB for a state of 12 GB.
+//! index takes 16 bytes of memory per block, about 50 MB for a state of 12 GB.
 //!
 //! Nodes of tries lie in blocks of their own file (`nodes.rs`), and are read in the same way.
 //!
@@ -57,7 +57,7 @@ pub struct FlatStore {
 }
 
 impl FlatStore {
-    /// The store over `state`, with its indices in memory.
+    /// Opens the store over `state`, and reads its indices into memory.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] if an index does not have its checksum, [`StoreError::Failed`] if a
@@ -84,7 +84,7 @@ impl FlatStore {
         })
     }
 
-    /// The state below.
+    /// State of the store.
     pub const fn state(&self) -> &BuiltState {
         &self.state
     }

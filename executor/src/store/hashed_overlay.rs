@@ -1,5 +1,6 @@
-//! Rows by hashed keys and nodes of tries that the batches of a sample have committed. Stores whose
-//! samples never change the base (`flat`, `memory`) apply them to the base's rows and nodes.
+//! Rows (by hashed keys) and nodes of tries that the batches of a sample have committed. Stores
+//! whose samples never change the base, the built state (`flat`, `memory`), apply them to the
+//! base's rows and nodes.
 
 use std::{
     collections::BTreeMap,
@@ -60,7 +61,7 @@ impl Committed {
 pub(super) struct HashedOverlay(RwLock<Committed>);
 
 impl HashedOverlay {
-    /// All changes so far.
+    /// Returns all changes so far, locked for reading.
     pub(super) fn committed(&self) -> RwLockReadGuard<'_, Committed> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -86,8 +87,8 @@ impl HashedOverlay {
     }
 }
 
-/// Passes the rows of `base` with the changes `above` applied to `sink`, in order. `base` and
-/// `above` are sorted. A change to `None` deletes the row.
+/// Applies the changes in `above` to the rows of `base`, and passes the resulting rows to `sink`,
+/// in order. `base` and `above` are sorted. A change to `None` deletes the row.
 fn merge<V: Copy>(
     base: &[(B256, V)],
     above: impl Iterator<Item = (B256, Option<V>)>,

@@ -41,7 +41,7 @@ impl fmt::Display for RowName<'_> {
     }
 }
 
-/// Error for a value of a wrong length for its table.
+/// Makes the error of a value whose length is wrong for its table.
 pub(super) fn wrong_length(store: &'static str, row: RowName<'_>, value: &[u8]) -> StoreError {
     let reason = format!("its value has {} bytes", value.len());
     StoreError::damaged(store, row.to_string(), reason)
@@ -56,8 +56,8 @@ pub(super) fn account(
     decode_account(value).ok_or_else(|| wrong_length(store, row, value))
 }
 
-/// The slots' parts of row keys (the account's part comes before), ascending, each with the
-/// caller's index.
+/// The slots' parts of row keys, ascending, each with the caller's index of its slot. A slot's row
+/// key is the account's part and then the slot's part.
 #[derive(Debug, Default)]
 pub(super) struct SortedParts {
     pub(super) parts: Vec<([u8; 32], u32)>,
@@ -81,7 +81,7 @@ impl SortedParts {
     }
 }
 
-/// Codes with a verified hash. Hashing 24 KiB takes some 50 us, so a code is verified only at its
+/// Codes with a verified hash. Hashing 24 KiB takes about 50 µs, so a code is verified only at its
 /// first use.
 #[derive(Debug, Default)]
 pub(super) struct CheckedCodes(B256Set);

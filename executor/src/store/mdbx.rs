@@ -3,18 +3,18 @@
 //!
 //! The table of slots has one of two forms. In the first, as in `RocksDB`, a row has the key and
 //! the value of one slot, and a read is one search. In the second, as in reth, slots are sorted
-//! duplicates (DUPSORT) of their account's key. That key is then stored once, which saves
-//! some 32 bytes per slot. But a read searches a second tree within the table's tree (`slots.rs`).
+//! duplicates (DUPSORT) of their account's key. That key is then stored once, which saves about 32
+//! bytes per slot. But a read searches a second tree within the table's tree (`slots.rs`).
 //!
 //! Each sample maps the file anew. A cold sample begins with only the index pages (`branches.rs`)
 //! in the page cache. A running client has these pages in memory, as `RocksDB` has its index. Each
 //! reader has its own transaction, and fetches leaves by page faults, without readahead.
 //!
-//! **Invariant**: a sample's commits are undone before the next one; see `base.rs`. MDBX has no
-//! checksums: a changed byte in a value is a wrong value until `scan` compares the digest. Changed
-//! meta pages are restored from a copy before MDBX reads them. A page that MDBX finds invalid is an
-//! error. A damaged page can still make MDBX read behind the end of the file, which kills the
-//! process.
+//! **Invariant**: a sample's commits are undone before the next sample; see `base.rs`. MDBX has no
+//! checksums: only `scan`, which compares the digest of all rows, detects a changed byte in a
+//! value. Changed meta pages are restored from a copy before MDBX reads them. A page that MDBX
+//! finds invalid is an error. A damaged page can still make MDBX read behind the end of the file,
+//! which kills the process.
 
 mod account_trees;
 mod append;
@@ -70,7 +70,7 @@ use tries::MdbxTries;
 #[derive(Clone, Copy, Debug)]
 struct Opened {
     duration: Duration,
-    /// Statistics of each table.
+    /// Statistics of the tables of accounts, slots and codes.
     statistics: [Stat; 3],
     /// Statistics of the table of nodes, if the state has tries.
     nodes: Option<Stat>,
@@ -90,7 +90,7 @@ pub struct MdbxStore {
 }
 
 impl MdbxStore {
-    /// The store over `state`.
+    /// Opens the store over `state`.
     ///
     /// # Errors
     /// [`StoreError::Failed`] if the state's files cannot be read or have an unknown shape.
@@ -104,7 +104,7 @@ impl MdbxStore {
         Ok(Self { state, format, settings, base, never_cold, opened: Mutex::new(None) })
     }
 
-    /// The state below.
+    /// State of the store.
     pub const fn state(&self) -> &BuiltState {
         &self.state
     }
@@ -113,7 +113,8 @@ impl MdbxStore {
         *lock(&self.opened)
     }
 
-    /// Counts the leaf pages of rows in the named tables: all pages, and pages in memory.
+    /// Counts the leaf pages that reads of `keys` visit. Each key follows the name of its table.
+    /// Returns the number of these pages, and the number of those in memory.
     fn pages_of(&self, keys: &[(&str, &[u8])]) -> Result<[u64; 2], String> {
         let leaves = self.base.leaves_in(keys).map_err(|error| error.to_string())?;
         let mut pages: Vec<u32> = leaves.iter().flat_map(LeafPath::pages).collect();

@@ -86,7 +86,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// Makes a store with all rows of `genesis`, which may use `limit_bytes`.
+    /// Makes a store with all rows of `genesis`. The store may use `limit_bytes` of memory.
     ///
     /// # Errors
     /// [`MemoryError`].
@@ -96,7 +96,7 @@ impl MemoryStore {
     }
 
     /// Makes a store with all rows of `genesis`, and with the nodes of all tries in `format`. The
-    /// store may use `limit_bytes`.
+    /// store may use `limit_bytes` of memory.
     ///
     /// # Errors
     /// [`MemoryError`].

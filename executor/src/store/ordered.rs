@@ -1,7 +1,8 @@
 //! Passes the rows of a table in the order of their keys to stores that are built by appending.
 //! Several threads make parts of the row stream in advance. One thread takes the parts in order.
 //!
-//! **Invariant**: at most two parts per thread are in memory at a time.
+//! **Invariant**: memory holds at most two parts per making thread, and the part that is being
+//! taken.
 
 use std::{
     sync::{
@@ -18,12 +19,12 @@ use crate::{
     state::{BuildInput, BuildPhase, BuildProgress, RowSink, StateError, Watch},
 };
 
-/// Bytes that the row stream keeps of a slot and of an account between its passes.
+/// Number of bytes that the row stream keeps in scratch files for each slot between its passes.
 pub(super) const SCRATCH_SLOT_BYTES: u64 = 4;
-/// See [`SCRATCH_SLOT_BYTES`].
+/// Number of such bytes for each account; see [`SCRATCH_SLOT_BYTES`].
 pub(super) const SCRATCH_ACCOUNT_BYTES: u64 = 24;
 
-/// Maximal number of rows in a part: some 13 MB of slots.
+/// Maximal number of rows in a part. A part of slots then has about 13 MB.
 const PART_ROW_COUNT_MAX: u64 = 1 << 17;
 
 /// A part of the row stream.

@@ -1,5 +1,5 @@
 //! Rows that the batches of a sample have committed, in memory. Stores whose samples never change
-//! the base read these rows first.
+//! the base (the built state) read these rows first.
 
 use std::sync::{
     PoisonError, RwLock,

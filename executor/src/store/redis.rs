@@ -46,9 +46,9 @@ pub struct RedisInput<'a> {
     pub credentials: &'a Credentials,
     /// The data directory, for scratch files and for servers that are started.
     pub data_dir: &'a Path,
-    /// Memory that servers on this host may take.
+    /// Number of bytes of memory that servers started on this host may take.
     pub limit_bytes: u64,
-    /// Threads that make rows.
+    /// Number of threads that make rows.
     pub threads: usize,
 }
 

@@ -36,9 +36,9 @@ pub(super) trait NodeRows: Sized {
 /// Implementations that hash the tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hashing {
-    /// Only the builder of nodes.
+    /// Only `trie::Builder`, which makes the nodes.
     Once,
-    /// The builder of nodes and `alloy_trie::HashBuilder`, whose roots must be equal.
+    /// `trie::Builder` and `alloy_trie::HashBuilder`, whose roots must be equal.
     Twice,
 }
 

@@ -1,11 +1,12 @@
-//! Blocks of 4 KiB of rows of one size, in the order of their keys. Each block but the last is
-//! full.
+//! Blocks of 4 KiB with rows of one size, in the order of their keys. Each block but the last is
+//! full. Blocks of the nodes of tries (`nodes.rs`) have the same header.
 //!
 //! ```text
 //! checksum 8 ‖ row count 2 ‖ zeros 6 ‖ rows (key ‖ value) ‖ zeros
 //! ```
-//! Numbers are little-endian. The checksum covers the whole block. It is seeded with the table and
-//! the block's number, so a block that was read from a wrong position is detected, too.
+//! The numbers above are sizes in bytes. Checksum and count are little-endian. The checksum covers
+//! the whole block, with zeros in its own place. It is seeded with the table and the block's
+//! number, so a block that was read from a wrong position is detected, too.
 
 use std::ops::Range;
 
@@ -19,7 +20,7 @@ pub(super) const HEADER_BYTES: usize = 16;
 /// Layout of a table's rows in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// Bytes of a key.
+    /// Number of bytes of a key.
     pub(super) key_bytes: usize,
     value_bytes: usize,
     /// Seed of the checksums.
@@ -46,7 +47,7 @@ impl Shape {
         self.key_bytes + self.value_bytes
     }
 
-    /// Rows of a full block.
+    /// Number of rows of a full block.
     pub(super) const fn rows_per_block(self) -> usize {
         (BLOCK_BYTES - HEADER_BYTES) / self.row_bytes()
     }
@@ -85,9 +86,9 @@ impl Shape {
     }
 }
 
-/// Checksum by four lanes of multiplications by odd numbers. A change within any eight bytes is
-/// always detected. A larger change is missed about once in 2^64. The checksum is no defence
-/// against an adversary.
+/// Checksum by four lanes of multiplications by odd numbers. A change within one aligned word of
+/// eight bytes is always detected. A larger change is missed about once in 2^64. The checksum is no
+/// defence against an adversary.
 fn checksum(block: &Block, seed: u64) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut lanes = [seed, !seed, seed.rotate_left(17), seed.rotate_left(41)];
@@ -140,7 +141,7 @@ impl<'a> Rows<'a> {
         self.at(0).0
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`; `None` if the block does not have this key.
     pub(super) fn find(&self, key: &[u8]) -> Option<&'a [u8]> {
         let (mut from, mut to) = (0, self.count);
         while from < to {
@@ -155,7 +156,7 @@ impl<'a> Rows<'a> {
         None
     }
 
-    /// All rows, by ascending key if the block is undamaged.
+    /// All rows, in the order of their keys.
     pub(super) fn iter(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
         (0..self.count).map(move |index| self.at(index))
     }

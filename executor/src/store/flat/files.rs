@@ -105,7 +105,7 @@ impl RowFile {
     }
 }
 
-/// Takes a row: the number of its block, its key and its value.
+/// A function that takes a row: the number of its block, its key and its value.
 type BlockRowSink<'s> = dyn FnMut(usize, &[u8], &[u8]) -> Result<(), StateError> + 's;
 
 /// Buffer size of a scan.
@@ -121,7 +121,7 @@ pub(super) fn open_to_scan(path: &Path) -> io::Result<BufReader<File>> {
 pub(super) struct CodePlace {
     /// Offset in the file, a multiple of `BLOCK_BYTES`.
     pub(super) offset: u64,
-    /// Bytes of the code.
+    /// Number of bytes of the code.
     pub(super) byte_count: usize,
 }
 
@@ -155,12 +155,12 @@ impl Files {
         nodes && rows && self.codes.is_direct()
     }
 
-    /// All files that hold rows.
+    /// All files that hold rows or codes.
     pub(super) fn paths(&self) -> [&Path; 3] {
         [self.accounts.file.path(), self.slots.file.path(), self.codes.path()]
     }
 
-    /// All files that hold rows or nodes.
+    /// All files that hold rows, codes or nodes.
     pub(super) fn all_paths(&self) -> Vec<&Path> {
         let nodes = self.nodes.iter().map(|nodes| nodes.file.path());
         self.paths().into_iter().chain(nodes).collect()

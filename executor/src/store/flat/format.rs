@@ -30,7 +30,7 @@ use crate::{
     tries,
 };
 
-/// Version of the files, part of a state's name.
+/// Version of the files. It is hashed into a state's name.
 const FORMAT_VERSION: u32 = 1;
 /// Buffer size of a file that is written.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -38,13 +38,14 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// index. This is the size for the first node of a small trie, whose key has no common prefix with
 /// the key before. Other nodes have a long common prefix and take less.
 const NODE_HEADER_BYTES: u64 = 50;
-/// Used share of the blocks of nodes.
+/// Share of the bytes of a block of nodes that are used.
 const NODE_FILL: f64 = 0.9;
 
 /// Format of states in flat files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FlatFormat {
-    /// Nodes of tries that are stored beside the rows.
+    /// Format of the nodes of tries that are stored beside the rows; `None` for a state without
+    /// tries.
     pub tries: Option<trie::Format>,
 }
 

@@ -14,13 +14,13 @@ use workload::Table;
 use super::block::Shape;
 use crate::store::sealed;
 
-/// Bytes of an account's key in the index; shorter ones are padded with zeros.
+/// Number of bytes of an account's key in the index. A shorter key is padded with zeros.
 const ACCOUNT_BYTES: usize = 32;
 
 /// Index of the blocks of one table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Index {
-    /// Bytes of the account's part of a slot's key; 0 in the index of accounts.
+    /// Number of bytes of the account's part of a slot's key; 0 in the index of accounts.
     account_bytes: usize,
     /// Keys of the accounts with slots, ascending; empty in the index of accounts.
     accounts: Vec<[u8; ACCOUNT_BYTES]>,
@@ -72,7 +72,8 @@ impl Index {
         self.accounts.len() * ACCOUNT_BYTES + self.firsts.len() * size_of::<u128>()
     }
 
-    /// Returns the number of the account with this key; `None` if the account has no slots.
+    /// Returns the account's number among the accounts with slots, in the order of their keys;
+    /// `None` if the account has no slots.
     pub(super) fn account(&self, key: &[u8]) -> Option<usize> {
         self.accounts.binary_search(&padded(key)).ok()
     }
@@ -85,8 +86,8 @@ impl Index {
         let firsts = self.firsts.get(from..)?;
         let last = firsts.partition_point(|first| *first <= wanted).checked_sub(1)?;
         let mut first = last;
-        // Of the blocks whose first keys have this lead, the block before may end with rows of the
-        // same lead.
+        // Several first keys may have this lead (leading part). The block before the first of them
+        // may end with rows of the same lead.
         while first > 0 && firsts[first] == wanted {
             first -= 1;
         }

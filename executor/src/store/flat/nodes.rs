@@ -6,8 +6,8 @@
 //! node: length of shared prefix 1 ‖ length of rest 1 ‖ length of node 2 ‖ rest of the key ‖ node
 //! ```
 //!
-//! An entry stores only the part of its key that differs from the key before: the length of the
-//! common prefix, and the rest. The keys are made by
+//! The numbers above are sizes in bytes. An entry stores only the part of its key that differs from
+//! the key before: the length of the common prefix, and the rest. The keys are made by
 //! [`TrieId::slots_first_key`](crate::tries::TrieId::slots_first_key). The first key of a block is
 //! stored whole.
 
@@ -174,7 +174,7 @@ pub(super) struct NodeWriter {
     file: BufWriter<File>,
     index: NodeIndex,
     block: Box<Block>,
-    /// Nodes in the open block, and its used bytes.
+    /// Number of nodes in the open block; `len` is the number of its used bytes.
     count: u16,
     len: usize,
     last: Vec<u8>,

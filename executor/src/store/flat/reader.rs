@@ -51,7 +51,7 @@ pub(super) struct FlatReader<'a> {
     counters: ReadCounters,
 }
 
-/// Memory for the keys of one call, kept between calls.
+/// Memory for the keys of one call, reused by the next call.
 #[derive(Default)]
 struct Batch {
     sorted: SortedParts,
@@ -71,7 +71,7 @@ struct Place<'k> {
     rest: &'k [u8],
 }
 
-/// A block to read, and the range of the batch's sorted parts that it may hold.
+/// A block to read, and the range of the call's sorted parts whose rows it may hold.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     block: usize,
@@ -174,8 +174,8 @@ impl<'a> FlatReader<'a> {
         Ok(value.unwrap_or_default())
     }
 
-    /// Passes the values of keys that a batch has committed to `sink`. Puts all other keys into
-    /// `batch.keys`.
+    /// Passes to `sink` the values of the keys that a batch of the sample has committed. Puts all
+    /// other keys into `batch.keys`.
     fn look_above(&mut self, address: &Address, keys: &[U256], sink: &mut dyn FnMut(usize, U256)) {
         let Batch { keys: left, indices, .. } = &mut self.batch;
         left.clear();
@@ -212,8 +212,9 @@ impl<'a> FlatReader<'a> {
         }
     }
 
-    /// Reads the blocks of `batch`, through the ring if there is one. Returns the rows that are
-    /// before the block that was read for them, with the caller's indices.
+    /// Reads the blocks of `batch`, through the ring if there is one. Returns the keys of rows that
+    /// come before the first row of the block that was read for them, with the caller's indices. An
+    /// earlier block may hold such a row.
     fn read_batch(
         &mut self,
         account: &RowKey,

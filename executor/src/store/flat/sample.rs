@@ -135,7 +135,7 @@ impl<'s> FlatSample<'s> {
         Some(Arc::new(Mutex::new(queue)))
     }
 
-    /// Returns the ring that was asked for. Counts the refusal if there is none.
+    /// Returns the requested ring or queue. Counts the refusal if there is none.
     #[cfg(feature = "io-uring")]
     fn granted<T>(&self, asked: io::Result<T>) -> Option<T> {
         if asked.is_err() {
@@ -150,8 +150,8 @@ impl<'s> FlatSample<'s> {
     }
 }
 
-/// Encodes a batch for the log: the numbers of accounts, slots and codes, then their contents. The
-/// log is never read; it is deleted with the sample.
+/// Encodes a batch for the log: the counts of accounts, slots and codes, then the accounts, slots
+/// and codes themselves. The log is never read; it is deleted with the sample.
 fn encode(changes: &NetChanges) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(24 + changes.accounts.len() * 93 + changes.slots.len() * 84);
     for count in [changes.accounts.len(), changes.slots.len(), changes.codes.len()] {
@@ -176,7 +176,7 @@ fn encode(changes: &NetChanges) -> Vec<u8> {
 }
 
 /// Encodes changes of nodes, which follow the rows of a batch in the log. Each node is preceded by
-/// the lengths of its key and of itself. A length of 0 means a deletion.
+/// the lengths of its key and of itself in bytes. A node of length 0 means a deletion.
 fn encode_nodes(changes: &NodeChanges, bytes: &mut Vec<u8>) {
     let NodeChanges { trie, put, deleted } = changes;
     for (key, node) in put.iter().chain(deleted.iter().map(|key| (key, &[][..]))) {

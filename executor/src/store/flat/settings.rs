@@ -12,13 +12,13 @@ pub(super) const NAME: &str = "flat";
 /// Settings of reads and commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlatSettings {
-    /// Reads in flight in each reader's ring, at least 1.
+    /// Number of reads in flight in each reader's ring, at least 1.
     pub depth: usize,
-    /// Keys per call for a reader with a ring. The ring runs empty at the end of each call, so this
-    /// should be many times `depth`.
+    /// Number of keys per call for a reader with a ring. The ring runs empty at the end of each
+    /// call, so this should be many times `depth`.
     pub keys_per_call: usize,
-    /// State of a batch at the end of its commit. Synced: its log is on the device. Logged: the
-    /// kernel has its log. Unlogged: there is no log.
+    /// Durability of a batch at the end of its commit. `Synced`: the batch's log is on the device.
+    /// `Logged`: the kernel has the log. `Unlogged`: no log is written.
     pub durability: Durability,
 }
 

@@ -25,7 +25,7 @@ use crate::{
 /// Returns facts of the tries if all nodes are correct.
 ///
 /// # Errors
-/// [`StateError::Untrusted`] naming the first wrong node; a damaged file.
+/// [`StateError::Untrusted`] naming the first wrong node or the damaged file.
 pub(super) fn verify(
     input: &ScanInput<'_>,
     watch: &Watch<'_>,

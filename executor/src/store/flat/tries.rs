@@ -94,7 +94,7 @@ struct Reader<'a> {
     counters: ReadCounters,
 }
 
-/// Takes a block, with its index among the requested blocks.
+/// A function that takes a block, with its index among the requested blocks.
 type BlockSink<'s> = dyn FnMut(usize, &Block) -> io::Result<()> + 's;
 
 impl Reader<'_> {

@@ -1,4 +1,5 @@
-//! A file that cold samples read past the page cache, and warm samples read through it.
+//! A file that cold samples read past the page cache, if the file system allows it, and that warm
+//! samples read through the page cache.
 
 use std::{
     fs::{File, OpenOptions},

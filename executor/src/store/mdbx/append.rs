@@ -21,8 +21,8 @@ use crate::{
     },
 };
 
-/// Bytes of rows and nodes in a transaction. They stay in memory until the transaction is
-/// committed.
+/// Number of appended bytes after which a transaction is committed. Its rows and nodes stay in
+/// memory until then.
 const TX_BYTES: usize = 64 << 20;
 
 /// Appends to the tables of an environment.

@@ -125,8 +125,8 @@ impl Base {
         &self.account_trees
     }
 
-    /// Returns whether the meta pages and the length of the file are as built. A sample changes
-    /// nothing else of the base.
+    /// Returns whether the meta pages and the length of the file are as built. A sample changes no
+    /// other page that the base uses.
     pub(super) fn is_whole(&self) -> io::Result<bool> {
         let file = File::open(&self.path)?;
         let mut metas = vec![0; META_BYTES];
@@ -188,8 +188,8 @@ impl Base {
         Ok(found)
     }
 
-    /// Returns how many of `pages`, which ascend, are in the page cache; `None` if the kernel does
-    /// not tell.
+    /// Returns the number of those of `pages` that are in the page cache; `None` if the kernel does
+    /// not tell. The page numbers in `pages` ascend.
     pub(super) fn resident_count(&self, pages: &[u32]) -> Option<u64> {
         device::resident_count(&self.path, pages.iter().map(|page| u64::from(*page)))
     }

@@ -17,10 +17,10 @@ pub(super) const NAME: &str = "mdbx";
 /// Settings of commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MdbxSettings {
-    /// State of a batch at the end of its commit. Synced: data and meta page are on the device.
-    /// Logged: the kernel has both, and MDBX keeps its last durable snapshot (`SAFE_NOSYNC`).
-    /// Unlogged: the kernel has both, and MDBX keeps no durable snapshot (`UTTERLY_NOSYNC`). MDBX
-    /// cannot keep a commit only in the memory of its process.
+    /// Durability of a batch at the end of its commit. `Synced`: data and meta page are on the
+    /// device. `Logged`: the kernel has data and meta page, and MDBX keeps its last durable
+    /// snapshot (`SAFE_NOSYNC`). `Unlogged`: the kernel has them, and MDBX keeps no durable
+    /// snapshot (`UTTERLY_NOSYNC`). MDBX cannot keep a commit only in the memory of its process.
     pub durability: Durability,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Environment, StoreEr
         mode,
         ..EnvironmentFlags::default()
     });
-    // One more, for the table of nodes of tries.
+    // One table more than those of rows, for the nodes of tries.
     builder.set_max_dbs(Table::ALL.len() + 1).set_max_readers(READER_COUNT_MAX);
     if let Purpose::Build { byte_estimate } = purpose {
         let most = usize::try_from(byte_estimate.saturating_add(ROOM_BYTES)).unwrap_or(usize::MAX);

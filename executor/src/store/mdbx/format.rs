@@ -43,7 +43,7 @@ const ACCOUNT_BYTES: u64 = 96;
 
 /// Bytes of a node's row beside the node: its whole key, header and offset in the page.
 const NODE_HEADER_BYTES: u64 = 56;
-/// Used share of the pages of nodes.
+/// Share of the bytes of a page of nodes that are used.
 const NODE_FILL: f64 = 0.85;
 
 /// Format of states in MDBX.
@@ -51,7 +51,8 @@ const NODE_FILL: f64 = 0.85;
 pub struct MdbxFormat {
     /// Form of the table of slots.
     pub slots: SlotTable,
-    /// Nodes of tries that are stored beside the rows.
+    /// Format of the nodes of tries that are stored beside the rows; `None` for a state without
+    /// tries.
     pub tries: Option<trie::Format>,
 }
 
@@ -146,8 +147,8 @@ impl StateFormat for MdbxFormat {
             self.node_bytes(genesis),
         ];
         let rows = parts.into_iter().fold(FIXED_BYTES, u64::saturating_add);
-        // Leaves are full but for the space of less than one row. There is a branch page for some
-        // fifty leaves.
+        // Leaves are full but for the space of less than one row. About fifty leaves need one
+        // branch page.
         rows.saturating_add(rows / 16)
     }
 

@@ -105,7 +105,7 @@ impl<'f> Leaves<'f> {
     }
 }
 
-/// End of a search in a tree.
+/// Leaf where a search in a tree ends.
 struct Leaf {
     number: u32,
     /// First key of the next leaf, if it begins with the searched key.

@@ -1,5 +1,5 @@
-//! The table of the nodes of tries. Nodes of slot tries, by hashed address and path, are before the
-//! nodes of the account trie.
+//! The table of the nodes of tries. Nodes of slot tries, by hashed address and path, come before
+//! the nodes of the account trie.
 
 use std::borrow::Cow;
 

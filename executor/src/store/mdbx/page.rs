@@ -42,7 +42,7 @@ pub(super) const HEIGHT_MAX: u16 = 32;
 pub(super) struct Tree {
     /// Number of the root page.
     pub(super) root: u32,
-    /// Height in pages.
+    /// Number of levels of pages from the root to the leaves; 0 for an empty tree.
     pub(super) height: u16,
 }
 
@@ -99,7 +99,7 @@ pub(super) struct Page {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Child<'p> {
     pub(super) number: u32,
-    /// Least key of the next child.
+    /// Lower bound of the keys of the next child; `None` for the last child.
     pub(super) next_key: Option<&'p [u8]>,
 }
 
@@ -191,7 +191,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Error for a file of another format.
+/// Makes the error of a file in another format.
 pub(super) fn wrong(reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{reason}: not the format of libmdbx 0.13"))
 }

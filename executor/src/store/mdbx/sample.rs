@@ -36,7 +36,7 @@ use crate::{
 pub(super) struct MdbxSample<'s> {
     base: &'s Base,
     /// Read transaction that holds the base's snapshot, so that its pages are not overwritten. It
-    /// must end before the environment.
+    /// must end before the environment is closed.
     pin: Tx<RoSync>,
     environment: Environment,
     tables: Tables,

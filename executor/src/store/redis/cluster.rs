@@ -160,7 +160,7 @@ impl Topology {
         &self.nodes
     }
 
-    /// Returns the index of the server that has `key`.
+    /// Returns the index of the server that has the hash slot of `key`.
     pub(super) fn node_of(&self, key: &[u8]) -> usize {
         self.node_of.get(&Slot::for_key(key)).copied().map_or(0, usize::from)
     }

@@ -19,7 +19,7 @@ use crate::{
     store::ordered,
 };
 
-/// Number of rows in a pipeline to a node.
+/// Number of rows in one pipeline to a node.
 const PIPELINED_ROWS: usize = 500;
 
 /// Approximate bytes of a row in Redis: key, value, two objects, and an entry of a half-full hash
@@ -137,8 +137,8 @@ fn write_tables(
             if line.collected_count() < PIPELINED_ROWS {
                 return Ok(());
             }
-            // Receives the answers to the pipeline before. The node has executed it while this one
-            // was filled.
+            // Receives the answers to the previous pipeline. The node has executed it while this
+            // pipeline was filled.
             line.receive(&mut expect_ok)?;
             Ok(line.send()?)
         })?;

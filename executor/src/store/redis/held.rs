@@ -97,7 +97,7 @@ pub(super) struct Held {
     name: String,
 }
 
-/// Returns a field of an answer to `INFO`.
+/// Returns the value of the field `key` in an answer to `INFO`.
 fn field<'i>(info: &'i str, key: &str) -> Option<&'i str> {
     info.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
 }
@@ -250,7 +250,8 @@ impl Held {
         Ok(None)
     }
 
-    /// Memory of all servers. Servers without their own limit share their host's memory.
+    /// Returns the memory of all servers. Servers without a limit of their own share their host's
+    /// memory.
     ///
     /// # Errors
     /// A server does not answer, or drops keys when its memory is full.

@@ -1,6 +1,6 @@
-//! Connections of one thread to all nodes of a cluster, with a pipeline for each node. Commands are
-//! collected by node and sent to each node at once. All pipelines are sent before the first answer
-//! is awaited, so the nodes work in parallel.
+//! Connections of one thread to all nodes of a cluster, with a pipeline for each node. The commands
+//! for a node are collected, and sent to the node together. All pipelines are sent before the first
+//! answer is awaited, so the nodes work in parallel.
 
 use std::{fmt, sync::Mutex};
 
@@ -12,7 +12,8 @@ use super::{
 };
 use crate::{error::StoreError, lock::lock};
 
-/// Takes an answer: the number of its command, and the server's value.
+/// A function that takes an answer: the number that was given to [`Line::add`] with its command,
+/// and the server's value.
 pub(super) type Take<'a> = dyn FnMut(usize, Value) -> Result<(), StoreError> + 'a;
 
 /// The connection to a node.

@@ -29,7 +29,7 @@ const KEYS_PER_CALL: usize = 256;
 /// One thread's reads of a sample.
 pub(super) struct RedisReader<'a> {
     sample: &'a RedisSample<'a>,
-    /// `None` after the reader is dropped.
+    /// `None` once the drop of the reader has given them back.
     lines: Option<Lines>,
     account_keys: AccountKeys,
     batch: Batch,
@@ -62,7 +62,8 @@ impl Drop for RedisReader<'_> {
     }
 }
 
-/// Takes a row: the caller's index, the key, and the value or `None` for an absent row.
+/// A function that takes a row: the caller's index, the key, and the value or `None` for an absent
+/// row.
 type Take<'t> = dyn FnMut(usize, &Key, Option<&[u8]>) -> Result<(), StoreError> + 't;
 
 impl<'a> RedisReader<'a> {

@@ -1,6 +1,6 @@
 //! Encoding of rows in Redis. A key is a byte for the table and the row's key. A value ends in a
-//! checksum of key and value. Keys of another form count as keys of others, which `stress` never
-//! deletes.
+//! checksum of key and value. A key of another form counts as a key of another program, and
+//! `stress` then deletes nothing.
 
 use workload::{Layout, Table};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 /// Key of the marker, which names the state of the cluster.
 pub(super) const MARKER_KEY: &[u8] = b"stress:state";
 
-/// Length of the longest row key.
+/// Length of the longest row key, in bytes.
 const ROW_KEY_BYTES_MAX: usize = 64;
 const CHECKSUM_BYTES: usize = 8;
 

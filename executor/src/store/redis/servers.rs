@@ -26,7 +26,7 @@ use crate::state::{StateError, Watch, is_marked, make_marked, remove_marked};
 const PROGRAM: &str = "redis-server";
 /// Number of servers in a cluster.
 const NODE_COUNT: u16 = 3;
-/// First version with `CLUSTER ADDSLOTSRANGE` and `cluster-port`.
+/// First major version with `CLUSTER ADDSLOTSRANGE` and `cluster-port`.
 const VERSION_LEAST: u32 = 7;
 /// Prefix of the names of servers' directories in a data directory; the process id follows.
 const DIR_PREFIX: &str = "redis-servers-";
