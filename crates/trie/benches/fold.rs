@@ -1,7 +1,7 @@
-//! The cost of folding next to that of its Keccak permutations. Builds a trie from sorted rows,
-//! compared with `alloy_trie::HashBuilder`, and updates a stored one. Prints thread time, best of
-//! some rounds, and the resulting root. Full size under `cargo bench`; a small size otherwise, so
-//! that `cargo test` keeps it alive.
+//! Compares the CPU time of hashing a trie with that of its Keccak permutations alone. Builds a
+//! trie from sorted rows, beside `alloy_trie::HashBuilder`, and updates a stored trie. Prints the
+//! thread's CPU time, the shortest of several rounds, and the resulting root. Full size under
+//! `cargo bench`; a small size otherwise, so that `cargo test` keeps it alive.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::{collections::HashMap, hint::black_box};
@@ -71,7 +71,7 @@ fn main() {
     }
 }
 
-/// One-block messages hashed in lanes, and nothing else.
+/// Returns the number of Keccak permutations a second: hashes messages of one block in SIMD lanes.
 fn permutations_per_s(times: u32) -> f64 {
     let mut messages = Messages::default();
     (0..2_048_u64).for_each(|index| messages.push(&[index as u8; 70]));
@@ -142,7 +142,7 @@ fn stored(format: Format, rows: Rows) -> Slots {
     Slots { rows, nodes }
 }
 
-/// Nine writes of ten change a row, one of twenty deletes one, one of twenty makes one.
+/// Makes writes: of 20 writes, 18 change a row, one deletes a row, and one adds a row.
 fn writes(rows: &Rows, count: u64) -> Rows {
     let mut all: Vec<(B256, Vec<u8>)> = (0..count)
         .map(|index| {
@@ -204,7 +204,7 @@ fn best_s(rounds: usize, mut run: impl FnMut()) -> f64 {
     (0..rounds).map(time).fold(f64::INFINITY, f64::min)
 }
 
-/// CPU time of this thread.
+/// Returns the CPU time of this thread in seconds.
 fn thread_s() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

@@ -36,7 +36,8 @@ enum Item {
     Opaque(Slot, u8),
 }
 
-/// A trie under construction: at most 64 open branches, and some thousand nodes to be hashed.
+/// A trie under construction: at most 64 open branches, and a few thousand nodes that wait to be
+/// hashed.
 #[derive(Debug)]
 pub struct Builder<S> {
     prefix: Path,
@@ -62,14 +63,14 @@ pub struct Built<T, S> {
 }
 
 impl Builder<()> {
-    /// Makes a builder of the root alone.
+    /// Makes a builder that computes only the root and stores no nodes.
     pub fn root_only() -> Self {
         Self::start(Path::ROOT, None, ())
     }
 }
 
 impl<S: NodeSink> Builder<S> {
-    /// Makes a builder that also passes the stored nodes of a format to a sink.
+    /// Makes a builder that computes the root, and passes the nodes that `format` stores to `sink`.
     pub fn new(format: Format, sink: S) -> Self {
         Self::start(Path::ROOT, Some(format), sink)
     }
@@ -96,8 +97,8 @@ impl<S: NodeSink> Builder<S> {
     /// Adds a row; `value` is the value of its leaf, for a slot or an account its RLP.
     ///
     /// # Errors
-    /// The key must be above the last key, not begin with it, and lie below the builder's path, in
-    /// at most 32 bytes. The value must not be empty. The sink can also fail.
+    /// The key is not above the last key, begins with it, does not begin with the builder's path,
+    /// or is longer than 32 bytes. The value is empty. The sink fails.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         let path = Path::of_bytes(key).ok_or(Error::LongKey { bytes: key.len() })?;
         self.push_row(&path, value)

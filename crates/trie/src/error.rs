@@ -24,9 +24,7 @@ pub enum Error {
         key: Path,
     },
     /// A key begins with another key. Branches have no value of their own.
-    #[error(
-        "{short} begins {long}: a branch with a value is not supported; use keys of one length"
-    )]
+    #[error("{short} is a prefix of {long}: a branch cannot have a value; use keys of one length")]
     Prefix {
         /// The shorter key.
         short: Path,
@@ -36,7 +34,7 @@ pub enum Error {
     /// A key is longer than 32 bytes.
     #[error("a key of {bytes} bytes: at most 32 are supported")]
     LongKey {
-        /// Length of the key.
+        /// Length of the key in bytes.
         bytes: usize,
     },
     /// The value of a row is empty, which means a deletion among writes.
@@ -72,13 +70,13 @@ pub enum Error {
     RowCount {
         /// The rows' common path.
         path: Path,
-        /// Rows by the stored node.
+        /// Number of rows that the stored node gives.
         counted: usize,
-        /// Rows that were read.
+        /// Number of rows that were read.
         found: usize,
     },
     /// Reads were answered with a wrong number of nodes, or with rows outside the requested ranges.
-    #[error("the answer does not fit to what was asked for: {rule}")]
+    #[error("the answer does not fit the requested reads: {rule}")]
     Answer {
         /// The rule that was broken.
         rule: &'static str,
@@ -90,7 +88,7 @@ pub enum Error {
         /// The subtree's path.
         path: Path,
     },
-    /// Shards that are no partition of a trie, or of different formats.
+    /// Shards that do not divide one trie among them, or have different formats.
     #[error("the shards do not make one trie: {rule}")]
     Shards {
         /// The rule that was broken.
@@ -130,13 +128,14 @@ pub enum NodeError {
     /// The list has neither two items nor seventeen.
     #[error("it has neither two items nor seventeen")]
     ItemCount,
-    /// A child that is neither a hash nor a node below 32 bytes.
+    /// A child that is neither a hash nor a node shorter than 32 bytes.
     #[error("a child is neither a hash nor a node of less than 32 bytes")]
     Reference,
     /// Wrong flags, padding or length of a path.
     #[error("a path has wrong flags, padding or length")]
     Path,
-    /// A branch with less than two children, a branch with a value, an empty leaf or extension.
+    /// A branch with fewer than two children, a branch with a value, or a leaf or extension that is
+    /// empty.
     #[error(
         "it has too few children, or a value where there must be none, or none where one must be"
     )]

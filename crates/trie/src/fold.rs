@@ -11,8 +11,8 @@ use crate::{
     rlp::{Branch, Extension, Leaf, nibbles},
 };
 
-/// Nodes that are collected before they are hashed. This number fills the lanes at nearly every
-/// height, and the nodes' bytes stay in the second-level cache.
+/// Number of nodes that are collected before they are hashed. This number fills the SIMD lanes at
+/// nearly every height, and the nodes' bytes stay in the second-level cache.
 const CAPACITY: usize = 2_048;
 
 /// Index of a node in a [`Fold`], valid until [`Fold::reset`].
@@ -21,9 +21,9 @@ pub(crate) type Slot = u32;
 /// Amount of hashing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Nodes that were hashed. Nodes below 32 bytes are not hashed.
+    /// Number of nodes that were hashed. Nodes shorter than 32 bytes are not hashed.
     pub hash_count: u64,
-    /// Permutations of Keccak for these nodes.
+    /// Number of permutations of Keccak for these nodes.
     pub permutation_count: u64,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Fold {
     /// Height of each node: 0 for leaves and known nodes.
     heights: Vec<u8>,
     leaves: Batch,
-    /// Level n: jobs of height n + 1.
+    /// Nodes to encode and hash, by height: element n has the nodes of height n + 1.
     levels: Vec<Vec<Job>>,
     inner: Batch,
     hashes: Vec<[u8; 32]>,
@@ -117,7 +117,7 @@ impl Fold {
         slot
     }
 
-    /// Adds a node by its reference.
+    /// Adds a node that is known by its reference.
     pub(crate) fn known(&mut self, reference: Reference) -> Slot {
         self.add(reference, 0)
     }
@@ -174,7 +174,7 @@ impl Fold {
     }
 
     /// Passes to `each` the path and RLP of the nodes that were hashed since the last call,
-    /// children before parents. Nodes below 32 bytes are not passed.
+    /// children before parents. Nodes shorter than 32 bytes are not passed.
     pub(crate) fn take_rlp<E>(
         &mut self,
         mut each: impl FnMut(&Path, &[u8]) -> Result<(), E>,

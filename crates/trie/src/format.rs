@@ -8,13 +8,13 @@ const CUT_ROWS_MAX: u8 = 250;
 /// Rule that selects the stored nodes. Every format has the rows beside them, as flat state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Branches above more than [`Cut::rows`] rows, with the references of all children. Nodes
-    /// below are hashed again from the rows.
+    /// Branches that have more than [`Cut::rows`] rows below them, with the references of all
+    /// children. All other nodes are hashed again from the rows.
     Cut(Cut),
-    /// Branches with a child that is no leaf, and the references of these children. Leaves are
-    /// hashed again from the rows.
+    /// Branches that have a child other than a leaf, with the references of those children. Leaves
+    /// are hashed again from the rows.
     RethLike,
-    /// All branches with the references of all children; the same as a cut at one row.
+    /// All branches, with the references of all children: the same nodes as a cut at one row.
     Branches,
     /// All nodes by their path, as RLP, leaves and extensions included. No row is read.
     All,
@@ -56,7 +56,8 @@ impl Format {
         }
     }
 
-    /// Whether a record has the reference of a child without stored branches.
+    /// Whether a record has the reference of a child without stored branches, which has this number
+    /// of rows.
     pub(crate) const fn keeps_reference(self, rows: u8) -> bool {
         !matches!(self, Self::RethLike) || rows > 1
     }

@@ -1,8 +1,9 @@
-//! Merkle Patricia tries over flat rows: built from sorted rows, updated by sorted writes, hashed
-//! many nodes at a time. Knows no store: it asks for nodes and rows, and takes the answers.
+//! Merkle Patricia tries over the rows of flat state: built from sorted rows, updated by sorted
+//! writes, hashed many nodes at a time. The crate knows no store: it requests nodes and rows, and
+//! its caller reads them.
 //!
-//! A [`Builder`] makes a trie of rows. A [`Plan`] lists the reads for writes to a stored trie,
-//! an [`Update`] computes the new root, and [`join`] joins the shards of a trie.
+//! A [`Builder`] builds a trie from rows. A [`Plan`] lists the nodes and rows that writes to a
+//! stored trie need, an [`Update`] computes the new root, and [`join`] joins the shards of a trie.
 
 mod builder;
 mod error;

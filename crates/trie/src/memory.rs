@@ -1,4 +1,4 @@
-//! Rows and nodes of one trie in memory.
+//! Rows and nodes of one trie in memory, for callers that have no store, such as the generator.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +16,17 @@ use crate::{
 /// A trie whose rows and nodes are in memory, as flat state and a node table would have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryTrie {
-    /// Values as leaves have them.
+    /// Rows: values, as leaves have them, by hashed key.
     pub rows: BTreeMap<B256, Vec<u8>>,
-    /// Stored nodes.
+    /// Stored nodes by key.
     pub nodes: BTreeMap<NodeKey, Vec<u8>>,
 }
 
 impl MemoryTrie {
-    /// A trie of these rows, with its nodes in a format, and its root.
+    /// Builds the trie of `rows`, with its nodes in `format`. Returns the trie and its root.
     ///
     /// # Errors
-    /// When a value is empty.
+    /// A value is empty.
     pub fn build(format: Format, rows: BTreeMap<B256, Vec<u8>>) -> Result<(Self, B256), Error> {
         let mut builder = Builder::new(format, Nodes::default());
         rows.iter().try_for_each(|(key, value)| builder.push(key.as_slice(), value))?;
@@ -35,7 +35,7 @@ impl MemoryTrie {
         Ok((Self { rows, nodes }, built.root))
     }
 
-    /// Applies an update and the writes that led to it.
+    /// Applies the writes to the rows, and their update `folded` to the nodes.
     pub fn apply(&mut self, writes: &Rows, folded: &Folded) {
         for (key, value) in writes.iter() {
             if value.is_empty() {

@@ -33,7 +33,7 @@ impl StoredNode {
     /// Decodes the bytes that a store has under a key.
     ///
     /// # Errors
-    /// When the bytes are no node of the format, or not the one encoding of it.
+    /// The bytes are not a node of the format, or not the node's only valid encoding.
     pub fn decode(format: Format, key: &NodeKey, bytes: &[u8]) -> Result<Self, NodeError> {
         match (format, key) {
             (Format::All, NodeKey::Top) => Err(NodeError::Kind),
@@ -99,8 +99,8 @@ fn mask(children: &Children) -> u16 {
     present.fold(0, |mask, (nibble, _)| mask | 1 << nibble)
 }
 
-/// Checks that a child's branch is less deep than a key is long. The child's path has `depth`
-/// nibbles.
+/// Checks that the path of a child's stored branch is shorter than a key. The child's own path has
+/// `depth` nibbles.
 fn fits(child: &Child, depth: usize) -> Result<(), NodeError> {
     match child {
         Child::Stored { extension, .. } if depth + extension.len() >= NIBBLES_MAX => {
@@ -110,7 +110,7 @@ fn fits(child: &Child, depth: usize) -> Result<(), NodeError> {
     }
 }
 
-/// The children of a stored branch whose path has `depth` nibbles.
+/// Reads the children of a stored branch whose path has `depth` nibbles.
 pub(crate) fn read_branch(
     format: Format,
     bytes: &[u8],
@@ -155,7 +155,7 @@ pub(crate) fn read_rlp(bytes: &[u8], depth: usize) -> Result<Node, NodeError> {
     }
 }
 
-/// Items of a list, at most 18.
+/// Returns the number of items of a list. Stops counting at 18.
 fn item_count(mut payload: &[u8]) -> Result<usize, NodeError> {
     let mut count = 0;
     while !payload.is_empty() && count < 18 {
@@ -170,7 +170,7 @@ fn split_string<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], NodeError> {
     Header::decode_bytes(bytes, false).map_err(|_| NodeError::Rlp)
 }
 
-/// A leaf or an extension.
+/// Reads a leaf or an extension.
 fn read_short(mut payload: &[u8], depth: usize) -> Result<Node, NodeError> {
     let compact = split_string(&mut payload)?;
     let (flags, whole) = compact.split_first().ok_or(NodeError::Path)?;

@@ -14,7 +14,7 @@ use crate::{
     value::EMPTY_ROOT,
 };
 
-/// A subtree as the stored node above describes it.
+/// A subtree as the stored node of its parent describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// A single row.
@@ -28,7 +28,7 @@ pub enum Part {
     Rows {
         /// The path.
         path: Path,
-        /// Reference of the subtree, where its parent has it.
+        /// Reference of the subtree, if the parent's stored node has it.
         reference: Option<Reference>,
     },
     /// A stored branch.
@@ -93,7 +93,7 @@ impl StoredNode {
 /// [`NodeKey::top`](crate::NodeKey::top). `None` is an empty trie.
 ///
 /// # Errors
-/// The bytes are no topmost node of the format.
+/// The bytes are not a topmost node of the format.
 pub fn stored_root(format: Format, top: Option<&[u8]>) -> Result<B256, NodeError> {
     let Some(bytes) = top else { return Ok(EMPTY_ROOT) };
     if format == Format::All {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use alloy_primitives::B256;
 
-/// Nibbles in a hashed key, and in the longest path.
+/// Number of nibbles in a hashed key, and in the longest path.
 pub const NIBBLES_MAX: usize = 64;
 
 /// Nibbles from the root of a trie. A path sorts before all longer paths that begin with it.
@@ -76,12 +76,12 @@ impl Path {
         Some(path)
     }
 
-    /// This path followed by another; `None` where both together have more than 64 nibbles.
+    /// This path followed by another; `None` if both together have more than 64 nibbles.
     pub(crate) fn join(&self, other: &Self) -> Option<Self> {
         other.nibbles().try_fold(*self, |path, nibble| path.child(nibble))
     }
 
-    /// The first `len` nibbles; the whole path where it is shorter.
+    /// The path of the first `len` nibbles; the whole path if it is shorter.
     pub fn prefix(&self, len: usize) -> Self {
         let len = len.min(self.len());
         let mut bytes = [0; 32];
@@ -93,7 +93,7 @@ impl Path {
         Self { bytes, len: len as u8 }
     }
 
-    /// The nibbles from an index on.
+    /// The path of the nibbles from index `from` on.
     pub fn suffix(&self, from: usize) -> Self {
         let mut path = Self::ROOT;
         for index in from..self.len() {
@@ -104,7 +104,7 @@ impl Path {
         path
     }
 
-    /// Number of first nibbles that are the same in both paths.
+    /// Number of nibbles in the common prefix of both paths.
     pub fn common(&self, other: &Self) -> usize {
         let len = self.len().min(other.len());
         let (ours, theirs) = (self.bytes.as_chunks::<8>().0, other.bytes.as_chunks::<8>().0);
@@ -171,7 +171,7 @@ mod tests {
         ) {
             let path = |nibbles: &[u8]| Path::of_nibbles(nibbles.iter().copied()).expect("64");
             let at = at.min(a.len());
-            // Half of b begins as a does.
+            // `b` begins with a prefix of `a`, so the two paths have common nibbles.
             let b = [&a[..at / 2], &b[..b.len() / 2]].concat();
             let (one, two) = (path(&a), path(&b));
             prop_assert_eq!(one.nibbles().collect::<Vec<_>>(), a.clone());

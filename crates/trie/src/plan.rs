@@ -1,5 +1,6 @@
-//! The stored nodes and rows that writes to a trie need, level by level. A plan takes keys alone:
-//! values come later, so a plan can be made and read while a block still runs.
+//! The stored nodes and rows that writes to a trie need, requested level by level of the trie. A
+//! plan takes only the keys of the writes. So the plan can be made, and its reads can be done,
+//! while a block still runs.
 
 use std::ops::Range;
 
@@ -55,11 +56,11 @@ impl Plan {
         Self::start(format, Scope::Whole, keys)
     }
 
-    /// The plan of the shard whose keys begin with one of these nibbles. A plan without keys reads
-    /// the trie's root too, so that all shards can be joined.
+    /// The plan of the shard whose keys begin with one of these nibbles. A plan without keys also
+    /// reads the trie's root, so that all shards can be joined.
     ///
     /// # Errors
-    /// When the keys do not ascend or begin otherwise.
+    /// The keys do not ascend, or a key begins with another nibble.
     pub fn shard(format: Format, nibbles: Range<u8>, keys: Vec<B256>) -> Result<Self, Error> {
         if let Some(key) = keys.iter().find(|key| !nibbles.contains(&(key[0] >> 4))) {
             let range = format!("the shard of first nibbles {nibbles:?}");
@@ -100,9 +101,9 @@ impl Reading for Plan {
     }
 }
 
-/// Keys of all nodes that can be above these sorted keys, at paths of `depth` nibbles or less. So a
-/// store can read all levels at once. Most of these keys have no node, because they are deeper than
-/// the trie's leaves.
+/// Keys of all nodes that can be above these sorted keys, at paths of `depth` nibbles or fewer. So
+/// a store can read all levels of the trie in one call. Most of these keys have no node, because
+/// they are deeper than the trie's leaves.
 pub fn guess_nodes(format: Format, keys: &[B256], depth: usize) -> Vec<NodeKey> {
     let mut paths: Vec<Path> = Vec::new();
     for key in keys {

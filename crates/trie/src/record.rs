@@ -4,10 +4,10 @@
 //! top    = child                       of the root
 //! branch = mask (2 bytes, big-endian; bit n: a child at nibble n) child…
 //! child  = rows (1 to 250) reference?          no stored branch below; see `Format`
-//!        | 0x00 reference                      a stored branch right here
-//!        | 0xff nibbles path reference         a stored branch so many nibbles below; the path is
-//!                                              padded to whole bytes
-//! reference = 0xa0 hash | RLP of a node of less than 32 bytes
+//!        | 0x00 reference                      a stored branch at the child's own path
+//!        | 0xff nibbles path reference         a stored branch below: `path` from the child to it,
+//!                                              of `nibbles` nibbles, padded to whole bytes
+//! reference = 0xa0 hash | RLP of a node of fewer than 32 bytes
 //! ```
 
 use crate::{
@@ -79,7 +79,7 @@ fn split_child(format: Format, bytes: &[u8]) -> Result<(Child, &[u8]), NodeError
 
 /// Writes the record of a trie's top, always with the reference.
 pub(crate) fn write_top(child: &Child, out: &mut Vec<u8>) {
-    // This format keeps the references of all children.
+    // The format `Branches` keeps the references of all children.
     write_child(Format::Branches, child, out);
 }
 

@@ -1,4 +1,5 @@
-//! References of nodes. A parent has a child's hash, or the child's RLP where that is short.
+//! References of nodes. A parent has a child's hash, or the child's RLP if that is shorter than 32
+//! bytes.
 
 use alloy_primitives::{B256, keccak256};
 
@@ -43,12 +44,12 @@ impl Reference {
         }
     }
 
-    /// The bytes in the parent.
+    /// The bytes of the reference, as the parent's RLP has them.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 
-    /// Writes the bytes in the parent to the beginning of `out`, and returns their number.
+    /// Writes the bytes of the reference to the beginning of `out`, and returns their number.
     pub(crate) fn write(&self, out: &mut [u8]) -> usize {
         let len = usize::from(self.len);
         if len == HASH_REFERENCE_BYTES

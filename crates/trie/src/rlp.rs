@@ -1,4 +1,5 @@
-//! RLP of nodes (yellow paper, appendix D): lengths first, then bytes into memory of that length.
+//! RLP of nodes (yellow paper, appendix D): computes the length of a node first, and then writes
+//! its bytes into memory of that length.
 
 use crate::{path::Path, reference::Reference};
 
@@ -45,7 +46,8 @@ fn header_len(payload: usize) -> usize {
     if payload < 56 { 1 } else { 1 + length_bytes(payload) }
 }
 
-/// Writes a header for a payload and returns the rest. `short` is 0x80 of strings, 0xc0 of lists.
+/// Writes a header for a payload and returns the rest. `short` is 0x80 for a string and 0xc0 for a
+/// list.
 fn write_header(out: &mut [u8], short: u8, payload: usize) -> &mut [u8] {
     let len = header_len(payload);
     let (own, rest) = out.split_at_mut(len);

@@ -1,4 +1,4 @@
-//! Rows and writes in memory, and the reads from a store that a trie asks for.
+//! Rows and writes in memory, and the reads from a store that plans and updates request.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use crate::{
     sink::{NodeKey, StoreError},
 };
 
-/// Rows in the order of their keys: hashed keys, and values as leaves have them. Among writes an
-/// empty value deletes.
+/// Rows in the order of their keys: hashed keys, and values as leaves have them. Among writes, an
+/// empty value deletes the row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
     keys: Vec<B256>,
@@ -66,7 +66,7 @@ pub(crate) fn below(keys: &[B256], range: &Range<usize>, path: &Path) -> Range<u
     range.start + start..range.start + start + len
 }
 
-/// Keys of neighbouring rows, both ends included.
+/// A range of keys, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowRange {
     /// Lower bound of the keys.
@@ -78,9 +78,10 @@ pub struct RowRange {
 /// The next reads of a trie. They can be done at once, in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
-    /// Nodes by key, each once.
+    /// Keys of the nodes to read, each once.
     pub nodes: Vec<NodeKey>,
-    /// Rows by ranges that do not overlap, in ascending order where they are of one trie level.
+    /// Ranges of the keys of the rows to read. The ranges do not overlap; those of one level of the
+    /// trie ascend.
     pub ranges: Vec<RowRange>,
 }
 
@@ -138,7 +139,7 @@ pub trait Source {
     fn rows(&self, ranges: &[RowRange], found: &mut Found) -> Result<(), StoreError>;
 }
 
-/// A plan or an update, which asks for nodes and rows level by level.
+/// A plan or an update, which requests nodes and rows level by level of the trie.
 pub trait Reading {
     /// The next reads, all of one level of the trie. Empty once nothing is missing.
     fn reads(&self) -> &Reads;

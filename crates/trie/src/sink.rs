@@ -45,7 +45,7 @@ impl NodeKey {
     /// Reads a key.
     ///
     /// # Errors
-    /// The bytes are no key.
+    /// The bytes are not a key.
     pub fn of_bytes(bytes: &[u8]) -> Result<Self, NodeError> {
         match bytes.split_last() {
             Some((&TOP, [])) => Ok(Self::Top),
@@ -92,16 +92,16 @@ impl Ord for NodeKey {
 /// Error of a sink or a source.
 pub type StoreError = Box<dyn error::Error + Send + Sync>;
 
-/// Takes stored nodes, in ascending order of their keys.
+/// A receiver of stored nodes, in ascending order of their keys.
 pub trait NodeSink {
     /// Takes a node.
     ///
     /// # Errors
-    /// It cannot be stored.
+    /// The node cannot be stored.
     fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), StoreError>;
 }
 
-/// Drops all nodes.
+/// Discards all nodes.
 impl NodeSink for () {
     fn put(&mut self, _: &NodeKey, _: &[u8]) -> Result<(), StoreError> {
         Ok(())
@@ -136,7 +136,7 @@ impl Nodes {
         self.entries.is_empty()
     }
 
-    /// Bytes of all nodes, without their keys.
+    /// Number of bytes of all nodes, without their keys.
     pub fn byte_count(&self) -> usize {
         self.bytes.len()
     }

@@ -1,14 +1,16 @@
 //! Estimates the number and bytes of the nodes of a trie of hashed keys, for each format. The check
 //! of free disk space uses the estimate before anything is built.
 //!
-//! Hashed keys are uniform, so the rows below a path of d nibbles are Poisson distributed with mean
-//! n / 16^d. The sum over all depths has an error of a few percent for a thousand rows or more.
+//! Hashed keys are uniform, so the number of the n rows below a path of d nibbles is Poisson
+//! distributed with mean n / 16^d. The sum over all depths has an error of a few percent for a
+//! thousand rows or more.
 
 use crate::format::Format;
 
-/// Bytes of a child in a record: one byte for its kind or its number of rows, and its reference.
+/// Number of bytes of a child in a record: one byte for its kind or its number of rows, and its
+/// reference.
 const CHILD_BYTES: f64 = 34.0;
-/// Bytes of a mask of children.
+/// Number of bytes of the mask of a branch's children.
 const MASK_BYTES: f64 = 2.0;
 /// Bytes of a leaf of [`Format::All`] beside its path and its value.
 const LEAF_BYTES: f64 = 5.0;
@@ -34,7 +36,7 @@ pub struct ExpectedNodes {
 }
 
 impl ExpectedNodes {
-    /// The sum of these nodes and `times` times `other`.
+    /// These nodes plus the nodes of `times` tries or subtrees with `other` nodes each.
     #[must_use]
     pub fn plus(self, times: f64, other: Self) -> Self {
         Self { count: self.count + times * other.count, bytes: self.bytes + times * other.bytes }
@@ -74,7 +76,7 @@ impl Format {
     }
 }
 
-/// The branch above `row_count` rows; no branch for `most` rows or less.
+/// The expected branch above `row_count` rows. No branch is stored for `most` rows or fewer.
 fn branch_of(row_count: u64, most: u8) -> ExpectedNodes {
     if row_count <= u64::from(most) {
         return ExpectedNodes::default();
@@ -86,7 +88,7 @@ fn branch_of(row_count: u64, most: u8) -> ExpectedNodes {
     ExpectedNodes { count, bytes: count * (MASK_BYTES + CHILD_BYTES * children) }
 }
 
-/// The rows below a path.
+/// Distribution of the rows below a path over its 16 children.
 #[derive(Clone, Copy)]
 struct Below {
     /// Mean number of rows.
@@ -111,7 +113,7 @@ impl Below {
         1.0 - self.none.powi(15)
     }
 
-    /// The branch at the path, which is stored if there are more than `most` rows.
+    /// The expected branch at the path, which is stored if more than `most` rows are below it.
     fn cut(&self, most: u8) -> ExpectedNodes {
         if self.mean > MEAN_FULL {
             return ExpectedNodes { count: 1.0, bytes: MASK_BYTES + 16.0 * CHILD_BYTES };
@@ -127,7 +129,7 @@ impl Below {
         nodes
     }
 
-    /// The branch at the path, which is stored if a child has several rows.
+    /// The expected branch at the path, which is stored if a child has several rows.
     fn reth_like(&self) -> ExpectedNodes {
         let alone = 16.0 * self.more * self.none.powi(15);
         let count = 1.0 - (1.0 - self.more).powi(16) - alone;
@@ -136,7 +138,8 @@ impl Below {
         ExpectedNodes { count, bytes: MASK_BYTES * count + 16.0 * (stored + leaves) }
     }
 
-    /// A branch and the leaves that are its children. The path in a leaf has `nibbles` nibbles.
+    /// The expected branch at the path, and the leaves that are its children. The path in a leaf
+    /// has `nibbles` nibbles.
     fn all(&self, nibbles: f64, value_bytes: f64) -> ExpectedNodes {
         let child = 1.0 - self.none;
         let branch = 1.0 - self.none.powi(16) - 16.0 * child * self.none.powi(15);

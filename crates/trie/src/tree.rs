@@ -48,9 +48,10 @@ pub(crate) enum Place {
     Empty,
     /// A subtree that no write touches, known by its reference.
     Opaque { reference: Reference, rows: u8 },
-    /// Rows `range` of the batch of rows `batch`.
+    /// The rows at `range` in element `batch` of [`Tree::rows`].
     Rows { batch: usize, range: Range<usize> },
-    /// A branch at or below the place's path. `open` is the branch's index where its node is read.
+    /// A branch at or below the place's path. `open` is the branch's index in [`Tree::branches`],
+    /// once its node is read.
     Branch { path: Path, reference: Reference, open: Option<usize> },
 }
 
@@ -62,7 +63,8 @@ pub(crate) struct OpenBranch {
     bytes: Range<usize>,
     /// Range of the branch's places, by ascending nibble.
     pub(crate) touches: Range<usize>,
-    /// Index of the place of a child that no write touches and that may be the only one left.
+    /// Index of the place of a child that no write touches, and that may be the only child left
+    /// after the writes.
     pub(crate) sibling: Option<usize>,
 }
 
@@ -77,7 +79,7 @@ enum PendingNode {
 #[derive(Clone, Copy, Debug)]
 struct PendingRows {
     touch: usize,
-    /// Number of rows by the parent's record.
+    /// Number of rows that the parent's record gives.
     counted: usize,
 }
 
@@ -208,8 +210,8 @@ impl Tree {
         }
     }
 
-    /// Places a child by its parent's record or the top. Returns whether its rows must be asked
-    /// for.
+    /// Places a child by its parent's record or the top. Returns whether its rows must be
+    /// requested.
     fn place_child(&mut self, touch: usize, child: &Child) -> Result<bool, Error> {
         let Touch { path, keys, .. } = &self.touches[touch];
         let (path, is_untouched) = (*path, keys.is_empty());

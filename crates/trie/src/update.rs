@@ -53,8 +53,8 @@ pub struct Shard {
 }
 
 impl Update {
-    /// Combines a plan, whose reads are done, with the values of its writes. An empty value
-    /// deletes.
+    /// Combines a plan, whose reads are done, with the values of its writes. An empty value deletes
+    /// the row.
     ///
     /// # Errors
     /// When the writes have other keys than the plan, when the plan still needs reads, or when a
@@ -186,7 +186,7 @@ impl Update {
         Ok(left_count > 0)
     }
 
-    /// Pushes a place to the builder, or only its rows that begin with a nibble.
+    /// Pushes a place to the builder, or only its rows whose keys begin with `nibble`.
     fn emit_touch(
         &self,
         touch: usize,
@@ -377,7 +377,7 @@ pub fn join(mut shards: Vec<Shard>) -> Result<Folded, Error> {
     Ok(folded(built, shards.into_iter().flat_map(|shard| shard.opened).collect()))
 }
 
-/// Updates the trie of a source by writes in one call. An empty value deletes.
+/// Updates the trie of a source by writes in one call. An empty value deletes the row.
 ///
 /// # Errors
 /// The keys do not ascend, the source fails, or its nodes and rows make no trie.

@@ -7,7 +7,7 @@ use alloy_rlp::{EMPTY_STRING_CODE, RlpEncodable};
 pub const EMPTY_ROOT: B256 =
     alloy_primitives::b256!("56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421");
 
-/// Bytes of the longest value of a slot.
+/// Number of bytes of the longest value of a slot.
 const SLOT_BYTES_MAX: usize = 33;
 
 /// A slot's value as its leaf has it: RLP, without leading zeros.
@@ -34,7 +34,7 @@ impl SlotValue {
         Some(Self { bytes, start: start as u8 })
     }
 
-    /// The RLP.
+    /// The value as RLP.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[usize::from(self.start)..]
     }
@@ -60,7 +60,7 @@ impl Default for AccountValue {
 }
 
 impl AccountValue {
-    /// Sets `out` to the RLP.
+    /// Sets `out` to the account's RLP.
     pub fn encode_to(&self, out: &mut Vec<u8>) {
         out.clear();
         alloy_rlp::Encodable::encode(self, out);

@@ -193,7 +193,7 @@ impl DirectFiles {
             Ok(byte_count) if extent.offset + byte_count as u64 == *file_end => Ok(()),
             Ok(short) => {
                 let wanted = extent.byte_count;
-                let reason = format!("{short} of {wanted} bytes: the file was cut meanwhile");
+                let reason = format!("{short} of {wanted} bytes: the file was truncated");
                 Err(failed(path, io::Error::new(io::ErrorKind::UnexpectedEof, reason)))
             }
             Err(source) => Err(failed(path, source)),

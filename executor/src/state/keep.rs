@@ -175,7 +175,7 @@ impl DataDir {
             let path = dir.join(&file.name);
             let hash = format.file_hash(&path).map_err(StateError::io("read", &path))?;
             if hash != expected {
-                let reason = format!("file {} is damaged: it was built otherwise", file.name);
+                let reason = format!("file {} differs from the file that was built", file.name);
                 return Err(StateError::untrusted(name, reason));
             }
         }

@@ -154,7 +154,7 @@ fn open_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let file = options.open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
-        false => Err(io::Error::other("it is no file")),
+        false => Err(io::Error::other("it is not a regular file")),
     }
 }
 

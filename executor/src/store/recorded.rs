@@ -2,8 +2,9 @@
 //! these reads measures the device's rate for exactly this sample.
 //!
 //! A read from disk takes some microseconds at least. Recording took 0.09 to 0.22 us a read in
-//! 300,000 single reads of a store in memory. Joining the threads' logs took 0.05 us more. Both are
-//! inside the clock. Samples in memory are never wrapped.
+//! 300,000 single reads of a store in memory. Joining the threads' logs took 0.05 us more. Both
+//! times are part of the sample's measured time. Only cold samples of stores with files are
+//! wrapped.
 
 use std::{
     mem,

@@ -1,5 +1,6 @@
-//! State in RocksDB: column families for accounts, storage and code, each of a few large sorted
-//! files. Cold samples read the files with `O_DIRECT` by default.
+//! State in RocksDB: column families for accounts, storage (slots), code and, in a state with
+//! tries, their nodes. A family consists of a few large sorted files. Samples read the files with
+//! `O_DIRECT` by default.
 //!
 //! **Invariant**: the base is never opened for a sample. Each sample has a directory with hard
 //! links to the base's table files and copies of the few small files. It opens that directory as
@@ -69,7 +70,7 @@ pub struct RocksStore {
     warm_cache: Mutex<Option<Cache>>,
     /// Positions of the blocks of rows in the table files, read on first use.
     blocks: OnceLock<Result<Blocks, String>>,
-    /// Bytes of index and filters in memory, of the last sample.
+    /// Number of bytes of index and filters in memory, in the last sample.
     table_memory_bytes: AtomicU64,
     /// Time to open the last sample, in nanoseconds.
     open_ns: AtomicU64,
@@ -120,7 +121,7 @@ impl RocksStore {
         self.multi_get_io_uring
     }
 
-    /// The state below.
+    /// State of the store.
     pub const fn state(&self) -> &BuiltState {
         &self.state
     }

@@ -1,6 +1,6 @@
 //! Builds the tries of rows that are added in the order of their keys, all slots before all
-//! accounts. Stores that are built or scanned in one pass use it. Nodes are passed on in the order
-//! of [`TrieId::slots_first_key`].
+//! accounts. The stores `flat`, `mdbx` and `memory` build tries by it, and stores with files verify
+//! stored nodes by it. Nodes are passed on in the order of [`TrieId::slots_first_key`].
 
 use std::collections::VecDeque;
 

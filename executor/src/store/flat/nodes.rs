@@ -157,9 +157,9 @@ pub(super) fn each_node(
     let mut key = Vec::new();
     for _ in 0..count {
         let (entry, after) =
-            split_first(rest).ok_or_else(|| damaged(number, "has a node that ends behind it"))?;
+            split_first(rest).ok_or_else(|| damaged(number, "has a node beyond its end"))?;
         if entry.shared_bytes > key.len() {
-            return Err(damaged(number, "has a key that begins with more than the key before"));
+            return Err(damaged(number, "has a key that shares more than the previous key"));
         }
         key.truncate(entry.shared_bytes);
         key.extend_from_slice(entry.key_rest);

@@ -151,6 +151,7 @@ fn whole(number: u64, result: i32) -> io::Result<()> {
 }
 
 fn short_read(number: u64, byte_count: usize) -> io::Error {
-    let reason = format!("{byte_count} of {BLOCK_BYTES} bytes of block {number}: the file was cut");
+    let reason =
+        format!("{byte_count} of {BLOCK_BYTES} bytes of block {number}: the file was truncated");
     io::Error::new(io::ErrorKind::UnexpectedEof, reason)
 }

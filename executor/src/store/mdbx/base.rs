@@ -71,7 +71,7 @@ impl Base {
         let index = branches::find(&file, &undo)?;
         if index.branch_count != branch_count {
             let reason =
-                format!("{} branch pages are found, of {branch_count}", index.branch_count);
+                format!("{} branch pages were found, MDBX has {branch_count}", index.branch_count);
             return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
         undo.extend(file.metadata()?.len().to_le_bytes());

@@ -59,8 +59,8 @@ impl Node {
         let wrong =
             |reason: String| RedisError::Unreachable { address: address.to_owned(), reason };
         let (host, port) =
-            address.rsplit_once(':').ok_or_else(|| wrong("it is no HOST:PORT".to_owned()))?;
-        let port = port.parse().map_err(|_| wrong(format!("{port} is no port")))?;
+            address.rsplit_once(':').ok_or_else(|| wrong("it is not HOST:PORT".to_owned()))?;
+        let port = port.parse().map_err(|_| wrong(format!("{port} is not a port")))?;
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let mut settings = RedisConnectionInfo::default().set_skip_set_lib_name();
         if let Some(user) = &credentials.user {

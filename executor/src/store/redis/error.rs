@@ -108,7 +108,7 @@ pub enum RedisError {
 /// Returns the text of an error of the Redis library.
 pub(super) fn said(error: &redis::RedisError) -> String {
     if error.is_timeout() {
-        return "it says nothing in time".to_owned();
+        return "it does not answer in time".to_owned();
     }
     let moves = [ServerErrorKind::Moved, ServerErrorKind::Ask, ServerErrorKind::TryAgain];
     if moves.iter().any(|kind| error.kind() == redis::ErrorKind::Server(*kind)) {

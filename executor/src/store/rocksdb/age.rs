@@ -23,10 +23,10 @@ use crate::{
     state::{BuildPhase, RowCounts, StateError, Watch},
 };
 
-/// Number of rows between two flushes. They take some 200 bytes of memory each.
+/// Number of rows between two flushes. Each row takes about 200 bytes of memory until its flush.
 const FLUSH_ROWS: u64 = 1 << 20;
 
-/// Number of rows in a write.
+/// Number of rows in one write to the database.
 const BATCH_ROWS: u64 = 1 << 10;
 
 /// Buffer for more than [`FLUSH_ROWS`] rows, so that RocksDB never flushes by itself. Then every

@@ -64,7 +64,8 @@ pub struct RocksFormat {
     /// Share of the accounts and slots that are overwritten after ingestion, in millionths; at most
     /// [`PPM`].
     pub aged_ppm: u32,
-    /// Nodes of tries that are stored beside the rows.
+    /// Format of the nodes of tries that are stored beside the rows; `None` for a state without
+    /// tries.
     pub tries: Option<trie::Format>,
 }
 

@@ -1,4 +1,4 @@
-//! Options of RocksDB, for builds, scans and samples of a state.
+//! Options of RocksDB, for builds, scans and samples of a state. A family here is a column family.
 
 use ::rocksdb::{
     BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType, Error, LogLevel, Options,
@@ -59,7 +59,7 @@ pub(super) fn database() -> Options {
 }
 
 /// Options of a sample's database. [`families`] adds the options of tables with their cache.
-/// Compactions begin only after the start of the clock allows them.
+/// Compactions are off until the sample's clock starts, which turns them on.
 pub(super) fn of_sample(settings: &RocksSettings, access: Access) -> Result<Options, Error> {
     let mut options = database();
     options.set_write_buffer_size(settings.write_buffer_bytes);
@@ -107,7 +107,8 @@ pub(super) const fn family_of(table: Table) -> &'static str {
     }
 }
 
-/// Returns the families of a database that is only read, with `cache` for data blocks.
+/// Returns the families of a database that writes no table files of its own, with `cache` for data
+/// blocks.
 ///
 /// RocksDB reads any kind of filter, whatever the filter option says, and detects a partitioned
 /// index by itself. Partitions are kept in the cache; a whole index and filter are kept outside it.

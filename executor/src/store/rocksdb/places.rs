@@ -61,8 +61,8 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// Returns the block that is read for each existing row. For an absent row, a filter mostly
-    /// makes a read unnecessary.
+    /// Returns for each row the block that a read of the row uses. If the row is absent, a filter
+    /// mostly makes the read of the block unnecessary.
     ///
     /// # Errors
     /// The reason, in words.

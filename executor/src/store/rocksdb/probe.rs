@@ -17,7 +17,7 @@ use variant::{CacheMode, ReadMethod};
 const KEY_COUNT: u64 = 256;
 /// Minimal number of blocks for a conclusion.
 const BLOCK_COUNT_MIN: u64 = 32;
-/// Size of a cache that holds the blocks of two passes.
+/// Size in bytes of a cache that holds the blocks of both passes.
 const CACHE_BYTES: usize = 8 << 20;
 
 /// Returns whether most blocks of a `MultiGet` came without a read call. `None` if the test is

@@ -47,11 +47,11 @@ pub(super) struct RocksReader<'a> {
     start: ReadCounters,
 }
 
-/// Takes a row: the caller's index, the row's name for errors, and its value or `None` for an
-/// absent row.
+/// A function that takes a row: the caller's index, the row's name for errors, and its value or
+/// `None` for an absent row.
 type RowSink<'s> = dyn FnMut(u32, RowName<'_>, Option<&[u8]>) -> Result<(), StoreError> + 's;
 
-/// Memory for the keys of one call, kept between calls.
+/// Memory for the keys of one call, reused by the next call.
 #[derive(Default)]
 struct Batch {
     sorted: SortedParts,
@@ -179,7 +179,8 @@ impl Reader for RocksReader<'_> {
     fn batching(&self) -> Batching {
         let one_by_one = Batching::ONE_BY_ONE;
         Batching {
-            // A transaction that needs one value of a call waits until the whole call is done.
+            // The setting limits the keys of a call, since a transaction that needs one of its
+            // values waits until the whole call is done.
             slots_per_call: self.keys_per_call.unwrap_or(one_by_one.slots_per_call),
             // More keys in a call would not help: RocksDB reads groups of this size, one after the
             // other.

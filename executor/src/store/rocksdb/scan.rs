@@ -23,8 +23,8 @@ use variant::FileAccess;
 const LAST_LEVEL: i32 = 6;
 const THREADS: usize = 2;
 
-/// Reads all rows through hard links in the scratch directory, and verifies the checksums of all
-/// blocks.
+/// Reads all rows, and nodes of tries, through hard links in the scratch directory. Verifies the
+/// checksums of all blocks.
 pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
     sample::link_files(input.dir, input.scratch)?;
     let tables = input.manifest.files_with(TABLE_EXTENSION, input.dir);

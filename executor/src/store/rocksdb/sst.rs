@@ -10,13 +10,13 @@
 use std::{fs::File, io, os::unix::fs::FileExt};
 
 const FOOTER_BYTES: usize = 53;
-/// Bytes of type and checksum behind each block.
+/// Number of bytes of type and checksum behind each block.
 const TRAILER_BYTES: u64 = 5;
 const MAGIC: u64 = 0x88e2_41b7_85f4_cff7;
 const FORMAT_VERSION: u32 = 6;
 /// Flags in the number of restart points.
 const RESTART_FLAGS: u32 = 0xf000_0000;
-/// Bytes of sequence number and kind at the end of an internal key.
+/// Number of bytes of sequence number and kind at the end of an internal key.
 const KEY_SUFFIX_BYTES: usize = 8;
 const INDEX: &[u8] = b"rocksdb.index";
 const PROPERTIES: &[u8] = b"rocksdb.properties";
@@ -138,7 +138,7 @@ impl Block {
         let byte_count = usize::try_from(at.byte_count).map_err(io::Error::other)?;
         let file_bytes = file.metadata()?.len();
         if at.offset.checked_add(at.byte_count).is_none_or(|end| end >= file_bytes) {
-            return Err(wrong("a block of its index lies behind its end"));
+            return Err(wrong("a block of its index lies beyond its end"));
         }
         // One more byte gives the block's compression.
         let mut bytes = vec![0; byte_count + 1];
@@ -210,7 +210,7 @@ impl<'b> Entries<'b> {
             Values::Delta => None,
         };
         if shared > self.key.len() {
-            return Err(wrong("an entry shares more than there is"));
+            return Err(wrong("an entry shares more than the previous key"));
         }
         self.is_whole = shared == 0;
         self.key.truncate(shared);
@@ -218,7 +218,8 @@ impl<'b> Entries<'b> {
         self.key.extend_from_slice(own);
         let value = match value_bytes {
             Some(byte_count) => self.take(byte_count)?,
-            // The length is that of the value's numbers.
+            // The value has no length before it: it ends after its numbers, two in a whole handle
+            // and one in a difference.
             None => {
                 let begin = self.rest;
                 for _ in 0..=usize::from(self.is_whole) {
@@ -252,7 +253,7 @@ fn after(last: Handle, mut value: &[u8]) -> io::Result<Handle> {
     let byte_count = last.byte_count.checked_add_signed(difference);
     Ok(Handle {
         offset: last.offset + last.read_byte_count(),
-        byte_count: byte_count.ok_or_else(|| wrong("a block has less than no bytes"))?,
+        byte_count: byte_count.ok_or_else(|| wrong("a block has a negative size"))?,
     })
 }
 

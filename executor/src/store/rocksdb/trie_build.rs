@@ -28,7 +28,7 @@ use crate::{
 /// Bytes of a node's row beside the node: the end of its key, lengths, a sequence number, its part
 /// of filter and index. The beginning of the key is shared with neighbouring nodes.
 const HEADER_BYTES: u64 = 30;
-/// Used share of blocks, which hold whole nodes.
+/// Share of the bytes of a block that are used, since a block holds whole nodes.
 const FILL: f64 = 0.93;
 
 /// Unshared key bytes of a trie's first node: the hash of an address.
@@ -68,7 +68,7 @@ impl<'a> TrieBuild<'a> {
 
     /// Begins the tries of the part with this index.
     pub(super) fn part(&self, index: usize) -> PartTries<'_> {
-        // Each part leaves the next number free for the files of a join.
+        // Each part leaves the next index free for the files of a join.
         PartTries::new(self.format, &self.parts[index], self.node_files(2 * index + 1))
     }
 
@@ -76,9 +76,9 @@ impl<'a> TrieBuild<'a> {
         NodeFiles::new(index, self.files, self.file_bytes, &self.options)
     }
 
-    /// Finishes the tries of all rows, which are in the database. Joins the shards of large tries
-    /// and hashes the accounts. `hashed` has the results of all parts, in order. Returns facts of
-    /// the tries, and the files of their nodes in the order of the keys.
+    /// Finishes the tries once all rows are in the database. Joins the shards of large tries and
+    /// hashes the accounts. `hashed` has the results of all parts, in order. Returns facts of the
+    /// tries, and the files of their nodes in the order of the keys.
     pub(super) fn finish<'s>(
         &'s self,
         db: &DB,

@@ -70,8 +70,8 @@ pub(super) fn parts(genesis: &Genesis) -> Vec<Part> {
     parts.collect()
 }
 
-/// Returns the least key above the keys of all slots of an account; `None` if there can be no such
-/// key.
+/// Returns the smallest key above the keys of all slots of an account; `None` if there can be no
+/// such key.
 fn after(account: &B256) -> Option<Vec<u8>> {
     let last = account.iter().rposition(|byte| *byte != 0xff)?;
     let mut next = account[..=last].to_vec();
@@ -86,7 +86,7 @@ pub(super) struct NodeFiles<'a> {
     files: &'a Path,
     file_bytes: u64,
     options: &'a Options,
-    /// The open file, and its bytes so far.
+    /// The open file, and the number of its bytes so far.
     open: Option<(SstFileWriter<'a>, u64)>,
     trie: TrieId,
     pub(super) paths: Vec<PathBuf>,

@@ -50,7 +50,8 @@ struct Reader<'a> {
     rows: RocksReader<'a>,
 }
 
-/// Takes a row: the index of its range, its key without the prefix, and its value.
+/// A function that takes a row: the index of its span, its key without the span's prefix, and its
+/// value.
 type RowSink<'s> = dyn FnMut(usize, B256, &[u8]) -> Result<(), StoreError> + 's;
 
 /// The keys of a table that begin with `prefix`, and whose rest is in `range`.

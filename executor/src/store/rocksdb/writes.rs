@@ -36,7 +36,7 @@ const BACKGROUND_JOBS_OPTION: &str = "max_background_jobs";
 
 /// Returns the maximal numbers of flushing and of compacting threads: RocksDB divides
 /// `max_background_jobs` of `options` among them. A scenario refuses options that set these numbers
-/// one by one. RocksDB compacts on one thread until it lags behind.
+/// one by one. RocksDB compacts on one thread as long as compactions keep up with the writes.
 pub(super) fn thread_counts(options: &str) -> (u32, u32) {
     // Semicolons within braces separate the fields of one option's value.
     let mut depth = 0_u32;
