@@ -38,11 +38,11 @@ use workers::{Part, Work};
 /// Depths (numbers of reads in flight) at which one thread's `io_uring` is tried for the ceiling.
 const RING_DEPTHS: [usize; 2] = [64, 256];
 
-/// Maximal number of threads with their own ring. A ring may saturate its thread's core (about 2 us
+/// Maximal number of threads with their own ring. A ring may saturate its thread's core (about 2 µs
 /// of CPU a read) before it saturates a fast device.
 const RING_THREAD_COUNT_MAX: usize = 4;
 
-/// Thread counts that are tried where `io_uring` is not available.
+/// Thread counts that are tried for the ceiling if `io_uring` is not available.
 const THREAD_COUNTS: [usize; 2] = [16, 64];
 
 /// Largest number of blocks in one pass of the host-cache probe (`docs/methodology.md`).
@@ -151,13 +151,13 @@ impl Disk {
 pub struct ReadRate {
     /// The method.
     pub method: Method,
-    /// Reads a second: [`Self::read_count`] divided by [`Self::elapsed`].
+    /// Number of reads a second: [`Self::read_count`] divided by [`Self::elapsed`].
     pub iops: f64,
     /// Number of reads. Each has 4 KiB, except in [`replay`].
     pub read_count: u64,
     /// Number of blocks that were read: one a read, except in [`replay`].
     pub block_count: u64,
-    /// Bytes read.
+    /// Number of bytes read.
     pub read_bytes: u64,
     /// Bytes that the block layer fetched for this process during the reads; `None` if the kernel
     /// does not count.

@@ -4,7 +4,7 @@
 //! devices, and lowers the priority of threads.
 //!
 //! Figures of a snapshot come from `/proc` and `getrusage(2)`. A figure that the kernel does not
-//! give is `None`, not zero. Stolen time is zero also where the hypervisor does not report it. A
+//! give is `None`, not zero. Stolen time is zero also if the hypervisor does not report it. A
 //! snapshot itself makes about ten small reads of `/proc`. The next snapshot counts these reads in
 //! `read_call_count` and `read_call_bytes`, never in `device_read_bytes`.
 
@@ -22,27 +22,27 @@ pub mod instructions;
 /// The counts of `/proc/self/io`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoCounters {
-    /// Bytes that read calls returned, from a cache or not (`rchar`).
+    /// Number of bytes that read calls returned, from a cache or not (`rchar`).
     pub read_call_bytes: u64,
-    /// Bytes given to write calls (`wchar`).
+    /// Number of bytes given to write calls (`wchar`).
     pub write_call_bytes: u64,
     /// Number of read calls (`syscr`), without reads that are submitted by `io_uring`.
     pub read_call_count: u64,
     /// Number of write calls (`syscw`).
     pub write_call_count: u64,
-    /// Bytes fetched from the block layer (`read_bytes`).
+    /// Number of bytes fetched from the block layer (`read_bytes`).
     pub device_read_bytes: u64,
-    /// Bytes sent, or to be sent, to the block layer (`write_bytes`).
+    /// Number of bytes sent, or to be sent, to the block layer (`write_bytes`).
     pub device_write_bytes: u64,
 }
 
 impl IoCounters {
-    /// Reads the counters now; `None` where the kernel does not keep them.
+    /// Reads the counters now; `None` if the kernel does not keep them.
     pub fn now() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/self/io").ok()?)
     }
 
-    /// Reads the counters of the calling thread alone; `None` where the kernel does not keep them.
+    /// Reads the counters of the calling thread alone; `None` if the kernel does not keep them.
     pub fn of_this_thread() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/thread-self/io").ok()?)
     }
@@ -94,8 +94,8 @@ impl BlockDevice {
         Some(Self { number: path.metadata().ok()?.dev() })
     }
 
-    /// Reads of the device since the machine started, for all processes. `None` if the kernel does
-    /// not count, as for file systems over several devices.
+    /// Returns the counts of the device's reads since the machine started, for all processes.
+    /// `None` if the kernel does not count, as for file systems over several devices.
     pub fn reads(self) -> Option<DiskReads> {
         let (major, minor) = (libc::major(self.number), libc::minor(self.number));
         let text = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/stat")).ok()?;
@@ -238,13 +238,13 @@ pub struct Delta {
     /// CPU time, faults, switches.
     pub usage: Option<Usage>,
     /// Time that the hypervisor withheld from the CPUs of the whole machine, summed over the CPUs.
-    /// Zero also where the hypervisor does not report it.
+    /// Zero also if the hypervisor does not report it.
     pub steal: Option<Duration>,
     /// Largest resident size in bytes since the process began, not since the earlier snapshot.
     pub peak_resident_bytes: Option<u64>,
-    /// Number of allocations of Rust code, where they are counted.
+    /// Number of allocations of Rust code; `None` if they are not counted.
     pub allocation_count: Option<u64>,
-    /// Number of instructions in user mode, where they are counted.
+    /// Number of instructions in user mode; `None` if they are not counted.
     pub instruction_count: Option<u64>,
 }
 
@@ -253,15 +253,15 @@ pub fn thread_cpu_time() -> Option<Duration> {
     time_of(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// CPU time of the calling thread since [`thread_cpu_time`] was `before`; zero where the system
-/// does not report it.
+/// CPU time of the calling thread since [`thread_cpu_time`] was `before`; zero if the system does
+/// not report it.
 pub fn thread_cpu_since(before: Option<Duration>) -> Duration {
     let times = thread_cpu_time().zip(before);
     times.map_or(Duration::ZERO, |(now, before)| now.saturating_sub(before))
 }
 
-/// CPU time of all threads of the process `pid`, ended ones included, without its children. `None`
-/// if the process is gone.
+/// CPU time of all threads of the process `pid`, also of ended threads, without its child
+/// processes. `None` if the process is gone.
 #[expect(unsafe_code, reason = "clock_getcpuclockid has no safe wrapper in std")]
 pub fn cpu_time_of(pid: u32) -> Option<Duration> {
     let (pid, mut clock) = (libc::pid_t::try_from(pid).ok()?, 0);

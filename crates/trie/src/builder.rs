@@ -58,7 +58,7 @@ pub struct Built<T, S> {
     pub root: T,
     /// The sink with the stored nodes.
     pub sink: S,
-    /// Hashing that the trie took.
+    /// Amount of hashing that the trie took.
     pub work: Work,
 }
 
@@ -290,7 +290,7 @@ impl<S: NodeSink> Builder<S> {
         Ok(Built { root: root.root_hash(), sink: self.sink, work: self.fold.work().with(work) })
     }
 
-    /// Finishes a subtree that can be joined with others.
+    /// Finishes a subtree that can be joined with other subtrees.
     ///
     /// # Errors
     /// When the sink fails.

@@ -3,7 +3,7 @@
 
 use crate::{format::Weight, path::Path, reference::Reference};
 
-/// A subtree that was folded alone, to be joined with others.
+/// A subtree that was folded (hashed) alone, to be joined with other subtrees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Floating(pub(crate) Subtree);
 

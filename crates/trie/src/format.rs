@@ -1,11 +1,11 @@
-//! Formats: the nodes of a trie that a store keeps beside the flat rows.
+//! Formats: which nodes of a trie a store keeps in addition to the rows of flat state.
 
 use crate::{error::Error, path::Path, reference::Reference};
 
 /// Largest [`Cut::rows`]: a record has the number of rows in one byte.
 const CUT_ROWS_MAX: u8 = 250;
 
-/// Rule that selects the stored nodes. Every format has the rows beside them, as flat state.
+/// Rule that selects the stored nodes. In every format the store also has the rows, as flat state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Branches that have more than [`Cut::rows`] rows below them, with the references of all
@@ -108,7 +108,7 @@ pub(crate) enum Child {
     Small { rows: u8, reference: Option<Reference> },
     /// A stored branch: its path below the child's own, and its reference.
     Stored { extension: Path, reference: Reference },
-    /// A node of [`Format::All`], whose kind its parent does not tell.
+    /// A node of [`Format::All`], of a kind that the parent does not record.
     Node(Reference),
 }
 

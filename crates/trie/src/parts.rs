@@ -38,7 +38,7 @@ pub enum Part {
         /// Reference of the branch.
         reference: Reference,
     },
-    /// A node of [`Format::All`] whose kind its parent does not tell.
+    /// A node of [`Format::All`], of a kind that the parent does not record.
     Node {
         /// Path of the node.
         path: Path,
@@ -61,8 +61,8 @@ impl Part {
 }
 
 impl StoredNode {
-    /// The subtrees of the node at `path`, in order: all children of a branch, one subtree of other
-    /// nodes.
+    /// The subtrees of the node at `path`, in order: all children of a branch; for other nodes,
+    /// their only subtree.
     ///
     /// # Errors
     /// A path would be longer than a key.

@@ -7,8 +7,8 @@ const EMPTY_STRING: u8 = 0x80;
 const LEAF: u8 = 0x20;
 const EXTENSION: u8 = 0;
 
-/// A path as nodes have it: the nibbles from `from` on, behind the flags of their kind ("hex
-/// prefix").
+/// A path as nodes have it: the flags of the node's kind, then the nibbles from index `from` on
+/// ("hex prefix").
 struct Compact<'a> {
     path: &'a Path,
     from: usize,
@@ -46,8 +46,8 @@ fn header_len(payload: usize) -> usize {
     if payload < 56 { 1 } else { 1 + length_bytes(payload) }
 }
 
-/// Writes a header for a payload and returns the rest. `short` is 0x80 for a string and 0xc0 for a
-/// list.
+/// Writes a header for a payload, and returns the rest of `out`. `short` is 0x80 for a string and
+/// 0xc0 for a list.
 fn write_header(out: &mut [u8], short: u8, payload: usize) -> &mut [u8] {
     let len = header_len(payload);
     let (own, rest) = out.split_at_mut(len);

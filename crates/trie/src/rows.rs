@@ -101,8 +101,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Adds the answer for the next node of [`Reads::nodes`]; `None` where the store has no such
-    /// node.
+    /// Adds the answer for the next node of [`Reads::nodes`]; `None` if the store has no such node.
     pub fn push_node(&mut self, node: Option<&[u8]>) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(node.unwrap_or_default());

@@ -12,10 +12,10 @@ use crate::format::Format;
 const CHILD_BYTES: f64 = 34.0;
 /// Number of bytes of the mask of a branch's children.
 const MASK_BYTES: f64 = 2.0;
-/// Bytes of a leaf of [`Format::All`] beside its path and its value.
+/// Number of bytes of a leaf of [`Format::All`] in addition to its path and its value.
 const LEAF_BYTES: f64 = 5.0;
-/// Bytes of a branch of [`Format::All`] beside the 32 bytes of each child: the list's header, and a
-/// byte for each of its 17 items.
+/// Number of bytes of a branch of [`Format::All`] in addition to the 32 bytes of each child: the
+/// list's header, and a byte for each of its 17 items.
 const RLP_BRANCH_BYTES: f64 = 20.0;
 /// Smallest mean number of rows below a path. The nodes of paths with a smaller mean are neglected.
 const MEAN_MIN: f64 = 1e-6;
@@ -31,7 +31,7 @@ const ROWS_MAX: i32 = 1_500;
 pub struct ExpectedNodes {
     /// Number of nodes.
     pub count: f64,
-    /// Bytes of the nodes, without keys.
+    /// Number of bytes of the nodes, without keys.
     pub bytes: f64,
 }
 

@@ -244,7 +244,7 @@ impl Tree {
         }
     }
 
-    /// Places a branch at a path, and opens it where writes are below it.
+    /// Places a branch at a path, and opens it if writes are below it.
     fn place_branch(&mut self, touch: usize, at: Path, reference: &Reference) -> Result<(), Error> {
         let is_open = self.must_open(touch, &at);
         self.touches[touch].place = Place::Branch { path: at, reference: *reference, open: None };

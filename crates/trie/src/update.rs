@@ -36,7 +36,7 @@ pub struct Folded {
     pub nodes: Nodes,
     /// Nodes to delete from the store.
     pub deleted: Vec<NodeKey>,
-    /// Hashing that the update took.
+    /// Amount of hashing that the update took.
     pub work: Work,
 }
 
@@ -57,8 +57,8 @@ impl Update {
     /// the row.
     ///
     /// # Errors
-    /// When the writes have other keys than the plan, when the plan still needs reads, or when a
-    /// stored node is invalid.
+    /// The writes have other keys than the plan, the plan still needs reads, or a stored node is
+    /// invalid.
     pub fn new(plan: Plan, writes: Rows) -> Result<Self, Error> {
         let tree = plan.into_tree();
         if !tree.reads().is_empty() {

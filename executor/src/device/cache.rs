@@ -14,7 +14,8 @@ use rustix::{
     process::geteuid,
 };
 
-/// Bytes of a file that are mapped at a time, so that the result of `mincore` is at most 256 KiB.
+/// Number of bytes of a file that are mapped at a time, so that the result of `mincore` is at most
+/// 256 KiB.
 const WINDOW_BYTES: u64 = 1 << 30;
 
 /// Asks the kernel to drop the pages of the files at `paths` from its cache. Each file is synced
@@ -94,7 +95,7 @@ fn open_with_known_pages(path: &Path) -> Option<(File, u64)> {
     is_told.then_some((file, metadata.len()))
 }
 
-/// Returns a byte for each page, whose lowest bit tells whether the page is in the cache.
+/// Returns a byte for each page. Its lowest bit is 1 if the page is in the cache.
 #[expect(unsafe_code, reason = "mincore asks about a mapping")]
 fn resident_pages(file: &File, start: u64, length: usize) -> io::Result<Vec<u8>> {
     let offset = libc::off_t::try_from(start).map_err(io::Error::other)?;

@@ -63,9 +63,9 @@ pub enum Unmeasured {
          holes in the files, or a file system that caches in spite of O_DIRECT"
     )]
     NotFromDevice {
-        /// Bytes read.
+        /// Number of bytes read.
         read_bytes: u64,
-        /// Bytes that the block layer fetched for this process during the reads.
+        /// Number of bytes that the block layer fetched for this process during the reads.
         device_read_bytes: u64,
     },
     /// The cancel flag was set.

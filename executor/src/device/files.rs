@@ -73,7 +73,7 @@ pub(super) enum Access {
 
 impl DirectFiles {
     /// Opens the 256 largest files of `paths`, or all files if there are fewer. Leaves out files
-    /// that are shorter than a block. The part behind a file's last whole block is never read.
+    /// that are shorter than a block. The bytes after a file's last whole block are never read.
     ///
     /// # Errors
     /// [`Unmeasured`]: a file cannot be opened, a file is on a file system in memory, or there is

@@ -17,11 +17,11 @@ use crate::{latency::Latencies, process::thread_cpu_time};
 
 /// The reads of a measurement.
 pub(super) enum Work<'a> {
-    /// Reads of blocks that were not read before, until the time is over.
+    /// Reads of blocks that were not read before, until `time` is over.
     Unread { blocks: &'a UnreadBlocks, time: Duration },
     /// One read of each of these blocks.
     Listed(&'a [u64]),
-    /// Reads of these extents, in this order, until the time is over.
+    /// Reads of `extents`, in their order, until `time` is over or all are read.
     Extents { extents: &'a [Extent], time: Duration },
 }
 

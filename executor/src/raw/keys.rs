@@ -15,7 +15,7 @@ use crate::device::{Permutation, ROUND_COUNT, mixed};
 /// Name of the random stream of the draws. A recipe uses streams of other names.
 const STREAM: &str = "stress 2026 draw of raw reads";
 
-/// An endless sequence of slots, which the threads and the points of a run share.
+/// An endless sequence of slots, which all threads and all measurements of a run share.
 #[derive(Debug)]
 pub struct Draw {
     permutation: Permutation,
@@ -64,7 +64,7 @@ impl Draw {
         let number = draw % self.permutation.count();
         let index = self.permutation.at(number);
         let is_present = u128::from(mixed(number ^ self.choice_key)) < self.present;
-        // The key rule also gives keys for indices behind the existing slots.
+        // The key rule also gives keys for indices beyond the existing slots.
         (if is_present { index } else { self.permutation.count() + index }, is_present)
     }
 }

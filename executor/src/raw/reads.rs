@@ -22,7 +22,7 @@ pub struct RawReads<'a> {
     /// The slots. Their values should follow [`workload::ValueRule::Random`]; other rules make the
     /// reading threads allocate.
     pub family: &'a SlotFamily,
-    /// Choice and order of the slots, shared by all points of a run.
+    /// Choice and order of the slots, shared by all measurements of a run.
     pub draw: &'a Draw,
     /// Number of threads.
     pub thread_count: NonZeroUsize,
@@ -45,7 +45,7 @@ pub struct RawPoint {
     /// whole call. Empty if slots are read one by one from a store whose reads are too short to be
     /// timed.
     pub present: Latencies,
-    /// Latencies of reads of absent slots, in the same way.
+    /// Latencies of reads of absent slots, recorded as those of existing slots.
     pub absent: Latencies,
     /// Time from the start of the first read to the end of the last read, over all threads.
     pub elapsed: Duration,

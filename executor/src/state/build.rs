@@ -91,8 +91,8 @@ impl DataDir {
         }
     }
 
-    /// Returns the paths that are named as half-built states, their locks, or samples, by the name
-    /// of the state. The processes that made them may be dead or alive.
+    /// Returns the paths that are named as half-built states, their locks, or samples, grouped by
+    /// the name of their state. The processes that made them may be dead or alive.
     fn leftovers(&self) -> BTreeMap<String, Vec<PathBuf>> {
         let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for entry in self.entries(self.path()).unwrap_or_default() {

@@ -35,7 +35,7 @@ pub enum BuildPhase {
     Verifying,
 }
 
-/// A receiver of a build's progress, which several threads call.
+/// A receiver of a build's progress. Several threads call its functions.
 pub trait BuildProgress: Sync {
     /// Begins a phase, or the next table of a phase. `row_count` is the number of rows of this
     /// phase or table; 0 if the progress is not counted in rows.

@@ -18,13 +18,13 @@ use super::{
     names::{BUILDING, is_marked, is_state_name, make_marked, mark, remove_marked},
 };
 
-/// Facts of one state.
+/// Facts of one state of the data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateInfo {
     /// Name of the state.
     pub name: String,
-    /// Bytes of the state's files and of its samples' files. A file with several hard links counts
-    /// once.
+    /// Number of bytes of the state's files and of its samples' files. A file with several hard
+    /// links counts once.
     pub byte_count: u64,
     /// Manifest of a complete state. `None` if the state is half built or damaged, or if only
     /// directories of its samples are left.
@@ -168,7 +168,7 @@ impl DataDir {
             return Err(StateError::untrusted(name, reason));
         }
         // The scan of rows and nodes leaves out some bytes that a run may read: filters, keys of
-        // branches, ends of blocks.
+        // branch pages, padding of blocks.
         for file in &manifest.files {
             watch.check()?;
             let Some(expected) = file.hash else { continue };

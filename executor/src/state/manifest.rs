@@ -53,12 +53,12 @@ impl RowCounts {
     }
 }
 
-/// The stored nodes of a state's tries.
+/// Number and bytes of stored nodes of tries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeTotals {
     /// Number of nodes.
     pub count: u64,
-    /// Bytes of keys and nodes, without the store's overhead.
+    /// Number of bytes of keys and nodes, without the store's overhead.
     pub bytes: u64,
 }
 
@@ -76,7 +76,7 @@ impl NodeTotals {
     }
 }
 
-/// The stored nodes of a state's tries.
+/// Counts of the stored nodes of a state's tries: in total, and by depth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeCounts {
     /// All nodes. These include the records of the tops of tries, which have no depth.
@@ -167,7 +167,7 @@ pub struct Manifest {
     pub created_unix_s: u64,
     /// Duration of the build, in milliseconds.
     pub build_ms: u64,
-    /// Rows per second during the build.
+    /// Number of rows per second during the build.
     pub rows_per_s: u64,
     /// The recipe of the state.
     pub recipe: Genesis,

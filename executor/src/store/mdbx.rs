@@ -13,7 +13,7 @@
 //! **Invariant**: a sample's commits are undone before the next sample; see `base.rs`. MDBX has no
 //! checksums: only `scan`, which compares the digest of all rows, detects a changed byte in a
 //! value. Changed meta pages are restored from a copy before MDBX reads them. A page that MDBX
-//! finds invalid is an error. A damaged page can still make MDBX read behind the end of the file,
+//! finds invalid is an error. A damaged page can still make MDBX read beyond the end of the file,
 //! which kills the process.
 
 mod account_trees;

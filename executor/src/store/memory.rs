@@ -21,16 +21,17 @@ use super::{
 use crate::tries::{StateTries, Tries};
 use variant::{CacheMode, StoreKind};
 
-/// Approximate bytes of a slot in memory. Key, value and control byte take 65 bytes. A table
-/// doubles at a load of 7/8, so it takes 74 to 149 bytes per slot.
+/// Approximate number of bytes of a slot in memory. Key, value and control byte take 65 bytes. A
+/// table doubles at a load of 7/8, so it takes 74 to 149 bytes per slot.
 const BYTES_PER_SLOT: u64 = 110;
-/// Approximate bytes of an account in memory.
+/// Approximate number of bytes of an account in memory.
 const BYTES_PER_ACCOUNT: u64 = 150;
 
-/// Approximate bytes of the tries for each row, without nodes: the hashed key and the value.
+/// Approximate number of bytes of the tries for each row, without nodes: the hashed key and the
+/// value.
 const TRIE_BYTES_PER_ROW: u64 = 110;
 
-/// Approximate bytes of the nodes for each row, with their keys.
+/// Approximate number of bytes of the nodes for each row, with their keys.
 const fn node_bytes_per_row(format: Format) -> u64 {
     match format {
         Format::Cut(_) => 20,
@@ -54,9 +55,9 @@ pub enum MemoryError {
         slot_count: u64,
         /// Number of accounts.
         account_count: u64,
-        /// Bytes that the slots and accounts would need.
+        /// Number of bytes that the slots and accounts would need.
         need_bytes: u64,
-        /// Bytes that the store may use.
+        /// Number of bytes that the store may use.
         limit_bytes: u64,
     },
     /// The addresses of senders could not be computed.

@@ -1,9 +1,9 @@
 //! A sample that records the reads that an engine requests: rows, calls and order. A replay of
 //! these reads measures the device's rate for exactly this sample.
 //!
-//! A read from disk takes some microseconds at least. Recording took 0.09 to 0.22 us a read in
-//! 300,000 single reads of a store in memory. Joining the threads' logs took 0.05 us more. Both
-//! times are part of the sample's measured time. Only cold samples of stores with files are
+//! A read from disk takes several microseconds at least. Recording took 0.09 to 0.22 µs a read in
+//! 300,000 single reads of a store in memory. Joining the threads' logs took 0.05 µs a read more.
+//! Both times are part of the sample's measured time. Only cold samples of stores with files are
 //! wrapped.
 
 use std::{

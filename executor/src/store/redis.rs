@@ -76,7 +76,8 @@ impl RedisStore {
     /// `input` gives no addresses.
     ///
     /// # Errors
-    /// [`RedisError`]. A cluster with other keys, or in use by another process, is not changed.
+    /// [`RedisError`]. A cluster with keys of other programs, or in use by another process, is not
+    /// changed.
     pub fn open(input: &RedisInput<'_>, watch: &Watch<'_>) -> Result<Self, RedisError> {
         let RedisInput { genesis, layout, credentials, data_dir, limit_bytes, threads, .. } =
             *input;

@@ -55,7 +55,7 @@ pub use settings::{IoUring, READS_AT_ONCE, RocksSettings, effective, io_uring_st
 use settings::{NAME, failed_io};
 use tries::RocksTries;
 
-/// Approximate bytes of a slot's row on disk.
+/// Approximate number of bytes of a slot's row on disk.
 const ROW_BYTES: f64 = 76.0;
 
 /// A state in RocksDB, open for samples.
@@ -140,7 +140,7 @@ impl RocksStore {
         self.table_memory_bytes.store(sample.table_memory_bytes()?, Ordering::Relaxed);
         self.open_ns.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
         if drops {
-            // The kernel may keep pages, so the rest is measured.
+            // The kernel may keep pages, so the share of kept pages is measured.
             let resident = device::resident_fraction(&tables);
             *lock(&self.resident_fraction) = resident;
         }

@@ -91,7 +91,7 @@ impl<S: NodeSink> CheckedTrie<S> {
 }
 
 /// Builds a state's tries again from its rows. Passes the nodes to `nodes`, which compares them
-/// with the stored ones. `each_row` passes the rows of a table to its sink.
+/// with the stored nodes. `each_row` passes the rows of a table to its sink.
 ///
 /// # Errors
 /// [`StateError::Untrusted`] if a node or a row is wrong, two roots differ, or the store failed.

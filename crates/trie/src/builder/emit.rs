@@ -13,7 +13,7 @@ use crate::{
 
 #[derive(Debug)]
 pub(super) struct Emitter {
-    /// `None` where no node is stored.
+    /// `None` if no node is stored.
     format: Option<Format>,
     closed: Vec<(Path, Open)>,
     record: Vec<u8>,

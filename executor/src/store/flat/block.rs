@@ -14,7 +14,7 @@ use workload::{Layout, Table, layout::ACCOUNT_VALUE_BYTES};
 
 pub(super) use crate::device::{BLOCK_BYTES, Block};
 
-/// Bytes before the rows.
+/// Number of bytes of a block's header, which is before the rows.
 pub(super) const HEADER_BYTES: usize = 16;
 
 /// Layout of a table's rows in blocks.

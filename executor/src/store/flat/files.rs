@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{state::StateError, store::sealed};
 
-/// Bytes of an entry of the index of codes: hash, offset and length.
+/// Number of bytes of an entry of the index of codes: hash, offset and length.
 const CODE_ENTRY_BYTES: usize = 48;
 
 /// Extension of the files of rows and codes.
@@ -166,7 +166,7 @@ impl Files {
         self.paths().into_iter().chain(nodes).collect()
     }
 
-    /// Memory of the indices in bytes.
+    /// Returns the memory of the indices, in bytes.
     pub(super) fn index_byte_count(&self) -> usize {
         let codes = self.code_places.len() * CODE_ENTRY_BYTES;
         let nodes = self.nodes.as_ref().map_or(0, |nodes| nodes.index.byte_count());

@@ -34,9 +34,9 @@ use crate::{
 const FORMAT_VERSION: u32 = 1;
 /// Buffer size of a file that is written.
 const BUFFER_BYTES: usize = 1 << 20;
-/// Bytes in the file for a node beside the node itself: its key, its lengths and its part of the
-/// index. This is the size for the first node of a small trie, whose key has no common prefix with
-/// the key before. Other nodes have a long common prefix and take less.
+/// Number of bytes that a node takes in addition to the node itself: its key, its lengths and its
+/// part of the index. This is the size for the first node of a small trie, whose key has no common
+/// prefix with the key before. Other nodes have a long common prefix and take less.
 const NODE_HEADER_BYTES: u64 = 50;
 /// Share of the bytes of a block of nodes that are used.
 const NODE_FILL: f64 = 0.9;

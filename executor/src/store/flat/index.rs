@@ -1,7 +1,7 @@
 //! Index of the blocks of rows: the leading part of each block's first key, 16 bytes of memory per
 //! block. For slots, 4 of these bytes are the account's number among the accounts with slots. The
-//! other 12 bytes are the first ones of the slot's part of the key. Each account with slots takes
-//! another 32 bytes.
+//! other 12 bytes are the first bytes of the slot's part of the key. Each account with slots takes
+//! another 32 bytes of memory.
 //!
 //! Hashed first keys differ in these bytes, so a key has one candidate block. The first key of a
 //! block has a second candidate, the block before. If several first keys agree in these bytes, all
@@ -48,7 +48,8 @@ impl Index {
         Self { account_bytes, accounts: Vec::new(), firsts: Vec::new() }
     }
 
-    /// Adds the next row, in ascending order. `begins` tells whether it is the first of its block.
+    /// Adds the next row, in ascending order. `begins` says whether the row is the first of its
+    /// block.
     pub(super) fn add(&mut self, key: &[u8], begins: Begins) {
         let (account, rest) = key.split_at(self.account_bytes);
         if !account.is_empty() {
@@ -67,7 +68,7 @@ impl Index {
         self.firsts.len()
     }
 
-    /// Memory in bytes.
+    /// Returns the memory of the index, in bytes.
     pub(super) fn byte_count(&self) -> usize {
         self.accounts.len() * ACCOUNT_BYTES + self.firsts.len() * size_of::<u128>()
     }

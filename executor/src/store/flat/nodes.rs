@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The numbers above are sizes in bytes. An entry stores only the part of its key that differs from
-//! the key before: the length of the common prefix, and the rest. The keys are made by
+//! the key before: the length of the common prefix, and the rest of the key. The keys are made by
 //! [`TrieId::slots_first_key`](crate::tries::TrieId::slots_first_key). The first key of a block is
 //! stored whole.
 
@@ -33,7 +33,7 @@ use crate::{
 pub(super) const NODES: &str = "tries.flat";
 /// Name of the file with the index of nodes.
 pub(super) const NODES_INDEX: &str = "tries.index";
-/// Bytes of the three lengths at the beginning of an entry.
+/// Number of bytes of the three lengths at the beginning of an entry.
 const ENTRY_BYTES: usize = 4;
 /// Buffer size of a file that is written.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -58,7 +58,7 @@ impl NodeIndex {
         self.ends.len()
     }
 
-    /// Memory in bytes.
+    /// Returns the memory of the index, in bytes.
     pub(super) const fn byte_count(&self) -> usize {
         self.keys.len() + self.ends.len() * size_of::<u64>()
     }

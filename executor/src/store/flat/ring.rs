@@ -131,7 +131,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits until a read completes, and takes all completed ones.
+    /// Waits until a read completes, and takes the results of all completed reads.
     fn reap(&mut self) -> io::Result<()> {
         self.ring.wait()?;
         for &(slot, result) in self.ring.landed() {

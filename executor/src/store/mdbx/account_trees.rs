@@ -7,9 +7,9 @@ use std::io;
 
 use super::page::{HEIGHT_MAX, Tree, wrong};
 
-/// Bytes of an account's key, padded with zeros.
+/// Number of bytes of an account's key, padded with zeros.
 const KEY_BYTES: usize = 32;
-/// Bytes of a tree's record: key, leaf or 0, root, height.
+/// Number of bytes of a tree's record: key, leaf or 0, root, height.
 const RECORD_BYTES: usize = KEY_BYTES + 4 + 4 + 2;
 
 /// The tree of an account.

@@ -37,7 +37,7 @@ const BRANCHES: &str = "branches";
 /// Name of the file with the accounts' own trees, if a table of [`DATA`] has sorted duplicates.
 const ACCOUNT_TREES: &str = "account-trees";
 
-/// Bytes of the three meta pages, which MDBX uses in turn.
+/// Number of bytes of the three meta pages, which MDBX uses in turn.
 pub(super) const META_BYTES: usize = 3 * PAGE_BYTES;
 /// Number of threads that load index pages, each with one read in flight: enough to keep a disk
 /// busy.

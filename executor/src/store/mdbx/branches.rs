@@ -3,7 +3,7 @@
 //!
 //! Index pages are the branch pages of all tables and the page that lists the tables. A table of
 //! sorted duplicates has two more kinds: branch pages of the accounts' trees, and leaves that hold
-//! only roots of such trees. A leaf with rows beside roots is no index page: it would bring rows
+//! only roots of such trees. A leaf with both rows and roots is no index page: it would bring rows
 //! into memory.
 
 use std::{fs::File, io};
@@ -18,7 +18,7 @@ use super::{
 pub(super) struct Index {
     /// Numbers of the index pages, ascending.
     pub(super) pages: Vec<u32>,
-    /// Number of branch pages among `pages`, with those of the accounts' trees.
+    /// Number of branch pages among `pages`, the branch pages of the accounts' trees included.
     pub(super) branch_count: u64,
     /// The accounts' own trees, if a table has sorted duplicates.
     pub(super) account_trees: Option<AccountTrees>,

@@ -24,24 +24,26 @@ use crate::{
     tries,
 };
 
-/// Bytes of a row beside key and value: header, offset and padding of its node.
+/// Number of bytes of a row in addition to key and value: header, offset and padding of its node.
 const ROW_OVERHEAD_BYTES: u64 = 11;
-/// Maximal bytes of an account's row, and of a code's row beside the code. A code takes another
-/// page for its unfilled last page.
+/// Maximal number of bytes of an account's row, and of a code's row in addition to the code. The
+/// estimate adds a page for each code, since its last page is not full.
 const SMALL_ROW_BYTES: u64 = 128;
-/// Bytes of a state without rows.
+/// Number of bytes of a state without rows.
 const FIXED_BYTES: u64 = 4 << 20;
 
 /// Maximal number of duplicates of an account that has no tree of its own.
 const WITHIN_LEAF_COUNT: u64 = 27;
 /// Minimal number of duplicates on a full leaf of an account's own tree.
 const PER_LEAF_COUNT: u64 = 54;
-/// Maximal bytes of a duplicate: header, offset, subkey and value.
+/// Maximal number of bytes of a duplicate: header, offset, subkey and value.
 const DUPLICATE_BYTES: u64 = 74;
-/// Maximal bytes of an account beside its duplicates: its key, and the description of its tree.
+/// Maximal number of bytes of an account in addition to its duplicates: its key, and the
+/// description of its tree.
 const ACCOUNT_BYTES: u64 = 96;
 
-/// Bytes of a node's row beside the node: its whole key, header and offset in the page.
+/// Number of bytes of a node's row in addition to the node: its whole key, header and offset in the
+/// page.
 const NODE_HEADER_BYTES: u64 = 56;
 /// Share of the bytes of a page of nodes that are used.
 const NODE_FILL: f64 = 0.85;

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::error::StoreError;
 
-/// Bytes of the longest key: a byte for the table, a hashed address, a path of 64 nibbles and an
-/// end byte.
+/// Number of bytes of the longest key: a byte for the table, a hashed address, a path of 64 nibbles
+/// and an end byte.
 const KEY_BYTES_MAX: usize = 1 + 32 + 64 + 1;
 
 impl Tables {

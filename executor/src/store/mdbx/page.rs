@@ -9,9 +9,9 @@ use std::{fs::File, io, os::unix::fs::FileExt};
 
 use super::environment::PAGE_BYTES;
 
-/// Bytes of a page's header.
+/// Number of bytes of a page's header.
 const HEADER_BYTES: usize = 20;
-/// Bytes of a node's header.
+/// Number of bytes of a node's header.
 const NODE_BYTES: usize = 8;
 /// Offset of the main tree's description in a meta page.
 const MAIN_TREE_AT: usize = HEADER_BYTES + 88;
@@ -32,7 +32,7 @@ const IS_OUTSIDE: u8 = 1;
 const IS_TREE: u8 = 2;
 /// Flag of a tree with sorted duplicates.
 const HAS_DUPLICATES: u16 = 4;
-/// Bytes of a tree's description.
+/// Number of bytes of a tree's description.
 const TREE_BYTES: usize = 48;
 /// Maximal height of a tree.
 pub(super) const HEIGHT_MAX: u16 = 32;

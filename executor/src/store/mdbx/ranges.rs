@@ -1,5 +1,5 @@
-//! Reads rows of MDBX tables in the order of their keys: those in a range, or all. Hides the form
-//! of the table of slots.
+//! Reads rows of MDBX tables in the order of their keys: the rows of a range of keys, or all rows.
+//! Callers need not know the form of the table of slots.
 
 use std::borrow::Cow;
 
@@ -73,7 +73,7 @@ impl Tables {
                 while let Some((key, value)) = next.filter(|(key, _)| **key <= last[..]) {
                     let (_, part) = slots::split(&key);
                     take(B256::try_from(part).map_err(|_| wrong(&key))?, &value, form)?;
-                    // A read behind the last key could fetch another leaf.
+                    // A read after the last key could fetch another leaf.
                     next = if *key == last { None } else { read(cursor.next())? };
                 }
             }

@@ -6,9 +6,9 @@ use workload::layout::decode_slot;
 
 use variant::SlotTable;
 
-/// Bytes of a slot's own key, the end of a row's key.
+/// Number of bytes of a slot's own key, the end of a row's key.
 const SUBKEY_BYTES: usize = 32;
-/// Bytes of a slot's value with leading zeros.
+/// Number of bytes of a slot's value with leading zeros.
 const VALUE_BYTES: usize = 32;
 
 /// Splits the key of a row into the account's key and the slot's own key. If the key is too short,

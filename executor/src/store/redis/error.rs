@@ -81,9 +81,9 @@ pub enum RedisError {
     TooLarge {
         /// Number of rows.
         row_count: u64,
-        /// Bytes that the rows would need.
+        /// Number of bytes that the rows would need.
         need_bytes: u64,
-        /// Bytes that the servers may use.
+        /// Number of bytes that the servers may use.
         limit_bytes: u64,
     },
     /// The servers may drop rows.

@@ -22,10 +22,10 @@ use crate::{
 /// Number of rows in one pipeline to a node.
 const PIPELINED_ROWS: usize = 500;
 
-/// Approximate bytes of a row in Redis: key, value, two objects, and an entry of a half-full hash
-/// table.
+/// Approximate number of bytes of a row in Redis: key, value, two objects, and an entry of a
+/// half-full hash table.
 const BYTES_PER_ROW: u64 = 230;
-/// Approximate bytes of an empty cluster and of the buffers.
+/// Approximate number of bytes of an empty cluster and of the buffers.
 const BYTES_AT_LEAST: u64 = 16 << 20;
 
 /// A complete state in the cluster.
@@ -63,7 +63,7 @@ pub(super) fn check_size(genesis: &Genesis, limit_bytes: u64) -> Result<(), Redi
 /// Fills the cluster with the wanted state, unless the cluster holds that state already.
 ///
 /// # Errors
-/// The cluster holds keys of others, is in use, or cannot be filled.
+/// The cluster holds keys of other programs, is in use by another process, or cannot be filled.
 pub(super) fn see_to_it(
     held: &Held,
     topology: &Topology,

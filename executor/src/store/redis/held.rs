@@ -83,9 +83,9 @@ pub(super) enum Content {
 /// Memory of all servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// Bytes in use.
+    /// Number of bytes in use.
     pub(super) used_bytes: u64,
-    /// Bytes that the servers may use.
+    /// Number of bytes that the servers may use.
     pub(super) limit_bytes: u64,
 }
 
@@ -211,8 +211,8 @@ impl Held {
         asked.map_err(failed("ask for the marker", &self.topology.nodes()[place].address))
     }
 
-    /// Empties the cluster. Fails if the cluster holds keys of others, or if another process uses
-    /// it.
+    /// Empties the cluster. Fails if the cluster holds keys of other programs, or if another
+    /// process uses it.
     pub(super) fn clear(&self, content: &Content) -> Result<(), RedisError> {
         if let Some(user) = self.other_user()? {
             let holds = match content {

@@ -32,13 +32,14 @@ use crate::{
 /// Version of the library that `rocksdb` 0.25.0 bundles; the crate does not expose it.
 const LIBRARY_VERSION: &str = "11.8.1";
 
-/// Bytes of a row beside key and value: its share of restart points, padding, index and filter.
+/// Number of bytes of a row in addition to key and value: its share of restart points, padding,
+/// index and filter.
 const ROW_OVERHEAD_BYTES: u64 = 16;
 
-/// Maximal bytes of an account's row, and of a code's row beside the code.
+/// Maximal number of bytes of an account's row, and of a code's row in addition to the code.
 const SMALL_ROW_BYTES: u64 = 160;
 
-/// Bytes of a state without rows.
+/// Number of bytes of a state without rows.
 const FIXED_BYTES: u64 = 16 << 20;
 
 impl StateFormat for RocksFormat {

@@ -42,7 +42,7 @@ impl Filter {
         self.kind
     }
 
-    /// Bits of the filter for each key.
+    /// Number of bits of the filter for each key.
     pub const fn bits(self) -> u32 {
         self.bits
     }

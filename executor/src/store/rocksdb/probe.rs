@@ -50,8 +50,8 @@ fn count(sample: &RocksSample<'_>, recipe: &Genesis) -> Result<Option<bool>, Sto
     Ok(calls.filter(|_| block_count >= BLOCK_COUNT_MIN).map(|calls| calls * 2 < block_count))
 }
 
-/// Returns keys of existing slots, spread over the largest family. Each pass has other keys. `None`
-/// if the family is too small.
+/// Returns keys of existing slots, spread over the largest family. The two passes have different
+/// keys. `None` if the family is too small.
 fn keys(recipe: &Genesis, pass: u64) -> Option<(Address, Vec<U256>)> {
     let family = recipe.slots.iter().max_by_key(|family| family.count)?;
     let step = family.count / (2 * KEY_COUNT);

@@ -10,7 +10,7 @@
 use std::{fs::File, io, os::unix::fs::FileExt};
 
 const FOOTER_BYTES: usize = 53;
-/// Number of bytes of type and checksum behind each block.
+/// Number of bytes of type and checksum after each block.
 const TRAILER_BYTES: u64 = 5;
 const MAGIC: u64 = 0x88e2_41b7_85f4_cff7;
 const FORMAT_VERSION: u32 = 6;
@@ -51,8 +51,9 @@ pub(super) struct SstIndex {
 enum Values {
     /// Each value has its length before it.
     Plain,
-    /// Each value is a handle. Only the first handle after a restart point is stored whole; each of
-    /// the next ones is a difference of sizes.
+    /// Each value is a handle. Only the first handle after a restart point is stored whole. Each
+    /// later handle is stored as the difference of its block's size from the size of the block
+    /// before.
     Delta,
 }
 
@@ -93,8 +94,8 @@ impl SstIndex {
         Ok(Self { block: Block::read(file, meta.handle(INDEX)?)?, has_suffix, values })
     }
 
-    /// Returns the block that holds `key` if the file has the key. `None` if the key is behind the
-    /// last block.
+    /// Returns the block that holds `key` if the file has the key. `None` if the key is above the
+    /// last key of the file.
     ///
     /// # Errors
     /// The breach of the format.

@@ -26,7 +26,7 @@ use crate::{
 pub(super) const LARGE_SLOT_COUNT: u64 = 1 << 20;
 /// Approximate number of slots of small tries in a part.
 const PART_SLOT_COUNT: u64 = 1 << 22;
-/// Bytes of the key of a slot's row: the account's key and the slot's key.
+/// Number of bytes of the key of a slot's row: the account's key and the slot's key.
 const SLOT_KEY_BYTES: usize = 64;
 
 /// A part of the slots, which one thread hashes.
