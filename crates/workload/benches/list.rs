@@ -1,6 +1,7 @@
-//! Cost of a list before any transaction runs: decode, check and index it, then look every
-//! slot up. Prints nanoseconds a slot, best and median of some rounds, and a hash of what it did.
-//! Full size under `cargo bench`; a small size otherwise, so that `cargo test` keeps it alive.
+//! Measures the cost of a block-level access list before any transaction runs: to decode, check and
+//! index it, and to look up every slot. Prints nanoseconds per slot, the best and the median of the
+//! rounds, and the BLAKE3 hash of the list. `cargo bench` runs the full size; `cargo test` runs a
+//! small size, which keeps the benchmark working.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::{hint::black_box, time::Instant};
@@ -12,7 +13,7 @@ use workload::{
     list::{self, ITEM_COST_GAS},
 };
 
-/// Read slots of a 640M-gas storm block.
+/// Number of slots that a storm block of 640M gas reads.
 const FULL_SLOT_COUNT: u64 = 291_160;
 const SMALL_SLOT_COUNT: u64 = 2_000;
 
@@ -70,7 +71,8 @@ fn bench(name: &str, accounts: &[Vec<U256>], rounds: usize) {
     );
 }
 
-/// The list of the accounts' reads, and all of them in a random order.
+/// Builds a list that reads the keys of each account. Returns its bytes, and all pairs of account
+/// and key in a random order.
 fn build(accounts: &[Vec<U256>]) -> (Bytes, Vec<(AccountId, U256)>) {
     let address = |index: usize| {
         Address::from_slice(&keccak256((index as u64).to_be_bytes()).as_slice()[..20])
@@ -92,7 +94,7 @@ fn build(accounts: &[Vec<U256>]) -> (Bytes, Vec<(AccountId, U256)>) {
     (list::encode(&changes), lookups)
 }
 
-/// Best and median time.
+/// Returns the best and the median time of `rounds` runs, in nanoseconds.
 fn time_ns(rounds: usize, mut run: impl FnMut()) -> [u64; 2] {
     let mut times: Vec<u64> = (0..rounds)
         .map(|_| {

@@ -1,4 +1,5 @@
-//! Keccak-256 hashes per second on one thread: eight lanes against one input at a time.
+//! Measures Keccak-256 hashes per second on one thread: eight inputs hashed together, against one
+//! input at a time.
 #![expect(clippy::print_stdout, reason = "an example prints what it measured")]
 
 use std::{hint::black_box, time::Instant};

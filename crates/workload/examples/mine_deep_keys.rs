@@ -1,6 +1,7 @@
-//! Mines the slot keys of deep storage tries: `mine_deep_keys [CANDIDATES [NIBBLES]]`. Both numbers
-//! default to those of `crates/workload/src/deep.rs`. Prints each key with its hash, and the time
-//! that the search took.
+//! Mines the slot keys of deep storage tries: `mine_deep_keys [CANDIDATES [NIBBLES]]`. The
+//! arguments are the number of candidate keys and the number of shared nibbles; they default to the
+//! constants of `crates/workload/src/deep.rs`. Prints each key with its hash and the number of
+//! nibbles that the hash shares with the first key's, and the time of the search.
 #![expect(clippy::print_stdout, reason = "an example prints what it mined")]
 
 use std::{env, error::Error, time::Instant};

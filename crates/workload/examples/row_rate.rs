@@ -1,6 +1,6 @@
 //! Measures the row stream in rows per second, and the content digest in nanoseconds per row. The
-//! stream runs both of its passes, into a sink that only counts bytes.
-//! `row_rate [rows in millions] [threads] [rows of a part]`.
+//! rows go to a sink that only counts bytes. `row_rate [rows in millions] [threads] [maximum rows
+//! of a part]`.
 #![expect(clippy::print_stdout, reason = "an example prints what it measured")]
 
 use std::{

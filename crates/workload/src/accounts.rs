@@ -1,6 +1,6 @@
 //! Computes the accounts of an account family from their indices: addresses, rows and codes.
-//! Contract code can compute the addresses too. Codes are generated on request. The results of an
-//! existing rule never change.
+//! Contract code can compute the addresses too. Codes are generated on request. An existing rule
+//! never changes its results: a recipe must give the same state in every build.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,7 +20,7 @@ pub const CODE_BYTES_MIN: u32 = 10;
 /// Maximum length of a generated code in bytes: Amsterdam's limit (EIP-7954).
 pub const CODE_BYTES_MAX: u32 = 1 << 16;
 
-/// Inputs that are hashed together on the stack.
+/// Number of hash inputs in a buffer on the stack.
 const CHUNK: usize = 128;
 
 const PUSH8: u8 = 0x67;
@@ -91,7 +91,7 @@ impl AccountFamily {
         }
     }
 
-    /// Bytes of all different codes.
+    /// Total length in bytes of all different codes.
     pub fn code_bytes(&self) -> u64 {
         match self.code {
             CodeRule::Nothing => 0,
@@ -107,7 +107,7 @@ impl AccountFamily {
         }
     }
 
-    /// The code at `index` among the family's codes; empty without codes.
+    /// The code at `index` among the family's codes; empty in a family without codes.
     pub fn code(&self, index: u64) -> Bytes {
         let CodeRule::Jumpdests { bytes, .. } = self.code else { return Bytes::new() };
         let mut code = vec![JUMPDEST; bytes.max(CODE_BYTES_MIN) as usize];
@@ -129,7 +129,8 @@ impl AccountFamily {
     }
 }
 
-/// Hashes of generated codes, by the index of the family and the index of the code in the family.
+/// Hashes of the codes that families generate, by the index of the family and the index of the code
+/// in the family.
 #[derive(Clone, Debug, Default)]
 pub struct CodeHashes(Vec<Vec<B256>>);
 
@@ -162,7 +163,7 @@ impl CodeHashes {
     }
 
     /// The hash of the code of account `index` of `family`, which is at `family_index` in the
-    /// genesis.
+    /// genesis. `None` in a family without codes.
     pub fn get(&self, family_index: usize, family: &AccountFamily, index: u64) -> Option<B256> {
         family.code_place(index).map(|code| self.0[family_index][code as usize])
     }

@@ -1,4 +1,5 @@
-//! A workload: genesis and batches of complete blocks, each with its list and its outcome.
+//! A workload: a genesis, and batches of complete blocks. Each batch has its list and its expected
+//! outcome.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use serde::{Deserialize, Serialize};
@@ -10,15 +11,15 @@ use crate::{
     outcome::TxOutcome,
 };
 
-/// The work: batches of blocks over one genesis. A pure function of the scenario's work
-/// keys, the seed and the generator's version.
+/// The work: batches of blocks over one genesis. Generated work is a pure function of the
+/// scenario's work keys, the seed and the generator's version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workload {
-    /// Name of the scenario; no part of the digest, so it stays the first field.
+    /// Name of the scenario. The digest leaves it out, so it must stay the first field.
     pub scenario: String,
     /// The signed transactions (EIP-2718) of all blocks, in order, where blocks were imported with
-    /// their signatures. Else empty: generated transactions are signed on demand. No part of the
-    /// digest, so it stays the second field.
+    /// their signatures. Else empty: generated transactions are signed on demand. The digest leaves
+    /// them out, so they must stay the second field.
     pub signed_transactions: Vec<Bytes>,
     /// The scenario's work keys in canonical form, as text.
     pub work: String,
@@ -26,7 +27,7 @@ pub struct Workload {
     pub seed: u64,
     /// Version of the generator that made the workload.
     pub generator_version: u32,
-    /// Rules of the blocks.
+    /// Rules of the blocks, by the blocks' time.
     pub rules: ForkSchedule,
     /// Layout of the state's rows.
     pub layout: Layout,
@@ -36,8 +37,8 @@ pub struct Workload {
     pub genesis: Genesis,
     /// Number of the block whose hash is `block_hashes[0]`.
     pub first_hash_number: u64,
-    /// Hashes of consecutive blocks: 256 before the first block, then the blocks themselves,
-    /// for BLOCKHASH.
+    /// Hashes of consecutive blocks: up to 256 blocks before the first block, then the blocks
+    /// themselves. BLOCKHASH reads them.
     pub block_hashes: Vec<B256>,
     /// Batches of consecutive blocks, in order.
     pub batches: Vec<Batch>,
@@ -134,8 +135,8 @@ pub struct BatchOutcome {
     pub transactions: Vec<TxOutcome>,
     /// Digest of the batch's net changes ([`crate::NetChanges::digest`]).
     pub net_changes: B256,
-    /// Gas in each block's header: the sum of its receipts. From Amsterdam on, the larger of
-    /// execution and state gas (EIP-8037).
+    /// Gas used in each block's header. Before Amsterdam it is the sum of the receipts' gas; from
+    /// Amsterdam on, the larger of execution and state gas (EIP-8037).
     pub header_gas: Vec<u64>,
 }
 
@@ -150,8 +151,8 @@ pub struct Block {
     pub withdrawals: Vec<Withdrawal>,
 }
 
-/// A block in the bytes that a client receives. The header names the workload's own parent hash and
-/// no state root, so the blocks do not form a chain.
+/// A block in the bytes that a client receives. The header has the workload's own parent hash and a
+/// zero state root, so the blocks do not form a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedBlock {
     /// RLP of header, signed transactions, ommers and withdrawals.
@@ -163,11 +164,11 @@ pub struct ReceivedBlock {
 /// The environment that code sees in a block, and the inputs of its system calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockEnv {
-    /// Number.
+    /// Number of the block.
     pub number: u64,
     /// Unix time in seconds.
     pub timestamp: u64,
-    /// Recipient of the priority fees.
+    /// Recipient of the block's priority fees.
     pub beneficiary: Address,
     /// Gas limit.
     pub gas_limit: u64,
@@ -194,7 +195,7 @@ pub struct Withdrawal {
     pub amount_gwei: u64,
 }
 
-/// Transaction envelopes (EIP-2718), in the order of their numbers.
+/// Types of transactions (EIP-2718), in the order of their numbers.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -215,9 +216,9 @@ pub enum TxType {
 /// A transaction whose sender is known; it carries no signature.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transaction {
-    /// Envelope.
+    /// Type of the transaction (EIP-2718).
     pub tx_type: TxType,
-    /// The sender, which also pays.
+    /// The sender, which also pays the fees.
     pub sender: Address,
     /// The sender's nonce.
     pub nonce: u64,
@@ -225,7 +226,7 @@ pub struct Transaction {
     pub gas_limit: u64,
     /// Types 0 and 1: gas price in wei. Other types: maximum fee in wei per gas.
     pub max_fee_per_gas: u128,
-    /// Maximum fee in wei per gas for the beneficiary; types 2 and up.
+    /// Types 2 and up: maximum priority fee in wei per gas, which the beneficiary gets.
     pub max_priority_fee_per_gas: u128,
     /// The callee, or `None` to create a contract.
     pub to: Option<Address>,
@@ -248,7 +249,7 @@ pub struct Transaction {
 pub struct Authorization {
     /// Chain id on which the delegation is valid; 0 for all chains.
     pub chain_id: U256,
-    /// Address of the code.
+    /// Address of the account whose code is used.
     pub address: Address,
     /// Nonce of the authority.
     pub nonce: u64,

@@ -1,10 +1,12 @@
-//! Slot keys whose hashes share as many first nibbles as possible with the hash of one key, the
-//! deepest. In a storage trie of these slots, the deepest leaf lies below a branch at each shared
-//! nibble. Hashes of slots do not depend on the contract, so one set of keys serves all contracts.
+//! Mines slot keys that make a storage trie deep. One key is the deepest. For each number of
+//! nibbles from 0 to 9, the hash of another key shares exactly that many first nibbles with the
+//! deepest key's hash. In a storage trie of these slots, the deepest key's leaf lies below a branch
+//! at each shared nibble. The hash of a slot key does not depend on the contract, so one set of
+//! keys serves all contracts.
 //!
-//! The miner compares the hashes of all candidates with each other. Of n candidates there are n² /
-//! 2 pairs, so 2^25 hashes have pairs that share 9 nibbles (36 bits). A search for one given hash
-//! takes 2^36.
+//! The miner compares the hashes of all candidates with each other. Of n candidates there are
+//! n² / 2 pairs, so 2^25 hashes have pairs that share 9 nibbles (36 bits). A search for a key that
+//! shares 9 nibbles with one given hash takes about 2^36 hashes.
 
 use std::ops::Range;
 
@@ -12,14 +14,15 @@ use alloy_primitives::{B256, U256, keccak256};
 
 use crate::keccak::keccak256_many_32;
 
-/// Nibbles that the hash of the first of [`DEEP_KEYS`] shares with the hash of the last.
+/// Number of first nibbles that the hashes of the first and the last of [`DEEP_KEYS`] have in
+/// common.
 pub const DEEP_NIBBLE_COUNT: u32 = 9;
 /// Number of candidates among which [`DEEP_KEYS`] were mined: 0 to 2^25 - 1.
 pub const DEEP_CANDIDATE_COUNT: u32 = 1 << 25;
 
-/// Mined slot keys. The hash of key d + 1 shares exactly d nibbles with the hash of key 0, for d =
-/// 0 to [`DEEP_NIBBLE_COUNT`]. `cargo run --release -p workload --example mine_deep_keys` prints
-/// them.
+/// Mined slot keys. The hash of the key at index d + 1 shares exactly d first nibbles with the hash
+/// of the key at index 0, for d = 0 to [`DEEP_NIBBLE_COUNT`].
+/// `cargo run --release -p workload --example mine_deep_keys` prints them.
 pub const DEEP_KEYS: [u64; DEEP_NIBBLE_COUNT as usize + 2] =
     [543_199, 0, 17, 143, 6_037, 7_376, 1_286_444, 1_759_883, 23_412_415, 30_689_314, 28_872_308];
 
@@ -40,7 +43,7 @@ pub fn shared_nibble_count(a: U256, b: U256) -> u32 {
 /// deepest key. Then, for d = 0 to `nibble_count`, follows a key whose hash shares exactly d
 /// nibbles with the deepest key's hash. Each key is the smallest candidate that fits. `None` where
 /// there is no chain, or where `nibble_count` nibbles and a candidate do not fit in 64 bits. Takes
-/// 8 bytes a candidate.
+/// 8 bytes of memory for each candidate.
 pub fn mine(candidate_count: u32, nibble_count: u32) -> Option<Vec<u64>> {
     Hashes::new(candidate_count).chain(nibble_count)
 }
@@ -54,7 +57,7 @@ struct Hashes {
     candidate_bits: u32,
 }
 
-/// Candidates that are hashed together.
+/// Number of candidates that are hashed together.
 const CHUNK: usize = 4_096;
 
 impl Hashes {
@@ -92,12 +95,13 @@ impl Hashes {
         deepest.into_iter().find_map(|entry| self.chain_to(entry, nibble_count))
     }
 
-    /// The chain to the deepest key, which is the candidate of `entry`.
+    /// Returns the chain whose deepest key is the candidate of `entry`. `None` where, for some
+    /// number of nibbles, no candidate shares exactly that many.
     fn chain_to(&self, entry: u64, nibble_count: u32) -> Option<Vec<u64>> {
         let sharing: Vec<Range<usize>> =
             (0..=nibble_count).map(|count| self.sharing(entry, count)).collect();
-        // Most candidates lack a key at some depth. This check is faster than the search for the
-        // smallest keys.
+        // For most entries, some number of nibbles is shared by no other candidate. This check is
+        // faster than the search for the smallest keys.
         if sharing.windows(2).any(|two| two[0] == two[1]) {
             return None;
         }

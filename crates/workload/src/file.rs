@@ -27,8 +27,8 @@ pub const MAGIC: [u8; 8] = *b"stresswl";
 /// Version of the format this build reads and writes.
 pub const FORMAT_VERSION: u32 = 3;
 
-/// Maximum length of the body in bytes: 4 GiB, many times a batch of blocks at ten times today's
-/// gas.
+/// Maximum length of the body in bytes: 4 GiB, many times the length of a batch of blocks with ten
+/// times today's gas.
 pub const MAX_BODY_BYTES: u64 = 1 << 32;
 
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 8;
@@ -40,7 +40,7 @@ pub enum FileError {
     /// The operating system refused an operation.
     #[error("cannot {operation} {}", path.display())]
     Io {
-        /// The attempt, in words.
+        /// The failed operation, as a verb.
         operation: &'static str,
         /// The file.
         path: PathBuf,
@@ -79,8 +79,8 @@ pub enum FileError {
     Truncated {
         /// Length of the file.
         got_bytes: u64,
-        /// Length of a whole file by its header; the header's own length where the header is cut
-        /// off.
+        /// Length of a whole file by its header; where the header is cut off, the length of a
+        /// header and a checksum.
         expected_bytes: u64,
     },
     /// The file has more bytes than its header says.
@@ -105,8 +105,8 @@ pub enum FileError {
         /// Recorded checksum.
         expected: B256,
     },
-    /// The body is no encoding of a workload, although its checksum is right: the file's writer is
-    /// at fault.
+    /// The body does not encode a workload, although its checksum is right: the file's writer is at
+    /// fault.
     #[error("the body is no workload")]
     Malformed(#[source] postcard::Error),
     /// The body decodes to a workload, but is not the canonical encoding of that workload.
@@ -139,7 +139,7 @@ fn body_hash(workload: &Workload, skip_bytes: usize) -> B256 {
     hash.unwrap_or_else(|error| panic!("a workload encodes: {error}"))
 }
 
-/// The bytes of the workload file of `workload`.
+/// Encodes `workload` as the bytes of a workload file.
 ///
 /// # Errors
 /// [`FileError::TooLarge`], [`FileError::Inconsistent`].
@@ -159,8 +159,8 @@ pub fn encode(workload: &Workload) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
-/// Reads the bytes of a workload file. Safe on any bytes: memory stays within a small multiple
-/// of their number.
+/// Reads the bytes of a workload file. Safe on any bytes: memory stays within a small multiple of
+/// their length.
 ///
 /// # Errors
 /// Every [`FileError`] except [`FileError::Io`].
@@ -197,7 +197,7 @@ pub fn decode(bytes: &[u8]) -> Result<Workload, FileError> {
 pub fn read(path: &Path) -> Result<Workload, FileError> {
     let io = |operation| move |source| FileError::Io { operation, path: path.into(), source };
     let mut file = File::open(path).map_err(io("open"))?;
-    // The header first: a wrong file of any size is refused without reading it.
+    // The header comes first, so that a wrong file of any size is refused unread.
     let mut bytes = Vec::new();
     let header = (&mut file).take(HEADER_BYTES as u64).read_to_end(&mut bytes);
     header.map_err(io("read"))?;
@@ -243,12 +243,12 @@ fn read_header(bytes: &[u8]) -> Result<u64, FileError> {
 struct BodyHasher {
     hasher: blake3::Hasher,
     block: Vec<u8>,
-    /// Bytes of the body's start that are still to be left out of the hash.
+    /// Number of bytes at the body's start that are still to be left out of the hash.
     skip_bytes: usize,
 }
 
 impl BodyHasher {
-    /// Bytes that are hashed at a time; BLAKE3 is slow on single bytes.
+    /// Number of bytes that are hashed at a time; BLAKE3 is slow on single bytes.
     const BLOCK_BYTES: usize = 1 << 16;
 
     fn flush(&mut self) {

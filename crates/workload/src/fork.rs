@@ -1,15 +1,16 @@
-//! The rules of a workload's blocks: a fork, the chain's own settings, and later forks that may follow.
+//! The rules of a workload's blocks: a fork, the chain's own blob schedule and deposit contract,
+//! and changes to later forks.
 
 use alloy_primitives::{Address, address};
 use serde::{Deserialize, Serialize};
 
-/// The rules that a block runs under. A workload file has a fork by its place here, so a new one
-/// stands at the end.
+/// The rules that a block runs under. A workload file encodes a fork by its position here, so a new
+/// fork comes last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fork {
-    /// Fusaka's execution layer: neither block-level access lists in the protocol nor the system calls
-    /// that only Amsterdam has. For comparison with earlier studies.
+    /// Fusaka's execution layer. The protocol has no block-level access list, and none of the
+    /// system calls that came with Amsterdam. For comparison with earlier studies.
     Osaka,
     /// Glamsterdam's execution layer: block-level access lists (EIP-7928), two-dimensional gas
     /// (EIP-8037), builder request contracts (EIP-8282).
@@ -32,26 +33,29 @@ pub enum Fork {
 /// Mainnet's deposit contract (EIP-6110).
 pub const MAINNET_DEPOSIT_CONTRACT: Address = address!("00000000219ab540356cbb839cbe05303d7705fa");
 
-/// Most that the excess blob gas of a block may be, in update fractions. There the blob base fee is e^50 wei, and
-/// its computation (EIP-4844 `fake_exponential`) within 128 bits up to [`MAX_UPDATE_FRACTION`].
+/// The most excess blob gas of a block, as a multiple of the schedule's `base_fee_update_fraction`.
+/// At this excess the blob base fee is e^50 wei. Its computation (EIP-4844 `fake_exponential`)
+/// stays within 128 bits for fractions up to [`MAX_UPDATE_FRACTION`].
 const MAX_EXCESS_FRACTIONS: u64 = 50;
 const MAX_UPDATE_FRACTION: u64 = 100_000_000;
-/// Most blobs of a block in any schedule: their gas and its excess stay far from 64 bits.
+/// The most blobs of a block in any schedule. Their blob gas and the excess blob gas stay far below
+/// 2^64.
 const MAX_BLOB_COUNT: u64 = 1 << 16;
 
-/// A blob schedule: the blobs of a block, and how fast their fee follows (EIP-7840).
+/// A blob schedule (EIP-7840): the target and the maximum number of blobs in a block, and how fast
+/// the blob fee changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlobSchedule {
-    /// Blobs of a block with which the fee stays as it is.
+    /// Number of blobs in each block at which the blob fee does not change.
     pub target: u64,
-    /// Most blobs of a block.
+    /// Maximum number of blobs in a block.
     pub max: u64,
-    /// Excess blob gas for a factor of e in the fee.
+    /// Excess blob gas that multiplies the blob fee by e.
     pub base_fee_update_fraction: u64,
 }
 
 impl BlobSchedule {
-    /// The bounds of a schedule, for errors.
+    /// The bounds of a schedule, as errors state them.
     pub const BOUNDS: &str =
         "target ≤ max, max 1 to 65536 blobs, baseFeeUpdateFraction 1 to 100000000";
 
@@ -65,7 +69,8 @@ impl BlobSchedule {
             && fraction <= MAX_UPDATE_FRACTION
     }
 
-    /// The most excess blob gas that a block may have. Computing a fee from more takes time without bound.
+    /// The most excess blob gas that a block may have. The time to compute a fee from more has no
+    /// bound.
     pub const fn max_excess_blob_gas(&self) -> u64 {
         MAX_EXCESS_FRACTIONS * self.base_fee_update_fraction
     }
@@ -78,8 +83,8 @@ impl std::fmt::Display for BlobSchedule {
     }
 }
 
-/// The rules of a chain's blocks: those of a fork, with a blob schedule and a deposit contract that may be the
-/// chain's own.
+/// The rules of a chain's blocks: those of a fork, with a blob schedule and a deposit contract that
+/// may be the chain's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainRules {
     /// The fork.
@@ -99,7 +104,8 @@ impl From<Fork> for ChainRules {
 }
 
 impl ChainRules {
-    /// Whether the blob schedule is within [`BlobSchedule::BOUNDS`], or has no blob as before Cancun.
+    /// From Cancun on, whether the blob schedule is within [`BlobSchedule::BOUNDS`]. Before Cancun,
+    /// whether it is the fork's, which allows no blob.
     pub fn is_bounded(&self) -> bool {
         match self.fork.is_from(Fork::Cancun) {
             true => self.blobs.is_bounded(),
@@ -120,21 +126,22 @@ impl Default for ChainRules {
 pub struct ForkSchedule {
     /// The rules of the first blocks.
     pub first: ChainRules,
-    /// Changes to later forks, by ascending time and fork. Of several at one time the last holds.
+    /// Changes to later forks, by ascending time and fork. Of several changes at one time, the last
+    /// one holds.
     pub changes: Vec<ForkChange>,
 }
 
 /// A change of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkChange {
-    /// Unix time in seconds from which on blocks are under the new rules.
+    /// Unix time in seconds of the first blocks under the new rules.
     pub timestamp: u64,
     /// The new rules.
     pub rules: ChainRules,
 }
 
 impl ForkSchedule {
-    /// The rules of a block of this time.
+    /// The rules of a block with this timestamp.
     pub fn at(&self, timestamp: u64) -> &ChainRules {
         let begun = self.changes.iter().rev().find(|change| change.timestamp <= timestamp);
         begun.map_or(&self.first, |change| &change.rules)
@@ -168,9 +175,10 @@ impl std::fmt::Display for ForkSchedule {
     }
 }
 
-/// The rules in a workload file. The first forks stand as in [`Fork`], so that files from before chains had rules
-/// of their own are as they were. [`Self::Own`] has rules that differ from the fork's and those of all other forks,
-/// [`Self::Changed`] those before all changes, and the changes.
+/// The encoding of rules in a workload file. The first four variants are encoded as [`Fork`] is,
+/// since older files have only a fork here. [`Self::Own`] has rules with a blob schedule or deposit
+/// contract that is not mainnet's, and the rules of all other forks. [`Self::Changed`] has the
+/// rules of the first blocks, and the changes.
 #[derive(Clone, Serialize, Deserialize)]
 enum EncodedRules {
     Osaka,
@@ -224,7 +232,7 @@ impl Fork {
     /// Forks of generated and exported blocks, oldest first. Blocks of all forks can be imported.
     pub const GENERATED: [Self; 4] = [Self::Osaka, Self::Bpo1, Self::Bpo2, Self::Amsterdam];
 
-    /// Whether the rules that came with `first` hold in this fork.
+    /// Whether this fork is `first` or a later one.
     pub const fn is_from(self, first: Self) -> bool {
         self.age() >= first.age()
     }
@@ -243,7 +251,7 @@ impl Fork {
         }
     }
 
-    /// The name a scenario uses.
+    /// Name of the fork in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Osaka => "osaka",
@@ -257,8 +265,9 @@ impl Fork {
         }
     }
 
-    /// The blob schedule. Osaka's is Prague's (EIP-7691), the later ones are schedules of EIP-7892; Amsterdam
-    /// keeps the last. Before Cancun (EIP-4844) it has no blob.
+    /// The fork's blob schedule on mainnet. Osaka keeps Prague's (EIP-7691), and Amsterdam keeps
+    /// that of [`Self::Bpo2`]. Those of [`Self::Bpo1`] and [`Self::Bpo2`] are set by EIP-7892.
+    /// Before Cancun (EIP-4844) a schedule allows no blob.
     pub const fn blob_schedule(self) -> BlobSchedule {
         let (target, max, base_fee_update_fraction) = match self {
             Self::Paris | Self::Shanghai => (0, 0, 1),
@@ -270,19 +279,21 @@ impl Fork {
         BlobSchedule { target, max, base_fee_update_fraction }
     }
 
-    /// The most gas of one transaction's execution: 2^24 from Osaka on (EIP-7825). In Amsterdam its limit may
-    /// be larger: the surplus is a reservoir that pays for state gas only (EIP-8037).
+    /// The most gas of one transaction's execution: 2^24 from Osaka on (EIP-7825), without bound
+    /// before. In Amsterdam a transaction's gas limit may be larger: the surplus is a reservoir
+    /// that pays for state gas only (EIP-8037).
     pub const fn tx_gas_cap(self) -> u64 {
         if self.is_from(Self::Osaka) { 1 << 24 } else { u64::MAX }
     }
 
-    /// The largest code: 64 KiB from Amsterdam on (EIP-7954), 24 KiB before (EIP-170).
+    /// Maximum length of a code in bytes: 64 KiB from Amsterdam on (EIP-7954), 24 KiB before
+    /// (EIP-170).
     pub const fn max_code_bytes(self) -> u32 {
         if self.is_from(Self::Amsterdam) { 0x1_0000 } else { 0x6000 }
     }
 
-    /// The largest gas limit of a transaction, with the gas that pays only for state: 2^32 - 1 in
-    /// Amsterdam (ethereum/execution-specs#3582).
+    /// The largest gas limit of a transaction, including gas that pays for state only. It is
+    /// 2^32 - 1 from Amsterdam on (ethereum/execution-specs#3582), else [`Self::tx_gas_cap`].
     pub const fn max_tx_gas(self) -> u64 {
         if self.is_from(Self::Amsterdam) { u32::MAX as u64 } else { self.tx_gas_cap() }
     }

@@ -1,6 +1,6 @@
 //! Genesis is a recipe: explicit accounts, and families of accounts and slots by rules. A recipe of
 //! a few hundred bytes stands for any number of rows. It is independent of the blocks that run on
-//! it, and it names the state database.
+//! it, and its digest names the state database.
 
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The content of an account row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccountState {
-    /// Transactions sent, or contracts created.
+    /// Number of transactions that the account has sent, or of contracts that it has created.
     pub nonce: u64,
     /// Balance in wei.
     pub balance: U256,
@@ -57,8 +57,8 @@ pub struct SenderFamily {
     pub balance: U256,
 }
 
-/// Rule for the keys of a slot family, from an index. A rule's meaning never changes: a new meaning
-/// gets a new rule.
+/// Rule that gives the key of a slot from its index in the family. A rule's meaning never changes:
+/// a new meaning gets a new rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyRule {
@@ -85,7 +85,7 @@ pub const WEYL_STEP: U256 = U256::from_be_bytes(alloy_primitives::hex!(
     "9e3779b97f4a7c15f39cc0605cedc8341082276bf3a27251f86c6a11d0c18e95"
 ));
 
-/// Rule for the values of a slot family. Never zero: a zero slot does not exist.
+/// Rule for the values of a slot family. A value is never zero: a slot of zero does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ValueRule {
     /// 32 pseudo-random bytes from seed and index.
@@ -110,7 +110,7 @@ pub enum ValueRule {
 pub struct SlotFamily {
     /// The contract; one of the explicit accounts.
     pub address: Address,
-    /// Number of slots that exist. Keys of higher indices are absent.
+    /// Number of slots that exist. Keys of indices from `count` on are absent.
     pub count: u64,
     /// Rule of the keys.
     pub keys: KeyRule,
@@ -127,7 +127,7 @@ pub enum CodeRule {
     Nothing,
     /// Account i has code i mod `distinct_count`: PUSH8 of that number, POP, JUMPDEST to the end.
     Jumpdests {
-        /// Length of every code, 10 to 65,536.
+        /// Length of every code in bytes, 10 to 65,536.
         bytes: u32,
         /// Number of different codes, 1 to 2^20.
         distinct_count: u64,
@@ -141,7 +141,7 @@ pub enum CodeRule {
 pub struct AccountFamily {
     /// Seed of the addresses.
     pub seed: B256,
-    /// Number of accounts that exist. Addresses of higher indices are absent.
+    /// Number of accounts that exist. Addresses of indices from `count` on are absent.
     pub count: u64,
     /// Rule of the accounts' codes.
     pub code: CodeRule,

@@ -138,7 +138,7 @@ struct BatchJson<'a> {
     expected: &'a BatchOutcome,
 }
 
-/// Blocks of a batch.
+/// The blocks of a batch as JSON.
 struct Blocks<'a>(&'a Batch);
 
 impl Serialize for Blocks<'_> {

@@ -1,6 +1,6 @@
-//! Multi-buffer Keccak-256: eight inputs at a time, one to a lane, with AVX-512, AVX2 or plain
-//! words, chosen at run time. Short inputs of one equal length (one block, below 136 bytes) have
-//! functions of their own; [`Messages`] are of any length. For one input,
+//! Hashes eight inputs together by Keccak-256, each in one 64-bit lane of the registers. The
+//! instructions are AVX-512, AVX2 or plain 64-bit ones, chosen at run time. Inputs of 20, 32 or 64
+//! bytes have functions of their own; [`Messages`] have any length. For a single input,
 //! `alloy_primitives::keccak256` is faster.
 
 mod messages;
@@ -12,7 +12,7 @@ use permutation::{Isa, LANES, Task, dispatch, hash};
 /// Keccak-256 of each input; `out[i]` belongs to `inputs[i]`.
 ///
 /// # Panics
-/// When the lengths differ.
+/// When `inputs` and `out` have different lengths.
 pub fn keccak256_many_32(inputs: &[[u8; 32]], out: &mut [[u8; 32]]) {
     many::<32, 5>(inputs, out);
 }
@@ -20,7 +20,7 @@ pub fn keccak256_many_32(inputs: &[[u8; 32]], out: &mut [[u8; 32]]) {
 /// Keccak-256 of each input; `out[i]` belongs to `inputs[i]`.
 ///
 /// # Panics
-/// When the lengths differ.
+/// When `inputs` and `out` have different lengths.
 pub fn keccak256_many_64(inputs: &[[u8; 64]], out: &mut [[u8; 32]]) {
     many::<64, 9>(inputs, out);
 }
@@ -28,7 +28,7 @@ pub fn keccak256_many_64(inputs: &[[u8; 64]], out: &mut [[u8; 32]]) {
 /// Keccak-256 of each input, such as an address; `out[i]` belongs to `inputs[i]`.
 ///
 /// # Panics
-/// When the lengths differ.
+/// When `inputs` and `out` have different lengths.
 pub fn keccak256_many_20(inputs: &[[u8; 20]], out: &mut [[u8; 32]]) {
     many::<20, 3>(inputs, out);
 }
@@ -38,7 +38,8 @@ pub fn keccak256_many_isa() -> &'static str {
     permutation::isa_name()
 }
 
-/// WORDS = BYTES / 8 + 1: the input and the padding's first bit.
+/// Hashes inputs of BYTES bytes. WORDS must be BYTES / 8 + 1: the 64-bit words of an input and of
+/// the padding's first bit.
 fn many<const BYTES: usize, const WORDS: usize>(inputs: &[[u8; BYTES]], out: &mut [[u8; 32]]) {
     assert_eq!(inputs.len(), out.len(), "one place for each hash");
     dispatch(Many::<BYTES, WORDS> { inputs, out });

@@ -1,5 +1,5 @@
-//! Keys and values of a slot family from their index. An existing rule never changes its result,
-//! since workloads and state databases are named by their recipes.
+//! Computes the keys and values of a slot family from their indices. An existing rule never changes
+//! its result, since workloads and state databases are named by their recipes.
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 
@@ -11,7 +11,7 @@ use crate::{
 
 /// Increment of `SplitMix64`: ⌊2^64/φ⌋, odd.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Inputs that are hashed together on the stack.
+/// Number of hash inputs in a buffer on the stack.
 const CHUNK: usize = 128;
 
 impl SlotFamily {
@@ -212,8 +212,8 @@ impl Weyl {
 }
 
 /// Pseudo-random values by `SplitMix64` (Steele, Lea, Flood 2014). Word j of every value comes from
-/// generator j of four: word j of value i is its output 4i + j. Each generator begins at a state
-/// that depends on the whole seed.
+/// generator j of four: word j of value i is its output 4i + j, where j and the outputs count from
+/// 0. Each generator begins at a state that depends on the whole seed.
 #[derive(Clone, Copy, Debug)]
 struct Mixer {
     states: [u64; 4],

@@ -1,4 +1,5 @@
-//! Rows of state: the keys and values that a store of flat state holds.
+//! Encodes the rows of flat state: the keys and values under which a store holds accounts, slots
+//! and codes directly, without a trie.
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 use serde::{Deserialize, Serialize};
@@ -8,8 +9,8 @@ use crate::{
     keccak::{keccak256_many_20, keccak256_many_32},
 };
 
-/// Length of an account row's value: nonce 8 (little-endian) ‖ balance 32 (big-endian) ‖ code
-/// hash 32.
+/// Length in bytes of an account row's value: nonce 8 (little-endian) ‖ balance 32 (big-endian) ‖
+/// code hash 32.
 pub const ACCOUNT_VALUE_BYTES: usize = 72;
 
 /// Layout of the keys of flat state.
@@ -88,7 +89,7 @@ impl Ord for RowKey {
 }
 
 impl Layout {
-    /// The name a scenario uses.
+    /// Name of the layout in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hashed => "hashed",
@@ -121,11 +122,11 @@ impl Layout {
         }
     }
 
-    /// Writes the second parts of the slots' keys: the hash of each slot in the hashed layout, the
-    /// slot itself in the plain layout. Hashes eight at a time.
+    /// Writes the second part of each slot's row key: the hash of each slot in the hashed layout,
+    /// the slot itself in the plain layout. Eight slots are hashed at a time.
     ///
     /// # Panics
-    /// When the lengths differ.
+    /// When the input and `out` have different lengths.
     pub fn slot_key_parts(self, slots: &[U256], out: &mut [[u8; 32]]) {
         assert_eq!(slots.len(), out.len(), "one place for each part");
         match self {
@@ -152,7 +153,7 @@ impl Layout {
     /// 20 bytes are the address, and the last 12 bytes stay as they were.
     ///
     /// # Panics
-    /// When the lengths differ.
+    /// When the input and `out` have different lengths.
     pub fn account_key_parts(self, addresses: &[Address], out: &mut [[u8; 32]]) {
         assert_eq!(addresses.len(), out.len(), "one place for each part");
         match self {

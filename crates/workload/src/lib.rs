@@ -1,6 +1,6 @@
-//! The language that the generator and the executor share: states (as recipes), blocks, the state
-//! that blocks touch (block-level access lists, EIP-7928), and outcomes. Knows no EVM, no store and
-//! no scenario file.
+//! The data types that generator and executor share: states (as recipes), blocks, block-level
+//! access lists (EIP-7928), and expected outcomes. The crate knows no EVM, no store and no scenario
+//! file.
 
 pub mod accounts;
 pub mod block;

@@ -33,7 +33,7 @@ pub struct TxOutcome {
 }
 
 impl TxOutcome {
-    /// An outcome from an EVM's report.
+    /// Makes an outcome from what an EVM returns, and hashes logs and output.
     pub fn new(status: TxStatus, gas_used: u64, logs: &[Log], output: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new();
         for log in logs {
@@ -89,7 +89,7 @@ impl NetChanges {
         B256::from(*hasher.finalize().as_bytes())
     }
 
-    /// Sorts all parts into their orders.
+    /// Sorts all parts into their orders, and removes codes that occur twice.
     pub fn sort(&mut self) {
         self.accounts.sort_unstable_by_key(|(address, _)| *address);
         self.slots.sort_unstable_by_key(|(address, key, _)| (*address, *key));

@@ -12,7 +12,7 @@ use k256::{
 
 use crate::{genesis::SenderFamily, keccak::keccak256_many_64};
 
-/// Points that share one field inversion.
+/// Number of points that share one field inversion.
 const CHUNK: usize = 256;
 
 /// Maximum number of addresses to reserve memory for: a wrong count in a file cannot reserve more.
@@ -55,8 +55,8 @@ impl SenderFamily {
         Ok(self.addresses(index..after)?[0])
     }
 
-    /// Addresses of the senders in `range`. Ranges are independent of each other: split them
-    /// over threads.
+    /// Addresses of the senders in `range`. Ranges are independent of each other, so threads can
+    /// share them out.
     ///
     /// # Errors
     /// When a secret of the range is invalid.

@@ -17,7 +17,7 @@ const MAGIC: u8 = 0x05;
 /// A signature on secp256k1. The signer can be recovered from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signature {
-    /// Parity of the y of the point r: 0 or 1.
+    /// Parity of the y coordinate of the point whose x coordinate is r: 0 or 1.
     pub y_parity: u8,
     /// r.
     pub r: U256,

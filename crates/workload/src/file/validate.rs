@@ -1,5 +1,5 @@
-//! Checks that the parts of a workload agree with each other. Lists are checked on decoding, and
-//! outcomes when the workload runs.
+//! Checks that the parts of a workload agree with each other. A list is checked when it is decoded,
+//! and an outcome when the workload runs.
 
 use std::fmt;
 
@@ -18,8 +18,8 @@ use crate::{
 /// stay far from overflow.
 pub const MAX_BLOCK_GAS: u64 = 1_000_000_000_000;
 
-/// Maximum gas limit of a block in clients, 2^63 - 1. Tests of forks before Osaka have such blocks;
-/// the gas of their transactions bounds their size.
+/// Maximum gas limit of a block in clients, 2^63 - 1. Test blocks of forks before Osaka have such
+/// limits; the gas of their transactions bounds their size.
 const MAX_CLIENT_GAS: u64 = u64::MAX >> 1;
 
 /// Maximum gas limit of a block of `fork`.
@@ -174,7 +174,8 @@ impl Workload {
     }
 }
 
-/// Checks that forks and times ascend, which bounds their number.
+/// Checks the order of the changes: each is to a later fork, at the same or a later time. So there
+/// is at most one change to each fork.
 fn validate_changes(rules: &ForkSchedule) -> Result<(), WorkloadError> {
     let mut before = (rules.first.fork, 0);
     for ForkChange { timestamp, rules } in &rules.changes {
@@ -199,7 +200,7 @@ fn validate_genesis(genesis: &Genesis) -> Result<(), WorkloadError> {
             return Err(WorkloadError::AccountOrder { address });
         }
         previous = Some(address);
-        // Other code that begins with 0xef is older than EIP-3541 and legal in a state.
+        // Other code that begins with 0xef may be older than EIP-3541, so a state may have it.
         if Code::is_broken_delegation(&account.code) {
             return Err(WorkloadError::GenesisCode { address });
         }

@@ -42,7 +42,7 @@ struct Slots {
     seed: B256,
 }
 
-/// A rule of values by its name, with its parameters.
+/// A value rule as JSON: its name, then its parameters.
 #[derive(Serialize)]
 #[serde(remote = "ValueRule", tag = "rule", rename_all = "kebab-case")]
 enum Values {
@@ -70,7 +70,7 @@ struct Accounts {
     code: CodeRule,
 }
 
-/// A rule of codes by its name, with its parameters.
+/// A code rule as JSON: its name, then its parameters.
 #[derive(Serialize)]
 #[serde(remote = "CodeRule", tag = "rule", rename_all = "kebab-case")]
 enum Codes {

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer, ser::Error};
 
 use crate::block::{Batch, ListSizes};
 
-/// The list of a batch.
+/// The list of a batch as JSON.
 pub(super) struct ListJson<'a>(pub(super) &'a Batch);
 
 impl Serialize for ListJson<'_> {

@@ -1,5 +1,5 @@
 //! Writes the rows of genesis families that a batch may touch as JSON. Keys and values are
-//! generated during writing, so an executor needs no rule of a family.
+//! generated during writing, so a reader of the JSON need not know the families' rules.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
@@ -161,7 +161,7 @@ impl Serialize for Rows<'_> {
     }
 }
 
-/// The family of a range.
+/// Returns the family of a range, or an error where the genesis lacks it.
 fn family<'a, T, E: Error>(families: &'a [T], range: &IndexRange) -> Result<&'a T, E> {
     let family = families.get(range.family as usize);
     family.ok_or_else(|| E::custom(format!("the genesis has no family {}", range.family)))

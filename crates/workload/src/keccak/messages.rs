@@ -3,7 +3,7 @@
 
 use super::permutation::{Isa, LANES, Task, absorb, dispatch};
 
-/// Bytes that Keccak-256 absorbs in one permutation.
+/// Number of bytes that Keccak-256 absorbs in one permutation.
 pub const BLOCK_BYTES: usize = 136;
 const BLOCK_WORDS: usize = BLOCK_BYTES / 8;
 
@@ -26,7 +26,7 @@ impl Messages {
         self.ends.is_empty()
     }
 
-    /// Permutations that hashing all messages takes.
+    /// Number of permutations that hashing all messages takes: one for each block.
     pub fn block_count(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
     }
@@ -67,7 +67,7 @@ struct Hash<'a> {
     out: &'a mut [[u8; 32]],
 }
 
-/// The message of a lane: its index, its next block and its end.
+/// The message that a lane hashes: its index, its next block, and the block after its last one.
 #[derive(Clone, Copy, Default)]
 struct Lane {
     message: usize,

@@ -1,17 +1,17 @@
-//! Keccak-f[1600] over lanes (FIPS 202), written once and compiled for each instruction set.
-//! Safe throughout: `pulp` proves at run time that the instructions exist.
+//! Keccak-f[1600] over lanes (FIPS 202), written once and compiled for each instruction set. No
+//! code here is unsafe: `pulp` checks at run time that the instructions exist.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// Inputs hashed together.
+/// Number of inputs that are hashed together.
 pub(super) const LANES: usize = 8;
 
-/// The few operations that the permutation needs, on one register of lanes.
+/// An instruction set: the few operations that the permutation needs, on one register of lanes.
 pub(super) trait Isa: Copy {
     /// A register.
     type Word: Copy;
-    /// Lanes in a register; divides [`LANES`].
+    /// Number of lanes in a register; divides [`LANES`].
     const WIDTH: usize;
 
     fn load(self, lanes: &[u64; LANES], first: usize) -> Self::Word;
@@ -81,7 +81,7 @@ pub(super) fn isa_name() -> &'static str {
     best().name()
 }
 
-/// Runs `task` with the best instructions there are.
+/// Runs `task` with the best instruction set of this machine.
 pub(super) fn dispatch<T: Task>(task: T) {
     best().run(task);
 }
@@ -203,7 +203,7 @@ fn round<I: Isa>(isa: I, s: [I::Word; 25], constant: u64) -> [I::Word; 25] {
     ]
 }
 
-/// FIPS 202, section 3.2.5.
+/// Round constants of the step iota (FIPS 202, section 3.2.5).
 const ROUND_CONSTANTS: [u64; 24] = [
     0x0000_0000_0000_0001,
     0x0000_0000_0000_8082,

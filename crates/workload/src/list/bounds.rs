@@ -3,12 +3,14 @@
 //! EIP-7928 caps a list at `gas_limit / 2000` accounts and slots together, since each costs a
 //! transaction at least 2,000 gas. Keys that the protocol itself touches (system calls,
 //! withdrawals, the fee recipient) cost no block gas. The EIP trusts the margin between 2,000 and
-//! the real 2,100 to cover them. A block whose list is longer is invalid, also one of little gas.
+//! the real 2,100 to cover them. A block whose list has more is invalid, even where the block is so
+//! small that the protocol's keys alone exceed the cap.
 //!
 //! The blocks of a batch share keys, so its list has at most the sum of their caps. That bound is
-//! looser than the EIP's: one block may have more than its part. The early check of the remaining
-//! gas allows for keys without gas by number (ethereum/EIPs#12277). The cap before Amsterdam does
-//! so, too: no client sees a list there.
+//! looser than the EIP's: one block may have more than its part. Executors also stop early where
+//! the remaining gas cannot pay for the declared keys that no step has read yet. That check allows
+//! for the number of keys without gas (ethereum/EIPs#12277). Before Amsterdam the cap allows for
+//! that number too, since no client sees such a list.
 
 use crate::{
     block::{Batch, Block},
@@ -23,41 +25,44 @@ pub const ITEM_COST_GAS: u64 = 2_000;
 /// They are 49 (EIP-7002), 9 (EIP-7251), 385 and 49 (EIP-8282), as ethereum/EIPs#12277 counts them.
 pub const SYSTEM_READ_COUNT: u64 = 49 + 9 + 385 + 49;
 
-/// The most accounts and slots that one block touches without block gas, withdrawals apart. They
-/// are the reads after the transactions, 2 slots of EIP-4788 and 1 of EIP-2935 before them, the 6
-/// contracts, and the fee recipient.
+/// The most accounts and slots that one block touches without block gas, beside those of its
+/// withdrawals. They are the reads after the transactions, 2 slots of EIP-4788 and 1 of EIP-2935
+/// before them, the 6 contracts, and the fee recipient.
 pub const SYSTEM_ITEM_COUNT: u64 = SYSTEM_READ_COUNT + 2 + 1 + 6 + 1;
 
-/// Gas per byte of a list, from below. The densest known item, a read key of 33 bytes for 2,000
-/// gas, costs 60; a transfer's entries under the cheapest proposed base cost 33.
+/// Lower bound of the gas that a block pays for a byte of its list. A read key of 33 bytes for
+/// 2,000 gas costs 60 a byte. The entries of a transfer, under the cheapest proposed base price,
+/// cost 33 a byte.
 const GAS_PER_BYTE: u64 = 16;
 
-/// Bytes of an item that costs no gas, from above: a slot, a change and their headers are 90.
+/// Upper bound of the bytes of an item that costs no gas: a slot, a change and their headers take
+/// 90.
 const BYTES_PER_FREE_ITEM: u64 = 256;
 
 /// Upper bound of the bytes that the `full` form adds to an item. A changed slot's key, its value
-/// and their header take 68. An account's nonce, balance, code hash and header take 77. The headers
-/// of the lists around them grow by at most 7 each.
+/// and their header take 68 bytes. An account's nonce, balance, code hash and header take 77. The
+/// headers of the RLP lists around them grow by at most 7 bytes each.
 const FULL_BYTES_PER_ITEM: u64 = 96;
 
 /// Bounds of a list. The numbers come from the batch, never from the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListBounds {
-    /// Last index a change may have.
+    /// The last block access index that a change may have.
     pub last_index: BlockAccessIndex,
     /// Gas that the batch's blocks can burn before refunds.
     pub gas_limit: u64,
-    /// Accounts and slots that are touched without gas, from above.
+    /// Upper bound of the number of accounts and slots that the blocks touch without gas.
     pub free_item_count: u64,
-    /// Accounts and slots allowed besides those that gas pays for. With 0, the item bound is the
-    /// EIP's own.
+    /// Number of accounts and slots that the list may have besides those that gas pays for. At 0,
+    /// the bound of a one-block list is the EIP's own.
     pub surplus_item_count: u64,
-    /// Bytes of one code.
+    /// Maximum length of one code in bytes.
     pub max_code_bytes: usize,
 }
 
 impl ListBounds {
-    /// Bounds of a list whose block is not known: codes are bounded by Amsterdam's rule, and nothing else is.
+    /// Bounds of a list whose block is not known: codes are bounded by Amsterdam's rule, and
+    /// nothing else is.
     pub const UNKNOWN: Self = Self::of_block(u32::MAX - 1, u64::MAX);
 
     /// The bounds of EIP-7928 for the list of one block.
@@ -71,7 +76,8 @@ impl ListBounds {
         }
     }
 
-    /// The bounds of the list of `batch`, each of whose blocks keeps to its part of `rules`.
+    /// The bounds of the list of `batch`. Each block adds those of its fork, which `rules` give for
+    /// its timestamp.
     pub fn new(batch: &Batch, rules: &ForkSchedule) -> Self {
         let mut bounds = Self {
             last_index: Steps::of(batch).count().saturating_sub(1),
@@ -91,11 +97,12 @@ impl ListBounds {
         bounds
     }
 
-    /// Most accounts and slots that the transactions of `batch` can pay for, and that its blocks
-    /// touch without gas. Unlike [`Self::max_item_count`] it does not trust a block's gas limit. A
-    /// transaction pays each [`ITEM_COST_GAS`], from at most the gas that EIP-7825 lets it burn.
-    /// EIP-8037's surplus above that gas pays for growth, not for access. Blocks before Osaka have
-    /// no such cap, and no plan that would need one.
+    /// The most accounts and slots that the steps of `batch` can touch: those that transactions can
+    /// pay for, and those that blocks touch without gas. Unlike [`Self::max_item_count`] it does
+    /// not trust a block's gas limit alone. A transaction pays [`ITEM_COST_GAS`] for each, from at
+    /// most the gas that EIP-7825 lets it burn. EIP-8037's surplus above that gas pays for new
+    /// state, not for access. Blocks before Osaka have no such cap. They are only imported, and
+    /// need no plan that this bound would check.
     pub fn max_touched_count(batch: &Batch, rules: &ForkSchedule) -> u64 {
         let (mut gas, mut free_count) = (0_u64, 0_u64);
         for block in &batch.blocks {
@@ -108,19 +115,19 @@ impl ListBounds {
         (gas / ITEM_COST_GAS).saturating_add(free_count)
     }
 
-    /// Most accounts and slots together.
+    /// Maximum number of accounts and slots of the list, together.
     pub const fn max_item_count(&self) -> u64 {
         (self.gas_limit / ITEM_COST_GAS).saturating_add(self.surplus_item_count)
     }
 
-    /// Most bytes of the encoded list; below 2^32.
+    /// Maximum length of the encoded list in bytes; below 2^32.
     pub const fn max_bytes(&self) -> u64 {
         let free = self.free_item_count.saturating_mul(BYTES_PER_FREE_ITEM);
         let bytes = (self.gas_limit / GAS_PER_BYTE).saturating_add(free).saturating_add(16);
         if bytes < u32::MAX as u64 { bytes } else { u32::MAX as u64 }
     }
 
-    /// Most bytes of the list in its `full` form; below 2^32.
+    /// Maximum length of the list in its `full` form in bytes; below 2^32.
     pub const fn max_full_bytes(&self) -> u64 {
         let values = self.max_item_count().saturating_mul(FULL_BYTES_PER_ITEM);
         let bytes = self.max_bytes().saturating_add(values);
@@ -137,7 +144,7 @@ const fn burnable(block: &Block, fork: Fork) -> u64 {
     if fork.is_from(Fork::Amsterdam) { limit } else { limit.saturating_add(limit / 4) }
 }
 
-/// Accounts and slots that a block touches without gas, from above.
+/// Upper bound of the number of accounts and slots that a block touches without gas.
 const fn free_item_count(block: &Block) -> u64 {
     SYSTEM_ITEM_COUNT + block.withdrawals.len() as u64
 }

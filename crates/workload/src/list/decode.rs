@@ -1,6 +1,6 @@
-//! Decoding: one pass over the RLP of a list into the flat arrays of a [`ListIndex`]. It checks
-//! every rule of form (EIP-7928: canonical RLP, orders, uniqueness, ranges, bounds). A [`Form`] has
-//! the parts that differ from the EIP's.
+//! Decodes the RLP of a list in one pass into the flat arrays of a [`ListIndex`]. The decoder
+//! checks every rule of form (EIP-7928: canonical RLP, orders, uniqueness, ranges, bounds). A
+//! [`Form`] decodes the fields in which a form of a list differs from the EIP's.
 //!
 //! Safe on any bytes: it never panics, and its work is linear in the input. Besides the input it
 //! holds 32 bytes a slot, 48 a change, and 4 a step up to `last_index`.
@@ -19,7 +19,8 @@ use super::{
 };
 use crate::step::BlockAccessIndex;
 
-/// Length in RLP of most of the keys that count from 0; random ones have 33 bytes.
+/// Typical length of a slot key in RLP, in bytes, where the keys of a contract count up from 0. A
+/// random key has 33 bytes.
 const TYPICAL_SHORT_KEY_BYTES: usize = 3;
 
 impl ListIndex {
@@ -32,8 +33,8 @@ impl ListIndex {
     }
 }
 
-/// The difference of the forms of a list: the field where EIP-7928 has the read keys, and whether
-/// anything stands before an account's changes.
+/// Decodes the fields in which a form of a list differs from EIP-7928: those between an account's
+/// address and its changes, and the field where the EIP has the read keys.
 pub(super) trait Form {
     /// Takes the fields between an account's address and its changes.
     fn account(&mut self, fields: &mut Cursor<'_>) -> Result<(), ListError>;
@@ -65,9 +66,9 @@ impl Form for Eip {
     }
 }
 
-/// Refuses a list that is longer than [`ListBounds::max_bytes`], or
-/// [`ListBounds::max_full_bytes`] in the `full` form. It costs nothing, so it comes before the list
-/// is hashed.
+/// Refuses a list that is longer than `max_bytes`: [`ListBounds::max_bytes`], or
+/// [`ListBounds::max_full_bytes`] in the `full` form. The check costs nothing, so it comes before
+/// the list is hashed.
 ///
 /// # Errors
 /// [`ListError::TooLong`].
@@ -92,7 +93,7 @@ pub(super) fn decode(
     Ok(decoder.finish())
 }
 
-/// The entries of the accounts of a list.
+/// Returns a cursor over the account entries of a list.
 pub(super) fn account_entries(bytes: &[u8]) -> Result<Cursor<'_>, ListError> {
     let mut outer = Cursor::new(bytes);
     let accounts = outer.list().map_err(|error| match error {
@@ -110,11 +111,11 @@ pub(super) fn account_entries(bytes: &[u8]) -> Result<Cursor<'_>, ListError> {
 /// A list that is being decoded.
 pub(super) struct Decoder {
     pub(super) list: ListIndex,
-    /// Changed slots of the account at hand, ascending.
+    /// Keys of the changed slots of the current account, ascending.
     pub(super) changed: Vec<U256>,
     steps: StepCounts,
     max_code_bytes: usize,
-    /// Accounts and slots that may still follow.
+    /// Number of accounts and slots that may still follow.
     item_room: usize,
     max_item_count: u64,
 }
@@ -122,7 +123,8 @@ pub(super) struct Decoder {
 impl Decoder {
     fn new(bounds: &ListBounds, list_bytes: usize) -> Self {
         let item_room = usize::try_from(bounds.max_item_count()).unwrap_or(usize::MAX);
-        // Room for all keys at once, as far as both bounds allow: growing would copy them.
+        // Reserves memory for all keys at once, as far as both bounds allow: growing would copy the
+        // keys.
         let keys = Vec::with_capacity(item_room.min(list_bytes / TYPICAL_SHORT_KEY_BYTES));
         Self {
             list: ListIndex { keys, ..ListIndex::default() },
@@ -188,7 +190,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads the changed slots of an account, and their writes in that order.
+    /// Decodes the changed slots of an account, and their writes in the same order.
     fn slot_changes(&mut self, address: Address, mut slots: Cursor<'_>) -> Result<(), ListError> {
         self.changed.clear();
         while !slots.is_empty() {
@@ -215,7 +217,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads the read slots of an account and merges them with the changed ones.
+    /// Decodes the read keys of an account, and merges them with its changed keys.
     fn slot_reads(&mut self, address: Address, mut reads: Cursor<'_>) -> Result<(), ListError> {
         let mut changed = 0;
         let mut previous = None;
@@ -252,9 +254,9 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes read keys of 32 bytes while each has a greater top limb than the one before, and there
-    /// is room: no rule can be broken. Almost all keys of a storm are such keys.
-    /// [`Self::slot_reads`] checks each of the others.
+    /// Takes read keys of 32 bytes while each has a greater top limb than the key before, and the
+    /// bound of items leaves room. Such keys break no rule. Almost all keys of a storm are such
+    /// keys. [`Self::slot_reads`] checks each of the others.
     fn full_reads(&mut self, previous: &mut Option<U256>, reads: &mut Cursor<'_>) {
         let keys = &mut self.list.keys;
         let room = self.item_room;
@@ -321,7 +323,7 @@ struct Place {
 }
 
 impl Place {
-    /// The reason why `index` may not follow `previous`.
+    /// The error of an `index` that may not follow `previous`.
     #[cold]
     const fn disorder(self, previous: BlockAccessIndex, index: BlockAccessIndex) -> ListError {
         let Self { address, field } = self;
@@ -333,10 +335,10 @@ impl Place {
     }
 }
 
-/// Changes by step.
+/// Number of changes of each step.
 struct StepCounts {
     last_index: BlockAccessIndex,
-    /// Up to the last step that has a change.
+    /// Number of changes by block access index, up to the last step that has a change.
     counts: Vec<u32>,
 }
 

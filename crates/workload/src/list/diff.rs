@@ -1,5 +1,5 @@
-//! The differences of two lists of a block, of which the left one is held to be right. Each has its
-//! place and the kind of error that the right list has by EIP-7928.
+//! Compares two lists of one block, and takes the left list as correct. Each difference has its
+//! place in the lists, and the kind of error that the right list has by EIP-7928.
 
 use std::{
     collections::{BTreeMap, HashSet, VecDeque},
@@ -15,29 +15,29 @@ use super::{
     lenient::{Extent, Fault, LenientAccount, LenientList, ListCounts},
 };
 
-/// The error of the right list at a difference.
+/// The kind of a difference: the error of the right list, or of whichever list has a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DifferenceKind {
-    /// An account is not there.
+    /// The right list lacks an account.
     MissingAccount,
-    /// An account is there that the block does not touch.
+    /// The right list has an account that the block does not touch.
     SurplusAccount,
-    /// A slot that is read is not there.
+    /// The right list lacks a slot that is read.
     MissingRead,
-    /// A slot is there that is not read.
+    /// The right list has a slot that is not read.
     SurplusRead,
-    /// A change is not there.
+    /// The right list lacks a change.
     MissingWrite,
-    /// A change is there that no step makes.
+    /// The right list has a change that no step makes.
     SurplusWrite,
     /// A change has another value.
     WrongValue,
     /// A change has the same value at another index.
     WrongIndex,
-    /// A slot stands among the reads that is written.
+    /// A slot that is written stands among the reads.
     ReadForWrite,
-    /// A slot stands among the changes that is only read.
+    /// A slot that is only read stands among the changes.
     WriteForRead,
     /// Entries do not ascend.
     Order,
@@ -45,12 +45,12 @@ pub enum DifferenceKind {
     Duplicate,
     /// An entry is not RLP of the list's form, or a code that no block can set.
     Malformed,
-    /// A bound of the block is exceeded.
+    /// The list exceeds a bound of its block.
     Limit,
 }
 
 impl DifferenceKind {
-    /// Name in words.
+    /// Name of the kind, in words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MissingAccount => "missing account",
@@ -78,18 +78,20 @@ pub struct Difference {
     pub address: Option<Address>,
     /// The field; `None` for the account as a whole.
     pub field: Option<Field>,
-    /// The index of the change: on the left, or where that has none on the right.
+    /// Block access index of the change in the left list, or in the right list where the left has
+    /// no such change. `None` where the difference is not about a change.
     pub index: Option<u64>,
-    /// Its kind.
+    /// Kind of the difference.
     pub kind: DifferenceKind,
-    /// Content on the left, in words.
+    /// Content of the left list at this place, in words.
     pub left: Option<String>,
-    /// Content on the right, in words.
+    /// Content of the right list at this place, in words.
     pub right: Option<String>,
 }
 
-/// The differences by address, field (slots by their keys) and index. Empty if and only if the bytes
-/// of the lists are equal. A fault that both lists have is none.
+/// Returns the differences, sorted by address, field (slots by their keys) and index. There are
+/// none if and only if the bytes of the lists are equal. A fault that both lists have is not a
+/// difference.
 pub fn diff(left: &LenientList, right: &LenientList) -> Vec<Difference> {
     if left.encoded == right.encoded {
         return Vec::new();
@@ -115,7 +117,7 @@ pub fn diff(left: &LenientList, right: &LenientList) -> Vec<Difference> {
         }
     }
     if out.is_empty() {
-        // The same entries and faults, and other bytes.
+        // The lists have the same entries and faults, but other bytes.
         let same = zip(&left.encoded, &right.encoded).take_while(|(left, right)| left == right);
         let words = format!("entries in another order, from offset {}", same.count());
         out.push(Difference {
@@ -131,7 +133,7 @@ pub fn diff(left: &LenientList, right: &LenientList) -> Vec<Difference> {
     out
 }
 
-/// The entries by their keys; of a key that occurs twice the first.
+/// The entries by their keys. Where a key occurs twice, its first entry is taken.
 fn first_of_each<K: Ord, V>(entries: impl Iterator<Item = (K, V)>) -> BTreeMap<K, V> {
     let mut all = BTreeMap::new();
     for (key, value) in entries {
@@ -140,7 +142,7 @@ fn first_of_each<K: Ord, V>(entries: impl Iterator<Item = (K, V)>) -> BTreeMap<K
     all
 }
 
-/// Faults that only one of the lists has.
+/// A difference for each fault that only one of the lists has.
 fn of_faults(left: &LenientList, right: &LenientList) -> Vec<Difference> {
     let [of_left, of_right] = [left, right]
         .map(|list| list.faults.iter().map(|fault| fault.error).collect::<HashSet<ListError>>());
@@ -162,7 +164,7 @@ fn of_faults(left: &LenientList, right: &LenientList) -> Vec<Difference> {
 }
 
 impl Fault {
-    /// The kind of error that a list with this fault has.
+    /// The kind of difference that this fault makes.
     pub const fn kind(&self) -> DifferenceKind {
         match self.error {
             ListError::AccountOrder { .. }
@@ -191,12 +193,12 @@ fn words(account: &LenientAccount) -> String {
     format!("slots written: {written_slots}, slots read: {read_slots}, changes: {changes}")
 }
 
-/// The contents of a slot or an account field by index.
+/// The values that steps give a slot or another field of an account, by block access index.
 type Changes<'v, V> = BTreeMap<u64, &'v V>;
 
 /// The slots of an account with their changes; a slot that is only read has none.
 fn slots(account: &AccountChanges) -> BTreeMap<U256, Changes<'_, U256>> {
-    // A slot among the changes that has none is a fault of its own.
+    // A slot that is listed as changed, without a change, is already a fault.
     let written = account.storage_changes.iter().filter(|slot| !slot.is_empty());
     let written = written.map(|slot| {
         let changes = slot.changes.iter();
@@ -225,7 +227,8 @@ impl Differ<'_> {
         self.out.push(Difference { address, field, index, kind, left, right });
     }
 
-    /// Compares an account. One that cannot be read to its end has a fault, and is not compared.
+    /// Compares an account of both lists. An account that cannot be read to its end has a fault,
+    /// and is not compared.
     fn accounts(&mut self, left: &LenientAccount, right: &LenientAccount) {
         if [left, right].iter().any(|account| account.extent == Extent::Partial) {
             return;
@@ -264,7 +267,7 @@ impl Differ<'_> {
         right: Option<&Changes<'_, U256>>,
     ) {
         let field = Field::Slot(slot);
-        // A slot without changes is read.
+        // A slot without changes is only read.
         let changes = [left, right].map(|of| of.filter(|changes| !changes.is_empty()));
         let kind = match (left, right, changes) {
             (Some(_), None, [None, _]) => DifferenceKind::MissingRead,

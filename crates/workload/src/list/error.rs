@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::step::BlockAccessIndex;
 
-/// A field of an account that changes; part of a [`ListError`].
+/// A field of an account that a step can change; part of a [`ListError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Field {
@@ -33,7 +33,8 @@ impl fmt::Display for Field {
     }
 }
 
-/// Reason that bytes are no list of EIP-7928, or none that this batch can have.
+/// Reason that bytes are not a list in the form of EIP-7928 or in the `full` form, or not a list
+/// that this batch can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it and its fields are")]
 pub enum ListError {
@@ -115,7 +116,7 @@ pub enum ListError {
 }
 
 impl ListError {
-    /// The offset in its message.
+    /// The offset in the error's message, if it has one.
     pub const fn offset(&self) -> Option<usize> {
         match self {
             Self::TrailingBytes { offset }
@@ -135,7 +136,7 @@ impl ListError {
         }
     }
 
-    /// The field that it is about; `None` for an account as a whole.
+    /// The field that the error is about; `None` where it is about an account or a list as a whole.
     pub const fn field(&self) -> Option<Field> {
         match self {
             Self::DuplicateChangedSlot { slot, .. }

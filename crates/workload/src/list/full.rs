@@ -1,5 +1,6 @@
-//! The `full` form of a list, our own: the EIP-7928 list with the value before the batch of each
-//! item. So executors need no read of the state. RLP:
+//! The `full` form of a list, which is our own and not the EIP's. It is the EIP-7928 list with the
+//! value that each account and slot has before the batch. So an executor need not read the state.
+//! RLP:
 //!
 //! ```text
 //! [ [ address,
@@ -9,7 +10,7 @@
 //!     balance_changes, nonce_changes, code_changes ]… ]
 //! ```
 //!
-//! `docs/designs.md` has the rules of the form; `full/decode.rs` holds lists to them.
+//! `docs/designs.md` has the rules of the form; `full/decode.rs` checks them.
 
 mod decode;
 

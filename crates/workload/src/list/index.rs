@@ -1,6 +1,6 @@
-//! The decoded list as executors use it: dense ids for its accounts and slots, and the writes of
-//! each by block access index. Lookups use the order of the list: no hash table, no allocation per
-//! item.
+//! The decoded list as executors use it. Accounts and slots have dense ids: numbers from 0 on, in
+//! the order of the list. The writes of each are in the order of their block access indices.
+//! Lookups use these orders: no hash table, no allocation per item.
 
 use alloy_eip7928::{
     AccountChanges, BalanceChange, BlockAccessIndex as AlloyIndex, CodeChange, NonceChange,
@@ -15,29 +15,30 @@ use super::{
 };
 use crate::step::BlockAccessIndex;
 
-/// Number of an account of a list, by ascending address.
+/// Dense id of an account: its position among a list's accounts, by ascending address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccountId(pub u32);
 
-/// Number of a slot of a list, through all accounts, by ascending address and key.
+/// Dense id of a slot: its position among the slots of all of a list's accounts, by ascending
+/// address and key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotId(pub u32);
 
 impl AccountId {
-    /// The number as a place in an array.
+    /// The id as an index into an array.
     pub const fn get(self) -> usize {
         self.0 as usize
     }
 }
 
 impl SlotId {
-    /// The number as a place in an array.
+    /// The id as an index into an array.
     pub const fn get(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A code that an account gets.
+/// A code that a step gives an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     /// Keccak-256 of the code, computed and not read from the list.
@@ -49,14 +50,14 @@ pub struct Code {
 impl Code {
     /// First bytes of a delegation (EIP-7702): the magic, and version 0.
     const DELEGATION_PREFIX: [u8; 3] = [0xef, 0x01, 0x00];
-    /// Bytes of a delegation: the prefix and an address.
+    /// Length of a delegation in bytes: the prefix and an address.
     const DELEGATION_BYTES: usize = 23;
 
     fn is_delegation(bytes: &[u8]) -> bool {
         bytes.len() == Self::DELEGATION_BYTES && bytes.starts_with(&Self::DELEGATION_PREFIX)
     }
 
-    /// Whether `bytes` begin as a delegation does and are none: EVMs refuse them as code.
+    /// Whether `bytes` begin like a delegation and are not one: EVMs refuse them as code.
     pub(crate) fn is_broken_delegation(bytes: &[u8]) -> bool {
         bytes.starts_with(&Self::DELEGATION_PREFIX[..2]) && !Self::is_delegation(bytes)
     }
@@ -68,10 +69,11 @@ impl Code {
     }
 }
 
-/// Keys of a bucket that are compared all at once; most buckets have no more.
+/// Maximum number of keys in a bucket that are compared without a branch; most buckets have no
+/// more.
 const BUCKET_KEY_COUNT: usize = 4;
 
-/// The slots of one account.
+/// The slots of one account: the id of the first one, and their window of the radix directory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     pub(super) first_slot: u32,
@@ -84,7 +86,7 @@ pub(super) struct Span {
 #[derive(Clone, Debug, Default)]
 pub struct ListIndex {
     pub(super) addresses: Vec<Address>,
-    /// One per account.
+    /// The slots of each account.
     pub(super) spans: Vec<Span>,
     pub(super) account_window: Window,
     /// Keys of all slots, in the order of their ids.
@@ -94,11 +96,11 @@ pub struct ListIndex {
     pub(super) balances: Writes<U256>,
     pub(super) nonces: Writes<u64>,
     pub(super) codes: Writes<Code>,
-    /// Changes by index, up to the last that has one.
+    /// Number of changes by block access index, up to the last step that has a change.
     pub(super) change_counts: Vec<u32>,
 }
 
-/// An address as the radix directory sorts it.
+/// An address as a number for the radix directory; numbers ascend as addresses do.
 pub(super) fn address_key(address: &Address) -> U256 {
     let mut word = [0; 32];
     word[..20].copy_from_slice(address.as_slice());
@@ -116,12 +118,12 @@ impl ListIndex {
         self.keys.len() as u32
     }
 
-    /// All accounts, in order.
+    /// The ids of all accounts, in order.
     pub fn accounts(&self) -> impl ExactSizeIterator<Item = AccountId> + use<> {
         (0..self.account_count()).map(AccountId)
     }
 
-    /// All slots, in order.
+    /// The ids of all slots, in order.
     pub fn slots(&self) -> impl ExactSizeIterator<Item = SlotId> + use<> {
         (0..self.slot_count()).map(SlotId)
     }
@@ -142,7 +144,7 @@ impl ListIndex {
         &self.addresses[account.get()]
     }
 
-    /// Numbers of the slots of an account.
+    /// The ids of an account's slots, as a range.
     #[inline]
     pub fn slots_of(&self, account: AccountId) -> Range<u32> {
         let next = self.spans.get(account.get() + 1);
@@ -150,10 +152,11 @@ impl ListIndex {
         self.spans[account.get()].first_slot..end
     }
 
-    /// The account that has a slot; bisects.
+    /// The account that has a slot, found by bisection.
     pub fn account_of(&self, slot: SlotId) -> AccountId {
         assert!(slot.0 < self.slot_count(), "slot {} of {}", slot.0, self.slot_count());
-        // Accounts without slots begin where the next one does, and so are passed over.
+        // An account without slots has the same `first_slot` as the next account, so bisection
+        // passes over it.
         AccountId(self.spans.partition_point(|span| span.first_slot <= slot.0) as u32 - 1)
     }
 
@@ -163,7 +166,7 @@ impl ListIndex {
         self.keys[slot.get()]
     }
 
-    /// The number of the account at `address`, where the list has it.
+    /// The id of the account at `address`, if the list has the account.
     #[inline]
     pub fn account_id(&self, address: &Address) -> Option<AccountId> {
         let key = address_key(address);
@@ -172,14 +175,14 @@ impl ListIndex {
         Some(AccountId((near.start + index) as u32))
     }
 
-    /// The number of a slot of `account`, where the list has it: the slot is declared.
+    /// The id of the slot `key` of `account`, if the list declares the slot.
     #[inline]
     pub fn slot_id(&self, account: AccountId, key: &U256) -> Option<SlotId> {
         self.slot_id_announced(account, key, |_| ())
     }
 
-    /// Finds a slot, as [`Self::slot_id`] does. Before any key is compared, `announce` gets that
-    /// slot, or one a few indices before it. So the caller can prefetch its own value of the slot
+    /// Finds a slot, as [`Self::slot_id`] does. Before any key is compared, `announce` gets the id
+    /// of that slot, or an id a few below it. So the caller can prefetch its own value of the slot
     /// meanwhile.
     #[inline]
     pub fn slot_id_announced(
@@ -212,8 +215,8 @@ impl ListIndex {
         self.slots.contains(slot.0)
     }
 
-    /// The first account that the list names for something else than a change: for a slot that
-    /// no step writes, or for nothing. The `parallel-io` form has none.
+    /// The first account that the list names for something else than a change: for a slot that no
+    /// step writes, or without any change or slot. The `parallel-io` form has none.
     pub fn first_read(&self) -> Option<AccountId> {
         if self.slots.id_count() < self.keys.len()
             && let Some(slot) = self.slots().find(|slot| !self.has_changes(*slot))
@@ -317,12 +320,12 @@ impl ListIndex {
         self.codes.at(account.0, index)
     }
 
-    /// The list in its build form.
+    /// The list as alloy's `AccountChanges`, from which lists are encoded.
     pub fn to_changes(&self) -> Vec<AccountChanges> {
         self.accounts().map(|account| self.account_changes(account)).collect()
     }
 
-    /// The bytes it was decoded from: no two encodings decode to the same index.
+    /// The bytes that the index was decoded from: no two encodings decode to the same index.
     pub fn encode(&self) -> Bytes {
         super::encode(&self.to_changes())
     }

@@ -1,6 +1,6 @@
-//! Reading a list that may break rules, so that it can be shown and compared: every broken rule is a
-//! [`Fault`], and the reading goes on. [`super::ListIndex::decode`] accepts exactly the lists without
-//! a fault, and gives the first of them as its error.
+//! Reads a list that may break rules, so that it can be shown and compared. Each broken rule
+//! becomes a [`Fault`], and the reading goes on. [`super::ListIndex::decode`] accepts exactly the
+//! lists without a fault; its error is the first fault.
 
 use std::{collections::HashSet, fmt};
 
@@ -19,10 +19,11 @@ use super::{
     rlp::Cursor,
 };
 
-/// Most accounts, slots and changes together that are read: 8 Ggas of accesses.
+/// Maximum number of accounts, slots and changes, together, of a list that is read: 8 Ggas of
+/// accesses.
 pub const MAX_ENTRIES: u64 = 1 << 22;
 
-/// A list as its bytes have it, in their order.
+/// A list, with its entries in the order of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LenientList {
     /// The accounts whose address can be read.
@@ -38,34 +39,34 @@ pub struct LenientList {
 pub struct LenientAccount {
     /// The account as far as it can be read.
     pub changes: AccountChanges,
-    /// Readable part of it.
+    /// The part of the account that can be read.
     pub extent: Extent,
 }
 
-/// Readable part of an account.
+/// The part of an account that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it.
+    /// The whole account.
     Whole,
-    /// Up to a fault of its RLP.
+    /// The part before a fault of the account's RLP.
     Partial,
 }
 
 /// A rule that a list breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The account with it; `None` where its address cannot be read.
+    /// The account that has the fault; `None` where its address cannot be read.
     pub address: Option<Address>,
-    /// Offset of the entry or field with it, in bytes from the start of the list.
+    /// Offset of the entry or field that has the fault, in bytes from the start of the list.
     pub offset: usize,
-    /// The rule.
+    /// The broken rule.
     pub error: ListError,
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, error, .. } = self;
-        // An error of RLP has its own offset.
+        // The message of an RLP error has its own offset.
         if error.offset().is_some() {
             error.fmt(f)
         } else {
@@ -74,21 +75,21 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Numbers of entries of a list.
+/// Number of entries of a list, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ListCounts {
-    /// Accounts.
+    /// Number of accounts.
     pub accounts: u64,
-    /// Slots with changes.
+    /// Number of slots with changes.
     pub written_slots: u64,
-    /// Slots that are only read.
+    /// Number of slots that are only read.
     pub read_slots: u64,
-    /// Changes of slots, balances, nonces and codes.
+    /// Number of changes of slots, balances, nonces and codes.
     pub changes: u64,
 }
 
 impl ListCounts {
-    /// Numbers of one account.
+    /// Counts the entries of one account.
     pub fn of(account: &AccountChanges) -> Self {
         let of_slots = account.storage_changes.iter().map(|slot| slot.changes.len());
         let of_account = account.balance_changes.len()
@@ -107,7 +108,7 @@ impl LenientList {
     /// Reads a list. `bounds` are those of its block, or [`ListBounds::UNKNOWN`].
     ///
     /// # Errors
-    /// The bytes are no RLP list of lists, or have more entries than any block can pay for.
+    /// The bytes are not an RLP list of lists, or have more than [`MAX_ENTRIES`] entries.
     pub fn read(encoded: Bytes, bounds: &ListBounds) -> Result<Self, ListError> {
         let mut entries = account_entries(&encoded)?;
         let mut reader = Reader {
@@ -135,7 +136,7 @@ impl LenientList {
         Ok(Self { accounts, faults, encoded })
     }
 
-    /// Numbers of its entries.
+    /// Counts the entries of the list.
     pub fn counts(&self) -> ListCounts {
         self.accounts.iter().map(|account| ListCounts::of(&account.changes)).fold(
             ListCounts::default(),
@@ -153,13 +154,13 @@ impl LenientList {
 struct Reader<'b> {
     bounds: &'b ListBounds,
     faults: Vec<Fault>,
-    /// Address of the account before.
+    /// Address of the account before the current one.
     previous: Option<Address>,
-    /// Address of the account at hand.
+    /// Address of the current account.
     address: Option<Address>,
-    /// Accounts and slots so far.
+    /// Number of accounts and slots read so far.
     item_count: u64,
-    /// Accounts, slots and changes so far.
+    /// Number of accounts, slots and changes read so far.
     entry_count: u64,
 }
 
@@ -169,7 +170,7 @@ impl Reader<'_> {
         self.faults.push(Fault { address: self.address, offset, error });
     }
 
-    /// Counts an account, slot or change before it is kept.
+    /// Counts an account, slot or change before it is kept; fails beyond [`MAX_ENTRIES`].
     fn enter(&mut self) -> Result<(), ListError> {
         self.entry_count += 1;
         if self.entry_count > MAX_ENTRIES {
@@ -178,19 +179,20 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Counts an account or a slot.
+    /// Counts an account or a slot, and notes a fault where they exceed the block's bound.
     fn enter_item(&mut self, offset: usize) -> Result<(), ListError> {
         self.enter()?;
         self.item_count += 1;
         let max_count = self.bounds.max_item_count();
-        // The first one too many says it for all.
+        // Only the first one beyond the bound is a fault.
         if max_count.checked_add(1) == Some(self.item_count) {
             self.fault(offset, ListError::TooManyItems { max_count });
         }
         Ok(())
     }
 
-    /// Reads an account; `None` where it has no address. An error ends the whole list.
+    /// Reads an account; `None` where its address cannot be read. An error ends the reading of the
+    /// list.
     fn account(
         &mut self,
         offset: usize,
@@ -314,7 +316,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads the changes of one field; `push` takes the value of each.
+    /// Reads the changes of one field; `push` reads and keeps the value of each.
     fn changes<'a>(
         &mut self,
         field: Field,
@@ -348,7 +350,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads an integer of at most `max_bytes`. Zero bytes before it are a fault.
+    /// Reads an integer of at most `max_bytes`. Leading zero bytes are a fault, and are left out.
     fn integer(&mut self, cursor: &mut Cursor<'_>, max_bytes: usize) -> Result<U256, ListError> {
         let offset = cursor.offset();
         let bytes = cursor.string()?;

@@ -1,15 +1,15 @@
-//! A radix directory over sorted keys: the bits after the keys' common prefix lead to a bucket
-//! of about one key. Keys that cluster within those bits only make their bucket longer, and it
-//! is bisected.
+//! A radix directory over sorted keys: the bits after the keys' common prefix lead to a bucket of
+//! one or two keys on average. Where keys cluster within those bits, their bucket is longer, and is
+//! bisected.
 
 use alloy_primitives::U256;
 use std::{borrow::Borrow, cmp::Ordering, ops::Range};
 
-/// Groups with fewer keys are bisected as a whole.
+/// Minimum number of keys of a group that has a directory. A smaller group is bisected as a whole.
 const MIN_KEY_COUNT: usize = 16;
 
-/// The order of two keys; most differ in the first limb. `U256`'s own is slow under overflow
-/// checks.
+/// Compares two keys, first by their most significant limb, in which most keys differ. `U256`'s own
+/// comparison is slow where overflow checks are on.
 #[inline]
 pub(super) fn compare(a: &U256, b: &U256) -> Ordering {
     let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (a.as_limbs(), b.as_limbs());
@@ -30,20 +30,21 @@ pub(super) const fn is_less(a: &U256, b: &U256) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Radix {
     /// For each bucket of each group, the index of the first key in this bucket or a later one.
-    /// Each group has an end besides.
+    /// After its last bucket each group has one more element, the index after its last key.
     starts: Vec<u32>,
 }
 
 /// Position of one group's directory, and the bits of a key that it uses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Window {
-    /// Place of the group's first bucket.
+    /// Index in `starts` of the group's first bucket.
     base: u32,
-    /// The limb that has the first bit after the common prefix.
+    /// Index of the limb that has the first bit after the common prefix; limb 3 is the most
+    /// significant.
     limb: u8,
-    /// Bits of that limb that belong to the prefix.
+    /// Number of bits of that limb that belong to the prefix.
     skip: u8,
-    /// Bits that number a bucket; 0 where the group has no directory.
+    /// Number of bits that select a bucket; 0 where the group has no directory.
     bits: u8,
 }
 
@@ -61,7 +62,8 @@ impl Window {
 }
 
 impl Radix {
-    /// Adds the group of `keys`, which ascend strictly and whose first has number `first`.
+    /// Adds the group of `keys`, which ascend strictly. `ends` has the index of the first key, and
+    /// the least and greatest key.
     pub(super) fn add(
         &mut self,
         keys: impl ExactSizeIterator<Item: Borrow<U256>>,
@@ -83,8 +85,9 @@ impl Radix {
         let end = ends.first + count as u32;
         self.starts.resize(base + bucket_count + 1, 0);
         let starts = &mut self.starts[base..];
-        // No branch on the keys, since a processor cannot predict it. The last key of each bucket
-        // leaves its mark; a bucket without keys takes the mark of the bucket before.
+        // The loop has no branch on the keys, since a processor cannot predict it. The last key of
+        // each bucket sets the bucket's end; a bucket without keys gets the end of the bucket
+        // before.
         for (key, index) in keys.zip(ends.first..end) {
             starts[window.bucket(key.borrow()) + 1] = index + 1;
         }
@@ -96,7 +99,7 @@ impl Radix {
         window
     }
 
-    /// Numbers of the keys that share the bucket of `key`. A group without a directory is one
+    /// Indices of the keys that share the bucket of `key`. A group without a directory is one
     /// bucket, `whole`.
     #[inline]
     pub(super) fn bucket(&self, window: Window, key: &U256, whole: Range<u32>) -> Range<usize> {
@@ -111,7 +114,7 @@ impl Radix {
 /// The ends of a group of keys.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
-    /// Number of the first key.
+    /// Index of the first key.
     pub(super) first: u32,
     /// The least key.
     pub(super) low: U256,

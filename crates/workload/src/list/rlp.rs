@@ -5,14 +5,15 @@ use alloy_primitives::{Address, B256, U256};
 
 use super::error::ListError;
 
-/// First byte of a list: 0xc0 + its length, where that is at most 55.
+/// First byte of an empty list. A list of up to 55 bytes begins with 0xc0 + its length.
 const LIST: u8 = 0xc0;
-/// First byte of a string: 0x80 + its length, where that is at most 55.
+/// First byte of an empty string. A string of up to 55 bytes begins with 0x80 + its length.
 const STRING: u8 = 0x80;
-/// Longest payload whose length stands in the first byte.
+/// Maximum length in bytes of a payload whose length stands in the first byte.
 const SHORT_MAX_BYTES: u8 = 55;
 
-/// The big-endian integer. `U256::from_be_bytes` goes byte by byte under overflow checks.
+/// Reads 32 big-endian bytes as an integer. `U256::from_be_bytes` goes byte by byte where overflow
+/// checks are on.
 #[inline]
 fn word_of(bytes: &[u8; 32]) -> U256 {
     let mut limbs = [0; 4];
@@ -22,7 +23,7 @@ fn word_of(bytes: &[u8; 32]) -> U256 {
     U256::from_limbs(limbs)
 }
 
-/// The integer of at most 32 big-endian bytes.
+/// Reads at most 32 big-endian bytes as an integer.
 fn short_word_of(bytes: &[u8]) -> U256 {
     if bytes.len() <= 8 {
         let low = bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
@@ -33,7 +34,7 @@ fn short_word_of(bytes: &[u8]) -> U256 {
     word_of(&word)
 }
 
-/// The rest of a list's payload.
+/// The items of a list's payload that are not taken yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a> {
     rest: &'a [u8],
@@ -114,8 +115,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The integer that comes next where it has all of 32 bytes, as almost every key and value
-    /// has; `None`, and nothing is taken, where it has not, or is not canonical.
+    /// Takes the next integer if it has all 32 bytes, as almost every key and value has. Takes
+    /// nothing, and returns `None`, where it is shorter or not canonical.
     #[inline]
     pub(super) fn full_u256(&mut self) -> Option<U256> {
         let ([first, word @ ..], rest) = self.rest.split_first_chunk::<33>()?;
@@ -161,7 +162,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes the payload of the item at `offset`. `kind` is the item's first byte minus the first
-    /// of its kind: the length itself up to 55, then 55 + the number of the length's bytes.
+    /// of its kind: up to 55 it is the payload's length; above, it is 55 + the number of bytes that
+    /// the length takes.
     fn payload(&mut self, kind: u8, offset: usize) -> Result<&'a [u8], ListError> {
         let len = match kind.checked_sub(SHORT_MAX_BYTES) {
             None | Some(0) => usize::from(kind),

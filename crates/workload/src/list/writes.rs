@@ -1,16 +1,18 @@
-//! Writes of one field by dense id, sparse: an id without writes costs two bits.
+//! Stores the writes of one field (slots, balances, nonces or codes) by dense id. The store is
+//! sparse: an id without writes costs two bits.
 
 use crate::step::BlockAccessIndex;
 use std::ops::Range;
 
-/// Below this many writes of one id, comparing them in turn beats bisection.
+/// Number of writes of one id from which on they are bisected. Fewer writes are compared in turn,
+/// which is faster.
 const LINEAR_MAX_COUNT: usize = 5;
 
 /// The ids with writes, among 64 consecutive ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct Word {
     bits: u64,
-    /// Number of ids with writes before these.
+    /// Number of ids with writes before these 64.
     rank: u32,
 }
 
@@ -18,8 +20,8 @@ struct Word {
 #[derive(Clone, Debug)]
 pub(super) struct Writes<V> {
     words: Vec<Word>,
-    /// First write of each id that has any, in the order of ids, and the number of all writes
-    /// at the end.
+    /// Index of the first write of each id that has any, in the order of ids. The last element is
+    /// the number of all writes.
     starts: Vec<u32>,
     indices: Vec<BlockAccessIndex>,
     values: Vec<V>,
@@ -57,7 +59,8 @@ impl<V> Writes<V> {
         }
     }
 
-    /// Gives a number to the first closed id with writes that has none yet. Numbers ascend.
+    /// Sets the number of the first ended id with writes that has no number yet. Numbers must
+    /// ascend from call to call.
     pub(super) fn mark(&mut self, id: u32) {
         let word = id as usize / 64;
         if self.words.len() <= word {
@@ -66,7 +69,7 @@ impl<V> Writes<V> {
         self.words[word].bits |= 1 << (id % 64);
     }
 
-    /// Makes lookups possible; after the last mark.
+    /// Computes the ranks that lookups need. Must follow the last call of `mark`.
     pub(super) fn finish(&mut self) {
         let mut rank = 0;
         for word in &mut self.words {
@@ -102,7 +105,7 @@ impl<V> Writes<V> {
         Some(self.starts[rank] as usize..self.starts[rank + 1] as usize)
     }
 
-    /// The last write of `id` below `index`.
+    /// The last write of `id` before the step at `index`.
     #[inline]
     pub(super) fn before(&self, id: u32, index: BlockAccessIndex) -> Option<&V> {
         let range = self.range(id)?;

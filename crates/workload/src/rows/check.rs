@@ -17,7 +17,7 @@ use crate::{
 const ROW_COUNT_MAX: u64 = 1 << 32;
 
 /// Checks that explicit accounts ascend, that sender families have valid secrets and share none,
-/// and that code rules are valid.
+/// and that code rules are valid. Also checks the number of all accounts.
 pub(super) fn check_accounts(genesis: &Genesis) -> Result<(), RowError> {
     for pair in genesis.accounts.windows(2) {
         let address = pair[1].address;

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
 
 use crate::layout::{ACCOUNT_VALUE_BYTES, Table};
 
-/// Longest row that is hashed in one piece.
+/// Maximum length in bytes of a row that is hashed in one piece.
 const PIECE_BYTES: usize = 64 + ACCOUNT_VALUE_BYTES;
 
 /// Digest of a multiset of rows: their number, and the sum mod 2^128 of XXH3-128(key ‖ value). The
@@ -54,7 +54,7 @@ impl ContentDigest {
         self.row_count
     }
 
-    /// BLAKE3 of number and sum, little-endian.
+    /// BLAKE3 of the number of rows and the sum, both little-endian.
     pub fn finish(&self) -> B256 {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.row_count.to_le_bytes());

@@ -83,8 +83,8 @@ impl<R: Record, V: AsRef<[u8]> + Copy> Buffers<R, V> {
         }
     }
 
-    /// Emits `self.records` in the order of their keys. All records are in one of `bucket_count`
-    /// buckets.
+    /// Emits `self.records` in the order of their keys. All records must be in the same one of
+    /// `bucket_count` buckets.
     fn emit_sorted<S, E>(
         &mut self,
         source: &S,
@@ -98,7 +98,7 @@ impl<R: Record, V: AsRef<[u8]> + Copy> Buffers<R, V> {
     {
         let count = self.records.len();
         self.parts.resize(count, [0; 32]);
-        // In pieces, so that cancelling does not wait for a million hashes.
+        // Hashes in pieces, so that cancelling does not wait for a million hashes.
         for (records, parts) in
             self.records.chunks(CHUNK * 64).zip(self.parts.chunks_mut(CHUNK * 64))
         {

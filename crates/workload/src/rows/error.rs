@@ -25,7 +25,7 @@ pub enum RowError {
         /// The fault.
         source: CodeRuleError,
     },
-    /// Explicit accounts are not by ascending address.
+    /// Explicit accounts are not sorted by ascending address.
     #[error("explicit accounts are out of order at {address}; sort them by address")]
     UnsortedAccounts {
         /// The first account that is below its predecessor.
@@ -102,7 +102,7 @@ pub enum RowError {
         crate::size(*needed_bytes)
     )]
     Scratch {
-        /// The attempt, in words.
+        /// The failed operation, as a verb.
         action: &'static str,
         /// The directory of the file.
         path: PathBuf,

@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Points of a Weyl sequence walked between two checks for cancellation.
+/// Number of points of a Weyl sequence that are walked between two checks for cancellation.
 const WALK_CHECK_POINTS: u64 = 1 << 16;
 
 /// The sources of a table, and its parts.
@@ -94,8 +94,8 @@ impl<S: Source> Plan<S> {
                 // Random keys fill buckets unevenly: counts differ from the mean by a few times its
                 // square root.
                 let count = row_count.div_ceil((part_rows - part_rows / 16).max(1));
-                // All keys of a bucket share their first nibble, so each bucket is in one branch
-                // below the root.
+                // With a multiple of 16 buckets, all keys of a bucket share their first nibble. So
+                // each bucket is below one branch of the trie's root.
                 let count = count.next_multiple_of(16);
                 let made = Buckets::scatter(&source, count, &plan.scratch, settings, &scanned)?;
                 plan.parts.extend(made.row_counts().enumerate().map(|(bucket, row_count)| Part {

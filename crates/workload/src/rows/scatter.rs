@@ -14,15 +14,15 @@ use crate::rows::{
     source::{Record, Source},
 };
 
-/// Rows that a worker takes at a time.
+/// Number of rows that a worker takes at a time.
 const TAKE_ROWS: u64 = 4096;
-/// Maximum bytes of all workers' unwritten blocks together, unless [`BLOCK_BYTES_MIN`] a bucket is
-/// more.
+/// Maximum bytes of the unwritten blocks of all workers together, unless [`BLOCK_BYTES_MIN`] for
+/// each block is more.
 const UNWRITTEN_BYTES: usize = 64 << 20;
 const BLOCK_BYTES_MIN: usize = 4 << 10;
 const BLOCK_BYTES_MAX: usize = 64 << 10;
 
-/// Place of the blocks of records between the passes.
+/// The place that keeps the blocks of records between the two passes.
 #[derive(Debug)]
 pub(super) enum Scratch {
     /// In memory, if the records fit in the settings' `memory_bytes_max`.
@@ -111,7 +111,7 @@ struct Bucket {
 
 impl Buckets {
     /// Scatters all rows of `source` into `bucket_count` buckets. Calls `scanned` with the number
-    /// of rows of each finished take.
+    /// of rows after each [`TAKE_ROWS`] rows, or fewer at the end.
     pub(super) fn scatter<S: Source>(
         source: &S,
         bucket_count: u64,
@@ -154,7 +154,7 @@ impl Buckets {
         self.buckets.len() as u64
     }
 
-    /// Appends the records of `bucket`.
+    /// Appends the records of `bucket` to `records`.
     pub(super) fn read<R: Record>(
         &self,
         bucket: usize,
@@ -177,7 +177,7 @@ fn block_bytes<R: Record>(block_count: usize) -> usize {
     bytes / R::BYTES * R::BYTES
 }
 
-/// State that the workers of a pass share.
+/// State that the workers of pass 1 share.
 struct Pass<'a, S> {
     source: &'a S,
     bucket_count: u64,

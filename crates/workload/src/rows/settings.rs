@@ -10,7 +10,7 @@ use crate::rows::error::RowError;
 /// Settings for making rows. They change neither the rows nor their order.
 #[derive(Clone, Debug)]
 pub struct RowSettings<'a> {
-    /// Threads of pass 1; at least 1.
+    /// Number of threads of pass 1 and of hashing codes; at least 1.
     pub threads: usize,
     /// Directory of the scratch file; created where absent. The file has no name there.
     pub scratch: PathBuf,
@@ -29,7 +29,7 @@ pub struct RowSettings<'a> {
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl RowSettings<'_> {
-    /// Two threads, parts of 2^18 rows, 256 MiB of indices in memory, no cancelling.
+    /// Two threads, parts of 2^18 rows, 256 MiB of records in memory, no cancelling.
     pub fn new(scratch: impl Into<PathBuf>) -> Self {
         Self {
             threads: 2,
@@ -48,8 +48,8 @@ impl RowSettings<'_> {
 /// Progress of pass 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowProgress {
-    /// Rows scanned.
+    /// Number of rows scanned so far.
     pub done_row_count: u64,
-    /// Rows that pass 1 scans in all; 0 where there is nothing to scan.
+    /// Number of rows that pass 1 scans in all; 0 where there is nothing to scan.
     pub total_row_count: u64,
 }

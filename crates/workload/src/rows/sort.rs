@@ -1,7 +1,7 @@
 //! Sorts key parts by index: scatters them into many small piles by leading bits, then sorts each
 //! pile. Evenly spread keys take O(n), clustered keys O(n log n).
 
-/// Keys in a pile, on average.
+/// Number of keys in a pile, on average.
 const PILE_KEYS: usize = 8;
 
 /// One key in sorted order.
@@ -34,7 +34,7 @@ pub(super) fn first_of_share(pile: u64, b: u64) -> u64 {
     (u128::from(pile) << 64).div_ceil(u128::from(b)) as u64
 }
 
-/// Buffers of a sort, reused.
+/// Sorts key parts, and keeps its buffers for the next sort.
 #[derive(Debug, Default)]
 pub(super) struct Sorter {
     entries: Vec<Entry>,

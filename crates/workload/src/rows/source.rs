@@ -19,12 +19,12 @@ use crate::{
     },
 };
 
-/// Rows that are made together on the stack.
+/// Number of rows that are made together, in buffers on the stack.
 pub(super) const CHUNK: usize = 256;
 
 /// The part of a row that is kept between the passes.
 pub(super) trait Record: Copy + Send {
-    /// Encoded length.
+    /// Encoded length in bytes.
     const BYTES: usize;
     fn put(&self, out: &mut Vec<u8>);
     /// `bytes` is [`Self::BYTES`] long.

@@ -18,6 +18,8 @@ pub(super) struct WeylOrder {
 }
 
 impl WeylOrder {
+    /// The order of the first `count` points from `seed` on.
+    ///
     /// # Panics
     /// When `count` is 0 or above 2^32.
     pub(super) fn new(seed: &B256, count: u64) -> Self {

@@ -64,7 +64,7 @@ impl Signer {
         Ok(Self { curve: Secp256k1::signing_only(), secrets })
     }
 
-    /// Adds `secret`.
+    /// Adds `secret`, for the account that it belongs to.
     ///
     /// # Errors
     /// The secret is 0, or not below the order of secp256k1.

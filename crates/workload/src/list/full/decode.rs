@@ -1,7 +1,8 @@
-//! Decoding the `full` form: the EIP-7928 part goes through the same decoder into the same
-//! index, the values beside it into arrays by dense id. `docs/designs.md` has the rules.
+//! Decodes the `full` form of a list. The EIP-7928 part goes through the decoder of the other forms
+//! into the same index. The values before the batch go into arrays by dense id (the position of an
+//! account or slot in the list). `docs/designs.md` has the rules.
 //!
-//! Safe on any bytes, as the other forms are. Besides the index it takes 32 bytes a
+//! Safe on any bytes, as the decoder of the other forms is. Besides the index it takes 32 bytes a
 //! slot and 80 an account.
 
 use std::cmp::Ordering;
@@ -54,24 +55,25 @@ impl FullList {
         &self.index
     }
 
-    /// The account before the batch, as the list has it; `None` where it does not exist.
+    /// The account before the batch, as the list states it; `None` where the account does not
+    /// exist.
     #[inline]
     pub fn account(&self, id: AccountId) -> Option<AccountState> {
         self.values.accounts[id.get()]
     }
 
-    /// The slot before the batch, as the list has it.
+    /// The slot's value before the batch, as the list states it.
     #[inline]
     pub fn slot(&self, id: SlotId) -> U256 {
         self.values.slots[id.get()]
     }
 
-    /// The index, and the values of accounts and slots by dense id.
+    /// Splits the list into its index, and the accounts and slots before the batch by dense id.
     pub fn into_parts(self) -> (ListIndex, Vec<Option<AccountState>>, Vec<U256>) {
         (self.index, self.values.accounts, self.values.slots)
     }
 
-    /// The bytes it was decoded from: no two encodings decode to the same list.
+    /// The bytes that the list was decoded from: no two encodings decode to the same list.
     pub fn encode(&self) -> Bytes {
         full_encode(
             &self.index.to_changes(),
@@ -135,7 +137,7 @@ impl Form for Values {
                     decoder.list.slots.mark(decoder.list.keys.len() as u32);
                     changed += 1;
                 }
-                // Not changed: an item of its own.
+                // The slot is not changed, so it is an item of its own.
                 Some((_, Ordering::Greater)) | None => decoder.take_item_room()?,
             }
             decoder.list.keys.push(slot);
