@@ -10,7 +10,9 @@ use crate::error::GeneratorError;
 /// name.
 macro_rules! contracts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// A contract of `contracts/` that loads use.
+        /// A contract of `contracts/` that loads use. The comment of each begins with its calldata.
+        /// `(start, count)*` are ranges of indices i; keccak(seed ‖ i) is a slot's key, or has an
+        /// account's address in its low 20 bytes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Contract {
             $($(#[$doc])* $name,)*
@@ -38,21 +40,22 @@ macro_rules! contracts {
 }
 
 contracts! {
-    /// `seed, (start, count)*`: reads keccak(seed ‖ i).
+    /// `seed, (start, count)*`: reads the slots keccak(seed ‖ i).
     KeccakStorm,
-    /// `seed, (start, count)*`: reads seed + i·W.
+    /// `seed, (start, count)*`: reads the slots seed + i·W.
     WeylStorm,
     /// `key, count`: reads the slot `key`, then `count` - 1 times the slot whose key is the last
     /// value.
     ChaseStorm,
-    /// `seed, value, (start, count)*`: writes the value to keccak(seed ‖ i).
+    /// `seed, value, (start, count)*`: writes the value to the slots keccak(seed ‖ i).
     WriteStorm,
-    /// `op, where, count`: reads `count` slots of keys 1, 2, 3, … from the key in slot 0 on, or
-    /// writes slots from the key `where` on.
+    /// `op, where, count`: reads `count` slots at consecutive keys from the key in slot 0 on, or
+    /// writes slots at such keys from `where` on.
     Bloated,
     /// `count`: computes `count` hashes, then reads and writes slot 0.
     HashChain,
-    /// `seed, change, (start, count)*`: reads keccak(seed ‖ i), and writes it XOR the change.
+    /// `seed, change, (start, count)*`: reads the slots keccak(seed ‖ i), and writes to each its
+    /// value XOR the change.
     RewriteStorm,
     /// `seed, op, bytes, (start, count)*`: accesses the accounts keccak(seed ‖ i) by the operation
     /// `op`.
@@ -66,16 +69,16 @@ contracts! {
     /// `storm, count`: calls a storm that follows the chain from the key in slot 0, and stores the
     /// chain's last key there.
     ChainPointer,
-    /// `seed, index*` of 4 bytes: reads keccak(seed ‖ i) in the order given.
+    /// `seed, index*` of 4 bytes: reads the slots keccak(seed ‖ i) in the order of the indices.
     IndexStorm,
-    /// `seed, value, index*` of 4 bytes: writes the value to keccak(seed ‖ i).
+    /// `seed, value, index*` of 4 bytes: writes the value to the slots keccak(seed ‖ i).
     IndexWriteStorm,
     /// `seed, slot, value, (start, count)*`: calls the contracts at keccak(seed ‖ i), each of which
     /// writes the value to a slot.
     SpreadStorm,
     /// `slot, value`: writes the value to the slot.
     SpreadTarget,
-    /// `seed, n, (start, count)^n`, then padding of any length: reads seed + i·W.
+    /// `seed, n, (start, count)^n`, then padding of any length: reads the slots seed + i·W.
     PaddedStorm,
     /// `key, count`: calls the contract whose address is in the key for the key's value. That value
     /// is the next key.
@@ -87,10 +90,11 @@ contracts! {
     /// `mix`, `mixFirst` of `(uint256)`: read and write slot 0, after the hashes (`mix`) or before
     /// them.
     OneSlot,
-    /// `use(uint256,uint256)`: reads a resource at mapping slot 0, computes with it, writes and
-    /// logs it.
+    /// `use(uint256,uint256)`: reads a resource in the mapping at slot 0, computes with it, writes
+    /// and logs it.
     Dapp,
-    /// `step` and `pay`: read two slots of mapping slot 0, or two balances, and change one of them.
+    /// `step` and `pay`: read two entries of the mapping at slot 0, or two balances, and change one
+    /// of them.
     Chain,
     /// `spend` and `burn`: balances at mapping slot 0, the total supply at slot 1.
     Supply,
@@ -120,8 +124,8 @@ struct Artifact {
 }
 
 impl Contract {
-    /// Operations in one unrolled block of a storm. Each operation of an incomplete block costs
-    /// more gas.
+    /// Number of operations in one unrolled block of a storm's loop. Each operation of an
+    /// incomplete block costs more gas.
     pub(crate) const fn unrolled_count(self) -> u64 {
         match self {
             Self::KeccakStorm
@@ -145,7 +149,7 @@ impl Contract {
         matches!(self, Self::IndexStorm | Self::IndexWriteStorm)
     }
 
-    /// Whether a storm's calldata has the number of ranges; the storm ignores the words after them.
+    /// Whether a storm's calldata has the number of ranges; the storm ignores the bytes after them.
     pub(crate) const fn takes_padding(self) -> bool {
         matches!(self, Self::PaddedStorm)
     }

@@ -1,5 +1,5 @@
-//! The contents of a workload, before any variant runs it: the keys that its transactions touch and
-//! share. They come from the reference run, never from a planner.
+//! Describes the contents of a workload before any variant runs it: the keys that its transactions
+//! touch and share. They come from the reference run, never from a planner.
 //!
 //! A key is an account's row (balance, nonce, code) or a slot, as a state database has them. The
 //! row of a block's beneficiary is left out: every transaction pays it, and clients do not
@@ -19,16 +19,16 @@ use workload::{
 
 use crate::reference::{Answer, ReferenceError, ReferenceRun};
 
-/// The keys that one transaction touches; a written key also counts as read.
+/// Number of keys that one transaction touches, by kind. A written key also counts as read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TxKeys {
-    /// Accounts.
+    /// Number of accounts.
     pub account_count: u32,
-    /// Slots.
+    /// Number of slots.
     pub slot_count: u32,
-    /// Accounts whose balance, nonce or code the transaction changes.
+    /// Number of accounts whose balance, nonce or code the transaction changes.
     pub written_account_count: u32,
-    /// Slots whose value the transaction changes.
+    /// Number of slots whose value the transaction changes.
     pub written_slot_count: u32,
 }
 
@@ -46,15 +46,16 @@ pub struct KeyName {
 pub enum Kept {
     /// The conflict graph.
     Graphs,
-    /// The conflict graph and all accesses, 8 bytes each.
+    /// The conflict graph and all accesses, which take 8 bytes of memory each.
     Accesses,
 }
 
 /// The contents of one batch.
 #[derive(Clone, Debug)]
 pub struct BatchDescription {
-    /// The keys that each transaction touches, by number, also keys that no transaction writes.
-    /// Empty unless accesses are kept.
+    /// The keys that each transaction touches, each by its index: accounts first, then slots, in
+    /// the order of the batch's list. Keys that no transaction writes are included. Empty unless
+    /// accesses are kept.
     pub accesses: Accesses,
     /// Conflicts of the batch's transactions.
     pub graph: ConflictGraph,
@@ -65,7 +66,7 @@ pub struct BatchDescription {
 /// The contents of a workload.
 #[derive(Clone, Debug, Default)]
 pub struct Description {
-    /// The keys that each transaction touches, through all batches in order.
+    /// Number of keys that each transaction touches, through all batches in order.
     pub transactions: Vec<TxKeys>,
     /// Gas of each transaction.
     pub gas: Vec<TxGas>,
@@ -112,7 +113,7 @@ pub fn describe_keeping<A: Answer>(
 /// A key that a transaction touches.
 struct Touched {
     name: KeyName,
-    /// Number of the key; `None` where the list lacks the key.
+    /// Index of the key; `None` where the list lacks the key.
     key: Option<u32>,
     /// Whether the transaction changes the key's value.
     writes: bool,
@@ -210,7 +211,7 @@ impl Census {
         Ok(())
     }
 
-    /// The name of the key with this number. Accounts come first, then slots.
+    /// The name of the key at this index. Accounts come first, then slots.
     fn name(&self, key: u32) -> KeyName {
         match key.checked_sub(self.list.account_count()) {
             None => KeyName { address: *self.list.address(AccountId(key)), slot: None },

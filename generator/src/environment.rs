@@ -1,5 +1,5 @@
-//! Environments of generated blocks: complete, consecutive, and derived by name from the seed
-//! of the blocks.
+//! Makes the environments of generated blocks. They are complete and consecutive. Their random
+//! values come from named streams of the blocks' seed.
 
 use alloy_primitives::{Address, B256, address};
 use workload::{BlockEnv, Withdrawal, stream::stream_seed};
@@ -10,19 +10,20 @@ pub const BENEFICIARY: Address = address!("be9ef1c1a27e0000000000000000000000000
 
 /// Number of the first block, about mainnet's at the end of 2026.
 pub const FIRST_BLOCK_NUMBER: u64 = 25_000_000;
-/// Hashes before the first block that BLOCKHASH can ask for.
+/// Number of blocks before the first one whose hashes BLOCKHASH can ask for.
 pub const ANCESTOR_COUNT: u64 = 256;
 /// Chain id of Ethereum mainnet.
 pub const CHAIN_ID: u64 = 1;
-/// Base fee of gas, 1 Gwei.
+/// Base fee in wei per gas, 1 Gwei.
 pub const BASE_FEE: u64 = 1_000_000_000;
-/// Priority fee of gas, 1 Gwei: every transaction changes the beneficiary's balance.
+/// Priority fee in wei per gas, 1 Gwei, so that every transaction changes the beneficiary's
+/// balance.
 pub const PRIORITY_FEE: u128 = 1_000_000_000;
-/// The fee limit of a wallet: twice the base fee, and the priority fee.
+/// Maximum fee in wei per gas, as a wallet sets it: twice the base fee, plus the priority fee.
 pub const MAX_FEE: u128 = 2 * BASE_FEE as u128 + PRIORITY_FEE;
-/// Withdrawals of a block (EIP-4895: at most 16).
+/// Number of withdrawals of a block (EIP-4895: at most 16).
 pub const WITHDRAWAL_COUNT: usize = 16;
-/// Withdrawals of a block that go to addresses without an account.
+/// Number of withdrawals of a block that go to addresses without an account.
 pub const FRESH_WITHDRAWAL_COUNT: usize = 2;
 
 /// Unix time of the first block: 2026-11-21.
@@ -46,7 +47,7 @@ impl Environments {
         stream_seed(self.seed, &format!("blocks/{number}/hash"))
     }
 
-    /// Hashes from the first ancestor to the last of `block_count` blocks.
+    /// Hashes of consecutive blocks: the ancestors, then `block_count` generated blocks.
     pub fn block_hashes(self, block_count: u64) -> Vec<B256> {
         let first = FIRST_BLOCK_NUMBER - ANCESTOR_COUNT;
         (first..FIRST_BLOCK_NUMBER + block_count).map(|number| self.block_hash(number)).collect()

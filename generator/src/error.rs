@@ -1,4 +1,4 @@
-//! Errors of generating a scenario.
+//! Errors of generating a workload from a scenario.
 
 use evm::TxGas;
 use workload::senders::SenderError;
@@ -17,14 +17,14 @@ pub enum GeneratorError {
     TooFewSlots {
         /// Index of the load.
         load: usize,
-        /// Distinct slots that the blocks access in one contract: the contract that lacks the most
-        /// slots.
+        /// Number of distinct slots that the blocks access in one contract, the one that lacks the
+        /// most slots.
         wanted_count: u64,
-        /// Contracts of the load.
+        /// Number of contracts of the load.
         contract_count: u64,
-        /// Slots that this contract holds.
+        /// Number of slots that this contract holds.
         held_count: u64,
-        /// Slots of the state that would be enough.
+        /// Number of slots of the state that would be enough.
         enough_count: u64,
     },
     /// The blocks access more distinct accounts than the state holds for the load.
@@ -36,11 +36,11 @@ pub enum GeneratorError {
     TooFewAccounts {
         /// Index of the load.
         load: usize,
-        /// Distinct accounts that the blocks access.
+        /// Number of distinct accounts that the blocks access.
         wanted_count: u64,
-        /// Accounts that the state holds for the load.
+        /// Number of accounts that the state holds for the load.
         held_count: u64,
-        /// Accounts that would be enough.
+        /// Number of accounts that would be enough.
         enough_count: u64,
     },
     /// A load's share of the slots is less than the minimum of its contracts.
@@ -52,16 +52,17 @@ pub enum GeneratorError {
     TooFewSlotsPerContract {
         /// Index of the load.
         load: usize,
-        /// The load's slots.
+        /// Number of slots that the load gets.
         slot_count: u64,
-        /// Slots of the state.
+        /// Number of slots of the state.
         state_slot_count: u64,
-        /// Contracts of the load.
+        /// Number of contracts of the load.
         contract_count: u64,
-        /// The fewest slots that these contracts have together.
+        /// Minimum number of slots that these contracts have together.
         needed_count: u64,
     },
-    /// The blocks write more distinct slots below a nibble than a contract has there.
+    /// The blocks write more distinct slots below one nibble of a contract's storage trie than the
+    /// contract has there: slots whose hashed keys begin with that nibble.
     #[error(
         "load[{load}] writes {wanted_count} distinct slots of a contract below nibble {nibble}, \
          which has {held_count} there ({contract_count} contracts); raise state.slots to \
@@ -70,16 +71,16 @@ pub enum GeneratorError {
     TooFewSlotsBelow {
         /// Index of the load.
         load: usize,
-        /// The nibble.
+        /// The nibble, 0 to 15.
         nibble: u8,
-        /// Distinct slots that the blocks write in one contract: the contract that lacks the most
-        /// slots.
+        /// Number of distinct slots that the blocks write in one contract, the one that lacks the
+        /// most slots.
         wanted_count: u64,
-        /// Contracts of the load.
+        /// Number of contracts of the load.
         contract_count: u64,
-        /// Slots of this contract that lie below the nibble.
+        /// Number of slots of this contract that lie below the nibble.
         held_count: u64,
-        /// Slots of the state that would be enough.
+        /// Number of slots of the state that would be enough.
         enough_count: u64,
     },
     /// The blocks write one slot in each contract, and the load has too few contracts.
@@ -91,13 +92,13 @@ pub enum GeneratorError {
     TooFewTries {
         /// Index of the load.
         load: usize,
-        /// Contracts to be written.
+        /// Number of contracts to be written.
         wanted_count: u64,
-        /// Contracts of the load.
+        /// Number of contracts of the load.
         held_count: u64,
-        /// Contracts that would be enough.
+        /// Number of contracts that would be enough.
         enough_count: u64,
-        /// Slots of the state that would be enough.
+        /// Number of slots of the state that would be enough.
         slot_count: u64,
     },
     /// A chain through contracts returns to a contract within one transaction, where that contract
@@ -110,9 +111,9 @@ pub enum GeneratorError {
     TooFewContracts {
         /// Index of the load.
         load: usize,
-        /// Contracts of the load.
+        /// Number of contracts of the load.
         contract_count: u64,
-        /// Hops of a transaction, at most.
+        /// Maximum number of hops of a transaction.
         needed_count: u64,
         /// Gas of a transaction.
         tx_gas: u64,
@@ -126,9 +127,9 @@ pub enum GeneratorError {
     TooFewSenders {
         /// Index of the load.
         load: usize,
-        /// Accounts that the load needs.
+        /// Number of accounts that the load needs.
         needed_count: u64,
-        /// Accounts that the load can use.
+        /// Number of accounts that the load can use.
         held_count: u64,
     },
     /// A block has too few conflicting transactions for the scenario's conflicts.
@@ -142,11 +143,11 @@ pub enum GeneratorError {
         load: usize,
         /// The key that sets how the transactions conflict.
         key: &'static str,
-        /// Conflicting transactions that the key needs.
+        /// Number of conflicting transactions that the key needs.
         needed_count: u64,
-        /// Conflicting transactions of the load in a block.
+        /// Number of conflicting transactions of the load in a block.
         conflict_count: u64,
-        /// Transactions of the load in a block.
+        /// Number of the load's transactions in a block.
         tx_count: u64,
     },
     /// A block has fewer transactions than a group.
@@ -157,9 +158,9 @@ pub enum GeneratorError {
     NoWholeGroup {
         /// Index of the load.
         load: usize,
-        /// Transactions of a group.
+        /// Number of transactions of a group.
         length: u64,
-        /// Transactions of a block.
+        /// Number of transactions of a block.
         tx_count: u64,
     },
     /// A block has more groups than the state has contracts for them.
@@ -171,9 +172,9 @@ pub enum GeneratorError {
     TooFewGroupContracts {
         /// Index of the load.
         load: usize,
-        /// Groups of a block.
+        /// Number of groups of a block.
         needed_count: u64,
-        /// Contracts that the state has.
+        /// Number of contracts that the state has for the load.
         held_count: u64,
     },
     /// There is not enough gas for one useful transaction.

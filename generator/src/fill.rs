@@ -28,7 +28,7 @@ pub(crate) struct PlannedBlock {
     pub(crate) transactions: Vec<PlannedTx>,
     /// Index of each transaction's load.
     pub(crate) loads: Vec<u32>,
-    /// Transactions of the workload up to the block's end.
+    /// Number of transactions of the workload up to the block's end.
     pub(crate) turn: u64,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Filler<'a, 'g> {
     planners: Vec<Box<dyn Planner + 'g>>,
     /// The turns of each load.
     turns: Vec<Turns>,
-    /// Transactions planned so far.
+    /// Number of transactions planned so far.
     turn: u64,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Filler<'a, 'g> {
 struct Turns {
     /// Start of the load's turns among all accounts, as a share of 2^64.
     begin: u64,
-    /// The load's transactions so far.
+    /// Number of the load's transactions so far.
     count: u64,
     sizes: Option<SizeDraw>,
 }
@@ -182,9 +182,9 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(out)
     }
 
-    /// Fills both dimensions of a block up to `limit`. Loads take turns by their shares. Each round
-    /// divides the gas that the round before left. A load that has no room ends, and the others go
-    /// on.
+    /// Fills both dimensions of a block's gas (execution and state) up to `limit`. Loads take turns
+    /// by their shares. Each round divides the gas that the round before left. A load that has no
+    /// room ends, and the others go on.
     fn by_limit(
         &mut self,
         limit: u64,
@@ -241,8 +241,8 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(out)
     }
 
-    /// Returns the mix of each load, by the cost of a transaction within the load's share of
-    /// `limit`.
+    /// Returns the mix of each load, which divides its gas over the dimensions. The mix follows
+    /// from the cost of a transaction within the load's share of `limit`.
     fn mixes(
         &mut self,
         limit: u64,
@@ -372,9 +372,9 @@ impl<'a, 'g> Filler<'a, 'g> {
         }
     }
 
-    /// Spends the gas that all loads left on the load with the smallest transactions. These
-    /// transactions end the block, so they do not change earlier ones. Loads whose transactions
-    /// fill any room are no candidates: their later transactions would change.
+    /// Spends the gas that no load has used, on transactions of the load with the smallest ones.
+    /// They end the block, so they do not change earlier ones. Loads whose transactions fill any
+    /// room are no candidates: their later transactions would change.
     fn use_spare(
         &mut self,
         mut spare: u64,

@@ -30,9 +30,9 @@ pub const GENERATOR_VERSION: u32 = 3;
 /// Progress of the generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Transactions that the reference has run.
+    /// Number of transactions that the reference has run.
     pub tx_count: u64,
-    /// All transactions.
+    /// Number of all transactions.
     pub total_tx_count: u64,
 }
 
@@ -41,7 +41,7 @@ pub struct Progress {
 pub struct Generated {
     /// The workload.
     pub workload: Workload,
-    /// Index of the load in the scenario, per transaction through all blocks.
+    /// Index in the scenario of each transaction's load, through all blocks.
     pub loads: Vec<u32>,
     /// Gas of each transaction through all blocks, as the reference counted it.
     pub gas: Vec<TxGas>,

@@ -9,12 +9,14 @@ use workload::{SenderFamily, senders::SenderError};
 /// written out, so this limit bounds its memory.
 pub(crate) const HOLDERS_MAX: u64 = 1_000_000;
 
-/// Accounts that have a slot of their own in the contracts of `chains` and `non-conflicting`.
+/// Number of accounts that have a slot of their own in the contracts of `chains` and
+/// `non-conflicting`.
 pub(crate) fn holder_count(scenario: &Scenario) -> u64 {
     scenario.state.account_count.clamp(1, HOLDERS_MAX)
 }
 
-/// Accounts whose addresses one task derives. Each after the first costs one point addition.
+/// Number of accounts whose addresses one task derives. Each after the first costs one point
+/// addition.
 const TASK_ACCOUNT_COUNT: u64 = 4_096;
 
 /// The slots of the first `count` accounts of `family`, in order. `slots_of` gives the slots of an

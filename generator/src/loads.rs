@@ -57,7 +57,7 @@ pub(crate) struct Site<'s> {
     pub(crate) index: usize,
     /// Seed of the state.
     pub(crate) seed: u64,
-    /// Slots of the state that the load gets.
+    /// Number of the state's slots that the load gets.
     pub(crate) slot_count: u64,
 }
 

@@ -13,10 +13,11 @@ use crate::{
 };
 use spec::CalldataByte;
 
-/// Unrolled blocks of a probe: enough that execution costs more than the calldata floor
-/// (EIP-7623, EIP-7976), which would hide the parts.
+/// Number of unrolled blocks of operations in a probe: enough that execution costs more than the
+/// calldata floor (EIP-7623, EIP-7976), which would hide the parts.
 const PROBE_BLOCK_COUNT: u64 = 8;
-/// Bytes of calldata of a probe of the floor: enough that a call without reads costs less.
+/// Number of bytes of calldata in a probe of the floor: enough that a call without reads costs
+/// less.
 const PROBE_PADDING_COUNT: u64 = 4_096;
 /// Gas of the operations of a useful transaction: enough that execution costs more than the
 /// calldata floor of three ranges. Eight of the cheapest operations use it.
@@ -90,7 +91,7 @@ impl Ground {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meter {
     contract: Contract,
-    /// Words before the ranges.
+    /// Number of words of calldata before the ranges.
     head_count: u64,
     /// Gas of a transaction whose calldata is zeros, without a range.
     base_gas: u64,
@@ -324,7 +325,7 @@ impl Meter {
         of_block(gas, self.block_gas).min(of_block(TX_EXECUTION_GAS, execution_gas))
     }
 
-    /// Fewest operations of a useful transaction.
+    /// Minimum number of operations of a useful transaction.
     pub fn useful_count(&self) -> u64 {
         USEFUL_GAS.div_ceil(self.block_gas / self.contract.unrolled_count()).max(1)
     }
@@ -341,7 +342,7 @@ impl Meter {
         self.padded(price, self.padding_count_max(&[], price, byte), byte).limit
     }
 
-    /// Gas of an operation in an unrolled block, at most: rounded up.
+    /// Gas of an operation in an unrolled block, rounded up.
     pub fn operation_gas(&self) -> u64 {
         self.block_gas.div_ceil(self.contract.unrolled_count())
     }

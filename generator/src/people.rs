@@ -8,7 +8,7 @@ use workload::{SenderFamily, senders::SenderError};
 
 use crate::error::GeneratorError;
 
-/// Accounts that are derived together: after the first account each costs little.
+/// Number of accounts that are derived together: after the first account each costs little.
 const CHUNK: u64 = 1_024;
 
 /// A family of accounts.

@@ -28,7 +28,7 @@ pub(crate) struct PlannedTx {
     pub(crate) nonce: u64,
     /// The callee, or `None` to create.
     pub(crate) to: Option<Address>,
-    /// Wei that it carries.
+    /// Wei that the transaction transfers.
     pub(crate) value: U256,
     /// Calldata.
     pub(crate) input: Bytes,
@@ -121,8 +121,8 @@ pub(crate) trait Planner {
         false
     }
 
-    /// Slots or accounts that transactions access of the family that lacks most, and the smaller
-    /// number that this family holds. `None` where each family holds enough.
+    /// The number of slots or accounts that transactions need of one family, the one that lacks the
+    /// most, and the smaller number that this family holds. `None` where each family holds enough.
     fn shortfall(&self) -> Option<(u64, u64)> {
         None
     }

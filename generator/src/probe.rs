@@ -26,7 +26,7 @@ pub(crate) struct Probe {
     pub(crate) to: Address,
     /// Code of the callee.
     pub(crate) code: Bytes,
-    /// Wei that it carries.
+    /// Wei that the transaction transfers.
     pub(crate) value: U256,
     /// The keys that do not exist.
     pub(crate) absent: Absent,

@@ -50,8 +50,8 @@ impl Random {
         Self { stream: ChaCha12Rng::from_seed(stream_seed(seed, name).0) }
     }
 
-    /// Draws a number below `count`, or 0 where `count` is 0. The numbers are equally likely within
-    /// `count` / 2^64.
+    /// Draws a number below `count`, or 0 where `count` is 0. The numbers are equally likely, with
+    /// a relative error of at most `count` / 2^64.
     pub(crate) fn below(&mut self, count: u64) -> u64 {
         ((u128::from(self.stream.next_u64()) * u128::from(count)) >> 64) as u64
     }

@@ -1,6 +1,7 @@
 //! Runs one transaction on stock revm to measure its price, over a genesis and after earlier
-//! transactions that affect it. Explicit accounts of the genesis exist, and accounts that send,
-//! sign or are named. A trial uses the same gas as the transaction in its block.
+//! transactions that affect it. Only the genesis' explicit accounts exist, and accounts that send,
+//! sign a delegation, or are in the trial's `named` list. A trial uses the same gas as the
+//! transaction in its block.
 
 use std::{collections::BTreeMap, convert::Infallible};
 

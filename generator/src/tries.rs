@@ -6,7 +6,7 @@ use alloy_primitives::{B256, U256, keccak256};
 use trie::{AccountValue, EMPTY_ROOT, Error, Format, MemoryTrie, Rows, SlotValue, update};
 use workload::AccountState;
 
-/// Nodes that are kept. Any format has the same roots; this one has the fewest nodes.
+/// Format of the stored nodes. All formats give the same roots; this one stores the fewest nodes.
 const FORMAT: Format = Format::RethLike;
 
 /// A trie and its root.

@@ -4,13 +4,13 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// Marks a [`KeyState`] that no transaction has touched or written yet.
+/// Stands for no transaction in the fields of a [`KeyState`].
 const NOBODY: u32 = u32::MAX;
 
-/// A key that a transaction touches, by its number.
+/// An access of a transaction to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Number of the key.
+    /// Index of the key.
     pub key: u32,
     /// Whether the transaction changes the key's value; otherwise it only reads the key.
     pub writes: bool,
@@ -19,7 +19,7 @@ pub struct Access {
 /// The keys that transactions touch, each key once a transaction.
 #[derive(Clone, Debug, Default)]
 pub struct Accesses {
-    /// End of each transaction's accesses.
+    /// End of each transaction's accesses in `all`.
     ends: Vec<usize>,
     all: Vec<Access>,
 }
@@ -45,34 +45,35 @@ impl Accesses {
 /// Transactions that are joined by conflicts, directly or through others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Component {
-    /// Transactions.
+    /// Number of transactions.
     pub tx_count: u64,
     /// Gas of the component's transactions.
     pub gas: u64,
-    /// Transactions of the longest chain: each transaction reads a key that the one before it
-    /// wrote.
+    /// Number of transactions of the longest chain, in which each transaction reads a key that the
+    /// one before it wrote.
     pub chain_tx_count: u64,
     /// Gas of the chain with the most gas, which need not be the longest.
     pub chain_gas: u64,
 }
 
-/// The key that most transactions touch, among keys that at least two touch and at least one writes.
+/// The key that most transactions touch, among the keys that at least two touch and at least one
+/// writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hottest {
-    /// Number of the key.
+    /// Index of the key.
     pub key: u32,
-    /// Transactions that touch the key.
+    /// Number of transactions that touch the key.
     pub tx_count: u64,
-    /// Transactions that write the key.
+    /// Number of transactions that write the key.
     pub writer_count: u64,
 }
 
-/// Conflicts of one kind.
+/// Size of one kind of conflict: writes with writes, or reads with writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meetings {
-    /// Transactions with a conflict of this kind.
+    /// Number of transactions with a conflict of this kind.
     pub tx_count: u64,
-    /// Keys with a conflict of this kind.
+    /// Number of keys with a conflict of this kind.
     pub key_count: u64,
 }
 
@@ -84,9 +85,10 @@ pub struct ConflictGraph {
     hottest: Option<Hottest>,
     write_write: Meetings,
     read_write: Meetings,
-    /// End of each transaction's dependencies.
+    /// End of each transaction's dependencies in `dependencies`.
     dependency_ends: Vec<usize>,
-    /// Earlier transactions that wrote a key that a transaction reads, each once.
+    /// For each transaction, the earlier transactions on which it depends, each once: the last
+    /// writer of every key that it touches.
     dependencies: Vec<u32>,
 }
 
@@ -101,7 +103,7 @@ struct KeyState {
 }
 
 impl KeyState {
-    /// Whether two transactions write the key.
+    /// Whether two or more transactions write the key.
     const fn is_written_twice(&self) -> bool {
         self.writer_count > 1
     }
@@ -113,8 +115,8 @@ impl KeyState {
 }
 
 impl ConflictGraph {
-    /// Builds the graph from the gas and the accesses of each transaction. Keys are numbers below
-    /// `key_count`.
+    /// Builds the graph from the gas and the accesses of each transaction. Indices of keys are
+    /// below `key_count`.
     ///
     /// # Panics
     /// Where `gas` and `accesses` differ in the number of transactions, or a key is `key_count` or
@@ -248,9 +250,9 @@ impl ConflictGraph {
         self.read_write
     }
 
-    /// Makespan in gas of list scheduling on `thread_count` threads: an upper bound, at most twice
-    /// the optimum (Graham 1969). A free thread takes the ready transaction whose chain of
-    /// dependents has the most gas. A transaction's gas is its time.
+    /// Makespan, in gas, of a greedy schedule on `thread_count` threads. It is an upper bound of
+    /// the shortest makespan, and at most twice that (Graham 1969). A free thread takes the ready
+    /// transaction whose chain of dependents has the most gas. A transaction's gas is its time.
     pub fn makespan_gas(&self, thread_count: usize) -> u64 {
         let (later_ends, later) = self.dependents();
         let ahead = self.gas_ahead();
@@ -280,8 +282,8 @@ impl ConflictGraph {
         }
     }
 
-    /// Returns all dependents, grouped by the transaction that they depend on, behind the end of
-    /// each group.
+    /// Returns all dependents in groups, one group for each transaction that they depend on. Before
+    /// them comes the end of each group.
     fn dependents(&self) -> (Vec<usize>, Vec<u32>) {
         let mut places = vec![0; self.gas.len()];
         for dependency in &self.dependencies {
@@ -302,7 +304,7 @@ impl ConflictGraph {
         (places, later)
     }
 
-    /// Per transaction, the gas of the longest chain that begins with it.
+    /// For each transaction, the most gas of a chain that begins with it.
     fn gas_ahead(&self) -> Vec<u64> {
         let mut ahead = vec![0; self.gas.len()];
         for tx in (0..self.gas.len()).rev() {
@@ -334,7 +336,7 @@ fn txs_where(
 
 fn hottest(keys: &[KeyState]) -> Option<Hottest> {
     let met = keys.iter().enumerate().filter(|(_, key)| key.tx_count > 1);
-    // Of equally hot keys the lowest number is taken, so that the result is deterministic.
+    // Of equally hot keys the lowest index is taken, so that the result is deterministic.
     let most = met.max_by_key(|(index, key)| (key.tx_count, key.writer_count, Reverse(*index)))?;
     Some(Hottest {
         key: most.0 as u32,

@@ -1,5 +1,5 @@
-//! Blocks of an exported chain: header fields that follow from the parent, header fields of the
-//! outcome, signatures, and the bound of a block's length.
+//! Makes the blocks of an exported chain: header fields that follow from the parent or from the
+//! block's outcome, signatures, and the check of the block's length.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -29,7 +29,7 @@ use crate::{
     reference::{BatchReference, ReferenceError},
 };
 
-/// Upper bounds of bytes in a block: its header, and each of its withdrawals.
+/// Upper bounds of lengths in RLP, in bytes: of a block's header, and of one withdrawal.
 const PART_BYTES_MAX: [usize; 2] = [1_024, 64];
 /// Seconds from the genesis block to block 1.
 const BLOCK_SECONDS: u64 = 12;
@@ -102,7 +102,8 @@ pub(super) fn genesis_header(first: &BlockEnv, fork: Fork, state_root: B256) -> 
     }
 }
 
-/// The base fee of an empty block after which the base fee is `base_fee`: one eighth less (EIP-1559).
+/// The base fee of an empty block whose child has the base fee `base_fee`, which is one eighth less
+/// (EIP-1559).
 fn fee_before(base_fee: u64) -> u64 {
     let about = u128::from(base_fee) * 8 / 7;
     let about = u64::try_from(about).unwrap_or(u64::MAX);
@@ -129,7 +130,7 @@ impl Parent {
     }
 
     /// Returns `block` with the fields that follow from its parent: hash, base fee, excess blob
-    /// gas. Raises the fee limits of transactions that are below base fee plus priority fee.
+    /// gas. Raises a transaction's fee limit where it is below the base fee plus the priority fee.
     pub(super) fn next(&self, block: &Block, rules: &ChainRules) -> Block {
         let mut block = block.clone();
         let base_fee = self.header.next_block_base_fee(BaseFeeParams::ethereum());
@@ -220,7 +221,8 @@ pub(super) struct CameTo {
     pub(super) state_root: B256,
 }
 
-/// The transactions of `block`, signed for a chain on all threads of rayon, until `cancel` is set.
+/// Signs the transactions of `block` for the chain `chain_id` on all threads of rayon. Fails once
+/// `cancel` is set.
 pub(super) fn signed(
     block: &Block,
     chain_id: u64,
@@ -244,7 +246,8 @@ pub(super) fn signed(
     signed.collect()
 }
 
-/// Estimates the length of the unsigned `block` as RLP, from above by at most about 1 kB.
+/// Returns an upper bound of the length of `block` as RLP, in bytes, before it is signed. It is at
+/// most about 1 kB too high.
 pub fn block_bytes(block: &Block, chain_id: u64) -> usize {
     let longest = Signature { y_parity: 1, r: U256::MAX, s: U256::MAX };
     let transactions = block.transactions.iter().map(|tx| {
@@ -255,7 +258,7 @@ pub fn block_bytes(block: &Block, chain_id: u64) -> usize {
     transactions.sum::<usize>() + header + withdrawal * block.withdrawals.len()
 }
 
-/// Refuses a block that is too long for clients.
+/// Refuses a block that is too long for clients (EIP-7934).
 pub(super) fn check_length(sealed: &ChainBlock) -> Result<(), ExportError> {
     let (block, bytes) = (sealed.block.header.number, sealed.block.length());
     match bytes > MAX_RLP_BLOCK_BYTES {

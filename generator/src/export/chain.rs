@@ -30,7 +30,8 @@ const MAX_CHAIN_ID: u64 = u64::MAX / 2 - 36;
 pub struct Settings<'a> {
     /// Chain id; `None` for the workload's own.
     pub chain_id: Option<u64>,
-    /// Threads that sign and hash.
+    /// Number of threads that make and hash the state's rows. Blocks are signed on all threads of
+    /// rayon.
     pub thread_count: usize,
     /// Directory of scratch files.
     pub scratch: PathBuf,
@@ -78,8 +79,8 @@ pub struct Chain {
     pub grown: Option<GrownFacts>,
     /// The blocks of the workload.
     pub blocks: Vec<ChainBlock>,
-    /// Transactions whose status, gas, logs or output differ from the workload's. The cause is that
-    /// block numbers, hashes and fees differ.
+    /// Number of transactions whose status, gas, logs or output differ from the workload's. The
+    /// cause is that block numbers, hashes and fees differ.
     pub differing_tx_count: u64,
 }
 
@@ -187,7 +188,8 @@ fn pay_for_delegations(workload: &Workload, grown: &mut Workload) {
     for tx in blocks.flat_map(|block| &mut block.transactions) {
         if tx.to.is_some_and(|to| contracts.contains(&to)) {
             let raised = tx.gas_limit.saturating_add(delegation_gas(fork));
-            // Gas above the cap pays for state alone (EIP-8037): a limit below it stays within it.
+            // Gas above the cap pays for state alone (EIP-8037), so a limit up to the cap stays
+            // within it.
             let has_room = raised <= fork.tx_gas_cap() || tx.gas_limit > fork.tx_gas_cap();
             let most = if has_room { fork.max_tx_gas() } else { fork.tx_gas_cap() };
             tx.gas_limit = raised.min(most);
@@ -322,12 +324,13 @@ struct Numbers {
     chain_id: u64,
     /// Number of blocks between the genesis block and the workload's first block.
     below_count: u64,
-    /// The least gas limit of all blocks.
+    /// Lower bound of the gas limit of all blocks.
     least_gas_limit: u64,
 }
 
-/// The gas limit of all blocks of a chain: the largest limit of the workload, or `least`. A block
-/// may change the limit by no more than 1/1,024 of its parent's.
+/// The gas limit of all blocks of a chain: the largest limit of the workload, or `least` where that
+/// is larger. It is one limit, since a block may change the limit by at most 1/1,024 of its
+/// parent's.
 pub(super) fn gas_limit(workload: &Workload, least: u64) -> u64 {
     workload.blocks().map(|block| block.env.gas_limit).fold(least, u64::max)
 }

@@ -19,7 +19,7 @@ pub(super) fn delegate(code: &[u8]) -> Option<Address> {
 }
 
 /// Extra gas of a transaction to a delegating account, over one to an account with the same code.
-/// From Amsterdam on it is the price of the access to the delegate (EIP-2780).
+/// From Amsterdam on it is the price of the access to the delegate (EIP-2780); before, it is 0.
 pub fn delegation_gas(fork: Fork) -> u64 {
     if !fork.is_from(Fork::Amsterdam) {
         return 0;

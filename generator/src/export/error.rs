@@ -62,13 +62,13 @@ pub enum ExportError {
          one; add rows to --format, or lower state.slots or state.accounts"
     )]
     StateTooLarge {
-        /// Accounts and slots.
+        /// Number of accounts and slots.
         row_count: u64,
-        /// Bytes of the codes of all accounts.
+        /// Total length in bytes of the codes of all accounts.
         code_bytes: u64,
         /// The most accounts and slots that a `genesis.json` holds.
         most_row_count: u64,
-        /// Bytes of code that count as one slot.
+        /// Number of bytes of code that count as one slot.
         code_bytes_of_row: u64,
     },
     /// The state cannot be grown by blocks.

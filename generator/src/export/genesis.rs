@@ -18,8 +18,8 @@ use super::{chain::Chain, error::ExportError};
 /// million.
 pub(super) const ALLOC_ROW_COUNT_MAX: u64 = 1_250_000;
 
-/// Bytes of code whose text in `genesis.json` is as long as a slot's: 138 characters. The file
-/// repeats a code for each account that has it.
+/// Number of bytes of code whose text in `genesis.json` is as long as a slot's: 138 characters. The
+/// file repeats a code for each account that has it.
 pub(super) const CODE_BYTES_OF_ROW: u64 = 69;
 
 /// Number of slots or accounts that are made at a time.

@@ -1,8 +1,9 @@
 //! Makes blocks that grow a workload's state inside a client. The genesis block lacks the slots of
-//! families: each transaction brings keys and values as calldata, by the recipe's rules. These
-//! blocks follow Osaka, whose prices are lower than Amsterdam's. Their gas limit is large, or the
-//! scenario's. The workload's fork begins after them, or with the last of them, which create the
-//! codes too long for Osaka. Accounts, and slots that no family has, stay in the genesis block.
+//! families. Each transaction brings the keys and values of some of these slots as calldata. These
+//! blocks follow Osaka, whose prices are lower than Amsterdam's. Their gas limit is the scenario's,
+//! or else a large one. The workload's fork begins after them, or with the last of them, which
+//! create the codes too long for Osaka. Accounts, and slots that no family has, stay in the genesis
+//! block.
 
 mod contracts;
 mod ledger;
@@ -30,8 +31,8 @@ use ledger::Ledger;
 
 /// Fork of the blocks that write slots.
 const FORK: Fork = Fork::Osaka;
-/// Slots that a transaction of 2^24 gas (EIP-7825) writes: 650 × 22,100 gas, calldata and the
-/// loader fit, although a call keeps back a 64th of the gas (EIP-150).
+/// Maximum number of slots that a transaction of 2^24 gas (EIP-7825) writes. 650 × 22,100 gas,
+/// calldata and the loader fit, although a call keeps back a 64th of the gas (EIP-150).
 const SLOTS_PER_TX_MAX: u64 = 650;
 /// The most transactions of a block. Their 4 MB are valid (EIP-7934).
 const TXS_PER_BLOCK_MAX: u64 = 96;
@@ -43,27 +44,27 @@ const GAS_LIMIT_MIN: u64 = 8_000_000;
 /// Number of empty blocks after the blocks that write slots. Clients keep the changes of this
 /// number of blocks in memory, where they would find the slots.
 const SETTLING_BLOCK_COUNT: u64 = 128;
-/// Hashes that BLOCKHASH can ask for.
+/// Number of hashes that BLOCKHASH can ask for.
 const HASH_COUNT: usize = 256;
 /// Seconds from block to block.
 const BLOCK_SECONDS: u64 = 12;
 
-/// The numbers of blocks, transactions and slots that a growth has.
+/// Counts and gas limits of the blocks that grow a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrowthPlan {
-    /// All blocks.
+    /// Number of blocks.
     pub block_count: u64,
-    /// Transactions.
+    /// Number of transactions.
     pub tx_count: u64,
-    /// Slots.
+    /// Number of slots that the transactions write.
     pub slot_count: u64,
     /// Gas limit of the chain.
     pub gas_limit: u64,
-    /// Codes that only the workload's fork can create. Each has a block of its own after the empty
-    /// blocks.
+    /// Number of codes that only the workload's fork can create. Each has a block of its own after
+    /// the empty blocks.
     long_code_count: u64,
-    /// Most transactions of a block. Together they get at most half of its gas limit, so that the
-    /// base fee does not rise.
+    /// Maximum number of transactions of a block. Together they get at most half of its gas limit,
+    /// so that the base fee does not rise.
     txs_per_block: u64,
     /// Gas limit of a transaction that writes slots.
     tx_gas: u64,
@@ -87,7 +88,7 @@ impl GrowthPlan {
         }
     }
 
-    /// Slots that a transaction writes.
+    /// Maximum number of slots that a transaction writes.
     const fn slots_per_tx(&self) -> u64 {
         SLOTS_PER_TX_MAX * self.tx_gas / FORK.tx_gas_cap()
     }
@@ -140,14 +141,14 @@ impl Codes {
         Ok(codes)
     }
 
-    /// Whether the code at an index is too long for Osaka.
+    /// Whether the code at an index of `distinct` is too long for Osaka.
     fn is_long(&self, code: usize) -> bool {
         self.distinct[code].len() > FORK.max_code_bytes() as usize
     }
 }
 
-/// The code that a call of the contract at `address` executes: its own, or that of the account to which it
-/// delegates.
+/// The code that a call of the contract at `address` executes: its own, or that of the account to
+/// which it delegates.
 fn code_of(genesis: &Genesis, address: &Address) -> Bytes {
     let own =
         |address: &Address| genesis.account(address).map_or(Bytes::new(), |of| of.code.clone());
@@ -226,7 +227,7 @@ pub fn grow(
 }
 
 /// Returns `genesis` without the slots of families, and with the accounts of `helpers`. The
-/// families' contracts delegate to the later addresses of their codes.
+/// families' contracts delegate to the addresses at which their codes will be created.
 fn without_slots(genesis: &Genesis, codes: &Codes, helpers: Vec<GenesisAccount>) -> Genesis {
     let mut accounts = genesis.accounts.clone();
     for (family, code) in genesis.slots.iter().zip(&codes.of_family) {

@@ -10,11 +10,11 @@ use super::block::Parent;
 /// Figures of blocks that have grown a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct GrownFacts {
-    /// Number of the blocks, also of the empty ones.
+    /// Number of blocks, with the empty ones.
     pub block_count: u64,
-    /// Transactions of the blocks.
+    /// Number of transactions in the blocks.
     pub tx_count: u64,
-    /// Slots that the blocks wrote.
+    /// Number of slots that the blocks wrote.
     pub slot_count: u64,
     /// Gas that the blocks used.
     pub gas_used: u64,

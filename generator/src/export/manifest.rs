@@ -22,15 +22,15 @@ pub struct Manifest {
     genesis_hash: B256,
     /// Root of the state in the genesis block.
     state_root: B256,
-    /// Accounts in the genesis block.
+    /// Number of accounts in the genesis block.
     account_count: u64,
-    /// Slots in the genesis block.
+    /// Number of slots in the genesis block.
     slot_count: u64,
     /// Blocks that grow the state, between the genesis block and `blocks`; `null` where no block
     /// does.
     grown: Option<GrownFacts>,
     sibling_count: u64,
-    /// Transactions with another outcome than in the workload.
+    /// Number of transactions with another outcome than in the workload.
     differing_tx_count: u64,
     blocks: Vec<BlockEntry>,
     files: Vec<String>,
@@ -46,9 +46,10 @@ struct BlockEntry {
     tx_count: usize,
     gas_used: u64,
     base_fee: u64,
-    /// Bytes of the list; `null` before Amsterdam.
+    /// Length of the list in bytes; `null` before Amsterdam.
     list_bytes: Option<usize>,
-    /// Hashes of the block's siblings, in the order of `payloads.txt`; the block itself is the last.
+    /// Hashes of the block's siblings, in the order of `payloads.txt`. The block itself is the
+    /// last.
     sibling_hashes: Vec<B256>,
 }
 

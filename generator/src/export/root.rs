@@ -11,7 +11,7 @@ use workload::{
     layout::{decode_account, decode_slot},
 };
 
-/// A slot by the hashes of its account and its key.
+/// A slot by the hashes of its account's address and its key.
 type HashedSlot = (B256, B256);
 
 /// The rows of a recipe in the order of hashed keys, as clients have them; the workload may have

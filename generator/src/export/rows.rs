@@ -13,7 +13,8 @@ use super::{
     root::{Changes, HashedRows, each_account},
 };
 
-/// The files of rows. Each record is a sequence of fields; a number is the field's bytes.
+/// The files of rows. Each record is a sequence of fields; a number after a field is its length in
+/// bytes.
 #[derive(Debug)]
 pub struct RowFiles<W> {
     /// Account: keccak(address) 32, nonce 8, balance 32, storage root 32, code hash 32; by

@@ -19,7 +19,7 @@ use crate::{
 };
 use spec::{Airdrop, Recipients};
 
-/// Mapping slot of `StandardToken`.
+/// Storage slot of the mapping of balances in `StandardToken`.
 const BALANCES: u64 = 0;
 
 /// Adds the token, with a balance of each holder.
@@ -41,7 +41,7 @@ pub(crate) struct Airdrops {
     contract: Address,
     /// Stream of addresses without an account.
     stream: Stream,
-    /// Recipients of all calls so far. Their number decides the next recipient.
+    /// Number of recipients of all calls so far. It decides the next recipient.
     received_count: u64,
 }
 

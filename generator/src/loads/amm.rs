@@ -1,7 +1,7 @@
 //! Swaps at constant-product pairs of tokens. One pair is hot; the others are drawn evenly or by
 //! Zipf's law. The state's seed draws one pair for each trader. So a trader has balances and
-//! allowances at that pair alone, and a swap has one price each way. Swaps at the same pair
-//! conflict, others do not.
+//! allowances at that pair alone, and all its swaps of one direction cost the same gas. Swaps at
+//! the same pair conflict, others do not.
 
 use alloy_primitives::{Address, B256, U256};
 use workload::{Genesis, stream::stream_seed};
@@ -21,9 +21,10 @@ use spec::Amm;
 
 /// The amount of a swap, 10^18: a millionth of the smallest balance of a trader.
 const AMOUNT: u64 = 1_000_000_000_000_000_000;
-/// A pair's balance of each token, in balances of a trader: swaps hardly move the pair's price.
+/// A pair's balance of each token, as a multiple of a trader's balance. It is so large that swaps
+/// hardly move the pair's price.
 const POOL: u64 = 1_000;
-/// Mapping slots of `StandardToken`.
+/// Storage slots of the mappings in `StandardToken`.
 const BALANCES: u64 = 0;
 const ALLOWANCES: u64 = 1;
 

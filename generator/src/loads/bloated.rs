@@ -19,10 +19,10 @@ use spec::{BloatedOp, BlockTarget};
 
 /// The key that slot 0 holds in the state.
 const FIRST_KEY: u64 = 1;
-/// Slots of the smallest useful transaction.
+/// Number of slots of the smallest useful transaction.
 const USEFUL_COUNT: u64 = 8;
 
-/// The account, with the load's part of the genesis.
+/// The bloated account: one account with all slots of the load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account<'g> {
     /// The load's part of the genesis.
@@ -74,9 +74,11 @@ pub(crate) struct BloatedCalls {
     slot_gas: u64,
     /// Gas limit of the smallest useful transaction.
     useful_gas: u64,
-    /// Slots of the largest transaction, which is the distance between jumps.
+    /// Number of slots of the largest transaction, which is also the distance between the targets
+    /// of jumps.
     stride: u64,
-    /// The value of slot 0 where transactions read; the next key where they write.
+    /// The key at which the next transaction begins. Where transactions read, it is the value of
+    /// slot 0.
     at: u64,
     /// Target of the next jump.
     jump_to: u64,

@@ -17,8 +17,8 @@ use crate::{
     trial::Trial,
 };
 
-/// The size of the first try. It costs more than the calldata floor (EIP-7623, EIP-7976), under
-/// which all sizes cost the same.
+/// The first size that a search tries. It costs more than the calldata floor (EIP-7623, EIP-7976),
+/// under which all sizes cost the same.
 const FIRST_GUESS: u64 = 64;
 
 /// One transaction of a script.
@@ -144,7 +144,7 @@ pub(crate) struct Around<'g> {
 pub(crate) struct Calls<'g, S: Script> {
     script: S,
     around: Around<'g>,
-    /// Costs by form, size, length of the calldata and its nonzero bytes.
+    /// Costs by form, size, length of the calldata and number of its nonzero bytes.
     prices: HashMap<(S::Form, u64, usize, usize), Cost>,
     /// The largest size within a gas limit, where the scenario sets no size.
     largest: HashMap<u64, Option<u64>>,

@@ -1,7 +1,7 @@
-//! Plans transactions in groups. Transactions of a group depend on each other, by a conflict rate
-//! and a shape. For each block, groups are made and put in order. Then each transaction gets the
-//! place that it reads and the place that it changes. A place is a slot of the contract, or an
-//! account's balance.
+//! Plans transactions in groups. Transactions of a group depend on each other in a given shape. A
+//! share of a block's transactions, the conflict rate, is in such groups; all others are alone. For
+//! each block, groups are made and put in order. Then each transaction gets the place that it reads
+//! and the place that it changes. A place is a slot of the contract, or an account's balance.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -48,7 +48,8 @@ struct Group {
 
 const ALONE: Group = Group { length: 1, hotspot: None };
 
-/// The places of a transaction. Each account has one place, of the account's number.
+/// A transaction by its sender, the place that it reads (`from`) and the place that it changes
+/// (`to`). Each account has one place, of the account's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Link {
     sender: u64,
@@ -85,7 +86,7 @@ pub(crate) struct Chains {
     other: Cost,
     members: Members,
     random: Random,
-    /// Accounts that have sent.
+    /// Number of accounts that have sent.
     sender_count: u64,
     /// The block's drawn transactions, the next one last.
     drawn: Vec<Link>,

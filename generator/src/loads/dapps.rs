@@ -39,10 +39,11 @@ pub(crate) fn place(
     Ok(Placed::default())
 }
 
-/// The multiple of the mean at which the published generator cuts draws.
+/// The multiple of the mean that bounds a user's drawn number of transactions in the published
+/// generator.
 const PUBLISHED_MOST: f64 = 10.0;
 
-/// The name of the load, which gives addresses of DApps, and the fork.
+/// The name of the load, from which the DApps' addresses follow, and the fork.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     /// Name of the load in names of contracts.
@@ -68,7 +69,7 @@ pub(crate) struct Dapps {
     /// Per resource, calldata and price.
     resources: Vec<(Bytes, Cost)>,
     random: Random,
-    /// Users so far.
+    /// Number of users so far.
     user_count: u64,
     /// The block's drawn transactions, the next one last.
     drawn: Vec<Call>,
@@ -107,7 +108,7 @@ impl Dapps {
         })
     }
 
-    /// Cost of the dearest transaction.
+    /// Cost of the most expensive transaction.
     fn most(&self) -> Cost {
         let costs = self.resources.iter().map(|(_, cost)| *cost);
         costs.max_by_key(|cost| cost.gas).unwrap_or(Cost { gas: 1, ..Cost::default() })

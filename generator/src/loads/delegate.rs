@@ -22,7 +22,7 @@ use crate::{
 };
 use spec::Delegate;
 
-/// Number of wallets. Accounts delegate to them in turn.
+/// Number of `Wallet` contracts. Accounts delegate to them in turn.
 const WALLET_COUNT: u64 = 2;
 
 fn wallet_name(wallet: u64) -> String {
@@ -69,7 +69,7 @@ pub(crate) struct Delegations {
     /// The accounts that delegate, and their family.
     authorities: Vec<Address>,
     family: u32,
-    /// Delegating transactions so far.
+    /// Number of delegating transactions so far.
     delegated_count: u64,
     /// The last delegating transaction, while some of its calls are not made yet.
     last: Option<Transaction>,

@@ -33,7 +33,7 @@ pub(crate) enum Form {
     Calls,
 }
 
-/// A deployed contract that has calls left.
+/// A deployed contract that transactions have yet to call.
 #[derive(Clone, Debug)]
 struct ToCall {
     address: Address,

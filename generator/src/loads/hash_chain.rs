@@ -70,7 +70,7 @@ pub(crate) struct HashChains {
     hash_gas: u64,
     probe: Probe,
     prices: Prices<u64>,
-    /// The most hashes within a gas limit, with their price.
+    /// For each gas limit, the largest number of hashes that fits, with its price.
     largest: HashMap<u64, Option<(u64, Cost)>>,
     creation: Bytes,
     deployment: Cost,
@@ -326,7 +326,8 @@ impl Planner for HashChains {
         self.is_planned && self.steps.is_empty()
     }
 
-    /// The price of a deployment with its call, where deployments and calls come in pairs.
+    /// The price of a deployment with its call, where deployments and calls come in pairs; else
+    /// `None`.
     fn price(&mut self, room: Room, _: &mut People<'_>) -> Result<Option<Cost>, GeneratorError> {
         if !matches!(self.spec.deployed, Deployed::Pairs) {
             return Ok(None);

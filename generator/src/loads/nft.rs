@@ -26,7 +26,7 @@ const COUNTER: u64 = 6;
 
 /// Id of the first holder's token. The next holders have the next ids.
 const FIRST_ID: u64 = 1_000_000;
-/// Number of ids that the counter has reached in the genesis.
+/// Value of the counter of ids in the genesis.
 const MINTED_COUNT: u64 = 10_000_000;
 /// Balance of a holder, which is larger than the number of its tokens: no balance becomes 0.
 const BALANCE: u64 = 1_000;
@@ -50,7 +50,8 @@ pub(crate) fn place(
 pub(crate) struct NftTransfers {
     contract: Address,
     holder_count: u64,
-    /// Tokens of the holders that have given or taken one. Each other holder has its first token.
+    /// Ids of the tokens of each holder that has given or taken one. Any other holder has its first
+    /// token.
     held: HashMap<u64, Vec<u64>>,
 }
 

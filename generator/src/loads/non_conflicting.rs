@@ -40,7 +40,7 @@ pub(crate) fn place(
 pub(crate) struct NonConflicting {
     call: SameCall,
     members: Members,
-    /// Transactions so far.
+    /// Number of transactions so far.
     tx_count: u64,
 }
 

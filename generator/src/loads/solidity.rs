@@ -2,12 +2,12 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 
-/// Key of `key` in the mapping at `slot`.
+/// Slot key of the entry `key` in the mapping at `slot`.
 pub(crate) fn mapped(key: B256, slot: U256) -> U256 {
     U256::from_be_bytes(keccak256([key, B256::from(slot)].concat()).0)
 }
 
-/// Key of an account in the mapping at slot number `slot`.
+/// Slot key of an account's entry in the mapping at slot number `slot`.
 pub(crate) fn of_account(account: &Address, slot: u64) -> U256 {
     mapped(account.into_word(), U256::from(slot))
 }

@@ -64,7 +64,7 @@ impl Asset {
 #[derive(Clone, Debug)]
 pub(crate) struct Parties {
     pattern: Pattern,
-    /// Accounts that take part.
+    /// Number of accounts that take part.
     count: u64,
     /// Stream of addresses without an account.
     stream: Stream,
@@ -91,8 +91,8 @@ impl Parties {
         // Any account but the first.
         let other = 1 + turn % (self.count - 1).max(1);
         match self.pattern {
-            // The account half way around from the giver: half as many transfers as accounts share
-            // no account.
+            // The taker is half way around from the giver. So consecutive transfers share no
+            // account while they are at most half as many as the accounts.
             Pattern::AToB => (giver, Taker::Member((giver + self.count / 2) % self.count)),
             Pattern::AToA => (giver, Taker::Member(giver)),
             Pattern::AToMany => (0, Taker::Member(other)),

@@ -118,7 +118,7 @@ pub enum ReferenceError {
     ListItems {
         /// The batch, 0-based.
         batch: usize,
-        /// Accounts and slots.
+        /// Number of accounts and slots in the list.
         item_count: u64,
         /// Sum of the gas limits of the list's blocks.
         gas_limit: u64,

@@ -18,7 +18,7 @@ use workload::{
     WorkloadError, block::IndexRange, list::ListBounds, senders::SenderError,
 };
 
-/// Indices whose keys and values are made at a time.
+/// Number of indices whose keys and values are made at a time.
 const CHUNK: u64 = 4096;
 
 /// A read that the plan does not cover, or a plan that does not fit the genesis.
@@ -70,9 +70,9 @@ pub enum PlanError {
     TooLarge {
         /// Slots, senders or accounts.
         what: &'static str,
-        /// The plan's count.
+        /// Number of keys in the plan.
         planned_count: u64,
-        /// The most accounts and slots together.
+        /// Maximum number of accounts and slots together that the batch can touch.
         most_count: u64,
     },
     /// A sender family is invalid.

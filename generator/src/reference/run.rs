@@ -62,13 +62,13 @@ pub struct BatchReference {
     pub tx_gas: Vec<TxGas>,
     /// Requests to the consensus layer of each block: type ‖ data (EIP-7685).
     pub requests: Vec<Vec<Bytes>>,
-    /// Accounts and slots in the list.
+    /// Number of accounts and slots in the list.
     pub item_count: u64,
 }
 
 impl BatchReference {
-    /// Refuses a list with more accounts and slots than the gas limits of `batch`, at `index`, allow
-    /// (EIP-7928).
+    /// Refuses a list with more accounts and slots than the gas limits of `batch` allow (EIP-7928).
+    /// `index` is the batch's, for the error.
     ///
     /// # Errors
     /// [`ReferenceError::ListItems`].

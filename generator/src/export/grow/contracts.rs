@@ -133,7 +133,7 @@ fn factory() -> Vec<u8> {
     .concat()
 }
 
-/// Derives an address without another use from a name.
+/// Derives from a name an address that has no other use.
 fn named(name: &str) -> Address {
     Address::from_word(keccak256(format!("stress export --grow/{name}")))
 }

@@ -15,7 +15,7 @@ pub(crate) struct Parts<'g> {
     pub(crate) meter: Meter,
     /// Share of existing keys among the accessed keys.
     pub(crate) present_share: f64,
-    /// The keys that transactions have in common.
+    /// Whether transactions access the same keys.
     pub(crate) overlap: Overlap,
     /// The contracts that transactions call in turn; at least one.
     pub(crate) targets: Vec<Target<'g>>,
@@ -116,8 +116,8 @@ pub(crate) enum Asked {
         /// Contracts that the chain goes through in turn.
         contract_count: u64,
     },
-    /// One slot of each of as many families as there are contracts, from the target's family on:
-    /// index i is that slot of family i.
+    /// One slot of each contract. Each contract has a family, from the target's family on: index i
+    /// is the slot `slot` of family i.
     Each {
         /// Index of the slot in its family.
         slot: u64,

@@ -1,5 +1,5 @@
-//! Indices of a family's slots whose hashes begin with one nibble. Only hashing finds them, so the
-//! search goes on as transactions need them.
+//! Finds a family's slots whose hashed keys begin with a given nibble. Only hashing finds them, so
+//! the search goes on as transactions need them.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use workload::{Layout, SlotFamily};
 
 use crate::meter::Pair;
 
-/// Indices that are hashed together.
+/// Number of indices that are hashed together.
 const CHUNK: u64 = 1_024;
 
 /// Searches the indices in the order in which a load takes them.
@@ -18,9 +18,9 @@ pub(super) struct Picks<'g> {
     nibble: u8,
     /// Index at which the search begins; it goes on around the family's end.
     start: u64,
-    /// Indices checked so far, through all rounds.
+    /// Number of indices checked so far, through all rounds.
     searched_count: u64,
-    /// Indices found in the first round through the family.
+    /// Number of indices found in the first round through the family.
     found_count: u64,
     waiting: VecDeque<u64>,
 }
@@ -76,7 +76,8 @@ impl<'g> Picks<'g> {
         self.waiting.drain(..count as usize);
     }
 
-    /// Number of such indices in the family; `None` before all indices are checked.
+    /// Number of the family's indices whose hashed keys begin with the nibble; `None` before all
+    /// indices are checked.
     pub(super) fn held_count(&self) -> Option<u64> {
         (self.searched_count >= self.family.count).then_some(self.found_count)
     }

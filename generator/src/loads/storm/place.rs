@@ -87,9 +87,9 @@ pub(crate) struct StormPlace<'a> {
     pub(crate) tag: &'a str,
     /// The state's seed.
     pub(crate) seed: u64,
-    /// The storm's slots.
+    /// Number of slots that the storm gets.
     pub(crate) slot_count: u64,
-    /// Slots of the state.
+    /// Number of slots of the state.
     pub(crate) state_slot_count: u64,
 }
 

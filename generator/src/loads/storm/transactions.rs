@@ -30,7 +30,7 @@ struct StormTx {
     target: usize,
     /// Calldata without padding.
     input: Bytes,
-    /// Bytes of padding after the calldata.
+    /// Number of bytes of padding after the calldata.
     padding_count: u64,
     /// Price with the padding.
     price: Price,
@@ -47,9 +47,9 @@ pub(crate) struct Storm<'g> {
     picks: Vec<Picks<'g>>,
     /// Random stream of the padding.
     stream: Stream,
-    /// Transactions made so far.
+    /// Number of transactions made so far.
     tx_count: u64,
-    /// Indices that the transactions access, and the present ones among them.
+    /// Number of indices that the transactions access, and of present ones among them.
     asked_count: u64,
     present_count: u64,
 }
@@ -60,7 +60,7 @@ struct Cursor {
     /// The first present index, and the number of used ones from there on, around the family's end.
     start: u64,
     used_count: u64,
-    /// Present indices that transactions have asked for, each counted once.
+    /// Number of present indices that transactions have asked for, each counted once.
     asked_count: u64,
     /// Next absent index.
     absent: u64,
