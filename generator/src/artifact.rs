@@ -63,8 +63,8 @@ contracts! {
     /// `seed, token, (start, count)*`: reads the balances of accounts keccak(seed ‖ i) from a
     /// token.
     BalanceStorm,
-    /// `seed, storm, count`: calls a storm for the range that begins at the index in slot 0, and
-    /// advances that index.
+    /// `seed, storm, count`: calls a storm for a range of `count` indices. Slot 0 has the first of
+    /// them plus 1, and the contract advances it.
     RangePointer,
     /// `storm, count`: calls a storm that follows the chain from the key in slot 0, and stores the
     /// chain's last key there.

@@ -83,8 +83,8 @@ impl Members {
         self.load
     }
 
-    /// The account at `index`, counted from the last account; after the first account the last
-    /// follows.
+    /// The account at `index`, counted from the last account; after the first account, the last one
+    /// follows again.
     pub(crate) fn at(&self, index: u64) -> u64 {
         let Range { start, end } = self.accounts;
         end - 1 - index % (end - start)

@@ -111,7 +111,8 @@ pub(crate) trait Planner {
     fn useful_gas(&self) -> u64;
 
     /// The price that the next transaction within `room` would have. `None` where no transaction
-    /// fits, and for loads whose transactions create no state.
+    /// fits, and by default. The filler then takes [`Self::useful_gas`] as the price, all of it
+    /// execution gas.
     fn price(&mut self, _: Room, _: &mut People<'_>) -> Result<Option<Cost>, GeneratorError> {
         Ok(None)
     }

@@ -1,5 +1,5 @@
 //! Runs one transaction on stock revm to measure its price. The state is invented: every account
-//! can pay, and every slot holds the next slot's key, unless the slot is absent.
+//! can pay, and every slot that is not absent holds its own key plus 1.
 
 use std::convert::Infallible;
 

@@ -1,10 +1,10 @@
 //! The block-level access list (EIP-7928) in its forms: built (alloy's `AccountChanges`), encoded
 //! (RLP), and decoded, checked and indexed for executors ([`ListIndex`]).
 //!
-//! A list has the accounts and slots that a batch touches, and the value that each step leaves
-//! where it changes one. The `batched-io` form is the EIP's own; `parallel-io` has only the
-//! changes; `full` adds values from before the batch ([`full_encode`]). A list is checked here for
-//! form and bounds only. Executing the batch checks whether it is true.
+//! A list has the accounts and slots that a batch touches, and each change: its step and the new
+//! value. The `batched-io` form is the EIP's own; `parallel-io` has only the changes; `full` adds
+//! values from before the batch ([`full_encode`]). A list is checked here for form and bounds only.
+//! Executing the batch checks whether it is true.
 
 mod bounds;
 mod decode;

@@ -130,7 +130,8 @@ impl Parent {
     }
 
     /// Returns `block` with the fields that follow from its parent: hash, base fee, excess blob
-    /// gas. Raises a transaction's fee limit where it is below the base fee plus the priority fee.
+    /// gas. Raises a transaction's fee limit to the base fee plus the priority fee, where it is
+    /// lower.
     pub(super) fn next(&self, block: &Block, rules: &ChainRules) -> Block {
         let mut block = block.clone();
         let base_fee = self.header.next_block_base_fee(BaseFeeParams::ethereum());

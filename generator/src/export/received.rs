@@ -22,7 +22,7 @@ use crate::{
 /// Seals the blocks of each batch with the outcome of the reference, which runs once more.
 /// Transactions that were imported with signatures keep them. Others are signed, with `secrets` for
 /// senders outside the sender families. The blocks are no chain: a header has the parent hash of
-/// the workload, and no state root. From Amsterdam on it has the hash of its batch's list.
+/// the workload, and a zero state root. From Amsterdam on it has the hash of its batch's list.
 ///
 /// # Errors
 /// [`ExportError`]: a sender's secret is unknown, an imported transaction cannot be decoded, a

@@ -1,5 +1,6 @@
-//! Computes state roots over the rows of a recipe with the changes of blocks applied. One pass
-//! reads the rows in the order of their hashed keys. The number of contracts bounds the memory.
+//! Computes state roots over the rows of a recipe with the changes of blocks applied. One pass over
+//! the slots and one over the accounts read the rows in the order of their hashed keys. The number
+//! of contracts bounds the memory.
 
 use std::collections::BTreeMap;
 

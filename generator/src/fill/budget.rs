@@ -1,5 +1,5 @@
-//! The shares that loads have of a block: of its gas, of its transactions, or of the dimension of gas
-//! that bounds the load (EIP-8037).
+//! The shares that loads have of a block: of its gas, of its transactions, or of the dimension of
+//! gas that bounds the load (EIP-8037).
 
 use workload::Fork;
 

@@ -1,4 +1,4 @@
-//! Plans transactions of distinct accounts. Each destroys a unit of its sender's tokens and logs
+//! Plans transactions from distinct senders. Each destroys a unit of its sender's tokens and logs
 //! that. On request it also lowers the total supply, which all transactions share.
 
 use alloy_primitives::U256;

@@ -35,7 +35,7 @@ impl<'w> ChainRun<'w> {
         self.state.plan(batch).map_err(of_plan(index))
     }
 
-    /// Runs `block`. `on_tx` is shown the outcome and the logs of each transaction, and may stop the
+    /// Runs `block`. `on_tx` gets the outcome and the logs of each transaction, and may stop the
     /// run. The run cannot go on after an error.
     pub(crate) fn run<A: Answer>(
         &mut self,

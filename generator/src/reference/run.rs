@@ -140,8 +140,9 @@ impl<'w> ReferenceRun<'w> {
         self.run_next(&mut |ran| on_tx(ran).flow(), &mut |_, _| {})
     }
 
-    /// Runs the next batch, as [`Self::next_batch_seen`] does. Before `on_tx`, `on_state` gets all
-    /// keys that the transaction touched, with their values before and after it.
+    /// Runs the next batch, as [`Self::next_batch_seen`] does. Before `on_tx`, `on_state` gets the
+    /// transaction's block in the batch, and all keys that it touched, with their values before and
+    /// after it.
     ///
     /// # Errors
     /// [`ReferenceError`]; the run cannot go on after it.

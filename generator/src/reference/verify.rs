@@ -1,4 +1,4 @@
-//! Checks a workload's expected outcome against the reference, which decides.
+//! Checks a workload's expected outcome against the reference, which counts as correct.
 
 use alloy_primitives::keccak256;
 use evm::TxGas;

@@ -7,10 +7,10 @@
 //! small that the protocol's keys alone exceed the cap.
 //!
 //! The blocks of a batch share keys, so its list has at most the sum of their caps. That bound is
-//! looser than the EIP's: one block may have more than its part. Executors also stop early where
-//! the remaining gas cannot pay for the declared keys that no step has read yet. That check allows
-//! for the number of keys without gas (ethereum/EIPs#12277). Before Amsterdam the cap allows for
-//! that number too, since no client sees such a list.
+//! looser than the EIP's: one block may have more than its part. Executors also reject a list
+//! early, where the gas that is left cannot pay for the declared keys that no step has read yet.
+//! That check allows for the number of keys without gas (ethereum/EIPs#12277). Before Amsterdam the
+//! cap allows for that number too, since no client sees such a list.
 
 use crate::{
     block::{Batch, Block},

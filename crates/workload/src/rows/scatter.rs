@@ -110,8 +110,8 @@ struct Bucket {
 }
 
 impl Buckets {
-    /// Scatters all rows of `source` into `bucket_count` buckets. Calls `scanned` with the number
-    /// of rows after each [`TAKE_ROWS`] rows, or fewer at the end.
+    /// Scatters all rows of `source` into `bucket_count` buckets. After each portion of at most
+    /// [`TAKE_ROWS`] rows, calls `scanned` with the portion's number of rows.
     pub(super) fn scatter<S: Source>(
         source: &S,
         bucket_count: u64,

@@ -32,8 +32,9 @@ impl<'g> Picks<'g> {
         Self { family, nibble, start, searched_count: 0, found_count: 0, waiting }
     }
 
-    /// Searches until `count` indices wait. Where the family has too few such indices, they are
-    /// taken again. Where the family has no such index, all of its indices are taken.
+    /// Searches until at least `count` found indices wait to be taken. Where the family has too few
+    /// such indices, they are taken again. Where the family has no such index, all of its indices
+    /// are taken.
     pub(super) fn find(&mut self, count: u64) {
         let mut keys = Vec::new();
         let held_count = self.family.count;

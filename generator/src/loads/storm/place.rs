@@ -247,7 +247,7 @@ impl StormPlace<'_> {
         Ok(Placed { contract, ..placed })
     }
 
-    /// Checks that the load has as many slots as its contracts need.
+    /// Checks that the load has at least `needed_count` slots for its contracts.
     const fn check_slots(
         &self,
         needed_count: u64,

@@ -1,7 +1,7 @@
 //! Plans the storm transactions of one load: chooses the indices that each transaction reads or
 //! writes. No index repeats in a workload, unless the scenario asks for it. The share of present
-//! keys is exact, and a transaction uses its given gas. [`Parts`] has the kind of keys (slots or
-//! accounts) and the contract.
+//! keys is exact, and a transaction has as many keys as its gas limit pays for. [`Parts`] has the
+//! kind of keys (slots or accounts) and the contract.
 
 use alloy_primitives::{B256, Bytes, U256};
 use spec::{CalldataByte, Overlap};
