@@ -1,5 +1,5 @@
-//! The command line. This module checks words that `clap` would misread, before `clap` parses verbs
-//! and their arguments.
+//! The command line: verbs, their arguments and their output. Before `clap` parses the words, this
+//! module moves `--quiet` and refuses misspelt verbs, which `clap` would misread.
 
 pub mod args;
 pub mod cmd;
@@ -19,7 +19,7 @@ pub use verbs::Cli;
 #[cfg(test)]
 pub use verbs::Command;
 
-/// Words of earlier versions, and the verbs in their place.
+/// Verbs of earlier versions, each with the command that replaces it.
 const RENAMED: [(&str, &str); 10] = [
     ("baseline", "state baseline"),
     ("calibrate", "gate calibrate"),
@@ -33,8 +33,8 @@ const RENAMED: [(&str, &str); 10] = [
     ("simulate", "shard simulate"),
 ];
 
-/// Moves a leading `--quiet` behind the other words. Before a verb, `clap` takes it for an option
-/// of a run, and refuses the verb.
+/// Moves leading `--quiet` words to the end of the line, or to the place before `--`. In front of a
+/// verb, `clap` takes `--quiet` for an option of a run, and refuses the verb.
 pub fn move_quiet_to_end(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.collect();
     let quiet_count = words.iter().skip(1).take_while(|word| is_quiet(word)).count();
@@ -50,11 +50,11 @@ fn is_quiet(word: &OsString) -> bool {
     word == "-q" || word == "--quiet"
 }
 
-/// Refuses a command line that begins with a misspelt verb or scenario. Later words are not read,
-/// as `clap` would report errors in them first.
+/// Refuses a command line that begins with a renamed verb, a misspelt verb or a misspelt scenario.
+/// It runs before `clap`, which would report errors of later words first.
 ///
 /// # Errors
-/// The first word is neither a verb nor a scenario, and is similar to one.
+/// The first word is a renamed verb. Or it is similar to a verb or a scenario, but is neither.
 pub fn check_first_word(mut words: impl Iterator<Item = OsString>) -> Result<(), Failure> {
     let first = words.find(|word| !is_quiet(word)).and_then(|word| word.into_string().ok());
     match first.as_deref().and_then(tip) {

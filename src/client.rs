@@ -1,10 +1,11 @@
-//! A real client on an exported block or chain, by its Engine API (`docs/import-export.md`).
-//! `export` has the blocks and their siblings, `engine` sends a block, `refusal` is a reason for a
-//! missing sample. `start_file` describes how to start a client, `home` holds its database,
-//! `making` makes the database. `process` and `log` are the running client, and `leftover` ends a
-//! client that outlived its run. `sampled` takes the samples, and `measured` sums a sample over its
-//! blocks. `run` samples all clients in turn, beside our designs, and `deadline` judges clients and
-//! designs. `calibrate` runs clients and designs on many scenarios.
+//! Measures a real client on an exported block or chain, through the client's Engine API
+//! (`docs/import-export.md`). `export` has the blocks and their siblings, `engine` sends a block,
+//! `token` signs requests, `node` asks a node by JSON-RPC. `refusal` has the reason for a missing
+//! sample. `start_file` describes how to start a client, `home` holds its database, `making` makes
+//! the database. `process` starts and stops the client, `log` keeps its output, and `leftover` ends
+//! a client that outlived its run. `sampled` takes the samples, and `measured` sums a sample over
+//! its blocks. `run` samples all clients in turn, beside our designs, and `deadline` judges clients
+//! and designs. `calibrate` runs clients and designs on many scenarios.
 
 mod calibrate;
 mod deadline;

@@ -1,5 +1,6 @@
-//! Figures of samples: the cells of a result, claims about the cells, counters, facts, and the file
-//! of metrics.
+//! Turns measurements into figures: `cells` sums up the samples of a variant, `claims` judges
+//! claims on the cells, `counters` has the exact counts of a sample. `facts` describes workload,
+//! machine and state for a result, and `metrics` writes the file of metrics.
 
 pub mod cells;
 pub mod claims;

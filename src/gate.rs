@@ -39,10 +39,10 @@ pub use result::gate::{DecidedBy, Metric, Verdict};
 
 use crate::terminal::{Code, OpenCodes};
 
-/// Maximal δ of a gate.
+/// Maximal δ of a gate, as a share.
 pub const DELTA_MAX: f64 = 1.0;
 
-/// Returns the exit code for a verdict.
+/// Returns the exit code for a verdict. `open` has the codes of verdicts that leave something open.
 pub const fn exit_code(verdict: Verdict, open: OpenCodes) -> Code {
     match verdict {
         Verdict::Pass => Code::Fine,
@@ -69,8 +69,9 @@ impl Outcome {
     }
 }
 
-/// Returns the smallest change of a sample that counts. Waking threads varies time and instructions
-/// by this amount. Opening a store varies blocks, bytes and requests by it.
+/// Returns the smallest change of a metric per sample that counts; times are in nanoseconds. Waking
+/// threads varies time and instructions by this amount. Opening a store varies blocks, bytes and
+/// requests by it.
 pub const fn floor(metric: Metric) -> u64 {
     match metric {
         Metric::Wall => 20_000,

@@ -1,5 +1,6 @@
-//! `stress doctor io`: raw random reads. `plan` has the points, `measuring` reads them, `device`
-//! measures the device, `point` turns a measurement into figures.
+//! Measures raw random reads (`stress doctor io`). A point is a number of threads with a number of
+//! keys in a call. `plan` has the points, `measuring` reads at them, `device` measures the device,
+//! `point` turns a measurement into figures.
 
 pub mod device;
 pub mod measuring;

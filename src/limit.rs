@@ -1,7 +1,9 @@
-//! `stress limit`: which block gas limits keep a deadline. Each load is run at a few limits, ascending, until it
-//! misses the deadline. A line through the times gives the limit, and a run there checks it.
+//! Finds the block gas limits that keep a deadline (`stress limit`). Each load runs at a few
+//! limits, ascending, until it misses the deadline. A line through its times gives the limit, and a
+//! run at the limit checks the line.
 //!
-//! Every run is a sweep of one cell in a directory named by its settings: the same command finds it again.
+//! Every run is a sweep of one cell, in a directory named by its settings: the same command finds
+//! it again.
 
 mod density;
 mod fit;

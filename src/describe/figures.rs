@@ -15,7 +15,7 @@ use crate::{
     machine::environment,
 };
 
-/// The figures of a workload, and data for its picture.
+/// The figures of a workload, and the components for the picture of its conflicts.
 #[derive(Clone, Debug)]
 pub struct Figures {
     /// The figures as `stress describe --json` writes them.
@@ -28,7 +28,7 @@ pub struct Figures {
 }
 
 /// Computes the figures of a workload from `seen`, the keys that the reference run touched.
-/// `scenario` is `None` for a workload file. `threads`: numbers of threads for the ideal speed-up.
+/// `scenario` is `None` for a workload file. `threads`: the thread counts of the ideal speed-ups.
 pub fn figures(
     workload: &Workload,
     scenario: Option<Loads<'_>>,
@@ -83,7 +83,8 @@ pub fn figures(
     Figures { described, components, first_batch: None }
 }
 
-/// Sums over transactions: count, gas, keys read and keys written.
+/// Totals of some transactions: their count, and sum and maximum of gas, keys read and keys
+/// written.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     tx_count: u64,
@@ -202,7 +203,7 @@ const fn component(of: &generator::describe::Component) -> Component {
     Component { tx_count, gas, chain_tx_count, chain_gas }
 }
 
-/// Groups the components into classes of doubling size: 1, 2, 3 to 4, 5 to 8, …
+/// Groups the components into classes by their number of transactions: 1, 2, 3 to 4, 5 to 8, …
 fn sizes(components: &[Component]) -> Vec<SizeClass> {
     let mut classes: Vec<SizeClass> = Vec::new();
     for component in components.iter().rev() {

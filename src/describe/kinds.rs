@@ -20,8 +20,8 @@ use crate::{
 };
 
 /// Default overrides of the table: a key, other keys that set the same quantity, the value. A
-/// default applies unless the user sets one of these keys. The small size in memory runs in
-/// seconds.
+/// default applies unless the user sets one of these keys. Small blocks on a small state in memory
+/// run in seconds.
 const SMALL: [(&str, &[&str], &str); 5] = [
     (GAS_KEY, &["block.limit", "block.transactions"], "30M"),
     ("state.slots", &["state.size"], "200k"),
@@ -39,7 +39,8 @@ const FEW_BLOCKS: (&str, &str) = ("block.blocks", "2");
 const BLOCK_COUNT_MAX: u64 = 100;
 /// The maximal gas of a transaction (EIP-7825).
 const TX_GAS_CAP: f64 = 16_777_216.0;
-/// Accounts that a storm's transaction touches beside the keys of the storm: sender and contract.
+/// Number of accounts that a storm's transaction touches beside the keys of the storm: the sender
+/// and the contract.
 const OWN_ACCOUNT_COUNT: f64 = 2.0;
 
 /// The operation whose gas a row shows.
@@ -60,10 +61,10 @@ impl Operation {
     }
 }
 
-/// The rows of the shipped scenarios.
+/// The rows of the table, one for each shipped scenario.
 #[derive(Debug, Default)]
 pub struct Rows {
-    /// Rows that were made.
+    /// Rows of the scenarios that ran.
     pub made: Vec<KindRow>,
     /// Errors of the scenarios that the overrides do not fit. These scenarios have no row.
     pub refused: Vec<Failure>,
@@ -189,8 +190,8 @@ fn best_name(cell: &Cell) -> String {
     }
 }
 
-/// Returns the mean gas of an operation. Gas of a key is the gas of a transaction over its storm
-/// keys.
+/// Returns the mean gas of an operation. The gas of a key is the mean gas of a transaction over its
+/// mean number of storm keys.
 fn operation_gas(all: &TxFacts, operation: Operation) -> f64 {
     let keys = all.reads_per_tx.mean - OWN_ACCOUNT_COUNT;
     match operation {
@@ -199,7 +200,8 @@ fn operation_gas(all: &TxFacts, operation: Operation) -> f64 {
     }
 }
 
-/// The comment at the head of a scenario's file as one paragraph.
+/// Returns the comment at the head of a scenario's file as one paragraph. Without a comment, it is
+/// the name of the scenario.
 fn about(text: &str, described: &Described) -> String {
     let lines = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
     let words = lines.collect::<Vec<_>>().join(" ");

@@ -18,19 +18,20 @@ use crate::{
     terminal::{Code, Failure, Progress, interrupt},
 };
 
-/// The numbers of threads and shards that the user asks figures for.
+/// The thread counts and shard counts for which the user asks figures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
-    /// Numbers of threads, for the ideal speed-up.
+    /// Thread counts of the ideal speed-ups.
     pub threads: &'a [usize],
-    /// Numbers of shards, for partitions.
+    /// Shard counts of the partitions.
     pub shards: &'a [u32],
 }
 
 /// Generates the workload of `scenario`, and describes it.
 ///
 /// # Errors
-/// The workload cannot be generated or differs from its reference run, or the user interrupted.
+/// The workload cannot be generated, the reference run differs from its expected outcome, or the
+/// user interrupted.
 pub fn of_scenario(
     scenario: &Scenario,
     asked: Asked<'_>,
@@ -45,7 +46,7 @@ pub fn of_scenario(
 /// Describes a workload. `scenario` is `None` for a workload file.
 ///
 /// # Errors
-/// The reference run differs from the workload, or the user interrupted.
+/// The reference run differs from the workload's expected outcome, or the user interrupted.
 pub fn of_workload(
     workload: &Workload,
     scenario: Option<Loads<'_>>,
@@ -66,7 +67,7 @@ pub fn of_workload(
 /// Runs the reference over `workload`, and returns the touched keys.
 ///
 /// # Errors
-/// The reference run differs from the workload, or the user interrupted.
+/// The reference run differs from the workload's expected outcome, or the user interrupted.
 pub fn seen(workload: &Workload, kept: Kept, progress: &Progress) -> Result<Description, Failure> {
     let total = workload.tx_count();
     let stage = progress.stage("reading the touched keys", total);

@@ -1,5 +1,5 @@
-//! Partitions each batch over shards of execution. Each partitioner gets the keys of the reference
-//! run as numbers. The result has the quality, the traffic and the time of each partitioner.
+//! Partitions each batch over shards of execution. A partitioner gets the keys of the reference
+//! run, each as a number. The result has the quality, the traffic and the time of each partitioner.
 
 use std::{collections::HashMap, time::Instant};
 
@@ -12,8 +12,8 @@ use workload::{Batch, Workload};
 use crate::figures::cells::ns;
 use crate::terminal::{Failure, Progress, interrupt};
 
-/// Seed of the partitioners' search. It is fixed: a scenario and its workload file have the same
-/// partition.
+/// Seed of the partitioners' search. It is fixed, so that a scenario and its workload file get the
+/// same partition.
 const SEED: u64 = 1;
 
 /// Builds the transactions of each batch in the form that partitioners take. Moves the accesses out

@@ -31,32 +31,33 @@ use ways::{policy_facts, priority, root_way, shard_way};
 pub use input::{CellInput, distinct_share, time_by_device};
 pub use pieces::piece_size;
 
-/// Minimal ratio of bytes from the device to bytes asked of the files, for a cold sample.
+/// Minimal ratio of device bytes to bytes that the store asked of its files, for proved cold.
 pub const COLD_SHARE: f64 = 0.95;
-/// Bytes of a page of the page cache.
+/// Size of a page of the page cache, in bytes.
 const PAGE_BYTES: f64 = 4096.0;
 /// Reads on demand are few if their share of all reads is at most 1 / `FEW_READS`.
 const FEW_READS: u64 = 50;
 
-/// The retained part of a cell's measurements: bounded by their number times a few words, and by
-/// some megabytes of latencies.
+/// The part of a cell's measurements that is kept: facts of each sample, and at most some megabytes
+/// of latencies.
 #[derive(Clone, Debug, Default)]
 pub struct CellSamples {
     samples: Vec<SampleFacts>,
     counters: Option<Counters>,
-    /// Time per transaction.
+    /// Times of transactions, in nanoseconds.
     tx_latencies: Pieces,
-    /// Time per read.
+    /// Times of reads, in nanoseconds.
     read_latencies: Pieces,
     /// Maximal number of reads that a reader makes in one call. Each of these reads has the latency
     /// of the whole call. `None`: a reader makes one read after the other.
     reads_at_once: Option<usize>,
-    /// Priority of the threads that verify.
+    /// Priority of the threads that verify the values of a full list.
     verifier_priority: Option<Priority>,
     reads_in_flight: Vec<f64>,
-    /// Reason for not reading the last sample's blocks again.
+    /// Reason why the last sample has no trace ceiling.
     no_trace_ceiling: Option<String>,
-    /// Pages with rows in the page cache before each sample that read through it.
+    /// Pages with rows, and how many were in memory at the clock's start. One entry for each sample
+    /// that read through the page cache; an error is the reason for unknown pages.
     row_pages: Vec<Result<RowPages, String>>,
     scheduling: Vec<Scheduling>,
     recover_ns_per_tx: Vec<f64>,
@@ -65,7 +66,8 @@ pub struct CellSamples {
 
 /// Finds the end of the warm-up of cells that took turns: from there on, the times of all cells are
 /// steady. The warm-up has whole rounds, so that compared samples stay together. In a run of many
-/// rounds it has whole pieces, so that latencies and times come from the same samples.
+/// rounds its length is a multiple of [`piece_size`], so that latencies and times come from the
+/// same samples.
 pub fn warm_up<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Warmup {
     let (mut count, mut size) = (0, 1);
     for samples in cells {
@@ -79,8 +81,8 @@ pub fn warm_up<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Warmup {
     Warmup::Found(count.next_multiple_of(size))
 }
 
-/// Number of first samples that count for no figure. `None`: the end of the warm-up is not known,
-/// and all samples count.
+/// Returns the number of first samples that all figures leave out. `None`: the end of the warm-up
+/// is not known, and all samples count.
 pub fn left_out<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Option<usize> {
     match warm_up(cells) {
         Warmup::Found(count) => Some(count),
@@ -89,17 +91,14 @@ pub fn left_out<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Option<
 }
 
 impl CellSamples {
-    /// Whether nothing was measured yet.
     pub const fn is_empty(&self) -> bool {
         self.samples.is_empty()
     }
 
-    /// The last sample.
     pub fn last(&self) -> Option<&SampleFacts> {
         self.samples.last()
     }
 
-    /// Number of samples.
     pub const fn count(&self) -> usize {
         self.samples.len()
     }
@@ -114,7 +113,6 @@ impl CellSamples {
         self.median(|sample| stats::mgas_per_s(sample.gas, sample.wall_ns))
     }
 
-    /// Adds a measurement.
     pub fn add(&mut self, input: &CellInput<'_>, measurement: &Measurement) {
         let executed = &measurement.executed;
         let scheduling = Scheduling::of(&input.variant, executed);
@@ -156,8 +154,8 @@ impl CellSamples {
         self.row_pages.extend(measurement.row_pages.clone());
     }
 
-    /// Adds the device's rate on the last sample's blocks, or the reason for an unknown rate. The
-    /// rate is measured right after the sample.
+    /// Adds the trace ceiling of the last sample, in blocks a second, or the reason for its lack.
+    /// It is measured right after the sample.
     pub fn add_trace_ceiling(&mut self, ceiling: Result<f64, String>) {
         if let Some(sample) = self.samples.last_mut() {
             sample.trace_blocks_per_s = ceiling.as_ref().ok().copied();
@@ -191,20 +189,20 @@ impl CellSamples {
         stats::median(&self.samples.iter().filter_map(figure).collect::<Vec<_>>())
     }
 
-    /// The end of the cell's warm-up.
     pub fn warm_up(&self) -> Warmup {
         let times: Vec<_> = self.samples.iter().map(|sample| sample.wall_ns as f64).collect();
         stats::warm_up(&times)
     }
 
-    /// Time per transaction and time per read, of the samples after the first `warm_up`.
+    /// Returns the times of transactions and the times of reads, of the samples after the first
+    /// `warm_up`.
     pub fn latencies(&self, warm_up: Option<usize>) -> [Histogram<u64>; 2] {
         let left_out = warm_up.unwrap_or(0);
         [self.tx_latencies.after(left_out), self.read_latencies.after(left_out)]
     }
 
     /// Returns the cell of the result. Its first `warm_up` samples, a multiple of [`piece_size`],
-    /// count for no throughput, time, latency and share of the device. `None`: the end of the
+    /// are left out of throughput, times, latencies and the device's share. `None`: the end of the
     /// warm-up is not known, and all samples count.
     pub fn cell(&self, input: &CellInput<'_>, warm_up: Option<usize>) -> Cell {
         let variant = &input.variant;
@@ -277,7 +275,7 @@ impl CellSamples {
         }
     }
 
-    /// The share of the device that `samples` got.
+    /// Computes the share of the device's read rate that `samples` reached.
     fn device_share(&self, input: &CellInput<'_>, samples: &[SampleFacts]) -> DeviceShare {
         let ceiling = input.device.and_then(|device| device.ceiling_iops);
         let fractions: Vec<_> = samples.iter().filter_map(device_fraction).collect();
@@ -296,17 +294,17 @@ impl CellSamples {
     }
 
     /// Returns the largest lower bound of the time: the device's reads, the CPU's work, or the
-    /// serial reads of one thread (see [`chain`]). A bound by reads that exceeds the measured time
-    /// is dropped, since an unseen cache answered the reads. `None` for a store with background
-    /// work: its threads use CPU time, and no bound includes its writes.
+    /// serial reads of one thread (see [`chain`]). Bounds by reads far above the measured time are
+    /// dropped. `None` for a store with background work: its threads use CPU time, and no bound
+    /// includes its writes.
     fn bottleneck(&self, input: &CellInput<'_>) -> Option<Bound> {
         if self.samples.iter().any(has_background) {
             return None;
         }
-        // Work of shards is not counted here.
+        // CPU time and reads of the shards' processes are not counted here.
         let device = input.device.filter(|_| input.variant.sharding.is_none())?;
-        // Joined blocks come faster than single blocks. The trace ceiling includes that, if it is
-        // known.
+        // Adjacent blocks that one request reads come faster than single blocks. The trace ceiling
+        // includes that, if it is known.
         let device_rate = self.median(|s| s.trace_blocks_per_s).or(device.ceiling_iops);
         let blocks = self.median(|s| s.blocks_read.map(|blocks| blocks as f64))?;
         let root_blocks = self.median(|s| Some(s.root_work.as_ref()?.root_blocks_read? as f64));
@@ -326,7 +324,7 @@ impl CellSamples {
         let wall_s = self.median(|s| Some(s.wall_ns as f64 / 1e9));
         let most_s = wall_s.map_or(f64::INFINITY, |wall_s| wall_s * READ_BOUND_SHARE_MAX);
         let bounds = terms.into_iter();
-        // Reads that would take longer than the sample overlapped, or came from a cache.
+        // Reads that would take longer than the sample overlapped, or a cache answered them.
         let bounds = bounds.filter(|(term, s)| *term == Bottleneck::Cpu || *s <= most_s);
         let (term, seconds) = bounds.max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(Bound { term, wall_share: wall_s.and_then(|wall_s| ratio(seconds, wall_s)) })
@@ -337,7 +335,7 @@ impl CellSamples {
         CacheFacts { want: input.store.cache_state(input.cache), proved, reason }
     }
 
-    /// Whether the cell's samples read from the device, where that can be known, and why.
+    /// Returns whether cold is proved for the cell's samples, and why. `None`: that is not known.
     fn proved_cold(&self, input: &CellInput<'_>) -> (Option<bool>, String) {
         if let Some(reason) = input.never_cold {
             return (None, reason.to_owned());
@@ -359,7 +357,7 @@ impl CellSamples {
         if !self.row_pages.is_empty() {
             return cold_rows(&self.row_pages, &self.samples);
         }
-        // A sample that asked for nothing proves nothing either way.
+        // A sample that asked its files for no bytes proves nothing either way.
         let asked = self.samples.iter().filter(|s| asked_bytes(s) != Some(0));
         let shares: Option<Vec<_>> =
             asked.map(|s| ratio(read_for_blocks(s)? as f64, asked_bytes(s)? as f64)).collect();
@@ -382,23 +380,23 @@ const READ_BOUND_SHARE_MAX: f64 = 1.25;
 #[derive(Clone, Copy)]
 struct Bound {
     term: Bottleneck,
-    /// Share of the wall time.
+    /// The bound over the wall time.
     wall_share: Option<f64>,
 }
 
-/// The share of the device that some samples got.
+/// The share of the device's read rate that some samples reached.
 struct DeviceShare {
     /// Rate of block reads over the rate of a plain ring on the same blocks.
     of_trace: Estimate,
     /// Reason for an unknown share.
     unknown: Option<String>,
-    /// Rate of block reads over the ceiling of single random blocks. It may be above 1 for joined
-    /// blocks.
+    /// Rate of block reads over the ceiling of single random blocks. It may be above 1, since one
+    /// request may read adjacent blocks.
     of_uniform: Option<f64>,
 }
 
-/// Block reads a second over the device's rate, at most 1. A plain ring measures that rate on the
-/// sample's own blocks right after it. Where the sample was faster, the sample's own rate is the
+/// Returns the block reads a second over the device's rate, at most 1. A plain ring measures that
+/// rate on the sample's own blocks right after it. Where the sample was faster, its own rate is the
 /// device's.
 fn device_fraction(sample: &SampleFacts) -> Option<f64> {
     let (rate, again) = (sample.blocks_per_s?, sample.trace_blocks_per_s?);
@@ -406,8 +404,8 @@ fn device_fraction(sample: &SampleFacts) -> Option<f64> {
 }
 
 /// Decides whether samples that read through the page cache were cold. Before the clock, no page
-/// with a declared row, or with a node above a written key, may be in memory. The bytes of the
-/// rows' pages must come from a device.
+/// with a declared row, or with a trie node above a written key, may be in memory. At least
+/// [`COLD_SHARE`] of the bytes of the rows' pages must come from a device.
 fn cold_rows(
     row_pages: &[Result<RowPages, String>],
     samples: &[SampleFacts],
@@ -452,7 +450,8 @@ fn has_background(sample: &SampleFacts) -> bool {
     sample.writes.as_ref().is_some_and(|writes| writes.store.is_some())
 }
 
-/// Bytes that came from a device for blocks, without the reads of compactions, which prove nothing.
+/// Bytes that came from a device for the store's blocks. Reads of compactions are left out, as they
+/// prove nothing.
 fn read_for_blocks(sample: &SampleFacts) -> Option<u64> {
     let store = sample.writes.as_ref().and_then(|writes| writes.store);
     let compacted = store.map_or(0, |store| store.compaction_read_bytes);
@@ -465,21 +464,21 @@ fn asked_bytes(sample: &SampleFacts) -> Option<u64> {
     Some(sample.block_bytes? + for_root.unwrap_or(0))
 }
 
-/// Milliseconds per batch, for each sample: with the wait for verification, and without that wait
-/// if the sample has a time without it.
+/// Returns two lists of milliseconds per batch. The first has each sample with its wait for
+/// verification, the second each sample that has a time without that wait.
 fn batch_ms(samples: &[SampleFacts], batch_count: f64) -> [Vec<f64>; 2] {
     let ms = |wall_ns: u64| wall_ns as f64 / 1e6 / batch_count;
     let all = samples.iter().map(|s| ms(s.wall_ns)).collect();
     [all, samples.iter().filter_map(|s| s.unverified_wall_ns.map(ms)).collect()]
 }
 
-/// Share of the values asked for that the warm-up had found.
+/// Share of the values asked for in order that the speculative pass had found (`prewarm`).
 fn found_share(sample: &SampleFacts) -> Option<f64> {
     let warm_up = sample.warm_up?;
     ratio(warm_up.found as f64, warm_up.asked as f64)
 }
 
-/// Share of the executions that were given up.
+/// Share of the executions that were aborted.
 fn abort_rate(sample: &SampleFacts) -> Option<f64> {
     let speculation = sample.speculation?;
     ratio(speculation.abort_count as f64, speculation.execution_count as f64)
@@ -490,7 +489,7 @@ const fn asks_for_values(variant: &Variant) -> bool {
     variant.list.is_some() && variant.sharding.is_none()
 }
 
-/// Share of the values present at the request of an executing thread.
+/// Share of the values that were there when an executing thread asked for them.
 fn ready_share(sample: &SampleFacts) -> Option<f64> {
     let asked = sample.ready_on_arrival + sample.read_wait_count + sample.reads_by_executors;
     ratio(sample.ready_on_arrival as f64, asked as f64)

@@ -1,7 +1,7 @@
-//! Judges the claims of a scenario (`[[expect]]`) on a result. The end of the figure's interval
-//! that is nearest to the bound decides. If a figure needs an interval and has none, the claim is
-//! inconclusive. A claim on rows that were not run is not judged. A claim is on whole blocks unless
-//! it says `execution(…)`.
+//! Judges the claims of a scenario (`[[expect]]`) on a result. The less favourable end of the
+//! figure's interval decides: the lower end for a minimum, the upper end for a maximum. If a figure
+//! needs an interval and has none, the claim is inconclusive. A claim on rows that were not run is
+//! not judged. A claim is on whole blocks unless it says `execution(…)`.
 //!
 //! This module knows results only, not the measurements behind them.
 
@@ -145,7 +145,7 @@ fn judge_on_store(expect: &Expect, store: StoreKind, grounds: &Grounds<'_>) -> C
     claim(expect, Some(store), Verdict::NotJudged, None, Some(reason))
 }
 
-/// Returns the reason for a claim without a row of its design, and the remedy.
+/// Returns the reason for not judging a claim: the run has no row of its design. It names a remedy.
 fn no_row(expect: &Expect, design: Design) -> String {
     match expect.scope {
         Scope::Whole => format!(
@@ -217,8 +217,7 @@ fn needed(choice_count: usize, grounds: &Grounds<'_>) -> String {
     }
 }
 
-/// Makes a judged claim. `figure` is the value and, if the figure has an interval, its end near the
-/// bound.
+/// Makes a judged claim. `figure` is the value and, if it has an interval, the end that decides.
 fn claim(
     expect: &Expect,
     store: Option<StoreKind>,

@@ -1,4 +1,4 @@
-//! Exact counters of a sample ([`Counters`]), and the counters of a correct sample.
+//! Exact counters of a sample ([`Counters`]), and those that every correct sample must have.
 
 use alloy_primitives::Keccak256;
 use executor::sample::Measurement;
@@ -6,8 +6,8 @@ use result::Counters;
 use variant::{ListForm, Variant};
 use workload::{TxOutcome, TxStatus, Workload};
 
-/// Returns the counters of a sample of `variant` on `workload`, whose lists declare `unique_keys`
-/// keys.
+/// Computes the counters of a sample of `variant` on `workload`. The lists of the workload declare
+/// `unique_keys` different keys.
 pub fn of(
     workload: &Workload,
     variant: &Variant,

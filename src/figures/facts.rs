@@ -21,7 +21,7 @@ use crate::machine::environment;
 /// Version of revm, as pinned in the workspace's manifest.
 const REVM_VERSION: &str = "43.0.3";
 
-/// Returns the program of the result: the binary whose `build` is in the environment.
+/// Describes the program that makes the result, by its `build`, and the version of revm.
 pub fn tool(build: &Build) -> Tool {
     let program = Program {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -35,28 +35,28 @@ pub fn tool(build: &Build) -> Tool {
     Tool { program, revm: REVM_VERSION.to_owned() }
 }
 
-/// Keys that the lists of a workload declare.
+/// Number of keys that the lists of a workload declare.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeclaredKeys {
-    /// Accounts.
+    /// Number of accounts.
     pub account_count: u64,
-    /// Slots.
+    /// Number of slots.
     pub slot_count: u64,
 }
 
 impl DeclaredKeys {
-    /// Accounts and slots.
+    /// Returns the number of accounts and slots together.
     pub const fn count(&self) -> u64 {
         self.account_count + self.slot_count
     }
 }
 
-/// Keys that a workload asks for.
+/// Counts of the keys that a workload asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct AskedKeys {
-    /// Keys that its lists declare.
+    /// Number of keys that its lists declare.
     pub declared: DeclaredKeys,
-    /// Share of the planned slots that exist.
+    /// Share of the planned slots that exist in the state.
     pub present_share: f64,
 }
 
@@ -71,7 +71,7 @@ impl AskedKeys {
 fn declared_keys(workload: &Workload) -> DeclaredKeys {
     let mut keys = DeclaredKeys::default();
     for batch in &workload.batches {
-        // A session's lists have been decoded before.
+        // A session has decoded its lists before, so an error needs no report here.
         let bounds = ListBounds::new(batch, &workload.rules);
         if let Ok(list) = ListIndex::decode(&batch.list, &bounds) {
             keys.account_count += u64::from(list.account_count());
@@ -81,7 +81,7 @@ fn declared_keys(workload: &Workload) -> DeclaredKeys {
     keys
 }
 
-/// Share of the planned slots that exist.
+/// Returns the share of the planned slots that exist in the state; 1 without planned slots.
 pub fn present_share(workload: &Workload) -> f64 {
     let (mut asked, mut present) = (0_u64, 0_u64);
     for range in workload.batches.iter().flat_map(|batch| &batch.plan.slots) {
@@ -93,7 +93,7 @@ pub fn present_share(workload: &Workload) -> f64 {
     if asked == 0 { 1.0 } else { present as f64 / asked as f64 }
 }
 
-/// A result's facts of its workload.
+/// Describes `workload` for a result. `overridden`: the keys of the scenario that the user set.
 pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
     let keys = declared_keys(workload);
     let sizes = workload.batches.iter().map(|batch| &batch.list_sizes);
@@ -116,7 +116,7 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
         list_account_count: keys.account_count,
         list_slot_count: keys.slot_count,
         state_slot_count: workload.genesis.slot_count(),
-        // Only the contracts of storms have families. Other loads list their slots one by one.
+        // Only storm contracts have families of slots. Other loads list their slots one by one.
         sized_slot_count: Some(workload.genesis.slots.iter().map(|family| family.count).sum()),
         state_account_count: workload.genesis.account_count(),
         layout: workload.layout.name().to_owned(),
@@ -173,7 +173,7 @@ pub fn fill(workload: &Workload, gas: &[TxGas], loads: Option<Loads<'_>>) -> Fil
     fill
 }
 
-/// Facts of a store.
+/// Describes a store for a result.
 pub fn store(store: &dyn Store) -> StoreFacts {
     let facts = store.facts().into_iter().map(|(name, text)| (name, fact(text)));
     StoreFacts { store: store.kind(), facts: facts.collect::<Map<_, _>>() }
@@ -192,10 +192,10 @@ fn fact(text: String) -> Value {
     number.map_or(Value::String(text), Value::from)
 }
 
-/// Minimal factor by which a sample must read faster than the plain ring to count as faster.
+/// A sample that reads faster than the plain ring by more than this factor counts as faster.
 const RING_SLOWER_MIN: f64 = 1.05;
 
-/// A reason in the run itself for doubt.
+/// A reason to doubt the figures of a run, found in the run itself.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
     /// The run ended before its plan did.
@@ -205,23 +205,23 @@ pub enum Doubt {
     },
     /// The device's rate changed between the start and the end of the samples.
     DeviceDrift {
-        /// Reads a second before.
+        /// Reads a second before the samples.
         start_iops: f64,
-        /// Reads a second after.
+        /// Reads a second after the samples.
         end_iops: f64,
     },
     /// Samples read faster than all ceilings of the device that the run measured.
     AboveCeiling {
         /// The variant that was fastest, as its cell names it.
         variant: String,
-        /// Its requests a second.
+        /// Requests a second of this variant.
         iops: f64,
         /// The highest measured ceiling, in reads a second.
         ceiling_iops: f64,
     },
     /// The state has too few blocks to measure the device with new blocks only.
     DeviceReadTwice {
-        /// Reads of blocks that had been read.
+        /// Number of reads for the device's figures whose block had been read before.
         read_count: u64,
     },
     /// The program is built with libraries of its user, and so is its own reference.
@@ -311,10 +311,10 @@ pub fn doubts<'d>(
     doubts
 }
 
-/// Finds the fastest variant, and compares its rate with `ceiling_iops`. The rate is one that more
-/// than half of the samples reach. Joined neighbours count as one request, since they come faster
-/// than single blocks. Up to [`HOST_CACHE_RATIO`] there is no doubt: two measurements of one device
-/// differ by less.
+/// Compares the rate of the fastest variant with `ceiling_iops`. A variant's rate is the one that
+/// more than half of its samples reach. Adjacent blocks that one request reads count once, since
+/// they come faster than single blocks. Up to a factor of [`HOST_CACHE_RATIO`] there is no doubt:
+/// two measurements of one device differ by less.
 fn above_ceiling(cells: &[Cell], ceiling_iops: f64) -> Option<Doubt> {
     let rates = cells.iter().filter_map(|cell| Some((cell, rate_of_most(cell)?)));
     let (fastest, iops) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
@@ -345,7 +345,8 @@ fn ring_slower(cells: &[Cell]) -> Option<Doubt> {
         let of_cell = rates.map(|(blocks, trace)| blocks / trace);
         let of_cell = of_cell.filter(|factor| factor.is_finite() && *factor > RING_SLOWER_MIN);
         let of_cell: Vec<f64> = of_cell.collect();
-        // One sample in a busy moment proves nothing, since the share is a median.
+        // The share of the device is a median: a few faster samples in a busy moment do not move
+        // it.
         if 2 * of_cell.len() > cell.samples.len() {
             variants.push(cell.variant.clone());
             factors.extend(of_cell);

@@ -21,9 +21,8 @@ impl MetricsFile {
         Ok(Self(file?))
     }
 
-    /// Writes the metrics of work that ended with `ended`, and returns the end of the program.
-    /// `text` makes the metrics from the exit code. A failure to write does not hide a failure of
-    /// the work.
+    /// Writes the metrics of work that ended with `ended`. Returns `ended`, or the failure to write
+    /// if the work did not fail. `text` makes the metrics from the exit code.
     ///
     /// # Errors
     /// The work failed, or else the file cannot be written.

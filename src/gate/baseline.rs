@@ -1,6 +1,6 @@
 //! Compares results with stored results: counters exactly, ratios between the variants of a run,
-//! and counts of reads from a cold disk. Times of another day are judged only on request, on the
-//! same machine, and with several processes on each side.
+//! and counts of cold samples. Times of another day are judged only on request, on the same
+//! machine, and with several processes on each side.
 
 use report::compare;
 use result::{
@@ -25,12 +25,12 @@ use super::{
     unjudged::{self, without_bounds},
 };
 
-/// Minimal number of processes of a side for an interval of its times.
+/// Minimal number of processes on each side for an interval of a time.
 pub const PROCESS_COUNT_MIN: usize = 6;
-/// Facts of a store that its samples measure. They are no settings.
+/// Ends of the keys of store facts that are measured. These facts are no settings.
 const MEASURED: [&str; 3] =
     [".page_cache_resident", ".multi_get_io_uring", ".index_and_filter_bytes"];
-/// Begin of a result's warning of stolen time.
+/// Beginning of a result's warning that CPU time was stolen.
 const STEAL_WARNING: &str = "the hypervisor took";
 
 /// Whether times of two days are judged, if they are of one machine.
@@ -54,8 +54,8 @@ pub struct Compared {
 /// Judges `new` against `base`.
 ///
 /// # Errors
-/// The results are of different work, a result disagrees or has no sample, or nothing is
-/// comparable.
+/// The results are of different work or build profiles, a result disagrees or has no sample, or
+/// nothing is comparable.
 pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compared> {
     let all: Vec<_> = base.results().iter().chain(new.results()).cloned().collect();
     same_profile(base, new)?;
@@ -104,7 +104,7 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
         .chain(unjudged::counter(lost.first().map(String::as_str)))
         .chain(unjudged::interrupted(&all))
         .fold(outcome, Outcome::or_worse);
-    // If time was taken from only one of two runs, the difference is no change of a build.
+    // If CPU time was taken from a run, a difference may not come from the build.
     let outcome = match all.iter().find(|stored| was_disturbed(stored)) {
         Some(stored) => Outcome {
             verdict: Verdict::Untrusted,
@@ -136,7 +136,7 @@ pub fn can_be_judged(base: &Side, times: Times) -> Result<()> {
     Ok(())
 }
 
-/// Settings of stores and caches in which two results of the same work differ.
+/// Returns the settings of stores, caches and samples in which two results of the same work differ.
 ///
 /// # Errors
 /// The results are of different work, or one of them disagrees or has no sample.
@@ -145,7 +145,8 @@ pub fn settings_between(before: &Stored, now: &Stored) -> Result<Vec<String>> {
     Ok(setting_changes(&compared.changes, 1))
 }
 
-/// Settings of the stores, caches and samples in which the first results of both sides differ.
+/// Returns the settings of stores, caches and samples in which the first results of both sides
+/// differ. The first `base_count` values of each change are of the stored side.
 fn setting_changes(changes: &[Change], base_count: usize) -> Vec<String> {
     let settings = changes.iter().filter(|change| is_setting(&change.key));
     let words = settings.filter_map(|change| {
@@ -178,7 +179,7 @@ fn with_settings(outcome: Outcome, changes: &[String]) -> Outcome {
     Outcome { reason, ..outcome }
 }
 
-/// Facts in which the machines of the results differ.
+/// Returns the facts in which the machines of the results differ; empty for one machine.
 fn other_machine(all: &[Stored]) -> BTreeSet<String> {
     let first = &all[0].result.environment;
     let others = all.iter().map(|other| &other.result.environment);
@@ -238,7 +239,7 @@ impl Judged<'_> {
     }
 }
 
-/// Judges all figures of `common`, the variants of both sides.
+/// Judges all figures of `common`, the variants that both sides have.
 fn figures<'a>(
     base: &Side,
     new: &Side,
@@ -272,7 +273,7 @@ fn figures<'a>(
 ///
 /// # Errors
 /// A figure has too few values for an interval, and no other figure is a regression. The same
-/// command would never decide.
+/// command would then never decide.
 fn outcome(base: &Side, new: &Side, all: &[Judged<'_>]) -> Result<Outcome> {
     if all.is_empty() {
         // `unjudged` gives the reason for times that are not judged.
@@ -291,8 +292,8 @@ fn outcome(base: &Side, new: &Side, all: &[Judged<'_>]) -> Result<Outcome> {
     Ok(Outcome { verdict, reason: reason(verdict, all) })
 }
 
-/// Whether all results of both sides ran a variant on a cold state. Elsewhere the content of a
-/// cache decides how much is read.
+/// Whether all results of both sides ran a variant on a cold state. On a warm state, the content of
+/// a cache decides how much is read.
 fn are_cold(base: &Side, new: &Side, variant: &str) -> bool {
     let mut all = base.results().iter().chain(new.results());
     all.all(|stored| {
@@ -361,9 +362,9 @@ fn was_disturbed(stored: &Stored) -> bool {
     stored.result.warnings.iter().any(|warning| warning.starts_with(STEAL_WARNING))
 }
 
-/// Returns the variants of both sides, in the order of the stored results. Execution alone comes
-/// first, since ratios refer to the first variant. It is an error if the sides have no variant in
-/// common.
+/// Returns the variants that both sides have, in the order of the stored results. Variants of
+/// execution alone come before whole blocks, since ratios refer to the first variant. It is an
+/// error if the sides have no variant in common.
 fn common(base: &Side, new: &Side) -> Result<Vec<String>> {
     let mut variants = base.variants();
     variants.retain(|variant| is_common(base, new, variant));
@@ -381,7 +382,7 @@ fn common(base: &Side, new: &Side) -> Result<Vec<String>> {
     Ok(variants)
 }
 
-/// Returns the variants that are not compared.
+/// Returns the variants that are not compared: one side lacks them, or has other duties for them.
 fn only_in_one(base: &Side, new: &Side) -> Vec<String> {
     let mut only: Vec<String> = Vec::new();
     for variant in base.variants().into_iter().chain(new.variants()) {

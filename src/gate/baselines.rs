@@ -2,9 +2,9 @@
 //! comparison needs no path.
 //!
 //! A baseline holds results of one build, one machine, one work and one set of settings. A run with
-//! the same build, machine, work and settings adds a result: times need one process for each
-//! result. Any other run replaces all results, in one step. A directory with other files is no
-//! baseline, and stays.
+//! the same build, machine, work and settings adds a result, as judging times needs results of
+//! several processes. Any other run replaces all results, in one step. A directory with other files
+//! is no baseline, and stays.
 
 use std::{
     fs::{self, File},
@@ -28,11 +28,11 @@ use crate::{
 
 /// Directory of the baselines, in the data directory.
 const FOLDER: &str = "baselines";
-/// Lock of the process that changes a baseline.
+/// Name of the lock file. A process that changes a baseline holds its lock.
 const LOCK: &str = ".lock";
 /// Prefix of directories of unfinished or removed baselines.
 const UNFINISHED: &str = ".saving-";
-/// Reason for which a run cannot be added, and the results of the baseline stay.
+/// Difference between a run and a baseline whose results then stay, unless the user forces it.
 const OTHER_WORK: &str = "of other work";
 /// Maximal number of bytes of a name.
 const NAME_BYTES_MAX: usize = 100;
@@ -247,7 +247,7 @@ impl Baselines {
         Ok(reason.map_or(Saved::First, |reason| Saved::Replaced(count, reason)))
     }
 
-    /// Waits until no other process changes a baseline.
+    /// Takes the lock of the baselines. Waits until no other process changes a baseline.
     fn lock(&self) -> Result<File> {
         let path = self.dir.join(LOCK);
         let locked = lock_file(&path).and_then(|file| file.lock().map(|()| file));

@@ -1,4 +1,5 @@
-//! Three processes of two builds on one workload file, for a gate and for its calibration.
+//! Drives three processes of two builds on one workload file, for a gate and for its calibration:
+//! A, B, and N, a second process of A.
 
 use std::{
     io,
@@ -33,9 +34,9 @@ const JUDGED_SAMPLE_COUNT: usize = 24;
 /// Settings for driving builds.
 #[derive(Clone, Copy, Debug)]
 pub struct Driving {
-    /// Minimal wall time of a slot's samples in an octet.
+    /// Minimal wall time of a slot's samples, summed over the passes of an octet, in nanoseconds.
     pub slot_ns: u64,
-    /// Maximal time of a build for a sample. After it the build is stopped.
+    /// Maximal time that a build takes for a sample. After it the build is stopped.
     pub timeout: Duration,
     /// Seed of the coin that chooses the first build of a pass.
     pub coin_seed: u64,
@@ -52,12 +53,12 @@ pub struct Trio<'a> {
     variants: Vec<SharedVariant>,
     /// Number of times that all three processes were started.
     start_count: usize,
-    /// Time of the first start of all three processes.
+    /// Duration of the first start of all three processes.
     start_took: Duration,
     /// Whether no process has been asked for a sample since its start.
     are_new: bool,
-    /// Stamps of the named files at the first start. A named file may be a script that starts the
-    /// program.
+    /// Stamps of the files that the user named, at the first start. Such a file may be a script
+    /// that starts the program.
     stamps: [Stamp; 3],
     /// Hashes of the programs at the first start, as far as the programs report hashes.
     hashes: [Option<String>; 3],
@@ -70,8 +71,8 @@ pub struct Trio<'a> {
     unconfined: Option<String>,
 }
 
-/// Device, inode, time of change and length of a file. The stamp is equal as long as the file is
-/// the same.
+/// Device, inode, time of modification and length of a file. The stamp is equal as long as the file
+/// is the same.
 type Stamp = Option<(u64, u64, SystemTime, u64)>;
 
 fn stamp(path: &Path) -> Stamp {
@@ -237,8 +238,8 @@ struct Started {
     loaded: Loaded,
 }
 
-/// Starts three processes. The process at `first` starts before the others, as the first process
-/// may get better memory.
+/// Starts three processes. `first` rotates the order of their starts, as the process that starts
+/// first may get better memory.
 fn all_started(
     binaries: &[PathBuf; 3],
     timeouts: Timeouts,
@@ -399,7 +400,7 @@ impl Sampler for Trio<'_> {
                 turn
             }
             Err(error) => {
-                // All processes use the same CPUs, so all are set back to all CPUs.
+                // All processes use the same CPUs, so those that were confined get all CPUs back.
                 drop(self.confine_all(&self.cpus));
                 self.unconfined = Some(error.to_string());
                 None

@@ -1,5 +1,5 @@
 //! Estimates the smallest change that a machine can detect, by a build against itself. The estimate
-//! is kept in a file and compared with the requested δ. It only warns.
+//! is kept in a file. A gate with a smaller δ warns, but judges alike.
 
 use result::{
     Environment,
@@ -15,7 +15,7 @@ use super::{
     octet::octet_differences,
 };
 
-/// Upper end of the search for δ.
+/// Maximal estimate of δ, as a share.
 const DELTA_MAX: f64 = 10.0;
 
 /// Returns the spreads of variants of a build that was compared with itself.

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::terminal::{Code, Failure, WithExitCode};
 
-/// Maximal number of samples of a warm-up. If times are unsteady after it, the null shows it.
+/// Maximal number of samples of a warm-up. If times are unsteady after it, A differs from N.
 const WARM_UP_COUNT_MAX: usize = 40;
 /// Maximal wall time of the samples of a warm-up, once it has [`WARM_UP_COUNT_MIN`] samples.
 const WARM_UP_NS_MAX: u64 = 10_000_000_000;
@@ -37,7 +37,7 @@ pub struct Cell {
     counters: Counters,
     changes: Vec<String>,
     warm_up_counts: [u64; 3],
-    /// Samples that a new process takes before its counted samples.
+    /// Number of uncounted samples that a new process takes first.
     warm_again_count: u64,
     /// Median wall time of the warm-up of A.
     sample_ns: u64,
@@ -45,13 +45,14 @@ pub struct Cell {
     samples_per_slot: u64,
     figures: Vec<Figure>,
     octets: Vec<OctetFacts>,
-    /// Number of the generation of processes that is warmed up for this variant.
+    /// The generation of processes that is warmed up for this variant.
     generation: u64,
 }
 
-/// The lifetime of three processes, which variants share. Its placement in memory makes a process
-/// faster or slower for its whole life, so each octet has new processes. Within an octet they are
-/// replaced when their work has taken as long as their start and warm-up.
+/// Three processes from their start to their end. All variants share them. Its placement in memory
+/// makes a process faster or slower for its whole life, so each octet has new processes. Within an
+/// octet they are replaced when their counted samples have taken as long as their start and
+/// warm-up.
 #[derive(Default)]
 pub struct Generation {
     number: u64,
@@ -119,7 +120,8 @@ impl Cell {
             generation: 0,
             counters,
         };
-        // Counters are compared before the first timed sample: in A itself, then in B.
+        // Counters of all arms are compared with those of A's first sample, before the first timed
+        // sample.
         for (arm, samples) in Arm::ALL.into_iter().zip(&samples) {
             for sample in samples {
                 cell.compare(arm, sample);
@@ -187,8 +189,9 @@ impl Cell {
     }
 
     /// Takes uncounted samples of new processes, the same number of each, so that all have done
-    /// equal work. The number is that of the slowest process of the first warm-up. The maximal time
-    /// of a warm-up and the number of an octet's samples limit it.
+    /// equal work. The number is the largest one of unsteady samples in the first warm-up. It is
+    /// limited by the maximal time of a warm-up, and by the number of a build's samples in an
+    /// octet.
     fn warm_again(
         &mut self,
         generation: &mut Generation,
@@ -313,8 +316,8 @@ impl Cell {
         }
     }
 
-    /// Returns the most telling figure with this verdict, and its text. If the counters decided,
-    /// the text also has the open figures.
+    /// Returns the headline figure of those with this verdict, and its text. If the counters
+    /// decided, the text also has the open figures.
     pub fn reason(&self, verdict: Verdict, plan: &Plan) -> Option<(Headline, String)> {
         let (headline, text) = headline(self.figure_verdicts(verdict, plan).map(|figure| {
             (Headline { metric: figure.metric, change: figure.look.estimate }, figure.sentence())
@@ -380,7 +383,7 @@ impl Cell {
         Some(((self.samples_of_each() as f64 * times).ceil() as u64, times))
     }
 
-    /// Returns the δ of each figure that noise leaves open.
+    /// Returns `delta_to_decide` of each figure that noise leaves open.
     pub fn deltas_to_decide(&self) -> impl Iterator<Item = f64> {
         self.figures.iter().filter_map(|figure| figure.delta_to_decide)
     }

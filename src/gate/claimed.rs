@@ -7,8 +7,9 @@ use serde_json::Value;
 use super::{Outcome, Verdict};
 use crate::terminal::{Code, OpenCodes};
 
-/// Returns the worse of `by_figures` and the outcome by the claims. With `disturbances` no claim
-/// counts: the outcome by the claims is then [`Verdict::Untrusted`].
+/// Returns the worse of `by_figures` and the outcome by the claims. An inconclusive claim counts
+/// only if it changes the exit code. With `disturbances` no claim counts: the outcome by the claims
+/// is then [`Verdict::Untrusted`].
 pub fn with_claims(
     by_figures: Outcome,
     expects: &Expects,

@@ -58,7 +58,7 @@ pub struct ClientTrio<'a> {
 
 impl<'a> ClientTrio<'a> {
     /// Makes a database for each of the two clients, and a copy for each arm, in `dir`. `shown`
-    /// gets the progress of a database, in percent.
+    /// gets the progress of making a database, in percent.
     ///
     /// # Errors
     /// A client cannot make its database.
@@ -69,8 +69,8 @@ impl<'a> ClientTrio<'a> {
         shown: &dyn Fn(u64),
     ) -> Result<Self, Failure> {
         for (side, start) in starts.iter().enumerate() {
-            // The first database is made here. A first start puts it in order, and then each arm
-            // gets a copy.
+            // The first database of a client is made here. The client's first start puts it in
+            // order, and then each arm gets a copy.
             SampledClient::new(&source(start, &first_dir(dir.path(), side)), task, shown)?;
         }
         let begun = Instant::now();
@@ -115,7 +115,7 @@ impl<'a> ClientTrio<'a> {
         }
     }
 
-    /// Returns reasons for which figures of the processes may not be figures of the clients.
+    /// Returns reasons why figures of the started processes may not be those of the clients.
     pub fn doubts(&self) -> Vec<String> {
         let mut doubts: Vec<_> = self.clients.iter().filter_map(SampledClient::doubt).collect();
         doubts.sort_unstable();
@@ -162,7 +162,8 @@ impl Sampler for ClientTrio<'_> {
         let Some(sample) = client.last() else {
             return Err(anyhow!("a client gave no sample")).with_exit_code(Code::Io);
         };
-        // A client that finds the block valid has computed its state and its receipts.
+        // Only gas is compared: a client that finds the block valid has computed its state and its
+        // receipts.
         let counters = Counters { gas: sample.gas, ..Counters::default() };
         Ok(Sample {
             wall_ns: sample.wall_ns,

@@ -1,5 +1,5 @@
-//! Compares counters of stored results that depend on the work alone. Counters of both sides must
-//! be equal.
+//! Compares those counters of results that depend on the work alone. They must be equal on both
+//! sides.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::side::Side;
 
-/// Reads that the store was asked for. They are exact, except for engines whose reads depend on the
-/// timing of threads.
+/// Name of the number of reads that the store was asked for. It is exact, except for engines whose
+/// reads depend on the timing of threads.
 const READS: &str = "store_reads";
 type Counter = fn(&SampleFacts) -> u64;
 /// Counters of a sample that depend on the work alone.
@@ -22,9 +22,9 @@ const EXACT: [(&str, Counter); 3] = [
 /// Exact counters of the stored side.
 #[derive(Debug)]
 pub struct Counters {
-    /// Counters of both sides, with the values of both.
+    /// Counters that both sides have, each with the values of the stored side and of the new side.
     pub of_both: Vec<(String, [Vec<Value>; 2])>,
-    /// Counters that the other side lacks, or has with values that vary.
+    /// Counters that the new side lacks, or that vary there.
     pub lost: Vec<String>,
 }
 
@@ -71,8 +71,8 @@ fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
     found
 }
 
-/// Returns the counters that are equal in all samples of a cell on a database, and the exact
-/// counters that only the cell has.
+/// Returns the counters that are equal in all samples of a cell on a database. The digests and the
+/// list's size are known of the cell only.
 fn exact_on_database(cell: &Cell, database: &OnDatabase<'_>) -> Vec<(&'static str, Value)> {
     let mut exact = Vec::new();
     for (name, of) in EXACT {

@@ -6,7 +6,7 @@ use result::{gate::LookFacts, stats::Trimmed};
 
 use super::{DELTA_MAX, Metric, Verdict, octet::Differences};
 
-/// Numbers of octets after which a look tests whether the octets decide.
+/// Counts of octets after which a look tests whether they decide.
 pub const LOOKS: [usize; 4] = [6, 8, 10, 12];
 /// Number of octets before the first look.
 pub const OCTET_COUNT_MIN: usize = LOOKS[0];
@@ -16,7 +16,7 @@ pub const OCTET_COUNT_MAX: usize = LOOKS[LOOKS.len() - 1];
 pub const ALPHA_FAIL: f64 = 0.01;
 /// Maximal probability that a run passes a figure although it is a regression.
 pub const ALPHA_PASS: f64 = 0.05;
-/// Confidence of the interval of the null.
+/// Confidence of the interval of the null, the change of N against A.
 pub const NULL_CONFIDENCE: f64 = 0.99;
 /// Maximal error of an estimate in nine runs of ten, in standard errors.
 const NINE_OF_TEN: f64 = 1.645;
@@ -60,7 +60,7 @@ impl Split {
 #[derive(Debug)]
 pub struct Figure {
     pub metric: Metric,
-    /// Median of the samples of A in the warm-up.
+    /// Median of the metric over the samples of A in the warm-up.
     pub base: u64,
     pub limits: Limits,
     /// The estimate of each octet so far.
@@ -86,7 +86,7 @@ impl Figure {
         }
     }
 
-    /// Tests whether the octets decide the figure, unless it is decided.
+    /// Tests whether the octets decide the figure, unless it is already decided.
     pub fn look(&mut self, split: Split) {
         if !self.is_open() {
             return;
@@ -130,7 +130,7 @@ pub fn spreads(octets: &[Differences]) -> Option<(Trimmed, Trimmed)> {
 }
 
 /// Returns the verdict of bounds: a regression if both are above `delta`, a pass if both are below
-/// it.
+/// it. The bounds are logarithms, `delta` is a share.
 pub fn by_bounds(lower: f64, upper: f64, delta: f64) -> Verdict {
     let limit = delta.ln_1p();
     if lower > limit {
@@ -147,11 +147,11 @@ pub fn by_bounds(lower: f64, upper: f64, delta: f64) -> Verdict {
 pub struct Limits {
     /// The largest allowed change, as a share: δ, or the floor where that is more.
     pub delta: f64,
-    /// The floor of the metric, as a share of a sample. Smaller differences do not count.
+    /// The floor of the metric, as a share of A's value. Smaller differences do not count.
     pub floor: f64,
 }
 
-/// The null's verdict on the measurement.
+/// The effect of the null on the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Null {
     /// The difference of A from itself is surely within ±δ/2.
@@ -254,7 +254,8 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
     let [low, high] = look.null;
     let (null, null_reach) = (middle(look.null).abs(), (high - low) / 2.0);
     let estimate = look.estimate;
-    // Each factor is the one by which the present reach must shrink to fit into the room.
+    // Each factor is the one by which a reach (estimate to bound) must shrink to fit into its room
+    // (estimate to limit).
     let factor = if estimate < limit {
         let reach = look.upper - estimate;
         // Either a pass has room for the far end of the null, or the null is no longer wide.
@@ -309,7 +310,7 @@ pub fn delta_between(spread: &Trimmed, split: Split, delta: f64) -> Option<f64> 
     named(bounded_delta(spread, split), delta)
 }
 
-/// Rounds a δ up to the next step, as a bound must lie below δ.
+/// Rounds a δ up to the next step, as a bound must lie below δ. `None` if it is not above `delta`.
 fn named(smallest: f64, delta: f64) -> Option<f64> {
     let above = ((smallest / DELTA_STEP).floor() + 1.0) * DELTA_STEP;
     (smallest.is_finite() && above > delta).then_some(above)

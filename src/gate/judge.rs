@@ -153,7 +153,7 @@ impl Frame {
         }
     }
 
-    /// Returns the result of `judgement`, and the end of the program.
+    /// Returns the result of `judgement`, and the exit code or failure of the program.
     pub fn result(&self, judgement: Judgement) -> (GateResult, Result<Code, Failure>) {
         let Judgement { outcome, facts } = judgement;
         let verdict = outcome.as_ref().ok().map(|outcome| outcome.verdict);
@@ -371,8 +371,8 @@ impl Facts {
     }
 }
 
-/// Returns the verdict on `count` claims of a scenario if B is `executor`. The claims are on
-/// designs, which an executor does not have.
+/// Returns the verdict on `count` claims of a scenario if B is `executor`, another executor. The
+/// claims are on designs, which it does not have.
 fn claims_not_judged(
     executor: &str,
     count: usize,

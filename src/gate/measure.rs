@@ -130,7 +130,7 @@ impl Try<'_> {
 }
 
 /// Judges all cells. A regression stands even if time was lost: A and B alternate, so both lost
-/// time. Its part of the spread is in the bounds.
+/// time. The loss widens the spread, and so the bounds.
 fn judged(plan: &Plan, cells: &[Cell], disturbances: &[String]) -> Outcome {
     let of_figures = Verdict::worst(cells.iter().map(|cell| cell.verdict().0));
     let reason = reason(of_figures, plan, cells);

@@ -13,17 +13,17 @@ use super::{
 };
 use crate::run::prepare::{Source, is_smaller_if_quick};
 
-/// Minimal estimated time of a gate for which shorter ways are proposed.
+/// Minimal estimated time of a gate for which options that shorten it are proposed.
 const LONG: Duration = Duration::from_secs(120);
-/// Minimal number of passes for which a larger block is proposed. A larger block takes fewer
-/// passes, and each sample has a cost outside its clock.
+/// Minimal number of passes of an octet for which a larger block is proposed. A larger block takes
+/// fewer passes, and each sample has a cost outside its clock.
 const MANY_PASSES: u64 = 4;
-/// Maximal share of an octet's time for which a shorter slot is proposed.
+/// A shorter slot is proposed if an octet then takes at most this share of its time.
 const SHORTER_MAX: f64 = 0.8;
 /// An estimate is printed again if it is wrong by more than this factor.
 const OFF_BY: u32 = 2;
 
-/// The source of the work, on which the ways to less work depend.
+/// The source of the work. It decides which options for less work are proposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkSource {
     /// A scenario. Options make its state and block smaller, also `--quick`.
@@ -86,12 +86,12 @@ pub struct Pace {
     said: Option<Duration>,
     /// The octet under way.
     under_way: Option<UnderWay>,
-    /// Number of octets that have ended. `took` is their time.
+    /// Number of octets that have ended. `took` is the sum of their times.
     ended_count: u32,
     took: Duration,
 }
 
-/// An octet under way, and its begin.
+/// An octet under way, the number of octets before it, and its start.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     done_count: usize,

@@ -1,5 +1,5 @@
-//! The reason of a verdict: the most telling figure, and in words which build is slower, by how
-//! much, and how sure that is.
+//! Writes the reason of a verdict: the most telling figure, and in words which build is slower, by
+//! how much, and how sure that is.
 //!
 //! Wall time is more telling than CPU time, and CPU time is more telling than counters. Among like
 //! figures, the one with the largest change is the most telling. A small count can change by
@@ -50,7 +50,7 @@ const fn precedence(metric: Metric) -> u8 {
     }
 }
 
-/// The facts of a figure that its words need.
+/// The facts of a figure for the sentence about it.
 #[derive(Debug)]
 pub struct FigureVerdict<'a> {
     pub variant: &'a str,

@@ -14,15 +14,15 @@ pub struct Sample {
     pub wall_ns: u64,
     /// CPU time.
     pub cpu_ns: Option<u64>,
-    /// Blocks that the store read from its files.
+    /// Number of blocks that the store read from its files.
     pub blocks: Option<u64>,
-    /// Bytes that the process read from devices.
+    /// Number of bytes that the process read from devices.
     pub bytes: Option<u64>,
-    /// System calls with which the process read.
+    /// Number of system calls by which the process read.
     pub requests: Option<u64>,
-    /// Allocations of the process's Rust code.
+    /// Number of allocations of the process's Rust code.
     pub allocations: Option<u64>,
-    /// Instructions of the process in user mode.
+    /// Number of instructions of the process in user mode.
     pub instructions: Option<u64>,
     /// The exact counters of the sample.
     pub counters: Counters,
@@ -57,8 +57,9 @@ pub trait Sampler {
     /// A process does not start: the gate ends.
     fn restart(&mut self) -> Result<Duration, Failure>;
 
-    /// Confines all arms to the same CPUs for an octet of `variant`. The CPUs change with `number`.
-    /// Returns these CPUs, or `None` if the arms may use all CPUs.
+    /// Confines all arms to the same CPUs for an octet of `variant`. `number` is the index of the
+    /// octet, and octets take other CPUs in turn. Returns these CPUs, or `None` if the arms may use
+    /// all CPUs.
     fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>>;
 
     /// Starts watching for lost time, which counts from now on.
@@ -92,7 +93,7 @@ pub struct Subject {
     pub rule: Rule,
 }
 
-/// The measurement and its rules.
+/// The variants that a gate measures, and the rules of the measurement.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub subjects: Vec<Subject>,

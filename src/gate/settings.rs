@@ -43,7 +43,8 @@ impl BuildSettings {
 pub struct OwnRuns {
     /// Settings of A, and of B.
     pub builds: [BuildSettings; 2],
-    /// The settings of single builds, if they change nothing, so that both builds would run alike.
+    /// Settings that the user gave for A or B alone, if they change nothing: both builds would run
+    /// alike.
     pub without_effect: Option<String>,
 }
 
@@ -71,8 +72,8 @@ pub fn are_of_run(settings: &[Override]) -> Result<(), Failure> {
     Err(error).with_exit_code(Code::Usage)
 }
 
-/// Returns the settings of each build. `how` is for both builds, `own` for each one. Settings may
-/// change how variants run, but not the set of variants.
+/// Returns the settings of each build. `how` is for both builds, `own` for A alone and for B alone.
+/// Settings may change how variants run, but not the set of variants.
 ///
 /// # Errors
 /// A value is not valid, or the settings change the set of variants.
@@ -160,8 +161,7 @@ fn own_run(
     Ok(own)
 }
 
-/// Returns the numbers of readers of these variants, as a setting; `None` if no variant has
-/// readers.
+/// Returns the reader counts of these variants, as a setting; `None` if no variant has readers.
 fn readers(variants: &[PlannedCell]) -> Option<Override> {
     let counts: BTreeSet<_> = variants.iter().map(|cell| cell.variant.io_thread_count).collect();
     let counts: Vec<_> =

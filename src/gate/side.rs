@@ -1,9 +1,9 @@
 //! One side of a comparison with a baseline: results of one program on one work, each by its own
 //! process. Computes the change of a figure from one side to the other.
 //!
-//! Its place in memory makes a process faster or slower than its twin for its whole life. No number
-//! of samples of one process separates that from a change of the build. So each process is one
-//! value, and times are compared between processes.
+//! Its place in memory makes a process faster or slower than another process of the same program
+//! for its whole life. No number of samples of one process separates that from a change of the
+//! build. So each process is one value, and times are compared between processes.
 
 use result::{
     SampleFacts,
@@ -29,15 +29,15 @@ pub struct Side {
 /// A figure that is compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Figure<'a> {
-    /// The time.
+    /// Wall time of a sample.
     Time,
-    /// The time over the time of this variant in the same round.
+    /// Time over the time of this variant in the same round.
     Ratio(&'a str),
-    /// A count.
+    /// A count of a sample.
     Count(Metric),
 }
 
-/// Change of the logarithm of a figure.
+/// Change of the logarithm of a figure from one side to the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Moved {
     /// The estimate.
@@ -136,7 +136,8 @@ impl Side {
         cells.next().map(|cell| &cell.duties[..])
     }
 
-    /// Returns one value of the figure for each process. Each database counts alike in it.
+    /// Returns one value for each process: the mean over its databases of the figure's median
+    /// logarithm.
     fn by_process(&self, variant: &str, figure: Figure<'_>) -> Option<Vec<f64>> {
         let values = self.results.iter().map(|stored| {
             let logs = logs(stored, variant, figure)?;
@@ -150,8 +151,9 @@ impl Side {
 
 /// Returns the change of a figure of a variant from `base` to `new`; `None` if there are too few
 /// values. With several processes on a side, each process is a value. With one process on each
-/// side, samples are the values of a ratio or a count, as all variants of a process share its luck.
-/// If both sides have several databases, each database is a value: the difference of its medians.
+/// side, samples are the values of a ratio or a count, as all variants share the process's place in
+/// memory. If both sides have several databases, each database is a value: the difference of its
+/// medians.
 pub fn moved(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Option<Moved> {
     let ([of_base], [of_new]) = (&base.results[..], &new.results[..]) else {
         return between(&base.by_process(variant, figure)?, &new.by_process(variant, figure)?);

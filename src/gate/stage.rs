@@ -1,5 +1,5 @@
-//! Shows the progress of a gate: the octet, the time left and, once in words, the estimated time of
-//! the whole gate.
+//! Shows the progress of a gate: the octet, the time left and, as notes, the estimated time of the
+//! whole gate.
 
 use std::time::{Duration, Instant};
 
@@ -129,7 +129,7 @@ impl Lines {
         format!("octet {} of {most}{OCTET_COUNT_MAX}{left}", octet.done_count + 1)
     }
 
-    /// Names the numbers of octets after which the gate may decide.
+    /// Names the counts of octets after which the gate may decide.
     fn looks(&self) -> String {
         if self.pace.plan.takes_all {
             return String::new();

@@ -1,5 +1,6 @@
-//! The parts of a comparison with a stored result that are not judged: times of another day, and
-//! variants of the stored side alone. They are shown, and they keep a verdict from being a pass.
+//! The parts of a comparison with a stored result that are not judged: times of another day,
+//! variants and exact counters of the stored side alone, interrupted runs. They are shown, and they
+//! keep a verdict from being a pass.
 
 use result::{gate::Shift, stored::Stored};
 
@@ -8,7 +9,7 @@ use super::{
     side::{Side, seen},
 };
 
-/// Returns the change of each variant's time in `new`. It is shown, but not judged.
+/// Returns the change of each variant's time from `base` to `new`. It is shown, but not judged.
 pub fn times(base: &Side, new: &Side, variants: &[String]) -> Vec<Shift> {
     let seen = variants.iter().filter_map(|variant| Some((variant, seen(base, new, variant)?)));
     seen.map(|(variant, change)| without_bounds(variant, Verdict::NotJudged, Some(change)))

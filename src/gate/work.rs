@@ -101,7 +101,7 @@ pub struct GateWork {
     pub scenario: Option<Scenario>,
     /// The variants of the run.
     pub variants: Vec<SharedVariant>,
-    /// A variant whose threads would take turns on the only CPU.
+    /// A variant of several threads, which would take turns on this machine's only CPU.
     in_turns: Option<String>,
 }
 
@@ -109,10 +109,10 @@ impl GateWork {
     /// Generates or reads the work of `input`, and writes one workload file for all builds.
     ///
     /// # Errors
-    /// The work is not valid.
+    /// The work or a setting is not valid, or a file cannot be written.
     pub fn prepare(input: &GateWorkInput, progress: &Progress) -> Result<Self, Failure> {
         let machine = Machine::this();
-        // An invalid setting is an error before the work, not after it.
+        // Checked first: an invalid setting is an error before the work is made.
         let run = Request::run_of(&input.source, &input.how)?;
         let cells = plan::cells(&run, &machine);
         let OwnRuns { builds, without_effect } =

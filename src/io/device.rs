@@ -1,6 +1,6 @@
 //! Measures the device: its ceiling before and after the points, and the rate of one thread's
-//! `io_uring` at each depth. Where the kernel refuses `io_uring`, threads read instead, as many as
-//! the depth.
+//! `io_uring` at each depth (number of reads under way). Where the kernel refuses `io_uring`,
+//! threads read instead, one for each read under way.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
@@ -26,7 +26,7 @@ pub struct MeasuredDevice {
 
 impl MeasuredDevice {
     /// Opens the device below `state` for reads in the random order that `seed` gives. Each way to
-    /// read gets the time of a point, at most a second.
+    /// read gets `time`, the time of a point, but at most a second.
     ///
     /// # Errors
     /// [`Unmeasured`]: the state's files cannot be read past the kernel's cache.

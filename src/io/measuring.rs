@@ -1,5 +1,5 @@
-//! Measures the points of a plan on each store in turn: first the device, then the points, then the
-//! device again.
+//! Measures each store in turn: first its device, then the points of the plan, then the device
+//! again.
 
 use std::path::{Path, PathBuf};
 
@@ -101,7 +101,7 @@ impl Measuring<'_> {
             stage.finish();
         }
         let current = self.current();
-        // Some facts are known only after reads, such as the memory of the index.
+        // Some facts of a store are known only after reads, such as the memory of its index.
         current.facts = facts::store(store).facts;
         point::ratio_to_ceiling(current);
         points
@@ -123,7 +123,7 @@ impl Measuring<'_> {
                 time: plan.time,
                 cancel: interrupt::flag(),
             };
-            // Whole passes over the keys before this point.
+            // Number of whole passes over the keys before this point.
             let earlier_passes = draw.draw_count() / draw.period();
             let paused = self.progress.pause();
             let measured = raw::measure(store, &reads);

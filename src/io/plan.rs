@@ -14,7 +14,7 @@ use workload::{
 
 use crate::{machine, run::minimal};
 
-/// Default depths.
+/// Default depths: counts of threads for single gets, or of keys in a multi-get call.
 const DEPTHS: [usize; 5] = [1, 4, 16, 64, 256];
 /// Maximal number of keys in a call, equal to the maximum of `run.rocksdb.multi_get_keys`.
 const KEYS_PER_CALL_MAX: usize = 65_536;

@@ -1,5 +1,5 @@
-//! Estimates whether the keys of a block lie apart in the store's files. If many keys share a block
-//! of a file, as on a state that is small for the gas, times are too short.
+//! Estimates whether the keys of an Ethereum block lie in different blocks of the store's files. If
+//! many keys share a block of a file, as on a state that is small for the gas, times are too short.
 
 use report::SCATTERED_BLOCKS_PER_KEY;
 use result::{RunResult, limit::LoadLimits};
@@ -11,7 +11,8 @@ const KEYS_PER_BLOCK_MAX: f64 = 1e6;
 /// Number of halvings of the search interval, enough for the precision of a result.
 const HALVING_COUNT: usize = 100;
 
-/// Adds to `limits` the distinct file blocks per key at the largest limit. `last` is a run on the
+/// Adds to `limits` the distinct file blocks per key at the largest limit. If keys share too many
+/// file blocks, it also adds the number of slots with which they would not. `last` is a run on the
 /// same state of `slot_count` slots. A load without slots of that number stays as it is.
 pub fn with(mut limits: LoadLimits, last: &RunResult, slot_count: u64) -> LoadLimits {
     if last.workload.sized_slot_count.is_none_or(|count| count == 0) {
@@ -31,7 +32,7 @@ pub fn with(mut limits: LoadLimits, last: &RunResult, slot_count: u64) -> LoadLi
     limits
 }
 
-/// The inverse of [`distinct_share`].
+/// Returns the inverse of [`distinct_share`].
 fn keys_per_block(blocks_per_key: f64) -> f64 {
     let (mut least, mut most) = (0.0, KEYS_PER_BLOCK_MAX);
     for _ in 0..HALVING_COUNT {

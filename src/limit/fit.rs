@@ -1,5 +1,6 @@
-//! The limit of a load in a design. A line goes through the times of the sizes near the deadline, over the gas of
-//! their headers. The limit is the gas at which the upper bound for one block reaches the deadline.
+//! Computes the limit of a load in a design. A line goes through the times of the block sizes
+//! nearest to the deadline, over the gas of their headers. The limit is the gas at which the upper
+//! bound for the time of one block reaches the deadline.
 //!
 //! Over all sizes, times are not linear: the keys of a larger block share more blocks of files.
 
@@ -9,7 +10,7 @@ use result::{
 };
 use variant::Design;
 
-/// Number of block sizes that a line goes through.
+/// Maximal number of block sizes that a line goes through.
 const SIZE_COUNT: usize = 3;
 
 /// Parameters of a limit and of its price.
@@ -30,7 +31,7 @@ struct Found {
     gas: u64,
 }
 
-/// The line through the times of the sizes that are nearest to the deadline.
+/// Returns the line through the times of the sizes that are nearest to the deadline.
 fn line(blocks: &[LimitBlock], deadline_ns: u64) -> Option<Line> {
     let distance = |block: &LimitBlock| {
         let times: Vec<f64> = block.block_ns.iter().map(|ns| *ns as f64).collect();
@@ -66,8 +67,8 @@ fn found(line: Option<&Line>, blocks: &[LimitBlock], deadline_ns: u64) -> Option
     })
 }
 
-/// Returns whether a block of `gas` takes less than half of the deadline, by the bound of a line
-/// through two sizes or more.
+/// Returns whether a block of `gas` takes less than half of the deadline, by the upper bound of a
+/// line through two sizes or more.
 pub fn is_far_below(blocks: &[LimitBlock], gas: u64, deadline_ns: u64) -> bool {
     let line = line(blocks, deadline_ns).filter(|_| blocks.len() >= 2);
     line.is_some_and(|line| 2.0 * line.upper(gas as f64) < deadline_ns as f64)

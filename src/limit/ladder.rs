@@ -1,5 +1,5 @@
-//! Runs a load at one limit after the other until its designs miss the deadline, then once more
-//! near each design's limit.
+//! Runs a load at one limit after the other until its designs miss the deadline, then each design
+//! once more at its limit.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -39,7 +39,7 @@ use super::{
 const LIMIT: &str = "block.limit";
 /// The key of the designs.
 const DESIGNS: &str = "run.designs";
-/// Digits of a digest in the name of a directory.
+/// Number of digits of a digest in the name of a directory.
 const DIGEST_LENGTH: usize = 8;
 
 /// A load to find limits for.
@@ -131,7 +131,8 @@ impl<'a> Ladder<'a> {
             match self.run(load, gas, &designs) {
                 Ok(Some(run)) => climbing.runs.push((gas, run)),
                 Ok(None) => return Ok(None),
-                // No client accepts a block of this size: smaller ones that were left out decide.
+                // A block of this size is refused. Smaller sizes decide, also those that were left
+                // out before.
                 Err(failure) if failure.code == Code::Usage && !climbing.runs.is_empty() => {
                     climbing.ended = Some(format!("at {gas} gas: {failure}"));
                     limits.truncate(index - 1);
@@ -247,8 +248,8 @@ impl<'a> Ladder<'a> {
 
 impl Climbing<'_> {
     /// Returns the designs to run at `gas`, one of `limits`. A design that missed the deadline is
-    /// done, but two blocks make a line. A design far below the deadline runs at the largest limit
-    /// alone.
+    /// done, once it has the two blocks that a line needs. A design far below the deadline runs at
+    /// the largest limit only.
     fn designs_to_run(&self, gas: u64, limits: &[u64], deadline_ns: u64) -> Vec<Design> {
         let largest = limits.last().copied().unwrap_or(gas);
         let designs = self.load.scenario.run.designs.iter().copied();
@@ -269,7 +270,7 @@ impl Climbing<'_> {
     }
 }
 
-/// Returns the blocks of `design` in a run.
+/// Returns the sizes and times of the block that a run executed in `design`.
 fn block(run: &RunResult, design: Design, limit_gas: u64) -> Option<LimitBlock> {
     let cell: &Cell = run.cells.iter().find(|cell| cell.design == design)?;
     let block_ns = cell.counted().into_iter().flatten().map(|sample| sample.wall_ns).collect();

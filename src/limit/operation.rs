@@ -19,7 +19,7 @@ enum Counted {
 }
 
 impl Operation {
-    /// The operation of `scenario` in its block.
+    /// Returns the operation of `scenario`, with its gas in `block`.
     pub fn of(scenario: &Scenario, block: &WorkloadFacts) -> Self {
         let (name, counted) = match scenario.loads.as_slice() {
             [load] => named(&load.kind),

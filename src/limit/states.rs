@@ -1,5 +1,5 @@
-//! Removes the states that a limit built. A state is removed when its load is done, so that the
-//! disk holds one at a time. States from before the limit stay.
+//! Removes the states that the runs of `stress limit` built. A state is removed when its load is
+//! done, so that the disk holds one at a time. States from before the first run stay.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

@@ -15,7 +15,7 @@ use crate::figures::facts::DeclaredKeys;
 pub struct CellInput<'a> {
     /// The store.
     pub store: StoreKind,
-    /// Reason for a store that is never cold.
+    /// Reason why the store is never cold; `None` if it can be cold.
     pub never_cold: Option<&'static str>,
     /// Estimated number of slots in a block of the store's files.
     pub slots_per_block: Option<f64>,
@@ -25,24 +25,24 @@ pub struct CellInput<'a> {
     pub cache: CacheMode,
     /// The workload.
     pub workload: &'a Workload,
-    /// Origin of the workload's keys: the run's workload, or the sample's own.
+    /// Whether the workload's keys are those of all samples, or fresh keys of one sample.
     pub keys: SampleKeys,
     /// Share of the workload's keys that earlier samples asked the store for; `None` if they are
     /// not counted.
     pub asked_before_share: Option<f64>,
     /// Keys that the workload's lists declare.
     pub declared: DeclaredKeys,
-    /// Share of the slots asked for that exist.
+    /// Share of the requested slots that exist in the state.
     pub present_share: f64,
-    /// The device.
+    /// The measured device below the state, if the run has one.
     pub device: Option<&'a Device>,
     /// Number of cores that the process may use.
     pub core_count: usize,
 }
 
 impl CellInput<'_> {
-    /// Returns the median rate in gas of the headers, from rates in gas of the receipts. `None` if
-    /// both sums of gas are equal.
+    /// Returns the median rate in gas of the headers, from `gas_rates`, the rates in gas of the
+    /// receipts. `None` if both sums of gas are equal.
     pub(super) fn header_rate(&self, gas_rates: &[f64]) -> Option<f64> {
         let batches = self.workload.batches.iter();
         let header_gas: u64 = batches.flat_map(|batch| &batch.expected.header_gas).sum();
@@ -52,9 +52,9 @@ impl CellInput<'_> {
     }
 }
 
-/// Returns a lower bound of the number of serial reads, of `blocks` reads in all. The reads of a
-/// transaction are not known before it runs: its share of the gas stands for its share of the
-/// reads.
+/// Returns a lower bound of the number of reads that one thread makes one after the other, out of
+/// `blocks` block reads in all. The reads of a transaction are not known before it runs: its share
+/// of the gas stands for its share of the reads.
 pub(super) fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
     let (threads, readers) = (input.variant.thread_count, input.variant.io_thread_count);
     match input.variant.io {
@@ -65,7 +65,7 @@ pub(super) fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
             let of_one = blocks / under_way.min(tx_count).max(1) as f64;
             of_one.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))
         }
-        // Executing threads also read absent keys, unless readers read all keys before execution.
+        // Executing threads read keys too, unless readers read all keys before execution.
         Io::Batched(policy)
             if readers > 0
                 && (policy.time == ReadTime::While
@@ -97,7 +97,8 @@ pub(super) fn present_keys(input: &CellInput<'_>) -> Option<f64> {
     (keys >= 1.0 && (slot_count == 0 || slots > 0.0)).then_some(keys)
 }
 
-/// Expected distinct blocks per present key: k random keys touch b (1 - e^(-k/b)) of b blocks.
+/// Returns the expected distinct blocks per present key: k random keys touch b (1 - e^(-k/b)) of b
+/// blocks.
 pub(super) fn expected_blocks_per_present_key(input: &CellInput<'_>) -> Option<f64> {
     input.never_cold.is_none().then_some(())?;
     let batch_count = input.workload.batches.len().max(1) as f64;
@@ -115,9 +116,9 @@ pub fn distinct_share(keys_per_block: f64) -> f64 {
     }
 }
 
-/// Estimates a cold sample's time by the measured device: by its ceiling, and by the latency of one
-/// read for serial reads. Blocks in a cache below the machine take less time. `None` if the device
-/// is unknown or the sample is not cold.
+/// Estimates a cold sample's time: the larger of all reads at the device's ceiling, and of the
+/// serial reads at the latency of one read. Blocks in a cache below the machine take less time.
+/// `None` if the device is unknown or the sample is not cold.
 pub fn time_by_device(input: &CellInput<'_>) -> Option<Duration> {
     (input.cache == CacheMode::Cold).then_some(())?;
     let device = input.device?;

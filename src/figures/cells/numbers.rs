@@ -1,4 +1,4 @@
-//! Shares and nanoseconds.
+//! Computes ratios, and counts nanoseconds.
 
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use variant::Phase;
 
 use super::numbers::{ns, ratio};
 
-/// The parts of a sample's wall time, which add up to it.
+/// Returns the parts of a sample's wall time, which add up to it.
 pub(super) fn path(executed: &Executed) -> PathNs {
     let mut path = PathNs::default();
     for (phase, time) in span::critical_path(&executed.spans, executed.wall) {
@@ -48,9 +48,9 @@ pub(super) fn path(executed: &Executed) -> PathNs {
     path
 }
 
-/// Returns the share of the execution time in which executing threads waited for values, over all
-/// these threads. They wait for their own reads and for reads of other threads. The share is 0 for
-/// a store whose reads are not timed.
+/// Returns the share of the execution time in which executing threads waited for values, summed
+/// over these threads. They wait for their own reads and for reads of other threads. The share is 0
+/// for a store whose reads are not timed.
 fn read_share(executed: &Executed) -> f64 {
     let reads = executed.on_demand.under_way + executed.on_demand.wait;
     let steps = executed.step_times.iter().flatten().sum();

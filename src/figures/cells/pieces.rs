@@ -22,7 +22,7 @@ pub const fn piece_size(sample_count: usize) -> usize {
 /// The recorded values of a histogram, ascending, each with its count.
 type Piece = Vec<(u64, u64)>;
 
-/// The latencies of one kind, of all samples of a cell.
+/// Latencies of one kind (transactions, or reads) from all samples of a cell.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
     /// The pieces in the order of the samples. All but the last piece are full.

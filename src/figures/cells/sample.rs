@@ -108,7 +108,7 @@ fn writes(executed: &Executed) -> WriteFacts {
     WriteFacts {
         committed_bytes,
         device_write_bytes,
-        // For a store without files, the bytes would belong to other files of the process.
+        // For a store without files, the written bytes would belong to other files of the process.
         device_amplification: space.and(device_write_bytes).and_then(over_committed),
         store,
         store_amplification: store.and_then(|store| over_committed(store.written_bytes())),
@@ -120,7 +120,7 @@ fn writes(executed: &Executed) -> WriteFacts {
     }
 }
 
-/// Work for the state roots.
+/// Returns the work for the state roots; `None` without roots.
 fn root_work(executed: &Executed) -> Option<RootFacts> {
     let work = executed.root_work?;
     let last = executed.batches.last().and_then(|batch| batch.rooted.as_ref());
@@ -144,7 +144,7 @@ fn root_work(executed: &Executed) -> Option<RootFacts> {
     })
 }
 
-/// Work for execution on shards.
+/// Returns the work for execution on shards.
 fn shard_work(executed: &Executed) -> ShardWorkFacts {
     let times = executed.shard_times;
     let between = executed.cross_shard.unwrap_or_default();
@@ -160,7 +160,7 @@ fn shard_work(executed: &Executed) -> ShardWorkFacts {
     }
 }
 
-/// Cost of running steps before their turn.
+/// Returns the cost of executing steps before their turn.
 const fn speculation(of: &Speculation) -> SpeculationFacts {
     SpeculationFacts {
         step_count: of.steps,

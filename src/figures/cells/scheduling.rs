@@ -19,12 +19,12 @@ pub(super) struct Scheduling {
     pub(super) idle: Option<Duration>,
     /// `idle` as a share of the threads' time.
     pub(super) idle_share: Option<f64>,
-    /// Scheduling quality (T − A) / (T − L), by the total time T, the makespan A and the longest
-    /// transactions L. `None` on one thread.
+    /// Scheduling quality (T − A) / (T − L): T is the time of all transactions, A the makespan, L
+    /// the time of the longest transaction, summed over the batches. `None` on one thread.
     pub(super) quality: Option<f64>,
-    /// Makespan of list scheduling, with the steps' times in block order.
+    /// Makespan if each free thread takes the next step in block order, with the measured times.
     pub(super) makespan_block_order: Option<Duration>,
-    /// Makespan of list scheduling, with the steps' times from the longest to the shortest.
+    /// Makespan if each free thread takes the longest step left, with the measured times.
     pub(super) makespan_longest_first: Option<Duration>,
 }
 

@@ -1,7 +1,7 @@
-//! The figure that a claim bounds, from a run's cells. A design stands for its fastest cell on a
-//! store. The fastest of several looks faster than it is, as the same samples select and judge it.
-//! So the intervals of a design's cells are widened until all hold at once with 95 % confidence.
-//! Then the fastest cell's interval holds, whichever cell it is.
+//! Finds the figure that a claim bounds, in a run's cells. A design stands for its fastest cell on
+//! a store. The fastest of several cells looks faster than it is, as the same samples select and
+//! judge it. So the intervals of a design's cells are widened until all hold at once with 95 %
+//! confidence. Then the fastest cell's interval holds, whichever cell it is.
 
 use result::{BalBytes, Cell, WorkloadFacts, databases::DatabaseFacts, stats};
 use spec::{Expect, Metric, Scope};
@@ -22,7 +22,7 @@ pub(super) enum Figure {
 pub(super) struct Sampled {
     /// The median.
     pub(super) median: f64,
-    /// Interval of 95 %; `None` if it needs more values.
+    /// Confidence interval of the median; `None` if it needs more values.
     pub(super) ci95: Option<[f64; 2]>,
     /// Number of cells, or of pairs of cells, of which the fastest is taken.
     pub(super) choice_count: usize,
@@ -41,12 +41,12 @@ impl Figure {
     }
 }
 
-/// Grounds on which claims are judged.
+/// Facts of a run on which its claims are judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Grounds<'a> {
-    /// The work.
+    /// Facts of the run's workload.
     pub workload: &'a WorkloadFacts,
-    /// The cells.
+    /// Cells of the run.
     pub cells: &'a [Cell],
     /// The databases of the run, if it has several.
     pub databases: &'a [DatabaseFacts],
@@ -125,7 +125,8 @@ fn fastest<'a>(design: Design, compared: &[&'a Cell]) -> Result<&'a Cell, Design
     report::best(rows_of(design, compared)?).ok_or(design)
 }
 
-/// The confidence at which the medians of several lists are judged together.
+/// The confidence at which the medians of several lists of values are judged together. Each cell,
+/// or pair of cells, has a list.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     choice_count: usize,
@@ -146,8 +147,8 @@ impl Ends {
         Self { choice_count: count, confidence: stats::confidence_of_each(count) }
     }
 
-    /// The best of the lists' medians, of their lower ends and of their upper ends. Where all
-    /// intervals hold, the best true median lies between the best ends.
+    /// Returns the best of the lists' medians, of their lower ends and of their upper ends. Where
+    /// all intervals hold, the best true median lies between the best ends.
     fn of_each(self, lists: &[Vec<f64>], best: fn(f64, f64) -> f64) -> Judged {
         let judged = lists.iter().map(|values| Judged {
             median: stats::median(values),
@@ -176,7 +177,7 @@ impl Judged {
     }
 }
 
-/// Gas rates of a cell: of its samples, or of its databases where there are several.
+/// Returns the gas rates of a cell: of its samples, or of its databases where there are several.
 fn rates(cell: &Cell) -> Vec<f64> {
     match &cell.databases {
         Some(databases) => databases.each.iter().filter_map(|of| of.mgas_per_s.median).collect(),
