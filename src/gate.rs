@@ -1,10 +1,18 @@
-//! The gate: it decides whether a build is slower than another build (`docs/gate.md`).
+//! Decides whether a build, a setting or a client is slower than another one (`docs/gate.md`). A is
+//! the one to compare with, B is judged, and N is a second process of A.
 //!
-//! `measure` takes octets until every figure is decided. `octet` has the order of samples, `cell`
-//! one variant, `decide` the bounds, `reason` the words of a verdict. A `sampler` takes the
-//! samples: `builds` drives processes on one `work`, `clients` drives real clients. `steps`, `pace`
-//! and `stage` show the progress. `baseline` judges stored results, and `side` holds the results of
-//! one program. `judge` makes the gate's result. No module knows the command line.
+//! `measure` takes octets until every figure is decided. `octet` orders the samples, `cell` samples
+//! one variant, `decide` computes the bounds, `reason` states the reason of a verdict. A `sampler`
+//! takes the samples: `builds` drives processes on one `work` with their `settings`, `clients`
+//! drives real clients. `steps`, `pace` and `stage` show the progress. `claimed` adds claims to a
+//! verdict.
+//!
+//! `baseline` judges stored results, and `baselines` keeps them by name. `side` holds the results
+//! of one program, `counters` compares their exact counts, and `unjudged` states what is not
+//! judged. `fingerprint` compares machines, `host` detects a cache below this machine, and
+//! `calibration` estimates the smallest change that the machine can detect.
+//!
+//! `judge` makes the gate's result. No module knows the command line.
 
 pub mod baseline;
 pub mod baselines;

@@ -54,14 +54,12 @@ use sampling::{Sampled, Sampling};
 pub use finished::Finished;
 pub use same_work::SameWork;
 
-/// Warning of a run whose times have not settled.
 const UNSTEADY: &str = "not steady: times still rose or fell when the run ended; take more samples \
     (--samples, --budget), and look for other programs that run here";
 
 /// The work and the settings of a run.
 #[derive(Clone, Debug)]
 pub struct RunInput {
-    /// The source of the workload.
     pub source: Source,
     /// Overrides of how the work runs.
     pub how: Vec<Override>,
@@ -71,21 +69,15 @@ pub struct RunInput {
     pub same_work: Option<SameWork>,
     /// The directory of state databases, if the user names one.
     pub data_dir: Option<PathBuf>,
-    /// Reaction to a state that another process uses.
     pub in_use: InUse,
     /// Rows of whole blocks, if the scenario names none and has no claim on whole blocks.
     pub open_whole: WholeRows,
     /// Exit codes for claims that stay open.
     pub open: OpenCodes,
-    /// Origin of the device's figures.
     pub device: DeviceFigures,
-    /// The directory of the result.
     pub out: Option<PathBuf>,
-    /// The look of the progress.
     pub look: Look,
-    /// Extra samples after the rounds.
     pub extras: ExtraSamples,
-    /// The user's commands around the samples.
     pub hooks: Hooks,
     /// Shows the finished samples, if the user interrupts and the run cannot stop in time.
     pub show_kept: fn(&RunResult),
@@ -110,7 +102,7 @@ impl RunInput {
     pub fn run(&self) -> Result<Finished, Failure> {
         let started_unix_s = machine::unix_s();
         let progress = Progress::new(self.look);
-        // Probed before the state is built, so that a warning of load is not about our own.
+        // Probed before the state is built, so that no warning is about the load of the build.
         let data_path = prepare::data_path(self.data_dir.as_deref());
         let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
         // A directory that cannot be written is an error before the work, not after it.
@@ -201,7 +193,7 @@ struct ActiveRun<'a> {
     progress: &'a Progress,
 }
 
-/// The results so far.
+/// The results of a run so far.
 #[derive(Clone, Debug, Default)]
 struct PartialResult {
     ran: Vec<Ran>,
@@ -247,8 +239,7 @@ impl ActiveRun<'_> {
         let cleaned = cleanup.map_or(Ok(()), Cleanup::run);
         partial.warnings.extend(cleaned.as_ref().err().map(|error| format!("{error:#}")));
         let mut last = self.result(&partial, failure.as_ref());
-        // No file has the last rounds yet, the end of a run between two databases, or the extra
-        // samples.
+        // The file lacks the last rounds, an end between two databases, and the extra samples.
         if let Err(error) = files.write(&last, &partial.logs) {
             let failure = failure.get_or_insert(Failure { code: Code::Io, error });
             last = self.result(&partial, Some(&*failure));
@@ -317,8 +308,8 @@ impl ActiveRun<'_> {
         }
     }
 
-    /// Measures the device's ceiling again, after the samples, as it reads blocks that samples may
-    /// ask for. Checks the lists for engines that take no list.
+    /// Measures the device's ceiling again, after the samples, as its reads may be of their blocks.
+    /// Checks the lists for engines that take no list.
     fn after_samples(&self, prepared: &Prepared, partial: &mut PartialResult) -> Option<Failure> {
         if let (Some(before), Some(disk), Some(ran)) =
             (&prepared.device, &prepared.disk, partial.ran.last_mut())
@@ -427,7 +418,6 @@ impl ActiveRun<'_> {
         result
     }
 
-    /// Judges the scenario's claims on these cells.
     fn expects(
         &self,
         workload: &WorkloadFacts,
@@ -483,8 +473,7 @@ fn draw_seed(run: &RunSpec) -> u64 {
     run.draw_seed.unwrap_or_else(machine::fresh_seed)
 }
 
-/// Returns the next database's share of the remaining budget. `left_count`: number of databases
-/// that remain.
+/// Returns the next database's share of the budget that is left for `left_count` databases.
 fn share(budget: Duration, spent: Duration, left_count: u32) -> Duration {
     budget.saturating_sub(spent) / left_count.max(1)
 }

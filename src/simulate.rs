@@ -1,6 +1,6 @@
 //! Predicts times on shards of execution. `costs` measures costs on this machine, `batch` turns a
-//! workload into numbered work, and `predict` runs the model of `crates/partition/`. `check`
-//! compares predictions with a result.
+//! workload into steps with numbered keys, and `predict` runs the model of `crates/partition/`.
+//! `check` compares predictions with a result.
 
 mod batch;
 mod check;

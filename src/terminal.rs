@@ -27,7 +27,7 @@ pub use progress::{Live, Look, Progress};
 /// Whether the user wants no notes and no progress (`--quiet`).
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Default width of the terminal, as for a pipe.
+/// Default number of columns, as for a pipe, and the minimal one.
 const DEFAULT_WIDTH: usize = 80;
 
 /// Whether standard output was closed when the process began. The standard library opens the null
@@ -50,8 +50,8 @@ extern "C" fn look_at_output() {
     WAS_CLOSED.store(fcntl_getfd(io::stdout()) == Err(Errno::BADF), Ordering::Relaxed);
 }
 
-/// Writes `text` to standard output. It goes to standard error if standard output has a file of an
-/// option. At the end, `delivered` returns a failure to write.
+/// Writes `text` to standard output, or to standard error if an option has standard output as its
+/// file. At the end, `delivered` returns a failure to write.
 pub fn out(text: &str) {
     drop(stream().write_all(text.as_bytes()));
 }
@@ -125,7 +125,7 @@ pub fn error(text: &str) {
     drop(writeln!(io::stderr(), "{}", visible(text)));
 }
 
-/// Returns the number of columns of the terminal on standard output.
+/// Returns the number of columns by `COLUMNS` or by the terminal, at least [`DEFAULT_WIDTH`].
 pub fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let columns = columns.or_else(|| Some(usize::from(terminal_size()?.0.0)));

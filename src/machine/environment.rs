@@ -1,9 +1,10 @@
-//! The machine of a result: its facts, with `null` for unknown facts, and warnings about reasons
-//! for doubt, each with the remedy.
+//! Describes the machine of a result: facts (`null` where unknown), and warnings. A warning is a
+//! reason to doubt the figures of a run, with the remedy.
 //!
-//! All facts are read from `/proc`, `/sys` and `/etc`, or tried on a small file (`ground`). No
-//! program is started. Each subject has a file: `cpu`, `cgroup`, `memory`, `disk`, `host`.
-//! `warning` judges the facts, and `check` has a verdict for each subject.
+//! All facts of the machine are read from `/proc`, `/sys` and `/etc`, or tried on a small file
+//! (`ground`). No program is started. Each subject has a file: `cpu`, `cgroup`, `memory`, `disk`,
+//! `host`. `warning` judges the facts, and `check` has a verdict for each subject. `watch` counts
+//! lost time, and `tree` reads the files.
 
 use std::{
     fs::File,
@@ -52,9 +53,9 @@ pub fn memory_available_bytes() -> Option<u64> {
     memory::probe(&Tree::of_this_machine()).available_bytes
 }
 
-/// Settings for link-time optimisation and codegen units. Cargo does not pass them on, so
-/// `.cargo/measured.toml` or cargo's own variables set them. Without these variables a release has
-/// cargo's defaults.
+/// Settings for link-time optimisation and codegen units. Cargo does not pass them on to the
+/// program that it builds, so `.cargo/measured.toml` or cargo's own variables set them. Without
+/// these variables a release has cargo's defaults.
 const LTO: Option<&str> = match option_env!("CARGO_PROFILE_RELEASE_LTO") {
     None => option_env!("STRESS_LTO"),
     given => given,

@@ -1,5 +1,5 @@
-//! The minimal scenario: it reads options that have the meaning of a scenario's keys, if there is
-//! no scenario.
+//! Reads options that have the meaning of a scenario's keys where there is no scenario: as
+//! overrides of a minimal scenario.
 
 use spec::{Expect, Override, RunSpec, Scenario, ScenarioError};
 

@@ -1,5 +1,6 @@
-//! The cells of a run. `readers` chooses the method and the number of reading threads, `policies`
-//! combines the values of prefetch policies, and `rounds` decides when each cell is sampled.
+//! Plans the cells of a run. `readers` chooses the method and the number of reading threads,
+//! `policies` combines the values of prefetch policies, and `rounds` decides when each cell is
+//! sampled.
 
 mod cell;
 mod policies;
@@ -41,7 +42,7 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
     cells
 }
 
-/// The rows of one design on one store: one for each combination of the run's axes.
+/// Returns the rows of one design on one store: one for each combination of the run's axes.
 fn design_rows(
     run: &RunSpec,
     machine: &Machine,
@@ -63,8 +64,8 @@ fn design_rows(
         .collect()
 }
 
-/// Returns the whole row of a design on a store. Of `rows` it has the threads of the row with the
-/// most reads under way. Times are ignored: the fastest row of a few samples is a lucky one.
+/// Returns the whole row of a design on a store: the row of `rows` with the most reads under way,
+/// with root and block duties. Times are ignored: the fastest row of a few samples is a lucky one.
 fn whole_row(rows: &[PlannedCell], run: &RunSpec) -> Option<PlannedCell> {
     if run.whole.rows != Some(WholeRows::One) {
         return None;
@@ -154,7 +155,7 @@ fn with_block_duties(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     variants
 }
 
-/// Returns the pairs of numbers of executing and reading threads.
+/// Returns pairs of counts: executing threads and reading threads.
 fn thread_counts(
     run: &RunSpec,
     store: StoreKind,

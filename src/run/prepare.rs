@@ -1,6 +1,6 @@
-//! Prepares a session for samples from the user's work. The workload is generated or read, its
-//! stores are opened over their states, the device is measured, and transactions are signed.
-//! Samples with fresh keys get their work here, too. No step here is inside a clock.
+//! Makes a session that is ready for samples from the user's work. The workload is generated or
+//! read, its stores are opened over their states, the device is measured, and transactions are
+//! signed. Samples with fresh keys get their work here, too. No step here is inside a clock.
 
 mod data_dir;
 mod device;
@@ -79,7 +79,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Returns a result's facts of the workload. `overridden`: overridden keys.
+    /// Describes the workload for a result. `overridden`: the keys of the scenario that the user
+    /// set.
     pub fn workload_facts(&self, overridden: Vec<String>) -> WorkloadFacts {
         let facts = facts::workload(self.session.workload(), overridden);
         WorkloadFacts { fill: self.fill.clone(), ..facts }

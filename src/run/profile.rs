@@ -1,6 +1,6 @@
-//! `--profile`: finds the functions that take the CPU time of a variant, in extra samples that
-//! count for no figure. A signal stops a running thread, at most as often as the kernel ticks, and
-//! records its stack (`docs/performance.md`).
+//! Finds the functions that take the CPU time of a variant (`--profile`), in extra samples that
+//! count for no figure. A signal interrupts a running thread, at most as often as the kernel ticks,
+//! and its stack is recorded (`docs/performance.md`).
 //!
 //! Only stacks inside an engine are kept. Opening the store and comparing with the reference are
 //! outside the clock, so their stacks are left out.
@@ -26,10 +26,10 @@ use crate::{
 /// always missed.
 const FREQUENCY_HZ: i32 = 997;
 /// Samples are taken until they have lasted this long together, with the time to open the store.
-/// There is at least one.
+/// There is at least one sample.
 const BUDGET: Duration = Duration::from_secs(5);
 const SAMPLE_COUNT_MAX: u64 = 1_000;
-/// Number of functions in the list.
+/// Number of functions that a profile lists.
 const FRAME_COUNT: usize = 10;
 /// Libraries in which a stack is not walked, as the walk would take locks that the thread may hold.
 const NOT_WALKED: [&str; 5] = ["libc.so", "libgcc_s.so", "libpthread.so", "ld-linux", "vdso"];

@@ -20,7 +20,7 @@ pub struct SameWork {
 
 impl SameWork {
     /// Makes the check for the work of `stored`, on the first of its databases. `option` is the
-    /// option that asks for it, and `remedy` ends the error.
+    /// option of the command line that asks for the check, and `remedy` ends the error.
     pub fn of(option: String, stored: &Stored, remedy: &str) -> Self {
         let of_run = &stored.result.workload;
         let work = stored.result.databases.first().map_or(of_run, |first| &first.workload);

@@ -1,4 +1,5 @@
-//! Takes samples: rounds over the cells until the budget is spent. Makes the cells of the result.
+//! Takes samples: rounds over the cells until the budget is spent or all requested samples are
+//! taken. Makes the cells of the result.
 
 mod asked;
 mod estimate;
@@ -39,7 +40,7 @@ use live::Moment;
 /// Minimal number of samples of a cell to distinguish a trend from chance.
 const UNSTEADY_COUNT_MIN: usize = 20;
 
-/// All measurements so far.
+/// All measurements on a database so far.
 #[derive(Debug, Default)]
 pub struct Sampled {
     /// Samples of each cell, in the order of the plan.
@@ -63,7 +64,7 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    /// Returns the samples so far of each planned cell.
+    /// Returns the number and the times of the samples so far, for each planned cell.
     fn taken(&self, planned: &[PlannedCell]) -> Vec<Taken> {
         let cells = planned.iter().enumerate().map(|(index, cell)| Taken {
             cell: *cell,
@@ -175,9 +176,9 @@ impl<'a> Sampling<'a> {
         Self { prepare, ..self }
     }
 
-    /// Takes samples until the budget is spent, a result is wrong, or the user interrupts.
-    /// `after_sample` is called after each sample with all samples so far. Its time does not count
-    /// for the budget.
+    /// Takes samples until the budget is spent or the requested number is taken, a result is wrong,
+    /// or the user interrupts. `after_sample` is called after each sample with all samples so far.
+    /// Its time does not count for the budget.
     ///
     /// A failure of a store or of `after_sample` also ends the sampling, and is returned beside the
     /// earlier samples.
@@ -437,7 +438,7 @@ impl<'a> Sampling<'a> {
         least >= UNSTEADY_COUNT_MIN && cells::warm_up(self.of_cells(sampled)) == Warmup::NoEnd
     }
 
-    /// Returns the result's part of each cell that has samples.
+    /// Returns the cells of the result: those that have samples.
     pub fn cells(&self, sampled: &Sampled) -> Vec<Cell> {
         let warm_up = self.left_out(sampled);
         let cells = self.with_samples(sampled);

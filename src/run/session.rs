@@ -1,4 +1,4 @@
-//! Workloads with their open stores. Takes samples, for runs and for workers.
+//! Holds a workload with its open stores, and takes samples, for runs and for workers.
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 
@@ -33,7 +33,7 @@ pub struct How<'a> {
 struct Lists {
     form: Option<ListForm>,
     encoded: Vec<Bytes>,
-    /// Block hashes of the headers.
+    /// Keccak-256 of each list in this form; without a form, of the list that an engine may build.
     hashes: Vec<B256>,
 }
 

@@ -71,7 +71,7 @@ pub fn token() -> Option<String> {
     env::var(TOKEN).ok().filter(|token| !token.is_empty())
 }
 
-/// Returns name and version of this program, and the begin of its file's hash. Coordinator and
+/// Returns name and version of this program, and the beginning of its file's hash. Coordinator and
 /// shards must be of one build.
 ///
 /// # Errors

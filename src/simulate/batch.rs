@@ -1,5 +1,5 @@
-//! The work of a batch for the simulation: keys as numbers of the list, and the time of each step.
-//! Each step has the keys that it touches in the reference run.
+//! Makes the work of a batch for the simulation: the time and the keys of each step. A key is its
+//! number in the batch's access list. A step has the keys that it touches in the reference run.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -70,7 +70,7 @@ struct Making<'a> {
     genesis: &'a Genesis,
     keys: Vec<KeyKind>,
     /// Number of the key of each code, by the code's hash. `code_of` has that number for each
-    /// account with a code.
+    /// account, `None` without a code.
     codes: HashMap<B256, u32>,
     code_of: HashMap<u32, Option<u32>>,
 }
@@ -118,9 +118,9 @@ impl<'a> Making<'a> {
         self.list.account_id(address).map(|id| id.0)
     }
 
-    /// Returns the keys of the steps beside transactions. These are the keys that the list says
-    /// they write, and the declared keys that no transaction touches. An untouched key belongs to
-    /// the step that writes another key of its account, or to the last step.
+    /// Returns the keys of the system steps, before and after transactions. These are the keys that
+    /// the list says they write, and the declared keys that no transaction touches. An untouched
+    /// key belongs to the system step that writes another key of its account, or to the last step.
     fn of_system(
         &mut self,
         steps: &Steps,
@@ -163,7 +163,7 @@ impl<'a> Making<'a> {
         }
     }
 
-    /// Returns the keys that steps beside transactions write, by the list.
+    /// Returns the keys that system steps write, by the list.
     fn written_by_system(&self, steps: &Steps) -> BTreeMap<BlockAccessIndex, Vec<Access>> {
         let account_count = self.list.account_count();
         let of_accounts = self

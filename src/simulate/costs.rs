@@ -1,7 +1,7 @@
-//! Measures the costs for a simulation, by samples on this machine. The proportions of steps come
-//! from execution on one thread. All other costs come from one shard with one thread. Work is CPU
-//! time. If processes share cores or wait for one another, wall time would include work and waits
-//! of others.
+//! Measures the costs for a simulation, by samples on this machine. The proportions of the steps'
+//! times come from execution on one thread. All other costs come from one shard with one thread.
+//! Work is CPU time. If processes share cores or wait for one another, wall time would include work
+//! and waits of others.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -63,7 +63,7 @@ pub fn measure(
         alone_steps_ns: ns(step_times.iter().flatten().sum()),
         ..Sharded::median_costs(&of_shard, Counts::new(session.workload()))
     };
-    // A shard neither reads the store nor checks writes, but it sends results.
+    // The sum is the shard's: a shard neither reads the store nor checks writes.
     scale_to(&mut step_times, Duration::from_nanos(facts.steps_ns));
     Ok(Costs { facts, step_times }.with_figures(session.workload()))
 }
@@ -172,8 +172,8 @@ struct Sharded {
     value_count: f64,
     /// CPU time of all threads of the coordinator.
     coordinator: f64,
-    /// Time of the coordinator's other phases, with the partition. Its leading thread computes in
-    /// all of them.
+    /// Time of the coordinator's decoding, partition, checks and commit. Its leading thread
+    /// computes in all of them.
     leading: f64,
     answering: f64,
     taking: f64,
@@ -255,7 +255,7 @@ fn float_ns(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
-/// Returns `sum` for each of `count` things, or `sum` itself if there are none.
+/// Returns `sum / count`, or `sum` if `count` is below 1.
 fn per(sum: f64, count: f64) -> f64 {
     sum / count.max(1.0)
 }

@@ -154,7 +154,7 @@ impl<'a> Predictions<'a> {
         }
     }
 
-    /// Returns the largest lower bound of a time.
+    /// Returns the largest lower bound of a predicted time, with its nanoseconds.
     fn bound(&self, setting: &Setting, of: &Simulated) -> (SimulatedBound, f64) {
         let alone = of.coordinator_work_ns - self.talking(of);
         let cores = match setting.hosts {

@@ -1,6 +1,6 @@
-//! Reads a cell's directory, and checks that it is whole, of this sweep, and of which program. A
-//! cell that cannot be read is an error that names the file. It never counts as a cell that has not
-//! run.
+//! Reads a cell's directory, checks that it is whole and of this sweep, and tells which program ran
+//! it. A cell that cannot be read is an error that names the file. It never counts as a cell that
+//! has not run.
 
 use result::{
     Program,

@@ -22,7 +22,7 @@ use crate::{
 const ONCE: &str = "measured once, for all cells";
 /// Note if earlier processes have measured the device for the sweep.
 const AGAIN: &str = "measured again, as the sweep goes on; finished cells keep their figures";
-/// Minimal age of the last measurement for another measurement before the next cell.
+/// The device is measured again before a cell if the last measurement is at least this old.
 const AGE_MAX: Duration = Duration::from_secs(1_800);
 
 /// The device during a sweep.

@@ -1,4 +1,4 @@
-//! The directory of a sweep.
+//! Owns the directory of a sweep: its manifest, its cells with their locks, the device's figures.
 //!
 //! **Invariant**: a directory `cell-0007` is whole. It is filled under `running/` and renamed.
 //!

@@ -19,7 +19,7 @@ use crate::{
 
 /// Minimal estimated time of a sweep that prints its estimate before it begins.
 const LONG: Duration = Duration::from_secs(60);
-/// Minimal time of a cell's single work, such as building a state, that is reported.
+/// Minimal reported time of work that a cell does for later cells, such as building a state.
 const TOLD: Duration = Duration::from_millis(100);
 /// Keys of a scenario that limit the samples of a run. Their values depend on no other key.
 const LIMITS: [&str; 2] = ["run.budget", "run.samples"];

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use executor::state::{is_named, lock_file};
 
-/// Begin of a lock's text. The process id follows.
+/// Beginning of the text in a lock's file. The process id follows.
 const SIGNED: &str = "process ";
 
 /// The lock of one cell, held until drop. The drop also removes its file.

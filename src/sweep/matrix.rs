@@ -34,7 +34,8 @@ pub struct MatrixInput {
 /// settings.
 ///
 /// # Errors
-/// A key is unknown, a value is not valid for its key, or there are too many cells.
+/// A key is unknown, a value is not valid for its key, two cells have the same settings, or there
+/// are too many cells.
 pub fn from_input(input: MatrixInput) -> Result<Matrix, Failure> {
     let MatrixInput { scenario, size, fixed, axes } = input;
     let cell_count = cell_count(&axes).with_exit_code(Code::Usage)?;

@@ -249,8 +249,8 @@ fn doubts(matrix: &Matrix, machines: &[MachineKind], all: &[Counted]) -> Vec<Str
     doubts
 }
 
-/// Reports devices whose rate changed. Devices of machines of one kind are compared with each
-/// other.
+/// Reports devices whose rate changed. On one kind of machine, the measurements of all processes
+/// are compared with each other. Otherwise, those of each process are compared alone.
 fn drifts(devices: &[SweepDevice], machines: &[MachineKind]) -> Vec<String> {
     match machines {
         [_] => sweep::drift(devices).into_iter().collect(),

@@ -102,7 +102,7 @@ pub struct OneCell<'a> {
 pub enum AskedBy {
     /// The user. A note names the path of the result.
     User,
-    /// A sweep in another process, which prints the notes itself.
+    /// A sweep in another process, or `stress limit`: it prints the notes itself.
     Sweep,
 }
 

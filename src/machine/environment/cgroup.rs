@@ -1,5 +1,5 @@
-//! Limits of control groups for this process, in both versions of the hierarchy. The tightest limit
-//! of its own group and the groups above holds.
+//! Reads the CPU and memory limits of this process's control groups, in both versions of the
+//! hierarchy. The tightest limit of its own group and the groups above holds.
 
 use result::environment::{Cgroup, Limit};
 
@@ -104,7 +104,7 @@ fn millicpus(quota_us: u64, period_us: u64) -> Option<u64> {
 }
 
 fn memory_v1(tree: &Tree, group: &str) -> Option<u64> {
-    // The largest multiple of a page means no limit.
+    // The kernel writes the largest multiple of a page for no limit.
     tree.number(&format!("{group}/memory.limit_in_bytes")).filter(|limit| *limit < 1 << 62)
 }
 

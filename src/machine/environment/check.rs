@@ -6,7 +6,7 @@ use result::environment::{Check, Environment, Limit, Status};
 
 use super::warning::{self, Warning};
 
-/// Maximal memory of cold and warm runs beside the state. It holds a warm cache of 4 GiB, the index
+/// Maximal memory that cold and warm runs need beside the state: a warm cache of 4 GiB, the index
 /// and filters of the shipped state, a workload and its lists.
 const WORKING_SET_BYTES: u64 = 6 << 30;
 /// Free space for building the shipped state of 128M slots with its tries.

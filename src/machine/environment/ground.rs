@@ -1,5 +1,5 @@
 //! Tests the directory of the state databases: direct reads, dropping pages from the page cache,
-//! `io_uring`. The test uses a small file, and removes it.
+//! `io_uring`, free space. The test uses a small file, and removes it.
 
 use std::{fs, io::Write, path::Path};
 

@@ -1,4 +1,4 @@
-//! The files of the kernel with facts of the machine, below `/` or below a test's directory.
+//! Reads the files with facts of the machine, below `/` or below a test's directory.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// The files of this machine.
+    /// Returns the tree of this machine.
     pub(super) fn of_this_machine() -> Self {
         Self { root: "/".into() }
     }

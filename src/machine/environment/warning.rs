@@ -8,7 +8,7 @@ use result::environment::{Environment, Limit};
 /// Minimal share of all CPUs' time that is reported as stolen, in percent.
 pub(super) const STEAL_PERCENT: u64 = 1;
 
-/// A reason for doubt.
+/// A reason to doubt the figures of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Warning {
     /// Parallel variants share one CPU.
@@ -17,24 +17,24 @@ pub enum Warning {
     CpuQuota {
         /// The quota in thousandths of a CPU.
         limit_millicpus: u64,
-        /// CPUs that the process may run on.
+        /// Number of CPUs that the process may run on.
         cpu_count: u64,
     },
     /// Memory may be swapped out.
     SwapActive {
-        /// Swap areas.
+        /// Number of swap areas.
         area_count: usize,
-        /// Bytes in use.
+        /// Number of their bytes that are in use.
         used_bytes: u64,
     },
-    /// Another program ran when the run began.
+    /// The load average was above the number of CPUs when the run began.
     LoadHigh {
         /// Load average over a minute.
         load: f64,
         /// Number of CPUs.
         cpu_count: u64,
     },
-    /// The binary is not fully optimised, or checks itself.
+    /// The binary is not fully optimised, or has debug assertions.
     UnoptimisedBuild,
     /// The hypervisor gave CPU time to other machines.
     StealSeen {
@@ -82,7 +82,7 @@ impl fmt::Display for Warning {
 }
 
 impl Warning {
-    /// Returns the warning beside a sure verdict on samples of two sides that took turns.
+    /// Returns the text of the warning for a gate with a sure verdict whose two sides took turns.
     pub fn beside_turns(&self) -> String {
         match self {
             Self::LoadHigh { load, cpu_count } => format!(

@@ -1,6 +1,6 @@
-//! Losses of time during a measurement: a hypervisor's steal, a quota that stops the process, a
-//! processor that is too hot. Counts are read before and after the measurement. An unknown count is
-//! no reason for doubt.
+//! Counts losses of time during a measurement: a hypervisor's steal, a quota that stops the
+//! process, a processor that is too hot. Counts are read before and after the measurement. An
+//! unknown count is no reason for doubt.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub struct Watch {
     heat_count: u64,
 }
 
-/// Number of times that the system has slowed this process down.
+/// Counts of the events by which the system has slowed this process down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     /// Number of periods in which a quota stopped a group of this process.
@@ -73,7 +73,7 @@ impl Watch {
     }
 }
 
-/// Reports stolen time from the share on at which a result warns of it.
+/// Reports stolen time if its share is at least [`STEAL_PERCENT`], from which a result warns of it.
 fn steal(stolen: Duration, capacity: Duration) -> Option<String> {
     let percent = 100.0 * stolen.as_secs_f64() / capacity.as_secs_f64();
     (!capacity.is_zero() && percent >= STEAL_PERCENT as f64).then(|| {

@@ -80,7 +80,7 @@ impl Machine {
                 },
             ),
             // The first number of threads has [`MANY_THREADS`] reads under way together, as many as
-            // [`MANY_THREADS`] executing threads. The second number is per core. Both are measured.
+            // [`MANY_THREADS`] executing threads. The second number is per core. A run tries both.
             Waiting::ByMethod if self.reads_together(run) => (
                 vec![MANY_THREADS / READS_AT_ONCE, MANY_THREADS.min(READERS_PER_CORE * cores)],
                 UnderWay::Several,

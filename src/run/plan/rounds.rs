@@ -7,11 +7,12 @@ use variant::{BlockDuties, Design, StoreKind};
 
 use super::cell::PlannedCell;
 
-/// Selects the cells of each round. Rounds of all cells come first, so that their samples share the
-/// same time. When such a round no longer fits, only cells that need samples for their intervals
-/// get them. Each design's fastest whole cell on each store comes first, since these cells are
-/// compared. The fastest cells of execution alone follow, then the other cells, whole blocks before
-/// execution alone. Among cells of a kind the faster design comes first.
+/// Selects the cells of each round. Rounds of all cells come first, so that the samples of all
+/// cells are of the same minutes. When such a round no longer fits into the budget, only cells that
+/// need samples for their intervals get more. Each design's fastest whole cell on each store comes
+/// first, since these cells are compared. The fastest cells of execution alone follow, then the
+/// other cells, whole blocks before execution alone. In each of these groups the faster design
+/// comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// Number of samples of each cell, if the user gives it.
@@ -164,10 +165,10 @@ fn is_best(index: usize, cells: &[Taken]) -> bool {
     rivals.map(|(index, cell)| (cell.fastest, index)).min() == Some((own.fastest, index))
 }
 
-/// Returns the order of a round's cells. Rounds come in pairs, a row and its reverse, so that
-/// steady drift affects all cells of a pair alike. The rows form a Williams square. Over as many
-/// pairs as cells, each cell has each position, and each neighbour, equally often. Two cells make
-/// ABBA BAAB. `coin` selects the first row.
+/// Returns the order of a round's cells. Rounds come in pairs: a row of cells and its reverse, so
+/// that steady drift affects all cells of a pair alike. The rows form a Williams square. Over a
+/// number of pairs equal to the number of cells, each cell has each position, and each neighbour,
+/// equally often. Two cells make ABBA BAAB. `coin` selects the first row.
 pub fn order(cell_count: usize, round: u32, coin: u64) -> Vec<usize> {
     let count = cell_count.max(1);
     let shift = (coin % count as u64) as usize + (round / 2) as usize;

@@ -33,7 +33,7 @@ pub fn short_time() -> Result<Option<Duration>> {
 
 /// Reads a second of a fast device.
 const FAST_IOPS: u64 = 100_000;
-/// Share of a state's blocks that each way to read may take, so that few are read twice.
+/// Each way to read may take a state's blocks divided by this number, so that few are read twice.
 const SHARE_PER_METHOD: u64 = 8;
 /// Minimal time of a way to read.
 const LEAST_TIME: Duration = Duration::from_millis(100);
@@ -50,8 +50,8 @@ pub fn time_per_method_of(disk: &Disk) -> Duration {
     time.max(LEAST_TIME).min(time_per_method())
 }
 
-/// Measures the device under `state`, by blocks in the order of `draw_seed`. A figure that cannot
-/// be measured has a reason.
+/// Measures the device under `state`, by blocks in the random order that `draw_seed` gives. A
+/// figure that cannot be measured has a reason.
 pub(super) fn measure(
     state: &BuiltState,
     draw_seed: u64,
@@ -114,7 +114,7 @@ pub fn measure_again(before: &Device, disk: &Disk, progress: &Progress) -> Devic
     facts
 }
 
-/// Adds a reason to the other reasons.
+/// Adds a reason for unknown figures to the earlier reasons.
 pub(super) fn add_reason(facts: &mut Device, reason: &impl Display) {
     let reasons = facts.reason.take().into_iter().chain([reason.to_string()]);
     facts.reason = Some(reasons.collect::<Vec<_>>().join("; "));

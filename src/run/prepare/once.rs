@@ -1,6 +1,6 @@
-//! Time of a sweep's cell that later cells do not need: a built state stays, and the device's
-//! figures are shared. A cell reports the time to the sweep in a file beside these figures, which
-//! the sweep then removes. It only serves an estimate, so no error here ends a run.
+//! Records the time that a sweep's cell spends on work that later cells share: a built state stays,
+//! and the device's figures are shared. The cell reports the time in a file beside these figures,
+//! which the sweep then removes. The time only serves an estimate, so no error here ends a run.
 
 use std::{fs, path::Path, time::Duration};
 

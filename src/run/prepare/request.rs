@@ -193,7 +193,7 @@ pub fn on_same_keys(run: &RunSpec, who: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the key that sets the size of a block with this target by gas.
+/// Returns the key that sets the gas of a block, for a scenario with this target.
 pub const fn size_key(target: BlockTarget) -> &'static str {
     match target {
         BlockTarget::Limit(_) => "block.limit",

@@ -1,6 +1,6 @@
-//! The device's figures of a sweep. The first cell on disk measures the device and writes the
-//! figures into a file. Later cells read them from the file. Between cells and at the end of the
-//! sweep, the ceiling is measured again, on blocks that were not read yet.
+//! Shares the device's figures among the cells of a sweep. The first cell on disk measures the
+//! device and writes the figures into a file. Later cells read them from the file. Between cells
+//! and at the end of the sweep, the ceiling is measured again, on blocks that were not read yet.
 
 use std::{fs, io, path::Path, time::Duration};
 
@@ -25,7 +25,7 @@ use crate::{
     terminal::{Progress, interrupt},
 };
 
-/// Begin of the reason for a ceiling that was not measured again.
+/// Beginning of the reason for a ceiling that was not measured again.
 const NOT_AGAIN: &str = "ceiling not measured again";
 
 /// The moment of a measurement in a sweep.
@@ -132,7 +132,7 @@ pub fn measure_again(
             }
         }
         Err(_) if interrupt::happened() => {}
-        // One reason is enough, even if the measurement fails before every cell.
+        // One reason is enough, even if every measurement between cells fails.
         Err(error) if !said(&known.device).contains(NOT_AGAIN) => {
             add_reason(&mut known.device, &format!("{NOT_AGAIN}: {error:#}"));
         }
@@ -161,7 +161,7 @@ fn ceiling_again(known: &mut SweepDevice, asked_dir: Option<&Path>) -> Result<f6
     let state = dir.open_whole(&known.state, &formats)?;
     let disk = Disk::open_after(known.read_count, &state.table_files(), known.draw_seed)?;
     let ceiling = device::ceiling(&disk, time_per_method_of(&disk), interrupt::flag());
-    // This state is updated before an error returns. A host's cache may have these blocks after a
+    // `known` is updated before an error returns. A host's cache may have these blocks after a
     // failure too, so they must not be read again.
     known.read_count = disk.read_count();
     known.device.probed_block_share = Some(disk.read_share());

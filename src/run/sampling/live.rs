@@ -1,5 +1,5 @@
-//! Progress lines of a run before a sample: samples, time left, and the highest median with its
-//! number of samples. The lines do not change during the sample.
+//! Progress lines of a run before a sample: samples, time left, and the highest median throughput
+//! with its number of samples. The lines do not change during the sample.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ impl Moment<'_> {
         format!("{about}{} left{of}", units::rough_time(left))
     }
 
-    /// Returns the highest median on the store of the next sample.
+    /// Returns the highest median throughput on the store of the next sample.
     fn leading(&self) -> String {
         let now = self.pending.first().map(|index| &self.taken[*index].cell);
         let figures = self.taken.iter().zip(self.medians);
