@@ -1,5 +1,5 @@
 //! A run generates, builds, checks and samples its databases one after the other. Only one database
-//! is open at a time. Every few seconds the run writes the result so far.
+//! is open at a time. Every few seconds the run writes the result so far (`--out`).
 
 pub mod effect;
 pub mod extras;
@@ -65,7 +65,7 @@ pub struct RunInput {
     pub how: Vec<Override>,
     /// The command line, by which the result can be made again.
     pub command: Vec<String>,
-    /// The work that the run must be of; `None`: any work.
+    /// The work that the run must do; `None`: any work.
     pub same_work: Option<SameWork>,
     /// The directory of state databases, if the user names one.
     pub data_dir: Option<PathBuf>,
@@ -239,7 +239,7 @@ impl ActiveRun<'_> {
         let cleaned = cleanup.map_or(Ok(()), Cleanup::run);
         partial.warnings.extend(cleaned.as_ref().err().map(|error| format!("{error:#}")));
         let mut last = self.result(&partial, failure.as_ref());
-        // The file lacks the last rounds, an end between two databases, and the extra samples.
+        // The file may lack the last rounds, an early end between two databases, and extra samples.
         if let Err(error) = files.write(&last, &partial.logs) {
             let failure = failure.get_or_insert(Failure { code: Code::Io, error });
             last = self.result(&partial, Some(&*failure));
@@ -308,8 +308,8 @@ impl ActiveRun<'_> {
         }
     }
 
-    /// Measures the device's ceiling again, after the samples, as its reads may be of their blocks.
-    /// Checks the lists for engines that take no list.
+    /// Measures the device's ceiling again: after the samples, as it reads blocks that they may ask
+    /// for. Checks the lists for engines that take no list.
     fn after_samples(&self, prepared: &Prepared, partial: &mut PartialResult) -> Option<Failure> {
         if let (Some(before), Some(disk), Some(ran)) =
             (&prepared.device, &prepared.disk, partial.ran.last_mut())

@@ -1,5 +1,5 @@
-//! A sweep: a matrix of settings, each cell a run. It owns the set of cells, the directory of their
-//! results, and their joined results. `running` runs the cells.
+//! A sweep: a matrix of settings, each cell a run. This module owns the set of cells, the directory
+//! of their results, and their joined results. `running` runs the cells.
 
 pub mod cell;
 pub mod device;

@@ -23,7 +23,7 @@ pub struct Figures {
     /// The components of all conflict graphs, the largest first.
     pub components: Vec<Component>,
     /// The transactions of the first batch in the form that partitioners take. `None` if the user
-    /// asks for no number of shards.
+    /// names no shard count.
     pub first_batch: Option<Transactions>,
 }
 
@@ -185,8 +185,8 @@ fn most(components: &[Component], value: fn(&Component) -> u64) -> u64 {
     components.iter().map(value).max().unwrap_or(0)
 }
 
-/// Sums the conflicts of one kind over all batches. A key with conflicts in two batches counts
-/// twice, since batches run one after the other.
+/// Sums the conflicts of one kind (write-write, or read-write) over all batches. A key with
+/// conflicts in two batches counts twice, since batches run one after the other.
 fn meetings(
     batches: &[BatchDescription],
     of_kind: fn(&ConflictGraph) -> generator::describe::Meetings,

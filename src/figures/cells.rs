@@ -134,9 +134,9 @@ impl CellSamples {
         all_reads.merge(&executed.on_demand.latencies);
         self.read_latencies.add(all_reads.histogram());
         let mut reads = executed.prefetched.clone();
-        // If the readers' reads end before execution, or only verify, a few codes that are read on
-        // demand must not stretch the window of reads. More than a few reads on demand count with
-        // their time.
+        // If the readers' reads end before execution, or only verify, the time from the first to
+        // the last read must not include a few codes that are read on demand. Many reads on demand
+        // count with their time.
         let io = input.variant.io;
         let read_time = io.prefetch().map(|policy| policy.time);
         let is_apart = io == Io::FromList || read_time == Some(ReadTime::Before);
@@ -472,7 +472,7 @@ fn batch_ms(samples: &[SampleFacts], batch_count: f64) -> [Vec<f64>; 2] {
     [all, samples.iter().filter_map(|s| s.unverified_wall_ns.map(ms)).collect()]
 }
 
-/// Share of the values asked for in order that the speculative pass had found (`prewarm`).
+/// Share of the values that the speculative pass had found when execution asked (`prewarm`).
 fn found_share(sample: &SampleFacts) -> Option<f64> {
     let warm_up = sample.warm_up?;
     ratio(warm_up.found as f64, warm_up.asked as f64)

@@ -169,8 +169,8 @@ fn text(value: &Value) -> String {
     value.as_str().map_or(value.to_string(), str::to_owned)
 }
 
-/// Puts the settings that differ before the reason of `outcome`: they are the likeliest cause of a
-/// change.
+/// Puts the settings that differ in front of the reason of `outcome`: they are the likeliest cause
+/// of a change.
 fn with_settings(outcome: Outcome, changes: &[String]) -> Outcome {
     if changes.is_empty() {
         return outcome;
@@ -346,14 +346,13 @@ fn needed(base: &Side, values: Values) -> &'static str {
     let has_databases = base.results().iter().any(|stored| !stored.result.databases.is_empty());
     match (values, has_databases) {
         (Values::Processes, _) => {
-            "each process has its luck for as long as it lives, so a process is one value, and six \
-             are needed in both (six runs into the baseline's directory; --processes 6)"
+            "its memory layout makes a process faster or slower for its whole life, so a process is \
+             one value, and each side needs six (six runs into the baseline's directory; \
+             --processes 6)"
         }
-        (Values::Samples, false) => {
-            "six samples after the warm-up are needed in both (--samples 10)"
-        }
+        (Values::Samples, false) => "each side needs six samples after the warm-up (--samples 10)",
         (Values::Samples, true) => {
-            "a database is one value, and six are needed in both (--databases 6)"
+            "a database is one value, and each side needs six (--databases 6)"
         }
     }
 }

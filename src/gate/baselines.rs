@@ -32,7 +32,8 @@ const FOLDER: &str = "baselines";
 const LOCK: &str = ".lock";
 /// Prefix of directories of unfinished or removed baselines.
 const UNFINISHED: &str = ".saving-";
-/// Difference between a run and a baseline whose results then stay, unless the user forces it.
+/// Difference for which a run does not replace the results of a baseline, unless the user forces
+/// it.
 const OTHER_WORK: &str = "of other work";
 /// Maximal number of bytes of a name.
 const NAME_BYTES_MAX: usize = 100;

@@ -23,7 +23,8 @@ pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
     cells.iter().filter_map(spread).collect()
 }
 
-/// Returns the spread of a variant; `None` for fewer than six octets.
+/// Returns the spread of a variant: the error of its estimated change, and the smallest δ with that
+/// error. `None` for fewer than six octets.
 fn spread(cell: &GateCell) -> Option<Spread> {
     let octets = cell.octets.iter();
     let octets = octets.filter_map(|o| octet_differences(o, Metric::Wall, cell.samples_per_slot));

@@ -20,7 +20,8 @@ use super::{
 };
 use crate::terminal::{Code, Failure, WithExitCode};
 
-/// Maximal number of samples of a warm-up. If times are unsteady after it, A differs from N.
+/// Maximal number of samples of a warm-up. Times that are unsteady after it widen the difference of
+/// A and N.
 const WARM_UP_COUNT_MAX: usize = 40;
 /// Maximal wall time of the samples of a warm-up, once it has [`WARM_UP_COUNT_MIN`] samples.
 const WARM_UP_NS_MAX: u64 = 10_000_000_000;
@@ -39,7 +40,7 @@ pub struct Cell {
     warm_up_counts: [u64; 3],
     /// Number of uncounted samples that a new process takes first.
     warm_again_count: u64,
-    /// Median wall time of the warm-up of A.
+    /// Median wall time of a sample of A in the warm-up.
     sample_ns: u64,
     passes_per_octet: u64,
     samples_per_slot: u64,
@@ -189,9 +190,9 @@ impl Cell {
     }
 
     /// Takes uncounted samples of new processes, the same number of each, so that all have done
-    /// equal work. The number is the largest one of unsteady samples in the first warm-up. It is
-    /// limited by the maximal time of a warm-up, and by the number of a build's samples in an
-    /// octet.
+    /// equal work. Their number is the largest count of unsteady samples that an arm had in the
+    /// first warm-up. It is limited by the maximal time of a warm-up, and by the number of a
+    /// build's samples in an octet.
     fn warm_again(
         &mut self,
         generation: &mut Generation,

@@ -1,6 +1,7 @@
-//! Decides figures after 6, 8, 10 and 12 octets. An octet is one observation of the gate: samples
-//! of A, of B, and of N, a second process of A (`octet.rs`). The probability of an error is split
-//! over these looks and over all judged figures, so early looks make no verdict less sure.
+//! Decides figures in four looks, after 6, 8, 10 and 12 octets. An octet is one observation of the
+//! gate: samples of A, of B, and of N, a second process of A (`octet.rs`). The probability of an
+//! error is split over the looks and over all judged figures, so early looks make no verdict less
+//! sure.
 
 use result::{gate::LookFacts, stats::Trimmed};
 
@@ -28,7 +29,7 @@ const DELTA_STEP: f64 = 0.001;
 pub struct Look {
     /// Number of octets.
     pub octet_count: usize,
-    /// Logarithm of the time of B over the time of A.
+    /// Logarithm of the metric of B over that of A and N.
     pub estimate: f64,
     /// Lower bound: the change is below it with a probability of at most the split share of
     /// [`ALPHA_FAIL`].
@@ -36,7 +37,7 @@ pub struct Look {
     /// Upper bound: the change is above it with a probability of at most the split share of
     /// [`ALPHA_PASS`].
     pub upper: f64,
-    /// Interval of the logarithm of the time of N over the time of A.
+    /// Interval of the logarithm of the metric of N over that of A.
     pub null: [f64; 2],
 }
 

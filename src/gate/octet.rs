@@ -114,19 +114,19 @@ pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
     [a, b, c, c, b, a, d, e, f, f, e, d]
 }
 
-/// The estimate of a pass or an octet: logarithms of the ratios of times, for the same gas.
+/// The estimate of a pass or an octet: logarithms of the ratios of a metric, for the same gas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Differences {
-    /// B against the mean of A and N. Two processes of one build estimate its time better than one
+    /// B against the mean of A and N. Two processes of one build estimate its value better than one
     /// process.
     pub new: f64,
     /// N against A.
     pub null: f64,
 }
 
-/// Estimates a pass from the time per gas of its slots, in `order`. `None` unless all times are
-/// positive. B against A and N together, and N against A, are orthogonal contrasts: noise that sets
-/// A and N apart does not move the estimate of B.
+/// Estimates a pass from the values of a metric in its slots, in `order`. `None` unless all values
+/// are positive. B against A and N together, and N against A, are orthogonal contrasts: noise that
+/// sets A and N apart does not move the estimate of B.
 pub fn differences(order: &[Arm], rates: &[f64]) -> Option<Differences> {
     if rates.is_empty() || rates.iter().any(|rate| *rate <= 0.0) {
         return None;
@@ -135,7 +135,7 @@ pub fn differences(order: &[Arm], rates: &[f64]) -> Option<Differences> {
     Some(Differences { new: new - f64::midpoint(base, null), null: null - base })
 }
 
-/// Mean logarithm of an arm's rates.
+/// Returns the mean logarithm of an arm's values.
 fn mean_log(order: &[Arm], rates: &[f64], arm: Arm) -> f64 {
     let slots = zip(order, rates).filter(|(slot, _)| **slot == arm);
     let (sum, count) = slots.fold((0.0, 0), |(sum, count), (_, rate)| (sum + rate.ln(), count + 1));

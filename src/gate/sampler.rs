@@ -76,7 +76,7 @@ pub trait Sampler {
 /// The figures of a variant that must be decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// All figures: the user asked for each metric.
+    /// All figures of the subject.
     All,
     /// The counters, if the times stay open. On a cold disk, times may stay open for hours. A
     /// metric that is not reported is left out.
@@ -101,7 +101,7 @@ pub struct Plan {
     pub delta: f64,
     /// Minimal wall time of all samples of a slot. Short samples take several passes to reach it.
     pub slot_ns: u64,
-    /// Seed of the coin.
+    /// Seed of the coin that chooses the first build of a pass.
     pub coin_seed: u64,
     /// Number of attempts over which the probability of an error is split.
     pub attempt_count: usize,

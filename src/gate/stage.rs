@@ -148,7 +148,7 @@ fn variants(count: usize, source: WorkSource) -> Option<String> {
     (count > 1).then(|| format!("{count} variants are compared{options}"))
 }
 
-/// Whether the step may last long, so that its lines are drawn at its begin.
+/// Whether the step may last long, so that its lines are drawn at its start.
 const fn is_slow(step: Step) -> bool {
     match step {
         Step::WarmUp { sample_count, .. } => sample_count == 0,

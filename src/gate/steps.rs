@@ -1,4 +1,4 @@
-//! Reports the progress of an attempt: a sampler that reports each sample before it takes it. It
+//! Wraps a sampler, and reports the progress of an attempt: each sample before it is taken. It
 //! changes neither the samples nor their times.
 
 use std::{
@@ -104,8 +104,8 @@ impl OctetWork {
         }
     }
 
-    /// Returns the time of an octet whose samples take this time. Processes are replaced after they
-    /// have worked as long as their start and warm-up took.
+    /// Returns the time of an octet with `samples`. Processes are replaced after they have worked
+    /// as long as their start and warm-up took.
     pub fn time(&self, samples: SampleTime) -> Duration {
         let SampleTime { warm_up, counted } = samples;
         let idle = self.start.unwrap_or_default().saturating_add(warm_up);

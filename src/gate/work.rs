@@ -1,5 +1,5 @@
 //! The work of a gate's processes: the workload in the forms that they read, the settings of each
-//! build, and the common variants.
+//! build, and the variants that both builds sample.
 
 use std::{
     cell::RefCell,
@@ -88,14 +88,14 @@ pub struct GateWork {
     pub facts: WorkloadFacts,
     /// Gas and digests of a correct sample.
     pub expected: Counters,
-    /// Settings of the run, without those of single builds.
+    /// Settings of the run, without those that the user gave for A or B alone.
     pub run: RunSpec,
     /// Rows of whole blocks for claims on whole blocks, beside the rows of the run. It is
     /// [`WholeRows::Nothing`] if the run names its whole rows, or if the work has no whole blocks.
     pub whole_rows: WholeRows,
     /// The settings of A, and of B.
     pub builds: [BuildSettings; 2],
-    /// The settings of single builds, if they change nothing.
+    /// The settings that the user gave for A or B alone, if they change nothing.
     without_effect: Option<String>,
     /// The scenario of the work; `None` for a workload file.
     pub scenario: Option<Scenario>,
@@ -278,8 +278,8 @@ fn as_text(path: &Path) -> Result<(PathBuf, Option<Scratch>), Failure> {
     let dir = temporary()?;
     let link = dir.path().join("link");
     if !path.exists() {
-        // The file was read before. A data directory may not exist yet, and a link to a missing
-        // directory would not create it.
+        // A workload file exists, as it was read before. A data directory may not exist yet, and a
+        // link to a missing directory would not create it.
         fs::create_dir_all(&path)
             .context("cannot make the data directory")
             .with_exit_code(Code::Io)?;

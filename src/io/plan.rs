@@ -121,7 +121,8 @@ impl IoPlan {
         &self.genesis.slots[0]
     }
 
-    /// Depths of the device's sweep: the points' depths up to `THREADS_MAX`, each once, ascending.
+    /// Returns the depths at which the device is measured: the points' depths up to `THREADS_MAX`,
+    /// each once, ascending.
     pub fn device_depths(&self) -> Vec<usize> {
         let mut depths: Vec<usize> = self.points.iter().map(PlannedPoint::depth).collect();
         depths.retain(|depth| *depth <= THREADS_MAX);

@@ -13,7 +13,8 @@ const HALVING_COUNT: usize = 100;
 
 /// Adds to `limits` the distinct file blocks per key at the largest limit. If keys share too many
 /// file blocks, it also adds the number of slots with which they would not. `last` is a run on the
-/// same state of `slot_count` slots. A load without slots of that number stays as it is.
+/// same state of `slot_count` slots. The limits of a load whose slots do not depend on that number
+/// stay as they are.
 pub fn with(mut limits: LoadLimits, last: &RunResult, slot_count: u64) -> LoadLimits {
     if last.workload.sized_slot_count.is_none_or(|count| count == 0) {
         return limits;

@@ -20,7 +20,7 @@ struct DesignKey {
     key: &'static str,
     /// Two values that make two different runs of a design that takes the key.
     values: [&'static str; 2],
-    /// The value that every design follows.
+    /// The value that every design follows; empty if there is none.
     neutral: &'static str,
     /// The reason for which one design ignores the key, and the reason for several designs.
     reasons: [&'static str; 2],

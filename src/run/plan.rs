@@ -23,8 +23,8 @@ pub use cell::PlannedCell;
 pub use readers::Machine;
 pub use rounds::{Rounds, Taken, order};
 
-/// Returns the cells of a run on `machine`, each once. They are sorted by store, then by design. A
-/// design's whole-block row comes first.
+/// Returns the cells of a run on `machine`, each once. They are in the order of the run's stores,
+/// then of its designs. A design's whole-block row comes first.
 pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
     let mut cells = Vec::new();
     for &store in &run.stores {
@@ -155,7 +155,7 @@ fn with_block_duties(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     variants
 }
 
-/// Returns pairs of counts: executing threads and reading threads.
+/// Returns pairs of counts: of executing threads, and of reading threads.
 fn thread_counts(
     run: &RunSpec,
     store: StoreKind,

@@ -225,7 +225,7 @@ impl<'a> Sampling<'a> {
         sampled
     }
 
-    /// Takes a round of samples of the cells at `cells`.
+    /// Takes one sample of each cell at the indices `cells`, in the order of the round.
     fn round(
         &self,
         round: u32,

@@ -98,7 +98,7 @@ struct Children(Vec<Child>);
 impl Children {
     /// Starts a shard on a free port of the loopback interface. Returns its address.
     fn start(&mut self) -> Result<String> {
-        let program = env::current_exe().context("this program is not found again")?;
+        let program = env::current_exe().context("cannot find the file of this program")?;
         let mut command = Command::new(program);
         command.args(["shard", "serve", "--listen", "127.0.0.1:0", "--attached"]);
         // An interrupt from the keyboard is for the coordinator. Its shards end with it.
@@ -126,11 +126,11 @@ fn first_line(out: impl Read + Send + 'static, most: Duration) -> Result<String>
         drop(to.send(read.map(|_| line)));
     });
     match read.recv_timeout(most) {
-        Ok(line) => line.context("cannot hear a shard that was started"),
+        Ok(line) => line.context("cannot read from a shard that was started"),
         Err(RecvTimeoutError::Timeout) => {
             bail!("a shard that was started does not listen after {} s", most.as_secs_f64())
         }
-        Err(RecvTimeoutError::Disconnected) => bail!("cannot hear a shard that was started"),
+        Err(RecvTimeoutError::Disconnected) => bail!("cannot read from a shard that was started"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Makes the work of a batch for the simulation: the time and the keys of each step. A key is its
-//! number in the batch's access list. A step has the keys that it touches in the reference run.
+//! number in the batch's access list; codes get the numbers after it. A step has the keys that it
+//! touches in the reference run.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},

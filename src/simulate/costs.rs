@@ -144,7 +144,7 @@ fn medians_of_steps(samples: &[Vec<Vec<Duration>>]) -> Vec<Vec<Duration>> {
     batches.collect()
 }
 
-/// The numbers of batches and steps of a workload.
+/// Counts of the batches and steps of a workload.
 #[derive(Clone, Copy, Debug)]
 struct Counts {
     batch_count: f64,

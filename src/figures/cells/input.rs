@@ -30,7 +30,7 @@ pub struct CellInput<'a> {
     /// Share of the workload's keys that earlier samples asked the store for; `None` if they are
     /// not counted.
     pub asked_before_share: Option<f64>,
-    /// Keys that the workload's lists declare.
+    /// Number of keys that the workload's lists declare.
     pub declared: DeclaredKeys,
     /// Share of the requested slots that exist in the state.
     pub present_share: f64,
@@ -41,8 +41,8 @@ pub struct CellInput<'a> {
 }
 
 impl CellInput<'_> {
-    /// Returns the median rate in gas of the headers, from `gas_rates`, the rates in gas of the
-    /// receipts. `None` if both sums of gas are equal.
+    /// Returns the median rate in header gas, from `gas_rates`, the rates in receipt gas. `None` if
+    /// the sums of both kinds of gas are equal.
     pub(super) fn header_rate(&self, gas_rates: &[f64]) -> Option<f64> {
         let batches = self.workload.batches.iter();
         let header_gas: u64 = batches.flat_map(|batch| &batch.expected.header_gas).sum();

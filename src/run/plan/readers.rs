@@ -1,4 +1,4 @@
-//! Readers of a store: their method of reading, and their default number.
+//! Chooses the readers of a store: their method of reading, and their default number.
 
 use std::{num::NonZeroUsize, thread};
 
@@ -10,8 +10,8 @@ use variant::{Io, ReadMethod, StoreKind, Waiting};
 pub(super) const MANY_THREADS: usize = 64;
 /// Default numbers of reading threads for batched I/O, if each thread has one read under way.
 const IO_THREADS: [usize; 2] = [16, MANY_THREADS];
-/// Default number of reading threads per core, if each thread has [`READS_AT_ONCE`] reads under
-/// way. While some threads wait, others work. On 2 cores, 4, 8 and 16 threads were equally fast.
+/// Default number of reading threads per core, if each thread has several reads under way. While
+/// some threads wait, others work. On 2 cores, 4, 8 and 16 threads were equally fast.
 const READERS_PER_CORE: usize = 4;
 
 /// Facts of the machine on which the cells of a run depend.

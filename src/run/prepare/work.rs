@@ -25,9 +25,9 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
-/// Maximal difference between a load's part of the gas and its share, without a note.
+/// A note reports a load whose part of the gas differs from its share by more than this.
 const GAS_SHARE_ERROR: f64 = 0.02;
-/// Maximal difference without a note, if the block's size is a number of transactions.
+/// The same bound if the block's size is a number of transactions.
 const COUNT_SHARE_ERROR: f64 = 0.1;
 
 /// Generates the workload of `scenario`, and shows the progress.

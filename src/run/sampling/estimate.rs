@@ -1,5 +1,5 @@
-//! Estimates the time of a run's samples. A log has the estimate before the first sample, or after
-//! the first round if only the number of samples is given.
+//! Estimates the time of a run's samples. A run prints the estimate before the first sample, or
+//! after the first round if only the number of samples is given.
 
 use std::time::Duration;
 
