@@ -56,8 +56,8 @@ pub struct CellSamples {
     reads_in_flight: Vec<f64>,
     /// Reason why the last sample has no trace ceiling.
     no_trace_ceiling: Option<String>,
-    /// Pages with rows, and how many were in memory at the clock's start. One entry for each sample
-    /// that read through the page cache; an error is the reason for unknown pages.
+    /// Pages with rows or trie nodes, and how many were in memory at the clock's start. One entry
+    /// for each sample that read through the page cache; an error is the reason for unknown pages.
     row_pages: Vec<Result<RowPages, String>>,
     scheduling: Vec<Scheduling>,
     recover_ns_per_tx: Vec<f64>,
@@ -134,9 +134,8 @@ impl CellSamples {
         all_reads.merge(&executed.on_demand.latencies);
         self.read_latencies.add(all_reads.histogram());
         let mut reads = executed.prefetched.clone();
-        // If the readers' reads end before execution, or only verify, the time from the first to
-        // the last read must not include a few codes that are read on demand. Many reads on demand
-        // count with their time.
+        // A few codes that are read on demand do not count, if the readers' reads end before
+        // execution, or only verify. They would stretch the time from the first to the last read.
         let io = input.variant.io;
         let read_time = io.prefetch().map(|policy| policy.time);
         let is_apart = io == Io::FromList || read_time == Some(ReadTime::Before);
@@ -472,7 +471,7 @@ fn batch_ms(samples: &[SampleFacts], batch_count: f64) -> [Vec<f64>; 2] {
     [all, samples.iter().filter_map(|s| s.unverified_wall_ns.map(ms)).collect()]
 }
 
-/// Share of the values that the speculative pass had found when execution asked (`prewarm`).
+/// Share of the keys that the run in order requested and the speculative pass had found.
 fn found_share(sample: &SampleFacts) -> Option<f64> {
     let warm_up = sample.warm_up?;
     ratio(warm_up.found as f64, warm_up.asked as f64)

@@ -274,8 +274,8 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
 /// Returns the smallest δ that octets with these spreads decide in nine runs of ten, if nothing
 /// differs. `new` is the spread of B, `null` that of the null. The spreads are estimates, so the
 /// share of runs is only about nine of ten. A run passes if the null lies within ±δ/2 and the upper
-/// bound below δ, or if the upper bound plus the far end of a wide null is below δ. The result
-/// depends on the noise only, not on the estimates.
+/// bound below δ. It also passes if the upper bound plus the far end of a wide null is below δ. The
+/// result depends on the noise only, not on the estimates.
 pub fn smallest_delta(new: &Trimmed, null: &Trimmed, split: Split) -> f64 {
     let [_, null_upper] = off(null).interval(NULL_CONFIDENCE);
     let beside_narrow = bounded_delta(new, split).max(2.0 * null_upper.exp_m1());

@@ -1,7 +1,7 @@
 //! Orders the samples of an octet, and estimates changes from them. A pass has eight slots of A and
-//! B, ABBA then BAAB or the other way round, so steady drift and the position in a half of the pass
-//! cancel. It also has four slots of N, a second process of A, two in each half. N against A is the
-//! null: the same build must not seem to differ from itself.
+//! B: ABBA then BAAB, or the other way round. So steady drift and the position in a half of the
+//! pass cancel. A pass also has four slots of N, a second process of A, two in each half. N against
+//! A is the null: the same build must not seem to differ from itself.
 //!
 //! With short samples an octet has several passes. A machine's speed jumps within seconds, so
 //! compared samples must lie within milliseconds.
