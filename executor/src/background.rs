@@ -4,7 +4,7 @@ use std::{sync::atomic::AtomicBool, time::Duration};
 
 use crate::error::StoreError;
 
-/// Flushes and compactions of a sample.
+/// Flushes and compactions of the database that is open for a sample.
 pub trait Background {
     /// Lets compactions begin. Called once after the clock has started, and never for a sample
     /// without a clock.
@@ -19,42 +19,43 @@ pub trait Background {
     /// [`StoreError`]: a flush or a compaction failed.
     fn settle(&self, cancel: &AtomicBool) -> Result<Settled, StoreError>;
 
-    /// Counts since the sample was opened.
+    /// Returns the counts of the work since the sample was opened.
     ///
     /// # Errors
     /// [`StoreError`]: a count is unavailable.
     fn counters(&self) -> Result<WriteCounters, StoreError>;
 }
 
-/// The end of [`Background::settle`].
+/// Reason why [`Background::settle`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// All work has ended.
+    /// All flushes and compactions have ended.
     Waited,
     /// The user interrupted; work may continue until the sample is closed.
     Cancelled,
 }
 
-/// Counts of a store that flushes and compacts.
+/// Counts of a store's writes, flushes and compactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteCounters {
-    /// Bytes of the write-ahead log.
+    /// Bytes written to the write-ahead log.
     pub log_bytes: u64,
-    /// Flushes of write buffers that have ended.
+    /// Number of flushes of write buffers that have ended.
     pub flush_count: u64,
     /// Bytes of the files that flushes wrote.
     pub flush_bytes: u64,
-    /// Compactions that have ended.
+    /// Number of compactions that have ended.
     pub compaction_count: u64,
     /// Bytes that compactions read.
     pub compaction_read_bytes: u64,
     /// Bytes that compactions wrote.
     pub compaction_write_bytes: u64,
-    /// Time that commits were held back or slowed down because flushes or compactions lagged behind.
+    /// Time for which commits were held back or slowed down, because flushes or compactions were
+    /// behind.
     pub stall: Duration,
-    /// Bytes that compactions have still to process, as the store estimates them now.
+    /// Bytes that compactions still have to process, by the store's present estimate.
     pub pending_compaction_bytes: u64,
-    /// Memory of write buffers now; an empty buffer takes memory, too.
+    /// Present memory of the write buffers. An empty buffer takes memory, too.
     pub buffered_bytes: u64,
 }
 

@@ -35,11 +35,12 @@ use unread::UnreadBlocks;
 pub(crate) use unread::{Permutation, ROUND_COUNT, mixed};
 use workers::{Part, Work};
 
-/// Depths (numbers of reads in flight) at which one thread's `io_uring` is tried for the ceiling.
+/// Queue depths (numbers of reads in flight) at which one thread's `io_uring` is tried for the
+/// ceiling.
 const RING_DEPTHS: [usize; 2] = [64, 256];
 
-/// Maximal number of threads with their own ring. A ring may saturate its thread's core (about 2 µs
-/// of CPU a read) before it saturates a fast device.
+/// Maximal number of threads that each have a ring of their own. A read takes a thread about 2 µs,
+/// so one thread may saturate its core before it saturates a fast device.
 const RING_THREAD_COUNT_MAX: usize = 4;
 
 /// Thread counts that are tried for the ceiling if `io_uring` is not available.
@@ -58,11 +59,11 @@ const DEVICE_SHARE_PERCENT: u64 = 95;
 /// Read method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// `io_uring`, a ring for each thread.
+    /// `io_uring`, with one ring for each thread.
     Ring {
         /// Number of reads in flight in each ring.
         depth: usize,
-        /// Number of threads.
+        /// Number of threads, each with a ring of its own.
         threads: usize,
     },
     /// Threads that each wait for their own `pread`.
@@ -85,10 +86,11 @@ impl fmt::Display for Method {
     }
 }
 
-/// Default time for which each method reads.
+/// Default duration of the reads by each method.
 pub const TIME_PER_METHOD: Duration = Duration::from_secs(1);
 
-/// A device to measure by the files of a state, with the files' unread blocks.
+/// A device that is measured by reads of a state's files, and the blocks of the files that no read
+/// has used yet.
 #[derive(Debug)]
 pub struct Disk {
     files: DirectFiles,
@@ -130,12 +132,12 @@ impl Disk {
         self.files.block_count()
     }
 
-    /// Number of reads so far, those of earlier uses with this seed included.
+    /// Number of reads so far, with those of earlier uses with this seed.
     pub fn read_count(&self) -> u64 {
         self.unread.taken_count()
     }
 
-    /// Share of the blocks that were read.
+    /// Share of the blocks that were read, from 0 to 1.
     pub fn read_share(&self) -> f64 {
         self.unread.taken_share()
     }
@@ -146,7 +148,7 @@ impl Disk {
     }
 }
 
-/// Rate, counts and times of the reads by one method.
+/// Result of reads by one method.
 #[derive(Clone, Debug)]
 pub struct ReadRate {
     /// The method.
@@ -167,14 +169,14 @@ pub struct ReadRate {
     pub elapsed: Duration,
     /// Time from submission to completion of each read.
     pub latencies: Latencies,
-    /// Mean CPU time of the reading threads for one read, in nanoseconds. Interrupts are not
-    /// included.
+    /// Mean CPU time of the reading threads for one read, in nanoseconds, without interrupts.
+    /// `None` if the system does not report CPU times, or without reads.
     pub cpu_ns_per_read: Option<u64>,
 }
 
 impl ReadRate {
-    /// Adds up the reads of threads. The time is from the start of the first thread to the end of
-    /// the last thread, so late threads lower the rate.
+    /// Adds up the reads of all threads. The elapsed time is from the first thread's start to the
+    /// last thread's end, so late threads lower the rate.
     fn of_parts(method: Method, parts: Vec<Part>) -> Self {
         let start = parts.iter().map(|part| part.start).min();
         let end = parts.iter().map(|part| part.end).max();
@@ -207,7 +209,8 @@ pub struct Ceiling {
     pub best: ReadRate,
     /// The other methods that were tried.
     pub others: Vec<ReadRate>,
-    /// Reason for not using `io_uring`, if any: the ceiling may be higher than threads can show.
+    /// Reason why `io_uring` was refused, if it was. Then only `pread` was tried, and the device
+    /// may be faster than this ceiling.
     pub ring_refused: Option<String>,
 }
 
@@ -215,7 +218,7 @@ pub struct Ceiling {
 /// its reads.
 #[derive(Clone, Debug)]
 pub struct HostCacheProbe {
-    /// Number of distinct blocks of a pass.
+    /// Number of distinct blocks in each pass.
     pub block_count: usize,
     /// The first pass.
     pub first: ReadRate,
@@ -263,7 +266,7 @@ pub fn ceiling(
     Ok(Ceiling { best, others: rates, ring_refused })
 }
 
-/// Upper bound of the time for which [`ceiling`] reads, with this time per method.
+/// Returns the longest time that [`ceiling`] takes with this time per method.
 pub fn ceiling_time(time_per_method: Duration) -> Duration {
     let method_count = RING_DEPTHS.len() + usize::from(ring_thread_count().is_some());
     time_per_method * method_count as u32
@@ -302,7 +305,7 @@ pub fn measure_random(
     measure(&disk.files, method, &Work::Unread { blocks: &disk.unread, time }, cancel)
 }
 
-/// Reads 20,000 unread blocks twice, or half of all blocks if that is less.
+/// Reads the same unread blocks twice: 20,000 blocks, or half of all blocks if that is less.
 ///
 /// # Errors
 /// [`Unmeasured`].
@@ -314,7 +317,8 @@ pub fn probe_host_cache(disk: &Disk, cancel: &AtomicBool) -> Result<HostCachePro
         return Err(Unmeasured::TooSmall { block_count: files.block_count() });
     }
     let blocks = disk.unread.take(count);
-    // A refused ring has read nothing, so the threads' pass still reads these blocks first.
+    // A refused ring has read nothing, so the pass by threads is still the first read of these
+    // blocks.
     let ring = Method::Ring { depth: RING_DEPTHS[0], threads: 1 };
     let (method, first) = match measure(files, ring, &Work::Listed(&blocks), cancel) {
         Err(Unmeasured::RingRefused { .. }) => {
@@ -327,9 +331,9 @@ pub fn probe_host_cache(disk: &Disk, cancel: &AtomicBool) -> Result<HostCachePro
     Ok(HostCacheProbe { block_count: blocks.len(), first, second })
 }
 
-/// Reads `extents` of `files` in their order, for the given time at most. Reads with a ring on each
-/// core, on four cores at most. If several rings are refused, reads with one ring; if this is
-/// refused too, with `pread` on 64 threads.
+/// Reads `extents` of `files` in their order, for the given time at most. Uses the first method
+/// that the kernel accepts: one ring per core (at most 4 rings), a single ring, or `pread` on 64
+/// threads.
 ///
 /// # Errors
 /// [`Unmeasured`].

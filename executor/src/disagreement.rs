@@ -1,9 +1,10 @@
-//! Errors that checks of a sample find: in its result, its list, its roots, or the state after it.
+//! Faults that the checks of a sample find: in its outcome, its list, its roots, or the state after
+//! it.
 
 use alloy_primitives::B256;
 use workload::outcome::TxOutcome;
 
-/// First difference between a result and the reference.
+/// First difference that a check of a sample found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Disagreement {
     /// A transaction ended differently.
@@ -13,7 +14,7 @@ pub enum Disagreement {
         batch: usize,
         /// 0-based index of the transaction in the batch.
         tx_index: usize,
-        /// The shard that ran it, after a comma; empty without shards.
+        /// A comma and the shard that executed the transaction; empty without shards.
         by: String,
         /// Outcome by the reference.
         expected: Option<TxOutcome>,

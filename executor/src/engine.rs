@@ -1,6 +1,5 @@
-//! Engines: ways to execute a batch. The state below a batch is the state before its first step.
-//! Each engine implements `clock::Engine`, and `clock::run` runs it. No engine knows the expected
-//! outcome.
+//! Engines: ways to execute the batches of a workload. Each engine implements `clock::Engine`, and
+//! `clock::run` runs it. No engine knows the expected outcome.
 //!
 //! A new engine needs a file here, an arm in [`execute`], and a value and a preset in the crate
 //! `variant`. The file implements the trait. If one thread runs the steps in order, the file gives

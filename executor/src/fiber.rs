@@ -31,7 +31,7 @@ pub(crate) enum Awaited {
 /// Next action of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Look again; if the value is still missing, wait again.
+    /// Look again for the value or the read; if it is still missing, wait again.
     Look,
     /// No other fiber of this thread can go on: block the thread. A wait for a value must be short,
     /// since values of other fibers may come meanwhile.
@@ -42,7 +42,7 @@ pub(crate) enum Turn {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     awaited: Awaited,
-    /// True if the fiber has looked again since its wait began, and found nothing.
+    /// True if the fiber has looked again since its wait began, and must still wait.
     is_again: bool,
 }
 

@@ -10,7 +10,8 @@ const LONGEST_NS: u64 = 600_000_000_000;
 /// Latencies in nanoseconds with three significant digits.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
-    /// Made with the first latency, or by [`Self::ready`]: a histogram has 248 KiB, and many are never used.
+    /// Made with the first latency, or by [`Self::ready`]. A histogram takes 248 KiB, and many
+    /// recorders never record a latency.
     histogram: Option<Histogram<u64>>,
     total: Duration,
 }
@@ -21,8 +22,8 @@ fn empty() -> Histogram<u64> {
 }
 
 impl Latencies {
-    /// Makes an empty recorder and allocates its histogram, so that recording allocates nothing
-    /// while a clock runs.
+    /// Makes an empty recorder and allocates its histogram. Then recording allocates nothing while
+    /// a clock runs.
     pub(crate) fn ready() -> Self {
         Self { histogram: Some(empty()), total: Duration::ZERO }
     }

@@ -1,5 +1,6 @@
-//! Turns rows of flat state into leaves of tries. An account's leaf has the root of the trie of its
-//! slots. No row has this root, so it is read from the topmost node of that trie.
+//! Turns rows of flat state into leaves of tries. An account's leaf contains the root of the trie
+//! of the account's slots. No row contains this root, so it is read from the topmost node of that
+//! trie.
 
 use alloy_primitives::{B256, U256};
 use trie::{AccountValue, Format, NodeKey, Path, RowRange, Rows, SlotValue, stored_root};
@@ -16,8 +17,8 @@ pub(crate) fn account(state: &AccountState, storage_root: B256, out: &mut Vec<u8
     AccountValue { nonce, balance, storage_root, code_hash }.encode_to(out);
 }
 
-/// Adds the rows of `ranges` to `out`, and to `ends` the length of `out` after each range. Reads
-/// the ranges in one call if all are ranges of slots.
+/// Adds the leaves of the rows in `ranges` to `out`. Adds to `ends` the length of `out` after each
+/// range. Reads the ranges in one call if all of them are ranges of slots.
 pub(crate) fn ranges(
     reader: &mut dyn TrieReader,
     format: Format,
@@ -38,7 +39,7 @@ pub(crate) fn ranges(
     };
     let first = ends.len();
     reader.slot_ranges(&of_slots, &mut |index, key, value| {
-        // All rows of earlier ranges have been added.
+        // All leaves of earlier ranges have been added.
         ends.resize((first + index).max(ends.len()), out.len());
         let value = SlotValue::new(&value);
         out.push(key, value.as_ref().map_or(&[], SlotValue::as_slice));
@@ -47,7 +48,7 @@ pub(crate) fn ranges(
     Ok(())
 }
 
-/// Adds the rows of a trie in a range.
+/// Adds to `out` the leaves of the rows of `trie` in `range`.
 pub(crate) fn rows(
     reader: &mut dyn TrieReader,
     format: Format,
@@ -75,7 +76,7 @@ pub(crate) fn rows(
     }
 }
 
-/// The roots of the slots of accounts.
+/// Returns the root of the trie of slots of each account.
 pub(crate) fn storage_roots(
     reader: &mut dyn TrieReader,
     format: Format,

@@ -1,5 +1,5 @@
-//! Positions of a state's rows in its files. With them, the blocks that a store would read can be
-//! read without the store, or checked for being in memory.
+//! Positions of a state's rows in the state's files. With these positions, `stress` reads the
+//! blocks that a store would read, without the store, or checks whether the blocks are in memory.
 
 use std::path::PathBuf;
 
@@ -58,9 +58,9 @@ pub struct BlockPlace {
     pub file: u32,
     /// Offset in the file.
     pub offset: u64,
-    /// Bytes that the store reads.
+    /// Number of bytes that the store reads for the block.
     pub byte_count: u32,
-    /// Blocks that the store counts for these bytes.
+    /// Number of blocks that the store counts for these bytes.
     pub block_count: u32,
 }
 
@@ -69,7 +69,7 @@ pub struct BlockPlace {
 /// Most stores read one block per row. MDBX reads more where an account has its own tree.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// The files.
+    /// Files that contain the blocks.
     pub files: Vec<PathBuf>,
     /// Block that is read for each row; `None` if an index or a filter answers.
     pub blocks: Vec<Option<BlockPlace>>,
@@ -78,15 +78,16 @@ pub struct Places {
     pub before: Vec<(usize, BlockPlace)>,
 }
 
-/// Pages with rows and nodes, and those of them in memory.
+/// Counts of the pages that contain rows or nodes of tries, and of those among them that are in the
+/// page cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowPages {
-    /// Distinct pages with rows.
+    /// Number of distinct pages with rows.
     pub page_count: u64,
-    /// Pages with rows that were in the page cache.
+    /// Number of pages with rows that were in the page cache.
     pub resident_count: u64,
-    /// Distinct pages where nodes of tries are or would be.
+    /// Number of distinct pages where nodes of tries are, or would be if the node existed.
     pub node_page_count: u64,
-    /// Pages with nodes that were in the page cache.
+    /// Number of pages with nodes that were in the page cache.
     pub resident_node_count: u64,
 }

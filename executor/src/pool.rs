@@ -1,5 +1,6 @@
-//! Worker threads that wait for jobs. They start before the clock; the jobs run while it runs. A
-//! panic in a worker cancels the job, and resumes in the thread that waits for it.
+//! Worker threads that wait for jobs. The threads start before the sample's clock, and the jobs run
+//! while the clock runs. A panic in a worker cancels the job, and resumes in the thread that waits
+//! for it.
 //!
 //! The pool is not rayon's. Each worker holds a reader of the store from before the clock, takes
 //! every job once, and is measured.
@@ -23,11 +24,12 @@ const INTERRUPT_CHECK: Duration = Duration::from_millis(20);
 
 struct State<J> {
     job: Option<Arc<J>>,
-    /// Number of jobs posted so far, by which a worker takes each job once.
+    /// Number of jobs posted so far. A worker compares it with its own count, so that it takes each
+    /// job once.
     job_number: u64,
-    /// Workers that have nothing to do.
+    /// Number of workers that wait for a job.
     idle_count: usize,
-    /// Workers that never began, or ended by a panic.
+    /// Number of workers that could not begin, failed, or panicked.
     absent_count: usize,
     has_ended: bool,
     panic: Option<Box<dyn Any + Send>>,
@@ -150,7 +152,8 @@ impl<'a, J> WorkerPool<'a, J> {
         led.map(|(led, _)| led)
     }
 
-    /// Calls `work` with each job until the pool's lead has ended.
+    /// Calls `work` with each job until the `lead` of [`Self::run`] has ended. Each worker calls
+    /// this in its `live`.
     pub(crate) fn serve(&self, mut work: impl FnMut(&J)) {
         let mut done = 0;
         loop {
@@ -181,7 +184,8 @@ impl<'a, J> WorkerPool<'a, J> {
         self.idle.notify_all();
     }
 
-    /// Waits until each worker is idle or absent. Then resumes the first panic of a worker, if any.
+    /// Waits until each worker is idle or absent. Sets `stop` if `interrupt` is set meanwhile. Then
+    /// resumes the first panic of a worker, if any.
     pub(crate) fn wait_idle(&self) {
         let mut state = self.lock();
         while state.idle_count + state.absent_count < self.size {

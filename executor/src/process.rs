@@ -19,7 +19,7 @@ use std::{
 pub mod allocations;
 pub mod instructions;
 
-/// The counts of `/proc/self/io`.
+/// Counts of a process's or thread's reads and writes, from `/proc/<pid>/io`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoCounters {
     /// Number of bytes that read calls returned, from a cache or not (`rchar`).
@@ -37,7 +37,7 @@ pub struct IoCounters {
 }
 
 impl IoCounters {
-    /// Reads the counters now; `None` if the kernel does not keep them.
+    /// Reads the counters of this process; `None` where the kernel does not keep them.
     pub fn now() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/self/io").ok()?)
     }
@@ -103,7 +103,7 @@ impl BlockDevice {
     }
 }
 
-/// Counts of the reads of a device.
+/// Reads of a device by all processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskReads {
     /// Number of read requests.
@@ -142,14 +142,14 @@ pub struct Usage {
     pub minor_fault_count: u64,
     /// Number of page faults that had to read from a device.
     pub major_fault_count: u64,
-    /// Number of context switches because a thread waited.
+    /// Number of times that a thread gave up its CPU to wait.
     pub voluntary_switch_count: u64,
-    /// Number of context switches because the kernel gave a thread's CPU to another thread.
+    /// Number of times that the kernel took the CPU from a thread.
     pub involuntary_switch_count: u64,
 }
 
 impl Usage {
-    /// The figures now.
+    /// Takes the figures of this process now.
     pub fn now() -> Option<Self> {
         let raw = usage_of(libc::RUSAGE_SELF)?;
         Some(Self {
@@ -185,7 +185,7 @@ impl Usage {
     }
 }
 
-/// The process at one moment.
+/// The figures of the process at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot {
     at: Instant,
@@ -198,7 +198,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The process now.
+    /// Takes the figures of the process now.
     pub fn now() -> Self {
         Self {
             at: Instant::now(),
@@ -235,20 +235,20 @@ pub struct Delta {
     pub wall: Duration,
     /// Counters of reads and writes.
     pub io: Option<IoCounters>,
-    /// CPU time, faults, switches.
+    /// CPU time, page faults and context switches.
     pub usage: Option<Usage>,
     /// Time that the hypervisor withheld from the CPUs of the whole machine, summed over the CPUs.
     /// Zero also if the hypervisor does not report it.
     pub steal: Option<Duration>,
     /// Largest resident size in bytes since the process began, not since the earlier snapshot.
     pub peak_resident_bytes: Option<u64>,
-    /// Number of allocations of Rust code; `None` if they are not counted.
+    /// Number of allocations by Rust code; `None` where they are not counted.
     pub allocation_count: Option<u64>,
-    /// Number of instructions in user mode; `None` if they are not counted.
+    /// Number of instructions in user mode; `None` where they are not counted.
     pub instruction_count: Option<u64>,
 }
 
-/// CPU time of the calling thread.
+/// CPU time of the calling thread since it began.
 pub fn thread_cpu_time() -> Option<Duration> {
     time_of(libc::CLOCK_THREAD_CPUTIME_ID)
 }

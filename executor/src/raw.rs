@@ -1,7 +1,6 @@
-//! Measures random reads of slots from a store, without EVM, list or hand-over of values. Each
-//! thread has a reader of its own, and reads one slot after the other, or several slots per call.
-//! The measured rate is that of the store alone, to compare with the device's rate
-//! ([`crate::device`]).
+//! Random reads from a store, without EVM, list or hand-over of values. Each thread has a reader of
+//! its own, and reads one slot after the other, or many slots per call. The measured rate is that
+//! of the store alone. It is compared with the device's rate ([`crate::device`]).
 //!
 //! `raw/keys.rs` chooses the keys, and `raw/worker.rs` has the reads of one thread. Every value is
 //! compared with the value of the recipe. A wrong value is an error.

@@ -1,15 +1,15 @@
-//! Counts of reads, of rows and of nodes of tries.
+//! Counts of the reads of one reader: reads of rows, and of nodes of tries.
 
-/// Counts of the reads of one reader.
+/// Counts of the reads of one reader, or the sums over several readers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounters {
-    /// Keys that were requested, present or not.
+    /// Number of keys that were requested, present or absent.
     pub key_count: u64,
-    /// Blocks that the store read from its files.
+    /// Number of blocks that the store read from its files.
     pub block_count: u64,
     /// Bytes that the store requested for these blocks.
     pub block_bytes: u64,
-    /// Blocks that the store found in its own cache.
+    /// Number of blocks that the store found in its own cache.
     pub cache_hit_count: u64,
 }
 

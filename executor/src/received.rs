@@ -1,6 +1,6 @@
-//! Does a client's duties on blocks that it receives as bytes. Decoding and recovery of signers are
-//! before the execution of a batch. Receipts, bloom and the check of headers are after it. Each
-//! duty is a phase inside the clock.
+//! Does the duties of a client on blocks that it receives as bytes. Before a batch executes, blocks
+//! are decoded and signers recovered. After the execution, receipts and bloom are made and headers
+//! are checked. Each duty is a phase inside the clock.
 
 mod bytes;
 mod compare;
@@ -32,7 +32,7 @@ use crate::{error::StoreError, pool::WorkerPool, span::Spans};
 pub(crate) struct Received<'a> {
     /// The workload.
     pub(crate) workload: &'a Workload,
-    /// Encoded blocks, by batch.
+    /// Encoded blocks of each batch.
     pub(crate) blocks: &'a [Vec<ReceivedBlock>],
     /// The hash of each batch's list. Empty if the list is not in the form whose hash a header has.
     pub(crate) list_hashes: &'a [B256],
@@ -82,10 +82,11 @@ impl<'a> Reception<'a> {
         self.received.variant.block_duties
     }
 
-    /// Decodes the blocks of the batch at `index`, and recovers their signers.
+    /// Decodes the blocks of the batch at `index` and recovers their signers, as far as these are
+    /// duties of the variant. `None` if decoding is no duty.
     ///
     /// # Errors
-    /// A block cannot be decoded, or a signature is invalid.
+    /// A block cannot be decoded, a signature is invalid, or the run was cancelled.
     pub(crate) fn receive(
         &self,
         index: usize,
@@ -114,7 +115,8 @@ impl<'a> Reception<'a> {
         Ok(Some(DecodedBlocks { blocks, recovery: Some(recovery) }))
     }
 
-    /// Makes the receipts of the batch at `index` from its `results`, and checks the headers.
+    /// Makes the receipts of the batch at `index` from its `results` and checks the headers, as far
+    /// as these are duties of the variant.
     ///
     /// # Errors
     /// A header differs from the results.

@@ -37,7 +37,7 @@ const CHUNK: usize = 16;
 const HALF_ORDER: U256 =
     uint!(0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0_U256);
 
-/// Failure to sign transactions or to recover senders. A transaction is given by its 0-based index
+/// Failure to sign transactions or to recover signers. A transaction is given by its 0-based index
 /// in the whole workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecoverError {
@@ -86,9 +86,9 @@ pub enum RecoverError {
 pub struct Recovered {
     /// Time from the start of the first transaction to the end of the last.
     pub wall: Duration,
-    /// Time of each transaction on its thread. The sum is the time of all threads.
+    /// Time that each transaction took on its thread. The sum is the time of all threads.
     pub latencies: Latencies,
-    /// Number of transactions.
+    /// Number of transactions of the workload.
     pub tx_count: u64,
 }
 
@@ -134,15 +134,16 @@ impl Curve {
 struct Job {
     next_chunk: AtomicUsize,
     parts: Mutex<Vec<Latencies>>,
-    /// Index and error of the lowest transaction that failed.
+    /// Index and error of the first transaction of the workload that failed.
     failure: Mutex<Option<(usize, RecoverError)>>,
 }
 
-/// Recovers all senders of `workload` from `signatures`, one for each transaction in order, on
-/// `thread_count` threads. The threads are started before the clock.
+/// Recovers all signers of `workload` on `thread_count` threads. `signatures` has the signatures of
+/// each transaction, in order. The threads are started before the clock.
 ///
 /// # Errors
-/// [`RecoverError`] of the lowest transaction that fails, or [`RecoverError::Cancelled`].
+/// [`RecoverError`] of the first transaction that fails, [`RecoverError::Cancelled`], or
+/// [`RecoverError::Thread`].
 ///
 /// # Panics
 /// The number of signatures differs from the number of transactions.
@@ -155,7 +156,7 @@ pub fn recover(
     let transactions: Vec<_> = workload.blocks().flat_map(|block| &block.transactions).collect();
     assert_eq!(transactions.len(), signatures.len(), "transactions, and signatures");
     let stop = AtomicBool::new(false);
-    // Threads as for an engine, not rayon's, since the time is measured per thread.
+    // The threads are a pool as for an engine, not rayon's, since the time is measured per thread.
     let pool = WorkerPool::<Job>::new(thread_count.max(1), &stop, cancel);
     let curve = Curve::default();
     let ((job, wall), _) = pool.run(
@@ -194,7 +195,7 @@ pub fn recover(
 }
 
 /// Does a thread's part of a job. A thread stops within a chunk only at a failure. So all
-/// transactions before the lowest failure have been checked, whichever thread found it.
+/// transactions before the first failure are checked, on any thread.
 fn work(
     job: &Job,
     tx_count: usize,
@@ -248,7 +249,8 @@ fn check(
         let hash = signing::authorization_hash(authorization);
         match authorization.authority {
             Some(authority) => same(hash, signature, authority)?,
-            // The workload marks a tuple that execution skips after it finds the signature invalid.
+            // The workload names no authority for a tuple with an invalid signature, which
+            // execution skips. The recovery is done all the same, as a client does it.
             None => drop(curve.signer(hash, signature)),
         }
     }

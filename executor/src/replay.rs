@@ -1,5 +1,5 @@
 //! Measures the device's rate for the requests of one sample. A plain ring repeats the sample's
-//! requests, from the same files and in the same order. Adjacent blocks are joined to one request
+//! requests, from the same files and in the same order. Adjacent blocks are joined into one request
 //! where the sample's store joins them. The measured time contains no work of a store or an engine.
 
 use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool, time::Duration};
@@ -21,8 +21,8 @@ pub enum Again {
     /// The same blocks as the sample, for samples that all read the same blocks.
     SameBlocks,
     /// Other blocks of the same files at the same distances, for samples with fresh keys. A cache
-    /// below this machine contains the blocks that the sample has just read. It contains as few of
-    /// the other blocks as it contained of the sample's blocks before.
+    /// below this machine contains the blocks that the sample has just read. The other blocks are
+    /// as unlikely to be in that cache as the sample's blocks were before the sample.
     Moved {
         /// Seed that decides the distance by which blocks are shifted.
         seed: u64,
@@ -34,7 +34,8 @@ pub enum Again {
 pub struct Requests {
     /// The files that are read.
     pub files: Vec<PathBuf>,
-    /// The range of bytes of each request, in order. They name a file by its index in `files`.
+    /// The range of bytes of each request, in order. An extent names its file by the index in
+    /// `files`.
     pub extents: Vec<Extent>,
 }
 
@@ -111,7 +112,7 @@ struct Joining {
 }
 
 impl Joining {
-    /// Adds the blocks of a call. A request has at most `most` of them.
+    /// Adds the blocks of a call. A request joins at most `most` blocks.
     fn call(&mut self, blocks: impl Iterator<Item = BlockPlace>, most: usize) {
         if !self.keeps_blocks {
             self.read.clear();
@@ -142,7 +143,8 @@ impl Joining {
     }
 }
 
-/// Returns whether `next`, which does not begin before `last`, is joined to `last`.
+/// Returns whether `next`, which does not begin before `last`, is joined to `last`: no byte is
+/// between them, and the joined request is not too long.
 fn touch(last: &Extent, next: &Extent) -> bool {
     let end = next.offset + u64::from(next.byte_count);
     last.file == next.file
@@ -150,7 +152,7 @@ fn touch(last: &Extent, next: &Extent) -> bool {
         && end - last.offset <= JOINED_BYTES_MAX
 }
 
-/// Returns the pages that contain a block.
+/// Returns the whole pages that contain a block, as one request.
 fn extent(block: &BlockPlace) -> Extent {
     let start = block.offset / ALIGNMENT * ALIGNMENT;
     let end = (block.offset + u64::from(block.byte_count)).next_multiple_of(ALIGNMENT);

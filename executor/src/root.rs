@@ -1,17 +1,17 @@
-//! Computes the state root of a batch, for the variants of a sample that have one. Net changes give
-//! plans, plans give reads of nodes and rows, and the nodes and rows give the root and the changed
-//! nodes. By the variant, this work is done after execution, or after execution with nodes that
-//! were read during it. Or it is done during execution, from the batch's list.
+//! Computes the state root of each batch, for variants with state roots. Net changes give plans,
+//! plans give reads of nodes and rows, and the nodes and rows give the root and the changed nodes.
+//! The variant decides the time of this work. It is done after execution, or after execution with
+//! nodes that were read meanwhile, or during execution from the batch's list.
 //!
-//! A batch has four phases. *Plan* hashes the changed keys. *Read* has threads of its own. For the
-//! plans of all tries, they read nodes level by level, or all nodes that may be needed at once.
-//! *Fold* hashes storage tries first, since their roots are part of the accounts, then the trie of
-//! accounts. *Join* makes a trie of its shards. If a deletion leaves a branch with one child, the
-//! fold needs another read.
+//! The root of a batch has four phases. *Plan* hashes the changed keys. *Read* has threads of its
+//! own. For the plans of all tries, these threads read nodes level by level, or all nodes that may
+//! be needed at once. *Fold* hashes storage tries first, since their roots are part of the
+//! accounts, then the trie of accounts. *Join* makes one trie of its shards. If a deletion leaves a
+//! branch with one child, the fold needs another read.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `changes.rs`, `listed.rs` | changes of a batch, from its net changes and from its list; the nodes above them |
+//! | `changes.rs`, `listed.rs` | changes of a batch, by net changes or list; the nodes above them |
 //! | `way.rs`, `plan.rs`, `part.rs` | plans of tries and of their shards, and their reads |
 //! | `read.rs`, `kept.rs` | threads that read, nodes that were read ahead; nodes in memory |
 //! | `fold.rs`, `compute.rs` | threads that fold; the phases |
@@ -74,8 +74,8 @@ pub(crate) struct Rooting<'a, 'l> {
 }
 
 /// Starts the threads that compute the roots of a sample, and calls `lead` with a [`Rooting`], or
-/// `None` if the variant has no roots. If the work begins during execution, there is one more
-/// thread.
+/// `None` if the variant has no roots. If the work begins during execution, one more thread does
+/// it.
 ///
 /// # Errors
 /// The state has no tries, or a thread cannot begin.
@@ -116,10 +116,11 @@ pub(crate) fn beside<R>(
 
 impl<'l> Rooting<'_, 'l> {
     /// Begins the work for a batch that is about to run, if the work is done during execution. The
-    /// guard must be dropped after the last step has written, before [`Self::root`] is called.
+    /// caller drops the returned guard after the last step has written, before it calls
+    /// [`Self::root`].
     ///
     /// # Errors
-    /// The variant has no list.
+    /// The root is to come from a list, and the variant has none.
     pub(crate) fn begin(
         &self,
         batch: usize,
@@ -128,8 +129,8 @@ impl<'l> Rooting<'_, 'l> {
         self.ahead.as_ref().map_or(Ok(None), |ahead| ahead.begin(batch, spans))
     }
 
-    /// Returns the state root after a batch. Its execution, with the check of its list, has just
-    /// ended.
+    /// Returns the state root after a batch. The batch's execution, with the check of its list, has
+    /// just ended.
     ///
     /// # Errors
     /// [`RootError`]: the batch is not committed.

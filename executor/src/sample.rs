@@ -39,17 +39,18 @@ pub const WARMING_THREAD: &str = "warm-up";
 pub struct Measurement {
     /// Results and times of the execution.
     pub executed: Executed,
-    /// Difference of the process's counters over the clock.
+    /// Activity of the process while the clock ran.
     pub process: process::Delta,
     /// The first difference from the reference; `None` if there is none.
     pub disagreement: Option<Disagreement>,
     /// Time to open the state, outside the clock.
     pub open: Duration,
-    /// Reads of the whole device that has the state, during the execution and by all processes.
-    /// `None` without a device, or if the kernel does not count.
+    /// Reads by all processes, during the execution, of the device that holds the state. `None`
+    /// without a device, or if the kernel does not count its reads.
     pub disk: Option<DiskReads>,
-    /// Counts of the pages that hold declared rows, just before the clock. `None` unless the sample
-    /// is cold and reads through the page cache. An error gives the reason of missing counts.
+    /// Counts of the pages that hold declared rows or the nodes above written ones, just before the
+    /// clock. `None` unless the sample is cold and reads through the page cache. An error gives the
+    /// reason why the counts are missing.
     pub row_pages: Option<Result<RowPages, String>>,
     /// The sample's requests to the device; `None` if they are not kept. An error gives the reason
     /// why they are unknown.
@@ -91,7 +92,8 @@ pub fn take_keeping(
     let has_requests =
         keep == Keep::Requests && cache == CacheMode::Cold && store.built_state().is_some();
     let unknown = store.moves_rows().filter(|_| has_requests);
-    // These reads are before the sample is opened, so that they do not fill its caches.
+    // These nodes are read before the sample is opened, so that the reads do not fill the sample's
+    // caches.
     let kept = roots::kept_nodes(store, task)?;
     let task = &Task { root: RootInputs { kept: Some(&kept), ..task.root }, ..*task };
     let opening = std::time::Instant::now();
@@ -267,8 +269,8 @@ fn compare(workload: &Workload, executed: &Executed) -> Option<Disagreement> {
     None
 }
 
-/// Reads every changed key through a new reader. Returns the first difference from the net changes;
-/// `None` if they agree.
+/// Reads every changed key and every changed node of tries through new readers. Returns the first
+/// difference from the values that the batches wrote; `None` if they agree.
 fn read_back(sample: &dyn Sample, executed: &Executed) -> Result<Option<Disagreement>, StoreError> {
     let mut accounts = BTreeMap::<Address, Option<AccountState>>::new();
     let mut slots = BTreeMap::<(Address, U256), U256>::new();
@@ -310,7 +312,7 @@ fn read_back(sample: &dyn Sample, executed: &Executed) -> Result<Option<Disagree
 
 /// Encodes the lists of all batches in the form that a variant takes. The form `full` has values
 /// that the workload's list lacks, so `full` makes these lists, one for each batch. It must know
-/// the state before each batch from a source other than the store under test.
+/// the state before each batch from another source than the store under test.
 ///
 /// # Errors
 /// [`EngineError::List`] if a batch's list cannot be decoded.

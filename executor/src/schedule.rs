@@ -9,8 +9,8 @@ use variant::Schedule;
 use workload::{Batch, BlockAccessIndex, StepKind, Steps, list::ListIndex};
 
 /// Returns the order of a batch's steps, computed from the batch and its list. `None` for the order
-/// of their indices, and for an order by known times ([`by_known_cost`]). Steps of equal size stay
-/// in the order of their indices.
+/// of the steps' indices, and for an order by known times ([`by_known_cost`]). Steps with equal gas
+/// limits, or equal numbers of list entries, stay in the order of their indices.
 pub(crate) fn order(
     schedule: Schedule,
     batch: &Batch,
@@ -33,7 +33,8 @@ pub(crate) fn order(
     }
 }
 
-/// Returns the order by known times, one for each step, longest first.
+/// Returns the order of the steps by their known times, longest first. `costs` has one time for
+/// each step.
 pub(crate) fn by_known_cost(costs: &[Duration]) -> Vec<BlockAccessIndex> {
     // A batch has fewer than 2^32 steps.
     largest_first(costs.len() as u32, |index| costs[index as usize])
@@ -62,8 +63,8 @@ pub fn makespan(times: impl IntoIterator<Item = Duration>, thread_count: usize) 
     last
 }
 
-/// Returns the [`makespan`] of the steps with the longest first, which is at most 4/3 of the
-/// shortest possible makespan.
+/// Returns the [`makespan`] of the steps in the order of their times, longest first. It is at most
+/// 4/3 of the shortest possible makespan.
 pub fn makespan_longest_first(times: &[Duration], thread_count: usize) -> Duration {
     let mut sorted = times.to_vec();
     sorted.sort_unstable_by_key(|time| Reverse(*time));

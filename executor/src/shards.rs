@@ -1,6 +1,6 @@
 //! The interface of engines to shards of execution, which are processes that execute steps of a
-//! batch, with its list or optimistically. Traits for the coordinator and for the shard, and the
-//! types of their messages. `crates/shard/` implements the traits over gRPC.
+//! batch, with its list or optimistically. Defines the traits of the coordinator and of the shard,
+//! and the types of their messages. `crates/shard/` implements the traits over gRPC.
 
 use std::{fmt, sync::atomic::AtomicBool, time::Duration};
 
@@ -19,11 +19,12 @@ pub struct Assignment {
     pub batch: usize,
     /// The list of the batch, in the form `batched-io`; empty if shards execute optimistically.
     pub list: Bytes,
-    /// Indices of the shard's steps, ascending.
+    /// Block access indices of the shard's steps, ascending.
     pub steps: Vec<BlockAccessIndex>,
-    /// Number of executing threads.
+    /// Number of the shard's executing threads.
     pub thread_count: usize,
-    /// Number of keys in a request ahead (micro-batch).
+    /// Maximal number of keys in a request ahead (micro-batch), which a shard sends before its
+    /// steps need the values.
     pub micro_batch_key_count: u32,
     /// Delay in one direction that the transport adds to each message of the batch.
     pub delay: Duration,
@@ -32,9 +33,9 @@ pub struct Assignment {
 /// A shard's request for the values of declared keys before the batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Accounts, by their numbers in the list.
+    /// Accounts, by their 0-based indices in the list.
     pub accounts: Vec<u32>,
-    /// Slots, by their numbers in the list.
+    /// Slots, by their 0-based indices in the list.
     pub slots: Vec<u32>,
     /// Codes, by their hashes.
     pub codes: Vec<B256>,
@@ -56,7 +57,7 @@ pub struct StateValues {
 pub struct ShardStep {
     /// The step.
     pub index: BlockAccessIndex,
-    /// Result of the step; `None` for a system step.
+    /// Result of the transaction; `None` for a step of system calls and withdrawals.
     pub result: Option<TxResult>,
     /// Writes of the step.
     pub writes: StepWrites,
@@ -67,12 +68,12 @@ pub struct ShardStep {
 }
 
 /// The declared keys that the steps of a shard accessed, as bitmaps. Bit `n` is set if the key with
-/// number `n` in the list was accessed. The words have 64 bits, lowest bit first.
+/// index `n` in the list was accessed. The words have 64 bits, lowest bit first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Met {
-    /// Accounts.
+    /// Bits of the accounts.
     pub accounts: Vec<u64>,
-    /// Slots.
+    /// Bits of the slots.
     pub slots: Vec<u64>,
 }
 
@@ -90,7 +91,8 @@ pub struct ShardCpu {
     pub all: Duration,
 }
 
-/// Times of a shard's part of a batch, by the shard's clock, and the numbers of its requests.
+/// Times of a shard's part of a batch, by the shard's clock, and the counts of the shard's
+/// requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShardTimes {
     /// Time from the shard's readiness to the arrival of the last value that was requested ahead.
@@ -132,15 +134,15 @@ impl ShardTimes {
     }
 }
 
-/// Messages and CPU time of the coordinator's threads that talk to shards with a list. Times are
-/// zero if the system does not report them.
+/// Count of messages and CPU times of the coordinator's threads for connections to shards that
+/// execute with a list. The times are zero if the system does not report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoordinatorTimes {
     /// Number of messages from shards: requests for values, and results.
     pub message_count: u64,
-    /// Time for requests for values: decoding, reads, and sending of answers.
+    /// CPU time for requests for values: decoding, reads, and sending of answers.
     pub answering: Duration,
-    /// Time for messages with results: decoding, adding and checking.
+    /// CPU time for messages with results: decoding, adding and checking.
     pub taking: Duration,
 }
 
@@ -153,7 +155,7 @@ impl CoordinatorTimes {
     }
 }
 
-/// A shard's last data about its part of a batch with a list.
+/// The last data that a shard sends about its part of a batch with a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finished {
     /// The keys that the shard accessed.
@@ -162,8 +164,8 @@ pub struct Finished {
     pub times: ShardTimes,
 }
 
-/// A message from a shard to the coordinator. `K` is the type of requested keys, `S` that of a
-/// step's result, `F` that of the last data of the shard's part.
+/// A message from a shard to the coordinator. `K` is the type of requested keys, `S` the type of a
+/// step's result, and `F` the type of the last data about the shard's part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report<K = Wanted, S = ShardStep, F = Finished> {
     /// The shard has received its assignment, and begins.
@@ -226,7 +228,7 @@ impl Speculation {
     }
 }
 
-/// A shard's last data about its part of an optimistic batch.
+/// The last data that a shard sends about its part of an optimistic batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptimisticFinished {
     /// Times of the shard's part.
@@ -284,8 +286,8 @@ pub trait Shards: fmt::Debug + Sync {
     ) -> Result<Channel<'a>, ShardError>;
 }
 
-/// The two directions of a connection to a shard during an optimistic batch. A thread uses each
-/// direction.
+/// The two directions of a connection to a shard during an optimistic batch. Each direction has a
+/// thread of its own.
 pub struct Channel<'s> {
     /// Sends messages to the shard.
     pub sender: Box<dyn Sender + 's>,
@@ -310,8 +312,8 @@ pub trait Sender: Send {
 
 /// Receives messages from a shard.
 pub trait Receiver {
-    /// Waits for the shard's next message. Fails if `stop` is set. Fails if `owes` returns true,
-    /// which means that the shard must send a message, and none comes until the deadline.
+    /// Waits for the shard's next message. Fails if `stop` is set. `owes` returns whether the shard
+    /// must send a message. If it must, and no message comes until the deadline, the call fails.
     ///
     /// # Errors
     /// [`ShardError`].
@@ -349,7 +351,8 @@ pub trait Coordinator: fmt::Debug + Sync {
     /// [`ShardError`].
     fn ready(&self) -> Result<(), ShardError>;
 
-    /// Requests values without waiting for them. More requests can be made before the answer.
+    /// Requests values without waiting for them. The shard can make more requests before the answer
+    /// comes.
     ///
     /// # Errors
     /// [`ShardError`].

@@ -23,8 +23,8 @@ use crate::{
 const SHARD_COUNT: usize = 256;
 /// Polling interval of a waiter for the cancel flag.
 const CANCEL_CHECK: Duration = Duration::from_millis(20);
-/// Longest sleep of a thread in a fiber that waits for a value. The thread must also look for the
-/// values of its other fibers, whose arrival does not wake it.
+/// Longest sleep of a thread whose fibers all wait. It sleeps until one fiber's value arrives. The
+/// arrival of another fiber's value does not wake it, so it must look for that value itself.
 const FIBER_CHECK: Duration = Duration::from_micros(500);
 
 /// Error of a wait or a read that ended because the run was cancelled.
@@ -52,8 +52,8 @@ struct Shard<K, V> {
 /// A map in which each key is read once.
 pub(crate) struct SingleFlight<K, V> {
     shards: Vec<Shard<K, V>>,
-    /// Hasher that chooses the shard. It is randomly seeded, as the maps' hashers, since keys may
-    /// be crafted to collide.
+    /// Hasher that chooses the shard. It is randomly seeded, like the hashers of the maps, since
+    /// keys may be crafted to collide.
     hasher: DefaultHashBuilder,
 }
 
@@ -131,8 +131,8 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         read
     }
 
-    /// Claims `key` if no thread has read or claimed it. The caller must then [`Self::put`] its
-    /// value.
+    /// Claims `key` if no thread has read or claimed it, and returns whether it did. After a claim
+    /// the caller must [`Self::put`] the key's value.
     pub(crate) fn claim(&self, key: K) -> bool {
         match lock(&self.shard(&key).map).entry(key) {
             Entry::Occupied(_) => false,

@@ -1,4 +1,5 @@
-//! Records start and end of the phases of a sample, and computes the critical path from them.
+//! Records the start and the end of each phase of a sample. Computes the critical path from them:
+//! the phases that the sample's wall time waited for.
 
 use std::{
     collections::BTreeMap,
@@ -15,13 +16,13 @@ use crate::lock::lock;
 pub struct Span {
     /// The phase.
     pub phase: Phase,
-    /// Time from the sample's start to the phase's start.
+    /// Time from the start of the sample's clock to the start of the span.
     pub start: Duration,
-    /// Time from the sample's start to the phase's end.
+    /// Time from the start of the sample's clock to the end of the span.
     pub end: Duration,
 }
 
-/// A span, and whether a trace shows it on the main thread's track.
+/// A span that has ended, and whether a trace shows it on the main thread's track.
 #[derive(Clone, Copy, Debug)]
 struct Closed {
     span: Span,
@@ -41,12 +42,12 @@ impl Spans {
         Self { origin: Instant::now(), closed: Mutex::default() }
     }
 
-    /// Returns the time since the start.
+    /// Returns the time since the start of the clock.
     pub fn elapsed(&self) -> Duration {
         self.origin.elapsed()
     }
 
-    /// Returns the moment at `since_start` after the start.
+    /// Returns the moment at `since_start` after the start of the clock.
     pub fn at(&self, since_start: Duration) -> Instant {
         self.origin + since_start
     }

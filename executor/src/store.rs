@@ -52,22 +52,22 @@ pub struct SlotRow<'a> {
     pub row: Option<RowKey>,
 }
 
-/// Numbers of keys that suit the calls of a reader.
+/// Sizes of a reader's calls that suit the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batching {
-    /// Number of keys for one call of [`Reader::slots`], for keys in any order.
+    /// Suitable number of keys for one call of [`Reader::slots`], if the keys are in any order.
     pub slots_per_call: usize,
-    /// Number of keys for one call that reads slots in the order of their rows.
+    /// Suitable number of keys for one call, if the keys are in the order of their rows.
     pub rows_per_call: usize,
     /// True if a call of [`Reader::accounts`] reads its accounts together.
     pub reads_accounts_together: bool,
     /// Maximal number of reads that a call for many slots makes together. The time of each key is
-    /// then the time of the whole call. `None`: a call reads one slot after the other.
+    /// then the time of the whole call. `None` if a call reads one slot after the other.
     pub reads_at_once: Option<usize>,
 }
 
 impl Batching {
-    /// Batching of a reader that reads one key after the other.
+    /// Sizes for a reader that reads one key after the other.
     pub const ONE_BY_ONE: Self = Self {
         slots_per_call: 32,
         rows_per_call: 32,
@@ -81,9 +81,10 @@ impl Batching {
     }
 }
 
-/// One thread's reads of a sample: the built state, with the commits of the batches so far.
+/// One thread's reads of the state in the store: the state before the batch that executes.
 pub trait Reader: fmt::Debug + Send {
-    /// Whether each read is long enough to be timed: a clock costs about 50 ns a read.
+    /// Returns whether reads take long enough to be timed one by one. Reading the clock adds about
+    /// 50 ns to each read.
     fn is_timed(&self) -> bool;
 
     /// Reads an account; `None` if it does not exist.
@@ -153,7 +154,7 @@ pub trait Reader: fmt::Debug + Send {
         Ok(())
     }
 
-    /// Returns the numbers of keys that suit the calls of this reader.
+    /// Sizes of this reader's calls that suit the store.
     fn batching(&self) -> Batching {
         Batching::ONE_BY_ONE
     }
@@ -264,7 +265,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError>;
 
     /// Empties the block cache that warm samples share, if the store has one. The check of a cold
-    /// sample leaves blocks in that cache that no other sample reads.
+    /// sample opens a warm one, and leaves blocks in that cache that no other sample reads.
     fn forget_warm(&self) {}
 
     /// Block cache of the store's warm samples. `None` before the first warm sample, and for a
@@ -277,7 +278,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Has no effect after the first warm sample of this store.
     fn keep_warm(&self, _blocks: &WarmBlocks) {}
 
-    /// Facts of the files and settings for the result: names and values.
+    /// Facts of the store's files and settings for the result: names and values.
     fn facts(&self) -> Vec<(String, String)>;
 
     /// Reason why a sample cannot be cold; `None` if it can be. `memory` always has a reason.
@@ -305,7 +306,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         true
     }
 
-    /// True if a block that one call has read stays in memory for later calls of the sample.
+    /// True if a block that one call has read stays in memory for later calls.
     fn keeps_blocks(&self) -> bool {
         true
     }

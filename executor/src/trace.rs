@@ -1,7 +1,8 @@
 //! A trace of one sample: the timeline of each thread. Without a trace, each read or step costs one
 //! check of an `Option`. With a trace, each thread records its events into memory of its own. It
-//! keeps all steps and phases. Reads and waits are far more frequent, so it keeps only the first
-//! ones and counts the rest. The trace is formatted and written after the clock ([`Trace::write`]).
+//! keeps all steps and phases. Reads of keys and waits for values are far more frequent, so it
+//! keeps only the first ones and counts the rest. The trace is formatted and written after the
+//! clock ([`Trace::write`]).
 
 mod write;
 
@@ -20,7 +21,8 @@ use crate::{
 };
 use variant::Phase;
 
-/// Approximate maximal number of reads and waits that are kept of a sample, over all threads.
+/// Approximate maximal number of reads and waits that a trace keeps, over all threads of the
+/// sample.
 const FREQUENT_COUNT_MAX: usize = 1 << 20;
 /// Minimal number of reads and waits that each thread can keep.
 const FREQUENT_COUNT_MIN: usize = 1 << 10;
@@ -30,7 +32,8 @@ const FREQUENT_COUNT_MIN: usize = 1 << 10;
 pub(crate) enum Track {
     /// The thread that began the sample.
     Main,
-    /// The executing thread with this number, from 0.
+    /// The executing thread with this number, from 0. With several fibers on a thread, the fiber
+    /// with this number.
     Executor(usize),
     /// The reader thread with this number, from 0.
     Reader(usize),
@@ -72,7 +75,7 @@ pub(crate) enum Key {
     Code,
 }
 
-/// An event of a thread.
+/// Kind of an event of a thread, with its facts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
     /// The thread's part of a phase.
@@ -90,8 +93,8 @@ pub(crate) enum What {
 }
 
 impl What {
-    /// Returns the nesting order of events that begin at the same time: an event contains events of
-    /// higher rank.
+    /// Returns the rank of an event. Of events that begin and end at the same times, the one of
+    /// lower rank contains the others.
     const fn rank(&self) -> u8 {
         match self {
             Self::Phase(_) | Self::Threads | Self::Gate => 0,
@@ -121,7 +124,7 @@ struct Dropped {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
     events: Vec<Event>,
-    /// Number of reads and waits that the recorder can still keep.
+    /// Number of further reads and waits that the recorder can keep.
     room: usize,
     dropped: Dropped,
 }
@@ -187,8 +190,8 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// Makes a trace that keeps about `frequent_count` reads and waits. Each thread keeps an equal
-    /// number, its first ones.
+    /// Makes a trace that keeps about `frequent_count` reads and waits. Each thread keeps the same
+    /// number, and these are its first reads and waits.
     pub const fn keeping(frequent_count: usize) -> Self {
         let tracks = BTreeMap::new();
         let state = Mutex::new(State { origin: None, tracks });
@@ -203,8 +206,8 @@ impl Trace {
     pub(crate) fn recorder(&self, thread_count: usize) -> Box<Recorder> {
         let share = self.frequent_count_max / thread_count.max(1);
         let room = share.max(FREQUENT_COUNT_MIN.min(self.frequent_count_max));
-        // Reserved memory takes no pages until it is written. It has room for the reads and waits.
-        // If steps and phases need more, it grows inside the clock.
+        // Reserved memory takes no pages until it is written. The memory has room for the reads and
+        // waits. If steps and phases need more, it grows while the clock runs.
         Box::new(Recorder { events: Vec::with_capacity(room), room, dropped: Dropped::default() })
     }
 

@@ -17,10 +17,11 @@ use crate::{error::StoreError, read_counters::ReadCounters};
 /// Maximal number of rows of a subtree whose nodes are not stored, in the form [`TrieForm::Cut`].
 const CUT_ROWS: u8 = 16;
 
-/// Returns the format of a form; `None` for a state without tries.
+/// Returns the format in which a state with tries of this form stores nodes; `None` for a state
+/// without tries.
 ///
 /// # Panics
-/// Never, since the format allows this cut.
+/// Never, since the format allows this number of rows.
 pub fn format_of(form: TrieForm) -> Option<Format> {
     match form {
         TrieForm::Nothing => None,
@@ -51,7 +52,8 @@ pub(crate) fn format_named(name: &str) -> Option<Format> {
     formats.into_iter().find(|format| format_name(*format) == name)
 }
 
-/// Text before the name of the tries' format in a shape.
+/// Text before the name of the tries' format in a shape, which is the text of the settings with
+/// which a state was built.
 const IN_SHAPE: &str = "tries ";
 
 /// Returns the end of the shape of a state with tries in `format`; an empty text for a state
@@ -79,7 +81,7 @@ const SLOT_BYTES: u64 = 33;
 /// bytes.
 const DEEP_NODES: ExpectedNodes = ExpectedNodes { count: 10.0, bytes: 1_000.0 };
 
-/// Returns the expected nodes of a state's tries in a format.
+/// Returns the expected count and bytes of the nodes of a state's tries in a format.
 pub(crate) fn expected_nodes(format: Format, genesis: &Genesis) -> ExpectedNodes {
     let accounts = format.expected_nodes(genesis.account_count(), ACCOUNT_BYTES);
     // Many contracts have the same number of slots, so each number is computed once.
@@ -94,7 +96,7 @@ pub(crate) fn expected_nodes(format: Format, genesis: &Genesis) -> ExpectedNodes
     slots.plus(deep as f64, DEEP_NODES)
 }
 
-/// Returns the number of tries of slots that have rows.
+/// Returns the number of tries of slots with at least one row.
 pub(crate) fn slot_trie_count(genesis: &Genesis) -> u64 {
     slot_counts(genesis).filter(|rows| *rows > 0).count() as u64
 }
@@ -106,7 +108,8 @@ fn slot_counts(genesis: &Genesis) -> impl Iterator<Item = u64> {
 }
 
 /// Estimates the bytes of files with the expected nodes. Each node has `header_bytes` of key and
-/// header, and blocks are filled to the share `fill`. Adds a tenth, since there may be more nodes.
+/// header, and blocks are filled to the share `fill`. Adds a tenth, since there may be more nodes
+/// than expected.
 pub(crate) fn byte_estimate(nodes: ExpectedNodes, header_bytes: u64, fill: f64) -> u64 {
     let bytes = nodes.bytes + nodes.count * header_bytes as f64;
     (bytes / fill * 1.1) as u64
@@ -149,7 +152,7 @@ impl TrieId {
 pub struct StateTries {
     /// Format that decides which nodes are stored.
     pub format: Format,
-    /// The state root.
+    /// State root when the state was built.
     pub root: B256,
 }
 
@@ -194,12 +197,13 @@ pub trait Tries: Sync {
     fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError>;
 }
 
-/// Takes the index of a requested node, and its bytes; `None` if the node is not stored.
+/// Receiver of requested nodes. Takes the index of a node in the request, and the node's bytes;
+/// `None` if the node is not stored.
 pub type NodeSink<'s> = dyn FnMut(usize, Option<&[u8]>) + 's;
 
 /// Reads of tries by one thread.
 pub trait TrieReader {
-    /// Reads nodes. Calls `sink` once for each node, in any order.
+    /// Reads nodes. Calls `sink` once for each of `keys`, in any order.
     ///
     /// # Errors
     /// [`StoreError`].
