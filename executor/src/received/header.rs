@@ -17,19 +17,20 @@ const GAS_PER_BLOB: u64 = 1 << 17;
 /// Maximal number of bytes of extra data.
 const EXTRA_DATA_MAX: usize = 32;
 
-/// Outcome of the execution of a block, as far as headers have it.
+/// Outcome of the execution of a block, as far as a header contains it.
 #[derive(Clone, Debug)]
 pub(super) struct BlockOutcome {
     /// Root of the trie of receipts.
     receipts_root: B256,
     /// Bloom of all logs.
     bloom: Bloom,
-    /// Gas of the block, in all its definitions.
+    /// Gas of the block, by each definition of block gas.
     gas: BlockGas,
 }
 
 impl BlockOutcome {
-    /// Computes the outcome of a block from `transactions` and their `results`, one for each.
+    /// Computes the outcome of a block from its `transactions` and their `results`, one result for
+    /// each transaction.
     pub(super) fn new(transactions: &[Envelope], results: &[TxResult]) -> Self {
         let (mut gas, mut bloom) = (BlockGas::default(), Bloom::ZERO);
         let mut receipts = Vec::with_capacity(results.len());
@@ -127,7 +128,7 @@ fn body(block: &Block<Envelope>, fork: Fork) -> Result<(), BlockFault> {
     same("blob gas used", &word(header.blob_gas_used), &blob_gas)
 }
 
-/// Returns the text of a field that headers of older forks lack.
+/// Returns the text of a field; `none` in a header of an older fork that lacks the field.
 fn word(field: Option<impl Display>) -> String {
     field.map_or_else(|| "none".to_owned(), |field| field.to_string())
 }

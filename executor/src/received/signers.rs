@@ -42,7 +42,8 @@ pub(super) struct Recovery {
     places: Vec<(usize, usize)>,
     next_chunk: AtomicUsize,
     signers: Vec<OnceLock<TxSigners>>,
-    /// The lowest transaction that failed, by its index in the batch, with the fault.
+    /// First transaction of the batch with an invalid signature: its index in the batch, and the
+    /// fault.
     failure: Mutex<Option<(usize, BlockFault)>>,
     curve: Curve,
 }
@@ -64,7 +65,7 @@ impl Recovery {
     }
 
     /// Does a thread's part of the job. A thread stops within a chunk only at an invalid signature.
-    /// So all transactions before the lowest failure have been checked, whichever thread found it.
+    /// So all transactions before the first invalid one are checked, on any thread.
     pub(super) fn work(&self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) && self.lowest_failure().is_none() {
             let first = self.next_chunk.fetch_add(1, Ordering::Relaxed) * CHUNK;
@@ -109,8 +110,8 @@ impl Recovery {
         Ok(TxSigners { sender, authorities: authorities.collect() })
     }
 
-    /// Returns the block of the lowest transaction that failed, and the fault; `None` without a
-    /// failure.
+    /// Returns the block index of the first transaction with an invalid signature, and the fault.
+    /// `None` if no signature was found invalid.
     pub(super) fn fault(&self) -> Option<(usize, BlockFault)> {
         let failure = lock(&self.failure);
         failure.as_ref().map(|(index, fault)| (self.places[*index].0, fault.clone()))

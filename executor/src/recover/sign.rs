@@ -16,8 +16,8 @@ use crate::try_map::try_map;
 ///
 /// # Errors
 /// [`RecoverError::UnknownSecret`] for a sender or authority that is in no family of senders, as in
-/// imported blocks; [`RecoverError::Cancelled`]. If several transactions fail, the error of the
-/// lowest.
+/// imported blocks; [`RecoverError::Cancelled`]. If several transactions fail, the error is that of
+/// the first one.
 pub fn sign(
     workload: &Workload,
     thread_count: usize,

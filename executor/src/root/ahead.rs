@@ -74,11 +74,11 @@ pub(super) struct Ahead<'a, 'l> {
 }
 
 impl<'l> Ahead<'_, 'l> {
-    /// Begins the work on a batch that is about to run. The caller drops the guard once all steps
-    /// have written.
+    /// Begins the work on a batch that is about to run. The caller drops the returned guard once
+    /// all steps have written.
     ///
     /// # Errors
-    /// The variant has no list.
+    /// The root is to come from a list, and the variant has none.
     pub(super) fn begin(
         &self,
         batch: usize,
@@ -96,7 +96,7 @@ impl<'l> Ahead<'_, 'l> {
         Ok(writing)
     }
 
-    /// Waits for the result, and adds the work for it.
+    /// Waits for the thread's result, and adds the counts of its work to `work`.
     ///
     /// # Errors
     /// There is no result: the work failed or was cancelled.

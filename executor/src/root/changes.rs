@@ -11,7 +11,7 @@ use workload::{
 
 use crate::tries::SlotChange;
 
-/// An index after all steps.
+/// A block access index after all steps of a batch.
 const END: BlockAccessIndex = BlockAccessIndex::MAX;
 
 /// Change of an account's row.
@@ -19,7 +19,7 @@ const END: BlockAccessIndex = BlockAccessIndex::MAX;
 pub(super) enum Change {
     /// The row after the batch; `None` if the account does not exist.
     Row(Option<AccountState>),
-    /// New values of some fields; the rest comes from the stored row, which must be read.
+    /// New values of some fields; the other fields come from the stored row, which must be read.
     Fields(Fields),
 }
 
@@ -94,7 +94,7 @@ impl<'c> Changes<'c> {
         Self { accounts, slots: Cow::Borrowed(&net.slots) }
     }
 
-    /// Takes the last change of each key from a list.
+    /// Takes the last change of each key and field from a list.
     pub(super) fn from_list(list: &ListIndex) -> Self {
         let (mut accounts, mut slots) = (Vec::new(), Vec::new());
         for id in list.accounts() {

@@ -19,7 +19,7 @@ use crate::{
     tries::{NodeChanges, StateTries, TrieId, TrieReader, Tries},
 };
 
-/// Nodes that are read back together.
+/// Number of nodes that one call reads back.
 const NODES_PER_CALL: usize = 256;
 
 /// The tries of a state, with the changes of the batches that were checked.
@@ -33,7 +33,7 @@ impl Checked<'_> {
         Walk::new(&mut self.reader, self.format, trie, leaves, moment).root()
     }
 
-    /// The state root before or after changes.
+    /// Returns the state root before or after `changes`.
     fn root(&mut self, changes: &HashedChanges, moment: Moment) -> Result<B256, CheckError> {
         let keys: std::collections::BTreeSet<B256> =
             changes.accounts.keys().chain(changes.slots.keys()).copied().collect();
@@ -83,9 +83,10 @@ impl Checked<'_> {
 /// Compares the roots of a sample with roots from walks over `base`, the tries of the state before
 /// the sample. `known` has the root that the store recorded for `base`.
 ///
-/// Each batch has two walks over the tries that earlier batches left, along the paths of the
-/// batch's changes alone. The walk without the changes must give the root before the batch, which
-/// the last check gave. The walk with the changes gives the root that the sample must have.
+/// Each batch with changes has two walks over the tries that earlier batches left, along the paths
+/// of the batch's changes alone. The walk without the changes must give the root before the batch:
+/// `known`'s root, or that of the batch before. The walk with the changes gives the root that the
+/// sample must have.
 ///
 /// # Errors
 /// [`StoreError`].

@@ -26,11 +26,11 @@ pub(crate) struct Threads<'a> {
     pub(super) folders: Folders<'a>,
 }
 
-/// The clock, and the track on which a trace shows the phases.
+/// The sample's clock, and the track on which a trace shows the phases.
 pub(super) enum Clock<'a> {
-    /// The leading thread.
+    /// The track of the leading thread.
     OfLead(&'a Spans),
-    /// A worker.
+    /// The track of a worker.
     OfWorker(&'a Spans, Option<&'a mut Recorder>),
 }
 
@@ -72,8 +72,8 @@ pub(super) fn compute(
     Ok(planned.rooted(folded))
 }
 
-/// Reads the subtrees that deletes leave without siblings, folds tries, and joins the shards of
-/// tries.
+/// Reads the subtrees that deletions leave without siblings. Then folds the tries, and joins the
+/// shards of each trie.
 fn fold(
     mut updates: Vec<Part<Update>>,
     threads: &Threads<'_>,

@@ -1,5 +1,6 @@
-//! Folds tries and shards of tries. With more than one shard, there are as many threads as shards,
-//! and they take the parts in turn. The shards of a trie are joined after all parts are folded.
+//! Folds parts: whole tries, or shards of tries. If a trie has several shards, the number of
+//! folding threads is the number of shards, and each thread takes the next part that is left. The
+//! shards of a trie are joined after all parts are folded.
 
 use std::{
     sync::{
@@ -89,7 +90,8 @@ impl FoldJob {
     }
 }
 
-/// The threads that fold. With one shard there are no such threads, and the calling thread folds.
+/// The threads that fold. If tries are not divided into shards, there are no such threads, and the
+/// calling thread folds.
 #[derive(Clone, Copy)]
 pub(crate) struct Folders<'a> {
     pub(super) pool: &'a WorkerPool<'a, FoldJob>,

@@ -1,6 +1,6 @@
 //! Reads nodes for the root of a batch while its steps run: the nodes above the keys that steps
-//! have written so far. Rows are not read. Execution has read most of their blocks, and the needed
-//! rows are known only once all keys are known.
+//! have written so far. Rows are not read. Execution has read most of the store's blocks that
+//! contain them, and the needed rows are known only once all keys are known.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,8 @@ use crate::{
     tries::{NodeChanges, NodeSink, TrieId, TrieReader},
 };
 
-/// Nibbles of the longest paths of upper levels: a trie has 69,905 such nodes at most.
+/// Length, in nibbles, of the longest paths to nodes of the upper levels. A trie has at most 69,905
+/// nodes with such paths.
 const UPPER_NIBBLES: usize = 4;
 
 /// Nodes by their tries and keys; `None` for a node that the store does not have.
@@ -69,7 +70,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// Returns the nodes that a sample with `cache` begins with.
+    /// Returns the nodes that are in memory when a sample with `cache` starts.
     pub(super) fn into_nodes(self, cache: RootCache) -> KeptNodes {
         let mut nodes = self.later.into_inner().unwrap_or_else(PoisonError::into_inner);
         let next = Self::new(cache, None);
@@ -78,12 +79,12 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// Numbers of nodes by their source.
+/// Counts of nodes by their source.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NodeCounts {
-    /// From the store.
+    /// Number of nodes from the store, present or not.
     pub(super) read_count: u64,
-    /// From memory.
+    /// Number of nodes from memory.
     pub(super) cached_count: u64,
 }
 
@@ -104,7 +105,7 @@ impl<'a> KeptReader<'a> {
         std::mem::take(&mut self.counts)
     }
 
-    /// Hands over the nodes that are in memory. Returns the indices of the other keys.
+    /// Passes to `sink` the nodes that are in memory. Returns the indices of the other keys.
     fn look_up(&self, keys: &[(TrieId, NodeKey)], sink: &mut NodeSink<'_>) -> Vec<usize> {
         let later = self.kept.later.read().unwrap_or_else(PoisonError::into_inner);
         let before = self.kept.before.map(|KeptNodes(nodes)| nodes);

@@ -1,5 +1,5 @@
-//! The tries of a state after some batches, whose nodes and rows replace those of the state. Used by
-//! the check of roots, outside any clock.
+//! Reads the tries of a state as they are after some batches: the changes of the batches replace
+//! nodes and rows of the stored state. Used by the check of roots, outside any clock.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
     tries::{NodeChanges, NodeSink, TrieId, TrieReader},
 };
 
-/// Changes by hashed keys.
+/// Changes of accounts and slots, by hashed keys.
 #[derive(Debug, Default)]
 pub(super) struct HashedChanges {
     pub(super) accounts: BTreeMap<B256, Option<AccountState>>,
@@ -21,7 +21,7 @@ pub(super) struct HashedChanges {
 }
 
 impl HashedChanges {
-    /// Hashes the changes of a batch.
+    /// Hashes the keys of a batch's changes.
     pub(super) fn new(changes: &NetChanges) -> Self {
         let accounts = changes.accounts.iter();
         let accounts = accounts.map(|(address, state)| (keccak256(address), *state)).collect();
@@ -35,7 +35,7 @@ impl HashedChanges {
         Self { accounts, slots }
     }
 
-    /// Returns whether nothing changes.
+    /// Returns whether there are no changes.
     pub(super) fn is_empty(&self) -> bool {
         self.accounts.is_empty() && self.slots.is_empty()
     }

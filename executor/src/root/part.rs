@@ -1,4 +1,5 @@
-//! Parts into which the tries of a root are divided, and the reads for all parts together.
+//! Parts into which the tries of a state are divided: whole tries, or shards of tries. Makes the
+//! reads of all parts together.
 
 use trie::{Found, NodeKey, Reading, Reads};
 
@@ -73,7 +74,7 @@ impl<T: Reading> Part<T> {
         let Reads { nodes, ranges } = self.of.reads();
         for key in nodes.iter().filter(|key| !known.has(self.trie, **key)) {
             let id = (self.trie, *key);
-            // The shard before needs the same node.
+            // The shard before this one needs the same node.
             if asks.nodes.last() == Some(&id) {
                 turn.node = asks.nodes.len() - 1;
             } else {

@@ -1,5 +1,5 @@
-//! Makes plans of all tries that a batch changes, from its changes alone. Then makes updates of the
-//! plans, with the new values and the nodes and rows that were read.
+//! Makes plans of all tries that a batch changes, from its changes alone. Then makes updates from
+//! the plans, with the new values and the nodes and rows that were read.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ struct Account {
     storage_root: B256,
 }
 
-/// The writes to one trie of slots, by ascending hash of their keys.
+/// Returns the writes to one trie of slots, by ascending hash of their keys.
 fn slot_writes(slots: &[SlotChange], hashes: &[[u8; 32]]) -> Rows {
     let mut order: Vec<usize> = (0..slots.len()).collect();
     order.sort_unstable_by_key(|index| hashes[*index]);
@@ -51,7 +51,7 @@ fn slot_writes(slots: &[SlotChange], hashes: &[[u8; 32]]) -> Rows {
     writes
 }
 
-/// Range of the sorted keys that begin with one of the nibbles.
+/// Returns the index range of the sorted keys that begin with one of the nibbles.
 fn within(keys: &[B256], nibbles: &Range<u8>) -> Range<usize> {
     let start = keys.partition_point(|key| (key[0] >> 4) < nibbles.start);
     start..keys.partition_point(|key| (key[0] >> 4) < nibbles.end)
@@ -77,7 +77,7 @@ fn add_plans(
     Ok(())
 }
 
-/// The writes to a trie, divided by shard.
+/// Returns the writes to a trie, divided by shard.
 fn divided(writes: &Rows, shards: ShardCount) -> Vec<Rows> {
     let divided = shards.nibbles().map(|nibbles| {
         let mut rows = Rows::default();
@@ -89,7 +89,7 @@ fn divided(writes: &Rows, shards: ShardCount) -> Vec<Rows> {
     divided.collect()
 }
 
-/// Makes updates of plans, with the values of `writes`, which has an entry for each trie.
+/// Makes updates from plans, with the values of `writes`, which has an entry for each trie.
 fn with_values(
     plans: Vec<Part<Plan>>,
     writes: Vec<Rows>,
@@ -127,7 +127,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// Hashes the keys of a batch's changes and begins the plans of each trie.
+    /// Hashes the keys of a batch's changes, and begins the plan of each trie or shard.
     pub(super) fn new(way: Way, changes: &Changes<'_>) -> Result<Self, RootError> {
         let accounts = changes.accounts.iter().zip(changes.account_keys());
         let accounts = accounts.map(|((_, change, slots), hash)| Account {

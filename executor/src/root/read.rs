@@ -1,7 +1,7 @@
-//! Reads nodes and rows for roots. The next reads of all tries' plans are cut into pieces, which
-//! reading threads take in turn. The leading thread only waits: a store may count reads by thread,
-//! and an engine's counts must not include these reads. A node that was read before a plan needs it
-//! is *known*.
+//! Reads nodes and rows for roots. The next reads of all tries' plans are divided into pieces. Each
+//! reading thread takes the next piece that is left. The leading thread only waits: a store may
+//! count reads by thread, and an engine's counts must not include these reads. A node that was read
+//! before a plan needs it is *known*.
 
 use std::{
     ops::Range,
@@ -30,7 +30,8 @@ use crate::{
 const PIECES_PER_THREAD: usize = 4;
 /// Bounds of the number of nodes in a piece. A piece's nodes are read in one call.
 const NODES: [usize; 2] = [16, 256];
-/// Smallest number of ranges in a piece. The largest is the number that the store reads in a call.
+/// Smallest number of ranges in a piece. The largest number is [`Way::ranges_per_call`], which
+/// suits a call of the store.
 const RANGES_MIN: usize = 1;
 /// Bounds of the number of accounts in a piece.
 const ACCOUNTS: [usize; 2] = [8, 64];
@@ -52,7 +53,8 @@ impl Asks {
     }
 }
 
-/// Size of the pieces of one kind of reads, and their number.
+/// Division of the reads of one kind (nodes, ranges or accounts) into pieces: the number of reads
+/// in a piece, and the number of pieces.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     size: usize,
@@ -95,12 +97,12 @@ struct Piece {
 #[derive(Debug)]
 pub(crate) struct ReadJob {
     asks: Asks,
-    /// Cuts of nodes, of ranges and of accounts.
+    /// Divisions of the reads of nodes, of ranges and of accounts.
     cuts: [Cut; 3],
     next: AtomicUsize,
-    /// Largest number of threads that take part.
+    /// Largest number of threads that read for this job.
     thread_count_max: usize,
-    /// Number of threads that have taken the job.
+    /// Number of threads that have come to read for this job.
     come_count: AtomicUsize,
     done: Mutex<Done>,
 }
@@ -118,7 +120,8 @@ impl ReadJob {
     fn new(asks: Asks, way: &Way, thread_count: usize) -> Self {
         let counts = [asks.nodes.len(), asks.ranges.len(), asks.accounts.len()];
         let (cuts, thread_count_max) = match way.reads {
-            // Each walk must have its node before it knows the next one.
+            // The walk to a key must have a node before it knows the next one. So each read is a
+            // piece, and at most one thread for each shard reads.
             RootReads::OnDemand => (counts.map(Cut::single), usize::from(way.shards.get())),
             RootReads::ByLevel | RootReads::AtOnce => {
                 let [nodes, ranges, accounts] = counts;
@@ -246,7 +249,7 @@ impl Readers<'_> {
     }
 }
 
-/// The answers to [`Asks`], by the same indices.
+/// The answers to [`Asks`]. Each answer has the index of its request.
 #[derive(Debug)]
 pub(super) struct Answers {
     cuts: [Cut; 3],

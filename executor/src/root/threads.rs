@@ -1,6 +1,6 @@
-//! The threads that read and fold for the roots of a sample; they idle until they get a job. Also
-//! finds the nodes that are in memory when a sample starts: the nodes that the roots of its batches
-//! read. To find them, the roots are computed once from the lists, before the clock.
+//! Starts the threads that read and fold for the roots of a sample; they idle until they get a job.
+//! Also finds the nodes that are in memory when a sample starts: the nodes that the roots of its
+//! batches read. To find them, the roots are computed once from the lists, before the clock.
 
 use std::sync::atomic::AtomicBool;
 
@@ -41,7 +41,7 @@ pub(crate) struct RootedSample<'a> {
     pub(crate) variant: &'a Variant,
     /// The workload.
     pub(crate) workload: &'a Workload,
-    /// A list for each batch, in the form that the variant takes.
+    /// The list of each batch, in the form that the variant takes.
     pub(crate) lists: &'a [Bytes],
     /// The tries of the sample's state, if it has any.
     pub(crate) tries: Option<&'a dyn Tries>,
@@ -49,9 +49,9 @@ pub(crate) struct RootedSample<'a> {
     pub(crate) inputs: RootInputs<'a>,
     /// The trace of the sample, if it is traced.
     pub(crate) trace: Option<&'a Trace>,
-    /// Set by a worker that fails.
+    /// Flag that a failing worker sets, so that all threads end.
     pub(crate) stop: &'a AtomicBool,
-    /// Set when the user interrupts.
+    /// Flag that is set when the user interrupts.
     pub(crate) cancel: &'a AtomicBool,
 }
 
@@ -90,9 +90,9 @@ pub(super) fn with_threads<R>(
     Ok(led?)
 }
 
-/// Reads the nodes that the cache of a sample has when it starts. Each batch is applied to the
-/// state before all batches: nodes that batches write enter the cache when the batches are
-/// committed.
+/// Reads the nodes that are in memory when a sample starts. Each batch is applied to the state
+/// before the first batch. Nodes that a batch writes come into memory when the sample commits the
+/// batch.
 ///
 /// # Errors
 /// [`RootError`].

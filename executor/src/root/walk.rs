@@ -1,6 +1,7 @@
-//! Computes the root of a stored trie by `alloy_trie::HashBuilder`. The builder hashes one node
-//! after the other, and shares no code with plans, updates and folds. The walk goes from the top to
-//! the changed leaves, and takes other subtrees by the hashes in their parents.
+//! Computes the root of a stored trie by `alloy_trie::HashBuilder`, for the check of roots. The
+//! builder hashes one node after the other, and shares no code with plans, updates and folds. The
+//! walk goes from the top to the changed leaves. For any other subtree it takes the hash in the
+//! subtree's parent.
 //!
 //! A walk without the changes takes the same path. Its root equals the state's root only if every
 //! node and row on the path is right.
@@ -47,7 +48,7 @@ pub(super) fn name(trie: &TrieId) -> String {
     }
 }
 
-/// Changed leaves by ascending key; an empty value deletes.
+/// Changed leaves by ascending key; an empty value deletes the leaf.
 pub(super) type Leaves = Vec<(B256, Vec<u8>)>;
 
 /// A stored trie and its changes.
@@ -71,7 +72,7 @@ impl<'a> Walk<'a> {
         Self { reader, format, trie, leaves, moment, builder: HashBuilder::default() }
     }
 
-    /// Returns the root. There must be at least one change.
+    /// Returns the root. There must be at least one changed leaf.
     pub(super) fn root(mut self) -> Result<B256, CheckError> {
         let all = 0..self.leaves.len();
         let top = NodeKey::top(self.format);
@@ -90,7 +91,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the bytes of a node that its parent refers to. With [`Format::All`], the parent
-    /// contains nodes below 32 bytes.
+    /// itself contains a node that is shorter than 32 bytes.
     fn named(&mut self, path: &Path, reference: &Reference) -> Result<Vec<u8>, CheckError> {
         if let (Format::All, Some(inline)) = (self.format, reference.inline()) {
             return Ok(inline.to_vec());
@@ -222,7 +223,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds changed leaves at keys without stored rows.
+    /// Adds changed leaves at keys without stored rows, if the walk is with the changes.
     fn changes(&mut self, changes: Range<usize>) {
         if self.moment == Moment::After {
             let leaves = self.leaves;
@@ -230,7 +231,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds stored rows, and the changes among them.
+    /// Adds stored rows. If the walk is with the changes, adds the changes among the rows.
     fn rows(&mut self, rows: &Rows, changes: Range<usize>) {
         let mut changed = changes.peekable();
         for (key, value) in rows.iter() {

@@ -7,25 +7,25 @@ use workload::genesis::Genesis;
 use super::error::RootError;
 use crate::tries::{TrieId, Tries};
 
-/// Smallest number of writes per shard for which a trie of slots is divided, because eight nodes
-/// are hashed at a time.
+/// Smallest number of writes per shard for which a trie of slots is divided into shards. Eight
+/// nodes are hashed at a time.
 const WRITES_PER_SHARD: usize = 8;
 
 /// The settings of root computation over the tries of a state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
-    /// Nodes that the state stores.
+    /// Format that decides which nodes the state stores.
     pub(super) format: Format,
     pub(super) shards: ShardCount,
     pub(super) reads: RootReads,
-    /// Nibbles of the longest paths of nodes that are read at once.
+    /// Length, in nibbles, of the longest paths to nodes that are read at once.
     pub(super) guess_depth: usize,
-    /// Largest number of ranges of slots that the store reads in a call.
+    /// Suitable number of ranges of slots for one call of the store.
     pub(super) ranges_per_call: usize,
 }
 
 impl Way {
-    /// Makes the settings by `root` for a state that was built from `genesis`.
+    /// Makes the settings from the variant's `root`, for a state that was built from `genesis`.
     ///
     /// # Errors
     /// A trie cannot have this number of shards.
@@ -54,13 +54,13 @@ impl Way {
     }
 }
 
-/// Returns the depth of the lowest nodes that may be needed, in a state from `genesis`.
+/// Estimates the depth, in nibbles, of the deepest nodes that roots need in a state from `genesis`.
 pub(super) fn guess_depth(format: Format, genesis: &Genesis) -> usize {
     depth_of(format, genesis.slot_count().max(genesis.account_count()))
 }
 
-/// Returns the depth of the lowest branches of a trie of `row_count` rows with random keys. If the
-/// format stores leaves, returns the depth of the lowest leaves.
+/// Estimates the depth of the deepest branches of a trie of `row_count` rows with random keys. If
+/// the format stores leaves, estimates the depth of the deepest leaves.
 fn depth_of(format: Format, row_count: u64) -> usize {
     let nibbles = (u64::BITS - row_count.leading_zeros()).div_ceil(4) as usize;
     match format {

@@ -19,31 +19,32 @@ pub struct Rooted {
 /// Work for the roots of all batches of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RootWork {
-    /// Changed tries: tries of slots, and the trie of accounts.
+    /// Number of changed tries: tries of slots, and the trie of accounts.
     pub trie_count: u64,
-    /// Nodes that were needed, present or not: the two counts below without the unused nodes
-    /// that were read ahead.
+    /// Number of nodes that roots needed, present or not: the sum of `node_count` and
+    /// `cached_node_count`, without the nodes that were read ahead and not used.
     pub used_node_count: u64,
-    /// Nodes that were requested from the store, present or not.
+    /// Number of nodes that were requested from the store, present or not.
     pub node_count: u64,
-    /// Nodes that were in memory.
+    /// Number of nodes that were in memory.
     pub cached_node_count: u64,
-    /// Nodes of the two counts above that the thread beside execution read before the end of
-    /// execution, by the keys that steps had written.
+    /// Number of nodes in `node_count` and `cached_node_count` that were read during execution,
+    /// above the keys that steps had written.
     pub ahead_node_count: u64,
-    /// Rows of accounts and slots that were read for the leaves of untouched neighbours.
+    /// Number of rows of accounts and slots that were read for the leaves of neighbours that no
+    /// step changed.
     pub row_count: u64,
-    /// Reads as the store counts them.
+    /// Counts of the reads, as the store counts them.
     pub counters: ReadCounters,
-    /// Nodes that were written.
+    /// Number of nodes that were written.
     pub written_node_count: u64,
-    /// Bytes of the written nodes, without keys.
+    /// Number of bytes of the written nodes, without their keys.
     pub written_bytes: u64,
-    /// Nodes that were deleted.
+    /// Number of nodes that were deleted.
     pub deleted_node_count: u64,
-    /// Nodes that were hashed.
+    /// Number of nodes that were hashed.
     pub hash_count: u64,
-    /// Keccak permutations for these hashes.
+    /// Number of Keccak permutations for these hashes.
     pub permutation_count: u64,
     /// CPU time of all threads that folded and joined tries.
     pub fold_cpu: Duration,
@@ -52,7 +53,7 @@ pub struct RootWork {
 }
 
 impl RootWork {
-    /// Adds other work.
+    /// Adds the counts and times of other work.
     pub(super) fn merge(&mut self, other: &Self) {
         self.trie_count += other.trie_count;
         self.used_node_count += other.used_node_count;
@@ -70,7 +71,7 @@ impl RootWork {
         self.lag += other.lag;
     }
 
-    /// Adds the hashing and the nodes of a trie.
+    /// Adds the counts of a folded trie: its hashes, and its written and deleted nodes.
     pub(super) fn add(&mut self, folded: &Folded) {
         self.trie_count += 1;
         self.hash_count += folded.work.hash_count;

@@ -1,5 +1,5 @@
-//! Keys that the steps of a batch write. The executing threads send them to the thread that reads
-//! the nodes above these keys meanwhile.
+//! Keys that the steps of a batch write. The executing threads send the keys to the thread that
+//! reads, during execution, the nodes above them.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -23,8 +23,8 @@ struct State {
     is_open: bool,
 }
 
-/// The keys that steps have written and nobody has taken. Engines add the keys of each run of a step,
-/// also where a step runs again.
+/// The keys that steps have written and that the reading thread has not taken yet. Engines add the
+/// keys of each run of a step, also if a step runs again.
 #[derive(Debug, Default)]
 pub struct WrittenKeys {
     state: Mutex<State>,
@@ -66,7 +66,7 @@ impl WrittenKeys {
         self.append(Keys { accounts, slots });
     }
 
-    /// Adds accounts.
+    /// Adds accounts that a step wrote, without slots.
     pub(crate) fn add_accounts(&self, accounts: impl Iterator<Item = Address>) {
         self.append(Keys { accounts: accounts.collect(), slots: Vec::new() });
     }
@@ -88,7 +88,7 @@ impl WrittenKeys {
         Writing(self)
     }
 
-    /// Waits for keys and takes all; `None` when the batch has ended.
+    /// Waits for keys, and takes all keys so far; `None` when the batch has ended.
     pub(super) fn next(&self) -> Option<Keys> {
         let mut state = lock(&self.state);
         while state.is_open && state.keys.accounts.is_empty() {

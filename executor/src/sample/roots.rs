@@ -1,5 +1,5 @@
-//! Does a sample's work on tries outside its clock. Loads the nodes that are in memory at the
-//! clock's start, and checks the sample's roots.
+//! Does a sample's work on tries outside its clock. Loads the nodes that the variant has in memory
+//! at the clock's start, and checks the sample's roots.
 
 use std::sync::atomic::AtomicBool;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Loads the nodes of tries that are in memory when the sample's clock starts; none for a variant
-/// with a cold cache or without roots.
+/// without roots, or whose cache of nodes is cold.
 pub(super) fn kept_nodes(store: &dyn Store, task: &Task<'_>) -> Result<KeptNodes, EngineError> {
     let variant = &task.variant;
     if variant.root.is_none() || variant.root.cache == RootCache::Cold {

@@ -1,6 +1,6 @@
 //! Types of the messages for optimistic execution on shards, where no list gives the writes of each
-//! step. The messages carry keys with their versions, writes of other shards' steps, and results
-//! with reads and writes.
+//! step. The messages carry keys with the values that steps wrote, writes of other shards' steps,
+//! and results of executions with their reads and writes.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use evm::TxResult;
 use workload::{BlockAccessIndex, genesis::AccountState};
 
 /// Number of results that a shard sends at once after an [`Order::Hurry`], without gathering more
-/// results into the same message. It is about the number of transactions in a few blocks. It is
-/// limited, so that one value between shards does not put all later results into small messages.
+/// results into the same message. It is about the number of transactions in a few blocks. Without a
+/// limit, one value between shards would put all later results into small messages.
 pub const HURRIED_RESULT_COUNT: usize = 512;
 
 /// An account after a step of the batch.
@@ -18,8 +18,8 @@ pub const HURRIED_RESULT_COUNT: usize = 512;
 pub struct AccountVersion {
     /// State of the account; `None` if it does not exist. It is never an empty account (EIP-161).
     pub state: Option<AccountState>,
-    /// True if the account was created in this batch. Its slots that no step wrote are then zero,
-    /// whatever the store returns.
+    /// True if a step of this batch created the account. Its slots that no step wrote are then
+    /// zero, whatever the store returns.
     pub is_born: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct Keys {
     pub codes: Vec<B256>,
 }
 
-/// The value that a step wrote.
+/// A value that a step wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version<V> {
     /// The step.
@@ -53,7 +53,8 @@ pub struct KeyValue<K, B, V> {
     pub key: K,
     /// The value before the batch.
     pub base: B,
-    /// Values that steps wrote. Of committed steps, only the last write is included.
+    /// Values that steps of other shards wrote. Of the writes by committed steps, only the last one
+    /// is included.
     pub versions: Vec<Version<V>>,
 }
 
@@ -75,8 +76,8 @@ pub struct KeyValues {
     pub codes: Vec<(B256, Option<Bytes>)>,
 }
 
-/// Writes of an execution of another shard's step that differ from the step's last execution. The
-/// value `None` means that the step no longer writes the key.
+/// Writes of another shard's step to requested keys, where they differ from the writes of the
+/// step's execution before. The value `None` means that the step no longer writes the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoteWrites {
     /// The step.
@@ -90,12 +91,12 @@ pub struct RemoteWrites {
 }
 
 impl RemoteWrites {
-    /// Returns the number of keys.
+    /// Returns the number of written keys.
     pub const fn len(&self) -> usize {
         self.accounts.len() + self.slots.len()
     }
 
-    /// Returns whether there are no keys.
+    /// Returns whether there are no written keys.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -122,14 +123,15 @@ pub enum Order {
     Hurry,
 }
 
-/// Values that an execution read from lower steps. `None` if no lower step had written the key.
+/// Values that an execution read from lower steps; `None` if no lower step had written the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
     /// Accounts.
     pub accounts: Vec<(Address, Option<AccountVersion>)>,
     /// Slots.
     pub slots: Vec<(Address, U256, Option<U256>)>,
-    /// Beneficiaries that the execution read, with all fees that lower steps owe to them.
+    /// Beneficiaries whose accounts the execution read. The balances include all fees that lower
+    /// steps owe to them.
     pub paid: Vec<(Address, AccountVersion)>,
 }
 
@@ -149,11 +151,12 @@ pub struct VersionWrites {
 pub struct OptimisticStep {
     /// The step.
     pub index: BlockAccessIndex,
-    /// Number of the execution of this step, from 1 on. It replaces earlier executions.
+    /// Number of this execution of the step, from 1 on. It replaces the results of earlier
+    /// executions.
     pub incarnation: u32,
     /// Whether the shard knew, when the execution began, that all lower steps are committed.
     pub is_final: bool,
-    /// Result of the step; `None` for a system step.
+    /// Result of the transaction; `None` for a step of system calls and withdrawals.
     pub result: Option<TxResult>,
     /// Fee in wei that the step owes to the block's beneficiary.
     pub fee: u128,

@@ -15,7 +15,8 @@ use super::{Event, Key, Recorder, Trace, What, step_kind, step_name};
 const PROCESS: u32 = 1;
 
 impl Trace {
-    /// Writes all events and `facts`. A viewer shows `name` as the name of the process.
+    /// Writes all events, and `facts` with the counts of each track. A viewer shows `name` as the
+    /// name of the process.
     ///
     /// # Errors
     /// The errors of `out`, or the engine has recorded nothing.
@@ -113,7 +114,8 @@ const fn key_name(key: Key) -> &'static str {
     }
 }
 
-/// Writes microseconds with three decimals: the format's unit, without loss of nanoseconds.
+/// Writes `time` in microseconds, the format's unit, with three decimals, so that no nanosecond is
+/// lost.
 fn micros(out: &mut impl Write, time: Duration) -> io::Result<()> {
     write!(out, "{}.{:03}", time.as_micros(), time.subsec_nanos() % 1_000)
 }
