@@ -1,5 +1,5 @@
-//! Engines of one thread: a batch runs on the leading thread, over a database that reads the store. The engine
-//! `sequential` runs steps in order, and reads as the EVM asks.
+//! Engines with one thread. A batch runs on the leading thread, over a database that reads the
+//! store. The engine `sequential` runs the steps in order, and reads a key when the EVM needs it.
 
 use alloy_primitives::Bytes;
 use variant::{ListDuty, Phase};
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{store::Sample, trace::Recorder};
 
-/// The engine that executes each batch by a call of `run` with the batch's index.
+/// An engine that executes each batch by a call of `run` with the batch's index.
 pub(super) struct Alone<'a, F> {
     pub(super) at: Execution<'a>,
     pub(super) run: F,
@@ -51,7 +51,7 @@ where
     }
 }
 
-/// Runs a batch in order.
+/// Runs the steps of a batch in order.
 pub(super) fn sequential(
     database: &mut StoreDatabase<'_>,
     task: &Task<'_>,

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `job.rs` | one batch, shared by its workers |
 //! | `job/execution.rs` | execution of the batch's steps, and their check against the list |
-//! | `prestate.rs`, `handover.rs` | the state below the batch, each key read once |
+//! | `prestate.rs`, `handover.rs` | the state before the batch, each key read once |
 //! | `prefetch.rs`, `verify.rs` | the threads that only read |
 //! | `view.rs`, `bitset.rs` | the state of one transaction, and the keys that it touched |
 //! | `fibers.rs` | several transactions under way on one thread |
@@ -61,7 +61,7 @@ pub use shard::run_shard;
 pub(super) use sharded::Sharded;
 pub(crate) use view::CodeRows;
 
-/// The engine. `P` gives the state below a batch, and depends on the list's form.
+/// The engine. `P` gives the state before a batch, and depends on the list's form.
 pub(super) struct Bal<'a, P> {
     at: Execution<'a>,
     pre_state: PhantomData<fn() -> P>,

@@ -2,8 +2,8 @@
 //! alone (`State` with its bundle, `transact_commit`, `system_call_commit`, `increment_balances`,
 //! `merge_transitions`). It shares no state with the other engines.
 //!
-//! Like every sample it counts reads of the store, reads the clock each step, keeps results, and
-//! returns the net changes.
+//! Like every engine it counts reads of the store, reads the clock once a step, keeps the results,
+//! and returns the net changes.
 
 use std::sync::atomic::Ordering;
 
@@ -131,8 +131,8 @@ fn system_calls<D: Database>(
     Ok(())
 }
 
-/// Returns the wei for each account. An account with several withdrawals gets one sum, because
-/// `increment_balances` reads all accounts before it writes any.
+/// Returns the wei that withdrawals add to each account. An account with several withdrawals gets
+/// one sum, because `increment_balances` reads all accounts before it writes any.
 fn amounts(withdrawals: &[Withdrawal]) -> AddressMap<u128> {
     let mut amounts = AddressMap::<u128>::default();
     for Withdrawal { address, amount_gwei } in withdrawals {

@@ -20,7 +20,7 @@
 //! | `shard.rs`, `intake.rs` | execution of a shard's part of a batch |
 //! | `sharded.rs`, `shard_connection.rs`, `hub.rs`, `accesses.rs` | the coordinator's part |
 //!
-//! The engine knows no list. It uses the store only to read the state below the batch.
+//! The engine knows no list. It uses the store only to read the state before the batch.
 
 use std::sync::{
     Arc, Mutex, PoisonError,

@@ -1,6 +1,7 @@
-//! The one clock. Starts the workers and the time. Has an engine run each batch, computes the state
-//! root on request, and commits. At the end waits for background work that commits caused in the
-//! store, stops the time, and closes the trace. An engine knows only how to run a batch.
+//! The one clock. Starts the workers and the clock. Has an engine run each batch, computes the
+//! state root if the variant has one, and commits. At the end waits for background work that
+//! commits caused in the store, stops the clock, and completes the trace. An engine knows only how
+//! to run a batch.
 
 use std::{
     sync::{
@@ -35,11 +36,11 @@ use crate::{
 /// One execution of a task.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Execution<'a> {
-    /// The state below the workload.
+    /// The state before the workload's first batch.
     pub(super) sample: &'a dyn Sample,
     /// The work.
     pub(super) task: &'a Task<'a>,
-    /// Set when a worker fails, or the user interrupts: all threads end.
+    /// Flag that is set when a worker fails or the user interrupts, so that all threads end.
     pub(super) stop: &'a AtomicBool,
 }
 
@@ -53,7 +54,7 @@ pub(super) trait Engine: Sync {
     /// The engine's name, for errors.
     const NAME: &'static str;
 
-    /// Workers beside the leading thread.
+    /// Returns the number of workers, without the leading thread.
     fn worker_count(&self) -> usize {
         0
     }
@@ -105,7 +106,7 @@ pub(super) struct Turn<'t, J> {
     pub(super) index: usize,
     /// The batch.
     pub(super) batch: &'t Batch,
-    /// The clock.
+    /// The sample's clock.
     pub(super) spans: &'t Arc<Spans>,
     pool: &'t WorkerPool<'t, J>,
 }
@@ -187,7 +188,7 @@ pub(super) fn run<E: Engine>(engine: &E, at: Execution<'_>) -> Result<Executed, 
     }
 }
 
-/// Work on a batch beside its execution.
+/// The work on a batch besides its execution: the duties on received blocks, and the state root.
 struct Beside<'b, 'r, 't> {
     reception: &'b Reception<'b>,
     rooting: Option<Rooting<'r, 't>>,

@@ -66,7 +66,7 @@ impl From<Cancelled> for ViewError {
     }
 }
 
-/// The reason for rejecting a list.
+/// Reason why a list is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum ListFault {
     /// The list's hash is not that of the header.
@@ -80,7 +80,7 @@ pub enum ListFault {
     /// The bytes are not a list, or exceed the bounds of a list.
     #[error("the list cannot be read: {0}")]
     Malformed(#[from] ListError),
-    /// The list's form has changes only, but this list has more.
+    /// The variant's list form has changes only, and this list has more.
     #[error("account {0}: the list has more than changes, and its form has changes only")]
     MoreThanChanges(Address),
     /// The remaining steps cannot touch all declared slots that no step has touched yet (EIP-7928).
@@ -89,9 +89,9 @@ pub enum ListFault {
          {payable_count} at most"
     )]
     Infeasible {
-        /// Declared slots that no step has touched.
+        /// Number of declared slots that no step has touched.
         unmet_count: u64,
-        /// Slots that the remaining steps can touch.
+        /// Maximal number of slots that the remaining steps can touch with their gas.
         payable_count: u64,
     },
     /// A value before the batch differs from the state's.
@@ -137,9 +137,9 @@ pub enum ListFault {
     SurplusChanges {
         /// The step.
         index: BlockAccessIndex,
-        /// Changes that the list has at the index.
+        /// Number of changes that the list has at the index.
         listed_count: usize,
-        /// Changes that the step made, all of them in the list.
+        /// Number of changes that the step made, all of them in the list.
         made_count: usize,
     },
     /// No step touched a declared account.
@@ -209,12 +209,12 @@ pub enum EngineError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The execution was told to stop.
+    /// The user interrupted the execution, or another thread failed.
     #[error("cancelled")]
     Cancelled,
 }
 
-/// Cost of an execution that ended without a result. All zero for a list that is
+/// Cost of an execution that ended with a rejected list. All fields are zero if the list was
 /// rejected outside any clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spent {
@@ -222,7 +222,7 @@ pub struct Spent {
     pub wall: Duration,
     /// Counters of the process in that time.
     pub process: process::Delta,
-    /// Counters of the store.
+    /// Counts of the reads of the store.
     pub counters: ReadCounters,
 }
 

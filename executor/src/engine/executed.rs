@@ -75,12 +75,12 @@ fn node_bytes(changes: &NodeChanges) -> usize {
 /// made wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CrossShard {
-    /// Values that a step of one shard wrote and that were sent to another shard.
+    /// Number of values that a step of one shard wrote and that were sent to another shard.
     pub value_count: u64,
-    /// Results that replaced the result of an earlier run of the same step.
+    /// Number of results that replaced the result of an earlier run of the same step.
     pub replaced_result_count: u64,
-    /// Results whose reads were wrong when all lower steps had been committed, because lower steps
-    /// had left other values.
+    /// Number of results whose reads were wrong once all lower steps were committed: the committed
+    /// values differ from the values that the run had read.
     pub stale_result_count: u64,
 }
 
@@ -100,18 +100,18 @@ pub struct Executed {
     /// compactions that commits caused. Excludes the time to let this background work begin, and
     /// the time to inspect files.
     pub wall: Duration,
-    /// Counters of the process in that time.
+    /// Activity of the process in that time.
     pub process: process::Delta,
-    /// Phases.
+    /// Spans of all phases.
     pub spans: Vec<Span>,
-    /// Results by batch.
+    /// Result of each batch.
     pub batches: Vec<BatchResult>,
     /// Time of each batch, from its bytes or its first step to the end of its commit. These times
     /// do not overlap.
     pub batch_times: Vec<Duration>,
     /// Writes of the commits and of the store's background work.
     pub writes: Writes,
-    /// Time per transaction, reads included.
+    /// Time of each transaction, with its reads.
     pub tx_latencies: Latencies,
     /// Time of each step of each batch, by index; empty for an engine that keeps none.
     pub step_times: Vec<Vec<Duration>>,
@@ -123,7 +123,7 @@ pub struct Executed {
     pub verification_wait: Duration,
     /// Scheduling priority of the threads that verify, if any.
     pub verifier_priority: Option<process::Priority>,
-    /// Use of the speculative pass, if there was one.
+    /// Counts of the speculative pass; `None` for engines without one.
     pub warm_up: Option<WarmUp>,
     /// Reads on demand, by executing threads or for shards.
     pub on_demand: ReadTally,
@@ -132,7 +132,7 @@ pub struct Executed {
     /// Largest number of reads that a reader of `prefetched` makes together. Each such read has the
     /// latency of the whole call. `None` if it makes its reads one after the other.
     pub prefetch_reads_at_once: Option<usize>,
-    /// Counters of the store.
+    /// Counts of the reads of the store.
     pub counters: ReadCounters,
     /// Digest of each batch's net changes.
     pub digests: Vec<B256>,
@@ -140,16 +140,16 @@ pub struct Executed {
     pub digesting: Duration,
     /// Names of the shards that executed.
     pub shard_names: Vec<String>,
-    /// Times and requests of the shards, summed over them and over all batches.
+    /// Times and request counts of the shards, summed over all shards and batches.
     pub shard_times: ShardTimes,
     /// Values between shards, of all batches; `None` if shards execute by a list, or no shards
     /// execute.
     pub cross_shard: Option<CrossShard>,
-    /// Work of this process's threads that talk to shards.
+    /// Messages and CPU times of this process's threads for connections to shards.
     pub coordinator_times: CoordinatorTimes,
     /// Time of partitioning all batches over shards, inside the clock or before it.
     pub partitioning: Duration,
-    /// Cost of running steps before their turn; `None` for engines other than Block-STM.
+    /// Counts of executions, validations and aborts; `None` for engines other than Block-STM.
     pub speculation: Option<Speculation>,
     /// Work for the roots of all batches, if they are computed. `counters` does not include the
     /// reads of this work.
@@ -198,16 +198,17 @@ impl Executed {
     }
 }
 
-/// Use of the speculative pass. A key is an account, a slot or a code.
+/// Counts of the speculative pass, whose reads the run in order can use. A key is an account, a
+/// slot or a code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WarmUp {
-    /// Reads of the store that the pass made; a key that two workers read counts twice.
+    /// Number of reads of the store that the pass made; a key that two workers read counts twice.
     pub read_count: u64,
-    /// Keys that the run in order requested.
+    /// Number of keys that the run in order requested.
     pub asked_count: u64,
-    /// Keys that the run in order requested and the pass had read before.
+    /// Number of keys that the run in order requested and the pass had read before.
     pub found_count: u64,
-    /// Keys that the pass read and the run in order did not request.
+    /// Number of keys that the pass read and the run in order did not request.
     pub unused_count: u64,
     /// Time inside the clock from the end of a batch's run in order to the end of the pass. Summed
     /// over the batches; zero if the pass ends before the run in order begins.

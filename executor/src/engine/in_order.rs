@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{span::Spans, trace::Recorder};
 
-/// A batch that ran.
+/// Result of a batch that ran in order.
 pub(super) struct Ran {
     pub(super) result: BatchResult,
     /// The list, if it was built.
@@ -37,8 +37,8 @@ impl Ran {
         self.list.map_or_else(Bytes::new, |list| list::encode(&list.into_alloy_bal()))
     }
 
-    /// Ends a batch inside the clock. Encodes the list that was built, hashes it and compares with
-    /// the header's hash.
+    /// Ends a batch inside the clock. If a list was built, encodes and hashes it, and compares the
+    /// hash with that of the header.
     pub(super) fn close(
         mut self,
         task: &Task<'_>,
@@ -55,7 +55,7 @@ impl Ran {
     }
 }
 
-/// The state below a batch that runs in order.
+/// The state before a batch that runs in order.
 pub(super) trait Below: Database<Error = ViewError> {
     /// The recorder of the thread, if the sample is traced.
     fn trace(&mut self) -> Option<&mut Recorder>;

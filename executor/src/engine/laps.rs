@@ -49,7 +49,8 @@ impl<'e> Laps<'e> {
         }
     }
 
-    /// Ends the batch after its last step. Returns its results, still without the net changes.
+    /// Ends the batch after its last step. Returns the batch's results, still without the net
+    /// changes.
     pub(super) fn finish(self) -> BatchResult {
         self.executed.longest_txs += self.longest;
         self.result

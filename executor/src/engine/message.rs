@@ -1,10 +1,12 @@
-//! Finds faults of a shard's messages that no execution can produce. A shard may send any message.
+//! Finds faults in the messages of a shard, for the coordinator: contents that no execution can
+//! produce. A shard may send any bytes.
 
 use alloy_primitives::{Address, U256};
 use evm::TxResult;
 use workload::{BlockAccessIndex, Transaction};
 
-/// Largest number of keys that are compared in pairs, which allocates no memory.
+/// Largest number of keys that are compared pair by pair, without an allocation. More keys are
+/// sorted.
 const FEW: usize = 16;
 
 /// Returns a key that occurs twice, if any.
@@ -37,7 +39,7 @@ pub(super) fn repeated_write(
 }
 
 /// Returns the fault of a step that used more gas than its transaction `tx` allows. `tx` is `None`
-/// for other steps.
+/// for a step that is no transaction.
 pub(super) fn excess_gas(
     index: BlockAccessIndex,
     result: Option<&TxResult>,

@@ -56,13 +56,13 @@ impl<'a> OnShards<'a> {
         }
     }
 
-    /// Number of shards.
+    /// Returns the number of shards.
     pub(super) const fn count(&self) -> usize {
         self.at.task.variant.sharding.count
     }
 
-    /// Runs the thread that talks to a shard. Gives the shard the workload before the clock starts,
-    /// then calls `run` for each batch.
+    /// Runs the coordinator's thread for the connection to a shard. Gives the shard the workload
+    /// before the clock starts, then calls `run` for each batch.
     ///
     /// # Errors
     /// [`StoreError`], with the shard's name if the shard fails.
@@ -87,7 +87,7 @@ impl<'a> OnShards<'a> {
         Ok(WorkerCounts { counters: reader.counters(), ..counts })
     }
 
-    /// Adds the counts of the leading thread, and the shards' names.
+    /// Adds to `executed` the counts of the leading thread, and the shards' names.
     pub(super) fn leave(&self, lead: Lead<'_>, executed: &mut Executed) {
         executed.counters = lead.reader.counters();
         executed.partitioning = lead.partitioning;
@@ -112,8 +112,9 @@ impl<'a> Connection<'a> {
         Reading { reader: &mut *self.reader, tally: &mut self.counts.on_demand }
     }
 
-    /// Records that the shard is ready. A batch was sent to it from `start` on. Returns the time at
-    /// which the shard was ready, since the start of the clock, without the `delay` of its message.
+    /// Records that the shard is ready. Sending the batch to the shard began at `start`. Returns
+    /// the time from the start of the clock until the shard was ready, without the `delay` of its
+    /// message.
     pub(super) fn ready(&mut self, spans: &Spans, start: Duration, delay: Duration) -> Duration {
         let end = spans.elapsed().saturating_sub(delay).max(start);
         let span = Span { phase: Phase::ShardSend, start, end };
@@ -122,8 +123,9 @@ impl<'a> Connection<'a> {
     }
 
     /// Adds the shard's times. The shard's message `Ready` aligns the shard's clock with this
-    /// clock. So the shard's times are later here by the travel time of that message, without the
-    /// delay that is added to messages. The times overlap, so no track of a trace shows them.
+    /// clock. So the shard's times appear later here by the travel time of that message. The delay
+    /// that is added to messages is not included. The times overlap, so no track of a trace shows
+    /// them.
     pub(super) fn add_times(&mut self, spans: &Spans, ready: Duration, times: &ShardTimes) {
         let now = spans.elapsed();
         let executed = ready.saturating_add(times.executed).min(now);
@@ -146,7 +148,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Makes the error of a fault of the shard.
+    /// Makes the error of the batch at `batch`, in which the shard failed for `reason`.
     pub(super) fn blame(&self, batch: usize, reason: impl Into<String>) -> EngineError {
         if self.stop.load(Ordering::Relaxed) || self.task.cancel.load(Ordering::Relaxed) {
             // Another thread has failed, or the user interrupted: that is the cause.
@@ -156,7 +158,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// Makes the error of a coordinator that failed, for its shard.
+/// Makes the error of a shard whose coordinator failed.
 pub(super) fn coordinator_failed(reason: String) -> StoreError {
     StoreError::Failed { store: "coordinator", action: "fetch values".to_owned(), reason }
 }
@@ -215,7 +217,8 @@ pub(super) const fn needs_accesses(partitioner: Partitioner) -> bool {
 /// The assignment of a batch's steps to shards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Parts {
-    /// Steps of each shard, ascending. System steps are the first shard's.
+    /// Steps of each shard, ascending. Steps of system calls and withdrawals are on the first
+    /// shard.
     pub(super) steps: Vec<Vec<BlockAccessIndex>>,
     /// The shard of each transaction.
     pub(super) shard_of_tx: Vec<u32>,

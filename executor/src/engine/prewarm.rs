@@ -1,14 +1,16 @@
 //! Runs the batch in order on the leading thread, while workers run later transactions on the state
-//! before the batch. Workers run them only for their reads, which the run in order then finds in
-//! the shared cache. The engine takes no list.
+//! before the batch. Workers run them only for their reads. The run in order then finds the values
+//! in the shared cache, or the blocks in the caches of the store and the machine. The engine takes
+//! no list.
 //!
 //! The workers and the run in order begin together, as in reth, Nethermind and ethrex. A worker
 //! skips transactions that the run in order has begun. It gives up its transaction when the run in
 //! order begins the same transaction. With a barrier (`ReadTime::Before`), workers run all
 //! transactions before the run in order begins.
 //!
-//! The cached values are always right: they are the state before the batch. A transaction that
-//! reads other keys in its speculative run costs reads, and never changes the result.
+//! The cached values are always right: they are the state before the batch. If a transaction's
+//! speculative run reads other keys than its run in order, these reads cost time and never change
+//! the result.
 
 mod job;
 mod speculate;
@@ -233,9 +235,10 @@ pub(super) struct InOrder<'a> {
     hasher: Option<DefaultHashBuilder>,
     /// Hashes of the keys that the run in order requested in this batch.
     asked: Vec<u64>,
-    /// Counts of all batches so far.
+    /// Hashes of the keys of each batch so far, if keys are counted one by one.
     keys: Vec<BatchKeys>,
-    /// Time between the end of a batch's run in order and the end of the pass over it.
+    /// Time from the end of a batch's run in order to the end of the pass over the batch, summed
+    /// over the batches.
     pass_wait: Duration,
 }
 
@@ -252,7 +255,7 @@ struct Find<K, V> {
     within: Part<K, V>,
 }
 
-/// Adds the counts of one batch's keys; outside the clock.
+/// Adds the counts of one batch's keys to `total`, after the clock has stopped.
 fn add(total: WarmUp, keys: BatchKeys) -> WarmUp {
     let [read, asked] = [keys.read.concat(), keys.asked].map(|mut keys| {
         keys.sort_unstable();

@@ -19,7 +19,8 @@ use crate::{
     },
 };
 
-/// Limit of the queue, in messages. A thread that adds a result above this limit waits for room.
+/// Limit of the queue, in messages of full size. A thread that would add a result above this limit
+/// waits for room.
 const WAITING_MESSAGES: usize = 64;
 /// Approximate bytes of a result without its logs, output and keys.
 const RESULT_BYTES: usize = 96;
@@ -29,9 +30,9 @@ const KEY_BYTES: usize = 90;
 /// Limits of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Largest number of results.
+    /// Largest number of results in a message.
     pub(super) result_count: usize,
-    /// Bytes from which on no further result is added.
+    /// Number of bytes from which on a message gets no further result.
     pub(super) bytes: usize,
     /// Longest time for which a result waits for other results.
     pub(super) wait: Duration,
@@ -77,17 +78,17 @@ impl Sendable for OptimisticStep {
 
 #[derive(Debug)]
 struct State<T> {
-    /// Results that wait, with their bytes.
+    /// Results that wait, each with its estimated bytes.
     waiting: VecDeque<(usize, T)>,
     bytes: usize,
     /// Time since which the first result in `waiting` waits.
     since: Instant,
     /// True if the results in `waiting` are to be sent at once.
     is_due: bool,
-    /// Number of the next results that are to be sent at once.
+    /// Number of further results that are to be sent at once.
     hurried_count: usize,
     producer_count: usize,
-    /// True once nobody sends results any more.
+    /// True once results are dropped, because no thread sends them any more.
     is_closed: bool,
 }
 
@@ -235,7 +236,7 @@ fn slept<G>(woken: Result<G, PoisonError<G>>) -> G {
 pub(super) struct Producer<'q, T: Sendable>(&'q SendQueue<T>);
 
 impl<T: Sendable> Producer<'_, T> {
-    /// Adds a result. Waits while the sender is far behind.
+    /// Adds a result. Waits while the queue is at its limit.
     pub(super) fn push(&self, result: T) {
         self.0.push(result);
     }

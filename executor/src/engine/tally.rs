@@ -21,21 +21,21 @@ pub struct ReadTally {
     /// Latencies of the reads that this worker made itself; empty if the store's reads are not
     /// timed.
     pub latencies: Latencies,
-    /// Reads that this worker made itself.
+    /// Number of reads that this worker made itself.
     pub read_count: u64,
-    /// Values that were ready when they were requested.
+    /// Number of values that were ready when this worker requested them.
     pub ready_count: u64,
-    /// Values for which this worker waited, because another thread was reading them.
+    /// Number of values for which this worker waited, because another thread was reading them.
     pub waited_count: u64,
-    /// Time of these waits.
+    /// Sum of the times of these waits.
     pub wait: Duration,
-    /// Number of reads in flight, summed over time. Divided by the length of `window`, it is the
-    /// mean number of reads in flight. A call that reads several keys together counts as many reads
-    /// as it had in flight.
+    /// Sum of the durations of all reads. A call that reads several keys together adds its duration
+    /// times its mean number of reads in flight. Divided by the length of `window`, the sum is the
+    /// mean number of reads in flight.
     pub under_way: Duration,
     /// Start of the first read and end of the last one, if reads are timed.
     pub window: Option<(Instant, Instant)>,
-    /// Whether each read is timed, as [`Reader::is_timed`] says.
+    /// True if each read is timed ([`Reader::is_timed`]).
     is_timed: bool,
     /// The recorder of single reads and steps, if the sample is traced.
     pub(crate) trace: Option<Box<Recorder>>,
@@ -70,7 +70,8 @@ impl ReadTally {
         });
     }
 
-    /// Counts a key by its arrival: ready, read here, or waited for since `waited_since`.
+    /// Counts a value by its arrival: it was ready, this worker read it, or this worker waited for
+    /// it since `waited_since`.
     #[inline]
     pub(crate) fn note(&mut self, key: Key, arrival: Arrival, waited_since: Option<Instant>) {
         match arrival {
@@ -100,12 +101,12 @@ impl ReadTally {
         (self.is_timed || self.trace.is_some()).then(Instant::now)
     }
 
-    /// Counts the time of a read of one key or of several together.
+    /// Counts the time of one read, of one key or of several keys together.
     pub(crate) fn lasted(&mut self, what: What, start: Instant, end: Instant) {
         self.lasted_at(1.0, what, start, end);
     }
 
-    /// Counts the time of reads, of which `depth` were in flight together.
+    /// Counts the time of a call with `depth` reads in flight on average.
     fn lasted_at(&mut self, depth: f64, what: What, start: Instant, end: Instant) {
         if self.is_timed {
             let count = if let What::Read { count, .. } = what { count as u64 } else { 1 };
@@ -145,7 +146,7 @@ impl ReadTally {
     }
 }
 
-/// Counts of one worker over all batches: made before the clock, joined after it.
+/// Counts of one worker over all batches. They are made before the clock, and added up after it.
 #[derive(Debug, Default)]
 pub(super) struct WorkerCounts {
     pub(super) on_demand: ReadTally,
@@ -186,7 +187,7 @@ pub(crate) struct CallClock<'t> {
     key: Key,
     start: Option<Instant>,
     since: Option<Instant>,
-    /// Blocks that the reader had read before the call, if it reads keys together.
+    /// Number of blocks that the reader had read before the call, if it reads keys together.
     block_count: u64,
 }
 
@@ -216,7 +217,7 @@ impl<'t> CallClock<'t> {
         }
     }
 
-    /// Ends the call, in which `count` values came.
+    /// Ends the call, which read `count` values.
     pub(crate) fn stop(self, reader: &dyn Reader, count: usize) {
         self.tally.read_count += count as u64;
         if let (Some(start), None) = (self.start, self.since)

@@ -1,4 +1,4 @@
-//! The task of an engine.
+//! The task of an engine: a workload, and the way to execute it.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
@@ -17,22 +17,22 @@ pub struct Task<'a> {
     /// Encoded list of each batch, in the form that the variant takes; empty if the variant takes
     /// no list.
     pub lists: &'a [Bytes],
-    /// Keccak-256 of each batch's list, as in the block header (EIP-7928), compared inside the
-    /// clock. For an engine without a list, of the list that the engine may build. If empty, lists
-    /// are hashed and not compared.
+    /// Hash of each batch's list in the EIP's form (Keccak-256), as in the block header (EIP-7928).
+    /// Inside the clock, it is compared with the hash of the list that the variant takes or builds.
+    /// If empty, lists are hashed and not compared.
     pub list_hashes: &'a [B256],
     /// The blocks of each batch as bytes, for variants with duties on blocks; empty for others.
     pub blocks: &'a [Vec<ReceivedBlock>],
     /// The variant.
     pub variant: Variant,
-    /// Set by another thread to stop the execution.
+    /// Flag that another thread sets to stop the execution.
     pub cancel: &'a AtomicBool,
     /// Time of each step of each batch, as measured before, for [`Schedule::KnownCost`]. No other
     /// schedule uses it.
     ///
     /// [`Schedule::KnownCost`]: crate::schedule::Schedule::KnownCost
     pub known_costs: &'a [Vec<Duration>],
-    /// The recorder of reads and steps; `None` costs nothing.
+    /// The trace that gets the reads and steps of all threads; `None` if the sample is not traced.
     pub trace: Option<&'a Trace>,
     /// Shards of execution, for variants that execute on them.
     pub shards: Option<&'a dyn Shards>,

@@ -1,5 +1,5 @@
-//! Writes of an execution: the work that the store does beside commits, and the space of the sample's
-//! files.
+//! Measures the writes of an execution: the background work that commits cause in the store
+//! (flushes and compactions), and the size of the sample's files.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
@@ -13,24 +13,25 @@ use crate::{
     store::Sample,
 };
 
-/// Bytes of a sample's files, those that it shares with the state below it included.
+/// Sizes of a sample's files, with the files that the sample shares with the built state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Space {
-    /// Before the clock.
+    /// Number of bytes before the clock.
     pub before_bytes: u64,
-    /// Largest size before the clock, after any batch, and after the clock. For a store without
-    /// work beside commits, only the sizes before and after the clock are measured.
+    /// Largest number of bytes before the clock, after any batch, and after the clock. For a store
+    /// without background work, only the sizes before and after the clock are measured.
     pub peak_bytes: u64,
-    /// After the clock.
+    /// Number of bytes after the clock.
     pub after_bytes: u64,
 }
 
-/// Work of a store beside commits, from the start of the clock to its end.
+/// Background work of a store, from the start of the clock to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BackgroundWrites {
     /// The store's counts.
     pub counters: WriteCounters,
-    /// Compaction that was due when the last batch was committed, as the store estimates it.
+    /// Bytes that compactions still had to process when the last batch was committed, by the
+    /// store's estimate.
     pub due_bytes: u64,
 }
 
@@ -39,7 +40,7 @@ pub struct BackgroundWrites {
 pub struct Writes {
     /// Bytes of the keys and values of all commits: rows, and nodes of tries.
     pub committed_bytes: u64,
-    /// Work beside commits; `None` for a store that does none.
+    /// Background work; `None` for a store without such work.
     pub background: Option<BackgroundWrites>,
     /// Space of the files; `None` without files.
     pub space: Option<Space>,
@@ -70,7 +71,7 @@ impl<'s> WriteWatch<'s> {
         Ok(Self { sample, background, counted, due_bytes: 0, space, apart: Duration::ZERO })
     }
 
-    /// Lets the store's work begin, once the clock has started.
+    /// Lets the store's background work begin, once the clock has started.
     pub(super) fn begin(&mut self, spans: &Spans) -> Result<(), StoreError> {
         // Without background work, no time is subtracted from the clock, so that it ends after all
         // traced events.
@@ -101,7 +102,7 @@ impl<'s> WriteWatch<'s> {
         }
     }
 
-    /// Time to subtract from the clock's time.
+    /// Returns the time to subtract from the clock's time.
     pub(super) const fn time_apart(&self) -> Duration {
         self.apart
     }

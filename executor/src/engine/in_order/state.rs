@@ -1,5 +1,5 @@
-//! The state of a batch that runs in order. Each key has its value below the batch and its current
-//! value, side by side. So one pass gives the net changes. revm's own `State` also keeps
+//! The state of a batch that runs in order. Each key has its value before the batch beside its
+//! current value. So one pass over the keys gives the net changes. revm's own `State` also keeps
 //! transitions and a bundle with reverts, which are not needed here.
 //!
 //! Accounts are in the order of their first use. revm keeps an account's index as its id and
@@ -18,18 +18,18 @@ use revm::{
 use variant::ListDuty;
 use workload::{NetChanges, genesis::AccountState};
 
-/// A slot.
+/// Values of a slot before the batch and now.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     before: U256,
     now: U256,
 }
 
-/// An account.
+/// An account before the batch and now, with its slots.
 #[derive(Debug)]
 struct Held {
     address: Address,
-    /// State below the batch.
+    /// State before the batch.
     before: Option<AccountState>,
     now: Option<AccountInfo>,
     /// True if no slot in the store counts: the account did not exist, or the batch created or
@@ -40,7 +40,7 @@ struct Held {
     slots: HashMap<U256, Slot>,
 }
 
-/// The state of one batch over the state below it.
+/// The state of one batch, over the state before the batch.
 #[derive(Debug)]
 pub(super) struct BatchState<'d, D> {
     database: &'d mut D,
@@ -61,7 +61,7 @@ impl<'d, D: Database> BatchState<'d, D> {
         Self { database, indices, accounts: Vec::new(), codes, list }
     }
 
-    /// The database below the batch.
+    /// Returns the database of the state before the batch.
     pub(super) const fn database(&mut self) -> &mut D {
         self.database
     }
@@ -84,7 +84,7 @@ impl<'d, D: Database> BatchState<'d, D> {
     fn commit_account(&mut self, address: Address, account: Account) {
         let index = match self.indices.entry(address) {
             Entry::Occupied(entry) => *entry.get() as usize,
-            // No step has read the account, so its value below the batch is the value that this
+            // No step has read the account, so its value before the batch is the value that this
             // step found.
             Entry::Vacant(entry) => {
                 let info = (!account.is_loaded_as_not_existing()).then(|| account.original_info());

@@ -1,5 +1,5 @@
-//! One batch, shared by the workers of the speculative pass, with the rows that they have read and
-//! the rows' keys.
+//! One batch, shared by the workers of the speculative pass, with the rows that the workers have
+//! read and the hashes of the rows' keys.
 
 use std::sync::{Arc, Mutex, atomic::AtomicU32};
 

@@ -1,10 +1,10 @@
-//! The speculative pass runs each transaction alone on the state before the batch. Its sender gets
-//! the nonce and the balance that the transaction needs to begin. The result and the writes are
-//! discarded, failures too.
+//! The speculative pass runs each transaction alone on the state before the batch. The
+//! transaction's sender gets the nonce and the balance that the transaction needs to begin. The
+//! result and the writes are discarded, failures too.
 //!
 //! Once the run in order begins the same transaction, the speculative run is given up at its next
-//! read. The run in order finds the values of all reads so far. Two threads that wait for the same
-//! next value are no faster than one.
+//! read. The run in order finds the values of all reads so far. To continue would not help: two
+//! threads that wait for the same next value are no faster than one.
 
 use std::{
     hash::BuildHasher,
