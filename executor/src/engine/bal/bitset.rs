@@ -1,4 +1,4 @@
-//! A set of dense ids, in one bit an id.
+//! A set of dense ids, such as indices in a list, with one bit for each id.
 
 /// A set of ids in `0..count`.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,7 @@ impl Bitset {
         }
     }
 
-    /// The lowest id that is missing.
+    /// Returns the lowest id that is missing.
     pub(crate) fn first_missing(&self) -> Option<usize> {
         let place = self.words.iter().position(|word| *word != u64::MAX)?;
         let id = place * 64 + self.words[place].trailing_ones() as usize;

@@ -1,11 +1,13 @@
-//! Checks that steps can still touch all declared slots. The gas left must pay 2,000 for each
-//! declared read that no transaction has made; otherwise EIP-7928 lets a validator reject the list.
-//! A list full of phantom reads then costs a few transactions and not a block.
+//! Checks that steps can still touch all declared slots. The remaining gas must suffice for 2,000
+//! gas for each declared slot that no step has touched; otherwise EIP-7928 lets a validator reject
+//! the list. A list full of phantom reads then costs the time of a few transactions, not of a
+//! block.
 //!
-//! Steps run in any order here, so both sides are bounds. A slot that two workers touched counts
-//! twice, which can only let a list pass. A check that counts a step as ended also counts the
-//! step's gas and slots. Each check permits all reads without block gas, also those of system calls
-//! after the transactions (ethereum/EIPs#12277 amends the EIP in this sense).
+//! Steps run in any order here, so the check uses upper bounds of the touched slots and of the
+//! remaining gas. A slot that two workers touched counts twice, which can only let a list pass. A
+//! check that counts a step as ended also counts the step's gas and slots. Each check permits all
+//! keys that cost no block gas, also those of system calls after the transactions
+//! (ethereum/EIPs#12277 amends the EIP in this sense).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,11 +25,11 @@ use crate::engine::error::ListFault;
 /// together.
 const TELL_GAS: u64 = 2_000_000;
 
-/// The sums that all workers of a batch share.
+/// The sums of a batch's declared and touched slots and of its gas, which all workers share.
 #[derive(Debug)]
 pub(crate) struct Feasibility {
     declared_count: u64,
-    /// Accounts and slots that cost no block gas.
+    /// Number of accounts and slots that steps touch without block gas.
     free_count: u64,
     /// Gas that the batch's blocks can burn before refunds.
     burnable_gas: u64,
@@ -39,7 +41,7 @@ pub(crate) struct Feasibility {
     limits_gas: AtomicU64,
 }
 
-/// Work that one worker has not reported yet.
+/// Gas and slots that one worker has not reported yet.
 #[derive(Debug, Default)]
 pub(crate) struct UnreportedWork {
     /// Number of slots that the worker's view had touched at its last report.

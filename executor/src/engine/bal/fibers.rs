@@ -1,5 +1,6 @@
-//! A worker with several transactions under way. Each has its own fiber, reader, view and EVM, as
-//! if it were a thread. A transaction that waits for the device yields the thread to the others.
+//! A worker with several transactions under way. Each transaction has a fiber, a reader, a view and
+//! an EVM of its own, as on a thread of its own. A transaction that waits for the device yields the
+//! thread to the others.
 
 use std::sync::atomic::Ordering;
 

@@ -43,7 +43,7 @@ struct Gate {
     opened: Condvar,
 }
 
-/// State bytes of a range of keys.
+/// State bytes of all keys of one kind (accounts or slots), one byte for each key.
 #[derive(Debug)]
 pub(crate) struct Claims {
     states: Vec<AtomicU8>,
@@ -65,7 +65,8 @@ impl Claims {
         self.states[id].load(Ordering::Acquire) == READY
     }
 
-    /// Claims the read of `id`. Returns false if it was claimed before or the value is there.
+    /// Claims the read of `id`. Returns false if the read was claimed before, also if the value is
+    /// already there.
     #[inline]
     pub(crate) fn claim(&self, id: usize) -> bool {
         let state = &self.states[id];
@@ -84,7 +85,7 @@ impl Claims {
         }
     }
 
-    /// Waits until `id`, which someone has claimed, is ready.
+    /// Waits until the value of `id`, which another caller has claimed, is ready.
     ///
     /// # Errors
     /// [`Cancelled`].
@@ -104,7 +105,7 @@ impl Claims {
         }
     }
 
-    /// Sleeps until `id` is ready, or for a moment.
+    /// Sleeps until `id` is ready, for at most [`MISSED_CALL`].
     fn doze(&self, id: usize) {
         let gate = &self.gates[id % GATE_COUNT];
         gate.waiter_count.fetch_add(1, Ordering::SeqCst);
@@ -150,7 +151,7 @@ impl Cell for SlotCell {
     }
 }
 
-/// An account's row, `None` where there is no account.
+/// An account's row; `None` if the account does not exist.
 #[derive(Debug, Default)]
 pub(crate) struct AccountCell(OnceLock<Option<AccountState>>);
 
@@ -183,7 +184,7 @@ impl<C: Cell> Values<C> {
         Self { claims: Claims::new(count), cells: (0..count).map(|_| C::default()).collect() }
     }
 
-    /// The claims to read the keys.
+    /// Returns the claims of the keys.
     #[inline]
     pub(crate) const fn claims(&self) -> &Claims {
         &self.claims

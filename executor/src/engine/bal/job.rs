@@ -63,17 +63,18 @@ struct Part {
 /// A failure of a worker. The batch reports the first one by rank.
 #[derive(Debug)]
 pub(super) struct Failure {
-    /// Rank among failures of one kind: the number of the wrong chunk, or the position of the
-    /// failed step in the workers' order. A failed read of a thread that reads ahead or verifies
-    /// has 0. A shard's failure has the index of its step, or `usize::MAX` without a step.
+    /// Rank among failures of one kind: the number of the chunk with the wrong value, or the
+    /// position of the failed step in the workers' order. A failed read ahead, or of a value to
+    /// verify, has rank 0. A failure on a shard has the index of its step as its rank, or
+    /// `usize::MAX` without a step.
     taken: usize,
     error: EngineError,
 }
 
 impl Failure {
-    /// Returns the rank; the batch reports the failure with the lowest rank. A wrong value ranks
-    /// before the failures that it may cause, and a cancellation last. Failures of one kind rank by
-    /// `taken`.
+    /// Returns the rank; the batch reports the failure with the lowest rank. A wrong value in the
+    /// list ranks before the failures that it may cause, and a cancellation ranks last. Failures of
+    /// one kind rank by `taken`.
     ///
     /// Workers finish each step or chunk that they have taken. So the reported step or wrong value
     /// does not depend on timing. Of several failed reads ahead, the first in time is reported.
@@ -94,12 +95,12 @@ pub(crate) struct Job<P> {
     steps: Steps,
     /// Number of steps to run: the length of `order`, or all steps.
     run_count: u32,
-    /// Indices of the steps to run, in the order in which workers take them. `None`: all steps, by
-    /// index. On a shard, the steps of its part.
+    /// Indices of the steps to run, in the order in which workers take them. `None` if all steps
+    /// run, in the order of their indices. On a shard, the steps of the shard's part.
     order: Option<Vec<BlockAccessIndex>>,
     batch_index: usize,
     spans: Arc<Spans>,
-    /// The next position in the order.
+    /// Position in the order of the next step to take.
     next_step: AtomicU32,
     ahead: ReadAhead,
     /// Checks that the remaining steps can touch all declared slots.
@@ -115,8 +116,8 @@ pub(crate) struct Job<P> {
 }
 
 impl<P: PreState> Job<P> {
-    /// Makes the job of the batch at `batch_index`. Workers take its steps in `known_order`, if
-    /// that is given.
+    /// Checks the length and the hash of the list of the batch at `batch_index`, decodes the list,
+    /// and makes the batch's job. Workers take the steps in `known_order`, if it is given.
     pub(super) fn new(
         task: &Task<'_>,
         batch_index: usize,

@@ -1,5 +1,6 @@
 //! Joins the writes of all steps into the net changes of the batch: the last write of each key, if
-//! it differs from the state below the batch. Only the ids of keys come from the list, no values.
+//! it differs from the state before the batch. The ids of the keys come from the list, and no
+//! values do.
 
 use std::sync::atomic::AtomicBool;
 
@@ -14,7 +15,7 @@ use workload::{
 use super::{prestate::PreState, view::Shared};
 use crate::{engine::error::ViewError, store::Reader};
 
-/// Writes of one field: key, step, new value.
+/// Writes of one field: the key, the step and the new value of each write.
 #[derive(Debug)]
 struct Writes<K, V>(Vec<(K, BlockAccessIndex, V)>);
 
@@ -51,7 +52,8 @@ impl<K: Copy + Ord, V: Copy> Writes<K, V> {
 }
 
 /// Writes of the steps of one worker, or of all workers, by the keys' ids in the list. Keys outside
-/// the list were refused before. So no key is hashed, and the net changes have the list's order.
+/// the list were refused before. So no map of keys is needed, and the net changes are in the list's
+/// order.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     balances: Writes<AccountId, U256>,
@@ -99,7 +101,8 @@ impl Written {
         self.codes.extend(other.codes);
     }
 
-    /// Last writes to accounts: the account, its new balance, nonce and code hash.
+    /// Returns the last writes to each account, by ascending id: the new balance, nonce and code
+    /// hash; `None` for a field without a write.
     fn accounts(
         &self,
     ) -> impl Iterator<Item = (AccountId, Option<U256>, Option<u64>, Option<B256>)> {
@@ -120,8 +123,8 @@ impl Written {
 }
 
 /// Returns the net changes of the writes of all workers, on which [`Written::keep_last`] was
-/// called. `reader` reads the keys whose value below the batch nobody has read yet, such as slots
-/// of a created contract.
+/// called. `reader` reads keys whose values before the batch nobody has read yet, such as slots of
+/// a created contract.
 ///
 /// # Errors
 /// [`ViewError`]: a read failed.

@@ -1,5 +1,6 @@
-//! Partitions a batch over shards by its list. Partitioners know three facts before a transaction
-//! runs: its sender, its gas limit (as its time), and the keys that the list says it writes.
+//! Partitions a batch over shards by its list. Partitioners use three facts that are known before a
+//! transaction runs: its sender, its gas limit (instead of its time), and the keys that it writes
+//! according to the list.
 //!
 //! A list does not say which transaction reads a key (EIP-7928). The fee recipient's account, which
 //! all transactions write, is left out.
@@ -34,8 +35,8 @@ pub fn shard_of_steps(batch: &Batch, list: &ListIndex, sharding: &Sharding) -> V
     shard_of
 }
 
-/// Returns the keys that two or more transactions write, by transaction. A key with one writer
-/// joins no transactions.
+/// Returns, for each transaction, the keys that it and at least one other transaction write. A key
+/// with one writer connects no transactions.
 fn written(batch: &Batch, steps: &Steps, list: &ListIndex) -> Vec<Vec<Access>> {
     let mut tx_of_step = Vec::with_capacity(steps.count() as usize);
     let mut tx_count = 0;

@@ -1,6 +1,6 @@
-//! Reads the keys of a list for the transactions, before or while these execute. A policy
-//! ([`Prefetch`]) gives each reader's keys, their order, and the condition to stop. Each key is
-//! claimed before it is read, so no key is read twice.
+//! Reads the keys of a list for the transactions, before or while the transactions execute. A
+//! policy ([`Prefetch`]) decides the keys of each reader, their order, and when readers stop. Each
+//! key is claimed before it is read, so no key is read twice.
 
 use std::sync::{
     Arc, OnceLock,
@@ -30,7 +30,7 @@ pub(crate) struct ReadAhead {
     policy: Prefetch,
     layout: Option<Layout>,
     spans: Arc<Spans>,
-    /// `None` if keys are read in the list's order.
+    /// The order of the keys; `None` if keys are read in the list's order.
     sequence: OnceLock<Option<Sequence>>,
     next_chunk: AtomicUsize,
     executing_count: AtomicUsize,

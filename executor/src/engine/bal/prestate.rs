@@ -1,5 +1,5 @@
-//! The state below a batch for its transactions: each key is read once, and all transactions share
-//! its value.
+//! The state before a batch, for the batch's transactions: each key is read once, and all
+//! transactions share its value.
 //!
 //! One trait has three implementations. [`Declared`]: an EIP-7928 list gives every key a dense id
 //! and a cell. [`Undeclared`]: with a list of changes only, keys appear as transactions request
@@ -28,7 +28,7 @@ pub(crate) enum Reads {
     Undeclared,
 }
 
-/// The state below a batch.
+/// The state before a batch.
 pub(crate) trait PreState: Send + Sync + Sized {
     /// The reads that lists of this form declare.
     const READS: Reads;
@@ -44,7 +44,8 @@ pub(crate) trait PreState: Send + Sync + Sized {
         bounds.max_bytes()
     }
 
-    /// Returns the values that readers can read ahead, if the list declares the keys.
+    /// Returns the cells for values that readers read ahead, if the list declares the keys and has
+    /// no values.
     fn declared(&self) -> Option<&Declared> {
         None
     }
@@ -97,7 +98,7 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    /// Makes the cells of the keys of `list`, of which nobody has read any.
+    /// Makes the cells of all keys of `list`. No key has been read yet.
     pub(crate) fn new(list: &ListIndex) -> Self {
         Self {
             accounts: Values::new(list.account_count() as usize),

@@ -1,11 +1,11 @@
 //! Executes a shard's part of a batch by its list. The shard's threads run steps like the workers
 //! of `bal`, on values that the coordinator sends.
 //!
-//! Keys that the shard will probably need are fetched ahead (see `Ahead::of`), in micro-batches
-//! that are requested without waiting for earlier answers. An account's code is fetched once the
-//! account is there. A list does not say which step reads a key (EIP-7928). So some slots are
-//! fetched ahead that only steps of other shards need. Keys that were not fetched ahead are fetched
-//! on demand.
+//! Keys that the shard will probably need are fetched ahead (see `Ahead::of`), in micro-batches. A
+//! micro-batch is requested without waiting for the answers to earlier ones. An account's code is
+//! fetched once the account has arrived. A list does not say which step reads a key (EIP-7928). So
+//! some of the slots that are fetched ahead are needed only by steps of other shards. Keys that
+//! were not fetched ahead are fetched on demand.
 
 use std::{
     num::NonZeroUsize,
@@ -50,7 +50,7 @@ use crate::{
 /// Executes a shard's part of a batch. `stop` ends it early.
 ///
 /// # Errors
-/// [`EngineError`]: a step that is not valid on the list, or a coordinator that does not answer.
+/// [`EngineError`]: a step contradicts the list, or the coordinator does not answer.
 ///
 /// # Panics
 /// Panics on a batch or a step that the workload does not have.
@@ -105,7 +105,7 @@ pub fn run_shard(
     Ok(Finished { met: job.met()?, times })
 }
 
-/// The reason of the coordinator's loss, from the first thread that noticed it.
+/// Reason why the connection to the coordinator failed, from the first thread that noticed it.
 #[derive(Debug, Default)]
 struct Lost(Mutex<Option<ShardError>>);
 
@@ -125,8 +125,8 @@ impl Lost {
     }
 }
 
-/// Keys to fetch ahead, in the order in which the shard's steps need them, as far as the order is
-/// known.
+/// Keys to fetch ahead. The accounts that transactions, withdrawals and system calls name come
+/// first, in the order of the shard's steps.
 struct Ahead {
     accounts: Vec<AccountId>,
     slots: Vec<SlotId>,
@@ -136,10 +136,10 @@ impl Ahead {
     /// Finds the keys that the shard will probably need.
     ///
     /// Accounts: senders, recipients, fee recipients, receivers of withdrawals, contracts that
-    /// system steps call, and accounts that the shard's steps are the first to write.
+    /// system steps call, and accounts whose first write in the list is by a step of the shard.
     ///
-    /// Slots: slots that the shard's steps are the first to write, and unchanged slots of the
-    /// called accounts.
+    /// Slots: slots whose first write in the list is by a step of the shard, and slots of the
+    /// called accounts that no step writes.
     fn of(workload: &Workload, assignment: &Assignment, list: &ListIndex, steps: &Steps) -> Self {
         let batch = &workload.batches[assignment.batch];
         let (mut accounts, mut callees) = (Vec::new(), Vec::new());
@@ -193,8 +193,8 @@ fn contracts(calls: impl IntoIterator<Item = SystemCall>) -> Vec<Address> {
 /// A requested micro-batch, and its answer to wait for.
 type Asked<'c> = (Wanted, Answer<'c>);
 
-/// State that a shard's threads share. They request keys ahead, take in the answers, run steps, and
-/// send results.
+/// State that a shard's threads share. The threads request keys ahead, take in the answers, run
+/// steps, and send results.
 #[derive(Clone, Copy)]
 struct Line<'c> {
     job: &'c Job<Declared>,
@@ -228,7 +228,7 @@ impl<'c> Line<'c> {
     /// Sends results until the threads that execute have ended.
     ///
     /// # Errors
-    /// The coordinator's failure. Further results are discarded then.
+    /// The coordinator failed. Further results are then discarded.
     fn send_results(&self, results: &SendQueue<ShardStep>) -> Result<(), ShardError> {
         let cpu_before = process::thread_cpu_time();
         let mut sent = Ok(());
@@ -282,7 +282,7 @@ impl<'c> Line<'c> {
     /// Takes values in as they come, and requests the codes of accounts.
     ///
     /// # Errors
-    /// The coordinator's failure.
+    /// The coordinator failed.
     fn take_in(&self, answers: impl IntoIterator<Item = Asked<'c>>) -> Result<(), ShardError> {
         let mut of_codes = Vec::new();
         for asked in answers {
@@ -294,14 +294,15 @@ impl<'c> Line<'c> {
         of_codes.into_iter().try_for_each(|asked| self.put(asked).map(drop))
     }
 
-    /// Waits for values, and hands them over. Claims the codes of the accounts among them, and
-    /// returns the hashes of the claimed codes.
+    /// Waits for values, and hands them over to the steps. Claims the codes of the accounts among
+    /// the values, and returns the hashes of the claimed codes.
     fn put(&self, (keys, answer): Asked<'c>) -> Result<Vec<B256>, ShardError> {
         let StateValues { accounts, slots, codes } = answer()?;
         let Shared { pre_state: values, code_rows, .. } = self.job.shared();
         let of_accounts = accounts.iter().flatten().map(|account| account.code_hash);
         let wanted = of_accounts.filter(|hash| *hash != KECCAK256_EMPTY);
-        // Claimed before the account is handed over, so that no step requests the code itself.
+        // Codes are claimed before the accounts are handed over, so that no step requests a code
+        // itself.
         let wanted = wanted.filter(|hash| code_rows.claim(*hash)).collect();
         for (id, account) in keys.accounts.iter().zip(accounts) {
             values.accounts.put(*id as usize, account);
@@ -316,7 +317,7 @@ impl<'c> Line<'c> {
     }
 }
 
-/// Reads the coordinator's state on demand, for keys that the list declares.
+/// Reads declared keys from the coordinator on demand: one request for each key.
 #[derive(Debug)]
 struct Remote<'c> {
     coordinator: &'c dyn Coordinator,

@@ -1,6 +1,6 @@
-//! The engine `bal` on shards, as the coordinator. Shards execute the steps of a batch, and one
-//! thread here talks to each shard. Values come from this process's store. Writes are checked,
-//! joined and committed here, like those of `bal`.
+//! The engine `bal` on shards, as the coordinator. Shards execute the steps of a batch, and this
+//! process has one thread for each shard's connection. The values before the batch come from this
+//! process's store. Writes are checked, joined and committed here, like those of `bal`.
 
 use std::{sync::atomic::Ordering, time::Instant};
 

@@ -1,8 +1,8 @@
-//! Verifies the values of a full list. Reads every key from the store, once, in the order and batch
-//! size of batched I/O, and compares.
+//! Verifies the values of a full list. Reads every declared key from the store once, by the default
+//! prefetch policy, and compares its value with the list's.
 //!
-//! The list is rejected for the lowest wrong key in the first chunk with a wrong value. Chunks are
-//! begun in order and read to their end, so this key does not depend on timing.
+//! If values are wrong, the list is rejected for the lowest wrong key of the first chunk that has
+//! one. Chunks are begun in order and read to their end, so this key does not depend on timing.
 
 use std::cell::{Cell, RefCell};
 
@@ -22,7 +22,7 @@ pub(super) struct Verifier<'a> {
     listed: &'a Listed,
     /// Number of the chunk that is being read.
     chunk: Cell<usize>,
-    /// The lowest id with a wrong value, and the fault. A chunk has accounts or slots, never both.
+    /// The lowest id with a wrong value, and the fault. A chunk has either accounts or slots.
     /// Reading stops after the first chunk with a wrong value.
     lowest: RefCell<Option<(usize, ListFault)>>,
 }
@@ -41,7 +41,8 @@ impl<'a> Verifier<'a> {
         Self { list, listed, chunk: Cell::new(0), lowest: RefCell::new(None) }
     }
 
-    /// The lowest key with a wrong value in the first chunk that has one.
+    /// Returns the lowest key with a wrong value in the first chunk with such a key; `None` if all
+    /// values are right.
     pub(super) fn into_first_wrong(self) -> Option<WrongValue> {
         let chunk = self.chunk.get();
         self.lowest.into_inner().map(|(_, fault)| WrongValue { chunk, fault })

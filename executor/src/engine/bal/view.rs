@@ -1,6 +1,6 @@
-//! The state of one transaction under a block-level access list: the state below the batch with the
-//! list's writes at lower indices (EIP-7928). Refuses keys that a complete list does not declare.
-//! Records the declared keys that were touched.
+//! The state that one transaction reads under a block-level access list: the state before the
+//! batch, with the list's writes at lower indices (EIP-7928). Refuses keys that a complete list
+//! does not declare. Records the declared keys that were touched.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,11 +37,11 @@ pub(crate) type CodeRows = SingleFlight<B256, Option<Bytes>>;
 #[derive(Debug)]
 pub(crate) struct Shared<P> {
     pub(crate) list: ListIndex,
-    /// The state below the batch.
+    /// The state before the batch.
     pub(crate) pre_state: P,
-    /// Codes by hash, each analysed once.
+    /// Codes by hash; each code is analysed once.
     pub(crate) codes: SingleFlight<B256, Bytecode>,
-    /// Rows of codes, each read once.
+    /// Rows of codes; each row is read once.
     pub(crate) code_rows: CodeRows,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct View<'a, P> {
 }
 
 impl<'a, P: PreState> View<'a, P> {
-    /// Makes a view that reads through `reader` and counts in `tally`.
+    /// Makes a view that reads and counts with `reading`.
     pub(crate) fn new(
         shared: &'a Shared<P>,
         workload: &'a Workload,
@@ -117,12 +117,12 @@ impl<'a, P: PreState> View<'a, P> {
         self.index = index;
     }
 
-    /// Number of declared slots that this view has touched.
+    /// Returns the number of declared slots that this view has touched.
     pub(crate) const fn met_slot_count(&self) -> u64 {
         self.met_slot_count
     }
 
-    /// The recorder of this worker, if the sample is traced.
+    /// Returns the recorder of this worker, if the sample is traced.
     pub(crate) fn trace(&mut self) -> Option<&mut Recorder> {
         self.tally.trace.as_deref_mut()
     }

@@ -36,7 +36,7 @@ pub(super) struct WorkerState {
     /// Index of the block whose environment is set.
     pub(super) entered: Option<usize>,
     pub(super) unreported: UnreportedWork,
-    /// Writes of the current step. The field exists to reuse their memory.
+    /// Writes of the current step. They are kept here so that each step reuses the memory.
     pub(super) writes: StepWrites,
     /// Writes of all steps so far.
     pub(super) written: Written,
@@ -53,8 +53,9 @@ pub(super) struct Ran<'w> {
 }
 
 impl<P: PreState> Job<P> {
-    /// Runs the part of an executing thread: takes and runs steps until no step is left. Also reads
-    /// ahead or verifies, if no other thread does.
+    /// Runs the part of an executing thread: takes and runs steps until no step is left. If no
+    /// thread only reads, also reads ahead before the first step, or verifies the list's values
+    /// after the last step.
     ///
     /// # Errors
     /// The failure that ends the batch.
@@ -159,7 +160,7 @@ impl<P: PreState> Job<P> {
         Ok(Ran { step, block, output, latency, end })
     }
 
-    /// Runs a step, and checks that it does what the list says.
+    /// Runs a step, and checks that it makes exactly the changes of the list.
     pub(super) fn run_step(
         &self,
         runner: &mut Runner<View<'_, P>>,

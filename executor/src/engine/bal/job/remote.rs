@@ -1,6 +1,7 @@
-//! The coordinator's connection to one shard of a batch. It answers requests for values, checks
-//! each step's writes against the list, and adds the results to the job like those of a local
-//! worker. It runs a wrong step itself, before it blames the list or the shard.
+//! The coordinator's thread for one shard, during one batch. It answers the shard's requests for
+//! values, checks each step's writes against the list, and adds the results to the job like those
+//! of a local worker. If a step differs from the list, it runs the step itself, to learn whether
+//! the list or the shard is wrong.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -45,9 +46,9 @@ struct ShardResults {
     has_result: Vec<bool>,
     steps: Vec<StepResult>,
     state: WorkerState,
-    /// Slots that the shard's threads have touched, as the sum over threads.
+    /// Number of slots that each of the shard's threads has touched, summed over the threads.
     met_slot_count: u64,
-    /// Time at which the shard was ready, since the start of the clock.
+    /// Time from the start of the clock until the shard was ready.
     ready: Option<Duration>,
     requested: RequestedKeys,
 }
@@ -56,7 +57,7 @@ impl ShardBatch<'_, '_> {
     /// Has the shard execute its part, and adds the results to the job.
     ///
     /// # Errors
-    /// The failure of the list, of the shard or of the store.
+    /// The list is wrong, or the shard or the store failed.
     pub(in crate::engine::bal) fn run(&mut self) -> Result<(), Failure> {
         self.talk().map_err(|error| {
             // The failure of the lowest step ranks first, as it does among local threads. A failure
@@ -190,8 +191,8 @@ impl ShardBatch<'_, '_> {
         Ok(())
     }
 
-    /// Runs a step here after the shard reported or showed a difference from the list. If the step
-    /// fails here too, returns that error; otherwise blames the shard.
+    /// Runs a step here, after it failed on the shard or the shard's result differed from the list.
+    /// If the step fails here too, returns this failure; otherwise blames the shard.
     fn judge(&mut self, index: BlockAccessIndex, reason: String) -> EngineError {
         if self.assignment.steps.binary_search(&index).is_err() {
             return self.blame(format!("step {index}, which it was not to run: {reason}"));

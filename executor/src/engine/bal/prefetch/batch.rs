@@ -22,7 +22,8 @@ use crate::{
 
 /// The destination of the values that are read.
 pub(crate) trait Sink: Copy {
-    /// Begins the chunk of this number, which the reader reads to its end.
+    /// Records that the reader begins the chunk with this number. The reader reads the chunk to its
+    /// end.
     fn begin_chunk(self, _number: usize) {}
 
     /// Claims the read of an account. Returns false if it was claimed before.
@@ -37,7 +38,7 @@ pub(crate) trait Sink: Copy {
     /// Takes the value of a claimed slot.
     fn put_slot(self, id: SlotId, value: U256);
 
-    /// Returns whether no further value is wanted.
+    /// Returns whether readers can stop, because no further value is needed.
     fn is_full(self) -> bool {
         false
     }
@@ -66,7 +67,7 @@ impl Sink for &Declared {
     }
 }
 
-/// The list that a reader reads for, and the destinations of its values.
+/// The list whose keys a reader reads, and the destinations of the values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<'a, S> {
     /// The list that declares the keys.
@@ -77,7 +78,7 @@ pub(crate) struct Target<'a, S> {
     pub(crate) codes: &'a CodeRows,
 }
 
-/// A reader's buffers for the keys of a call, reused from chunk to chunk.
+/// A reader's buffers for the keys of a call of the store, reused from chunk to chunk.
 #[derive(Debug)]
 pub(super) struct Batch<'a, S> {
     target: Target<'a, S>,

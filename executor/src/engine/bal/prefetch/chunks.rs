@@ -1,6 +1,6 @@
-//! Chunks: the keys that a reader takes at a time. The positions of accounts and of slots in their
-//! order are cut into chunks. Chunks are numbered in the order of reading, and each position is in
-//! exactly one chunk.
+//! Divides the keys of a list into chunks. A reader takes one chunk at a time. A chunk is a range
+//! of positions in the order of the accounts, or of the slots. Chunks are numbered in the order of
+//! reading, and each position is in exactly one chunk.
 
 use std::ops::Range;
 
@@ -18,8 +18,8 @@ pub(crate) struct Lane {
     pub(crate) count: usize,
 }
 
-/// Accounts that a reader takes at a time from a store that reads keys one by one. Accounts are
-/// fewer than slots, and every transaction begins with reads of accounts.
+/// Number of accounts in a chunk, if the store reads keys one by one. The number is small, because
+/// accounts are fewer than slots, and every transaction begins with reads of accounts.
 const ACCOUNT_CHUNK: usize = 8;
 
 /// Positions of keys to read together.
@@ -31,7 +31,8 @@ pub(super) enum Chunk {
     Slots(Range<usize>),
 }
 
-/// Positions of one kind of key, cut into chunks of `size`.
+/// Division of the positions of one kind of key (accounts or slots) into chunks of `size`
+/// positions.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     place_count: usize,
@@ -58,8 +59,8 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// The chunks of `list` under `policy`, with a size that suits `reader` if the policy gives no
-    /// size.
+    /// Makes the chunks of `list` by `policy`. If the policy gives no size, a chunk has a size that
+    /// suits `reader`.
     pub(super) fn new(policy: &Prefetch, list: &ListIndex, reader: &dyn Reader) -> Self {
         let batching = reader.batching();
         let suits = match policy.order {
@@ -81,7 +82,7 @@ impl Chunks {
         }
     }
 
-    /// Number of chunks.
+    /// Returns the number of chunks.
     pub(super) const fn count(&self) -> usize {
         self.accounts.count() + self.slots.count()
     }
@@ -95,8 +96,8 @@ impl Chunks {
                 Some(number) => Chunk::Slots(self.slots.at(number)),
             };
         }
-        // Mixes evenly: of the first n chunks, n × accounts / all are chunks of accounts, rounded
-        // down.
+        // Mixes evenly: of the first n chunks, n × accounts / all, rounded down, are chunks of
+        // accounts.
         let before = number * accounts / all;
         if (number + 1) * accounts / all > before {
             Chunk::Accounts(self.accounts.at(before))
@@ -105,8 +106,9 @@ impl Chunks {
         }
     }
 
-    /// Returns the numbers of a reader's own chunks, for readers that each have a range. If kinds
-    /// are mixed, a reader has one range; otherwise a range of accounts and a range of slots.
+    /// Returns the numbers of a reader's own chunks, if each reader has a range of chunks. If
+    /// chunks of accounts and of slots are mixed, a reader has one range. Otherwise it has a range
+    /// of account chunks and a range of slot chunks.
     pub(super) fn of_lane(&self, lane: Lane) -> impl Iterator<Item = usize> + use<> {
         let (accounts, all) = (self.accounts.count(), self.count());
         let first = if self.mixes { 0..0 } else { 0..accounts };

@@ -1,9 +1,9 @@
 //! The order in which the keys of a list are read, if it is not the list's own order.
 //!
-//! [`ReadOrder::OnDisk`] sorts by the keys of rows. In the hashed layout, the declared keys are
-//! hashed, eight at a time, and sorted, by at most one thread per core. In the plain layout, the
-//! list is in this order already. [`ReadOrder::FirstWrite`] sorts by the first write. A list does
-//! not give the order of reads, because EIP-7928 sorts them by key.
+//! [`ReadOrder::OnDisk`] sorts by the keys of rows. In the hashed layout, at most one thread per
+//! core hashes the declared keys, eight at a time, and sorts them. In the plain layout, the list is
+//! in this order already. [`ReadOrder::FirstWrite`] sorts by the step of a key's first write. A
+//! list does not tell which step reads a key, because EIP-7928 gives reads no index.
 
 use std::{cmp::Ordering, num::NonZeroUsize, thread};
 
@@ -15,7 +15,8 @@ use workload::{
 use crate::store::SlotRow;
 use variant::ReadOrder;
 
-/// Smallest number of slots for which another thread is worth its start.
+/// Smallest number of slots for each thread. For fewer slots, the start of another thread takes
+/// longer than it saves.
 const SLOTS_PER_THREAD_MIN: usize = 8_192;
 
 /// A slot with its sort key.
@@ -28,7 +29,7 @@ struct Placed {
     slot: u32,
 }
 
-/// An order of all accounts and of all slots.
+/// An order of all accounts of a list, and of all its slots.
 #[derive(Debug)]
 pub(crate) struct Sequence {
     accounts: Vec<AccountId>,
@@ -36,7 +37,7 @@ pub(crate) struct Sequence {
     rows: Option<HashedRows>,
 }
 
-/// The hashes that rows' keys consist of, by id.
+/// The hashes of which the keys of rows consist, by id.
 #[derive(Debug)]
 struct HashedRows {
     accounts: Vec<[u8; 32]>,
@@ -103,7 +104,7 @@ impl Sequence {
     }
 }
 
-/// Returns the position of each account, by id.
+/// Returns the position of each account in `accounts`, by id.
 fn places(accounts: &[AccountId]) -> Vec<u32> {
     let mut places = vec![0; accounts.len()];
     for (place, account) in (0..).zip(accounts) {
@@ -143,7 +144,7 @@ fn slots_by_hash(list: &ListIndex, account_places: &[u32]) -> (Vec<Placed>, Vec<
     (slots, parts)
 }
 
-/// Hashes and sorts the slots from `first` on.
+/// Hashes and sorts one share of the slots, which begins at slot `first`.
 fn sort_share(
     list: &ListIndex,
     account_places: &[u32],

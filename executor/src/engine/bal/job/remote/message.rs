@@ -37,7 +37,7 @@ pub(super) struct RequestedKeys {
     slots: Bitset,
     slot_count: u32,
     codes: HashSet<B256>,
-    /// Hashes of the codes of accounts that the shard was given.
+    /// Code hashes of the accounts whose values the shard was given.
     known_codes: HashSet<B256>,
 }
 
@@ -56,7 +56,8 @@ impl RequestedKeys {
     }
 
     /// Adds the keys of a request. Returns the request's fault, if any: a key outside the list, a
-    /// key requested before, or a code of no account that the shard was given.
+    /// key requested before, or a code that no account has of those whose values the shard was
+    /// given.
     pub(super) fn add(&mut self, keys: &Wanted) -> Option<String> {
         for (what, ids, set, count) in [
             ("account", &keys.accounts, &mut self.accounts, self.account_count),
@@ -90,8 +91,8 @@ impl RequestedKeys {
     }
 }
 
-/// Returns the fault of a step's result, if any. `tx` is the step's transaction; `None` for other
-/// steps.
+/// Returns the fault of a step's result, if any. `tx` is the step's transaction; `None` for a step
+/// that is no transaction.
 pub(super) fn fault(step: &ShardStep, tx: Option<&Transaction>) -> Option<String> {
     let ShardStep { index, result, writes, .. } = step;
     let accounts = writes.accounts.iter().map(|write| write.address);

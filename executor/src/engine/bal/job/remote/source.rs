@@ -1,6 +1,6 @@
-//! Reads values from the coordinator's store, for a shard that wants them. Unclaimed keys are read
-//! together, in calls that suit the store. For a key that another shard's thread reads, this thread
-//! waits.
+//! Reads values from the coordinator's store, for a shard that requests them. Unclaimed accounts
+//! are read in one call of the store, and unclaimed slots in another. For a key that the thread of
+//! another shard reads, this thread waits.
 
 use std::{sync::atomic::AtomicBool, time::Instant};
 
@@ -21,7 +21,7 @@ use crate::{
     trace::Key,
 };
 
-/// The state below a batch, read from the coordinator's store.
+/// The state before a batch, read from the coordinator's store.
 pub(super) struct Source<'a> {
     pub(super) shared: &'a Shared<Declared>,
     pub(super) reading: Reading<'a>,
