@@ -1,9 +1,9 @@
 //! Finds the keys that transactions touch, for partitioners of a batch without a list. Each
-//! transaction runs alone on the state before the batch. Its sender gets the nonce and the balance
-//! that the transaction needs to begin.
+//! transaction runs alone on the state before the batch. The transaction's sender gets the nonce
+//! and the balance that the transaction needs to begin.
 //!
 //! The keys are a guess: in the batch, a transaction may touch other keys. The result of the batch
-//! does not depend on them.
+//! does not depend on these keys.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,7 +33,7 @@ struct Touch {
     writes: bool,
 }
 
-/// Returns, for each transaction of the batch at `batch_index`, the keys that join it to other
+/// Returns, for each transaction of the batch at `batch_index`, the keys that connect it to other
 /// transactions. Several transactions touch such a key, and at least one writes it. The accounts of
 /// fee recipients, which all transactions write, are left out.
 ///
@@ -72,7 +72,7 @@ pub(super) fn shared_accesses(
     Ok(numbered(batch, touched))
 }
 
-/// Numbers the keys that join transactions, and leaves out all other keys.
+/// Numbers the keys that connect transactions, and leaves out all other keys.
 fn numbered(batch: &Batch, touched: Vec<Vec<Touch>>) -> Vec<Vec<Access>> {
     #[derive(Default)]
     struct Seen {

@@ -1,6 +1,6 @@
-//! The scheduler behind its lock, and the waiting of workers. A worker first polls for a few
-//! microseconds, because waking a thread costs more than executing a plain transfer. Then it
-//! sleeps.
+//! The scheduler behind its lock, and the waits of workers for tasks or other steps. A worker first
+//! polls for a few microseconds, because waking a thread costs more than executing a plain
+//! transfer. Then the worker sleeps.
 
 use std::{
     fmt, hint,
@@ -21,11 +21,12 @@ use super::{
 
 use crate::lock::lock;
 
-/// Polls before a worker sleeps, with [`PAUSES`] between two polls.
+/// Number of polls before a worker sleeps. [`PAUSES`] pauses are between two polls.
 const LOOKS: u32 = 200;
-/// Pause instructions of the processor between two polls.
+/// Number of pause instructions of the processor between two polls.
 const PAUSES: u32 = 16;
-/// Polls after which a worker yields its core, in case there are more threads than cores.
+/// A worker yields its core at each poll whose number is a multiple of this, in case there are more
+/// threads than cores.
 const LOOKS_BEFORE_YIELD: u32 = 50;
 /// Polling interval of the stop flag, whose setter wakes no sleeper.
 const STOP_CHECK: Duration = Duration::from_millis(1);
@@ -44,9 +45,9 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 struct Guarded {
     scheduler: Scheduler,
-    /// Workers that sleep because there is no task.
+    /// Number of workers that sleep because there is no task.
     idle_count: usize,
-    /// Workers that sleep within a run.
+    /// Number of workers that sleep within a run.
     waiting_count: usize,
 }
 
@@ -55,7 +56,7 @@ pub(super) struct Board<'a> {
     guarded: Mutex<Guarded>,
     /// Number of changes of the scheduler: reports, and messages from other shards.
     change_count: AtomicU32,
-    /// Whether an idle worker would get a task.
+    /// True if an idle worker would get a task.
     has_task: AtomicBool,
     committed: AtomicU32,
     idle: Condvar,

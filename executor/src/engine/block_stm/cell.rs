@@ -1,15 +1,15 @@
-//! State of one key: its value below the batch, the writes of the batch's steps, and the highest
+//! State of one key: its value before the batch, the writes of the batch's steps, and the highest
 //! step that read it. Plain data; `memory.rs` has one lock for each cell.
 //!
-//! A read and the mark of its step are one transition, and so are a write and its check of the
-//! mark. So either the reader sees the write, or the writer sees the reader. A step with a wrong
-//! read is always marked as dirty.
+//! A read of the value and the mark of the reading step are one transition under the lock. A write
+//! and the check of that mark are one transition, too. So either the reader sees the write, or the
+//! writer sees the reader. A step with a wrong read is always marked as dirty (`scheduler.rs`).
 
 use workload::BlockAccessIndex;
 
 use super::task::Finality;
 
-/// The write of one step.
+/// The write of one step to the key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Version<V> {
     index: BlockAccessIndex,
@@ -20,7 +20,7 @@ struct Version<V> {
     value: V,
 }
 
-/// The value below the batch.
+/// The value before the batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 enum Base<B> {
     #[default]
@@ -46,7 +46,7 @@ pub(super) enum Found<B, V> {
     Written(BlockAccessIndex, V),
     /// The last run of the highest lower step that wrote the key was aborted.
     Estimate(BlockAccessIndex),
-    /// No lower step wrote the key, and this is the value below the batch.
+    /// No lower step wrote the key, and this is the value before the batch.
     Base(B),
     /// No lower step wrote the key, and the caller must read the value from the store.
     ToRead,
@@ -54,7 +54,7 @@ pub(super) enum Found<B, V> {
     BeingRead,
 }
 
-/// A key's state: `B` below the batch, `V` as written.
+/// A key's state. `B` is the type of its value before the batch, `V` the type of a written value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Cell<B, V> {
     base: Base<B>,
@@ -95,7 +95,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
     }
 
     /// Reads as [`Self::read`] does, on a shard. Writes of other shards arrive together with the
-    /// value below the batch, so nothing is known before that value.
+    /// value before the batch. So no write is read before that value is known.
     pub(super) fn read_on_shard(
         &mut self,
         index: BlockAccessIndex,
@@ -112,8 +112,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Returns the value below the batch, if it is known. Otherwise claims its read for the caller,
-    /// if nobody has.
+    /// Returns the value before the batch, if it is known. Otherwise claims its read for the
+    /// caller, if nobody has.
     pub(super) fn base_or_claim(&mut self) -> Found<B, V> {
         match &self.base {
             Base::Known(base) => Found::Base(base.clone()),
@@ -130,7 +130,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         self.versions().find(|version| version.0 == index).map(|version| version.2)
     }
 
-    /// Step, incarnation and value of each version, ascending.
+    /// Returns the step, the incarnation and the value of each version, by ascending step. The
+    /// incarnation is the number of the step's run, from 1 on.
     pub(super) fn versions(&self) -> impl Iterator<Item = (BlockAccessIndex, u32, &V)> {
         let all = self.lower.iter().chain(&self.top);
         all.map(|version| (version.index, version.incarnation, &version.value))
@@ -141,7 +142,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         self.below(index).map(|version| (version.index, &version.value))
     }
 
-    /// Reads as the step `index`, without the value below the batch. Returns the written value, or
+    /// Reads as the step `index`, without the value before the batch. Returns the written value, or
     /// `None` if no lower step wrote the key. An error names the step whose last run was aborted.
     pub(super) fn read_written(
         &mut self,
@@ -157,7 +158,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Returns whether the step `index` would now read `seen`; `None` is the value below the
+    /// Returns whether the step `index` would now read `seen`; `None` is the value before the
     /// batch.
     pub(super) fn would_read(
         &self,
@@ -171,12 +172,12 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Sets the value below the batch, which a worker has read after [`Found::ToRead`].
+    /// Sets the value before the batch, which a worker has read after [`Found::ToRead`].
     pub(super) fn set_base(&mut self, base: B) {
         self.base = Base::Known(base);
     }
 
-    /// Returns the value below the batch, if it is known.
+    /// Returns the value before the batch, if it is known.
     pub(super) const fn base(&self) -> Option<&B> {
         match &self.base {
             Base::Known(base) => Some(base),
@@ -195,9 +196,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         usize::from(self.top.is_some()) + self.lower.len()
     }
 
-    /// Writes as the step `index`. [`Keep::From`] removes versions that neither its step nor a
-    /// later one can read. [`Keep::Nothing`] removes all lower versions, because no lower step runs
-    /// again.
+    /// Writes as the step `index`. [`Keep::From`] removes the versions that no step from its step
+    /// on can read. [`Keep::Nothing`] removes all lower versions, because no lower step runs again.
     ///
     /// Returns the highest step that may have read another value.
     pub(super) fn write(
@@ -267,7 +267,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Removes the write of the step `index`, if it is of another incarnation than `incarnation`.
+    /// Removes the write of the step `index`, unless the run `incarnation` of the step made it.
     /// Returns the highest step that may have read the removed write.
     pub(super) fn remove_older(
         &mut self,

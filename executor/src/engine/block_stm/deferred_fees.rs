@@ -1,6 +1,7 @@
-//! Fees that transactions owe to their blocks' beneficiaries. They are kept apart from the
-//! accounts, one fee for each step. A read of a beneficiary's account sums them. Otherwise every
-//! transaction of a block would depend on the transaction before it.
+//! Fees that transactions owe to their blocks' beneficiaries. The fees are kept apart from the
+//! accounts, one fee for each step. A read of a beneficiary's account adds their sum to the
+//! balance. If fees were paid at once, every transaction of a block would depend on the transaction
+//! before it.
 
 use std::sync::{
     Mutex,
@@ -38,15 +39,16 @@ struct DeferredFees {
 /// All fees of a batch.
 #[derive(Debug)]
 pub(super) struct BatchFees {
-    /// Deferred fees by the number of the beneficiary's account.
+    /// Deferred fees by the id of the beneficiary's account in the memory.
     of_beneficiary: Vec<DeferredFees>,
-    /// Low and high half of each step's fee in wei. Ordered by the scheduler's lock.
+    /// Low and high half of each step's fee in wei. The scheduler's lock orders writes before
+    /// reads.
     fees: Vec<[AtomicU64; 2]>,
 }
 
 impl BatchFees {
-    /// Prepares the fees of `batch`. Gives the beneficiaries the first numbers of `memory`, which
-    /// must have no accounts yet.
+    /// Prepares the fees of `batch`. Gives the beneficiaries the first account ids of `memory`,
+    /// which must have no accounts yet.
     pub(super) fn new(batch: &Batch, steps: &Steps, memory: &Memory) -> Self {
         let mut of_beneficiary = Vec::<DeferredFees>::new();
         let mut start = 0;
@@ -64,7 +66,7 @@ impl BatchFees {
         Self { of_beneficiary, fees }
     }
 
-    /// Returns whether the account with this number receives fees.
+    /// Returns whether the account with this id receives fees.
     #[inline]
     pub(super) const fn has(&self, id: CellId) -> bool {
         (id as usize) < self.of_beneficiary.len()
@@ -105,8 +107,8 @@ impl BatchFees {
     }
 }
 
-/// Returns for each step the step that must have executed before: the previous transaction of the
-/// same sender. [`NO_STEP`] if there is no such step.
+/// Returns, for each step, the step that must have executed before it: the previous transaction of
+/// the same sender. [`NO_STEP`] if there is no such step.
 pub(super) fn nonce_links(batch: &Batch, steps: &Steps) -> Vec<BlockAccessIndex> {
     let mut links = Vec::with_capacity(steps.count() as usize);
     let tx_count = batch.blocks.iter().map(|block| block.transactions.len()).sum();

@@ -1,7 +1,7 @@
 //! The coordinator's state of an optimistic batch on shards: the last run of each step, and the
 //! commits. Steps are committed in order. A run is committed if all values that it read are those
-//! that committed steps left. The state is plain data behind one lock. Versions of keys and fees
-//! are in the engine's own structures.
+//! that committed steps left. The state is plain data behind one lock. The versions of keys and the
+//! fees are in the engine's own structures (`memory.rs`, `deferred_fees.rs`).
 //!
 //! Each shard gets all commits, and all writes of other shards' steps to keys that it has
 //! requested. So a step with a wrong read becomes dirty on its shard, and runs again. A run that
@@ -46,7 +46,7 @@ pub(super) struct Ledger<'a> {
 pub(super) struct LastRun {
     pub(super) result: Option<TxResult>,
     pub(super) latency: std::time::Duration,
-    /// 0 before the first run.
+    /// Number of the step's last run; 0 before the first run.
     incarnation: u32,
     fee: u128,
     log: Log,
@@ -57,23 +57,23 @@ pub(super) struct LastRun {
 /// Orders to one shard. `None` ends the thread that sends them.
 pub(super) type Outbox = Sender<Option<Order>>;
 
-/// The state of a batch.
+/// The coordinator's state of a batch.
 #[derive(Debug)]
 pub(super) struct Hub {
     /// The shard of each step.
     owner: Vec<u32>,
     runs: Vec<LastRun>,
     committed: BlockAccessIndex,
-    /// Fees of the committed steps that are not announced yet.
+    /// Fees of the committed steps whose commits are not announced to the shards yet.
     fees: Vec<u128>,
-    /// For each account, by its number: a bit for each shard that has requested it.
+    /// For each account, by its id: a bit for each shard that has requested it.
     account_readers: Vec<u64>,
-    /// For each slot, by its number: a bit for each shard that has requested it.
+    /// For each slot, by its id: a bit for each shard that has requested it.
     slot_readers: Vec<u64>,
     /// Codes that steps of the batch created, by hash.
     codes: HashMap<B256, Bytecode>,
     outboxes: Vec<Outbox>,
-    /// For each shard, the number of its next results that it sends at once ([`Order::Hurry`]).
+    /// For each shard, the number of further results that it sends at once ([`Order::Hurry`]).
     hurried_counts: Vec<usize>,
     counts: CrossShard,
 }
@@ -110,8 +110,8 @@ impl Hub {
         (self.runs, self.counts)
     }
 
-    /// Takes in a run of a step, whose transaction is `tx`. Then commits the steps that can be
-    /// committed.
+    /// Takes in a run of a step. `tx` is the step's transaction; `None` for a step that is no
+    /// transaction. Then commits the steps that can be committed.
     ///
     /// # Errors
     /// The fault of the shard: a run that no correct shard makes.
@@ -181,7 +181,7 @@ impl Hub {
     }
 
     /// Replaces the writes of the step's last run by those of this run. Sends each changed value to
-    /// the shards that read its key. Returns the log of the run's writes.
+    /// the other shards that have requested its key. Returns the log of the run's writes.
     fn write(&mut self, ledger: Ledger<'_>, shard: u32, step: &OptimisticStep) -> Log {
         let memory = ledger.memory;
         let (index, incarnation) = (step.index, step.incarnation);
@@ -233,7 +233,8 @@ impl Hub {
     }
 
     /// Tells a shard to hold no result back, because other shards read the writes of its steps. The
-    /// order is for the next [`HURRIED_RESULT_COUNT`] results, and is repeated after half of them.
+    /// order holds for the shard's next [`HURRIED_RESULT_COUNT`] results, and is repeated after
+    /// half of these results.
     fn hurry(&mut self, shard: u32) {
         let shard = shard as usize;
         if self.hurried_counts[shard] <= HURRIED_RESULT_COUNT / 2 {
@@ -301,13 +302,14 @@ impl Hub {
         Some(format!("read the beneficiary {address} with other fees than lower steps owe to it"))
     }
 
-    /// Returns the code of this hash, if a step of the batch created it.
+    /// Returns the code with this hash, if a step of the batch created it.
     pub(super) fn code(&self, hash: &B256) -> Option<Bytes> {
         self.codes.get(hash).map(Bytecode::original_bytes)
     }
 
-    /// Answers the request of a shard for `keys`. From then on the shard gets all writes to them.
-    /// The caller has added the codes to `values`, and the values below the batch to the cells.
+    /// Answers the request of a shard for `keys`. From then on the shard gets all writes of other
+    /// shards' steps to these keys. The caller has added the codes to `values`, and the values
+    /// before the batch to the cells.
     pub(super) fn answer(
         &mut self,
         ledger: Ledger<'_>,
@@ -385,7 +387,7 @@ impl Run {
     }
 }
 
-/// The changed values of a run, for each shard.
+/// The changed values of a run, as a message to each shard.
 struct News(Vec<RemoteWrites>);
 
 impl News {
@@ -430,7 +432,7 @@ fn subscribe(of: &mut Vec<u64>, id: CellId, shard: u32) {
     of[id] |= 1 << shard;
 }
 
-/// Returns the log of a run, with the numbers of the keys.
+/// Returns the log of a run, with the ids of the keys.
 fn log_of(memory: &Memory, reads: &Reads, written: Log) -> Log {
     let accounts =
         reads.accounts.iter().map(|(address, seen)| (memory.accounts.id(address), *seen));
@@ -440,14 +442,15 @@ fn log_of(memory: &Memory, reads: &Reads, written: Log) -> Log {
     Log { accounts: accounts.collect(), slots: slots.collect(), paid: paid.collect(), ..written }
 }
 
-/// Returns whether the step would read the values of `log` now. All lower steps must be committed.
+/// Returns whether the step at `index` would now read the values of `log`. All lower steps must be
+/// committed.
 fn is_valid(ledger: Ledger<'_>, index: BlockAccessIndex, log: &Log) -> bool {
     publish::is_valid(ledger.memory, index, log)
         && log.paid.iter().all(|(id, seen)| is_paid(ledger, index, *id, seen))
 }
 
-/// Returns whether the step would read `seen` as the account of the beneficiary `id`. All lower
-/// steps must be committed.
+/// Returns whether the step at `index` would now read `seen` as the account of the beneficiary
+/// `id`. All lower steps must be committed.
 fn is_paid(ledger: Ledger<'_>, index: BlockAccessIndex, id: CellId, seen: &SeenAccount) -> bool {
     if !ledger.fees.has(id) {
         return false;
@@ -463,7 +466,7 @@ fn is_paid(ledger: Ledger<'_>, index: BlockAccessIndex, id: CellId, seen: &SeenA
 }
 
 /// Returns the fault of a run that no execution can produce. `tx` is the step's transaction; `None`
-/// for a system step.
+/// for a step that is no transaction.
 fn fault(step: &OptimisticStep, tx: Option<&Transaction>) -> Option<String> {
     let index = step.index;
     let VersionWrites { accounts, slots, codes } = &step.writes;

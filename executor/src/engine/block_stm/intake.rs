@@ -1,6 +1,6 @@
 //! The connection of a shard to the coordinator of an optimistic batch. One thread applies the
-//! coordinator's orders to the memory in the order of arrival. Steps that request a key wait until
-//! its value is in the memory.
+//! coordinator's orders to the shard's memory in the order of arrival. A step that requests a key
+//! waits until the key's value is in the memory.
 
 use std::{
     sync::{
@@ -162,15 +162,15 @@ fn take_in<B: Clone, V: Clone + PartialEq, W>(
     (index, cell.write(index, incarnation, of(value), keep))
 }
 
-/// Reads the coordinator's state below the batch. A requested value arrives in the memory, together
-/// with the writes of other shards' steps.
+/// Reads the coordinator's state before the batch. A requested value arrives in the memory,
+/// together with the writes of other shards' steps.
 #[derive(Debug)]
 pub(super) struct Values<'a> {
     pub(super) coordinator: &'a dyn OptimisticCoordinator,
     pub(super) memory: &'a Memory,
     pub(super) codes: &'a Codes,
     pub(super) over: &'a AtomicBool,
-    /// Number of requests that steps waited for. `wait` is the time of these waits.
+    /// Number of requests that steps waited for. `wait` is the sum of the times of these waits.
     pub(super) request_count: u64,
     pub(super) wait: Duration,
 }

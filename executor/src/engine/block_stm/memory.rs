@@ -1,6 +1,6 @@
-//! The state of a batch during execution: a numbered cell for each key that a step has touched. The
-//! number saves a second search by the whole key. The first step that reads a key reads it from the
-//! store, once.
+//! The state of a batch during execution: a numbered cell for each key that a step has touched.
+//! With the number, a later access to the cell needs no search by the whole key. The first step
+//! that needs the value before the batch reads it from the store, once.
 
 use std::{
     fmt,
@@ -26,12 +26,13 @@ use crate::{
     single_flight::{Cancelled, SingleFlight},
 };
 
-/// Shards of a table; far more than threads, so that threads seldom wait for the same lock.
+/// Number of shards of a table. There are far more shards than threads, so that threads seldom wait
+/// for the same lock.
 const SHARD_COUNT: usize = 256;
-/// Cells of each of the first chunks. Later chunks are larger, so that the number of chunks is
-/// bounded.
+/// Number of cells in each of the first [`CHUNKS_OF_A_SIZE`] chunks. Later chunks are larger, so
+/// that the number of chunks is bounded.
 const FIRST_CHUNK: usize = 1024;
-/// Chunks of one size.
+/// Number of chunks of one size.
 const CHUNKS_OF_A_SIZE: usize = 64;
 /// Number of chunk sizes, each twice the size before. The chunks have room for 268 million keys,
 /// more than fit in memory.
@@ -41,7 +42,7 @@ const GATE_COUNT: usize = 64;
 /// Longest sleep of a waiter that missed its wake-up.
 const MISSED_CALL: Duration = Duration::from_micros(500);
 
-/// A key's index in its table.
+/// A key's index in its table, the number of its cell.
 pub(super) type CellId = u32;
 
 /// An account as a step of the batch left it.
@@ -58,7 +59,7 @@ pub(super) struct Account {
 
 impl PartialEq for Account {
     fn eq(&self, other: &Self) -> bool {
-        // The hash stands for the code.
+        // The code's hash in `state` stands for the code.
         self.state == other.state && self.is_born == other.is_born
     }
 }
@@ -67,7 +68,7 @@ impl PartialEq for Account {
 pub(super) type SeenAccount = AccountVersion;
 
 impl Account {
-    /// The account below the batch.
+    /// The account before the batch.
     pub(super) fn from_base(state: Option<AccountState>) -> Self {
         Self { state, ..Self::default() }
     }
@@ -96,7 +97,7 @@ impl PartialEq<Account> for SeenAccount {
 pub(super) struct Keyed<K, B, V> {
     /// The whole key.
     pub(super) key: K,
-    /// The known versions of the key.
+    /// The value before the batch, and the writes of steps.
     pub(super) cell: Cell<B, V>,
 }
 
@@ -148,7 +149,7 @@ impl<K: Copy + Default + Eq + Hash, B: Clone, V: Clone + PartialEq> Table<K, B, 
         }
     }
 
-    /// Number of keys.
+    /// Returns the number of keys.
     pub(super) fn count(&self) -> CellId {
         self.count.load(Ordering::Relaxed)
     }
@@ -239,7 +240,7 @@ pub(super) struct Memory {
     pub(super) slots: Slots,
     /// Condition variables for waits for another worker's read of an account or slot.
     pub(super) gates: Gates,
-    /// Codes below the batch, analysed once.
+    /// Codes that runs have read, by hash; each code is analysed once.
     pub(super) codes: SingleFlight<B256, Bytecode>,
 }
 

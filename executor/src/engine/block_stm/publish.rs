@@ -1,5 +1,5 @@
-//! Turns the EVM's output of a step into versions that other steps can read. As in
-//! `evm::StepWrites`, only fields that the step wrote are published.
+//! Turns the EVM's output of a step into versions that other steps can read. Only accounts and
+//! slots that the step changed are published.
 
 use alloy_primitives::{Address, KECCAK256_EMPTY, U256, map::HashSet};
 use revm::state::EvmState;
@@ -62,7 +62,8 @@ impl StepView<'_> {
         }
     }
 
-    /// Returns the step's writes, each key once, with the codes that the step created.
+    /// Returns the step's writes for the coordinator, each key once, with the codes that the step
+    /// created.
     pub(super) fn writes(&self) -> VersionWrites {
         let memory = self.shared.memory;
         let mut writes = VersionWrites::default();
@@ -90,8 +91,8 @@ impl StepView<'_> {
         writes
     }
 
-    /// Lets other steps read the step's writes, in place of those of its last run. Returns the
-    /// highest step that may have read another value before.
+    /// Lets other steps read the step's writes, in place of the writes of the step's last run.
+    /// Returns the highest step that may have read another value before.
     pub(super) fn publish(&mut self, incarnation: u32, before: &Log) -> Option<u32> {
         let memory = self.shared.memory;
         let index = self.index;

@@ -35,11 +35,11 @@ use crate::shards::Speculation;
 pub(super) const NO_STEP: BlockAccessIndex = BlockAccessIndex::MAX;
 /// Largest number of steps that are examined in search of a step that can run.
 const LOOK: usize = 32;
-/// Factor of the window on a shard, in addition to the number of shards. So the shard has steps to
-/// run while the message of a commit is under way.
+/// Factor by which the window is larger on a shard, beside the number of shards as a second factor.
+/// So the shard has steps to run while the message of a commit is under way.
 const SHARD_STRETCH: u32 = 16;
-/// Limit of the reads and writes in the logs of uncommitted steps. Above this limit, only the
-/// lowest uncommitted step may run.
+/// Limit of the number of reads and writes in the logs of all uncommitted steps. Above this limit,
+/// only the lowest uncommitted step may run.
 const MOST_LOGGED: u64 = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,15 +68,16 @@ struct StepState {
 pub(super) struct Scheduler {
     steps: Vec<StepState>,
     worker_count: usize,
-    /// Workers that wait within a run.
+    /// Number of workers that wait within a run.
     waiting_count: usize,
     /// The lowest uncommitted step.
     committed: BlockAccessIndex,
-    /// The steps that this process runs, ascending; `None`: all steps.
+    /// The steps that this process runs, ascending; `None` if it runs all steps.
     own: Option<Vec<BlockAccessIndex>>,
-    /// The lowest step that must not be committed yet.
+    /// The lowest step that must not be committed yet, because the coordinator has not committed
+    /// it. Without shards, no step.
     finalized: BlockAccessIndex,
-    /// Factor of the window's size, for the number of steps that may run ahead of the commit.
+    /// The number of steps that may run ahead of the commit is the window's size times this factor.
     stretch: u32,
     /// The lowest step that the search for tasks has not reached. No step from this one on was ever
     /// claimed.
@@ -164,13 +165,13 @@ impl Scheduler {
         self.committed
     }
 
-    /// Number of runs of each step.
+    /// Returns the number of runs of each step.
     pub(super) fn incarnations(&self) -> impl Iterator<Item = u32> {
         self.steps.iter().map(|step| step.incarnation)
     }
 
-    /// Returns the cost of the runs so far. The number of steps stays 0, and the engine sets it: on
-    /// a shard, the steps here include those of other shards.
+    /// Returns the counts of the runs so far. The number of steps stays 0, and the engine sets it,
+    /// because on a shard the steps here include those of other shards.
     pub(super) fn speculation(&self) -> Speculation {
         let mut speculation = self.speculation;
         for incarnation in self.incarnations() {
@@ -381,8 +382,8 @@ impl Scheduler {
         self.executed(index);
     }
 
-    /// Marks the steps above `index` as dirty, up to `readers_to`: the last step that may have read
-    /// a key that `index` wrote.
+    /// Marks the steps after `index` as dirty, up to `readers_to`: the last step that may have read
+    /// a key that the step `index` wrote.
     fn disturb(&mut self, index: BlockAccessIndex, readers_to: Option<BlockAccessIndex>) {
         let end = readers_to.map_or(0, |last| last.saturating_add(1)).min(self.next);
         // Committed steps are not marked: a late write from another shard does not concern them.

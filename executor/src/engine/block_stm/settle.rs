@@ -1,5 +1,5 @@
-//! Ends a batch with its failure or its net changes: the last version of each key, with the
-//! deferred fees, compared with the state below the batch.
+//! Ends a batch with its failure or its net changes. Net changes are the last version of each key,
+//! with the deferred fees, where it differs from the state before the batch.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,8 +14,8 @@ use super::{
 use crate::{engine::error::EngineError, error::StoreError, store::Reader};
 
 /// Returns the net changes of a batch whose `step_count` steps are all committed. `reader` reads
-/// values below the batch that nobody has read yet: of a beneficiary, or of a slot of a created
-/// contract.
+/// values before the batch that no run has read, such as a beneficiary's account, or a slot of a
+/// created contract.
 ///
 /// # Errors
 /// [`StoreError`]: a read failed.
@@ -95,7 +95,8 @@ fn add_slots(
 /// Checks that no thread failed, and that nobody cancelled the execution.
 ///
 /// # Errors
-/// The failure of the lowest step. Cancellations come last: another failure caused them.
+/// The failure of the lowest step. A cancellation is returned only if there is no other failure,
+/// because other failures cause cancellations.
 pub(super) fn check_failures(
     failures: Vec<(BlockAccessIndex, EngineError)>,
     cancel: &AtomicBool,

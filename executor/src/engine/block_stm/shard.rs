@@ -1,6 +1,6 @@
 //! Executes a shard's part of an optimistic batch. The shard's threads run steps like the engine's
 //! workers. Their memory also has the writes of other shards' steps. The coordinator sends these
-//! writes and the state below the batch, and only the coordinator commits.
+//! writes and the values before the batch, and decides the commits.
 //!
 //! Keys that the transactions name (senders, recipients, access lists) are requested ahead, in
 //! micro-batches, without waiting for earlier answers. Other keys are requested when a step needs
@@ -60,7 +60,7 @@ struct Part<'a> {
 /// Executes a shard's part of a batch without a list. `stop` ends it early.
 ///
 /// # Errors
-/// [`EngineError`]: a step that is not valid, a coordinator that does not answer, or `stop`.
+/// [`EngineError`]: a step is not valid, the coordinator does not answer, or `stop` is set.
 ///
 /// # Panics
 /// Panics on a batch or a step that the workload does not have.
@@ -103,7 +103,8 @@ pub fn run_optimistic_shard(
 }
 
 impl Part<'_> {
-    /// Runs the steps. Returns whether all steps of the batch, also those of other shards, are committed.
+    /// Runs the shard's steps. Returns whether all steps of the batch are committed, also those of
+    /// other shards.
     fn run(&self, board: &Board<'_>, stop: &AtomicBool, over: &AtomicBool) -> bool {
         let ready = Instant::now();
         let (ahead_ns, executed_ns) = (&AtomicU64::new(0), &AtomicU64::new(0));
@@ -133,7 +134,8 @@ impl Part<'_> {
             }
             while let Some(steps) = self.results.next() {
                 if self.coordinator.send(steps).is_err() {
-                    // The coordinator takes no more results: it has ended the batch, or is gone.
+                    // The coordinator takes no more results, because it has ended the batch or is
+                    // gone.
                     over.store(true, Ordering::Relaxed);
                     self.results.close();
                     break;

@@ -1,6 +1,7 @@
-//! The coordinator's connection to one shard of an optimistic batch. One thread receives: it answers requests for
-//! keys from the store and from other shards' writes, and takes the shard's runs in. Another thread sends
-//! updates for the shard: commits, and writes of other shards.
+//! The coordinator's connection to one shard of an optimistic batch. One thread receives. It
+//! answers requests for keys, with values from the store and writes of other shards' steps, and
+//! takes in the shard's runs. Another thread sends the shard its orders: commits, and writes of
+//! other shards' steps.
 
 use std::{
     sync::{Arc, Mutex, mpsc},
@@ -37,7 +38,7 @@ use source::Source;
 const MAX_KEYS_PER_REQUEST: usize = 1 << 16;
 /// Largest number of codes in a request.
 const MAX_CODES_PER_REQUEST: usize = 64;
-/// Largest number of values and steps in one message, unless a single order has more.
+/// Number of values and committed steps from which on a message gets no further order.
 const MAX_VALUES_PER_MESSAGE: usize = 1 << 14;
 
 /// One batch, shared by the connections to all shards.
@@ -77,10 +78,10 @@ impl Drop for Ending<'_> {
 }
 
 impl ShardBatch<'_, '_> {
-    /// Has the shard execute its part.
+    /// Has the shard execute its part, until all steps of the batch are committed.
     ///
     /// # Errors
-    /// The failure of the shard or of the store.
+    /// The shard or the store failed.
     pub(super) fn run(&mut self) -> Result<(), EngineError> {
         let job = self.job;
         let Connection { shards, shard, stop, .. } = *self.connection;
@@ -214,8 +215,8 @@ fn keys_of(writes: &VersionWrites) -> StepWrites {
     StepWrites { accounts: accounts.collect(), slots: writes.slots.clone() }
 }
 
-/// Sends the orders for a shard. Several waiting orders share a message. Returns the time span in
-/// which values of other shards were sent.
+/// Sends the orders for a shard. Several waiting orders share a message. Returns the span from the
+/// first to the last message with values that other shards wrote; `None` without such a message.
 fn send(
     mut sender: Box<dyn Sender + '_>,
     inbox: &mpsc::Receiver<Option<Order>>,
@@ -250,7 +251,7 @@ fn send(
     sent
 }
 
-/// Number of values in an order.
+/// Returns the number of values and committed steps in an order.
 fn value_count(order: &Order) -> usize {
     match order {
         Order::Values(values) => values.accounts.len() + values.slots.len() + values.codes.len(),

@@ -1,6 +1,6 @@
-//! Block-STM on shards, as the coordinator. Shards execute the steps of a batch, and one thread
-//! here talks to each shard. The state below the batch comes from this process's store. Runs are
-//! validated here. Steps and net changes are committed here.
+//! Block-STM on shards, as the coordinator. Shards execute the steps of a batch, and this process
+//! has one thread for each shard's connection. The state before the batch comes from this process's
+//! store. Runs are validated here, and steps and net changes are committed here.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, atomic::Ordering, mpsc},

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{lock::lock, root::WrittenKeys, shards::versions::OptimisticStep};
 
-/// A batch, shared by all its runs.
+/// The state of a batch, shared by all runs of its steps.
 #[derive(Clone, Copy)]
 pub(super) struct Shared<'a> {
     pub(super) workload: &'a Workload,
@@ -28,20 +28,20 @@ pub(super) struct Shared<'a> {
     pub(super) board: &'a Board<'a>,
     pub(super) logs: &'a Logs,
     pub(super) results: Results<'a>,
-    /// Takes the keys that runs write, also those of runs that are aborted later.
+    /// Takes the keys that runs write, also of runs that are aborted later.
     pub(super) written: Option<&'a WrittenKeys>,
     pub(super) stop: &'a AtomicBool,
 }
 
 impl Shared<'_> {
-    /// Returns whether this process is a shard. A shard's coordinator sends values below the batch
+    /// Returns whether this process is a shard. A shard's coordinator sends values before the batch
     /// together with writes of other shards, and validates all reads.
     pub(super) const fn is_on_shard(&self) -> bool {
         matches!(self.results, Results::Sent(_))
     }
 }
 
-/// The destination of results.
+/// The destination of a run's result.
 #[derive(Clone, Copy)]
 pub(super) enum Results<'a> {
     /// Kept in this process until the batch ends.
@@ -82,7 +82,7 @@ impl LastRuns {
 /// Keys that a run read and wrote, for the validation of the step and for its next run.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    /// Accounts that were read, as lower steps left them; `None` for the value below the batch.
+    /// Accounts that were read, as lower steps left them; `None` for the value before the batch.
     pub(super) accounts: Vec<(CellId, Option<SeenAccount>)>,
     /// Slots that were read, in the same form.
     pub(super) slots: Vec<(CellId, Option<U256>)>,
@@ -96,7 +96,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Number of entries.
+    /// Returns the number of entries, without those of `paid`.
     pub(super) const fn len(&self) -> usize {
         self.accounts.len()
             + self.slots.len()

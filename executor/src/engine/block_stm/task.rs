@@ -1,5 +1,5 @@
 //! The messages between the scheduler and its workers: tasks, reports, and the questions of a run
-//! that cannot go on. Plain data.
+//! that cannot go on. All of them are plain data.
 
 use workload::BlockAccessIndex;
 
@@ -30,7 +30,7 @@ pub(super) enum Task {
     Execute {
         /// The step.
         index: BlockAccessIndex,
-        /// Number of the step's runs, this run included.
+        /// Number of this run of the step, from 1 on.
         incarnation: u32,
         /// The certainty of the values that the run reads.
         finality: Finality,

@@ -1,6 +1,6 @@
 //! The state that one run of a step reads: the writes of lower steps of the batch, and the state
-//! below the batch. Remembers the reads, so that they can be validated, and the writes,
-//! so that they can be published.
+//! before the batch. Keeps the run's reads for their validation, and its writes for their
+//! publication.
 
 use std::sync::atomic::Ordering;
 
@@ -78,7 +78,7 @@ pub(super) struct StepView<'a> {
 const RECENT: usize = 8;
 
 impl<'a> StepView<'a> {
-    /// Makes a view that reads through `reader` and counts in `tally`.
+    /// Makes a view that reads and counts with `reading`.
     pub(super) fn new(shared: Shared<'a>, reading: Reading<'a>) -> Self {
         let Reading { reader, tally } = reading;
         Self {
@@ -127,7 +127,7 @@ impl<'a> StepView<'a> {
         self.finality == Finality::Speculative || self.shared.is_on_shard()
     }
 
-    /// Returns the number of the account at `address`.
+    /// Returns the id of the account at `address`.
     pub(super) fn account_id(&self, address: &Address) -> CellId {
         let recent = self.met.iter().rev().take(RECENT);
         let met = recent.copied().find(|(met, _)| met == address);
@@ -139,7 +139,7 @@ impl<'a> StepView<'a> {
         !self.born.is_empty() && self.born.contains(&id)
     }
 
-    /// The recorder of this worker, if the sample is traced.
+    /// Returns the recorder of this worker, if the sample is traced.
     pub(super) fn trace(&mut self) -> Option<&mut Recorder> {
         self.tally.trace.as_deref_mut()
     }
@@ -210,7 +210,8 @@ impl<'a> StepView<'a> {
         }
         let memory = self.shared.memory;
         let mut account = loop {
-            // Read before the match: in the match itself, its arms would hold the cell's lock.
+            // The key is read before the match. In the match itself, the arms would hold the cell's
+            // lock.
             let found = self.read(&mut memory.accounts.cell(id).cell, Finality::Final);
             match found {
                 Found::Written(index, account) => break (index + 1, account),

@@ -1,6 +1,7 @@
-//! The distance by which execution may run ahead of the commit. The farther a step is ahead, the
-//! more lower steps can still change its reads. So the distance shrinks while many runs are
-//! aborted, and grows while few are.
+//! The distance, in steps, by which execution may run ahead of the commit. The farther a step is
+//! ahead, the more steps before it are uncommitted and may still write keys that it has read. So
+//! the distance is halved if a quarter of the runs are aborted, and doubled if at most one in 16
+//! is.
 
 /// The largest distance in steps. It also limits the number of steps whose reads and versions are
 /// kept at once.
@@ -19,14 +20,14 @@ pub(super) enum Ran {
     Aborted,
 }
 
-/// The distance, and the counts by which it changes.
+/// The present distance, and the counts that decide its next change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Window {
     size: u32,
     run_count: u32,
     aborted_count: u32,
     /// Number of calm spans after which the distance grows from one step to two. A span is calm if
-    /// few of its runs are aborted.
+    /// at most one in 16 of its runs is aborted.
     patience: u32,
     calm_spans: u32,
 }
@@ -39,7 +40,7 @@ impl Window {
         Self { size, run_count: 0, aborted_count: 0, patience: 1, calm_spans: 0 }
     }
 
-    /// The distance in steps; at least 1.
+    /// Returns the distance in steps; at least 1.
     pub(super) const fn size(&self) -> u32 {
         self.size
     }

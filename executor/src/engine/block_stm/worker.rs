@@ -23,7 +23,7 @@ use crate::{
     trace::What,
 };
 
-/// Length of a log above which its memory is freed and not reused.
+/// Number of entries of a log above which the log's memory is freed and not reused.
 const LONG_LOG: usize = 1 << 12;
 
 /// Carries out tasks until no task is left, or the whole batch is given up.
@@ -120,8 +120,8 @@ impl Worker<'_> {
                     writes: view.writes(),
                 };
                 let report = self.publish(incarnation);
-                // Sent after the writes are published, because the order that commits the step must
-                // find the writes.
+                // The result is sent after the writes are published, because the order that commits
+                // the step must find the writes.
                 send(step);
                 report
             }
@@ -134,7 +134,7 @@ impl Worker<'_> {
         let index = view.index;
         let mut kept = self.shared.logs.log(index);
         if incarnation == 1 {
-            // This log is of an earlier step at the same position, which is committed.
+            // The kept log is that of an earlier step at the same position, which is committed.
             kept.clear();
         }
         let readers_to = view.publish(incarnation, &kept);

@@ -1,4 +1,4 @@
-//! Reads values below the batch from the coordinator's store, for a shard that requests them. Each
+//! Reads values before the batch from the coordinator's store, for a shard that requests them. Each
 //! key is read once. For a key that another shard's thread reads, this thread waits.
 
 use std::{sync::atomic::AtomicBool, time::Instant};
@@ -17,7 +17,7 @@ use crate::{
     trace::Key,
 };
 
-/// The state below a batch, read from the coordinator's store.
+/// The state before a batch, read from the coordinator's store.
 pub(super) struct Source<'a> {
     pub(super) memory: &'a Memory,
     pub(super) codes: &'a SingleFlight<B256, Option<Bytes>>,
@@ -61,8 +61,8 @@ impl Source<'_> {
         let (mut new, mut waited) = (Vec::new(), Vec::new());
         for address in addresses {
             let id = table.id(address);
-            // A statement before the match, because the arms of the match must not hold the cell's
-            // lock.
+            // This is a statement before the match, because the arms of the match must not hold the
+            // cell's lock.
             let found = table.cell(id).cell.base_or_claim();
             match found {
                 Found::ToRead => new.push((*address, id)),
