@@ -33,8 +33,8 @@ pub(crate) enum Awaited {
 pub(crate) enum Turn {
     /// Look again for the value or the read; if it is still missing, wait again.
     Look,
-    /// No other fiber of this thread can go on: block the thread. A wait for a value must be short,
-    /// since values of other fibers may come meanwhile.
+    /// No other fiber of this thread can go on: block the thread. A wait for a value may block the
+    /// thread only for a short time, since values of other fibers may come meanwhile.
     Block,
 }
 
@@ -54,7 +54,7 @@ thread_local! {
     static YIELDER: Cell<*const Yielder<Turn, Waiting>> = const { Cell::new(ptr::null()) };
 }
 
-/// Whether the caller runs on a fiber.
+/// Returns whether the caller runs on a fiber.
 pub(crate) fn is_inside() -> bool {
     !YIELDER.get().is_null()
 }

@@ -54,13 +54,13 @@ impl Latencies {
         }
     }
 
-    /// The histogram, in nanoseconds.
+    /// Returns the histogram of the latencies, in nanoseconds.
     pub fn histogram(&self) -> &Histogram<u64> {
         static NONE: OnceLock<Histogram<u64>> = OnceLock::new();
         self.histogram.as_ref().unwrap_or_else(|| NONE.get_or_init(empty))
     }
 
-    /// Sum of all latencies; a batch counts once.
+    /// Returns the sum of all latencies; the latency of a batch counts once.
     pub const fn total(&self) -> Duration {
         self.total
     }

@@ -66,7 +66,8 @@ pub struct BlockPlace {
 
 /// Blocks that a store reads for given rows.
 ///
-/// Most stores read one block per row. MDBX reads more where an account has its own tree.
+/// Most stores read one block per row. MDBX reads more if an account's slots have a tree of their
+/// own.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// Files that contain the blocks.

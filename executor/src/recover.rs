@@ -81,7 +81,7 @@ pub enum RecoverError {
     Cancelled,
 }
 
-/// Cost of recovering all senders of a workload once.
+/// Cost of recovering all signers of a workload once.
 #[derive(Clone, Debug, Default)]
 pub struct Recovered {
     /// Time from the start of the first transaction to the end of the last.

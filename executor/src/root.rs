@@ -5,7 +5,7 @@
 //!
 //! The root of a batch has four phases. *Plan* hashes the changed keys. *Read* has threads of its
 //! own. For the plans of all tries, these threads read nodes level by level, or all nodes that may
-//! be needed at once. *Fold* hashes storage tries first, since their roots are part of the
+//! be needed at once. *Fold* hashes the tries of slots first, since their roots are part of the
 //! accounts, then the trie of accounts. *Join* makes one trie of its shards. If a deletion leaves a
 //! branch with one child, the fold needs another read.
 //!

@@ -29,7 +29,7 @@ use variant::{CacheMode, ListForm, Prefetch};
 
 mod roots;
 
-/// Number of threads that warm up a state.
+/// Number of threads that warm up a state: they read all declared keys before a warm sample.
 const WARMING_THREADS: usize = 16;
 /// Name of the threads that warm up a state, outside any clock.
 pub const WARMING_THREAD: &str = "warm-up";
@@ -196,7 +196,7 @@ pub fn check_lists(
         }
         let at = rebuilt.iter().zip(given).position(|(a, b)| a != b);
         let difference = format!(
-            "{} bytes against {}, the first other one at {}",
+            "it has {} bytes, the other {}, and they first differ at byte {}",
             given.len(),
             rebuilt.len(),
             at.unwrap_or(rebuilt.len().min(given.len()))

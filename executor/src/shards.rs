@@ -26,7 +26,7 @@ pub struct Assignment {
     /// Maximal number of keys in a request ahead (micro-batch), which a shard sends before its
     /// steps need the values.
     pub micro_batch_key_count: u32,
-    /// Delay in one direction that the transport adds to each message of the batch.
+    /// Delay that the transport adds to each message of the batch, in either direction.
     pub delay: Duration,
 }
 
@@ -175,7 +175,7 @@ pub enum Report<K = Wanted, S = ShardStep, F = Finished> {
         /// Number of the request, which the answer repeats. Without a list, 0 means that a step
         /// waits for the answer.
         request: u64,
-        /// The keys.
+        /// The requested keys.
         keys: K,
     },
     /// Results of steps. Without a list, results of executions of steps.
@@ -195,7 +195,7 @@ pub enum Report<K = Wanted, S = ShardStep, F = Finished> {
 /// Counts of optimistic executions, validations and aborts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Speculation {
-    /// Number of steps: transactions, and the system steps of each block.
+    /// Number of steps: transactions, and each block's steps of system calls and withdrawals.
     pub steps: u64,
     /// Number of executions of steps, with aborted executions.
     pub executions: u64,
@@ -248,7 +248,7 @@ pub struct ShardError(pub String);
 
 /// The coordinator's connections to shards.
 pub trait Shards: fmt::Debug + Sync {
-    /// Number of shards.
+    /// Returns the number of shards.
     fn count(&self) -> usize;
 
     /// Returns the name of a shard in errors: its number and its address.

@@ -103,8 +103,9 @@ pub fn total(spans: &[Span], phase: Phase) -> Duration {
 
 /// Splits the wall time `wall` into the times for which it waited for each phase, the parts of the
 /// critical path. Their sum is `wall`. `None` is the time outside all phases. The path is found
-/// backwards, from the end of the wall time. The phase before a moment is the phase that ended
-/// there, or the phase under way that ends first. Phases that run beside the path do not count.
+/// backwards, from the end of the wall time. At each moment, it continues with the phase that ended
+/// there, or with the phase under way that ends first. Phases that run beside the path do not
+/// count.
 pub fn critical_path(spans: &[Span], wall: Duration) -> BTreeMap<Option<Phase>, Duration> {
     let mut by_end: Vec<Span> = spans.iter().filter(|span| span.start < wall).copied().collect();
     by_end.sort_by_key(|span| span.end);

@@ -5,8 +5,8 @@
 //!
 //! **Invariant**: a directory with a state's name is complete. A build writes to a directory
 //! `<name>.building-<pid>`, syncs it, adds a manifest, and renames the directory. The next run
-//! removes the directory of a killed build, and never opens it. A directory is removed only if
-//! `stress` surely made it: it has the mark of `stress`, a lock file or a manifest.
+//! removes the directory of a killed build, and never opens it. A directory is removed only if it
+//! has the mark of `stress`, a file `.stress`.
 //!
 //! **Invariant**: a process that builds, measures, verifies or removes a state holds the lock
 //! `<name>.lock`. So a half-built directory that a process finds while it holds the lock belongs to

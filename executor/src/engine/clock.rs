@@ -36,7 +36,7 @@ use crate::{
 /// One execution of a task.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Execution<'a> {
-    /// The state before the workload's first batch.
+    /// The state that is open for this execution.
     pub(super) sample: &'a dyn Sample,
     /// The work.
     pub(super) task: &'a Task<'a>,

@@ -1,5 +1,5 @@
-//! The store as a database of revm for an engine on one thread: no cache, each read counted and
-//! timed.
+//! The store as a database of revm for an engine on one thread. It has no cache. Each read is
+//! counted, and timed if the store's reads are timed.
 
 use alloy_primitives::{Address, B256, U256};
 use revm::{
@@ -15,7 +15,7 @@ use crate::{
     trace::{Key, Recorder, Track},
 };
 
-/// The store as revm's database, each read timed.
+/// The store as revm's database, with the counts and times of the reads.
 #[derive(Debug)]
 pub(super) struct StoreDatabase<'a> {
     workload: &'a Workload,

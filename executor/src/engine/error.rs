@@ -85,7 +85,7 @@ pub enum ListFault {
     MoreThanChanges(Address),
     /// The remaining steps cannot touch all declared slots that no step has touched yet (EIP-7928).
     #[error(
-        "{unmet_count} declared slots are met by no step yet, and what gas remains can pay for \
+        "no step has touched {unmet_count} declared slots yet, and the remaining gas pays for \
          {payable_count} at most"
     )]
     Infeasible {
@@ -94,7 +94,7 @@ pub enum ListFault {
         /// Maximal number of slots that the remaining steps can touch with their gas.
         payable_count: u64,
     },
-    /// A value before the batch differs from the state's.
+    /// A value of a full list differs from the value in the state before the batch.
     #[error("{what} is {state} in the state before the batch, and the list has {listed}")]
     WrongValue {
         /// The key.
@@ -143,10 +143,10 @@ pub enum ListFault {
         made_count: usize,
     },
     /// No step touched a declared account.
-    #[error("account {0} is in the list and no step met it")]
+    #[error("account {0} is in the list, and no step touched it")]
     SurplusAccount(Address),
     /// No step touched a declared slot.
-    #[error("slot {key:#x} of {address} is in the list and no step met it")]
+    #[error("slot {key:#x} of {address} is in the list, and no step touched it")]
     SurplusSlot {
         /// Address of the slot's account.
         address: Address,

@@ -57,10 +57,10 @@ impl Ran {
 
 /// The state before a batch that runs in order.
 pub(super) trait Below: Database<Error = ViewError> {
-    /// The recorder of the thread, if the sample is traced.
+    /// Returns the recorder of the thread, if the sample is traced.
     fn trace(&mut self) -> Option<&mut Recorder>;
 
-    /// Called after the first `step_count` steps of the batch have run.
+    /// Notes that the first `step_count` steps of the batch have run.
     fn passed(&mut self, _step_count: u32) {}
 }
 

@@ -26,8 +26,8 @@ impl<'e> Laps<'e> {
         Self { executed, batch, start: Instant::now(), longest, result }
     }
 
-    /// Ends a step, and begins the next step. `result` is the result of a transaction; `None` for
-    /// other steps.
+    /// Ends a step, and begins the next step. `result` is the result of a transaction; `None` for a
+    /// step that is no transaction.
     pub(super) fn next(
         &mut self,
         index: BlockAccessIndex,

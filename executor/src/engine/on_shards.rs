@@ -39,7 +39,7 @@ pub(super) struct OnShards<'a> {
 }
 
 impl<'a> OnShards<'a> {
-    /// Takes the shards of the task.
+    /// Takes the connected shards from the task.
     ///
     /// # Errors
     /// [`EngineError::Store`] if fewer shards are connected than the variant has.
@@ -122,10 +122,10 @@ impl<'a> Connection<'a> {
         end
     }
 
-    /// Adds the shard's times. The shard's message `Ready` aligns the shard's clock with this
-    /// clock. So the shard's times appear later here by the travel time of that message. The delay
-    /// that is added to messages is not included. The times overlap, so no track of a trace shows
-    /// them.
+    /// Adds the shard's times. The arrival of the shard's message `Ready` aligns the shard's clock
+    /// with the clock of this process. So the shard's times appear later here, by the message's
+    /// travel time without the delay that is added to messages. The times overlap, so no track of a
+    /// trace shows them.
     pub(super) fn add_times(&mut self, spans: &Spans, ready: Duration, times: &ShardTimes) {
         let now = spans.elapsed();
         let executed = ready.saturating_add(times.executed).min(now);
@@ -139,7 +139,8 @@ impl<'a> Connection<'a> {
         self.counts.shard_times.add(times);
     }
 
-    /// Returns the transaction of a step of the batch at `batch_index`; `None` for other steps.
+    /// Returns the transaction of a step of the batch at `batch_index`; `None` for a step that is
+    /// no transaction.
     pub(super) fn transaction(&self, batch_index: usize, step: Step) -> Option<&'a Transaction> {
         let block = &self.task.workload.batches[batch_index].blocks[step.block];
         match step.kind {
@@ -188,8 +189,8 @@ impl<'a> Lead<'a> {
         Ok(lead)
     }
 
-    /// Returns the parts of the next batch. If they were not made before the clock, `partition`
-    /// makes them now.
+    /// Returns the parts of the next batch. If the parts were not made before the clock,
+    /// `partition` makes them now.
     pub(super) fn next_parts(
         &mut self,
         spans: &Spans,

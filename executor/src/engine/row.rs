@@ -1,6 +1,7 @@
 //! Converts rows of a store for revm. Adjusts the sender of a transaction that runs before its
-//! turn: the sender gets the nonce and the balance that the transaction needs to begin. Earlier
-//! transactions of the sender, and transactions that pay it, have not run yet.
+//! turn: the sender gets the nonce and the balance that the transaction needs to begin. Without
+//! this, the transaction could fail to begin, since earlier transactions of the sender, and
+//! transactions that pay the sender, have not run yet.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::state::{AccountInfo, Bytecode};

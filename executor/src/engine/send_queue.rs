@@ -39,8 +39,8 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Limits of a shard. A message's results keep a coordinator busy for less than a millisecond.
-    /// So its serial work at the end of a batch stays short.
+    /// Limits of a shard. The results of one message keep a coordinator busy for less than a
+    /// millisecond. So the coordinator's serial work at the end of a batch stays short.
     pub(super) const OF_A_SHARD: Self =
         Self { result_count: 128, bytes: 64 << 10, wait: Duration::from_micros(500) };
 }
@@ -81,7 +81,7 @@ struct State<T> {
     /// Results that wait, each with its estimated bytes.
     waiting: VecDeque<(usize, T)>,
     bytes: usize,
-    /// Time since which the first result in `waiting` waits.
+    /// Time from which on the first result in `waiting` has waited.
     since: Instant,
     /// True if the results in `waiting` are to be sent at once.
     is_due: bool,

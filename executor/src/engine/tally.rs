@@ -154,7 +154,7 @@ pub(super) struct WorkerCounts {
     pub(super) counters: ReadCounters,
     /// Priority of a thread that only verifies.
     pub(super) priority: Option<Priority>,
-    /// Times of the shard that this worker talks to.
+    /// Times of the shard whose connection this worker has.
     pub(super) shard_times: ShardTimes,
     pub(super) speculation: Speculation,
     pub(super) coordinator_times: CoordinatorTimes,
@@ -175,7 +175,7 @@ impl WorkerCounts {
 pub(crate) struct Reading<'a> {
     /// The store's reader.
     pub(crate) reader: &'a mut dyn Reader,
-    /// The tally that counts and times its reads.
+    /// The tally that counts and times the reader's reads.
     pub(crate) tally: &'a mut ReadTally,
 }
 
@@ -206,8 +206,8 @@ impl<'t> CallClock<'t> {
         Self { tally, key, start, since, block_count }
     }
 
-    /// Counts a value that came. If values come one by one, the read of this value began when the
-    /// value before it came.
+    /// Counts a value that has arrived. If values arrive one by one, the read of this value began
+    /// when the value before it arrived.
     #[inline]
     pub(crate) fn arrived(&mut self) {
         if let Some(from) = self.since {

@@ -42,7 +42,7 @@ pub struct Writes {
     pub committed_bytes: u64,
     /// Background work; `None` for a store without such work.
     pub background: Option<BackgroundWrites>,
-    /// Space of the files; `None` without files.
+    /// Sizes of the sample's files; `None` without files.
     pub space: Option<Space>,
 }
 
@@ -79,7 +79,7 @@ impl<'s> WriteWatch<'s> {
         self.apart(spans, |_| background.begin())
     }
 
-    /// Measures the space after a batch, if background work may shrink it later.
+    /// Measures the files' size after a batch, if background work may shrink the files later.
     pub(super) fn look(&mut self, spans: &Spans) {
         if self.background.is_some() {
             self.apart(spans, Self::measure);

@@ -23,7 +23,7 @@ pub(super) fn decode(received: &ReceivedBlock) -> Result<Block<Envelope>, BlockF
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockFault {
     /// The bytes do not decode to a block.
-    #[error("its bytes are no block: {reason}")]
+    #[error("its bytes are not a block: {reason}")]
     Malformed {
         /// The message of the decoder.
         reason: String,

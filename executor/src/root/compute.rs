@@ -19,7 +19,7 @@ use crate::{
     tries::TrieId,
 };
 
-/// The threads that compute roots.
+/// The threads that read and fold for roots.
 #[derive(Clone, Copy)]
 pub(crate) struct Threads<'a> {
     pub(super) readers: Readers<'a>,

@@ -38,7 +38,8 @@ pub(crate) struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// Makes the cache of a sample, with the nodes that are in memory before it.
+    /// Makes the cache of nodes of a sample. `before` has the nodes that are in memory when the
+    /// sample starts.
     pub(super) fn new(cache: RootCache, before: Option<&'a KeptNodes>) -> Self {
         Self { cache, keeps_reads: false, before, later: RwLock::default() }
     }

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{error::StoreError, pool::WorkerPool, span::Spans, trace::Trace, tries::Tries};
 
-/// Inputs of the roots of a sample, beside its state.
+/// Inputs of the roots of a sample, in addition to the sample's state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RootInputs<'a> {
     /// Nodes that are in memory when the clock starts.
@@ -56,8 +56,8 @@ pub(crate) struct RootedSample<'a> {
 }
 
 /// Starts threads that read and threads that fold, and calls `lead` meanwhile. The number of
-/// readers is the variant's number of threads for execution and for reading. With several shards of
-/// the tries, each shard has a thread that folds.
+/// readers is the variant's number of threads for execution and for reading. If a trie has several
+/// shards, the number of folding threads is the number of shards; otherwise there are none.
 pub(super) fn with_threads<R>(
     sample: &RootedSample<'_>,
     tries: &dyn Tries,

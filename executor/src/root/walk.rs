@@ -40,7 +40,7 @@ impl From<StoreError> for CheckError {
     }
 }
 
-/// The name of a trie.
+/// Returns the name of a trie for messages.
 pub(super) fn name(trie: &TrieId) -> String {
     match trie {
         TrieId::Accounts => "the trie of accounts".to_owned(),

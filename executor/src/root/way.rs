@@ -48,7 +48,7 @@ impl Way {
         shard_count > 1 && (trie == TrieId::Accounts || is_large)
     }
 
-    /// Topmost node of a trie.
+    /// Returns the key of the topmost node of a trie.
     pub(super) fn top(&self) -> NodeKey {
         NodeKey::top(self.format)
     }

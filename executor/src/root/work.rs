@@ -31,8 +31,8 @@ pub struct RootWork {
     /// Number of nodes in `node_count` and `cached_node_count` that were read during execution,
     /// above the keys that steps had written.
     pub ahead_node_count: u64,
-    /// Number of rows of accounts and slots that were read for the leaves of neighbours that no
-    /// step changed.
+    /// Number of rows of accounts and slots that were read for the leaves of unchanged neighbours
+    /// of changed keys.
     pub row_count: u64,
     /// Counts of the reads, as the store counts them.
     pub counters: ReadCounters,

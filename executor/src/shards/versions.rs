@@ -27,9 +27,9 @@ pub struct AccountVersion {
 /// to these accounts and slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keys {
-    /// Accounts.
+    /// Accounts, each with its address.
     pub accounts: Vec<Address>,
-    /// Slots.
+    /// Slots, each with its account's address and its key.
     pub slots: Vec<(Address, U256)>,
     /// Codes, by their hashes.
     pub codes: Vec<B256>,
@@ -40,7 +40,7 @@ pub struct Keys {
 pub struct Version<V> {
     /// The step.
     pub index: BlockAccessIndex,
-    /// The number of the step's execution.
+    /// Number of the step's execution, from 1 on.
     pub incarnation: u32,
     /// The value.
     pub value: V,
@@ -68,9 +68,9 @@ pub type SlotValue = KeyValue<(Address, U256), U256, U256>;
 pub struct KeyValues {
     /// The number of the request.
     pub request: u64,
-    /// Accounts.
+    /// Accounts, each with its address.
     pub accounts: Vec<AccountValue>,
-    /// Slots.
+    /// Slots, each with its account's address and its key.
     pub slots: Vec<SlotValue>,
     /// Codes; `None` if neither the state nor a step has the code.
     pub codes: Vec<(B256, Option<Bytes>)>,
@@ -82,11 +82,11 @@ pub struct KeyValues {
 pub struct RemoteWrites {
     /// The step.
     pub index: BlockAccessIndex,
-    /// The number of the step's execution.
+    /// Number of the step's execution, from 1 on.
     pub incarnation: u32,
-    /// Accounts.
+    /// Accounts, each with its address.
     pub accounts: Vec<(Address, Option<AccountVersion>)>,
-    /// Slots.
+    /// Slots, each with its account's address and its key.
     pub slots: Vec<(Address, U256, Option<U256>)>,
 }
 
@@ -109,7 +109,7 @@ pub enum Order {
     Values(KeyValues),
     /// Writes of an execution of another shard's step.
     Writes(RemoteWrites),
-    /// All steps below `to` are committed.
+    /// All steps lower than `to` are committed.
     Committed {
         /// The lowest step that is not committed.
         to: BlockAccessIndex,
@@ -123,12 +123,13 @@ pub enum Order {
     Hurry,
 }
 
-/// Values that an execution read from lower steps; `None` if no lower step had written the key.
+/// Values that an execution read. The value is `None` if no lower step had written the key, so that
+/// the execution read the value before the batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
-    /// Accounts.
+    /// Accounts, each with its address.
     pub accounts: Vec<(Address, Option<AccountVersion>)>,
-    /// Slots.
+    /// Slots, each with its account's address and its key.
     pub slots: Vec<(Address, U256, Option<U256>)>,
     /// Beneficiaries whose accounts the execution read. The balances include all fees that lower
     /// steps owe to them.
@@ -138,9 +139,9 @@ pub struct Reads {
 /// Values that an execution wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionWrites {
-    /// Accounts.
+    /// Accounts, each with its address.
     pub accounts: Vec<(Address, AccountVersion)>,
-    /// Slots.
+    /// Slots, each with its account's address and its key.
     pub slots: Vec<(Address, U256, U256)>,
     /// New codes of accounts, with their hashes.
     pub codes: Vec<(B256, Bytes)>,
@@ -154,7 +155,7 @@ pub struct OptimisticStep {
     /// Number of this execution of the step, from 1 on. It replaces the results of earlier
     /// executions.
     pub incarnation: u32,
-    /// Whether the shard knew, when the execution began, that all lower steps are committed.
+    /// True if the shard knew, when the execution began, that all lower steps were committed.
     pub is_final: bool,
     /// Result of the transaction; `None` for a step of system calls and withdrawals.
     pub result: Option<TxResult>,

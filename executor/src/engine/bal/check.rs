@@ -1,5 +1,6 @@
-//! Checks that the list is right (EIP-7928). Every step's writes must be those of the list at its
-//! index. Steps must touch every key that a complete list declares.
+//! Checks that the list is right (EIP-7928). Every step's writes must be those of the list at the
+//! step's index. If the list declares all reads (a complete list), steps must touch every key that
+//! it declares.
 
 use alloy_primitives::Address;
 use evm::StepWrites;

@@ -1,6 +1,6 @@
 //! A worker with several transactions under way. Each transaction has a fiber, a reader, a view and
-//! an EVM of its own, as on a thread of its own. A transaction that waits for the device yields the
-//! thread to the others.
+//! an EVM of its own, like a transaction on a thread of its own. A transaction that waits for the
+//! device yields the thread to the others.
 
 use std::sync::atomic::Ordering;
 

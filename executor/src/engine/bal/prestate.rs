@@ -1,9 +1,10 @@
 //! The state before a batch, for the batch's transactions: each key is read once, and all
 //! transactions share its value.
 //!
-//! One trait has three implementations. [`Declared`]: an EIP-7928 list gives every key a dense id
-//! and a cell. [`Undeclared`]: with a list of changes only, keys appear as transactions request
-//! them. [`Listed`]: a full list has the values themselves.
+//! One trait has three implementations. [`Declared`] is for a list of the EIP-7928 form, which
+//! gives every key a dense id, and so a cell. [`Undeclared`] is for a list of changes only: keys
+//! appear when transactions request them. [`Listed`] is for a full list, which has the values
+//! themselves.
 
 use std::sync::atomic::AtomicBool;
 

@@ -136,7 +136,7 @@ impl Ahead {
     /// Finds the keys that the shard will probably need.
     ///
     /// Accounts: senders, recipients, fee recipients, receivers of withdrawals, contracts that
-    /// system steps call, and accounts whose first write in the list is by a step of the shard.
+    /// system calls execute, and accounts whose first write in the list is by a step of the shard.
     ///
     /// Slots: slots whose first write in the list is by a step of the shard, and slots of the
     /// called accounts that no step writes.

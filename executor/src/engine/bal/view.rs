@@ -30,7 +30,7 @@ use crate::{
     trace::{Key, Recorder},
 };
 
-/// Rows of codes by hash, each read once.
+/// Rows of codes by hash; each row is read once.
 pub(crate) type CodeRows = SingleFlight<B256, Option<Bytes>>;
 
 /// The state that all workers of a batch share.
@@ -84,8 +84,7 @@ pub(crate) struct View<'a, P> {
     tally: &'a mut ReadTally,
     /// Codes that this worker has read, for later reads without a lock.
     codes: HashMap<B256, Bytecode>,
-    /// The account of the last read. Most reads of slots are of the same account as the read
-    /// before.
+    /// The account of the last read. Most reads of slots concern the account of the read before.
     last: Option<(Address, AccountId)>,
 }
 

@@ -102,7 +102,7 @@ impl<'a> Board<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Returns a step below which all steps are committed. The value may be slightly too low.
+    /// Returns a step before which all steps are committed. There may already be a later such step.
     pub(super) fn committed(&self) -> BlockAccessIndex {
         self.committed.load(Ordering::Acquire)
     }

@@ -1,5 +1,5 @@
 //! State of one key: its value before the batch, the writes of the batch's steps, and the highest
-//! step that read it. Plain data; `memory.rs` has one lock for each cell.
+//! step that read it. The cell is plain data; `memory.rs` has one lock for each cell.
 //!
 //! A read of the value and the mark of the reading step are one transition under the lock. A write
 //! and the check of that mark are one transition, too. So either the reader sees the write, or the
@@ -60,7 +60,7 @@ pub(super) struct Cell<B, V> {
     base: Base<B>,
     /// The version of the highest step.
     top: Option<Version<V>>,
-    /// The versions of lower steps, ascending; mostly empty.
+    /// The versions of the other steps, by ascending step; mostly empty.
     lower: Vec<Version<V>>,
     /// The highest step that read the key while lower steps could still write it.
     reader: BlockAccessIndex,
@@ -112,8 +112,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Returns the value before the batch, if it is known. Otherwise claims its read for the
-    /// caller, if nobody has.
+    /// Returns the value before the batch, if it is known. Otherwise claims the read of this value
+    /// for the caller, if nobody has claimed it.
     pub(super) fn base_or_claim(&mut self) -> Found<B, V> {
         match &self.base {
             Base::Known(base) => Found::Base(base.clone()),
@@ -137,7 +137,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         all.map(|version| (version.index, version.incarnation, &version.value))
     }
 
-    /// Returns the write that the step `index` would read: the highest one below the step.
+    /// Returns the write that the step `index` would read: that of the highest lower step that
+    /// wrote the key.
     pub(super) fn written_below(&self, index: BlockAccessIndex) -> Option<(BlockAccessIndex, &V)> {
         self.below(index).map(|version| (version.index, &version.value))
     }
@@ -252,7 +253,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Removes the versions below `committed`, except the highest of them.
+    /// Removes the versions of steps lower than `committed`, except the version of the highest of
+    /// these steps.
     fn forget(&mut self, committed: BlockAccessIndex) {
         let below = self.lower.iter().take_while(|version| version.index < committed).count();
         if below > 1 {

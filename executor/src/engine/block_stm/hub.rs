@@ -114,7 +114,7 @@ impl Hub {
     /// transaction. Then commits the steps that can be committed.
     ///
     /// # Errors
-    /// The fault of the shard: a run that no correct shard makes.
+    /// The fault of the shard, which sent a run that no correct shard makes.
     pub(super) fn take(
         &mut self,
         ledger: Ledger<'_>,

@@ -1,6 +1,6 @@
-//! The state of a batch during execution: a numbered cell for each key that a step has touched.
-//! With the number, a later access to the cell needs no search by the whole key. The first step
-//! that needs the value before the batch reads it from the store, once.
+//! The state of a batch during execution: a cell with an id for each key that a step has touched.
+//! With the id, a later access to the cell needs no search by the whole key. The first step that
+//! needs the value before the batch reads it from the store, once.
 
 use std::{
     fmt,
@@ -42,7 +42,7 @@ const GATE_COUNT: usize = 64;
 /// Longest sleep of a waiter that missed its wake-up.
 const MISSED_CALL: Duration = Duration::from_micros(500);
 
-/// A key's index in its table, the number of its cell.
+/// A key's index in its table, which is also the index of its cell.
 pub(super) type CellId = u32;
 
 /// An account as a step of the batch left it.
@@ -103,7 +103,7 @@ pub(super) struct Keyed<K, B, V> {
 
 type Chunk<K, B, V> = Box<[Mutex<Keyed<K, B, V>>]>;
 
-/// Cells by key and by number.
+/// Cells by key and by id.
 pub(super) struct Table<K, B, V> {
     shards: Vec<Mutex<HashMap<K, CellId>>>,
     /// Randomly seeded, like the maps' own hashers, because keys may be crafted to collide.
@@ -114,7 +114,7 @@ pub(super) struct Table<K, B, V> {
 
 /// The cells of accounts.
 pub(super) type Accounts = Table<Address, Option<AccountState>, Account>;
-/// The cells of slots, by the number of their account and their key.
+/// The cells of slots, by the id of their account and their key.
 pub(super) type Slots = Table<(CellId, U256), U256, U256>;
 
 impl<K, B, V> fmt::Debug for Table<K, B, V> {
@@ -136,7 +136,7 @@ impl<K: Copy + Default + Eq + Hash, B: Clone, V: Clone + PartialEq> Table<K, B, 
         }
     }
 
-    /// Returns the number of `key`. A new key gets the next number.
+    /// Returns the id of `key`. A new key gets the next id.
     pub(super) fn id(&self, key: &K) -> CellId {
         let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARD_COUNT];
         match lock(shard).entry(*key) {
@@ -154,7 +154,7 @@ impl<K: Copy + Default + Eq + Hash, B: Clone, V: Clone + PartialEq> Table<K, B, 
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Locks the cell with this number.
+    /// Locks the cell with this id.
     #[inline]
     pub(super) fn cell(&self, id: CellId) -> MutexGuard<'_, Keyed<K, B, V>> {
         let (chunk, size, offset) = locate(id as usize);
@@ -234,7 +234,7 @@ impl Gates {
 /// The state that the workers of a batch share.
 #[derive(Debug)]
 pub(super) struct Memory {
-    /// Accounts; the beneficiaries have the first numbers.
+    /// Accounts; the beneficiaries have the first ids.
     pub(super) accounts: Accounts,
     /// Slots.
     pub(super) slots: Slots,
@@ -255,18 +255,18 @@ impl Memory {
         }
     }
 
-    /// Returns the address of the account with this number.
+    /// Returns the address of the account with this id.
     pub(super) fn address(&self, id: CellId) -> Address {
         self.accounts.cell(id).key
     }
 
-    /// Returns the account and the key of the slot with this number.
+    /// Returns the account and the key of the slot with this id.
     pub(super) fn slot(&self, id: CellId) -> (Address, U256) {
         let (account, key) = self.slots.cell(id).key;
         (self.address(account), key)
     }
 
-    /// Returns the number of a slot. A new slot gets the next number.
+    /// Returns the id of a slot. A new slot gets the next id.
     pub(super) fn slot_id(&self, address: &Address, key: &U256) -> CellId {
         self.slots.id(&(self.accounts.id(address), *key))
     }

@@ -84,7 +84,7 @@ pub(super) struct Scheduler {
     next: BlockAccessIndex,
     /// Position of the first step from `next` on among the steps that this process runs.
     next_own: usize,
-    /// Steps below `next` that are ready, ascending.
+    /// Steps before `next` that are ready to run or wait for an event, ascending.
     redo: Vec<BlockAccessIndex>,
     /// Steps that are executed and dirty, ascending.
     dirty: Vec<BlockAccessIndex>,
@@ -141,14 +141,14 @@ impl Scheduler {
         self
     }
 
-    /// Lets all steps below `to` be committed.
+    /// Lets all steps lower than `to` be committed.
     pub(super) fn finalize(&mut self, to: BlockAccessIndex) {
         self.finalized = self.finalized.max(to);
         self.commit();
     }
 
-    /// Notes that a step of another shard has written keys that steps up to `readers_to` may have
-    /// read.
+    /// Notes that the step `index` of another shard has written keys. `readers_to` is the last step
+    /// that may have read one of these keys.
     pub(super) fn take_remote(
         &mut self,
         index: BlockAccessIndex,
@@ -425,7 +425,7 @@ impl Scheduler {
 
 enum Choice {
     Validate(BlockAccessIndex),
-    /// The position in `redo`.
+    /// Position of the step in `redo`.
     Again(usize),
     New(BlockAccessIndex),
 }

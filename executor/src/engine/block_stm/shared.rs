@@ -57,8 +57,8 @@ pub(super) struct Run {
     pub(super) latency: Duration,
 }
 
-/// The last completed run of each step. The step's next run replaces it, which frees its logs and
-/// its return data.
+/// The last completed run of each step. The step's next run replaces it, which frees the logs and
+/// the return data of the transaction.
 #[derive(Debug)]
 pub(super) struct LastRuns(Vec<Mutex<Option<Run>>>);
 
@@ -82,7 +82,8 @@ impl LastRuns {
 /// Keys that a run read and wrote, for the validation of the step and for its next run.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    /// Accounts that were read, as lower steps left them; `None` for the value before the batch.
+    /// Accounts that were read, as lower steps left them; `None` if the run read the value before
+    /// the batch.
     pub(super) accounts: Vec<(CellId, Option<SeenAccount>)>,
     /// Slots that were read, in the same form.
     pub(super) slots: Vec<(CellId, Option<U256>)>,

@@ -56,9 +56,9 @@ struct Before<'a> {
 }
 
 impl<'a> Ahead<'a> {
-    /// Runs transactions of the job, which its workers share, until the run in order has begun all
-    /// of them. Returns hashes of the keys that this worker has read, if keys are counted one by
-    /// one.
+    /// Runs transactions of the job, which all workers share, until the run in order has begun all
+    /// of the transactions. Returns hashes of the keys that this worker has read, if keys are
+    /// counted one by one.
     ///
     /// # Errors
     /// The state cannot be read. A failed transaction is not an error.
@@ -113,8 +113,8 @@ impl<'a> Ahead<'a> {
 }
 
 impl Before<'_> {
-    /// Lets `tx` begin as the step `index`. Neither its sender's earlier transactions nor
-    /// transactions that pay the sender have run here.
+    /// Lets `tx` begin as the step `index`. Adjusts the transaction's sender, since earlier
+    /// transactions of the sender, and transactions that pay the sender, have not run here.
     fn begin(&mut self, index: BlockAccessIndex, tx: &Transaction) {
         self.index = index;
         self.lifted = Lifted::new(tx);

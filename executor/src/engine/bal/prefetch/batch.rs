@@ -26,13 +26,13 @@ pub(crate) trait Sink: Copy {
     /// end.
     fn begin_chunk(self, _number: usize) {}
 
-    /// Claims the read of an account. Returns false if it was claimed before.
+    /// Claims the read of an account. Returns false if the read was claimed before.
     fn claim_account(self, id: AccountId) -> bool;
 
     /// Takes the row of a claimed account.
     fn put_account(self, id: AccountId, row: Option<AccountState>);
 
-    /// Claims the read of a slot. Returns false if it was claimed before.
+    /// Claims the read of a slot. Returns false if the read was claimed before.
     fn claim_slot(self, id: SlotId) -> bool;
 
     /// Takes the value of a claimed slot.
@@ -201,8 +201,8 @@ impl<'a, S: Sink> Batch<'a, S> {
         Ok(())
     }
 
-    /// Reads slots in the list's order. Each call is for the slots of one account, and the store
-    /// sorts them.
+    /// Reads slots in the list's order. Each call of the store is for the slots of one account. The
+    /// store sorts the slots by their rows.
     fn listed_slots(
         &mut self,
         places: Range<usize>,
