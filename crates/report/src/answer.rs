@@ -1,6 +1,6 @@
-//! The answer of a run, four lines a store: the fastest row, the gain over execution in order by
-//! part, the limit, the trust. Terminal, pages, comparisons and the result's `conclusion` take
-//! their words from here.
+//! The answer of a run, with four lines for each store. `fastest` is the fastest row, `gain` the
+//! time that it saves against execution in order, `limit` its bottleneck, `trust` the evidence.
+//! Terminal, pages, comparisons and the result's `conclusion` take their words from here.
 
 use variant::{CacheMode, Design, StoreKind};
 
@@ -18,14 +18,16 @@ use super::{
 pub(super) struct Answer {
     /// The store, where the run has several.
     pub(super) store: Option<StoreKind>,
-    /// The row, its time with its interval, its factor over execution in order, and the rows that
-    /// may be as fast.
+    /// The fastest row, its time with the interval, its speed as a multiple of execution in order,
+    /// and the rows whose intervals overlap its own.
     pub(super) fastest: String,
-    /// Time that it takes less than in order, by part.
+    /// Time that the fastest row saves against the row in order, split by part, such as reads and
+    /// execution.
     pub(super) gain: String,
-    /// The bottleneck, and the next part.
+    /// The bottleneck of the fastest row, and the longest of the other parts of its time.
     pub(super) limit: String,
-    /// Samples, coldness, and the least difference that shows.
+    /// Number of samples, coldness, whether the state is small, and whether the samples can tell
+    /// rows apart that differ by 5 %.
     pub(super) trust: String,
 }
 
@@ -36,21 +38,21 @@ impl Answer {
         [("fastest", fastest), ("gain", gain), ("limit", limit), ("trust", trust)]
     }
 
-    /// The first line, behind the store.
+    /// The line `fastest`, after the store's name where the run has several stores.
     pub(super) fn headline(&self) -> String {
         let of = self.store.map(|store| format!("{store}: ")).unwrap_or_default();
         of + &self.fastest
     }
 
-    /// All lines in one.
+    /// All four lines in one sentence.
     fn sentence(&self) -> String {
         let Self { gain, limit, trust, .. } = self;
         format!("{}; gain {gain}; limit {limit}; trust {trust}", self.headline())
     }
 }
 
-/// The answers of a run, in one line; `None` where nothing was measured. A run whose designs disagree
-/// has no figure.
+/// The answers of a run for all stores, and its clients, in one line. `None` where nothing was
+/// measured. For a run whose designs disagree, the line says so and has no figure.
 pub fn conclude(result: &RunResult) -> Option<String> {
     let reading = Reading::new(result);
     if reading.disagrees {
@@ -62,7 +64,8 @@ pub fn conclude(result: &RunResult) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{before}{}", parts.join(". ")))
 }
 
-/// The fastest row of a sound run on each store, and its gain.
+/// The fastest row on each store and its gain, in one line. `None` without a time. The designs of
+/// the run have to agree.
 pub(super) fn fastest(result: &RunResult) -> Option<String> {
     let answers = answers(&Reading::new(result)).into_iter();
     let answers = answers.map(|answer| format!("{}; gain {}", answer.headline(), answer.gain));
@@ -80,7 +83,8 @@ pub(super) fn answers(reading: &Reading<'_>) -> Vec<Answer> {
     stores.collect()
 }
 
-/// `geth 25.0 s (0.81 times in order)`: every client; `None` without one.
+/// `geth 25.0 s (0.81 times in order)` for each client with a time; the factor compares speeds.
+/// `None` without such a client.
 pub(super) fn clients(result: &RunResult) -> Option<String> {
     let words = result.clients.iter().filter_map(|client| {
         let time = units::time_ns(client.ms_per_batch.median? * 1e6);
@@ -137,13 +141,13 @@ fn time(cell: &Cell, per: &str) -> String {
     format!("{}: {time} {unit} {of} ({spread})", facts::row_name(cell))
 }
 
-/// `, 9.9× in order (8.6–11.0)`, or what is missing for that.
+/// `, 9.9× in order (8.6–11.0)`, or the reason why there is no such factor.
 fn beside_base(best: &Cell, base: Option<&Cell>) -> String {
     let Some(base) = base else { return ", no row in order (--design sequential)".to_owned() };
     if std::ptr::eq(best, base) {
         return ", in order".to_owned();
     }
-    // One sample is no comparison.
+    // A factor needs more than one sample.
     if !certainty::is_repeated(best) {
         let time = units::time_ns(facts::time_ms(base).unwrap_or(f64::NAN) * 1e6);
         return format!("; in order {time}");
@@ -218,7 +222,7 @@ fn limit(best: &Cell) -> String {
     part().map_or_else(|| first.clone(), |part| format!("{first}; {next} {part}"))
 }
 
-/// How cold the rows were, in a word or two.
+/// Coldness of the cells, in at most three words.
 fn coldness(cells: &[&Cell]) -> &'static str {
     let cold = || cells.iter().filter(|cell| cell.cache.want == Some(CacheMode::Cold));
     let first = cells.first().and_then(|cell| cell.cache.want);

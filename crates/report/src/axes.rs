@@ -1,5 +1,5 @@
-//! Values that results share, and the axes of their sweep. The head of a page of several results
-//! names both, and no value of the first result alone.
+//! Facts of the work that several results share, and the axes of their sweep. The head of a page of
+//! several results shows both, and no fact of the first result alone.
 
 use result::{Shown, WorkloadFacts};
 
@@ -8,20 +8,20 @@ use super::units;
 /// A key that was swept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Axis {
-    /// Its path.
+    /// Path of the key in a scenario: `run.threads`.
     pub(super) key: String,
     /// Its values, in the order of the cells.
     pub(super) values: Vec<String>,
 }
 
-/// Returns whether the results are cells of one sweep, which has several. A single result counts
-/// where it left the others out.
+/// Returns whether the results are cells of a sweep that has several cells. A single result counts
+/// if the sweep left out other cells that would repeat it.
 pub(super) fn is_sweep(results: &[&Shown]) -> bool {
     let has_several = results.len() > 1 || results.iter().any(|shown| !shown.left_out.is_empty());
     has_several && results.iter().all(|shown| !shown.swept.is_empty())
 }
 
-/// The axes of a sweep; none where the results are no cells of one.
+/// The axes of a sweep; empty where the results are no cells of a sweep.
 pub(super) fn axes(results: &[&Shown]) -> Vec<Axis> {
     let mut axes: Vec<Axis> = Vec::new();
     if !is_sweep(results) {
@@ -43,7 +43,7 @@ pub(super) fn axes(results: &[&Shown]) -> Vec<Axis> {
 /// A fact of the work as text.
 type Fact = fn(&WorkloadFacts) -> String;
 
-/// Facts of the work that a head names, by their names.
+/// Names of the facts of the work that a head shows.
 pub(super) const GAS: &str = "gas";
 pub(super) const TRANSACTIONS: &str = "transactions";
 pub(super) const BLOCKS: &str = "blocks";
@@ -60,7 +60,7 @@ const FACTS: [(&str, Fact); 6] = [
     (DIGEST, |work| work.digest.clone()),
 ];
 
-/// Names of the facts in which the works differ.
+/// Names of the facts that differ between the works.
 pub(super) fn differing(works: &[&WorkloadFacts]) -> Vec<&'static str> {
     FACTS
         .into_iter()
@@ -69,7 +69,8 @@ pub(super) fn differing(works: &[&WorkloadFacts]) -> Vec<&'static str> {
         .collect()
 }
 
-/// `64M gas, 4 transactions, 1 block on amsterdam, a state of 1M slots`: all that the works share.
+/// `64M gas, 4 transactions, 1 block on amsterdam, a state of 1M slots`: the facts that all works
+/// share, without the digest.
 pub(super) fn shared_words(works: &[&WorkloadFacts]) -> String {
     let Some(work) = works.first() else { return String::new() };
     let differing = differing(works);

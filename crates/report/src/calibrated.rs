@@ -1,9 +1,10 @@
-//! A client against our designs over many workloads: both figures on each, the rank correlation of
-//! their times, and the workloads whose ranks differ.
+//! Figures of a calibration, which compares a client with our designs over many workloads. It has
+//! the figures of both on each workload, the rank correlation of their times, and the workloads
+//! whose ranks differ. The terminal and the HTML page show them.
 //!
-//! The terms of a time are device reads a key, CPU time and the root. Each is the client's over
-//! ours, relative to the usual ratio over all workloads. A term explains a difference of ranks
-//! where it deviates as far as the time does.
+//! The terms of a time are device reads per key, CPU time and the state root. The ratio of a term
+//! is the client's value over ours, relative to the median of such ratios over all workloads. A
+//! term explains a difference of ranks where its ratio deviates about as far as that of the time.
 
 use std::{fmt, ops::RangeInclusive};
 
@@ -12,33 +13,35 @@ use variant::{Design, Phase};
 
 use crate::facts;
 
-/// Ranks that are closer than this count as equal, for any number of workloads.
+/// Smallest difference between the two ranks of a workload that counts, for any number of
+/// workloads.
 const PARTED_RANKS_MIN: f64 = 2.0;
-/// Least difference of ranks that counts, as a share of the number of workloads; `PARTED_RANKS_MIN`
-/// where that is more.
+/// Smallest difference of ranks that counts, as a share of the number of workloads.
+/// [`PARTED_RANKS_MIN`] applies where it is larger.
 const PARTED_SHARE: f64 = 0.25;
-/// Deviation of a term that explains a difference, divided by that of the time, in logarithms.
+/// Logarithm of a term's ratio over the logarithm of the time's ratio, where the term explains the
+/// difference.
 const EXPLAINED_SHARES: RangeInclusive<f64> = 0.5..=2.0;
-/// A time that is closer to the usual one, by its ratio, has no difference to explain.
+/// Smallest factor between a time's ratio and the median ratio that needs an explanation.
 const EXPLAINED_RATIO_MIN: f64 = 1.2;
-/// A root that is a smaller share of both times explains nothing.
+/// Smallest share of the state root in either time with which the root can be an explanation.
 const ROOT_SHARE_MIN: f64 = 0.1;
 
-/// A workload without figures.
+/// A workload whose measurement failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfinished {
-    /// Its scenario.
+    /// Name of its scenario.
     pub scenario: String,
-    /// Reason that it has none.
+    /// The step that failed, and how it ended.
     pub reason: String,
 }
 
 /// The results of a calibration.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibrated<'a> {
-    /// One for each workload, with the cell of a client.
+    /// Results of workloads, each with the cell of a client.
     pub results: &'a [Shown],
-    /// Workloads without one.
+    /// Workloads whose measurement failed.
     pub unfinished: &'a [Unfinished],
 }
 
@@ -47,9 +50,9 @@ pub struct Calibrated<'a> {
 pub(crate) struct Side {
     /// Milliseconds a batch.
     pub(crate) ms: f64,
-    /// Device requests by keys of the lists.
+    /// Read requests of the device in a sample, divided by the number of keys in the lists.
     pub(crate) reads_per_key: Option<f64>,
-    /// Bytes of a device request.
+    /// Mean bytes of a read request.
     pub(crate) bytes_per_read: Option<f64>,
     /// CPU milliseconds a batch.
     pub(crate) cpu_ms: Option<f64>,
@@ -60,12 +63,13 @@ pub(crate) struct Side {
 /// A workload with figures of the client, and of each design that has some.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<'a> {
-    /// Index of its result.
+    /// Index of the workload's result among those of the calibration.
     pub(crate) result: usize,
     pub(crate) run: &'a RunResult,
     pub(crate) client: &'a ClientCell,
     pub(crate) theirs: Side,
-    /// The best cell of each design, in the order of the designs.
+    /// The fastest cell of each design with its figures, in the order of the designs. `None` for a
+    /// design without figures on this workload.
     pub(crate) ours: Vec<Option<(&'a Cell, Side)>>,
 }
 
@@ -94,9 +98,10 @@ pub(crate) struct Parted {
     pub(crate) row: usize,
     /// Rank of the client's time among the workloads, the fastest first, and of ours.
     pub(crate) ranks: [f64; 2],
-    /// The client's time by ours, as a multiple of the median of all workloads.
+    /// The client's time over ours, as a multiple of the median of this ratio over all workloads.
     pub(crate) times_usual: f64,
-    /// The term that explains it, and the client's value of the term by ours, as a multiple of the median.
+    /// The term that explains the difference. Its value is the client's value of the term over
+    /// ours, as a multiple of the median ratio.
     pub(crate) term: Option<(Term, f64)>,
 }
 
@@ -107,7 +112,7 @@ pub(crate) struct DesignFigures {
     /// Number of workloads with figures of the client and of this design.
     pub(crate) count: usize,
     pub(crate) spearman: Option<f64>,
-    /// Median of the client's time by ours.
+    /// Median of the client's time over ours.
     pub(crate) times_ours: Option<f64>,
     pub(crate) parted: Vec<Parted>,
 }
@@ -123,7 +128,7 @@ impl<'a> Figures<'a> {
     pub(crate) fn new(calibrated: &Calibrated<'a>) -> Self {
         let runs = calibrated.results.iter().enumerate();
         let runs = runs.filter_map(|(index, shown)| Some((index, shown.run()?)));
-        // The medians of a run that ended early are of fewer samples than the others'.
+        // A run that ended early has medians of fewer samples than the others.
         let sound: Vec<_> = runs.filter(|(_, run)| run.is_sound() && !run.interrupted).collect();
         let cells = sound.iter().flat_map(|(_, run)| &run.cells);
         let designs = facts::distinct(cells.map(|cell| cell.design));
@@ -152,7 +157,7 @@ fn key_count(run: &RunResult) -> f64 {
     (run.workload.list_account_count + run.workload.list_slot_count).max(1) as f64
 }
 
-/// Milliseconds of a batch.
+/// Milliseconds per batch, from the nanoseconds of a whole sample.
 fn ms_per_batch(run: &RunResult, ns: f64) -> f64 {
     ns / 1e6 / run.workload.batch_count.max(1) as f64
 }
@@ -207,7 +212,7 @@ fn bytes_per_read(requests: Option<f64>, bytes: Option<f64>) -> Option<f64> {
     requests.zip(bytes).filter(|(requests, _)| *requests > 0.0).map(|(count, bytes)| bytes / count)
 }
 
-/// A workload on which both sides have figures.
+/// A workload on which the client and a design have figures.
 #[derive(Clone, Copy)]
 struct Pair {
     row: usize,
@@ -216,7 +221,8 @@ struct Pair {
 }
 
 impl Pair {
-    /// The client's value of a term by ours; `None` where one of them is unknown or nothing.
+    /// The client's value of a term over ours. `None` where one of the two values is unknown or
+    /// zero.
     fn ratio(&self, term: Term) -> Option<f64> {
         let ratio = self.theirs.term(term)? / self.ours.term(term)?;
         (ratio.is_finite() && ratio > 0.0).then_some(ratio)
@@ -226,7 +232,7 @@ impl Pair {
         self.theirs.ms / self.ours.ms
     }
 
-    /// Whether the root is large enough to matter to one of both.
+    /// Whether the state root is [`ROOT_SHARE_MIN`] or more of one of the two times.
     fn has_root(&self) -> bool {
         self.theirs.root_share().max(self.ours.root_share()) >= ROOT_SHARE_MIN
     }
@@ -272,8 +278,9 @@ fn parted(pairs: &[Pair], times: &[[f64; 2]]) -> Vec<Parted> {
     all
 }
 
-/// Finds the term that explains a time. Its deviation has the time's direction and about its size
-/// ([`EXPLAINED_SHARES`]); the largest such deviation wins.
+/// Finds the term that explains a time's ratio. Its ratio deviates in the same direction, and about
+/// as far ([`EXPLAINED_SHARES`]). Of several such terms it is the one that deviates furthest.
+/// `None` for a time close to the usual ratio.
 fn term(pair: &Pair, pairs: &[Pair], times_usual: f64) -> Option<(Term, f64)> {
     if times_usual.ln().abs() < EXPLAINED_RATIO_MIN.ln() {
         return None;

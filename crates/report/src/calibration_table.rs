@@ -1,5 +1,6 @@
-//! A client against our designs in the terminal: ranks first, then the workloads on which they part,
-//! then the figures of each.
+//! The page of a calibration in the terminal, which compares a client with our designs. It has the
+//! rank correlation of each design with the workloads whose ranks differ, then the figures of each
+//! workload.
 
 use super::{
     Paint,
@@ -8,7 +9,7 @@ use super::{
     units,
 };
 
-/// Widest name of a scenario before it is cut.
+/// Maximal width of the names of the client and the designs. A longer name is cut.
 const MAX_NAME_WIDTH: usize = 44;
 /// Heads of the figures, in two lines.
 const HEADS: [[&str; 2]; 5] =
@@ -98,7 +99,7 @@ fn workloads(page: &mut Page, figures: &Figures<'_>) {
     page.gap();
 }
 
-/// The client and our designs, by name.
+/// The client and our designs with their names, the client first.
 pub(crate) fn sides(row: &Row<'_>) -> Vec<(String, Side)> {
     let ours = row.ours.iter().flatten();
     let ours = ours.map(|(cell, side)| (cell.design.name().to_owned(), *side));

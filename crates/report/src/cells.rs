@@ -1,4 +1,5 @@
-//! The table of cells: one line each, with as many columns as fit the width.
+//! The table of a run's cells in the terminal. Each cell and each client has one line, with as many
+//! columns as fit the page.
 
 use unicode_width::UnicodeWidthStr;
 use variant::{Design, ListDuty, Schedule};
@@ -13,20 +14,20 @@ use super::{
     units,
 };
 
-/// Widest label of a cell before it is cut.
+/// Maximal width of a cell's label. A longer label is cut.
 pub(super) const MAX_LABEL_WIDTH: usize = 28;
 
-/// Blocks of a chain whose times are shown.
+/// Maximal number of blocks whose times are shown for a client.
 const SHOWN_BLOCK_COUNT: usize = 12;
 
-/// Unit of the column of times.
+/// Unit of the columns of times.
 #[derive(Clone, Copy)]
 enum TimeUnit {
     Seconds,
     Milliseconds,
 }
 
-/// The table of all cells.
+/// Writes the table of all cells and clients.
 pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     let groups = &reading.stores;
     let (cells, clients) = (reading.cells(), reading.result.clients.as_slice());
@@ -72,7 +73,7 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     legend_of_clients(page, clients);
 }
 
-/// Cells without figures: which agree with the reference and which do not.
+/// Writes for each cell whether its samples agree with the reference, without a figure.
 pub(super) fn verdicts(page: &mut Page, result: &RunResult) {
     for (index, cell) in result.cells.iter().enumerate() {
         let label = if index == 0 { "cells" } else { "" };
@@ -90,7 +91,8 @@ pub(super) fn verdicts(page: &mut Page, result: &RunResult) {
     }
 }
 
-/// The best cell of each design with the same duties, where its time is more than one sample.
+/// The fastest cell of each design, separately for each set of duties. A cell with one sample is
+/// left out.
 fn best_per_design<'a>(groups: &[OfStore<'a>]) -> Vec<&'a Cell> {
     let groups = groups.iter().flat_map(|of| facts::by_duties(&of.cells));
     groups
@@ -104,7 +106,8 @@ pub(super) fn labels(cells: &[&Cell]) -> Vec<String> {
     cells.iter().map(|cell| label(cell, cells)).collect()
 }
 
-/// The design; with duties, policy, or engine and I/O where `cells` of one design differ in them.
+/// The design's name, with an addition where `cells` of this design differ in duties, in the list
+/// duty, or in engine and I/O. Where they differ in the prefetch policy, the policy is the label.
 fn label(cell: &Cell, cells: &[&Cell]) -> String {
     let others: Vec<_> = cells.iter().filter(|other| other.design == cell.design).collect();
     if !cell.duties.is_empty() && others.iter().any(|other| !other.has_duties_of(cell)) {
@@ -125,17 +128,17 @@ fn label(cell: &Cell, cells: &[&Cell]) -> String {
     cell.design.name().to_owned()
 }
 
-/// Returns whether a cell without a list builds one.
+/// Returns whether a cell has the duty to build the list.
 fn builds(cell: &Cell) -> bool {
     cell.list_duty == ListDuty::Build
 }
 
-/// `while listed`: how its readers differ from the default, `batched` where they do not. The
-/// variant's name has these words after `+batched`.
+/// Prefetch policy of a cell: `while listed`, or `batched` for the default policy. The words stand
+/// after `+batched` in the variant's name. `None` where the name has no `+batched`.
 fn policy_words(cell: &Cell) -> Option<String> {
     let (_, rest) = cell.variant.split_once("+batched")?;
     let (words, _) = rest.split_once('@')?;
-    // After a plus stand other settings.
+    // Other settings stand after a plus.
     let words = words.split('+').next().unwrap_or(words);
     match words.trim_start_matches(['-', '.']) {
         "" => Some("batched".to_owned()),
@@ -146,8 +149,9 @@ fn policy_words(cell: &Cell) -> Option<String> {
 /// The lines of the table: designs, then clients.
 type Lines<'a> = columns::Lines<'a, &'a Cell, ClientCell>;
 
-/// Columns of threads and times. The first argument of each column is its rank: 0 always stays; of the others
-/// the highest is left out first.
+/// Columns of threads and times. The first argument of each column is its rank. Columns of rank 0
+/// are always shown. Where there is no room for the others, those of the highest rank are left out
+/// first.
 fn columns_of_times(time_is_per: &str, lines: &Lines<'_>) -> Vec<Column> {
     let unit = time_unit(lines);
     let time_head = match (unit, time_is_per) {
@@ -194,7 +198,7 @@ fn columns(lines: &Lines<'_>) -> Vec<Column> {
     vec![
         lines.first(5, ["warm-up", "found %"], |cell| finite(cell.warm_up_found_share, percent)),
         lines.both(
-            // Rank 1: this headline is left out only after all higher ranks.
+            // Rank 1: this column is left out only after all columns of higher ranks.
             1,
             ["times", "in order"],
             |cell| compared(cell, cell.times.in_order),
@@ -224,15 +228,15 @@ fn columns(lines: &Lines<'_>) -> Vec<Column> {
     ]
 }
 
-/// A ratio of a cell to others. Execution in order is not compared with itself, and one sample is no
-/// comparison.
+/// A cell's speed over that of another cell, as text. `None` for execution in order, which is the
+/// base itself, and for a cell with one sample.
 fn compared(cell: &Cell, ratio: Option<f64>) -> Option<String> {
     let is_compared = cell.design != Design::Sequential && certainty::is_repeated(cell);
     units::finite(ratio, units::ratio).filter(|_| is_compared)
 }
 
-/// Columns of clients: their own time and the resources of their processes. Without clients: the
-/// bytes that the process read from the device, and the device's requests.
+/// Columns for a run with clients: time by the client's own log, CPU time, bytes from the device,
+/// and requests. A run without clients has only the last two, at ranks that are left out earlier.
 fn columns_of_clients(lines: &Lines<'_>) -> Vec<Column> {
     if lines.second.is_empty() {
         return columns_of_disk(lines, [15, 14]).into();
@@ -255,7 +259,8 @@ fn columns_of_clients(lines: &Lines<'_>) -> Vec<Column> {
     columns
 }
 
-/// Bytes from the device and its requests, in columns of these ranks.
+/// Columns of these ranks: bytes that the process read from devices, and read requests of the whole
+/// device.
 fn columns_of_disk(lines: &Lines<'_>, [of_bytes, of_requests]: [u8; 2]) -> [Column; 2] {
     [
         lines.both(
@@ -287,7 +292,8 @@ fn in_unit(ms: f64, unit: TimeUnit) -> String {
     }
 }
 
-/// The interval, or the number of samples, or of databases, where there is none.
+/// The interval of a time. Without an interval it is `n=` and the number of samples, or of
+/// databases for a run on several.
 fn interval(estimate: &Estimate, value_count: usize, unit: TimeUnit) -> String {
     let finite = estimate.ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
     match finite.filter(|_| value_count >= INTERVAL_COUNT_MIN) {
@@ -296,7 +302,8 @@ fn interval(estimate: &Estimate, value_count: usize, unit: TimeUnit) -> String {
     }
 }
 
-/// `by block 12.1, 13.4 ms; 25.5 ms in total`, of a client that took a chain.
+/// Times by block, of a client that took several blocks: `by block 12.1, 13.4 ms; 25.5 ms in
+/// total`.
 fn blocks_of(client: &ClientCell) -> Option<String> {
     let blocks = client.ms_by_block();
     if blocks.len() < 2 {
@@ -310,7 +317,8 @@ fn blocks_of(client: &ClientCell) -> Option<String> {
     Some(format!("by block {} ms{more}; {} in total", shown.join(", "), units::time_ns(total)))
 }
 
-/// Duties within the times of clients, times of blocks, and how cold each was.
+/// Writes the duties that clients' times include. Then writes each client's coldness and its times
+/// by block.
 fn legend_of_clients(page: &mut Page, clients: &[ClientCell]) {
     for includes in facts::distinct(clients.iter().map(|client| &client.time_includes)) {
         page.indented(Tone::Faint, INDENT, &format!("time of a client: {includes}"));

@@ -1,5 +1,5 @@
-//! Which differences between designs a run shows, and how many samples would show the others.
-//! Nothing here names a winner where intervals overlap, or where there is one sample.
+//! Finds the differences between designs that a run shows, and the number of samples that would
+//! show the others. It names no winner where intervals overlap, or from one sample.
 
 use result::{
     Cell,
@@ -8,11 +8,12 @@ use result::{
 
 use super::{facts, units};
 
-/// One value of a time of a run on one database.
+/// Noun for one value of a time, for a run on one database.
 const SAMPLE: &str = "sample";
-/// A difference between two rows that a user asks for.
+/// Relative difference between the times of two rows that a run should show.
 const TOLD_APART: f64 = 0.05;
-/// The most values of a row that a user is asked for: more of them take hours on a large state.
+/// The most samples or databases of a row that the text asks for. More of them take hours on a
+/// large state.
 const NEEDED_COUNT_MAX: usize = 100;
 
 /// Returns whether the cell's own time is more than one observation.
@@ -26,8 +27,8 @@ pub(super) fn interval(cell: &Cell) -> Option<[f64; 2]> {
     finite.filter(|_| cell.value_count() >= INTERVAL_COUNT_MIN)
 }
 
-/// Returns whether `cell` may be called the fastest. It has an interval, and every other time of
-/// `cells` lies above, with its own interval if it has one.
+/// Returns whether `cell` may be called the fastest. It has an interval, and all other intervals of
+/// `cells` lie above it. A cell without an interval counts by its time. False without other times.
 pub(super) fn is_fastest<'a>(cell: &Cell, cells: impl IntoIterator<Item = &'a Cell>) -> bool {
     let Some([_, high]) = interval(cell) else { return false };
     let others = cells.into_iter().filter(|other| !std::ptr::eq(*other, cell));
@@ -37,7 +38,8 @@ pub(super) fn is_fastest<'a>(cell: &Cell, cells: impl IntoIterator<Item = &'a Ce
     !lows.is_empty() && lows.iter().all(|low| *low > high)
 }
 
-/// `6 samples a row`, `1 to 6 samples a row`, `one sample`, `6 databases`.
+/// Number of values behind the times of cells, such as `6 samples a row`, `1 to 6 samples a row`,
+/// `one sample` or `6 databases`.
 pub(super) fn counts(cells: &[&Cell]) -> String {
     let counts = cells.iter().map(|cell| cell.value_count() as u64);
     let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
@@ -50,15 +52,16 @@ pub(super) fn counts(cells: &[&Cell]) -> String {
     }
 }
 
-/// `parallel-io 64 and full 8`: the designs whose intervals overlap that of `best`.
+/// `parallel-io 64 and full 8`: the fastest rows of other designs whose intervals overlap that of
+/// `best`.
 pub(super) fn alike(best: &Cell, cells: &[&Cell]) -> Option<String> {
     let names = overlapping(best, cells).into_iter().map(facts::row_name);
     let names: Vec<String> = names.collect();
     (!names.is_empty()).then(|| names.join(" and "))
 }
 
-/// `telling 5 % apart needs 24`: how many values a row needs. The widest spread of the best row and
-/// of those that overlap it decides on the number.
+/// `telling 5 % apart needs 24`: the number of values that each row needs. It is the largest need
+/// among the best row and the rows that overlap it, by the spread of each.
 pub(super) fn words(cells: &[&Cell]) -> Option<String> {
     let designs = best_of_designs(cells);
     let most = designs.iter().map(|cell| cell.value_count()).max()?;
@@ -94,7 +97,8 @@ pub(super) fn overlap(a: &Cell, b: &Cell) -> bool {
     ends.is_some_and(|(a, b)| b[0] <= a[1] && a[0] <= b[1])
 }
 
-/// The values that a cell's time is the median of, up to a factor.
+/// The values whose median is the cell's time: of a run on one database, nanoseconds of samples; of
+/// others, milliseconds per batch on each database.
 fn times(cell: &Cell) -> Vec<f64> {
     match &cell.databases {
         Some(databases) => {

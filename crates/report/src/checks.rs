@@ -1,4 +1,5 @@
-//! The machine's checks as a page: a line a subject, the remedy below where there is one.
+//! The page of `stress doctor`: one line for each check of the machine, and the remedy below it
+//! where there is one.
 
 use result::environment::{Check, Status};
 
@@ -8,7 +9,7 @@ use super::{
     units,
 };
 
-/// Width of the names, and of the words that say how a subject stands.
+/// Width of the names of checks, and of the words for their status.
 const NAME_WIDTH: usize = 14;
 const STATUS_WIDTH: usize = 9;
 

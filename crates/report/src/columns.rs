@@ -1,4 +1,5 @@
-//! Columns of a table: how wide each is, which of them a page has room for, and their lines.
+//! Columns of the tables in the terminal: their widths, the choice of those that fit a page, and
+//! the lines of text.
 
 use std::borrow::Cow;
 
@@ -9,24 +10,24 @@ use super::{
     units::{self, UNKNOWN},
 };
 
-/// Columns of this rank or above are added only where there is room to spare.
+/// Columns of this rank or above are shown only where all columns have room for gaps of 2.
 const EXTRA_RANK: u8 = 10;
 /// Head of a column of intervals.
 const INTERVAL: &str = "95 %";
-/// Space before a column in a line of [`line`].
+/// Width of the space before each column in a [`line()`].
 pub(crate) const GAP: usize = 2;
 
 /// A column, its values in the order of the lines.
 pub(crate) struct Column {
-    /// Its head in two lines; the first one is empty where one is enough.
+    /// Head of the column in two lines. The first line is empty where one line is enough.
     pub(crate) head: [Cow<'static, str>; 2],
-    /// 0: always there. Otherwise the highest ranks go first where there is no room.
+    /// Rank of the column. Rank 0 is always shown; of the others the highest are left out first.
     pub(crate) rank: u8,
     pub(crate) values: Vec<String>,
 }
 
 impl Column {
-    /// A column that is always there, with a head of one line.
+    /// A column that is always shown, with a head of one line.
     pub(crate) fn new(
         head: impl Into<Cow<'static, str>>,
         values: impl Iterator<Item = String>,
@@ -48,7 +49,7 @@ impl Column {
         Self::new(INTERVAL, values)
     }
 
-    /// A column of a rank, with the text of each of `rows`; `None` where it is not known.
+    /// A column of a rank, with the text of each of `rows`; `None` where the value is not known.
     pub(crate) fn ranked<R, S: Into<Option<String>>>(
         rank: u8,
         head: [&'static str; 2],
@@ -59,7 +60,7 @@ impl Column {
         Self { head: head.map(Cow::Borrowed), rank, values: values.collect() }
     }
 
-    /// The column with its texts at the left.
+    /// Aligns the texts of the column at the left.
     pub(crate) fn left(mut self) -> Self {
         let width = self.width();
         self.head = self.head.map(|head| pad_right(&head, width).into());
@@ -78,7 +79,8 @@ impl Column {
     }
 }
 
-/// Lines of two kinds, all of the first above all of the second.
+/// Lines of a table with two kinds of lines. All lines of the first kind stand above all of the
+/// second.
 pub(super) struct Lines<'a, A, B> {
     pub(super) first: &'a [A],
     pub(super) second: &'a [B],
@@ -105,7 +107,7 @@ impl<A, B> Lines<'_, A, B> {
         self.both(rank, head, |_| None, of_second)
     }
 
-    /// A column of both.
+    /// A column that both kinds have.
     pub(super) fn both(
         &self,
         rank: u8,
@@ -119,13 +121,14 @@ impl<A, B> Lines<'_, A, B> {
     }
 }
 
-/// The indices of the lines of a table, `None` of its head, each with its tone.
+/// The lines of a table: `None` for the heads, then the index of each line of values, each with its
+/// tone.
 pub(crate) fn lines(count: usize) -> impl Iterator<Item = (Tone, Option<usize>)> {
     let values = (0..count).map(|index| (Tone::Plain, Some(index)));
     [(Tone::Faint, None)].into_iter().chain(values)
 }
 
-/// The line of this index, with a gap before each column; of `None` the heads.
+/// The text of the line at `index`, with a gap before each column; for `None` that of the heads.
 pub(crate) fn line(columns: &[Column], index: Option<usize>) -> String {
     columns
         .iter()
@@ -136,25 +139,26 @@ pub(crate) fn line(columns: &[Column], index: Option<usize>) -> String {
         .collect()
 }
 
-/// The width of such a line.
+/// The width of a [`line()`].
 pub(crate) fn width(columns: &[Column]) -> usize {
     columns.iter().map(|column| column.width() + GAP).sum()
 }
 
-/// Columns of figures of several results beside names: values, their intervals, then ratios and theirs.
+/// A table with the figures of several results. Columns of values and their intervals stand beside
+/// the names, then columns of ratios and their intervals.
 pub(crate) struct Columns {
-    /// Head of the names: the figure of the columns that have only their result's label.
+    /// Head of the column of names. It names the figure, since the other heads are labels of
+    /// results.
     pub(crate) head: &'static str,
     pub(crate) names: Vec<String>,
     pub(crate) columns: Vec<Column>,
-    /// Columns of values and their intervals, before those of ratios.
+    /// Number of columns of values and of their intervals. The columns of ratios follow.
     pub(crate) value_count: usize,
 }
 
 impl Columns {
-    /// Writes a line for each name. Where there is no room for all columns, values lose their
-    /// intervals and ratios keep them. Where a name and its figures do not fit on one line, the
-    /// name has its own line.
+    /// Writes a line for each name. Where there is no room for all columns, only ratios keep their
+    /// intervals. Where a name and its figures do not fit on one line, the name has its own line.
     pub(crate) fn show(mut self, page: &mut Page) {
         if width(&self.columns) > page.width() {
             let mut index = 0..;
@@ -181,25 +185,26 @@ impl Columns {
 /// Columns that fit a width.
 pub(super) struct Fitted {
     pub(super) columns: Vec<Column>,
-    /// The gap before each.
+    /// Width of the gap before each column.
     gaps: Vec<usize>,
     /// Columns that there is no room for.
     left_out: Vec<Column>,
-    /// The room that all would need.
+    /// Width that all columns would need.
     whole_room: usize,
 }
 
 impl Fitted {
-    /// `13 more columns: COLUMNS=207`, where `label_width` columns of the terminal stand before those of the table;
-    /// `None` where all are there.
+    /// `13 more columns: COLUMNS=207`: the number of columns left out, and the width of a terminal
+    /// that shows them. `label_width` is the width before the first column. `None` where no column
+    /// is left out.
     pub(super) fn left_out(&self, label_width: usize) -> Option<String> {
         let count = self.left_out.len() as u64;
         let columns = units::things(count, "more column");
         (count > 0).then(|| format!("{columns}: COLUMNS={}", label_width + self.whole_room))
     }
 
-    /// The lines of heads, over values whose labels have `label_width` columns; none of heads that are all
-    /// empty.
+    /// Writes the heads, above values whose labels have `label_width` columns. A line whose heads
+    /// are all empty is left out.
     pub(super) fn heads(&self, page: &mut Page, label_width: usize) {
         for line in 0..2 {
             let texts = self.columns.iter().map(|column| &*column.head[line]);
@@ -209,7 +214,7 @@ impl Fitted {
         }
     }
 
-    /// The line of the values at `index`; `label` begins with the mark.
+    /// Writes the line of the values at `index`; `label` begins with the mark.
     pub(super) fn line(&self, page: &mut Page, tone: Tone, label: &str, index: usize) {
         let texts = self.columns.iter().map(|column| column.values[index].as_str());
         page.line(tone, &self.row(label, texts));
@@ -223,7 +228,7 @@ impl Fitted {
         line
     }
 
-    /// The line below the table that counts the columns that there is no room for.
+    /// Writes the line below the table that counts the columns left out.
     pub(super) fn say_left_out(&self, page: &mut Page, label_width: usize) {
         if let Some(words) = self.left_out(INDENT + label_width) {
             page.indented(Tone::Faint, INDENT, &words);
@@ -231,7 +236,8 @@ impl Fitted {
     }
 }
 
-/// Sorts columns into those that fit and those that do not, without empty ones.
+/// Divides columns into those that fit `room` and those that do not. A column without a value is
+/// dropped, unless its rank is 0. Spare room widens gaps to at most 3.
 pub(super) fn fitted(mut columns: Vec<Column>, room: usize) -> Fitted {
     columns.retain(|column| column.rank == 0 || !column.is_empty());
     let mut limit = columns.iter().map(|column| column.rank).max().unwrap_or(0);
@@ -254,7 +260,7 @@ pub(super) fn fitted(mut columns: Vec<Column>, room: usize) -> Fitted {
     Fitted { columns, gaps, left_out, whole_room }
 }
 
-/// A table with a line for each label: heads, values, and the number of columns that there is no room for.
+/// Writes a table with a line for each label: heads, values, and the number of columns left out.
 pub(super) fn table(page: &mut Page, labels: &[(Tone, &str)], columns: Vec<Column>) {
     let label_width = labels.iter().map(|(_, label)| label.width()).max().unwrap_or(0);
     let fitted = fitted(columns, page.width().saturating_sub(INDENT + label_width));
@@ -265,12 +271,12 @@ pub(super) fn table(page: &mut Page, labels: &[(Tone, &str)], columns: Vec<Colum
     fitted.say_left_out(page, label_width);
 }
 
-/// Labels of lines that are not set apart.
+/// Labels in the plain tone.
 pub(super) fn plain(labels: &[impl AsRef<str>]) -> Vec<(Tone, &str)> {
     labels.iter().map(|label| (Tone::Plain, label.as_ref())).collect()
 }
 
-/// The least gap before each column of at most this rank, and the room that they need with it.
+/// Of the columns up to this rank: the smallest gap before each, and their width with these gaps.
 fn needed(columns: &[Column], limit: u8) -> (usize, usize) {
     let kept = columns.iter().filter(|column| column.rank <= limit);
     let most = kept.clone().map(|column| column.rank).max().unwrap_or(0);

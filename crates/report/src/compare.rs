@@ -1,7 +1,8 @@
-//! Results side by side: changes of tool, settings and machine, the counters that differ, and
-//! the figures with their intervals. Only results of the same work that agree are compared.
+//! The comparison of results for `stress compare`: changes of tool, settings and machine, counters
+//! that differ, and figures with their intervals. All results have the same work, and each agrees
+//! with the reference.
 //!
-//! Gives no verdict: times of different runs differ by the minute they were taken in.
+//! It gives no verdict: the machine changes between runs, and times change with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,8 @@ use crate::{
     split,
 };
 
-/// Facts that differ from run to run and say nothing about a change.
+/// Ends of the keys of facts that are left out. Such a fact differs between any two runs, or
+/// repeats a fact of the tool.
 const PASSING: [&str; 13] = [
     "environment.memory.available_bytes",
     "environment.host.load_average",
@@ -51,7 +53,7 @@ const COUNTERS: [Counter; 4] = [
     Counter { name: "blocks_read", of: |sample| sample.blocks_read },
 ];
 
-/// Numbers of a design's rows that a user chooses.
+/// Counts that a user chooses for the rows of a design.
 pub(crate) const COUNTS: [Count; 4] = [
     Count { name: "threads", of: |cell| cell.threads },
     Count { name: "io_threads", of: |cell| cell.io_threads },
@@ -59,10 +61,10 @@ pub(crate) const COUNTS: [Count; 4] = [
     Count { name: "shards", of: |cell| cell.shards },
 ];
 
-/// A number of a row.
+/// A count of a row: threads, fibers or shards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Count {
-    /// The key of a run; its option has hyphens.
+    /// Name of the key below `run.`. The option on the command line has hyphens.
     pub(crate) name: &'static str,
     pub(crate) of: fn(&Cell) -> u64,
 }
@@ -130,8 +132,8 @@ fn same_work(a: &Stored, b: &Stored) -> Result<(), Error> {
     )))
 }
 
-/// Checks that both ran on the same databases: a pooled figure is comparable only with one over the
-/// same ones.
+/// Checks that both results ran on the same databases. A figure over several databases is
+/// comparable only with a figure over the same ones.
 fn same_databases(a: &Stored, b: &Stored) -> Result<(), Error> {
     let [of_a, of_b] = [a, b].map(|stored| stored.result.databases.as_slice());
     if of_a.iter().map(digest).eq(of_b.iter().map(digest)) {
@@ -181,7 +183,7 @@ pub fn label(index: usize) -> String {
     if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
 }
 
-/// Facts by key: of the tool, the machine and the stores.
+/// Facts of the tool, the command before each sample, the machine and the stores, by key.
 fn facts_of_run(run: &RunResult) -> BTreeMap<String, Value> {
     let RunResult { tool, environment, stores, prepare, .. } = run;
     let mut facts = flat(&json(tool), "tool");
@@ -194,7 +196,8 @@ fn facts_of_run(run: &RunResult) -> BTreeMap<String, Value> {
     facts
 }
 
-/// Facts by key of variants and clients: whether each was cold, and a client's version.
+/// Facts of variants and clients by key: whether each was to be cold, whether that is proved, and a
+/// client's version.
 fn facts_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
     let mut facts = BTreeMap::new();
     for Cell { variant, cache, .. } in &run.cells {
@@ -212,8 +215,9 @@ fn facts_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
     facts
 }
 
-/// Changes of the rows: which designs and stores there are, and the numbers of threads, fibers and shards of a
-/// design that several results have. Where these are the same, the variants that not all results have.
+/// Changes of the rows: the designs, the stores, and the counts of a design's rows where several
+/// results have the design. Only where none of these differ, the variants that not all results
+/// have.
 fn changed_rows(results: &[&RunResult]) -> Vec<Change> {
     let mut changed = changes(results.iter().map(|run| kinds_of_rows(run)).collect());
     let counts: Vec<_> = results.iter().map(|run| counts_of_rows(run)).collect();
@@ -233,7 +237,7 @@ fn kinds_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
         .into()
 }
 
-/// The numbers of each design's rows, as `batched-io threads`.
+/// The counts of each design's rows, by keys such as `batched-io threads`.
 fn counts_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
     let mut counts: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
     for cell in &run.cells {
@@ -254,7 +258,7 @@ fn own_variants(run: &RunResult, results: &[&RunResult]) -> BTreeMap<String, Val
     BTreeMap::from([("variants".to_owned(), listed(own.cloned()))])
 }
 
-/// `a, b`; null of nothing.
+/// The names as `a, b`; null without a name.
 fn listed(names: impl Iterator<Item = String>) -> Value {
     let names = names.collect::<Vec<_>>().join(", ");
     Value::from(Some(names).filter(|names| !names.is_empty()))
@@ -267,13 +271,13 @@ fn changed_facts(results: &[&RunResult]) -> Vec<Change> {
     changed
 }
 
-/// Facts of the tool, the machine, the stores and caches that are not the same in both.
+/// Facts of the tool, the machine, the stores and the caches that differ between two runs.
 pub(crate) fn differences(before: &RunResult, after: &RunResult) -> Vec<Change> {
     changed_facts(&[before, after])
 }
 
-/// Counters by variant and name, and by database where there are several; of a variant whose
-/// samples differ, the least and the most that occur.
+/// Counters by variant, by database where there are several, and by name. Where the samples of a
+/// variant differ, the value is `5 to 7`, from the smallest to the largest.
 fn counters(stored: &Stored) -> BTreeMap<String, Value> {
     let mut counters = BTreeMap::new();
     for cell in &stored.result.cells {
@@ -294,13 +298,13 @@ fn counters(stored: &Stored) -> BTreeMap<String, Value> {
     counters
 }
 
-/// The keys whose values are not the same everywhere.
+/// The keys whose values are not the same in all results.
 pub(crate) fn changes(all: Vec<BTreeMap<String, Value>>) -> Vec<Change> {
     changes_by(&all, |values| values.iter().any(|value| *value != values[0]))
 }
 
-/// The keys whose values differ between results that have them: a variant that a result has not run is no
-/// change of it.
+/// The keys whose values differ between the results that have the key. A variant that a result has
+/// not run is no change.
 fn changes_where_run(all: &[BTreeMap<String, Value>]) -> Vec<Change> {
     changes_by(all, |values| {
         let mut known = values.iter().flatten();
@@ -347,7 +351,7 @@ fn rows(results: &[Stored]) -> Vec<Row> {
             let cell = stored.cell(variant)?;
             let ratio = match (base, index) {
                 (None, _) => Ratio::default(),
-                // A result divided by itself is one, however far its samples lie apart.
+                // The ratio of a result to itself is 1, however large the spread of its samples.
                 (Some(_), 0) => Ratio { median: facts::time_ms(cell).map(|_| 1.0), ci95: None },
                 (Some(base), _) => Ratio::between(cell, base),
             };

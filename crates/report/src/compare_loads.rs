@@ -1,6 +1,6 @@
-//! Loads on live nodes side by side: the same work at the same pace, one or more loads on each
-//! side. A load is one sample, also where it has many transactions: those of one block share their
-//! time. Gives no verdict.
+//! The comparison of loads on live nodes for `stress compare`. Each side has one or more loads, all
+//! of the same work at the same pace. A load is one sample, however many transactions it has, since
+//! the transactions of a block share their time. No verdict is given.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -23,9 +23,9 @@ use crate::{
 /// Loads to compare with those of other sides.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// The file or directory.
+    /// The file or directory of the loads.
     pub path: PathBuf,
-    /// One or more.
+    /// The loads, one or more.
     pub loads: Vec<StoredLoad>,
 }
 

@@ -1,5 +1,5 @@
-//! Results side by side as a page: the work, the changes, the counters that differ, and a
-//! line a variant.
+//! The page of `stress compare` in the terminal: the work, the changes, the counters that differ,
+//! and a line for each variant.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,10 @@ use super::{
     units::{self, UNKNOWN},
 };
 
-/// Number of changes of one kind that are shown; the JSON has all.
+/// Maximal number of changes of one kind that are shown; the JSON has all.
 const SHOWN_CHANGE_COUNT: usize = 12;
-/// Stands for a missing value of a key of `run.`: nobody set it, and the result has no choice of it.
+/// Text for a missing value of a `run.` key: no command line sets the key, and the run chose no
+/// value for it.
 const NOT_SET: &str = "not set";
 /// Head of the column of names. It gives the unit of the times, whose own heads are labels of results.
 const TIMES: &str = "ms per batch";
@@ -92,7 +93,7 @@ pub(crate) fn changed(page: &mut Page, label: &str, changes: &[Change], none: &s
     page.gap();
 }
 
-/// One line a variant: the time in each result with its interval, then the ratios.
+/// Writes one line for each variant: the time in each result with its interval, then the ratios.
 fn table(page: &mut Page, comparison: &Comparison) {
     let mut columns: Vec<Column> = Vec::new();
     for (index, source) in comparison.results.iter().enumerate() {
@@ -146,7 +147,7 @@ fn value_count(figure: &Figure) -> u64 {
     figure.database_count.unwrap_or(figure.sample_count)
 }
 
-/// Stands where the interval of a ratio is missing.
+/// The text in the place of a missing interval of a ratio: `n<7`.
 fn too_few(least: usize) -> String {
     format!("n<{least}")
 }
@@ -158,14 +159,14 @@ fn least_count(figure: &Figure) -> usize {
     stats::interval_count_min(stats::confidence_of_each(unsure_count))
 }
 
-/// Explains the texts that stand in the place of a ratio's interval, where there are some.
+/// Explains each `n<7` that stands in the place of a ratio's interval.
 fn legend(page: &mut Page, comparison: &Comparison) {
     let pairs = comparison.rows.iter().flat_map(|row| {
         let base = row.figures.first().and_then(Option::as_ref);
         row.figures.iter().skip(1).flatten().map(move |figure| (base, figure))
     });
-    // The most values that a figure lacks, by the number that an interval takes and whether the values
-    // are databases.
+    // The largest number of values that a figure lacks. The key is the number of values that an
+    // interval needs, and whether they are databases.
     let mut missing: BTreeMap<(usize, bool), u64> = BTreeMap::new();
     for (base, figure) in pairs {
         if figure.time_ratio.is_none() || figure.time_ratio_ci95.is_some() {

@@ -1,22 +1,24 @@
-//! Values of one fact beside each other. Long ones are cut to the parts that differ.
+//! Texts for the values of one fact in several results. Long values are cut to the parts that
+//! differ.
 
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::page::clip;
 
-/// Widest value before it is cut.
+/// Maximal width of a value. A longer value is cut.
 const MAX_WIDTH: usize = 40;
 /// Longest common beginning that is shown whole, in characters.
 const MAX_COMMON_LENGTH: usize = 16;
-/// Length of the shown end of a longer one: it says where in the value the difference is.
+/// Number of characters that are kept at the end of a longer common beginning. They show where the
+/// difference is.
 const CONTEXT_LENGTH: usize = 8;
-/// Stands for a part that is the same in all.
+/// Text for a part that is the same in all values.
 const SAME: &str = "…";
 /// Separates the entries of a list.
 const SEPARATOR: char = ';';
 
-/// The values as texts; `absent` stands for one that is not there.
+/// The values as texts; `absent` is the text of a missing value.
 pub(crate) fn cut(values: &[Value], absent: &str) -> Vec<String> {
     let mut texts: Vec<Option<String>> = values.iter().map(text).collect();
     if is_any_long(&texts) {
@@ -40,7 +42,8 @@ fn is_any_long(texts: &[Option<String>]) -> bool {
     texts.iter().flatten().any(|text| text.width() > MAX_WIDTH)
 }
 
-/// Keeps the entries that are not in all lists. Returns the texts as they are where none is such.
+/// Reads the texts as lists, and keeps the entries that are not in all lists. Returns the texts
+/// unchanged where all lists have the same entries.
 fn differing_entries(texts: Vec<Option<String>>) -> Vec<Option<String>> {
     let lists: Vec<Vec<&str>> = texts.iter().flatten().map(|text| entries(text)).collect();
     let is_in_all = |entry: &&str| lists.iter().all(|list| list.contains(entry));
@@ -61,7 +64,7 @@ fn entries(text: &str) -> Vec<&str> {
     text.split(SEPARATOR).map(str::trim).filter(|entry| !entry.is_empty()).collect()
 }
 
-/// Cuts a long beginning that is the same in all texts, but for its end.
+/// Cuts a long common beginning of all texts, except its last [`CONTEXT_LENGTH`] characters.
 fn from_difference(texts: Vec<Option<String>>) -> Vec<Option<String>> {
     let mut known = texts.iter().flatten();
     let Some(first) = known.next() else { return texts };

@@ -1,4 +1,5 @@
-//! A run on several databases: each of them, and how much of the spread is theirs.
+//! The part of a run's page for a run on several databases: the time on each of them, and the
+//! spread between them and within one.
 
 use result::{
     Cell,
@@ -15,7 +16,7 @@ use super::{
 };
 use unicode_width::UnicodeWidthStr;
 
-/// The text on the databases; nothing of a run on one.
+/// Writes the part; nothing for a run on one database.
 pub(super) fn databases(page: &mut Page, reading: &Reading<'_>) {
     let (result, groups) = (reading.result, &reading.stores);
     let all = reading.cells();
@@ -74,7 +75,7 @@ fn columns(cells: &[(&Cell, &CellDatabases)]) -> Vec<Column> {
     ]
 }
 
-/// The time on each database, in their order.
+/// Times on all databases, in the order of the databases.
 fn each(of: &CellDatabases) -> String {
     let times = of.each.iter().map(|of| of.ms_per_batch.median.map(units::plain));
     let times = times.map(units::or_unknown);

@@ -1,5 +1,6 @@
-//! Compares batched with on-demand reads at equal measured depth (`docs/methodology.md`). Against
-//! fewer readers, "batched wins" would only mean that more reads were under way.
+//! Compares batched with on-demand reads at equal depth (`docs/methodology.md`). Depth is the mean
+//! number of reads under way, as measured. With fewer reads under way on demand, "batched wins"
+//! would only mean that more reads were under way.
 
 use variant::Design;
 
@@ -16,7 +17,7 @@ const ON_DEMAND: Design = Design::ParallelIo;
 /// Two cells whose measured depths differ by at most this factor are a pair at equal depth.
 const EQUAL_DEPTH_RATIO: f64 = 1.25;
 
-/// The cells of a design that have a time, with their reads under way, as measured.
+/// The cells of a design that have a time, each with its depth.
 fn by_depth<'a>(cells: &[&'a Cell], design: Design) -> impl Iterator<Item = (f64, &'a Cell)> {
     let timed = cells.iter().filter(|cell| facts::time_ms(cell).is_some());
     let cells: Vec<&Cell> = timed.copied().filter(|cell| cell.design == design).collect();
@@ -28,9 +29,10 @@ fn apart(a: f64, b: f64) -> f64 {
     a.max(b) / a.min(b)
 }
 
-/// Names two cells, one of each design, with equally many reads under way: the pair with the most.
-/// `None` without such a pair, and if the best cells are one already. Threads are not depth. A
-/// block has no more readers on demand than transactions, and a call may have many reads under way.
+/// Names two cells, one of each design, whose depths are equal: the pair with the most reads under
+/// way. `None` without such a pair, and where the fastest cells of both designs have equal depths.
+/// Threads are not depth: on demand, a block has at most one reader for each transaction, and one
+/// call may have many reads under way.
 pub(super) fn equal_depth(cells: &[&Cell]) -> Option<String> {
     let (batched, on_demand) = (best_of(cells, BATCHED)?, best_of(cells, ON_DEMAND)?);
     let depths = [facts::reads_at_once(batched)?, facts::reads_at_once(on_demand)?];

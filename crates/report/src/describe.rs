@@ -12,9 +12,9 @@ use super::{
     units,
 };
 
-/// Widest name of a load before it is cut.
+/// Maximal width of a load's name. A longer name is cut.
 const MAX_NAME_WIDTH: usize = 24;
-/// Classes of components that are shown; all are in the JSON.
+/// Maximal number of size classes of components that are shown; the JSON has all.
 const SHOWN_CLASS_COUNT: usize = 12;
 
 /// The most bytes that the encoding of a block may have (EIP-7934); a list is no part of it.
@@ -56,7 +56,8 @@ pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
     page.render(paint)
 }
 
-/// Bytes that have to be sent to a client: calldata and list. Other fields of transactions are left out.
+/// Text on the bytes that a client receives: calldata and list. Other fields of transactions are
+/// left out.
 fn byte_words(described: &Described) -> String {
     let mut words = format!(
         "{} of calldata and {} of batched-io list, {} bytes together for each Mgas",
@@ -74,7 +75,7 @@ fn byte_words(described: &Described) -> String {
     words
 }
 
-/// One line a load, and one for all loads where there are several.
+/// Writes one line for each load, and one for all transactions unless there is exactly one load.
 fn loads(page: &mut Page, described: &Described) {
     let loads = &described.loads;
     let mut labels: Vec<String> =
@@ -139,7 +140,7 @@ fn conflicts(page: &mut Page, described: &Described) {
     page.labelled(Tone::Strong, "ideal", &text);
 }
 
-/// `1.98 at 2 threads, 3.02 from 4 threads on`.
+/// Ideal speed-ups by number of threads: `1.98 at 2 threads, 3.02 from 4 threads on`.
 fn ideal_words(ideal: &[Ideal], unbounded: f64) -> String {
     let most = units::ratio(unbounded);
     let told_count =
@@ -190,13 +191,13 @@ fn kind_words(conflicts: &Conflicts, all: &TxFacts) -> String {
         .join("; ")
 }
 
-/// `12 of 3-4 txs`.
+/// Number of components of a size class: `12 of 3-4 txs`.
 fn class_words(class: &SizeClass) -> String {
     let count = units::count(class.component_count);
     format!("{count} of {}", size_words(class))
 }
 
-/// `1 tx`, `3-4 txs`.
+/// Number of transactions of each component in a size class: `1 tx`, `3-4 txs`.
 pub(super) fn size_words(class: &SizeClass) -> String {
     match (class.least_tx_count, class.most_tx_count) {
         (1, 1) => "1 tx".to_owned(),
@@ -205,7 +206,7 @@ pub(super) fn size_words(class: &SizeClass) -> String {
     }
 }
 
-/// The partitions over one number of shards, one line a partitioner.
+/// Writes the partitions over one number of shards of execution, one line for each partitioner.
 fn shards(page: &mut Page, sharded: &Sharded) {
     let partitions = &sharded.partitions[..];
     let count = units::things(sharded.shard_count, "shard");

@@ -1,5 +1,6 @@
-//! Errors of writing files and of comparing results. Each message names the file, the option that
-//! named it, the fault and the remedy; it is made where the fault is found.
+//! Errors of writing files and of comparing results. A message names the fault; where they are
+//! known, also the file, the option that named it, and the remedy. The text is made where the fault
+//! is found.
 
 use std::{fmt::Display, io, path::Path};
 
@@ -9,7 +10,8 @@ pub enum Error {
     /// A result that cannot be read or written.
     #[error(transparent)]
     Result(#[from] result::Error),
-    /// A file in an option that the user has to name anew, in words.
+    /// An option names a file that cannot be used, so the user has to name another one or add
+    /// `--force`. The text is the whole message.
     #[error("{0}")]
     Usage(String),
     /// Any other fault, in words.
@@ -18,12 +20,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// Makes the error where there is no result at all.
+    /// Makes the error for a comparison of no results.
     pub(crate) fn no_result() -> Self {
         Self::Other("nothing to compare".to_owned())
     }
 
-    /// Makes the error of the result at `path` that has this fault.
+    /// Makes the error for the result at `path` with this fault.
     pub(crate) fn of_result(path: &Path, fault: &str) -> Self {
         Self::Other(format!("{}: {fault}", path.display()))
     }
@@ -38,7 +40,7 @@ impl Error {
         Self::Other(format!("cannot write {}, named by {option}: {cause}", path.display()))
     }
 
-    /// Makes the error of a file at `path` that `option` has to name anew.
+    /// Makes the error for a file at `path`, in place of which `option` has to name another one.
     pub(crate) fn usage(path: &Path, option: &str, fault: impl Display) -> Self {
         Self::Usage(format!("{option} {}: {fault}", path.display()))
     }

@@ -1,4 +1,4 @@
-//! Facts of a result and their words, which several sections of a report share.
+//! Facts of a result, with their words, that several parts of the pages show.
 
 use result::{
     Bottleneck, CLIENT_DISAGREES, CacheFacts, Cell, ClientCell, HOST_CACHE_RATIO, RunResult,
@@ -8,35 +8,36 @@ use variant::{CacheMode, Design, RootTime, StoreKind};
 
 use super::units;
 
-/// A state of fewer slots is for trying out: EIP-8038 was priced on 64 times as many.
+/// A state with fewer slots is only for trying out: EIP-8038 was priced on 64 times as many slots.
 const SMALL_STATE_SLOT_COUNT: u64 = 2_000_000;
-/// Fewer blocks per key mean that reads share blocks: a scan more than random reads.
+/// Minimal number of distinct blocks of the store's files per key. Below it many reads share a
+/// block, which is closer to a scan than to random reads.
 pub const SCATTERED_BLOCKS_PER_KEY: f64 = 0.9;
 
-/// A bottleneck that explains less of the time is not named.
+/// Minimal share of the time that a bottleneck must explain to be named.
 const BOTTLENECK_SHARE_MIN: f64 = 0.5;
 
-/// A result, and the facts that more than one section of the page states.
+/// A result, with the facts that several parts of the page state.
 pub(super) struct Reading<'a> {
     pub(super) result: &'a RunResult,
-    /// Any sample differs from the reference: no figure may be shown.
+    /// Whether any sample differs from the reference. If so, no figure may be shown.
     pub(super) disagrees: bool,
-    /// Stores by their first appearance.
+    /// Stores with their cells, in the order in which the stores first appear.
     pub(super) stores: Vec<OfStore<'a>>,
-    /// The noun that a measured time is per.
+    /// Noun for the work that a time covers: `block` or `batch`.
     pub(super) time_is_per: &'static str,
 }
 
 /// The cells of one store.
 pub(super) struct OfStore<'a> {
     pub(super) store: StoreKind,
-    /// Cells by design, designs by their first appearance.
+    /// Cells of the store, grouped by design, in the order in which designs first appear.
     pub(super) cells: Vec<&'a Cell>,
-    /// Their coldness, in words; `None` without cells.
+    /// Coldness of the cells in words; `None` without cells.
     pub(super) cache: Option<String>,
 }
 
-/// The bottleneck of a row, where it explains most of the time or its share is not known.
+/// The bottleneck of a row, where it explains at least half of the time or its share is not known.
 pub(super) fn bottleneck(cell: &Cell) -> Option<Bottleneck> {
     let share = cell.bottleneck_share.filter(|share| share.is_finite());
     cell.bottleneck.filter(|_| share.is_none_or(|share| share >= BOTTLENECK_SHARE_MIN))
@@ -73,8 +74,8 @@ pub(crate) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T>
     distinct
 }
 
-/// Groups stores by their words: (`rocksdb, flat`, `cold …`). Groups are in the order in which their words
-/// first appear.
+/// Groups stores that have the same words: (`rocksdb, flat`, `cold …`). Groups are in the order in
+/// which their words first appear.
 pub(super) fn by_words(
     of_stores: impl IntoIterator<Item = (StoreKind, String)>,
 ) -> Vec<(String, String)> {
@@ -123,29 +124,31 @@ fn by_store(result: &RunResult) -> Vec<(StoreKind, Vec<&Cell>)> {
         .collect()
 }
 
-/// Milliseconds per batch, where there is such a figure.
+/// Median milliseconds per batch; `None` where it is unknown or not above 0.
 pub(super) fn time_ms(cell: &Cell) -> Option<f64> {
     cell.ms_per_batch.median.filter(|ms| ms.is_finite() && *ms > 0.0)
 }
 
-/// Milliseconds per batch without waiting for verification, where something is verified.
+/// Median milliseconds per batch without waiting for verification; `None` where nothing is
+/// verified.
 pub(super) fn unverified_ms(cell: &Cell) -> Option<f64> {
     cell.unverified_ms_per_batch.median.filter(|ms| ms.is_finite() && *ms > 0.0)
 }
 
-/// Reads under way, as measured. A call of many keys counts by the blocks that it read. Where all
-/// of them were in memory, there is nothing to count, and 0 is no depth.
+/// Mean number of reads under way, as measured. In a call for many keys each block that it reads
+/// counts. `None` where all blocks were in memory, since 0 is no depth.
 pub(super) fn reads_at_once(cell: &Cell) -> Option<f64> {
     cell.reads_in_flight.filter(|depth| depth.is_finite() && *depth > 0.0)
 }
 
-/// The median over the samples of a cell that count; `None` where one does not tell.
+/// The median of a figure over the cell's samples after the warm-up; `None` where a sample lacks
+/// the figure.
 pub(super) fn median(cell: &Cell, figure: impl Fn(&SampleFacts) -> Option<u64>) -> Option<f64> {
     let samples = cell.counted().into_iter().flatten();
     stats::median(&samples.map(|of| Some(figure(of)? as f64)).collect::<Option<Vec<_>>>()?)
 }
 
-/// The fastest of some cells.
+/// The cell with the shortest median time; `None` where no cell has a time.
 pub fn best<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<&'a Cell> {
     let timed = cells.into_iter().filter_map(|cell| Some((time_ms(cell)?, cell)));
     timed.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, cell)| cell)
@@ -156,14 +159,15 @@ pub(super) fn best_of<'a>(cells: &[&'a Cell], design: Design) -> Option<&'a Cell
     best(cells.iter().copied().filter(|cell| cell.design == design))
 }
 
-/// The cells with the most duties in the clock. Others do less work, so their times do not compare.
+/// The cells with the most duties inside the clock: parts of a block's validation beside execution.
+/// Other cells do less work, so their times do not compare.
 pub fn most_duties<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
     let most = cells.iter().map(|cell| cell.duty_count()).max();
     cells.iter().copied().filter(|cell| Some(cell.duty_count()) == most).collect()
 }
 
-/// Groups of cells with the same duties in the clock, the most duties first. Times compare only
-/// within a group, since others do other work.
+/// Groups of cells with the same duties inside the clock, those with the most duties first. Times
+/// compare only within a group, since other groups do other work.
 pub(super) fn by_duties<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
     let mut groups: Vec<Vec<&Cell>> = Vec::new();
     for cell in cells {
@@ -176,8 +180,8 @@ pub(super) fn by_duties<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
     groups
 }
 
-/// The duties that come last in a legend: the kind of commit and the state root. Where only some cells have
-/// a root, also which ones: whole blocks, or rows named `+root`.
+/// Text for the end of a legend: the kind of commit, and the state root. Where only some cells have
+/// a root, it says which: whole blocks, or rows named `+root`.
 pub(crate) fn commit_and_root<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> &'static str {
     let (mut with, mut without, mut has_whole) = (false, false, false);
     for cell in cells {
@@ -197,7 +201,7 @@ pub(crate) fn commit_and_root<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> 
     }
 }
 
-/// `64`, `2x32` with fibers, `2+64io`, or `2+4sh` on shards.
+/// Threads of a cell: `64`, `2x32` with fibers, `2+64io` with readers, or `2+4sh` on shards.
 pub(super) fn threads(cell: &Cell) -> String {
     let threads = units::count(cell.threads);
     if cell.shards > 0 {
@@ -241,7 +245,8 @@ fn cold_words(result: &RunResult) -> String {
     words
 }
 
-/// `warm: at most 1.21 kB from the device in a sample`, or that cells have no cold state.
+/// Words for cells that were not to be cold: `warm: at most 1.21 kB from the device in a sample`,
+/// or that they have no cold state.
 fn words_of_others(cells: &[&Cell]) -> Option<String> {
     let cache = &cells.first()?.cache;
     let Some(want) = cache.want else { return Some(no_cold_state(cache)) };
@@ -258,7 +263,7 @@ pub(super) fn no_cold_state(cache: &CacheFacts) -> String {
     format!("no cold state: {}", cache.reason)
 }
 
-/// Coldness of some cells in words; `None` for none.
+/// Coldness of cells in words; `None` without cells.
 fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
     let cold: Vec<&Cell> =
         cells.iter().copied().filter(|cell| cell.cache.want == Some(CacheMode::Cold)).collect();

@@ -1,6 +1,7 @@
-//! Results as text for other tools: a summary for a pull request, a table, benchmark figures.
+//! Results as text for other tools: a Markdown summary for a pull request, a CSV table, and
+//! benchmark figures.
 //!
-//! Nothing is shown of a result whose designs disagree but that.
+//! A result whose designs disagree has no figure in them.
 
 mod benchmark;
 mod csv;
@@ -16,7 +17,7 @@ use result::Cell;
 
 use crate::units;
 
-/// `48 samples`, or `48 samples of 6 databases`.
+/// Number of samples of a cell: `48 samples`, or `48 samples of 6 databases`.
 fn sample_words(cell: &Cell) -> String {
     let samples = units::things(cell.samples.len() as u64, "sample");
     match &cell.databases {

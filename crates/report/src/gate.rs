@@ -1,5 +1,5 @@
-//! A gate's result as a page: the verdict first, then its figures. And the estimates that a
-//! calibration has learned.
+//! The page of `stress gate` in the terminal: the verdict first, then its figures. A second page
+//! has the estimates of a calibration, such as the smallest change that the machine can detect.
 
 use serde_json::Value;
 use variant::CacheMode;
@@ -19,7 +19,8 @@ use super::{
 
 use figures::Line;
 
-/// The gate's result as a page of `width` columns, with the content of caches when its samples start.
+/// The gate's result as a page of `width` columns. `cache` is the cache mode of the samples, where
+/// it is known.
 pub fn gate(result: &GateResult, cache: Option<CacheMode>, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
     let gate = &result.gate;
@@ -58,7 +59,7 @@ pub fn gate(result: &GateResult, cache: Option<CacheMode>, width: usize, paint: 
     page.render(paint)
 }
 
-/// `sload-storm, 12M gas, a state of 200k slots, warm, workload 0x5f1e2d3c4b`.
+/// The work in words: `sload-storm, 12M gas, a state of 200k slots, warm, workload 0x5f1e2d3c4b`.
 fn work_in_words(work: &WorkloadFacts, cache: Option<CacheMode>) -> String {
     let digest = units::digest(&work.digest);
     let sized = work.sized_slot_count.filter(|count| *count > 0);
@@ -68,7 +69,7 @@ fn work_in_words(work: &WorkloadFacts, cache: Option<CacheMode>) -> String {
     format!("{scenario}, {gas} gas, a state of {slots}{cache}, workload {digest}")
 }
 
-/// The comparison with stored results.
+/// Writes the comparison with stored results.
 fn baseline(page: &mut Page, compared: &Compared, delta: f64) {
     page.labelled(Tone::Plain, "baseline", &compared.path);
     let [base, new] = compared.process_counts;
@@ -117,7 +118,8 @@ fn attempt(page: &mut Page, number: u64, attempt: &Attempt, count: usize) {
     }
 }
 
-/// `6 octets of 1 pass, 1 sample a slot; a sample of A: 4.90 ms`.
+/// Writes the number of samples behind a cell's figures: `6 octets of 1 pass, 1 sample a slot; a
+/// sample of A: 4.90 ms`.
 fn samples(page: &mut Page, cell: &GateCell) {
     let counts = cell.figures.iter().filter_map(|figure| Some(figure.looks.last()?.octet_count));
     let (Some(least), Some(most)) = (counts.clone().min(), counts.max()) else { return };
@@ -138,7 +140,7 @@ fn samples(page: &mut Page, cell: &GateCell) {
     page.labelled(Tone::Faint, "from", &text);
 }
 
-/// The numbers of samples, or the δ, that would decide the open figures.
+/// Writes for each open figure the number of samples, or the δ, that would decide it.
 fn decides(page: &mut Page, cell: &GateCell) {
     let lines = cell.figures.iter().flat_map(|figure| {
         let wanted = figure.samples_to_decide.map(|wanted| {
@@ -168,7 +170,7 @@ fn claims(page: &mut Page, result: &GateResult) {
     }
 }
 
-/// Ways to find the cause of a regression between builds.
+/// Writes how to find the cause of a regression between two builds.
 fn next(page: &mut Page, result: &GateResult) {
     let gate = &result.gate;
     let are_builds = result.binaries.iter().all(|binary| binary.client.is_none());

@@ -1,4 +1,5 @@
-//! Lines on the work and on the machine.
+//! The lines of a page on the work, the state, the coldness of the cells, the device and the
+//! stores.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use super::{
     units,
 };
 
-/// The work of a run.
+/// Writes the work of a run.
 pub(super) fn work(page: &mut Page, result: &RunResult) {
     work_and_state(page, &result.workload, |_| ());
     if let Some(command) = &result.prepare {
@@ -20,12 +21,12 @@ pub(super) fn work(page: &mut Page, result: &RunResult) {
     }
 }
 
-/// The workload: its size, its lists, its state.
+/// Writes a workload: its size, its lists, its state.
 pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
     work_and_state(page, workload, |page| list(page, workload));
 }
 
-/// The work and the state, and `between` them.
+/// Writes the lines on the work, then calls `between`, then writes the line on the state.
 fn work_and_state(page: &mut Page, workload: &WorkloadFacts, between: impl FnOnce(&mut Page)) {
     let mut size = format!(
         "{} gas, {}, {}",
@@ -60,7 +61,7 @@ fn work_and_state(page: &mut Page, workload: &WorkloadFacts, between: impl FnOnc
     page.labelled(Tone::Plain, "state", &text);
 }
 
-/// Sizes and keys of the lists.
+/// Writes the sizes of the lists in bytes, and their number of keys.
 fn list(page: &mut Page, workload: &WorkloadFacts) {
     let bal = &workload.bal;
     let keys = workload.list_slot_count.saturating_add(workload.list_account_count);
@@ -76,8 +77,8 @@ fn list(page: &mut Page, workload: &WorkloadFacts) {
     page.labelled(Tone::Plain, "list", &text);
 }
 
-/// How full blocks of a limit are, and which load fills which dimension; `None` where the scenario gives
-/// no limit.
+/// Shares of the block gas limit that the blocks use, as execution gas and as state gas. Each load
+/// has its share of the kind of gas that bounds it. `None` where the scenario gives no limit.
 fn fill_words(fill: &Fill) -> Option<String> {
     let limit = units::count(fill.block_limit_gas?);
     let share = |gas: u64| units::percent(gas as f64 / fill.limit_gas.max(1) as f64);
@@ -100,7 +101,7 @@ fn fill_words(fill: &Fill) -> Option<String> {
     Some(words)
 }
 
-/// The slots of the state, and where their number comes from unless the scenario says it.
+/// Number of slots of the state. Where the scenario asks for another number, it says why.
 fn slots(workload: &WorkloadFacts) -> String {
     let all = workload.state_slot_count;
     let words = units::things(all, "slot");
@@ -115,7 +116,7 @@ fn slots(workload: &WorkloadFacts) -> String {
     }
 }
 
-/// Writes the coldness of the run, and the device's rates.
+/// Writes the coldness of the cells, and the device's rates.
 pub(super) fn device(page: &mut Page, reading: &Reading<'_>) {
     let result = reading.result;
     let caches = reading.stores.iter().filter_map(|of| Some((of.store, of.cache.clone()?)));
@@ -137,13 +138,13 @@ pub(super) fn device(page: &mut Page, reading: &Reading<'_>) {
     }
 }
 
-/// `185k reads/s of 4 KiB at most (io_uring depth 256)`.
+/// The device's ceiling: `185k reads/s of 4 KiB at most (io_uring depth 256)`.
 pub(super) fn ceiling_words(iops: f64, method: Option<&String>) -> String {
     let how = method.map(|method| format!(" ({method})")).unwrap_or_default();
     format!("{} reads/s of 4 KiB at most{how}", units::number(iops))
 }
 
-/// Age of figures that a sweep measured for all of its cells.
+/// Age of the device's rates, which a sweep measured once for all of its cells.
 fn shared_words(shared: &SharedDevice, started_unix_s: u64) -> String {
     match started_unix_s.saturating_sub(shared.measured_unix_s) {
         0 => "measured once for the sweep".to_owned(),

@@ -1,5 +1,6 @@
-//! Results of the same work over time: a series for each work, machine and variant, and the results at
-//! which its time changes. Results of other work or of another machine are never in one series.
+//! Results of the same work over time. Each work, machine and variant has a series of times, and
+//! the results at which these times change. Results of other work or of another machine are never
+//! in one series.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use variant::{Design, StoreKind};
 
 use crate::{compare, facts, units};
 
-/// Characters of a commit that are shown.
+/// Number of characters of a commit that are shown.
 const COMMIT_CHARS: usize = 10;
 /// Largest number of changed facts that are shown with a change of a time. A comparison of the two
 /// results (`stress compare`) shows all.
@@ -20,7 +21,7 @@ const SHOWN_FACT_COUNT: usize = 4;
 /// Facts of the tool that follow from its commit, or add nothing to it.
 const TOLD_BY_COMMIT: [&str; 3] = ["tool.commit", "tool.binary_hash", "tool.version"];
 
-/// Stands for an unknown fact of a machine or a program.
+/// Text for an unknown fact of a machine or a program.
 const UNKNOWN: &str = "unknown";
 
 /// Series of the same work on the same machine.
@@ -30,7 +31,7 @@ pub(crate) struct Group<'a> {
     /// Digests of the workload, and of each database's workload in runs on several databases.
     digests: Vec<&'a str>,
     pub(crate) machine: String,
-    /// Its results, by their indices among all, in the order of time.
+    /// Indices of its results among all results, in the order of time.
     pub(crate) results: Vec<usize>,
     pub(crate) series: Vec<Series<'a>>,
 }
@@ -48,9 +49,9 @@ pub(crate) struct Series<'a> {
 /// A variant in one result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point<'a> {
-    /// Index of the result among all.
+    /// Index of the result among all results.
     pub(crate) result: usize,
-    /// Index of the cell in it.
+    /// Index of the cell in the result.
     pub(crate) cell_index: usize,
     pub(crate) run: &'a RunResult,
     pub(crate) cell: &'a Cell,
@@ -58,21 +59,21 @@ pub(crate) struct Point<'a> {
     pub(crate) ms: f64,
 }
 
-/// A change of the level.
+/// A change of level. A level is the results between two changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
-    /// The first point of the new level.
+    /// Index of the first point of the new level.
     pub(crate) at: usize,
-    /// The median of the new level over that of the one before.
+    /// Median time of the new level over that of the level before.
     pub(crate) ratio: f64,
-    /// Share of the permutations with a change as strong.
+    /// Share of the permutations of the times that have a change as strong.
     pub(crate) p: f64,
     /// Facts that differ between the last result before the change and the first result after it.
     pub(crate) facts: Vec<String>,
 }
 
-/// The results in the order of time. Equal times are in the order of commits and paths, so that the
-/// order in which they were named is of no matter.
+/// Sorts results by time. Results of equal times are in the order of commits and paths, so that the
+/// order of the arguments does not matter.
 pub fn by_time(mut results: Vec<Shown>) -> Vec<Shown> {
     results.sort_by_cached_key(|of| {
         (of.started_unix_s(), of.tool().program.commit.clone(), of.path.clone())
@@ -80,7 +81,7 @@ pub fn by_time(mut results: Vec<Shown>) -> Vec<Shown> {
     results
 }
 
-/// The groups of `results`, which are in the order of time. Results whose designs disagree are left
+/// The groups of `results`, which are in the order of time. A result whose designs disagree is left
 /// out.
 pub(crate) fn groups(results: &[Shown]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
@@ -146,7 +147,7 @@ fn find_changes(groups: &mut [Group<'_>]) {
     }
 }
 
-/// Series that are long enough to have a change.
+/// Number of series that are long enough to have a change.
 pub(crate) fn judged_count(groups: &[Group<'_>]) -> usize {
     let all = groups.iter().flat_map(|group| &group.series);
     all.filter(|series| series.points.len() >= 2 * LEVEL_COUNT_MIN).count()
@@ -160,7 +161,7 @@ impl Group<'_> {
 }
 
 impl Series<'_> {
-    /// The points between changes.
+    /// Ranges of the indices of each level's points.
     pub(crate) fn levels(&self) -> Vec<Range<usize>> {
         let starts = [0].into_iter().chain(self.changes.iter().map(|change| change.at));
         let ends = self.changes.iter().map(|change| change.at).chain([self.points.len()]);
@@ -178,7 +179,8 @@ pub(crate) fn commit(run: &RunResult) -> String {
     hash.chars().take(COMMIT_CHARS).chain(dirty.chars()).collect()
 }
 
-/// Facts that changed between two results, but for the commit: `stores.rocksdb.checksums: verify → skip`.
+/// Facts that differ between two results, except the commit: `stores.rocksdb.checksums: verify →
+/// skip`.
 fn changed_facts(before: &RunResult, after: &RunResult) -> Vec<String> {
     let mut others = compare::differences(before, after);
     others.retain(|change| !TOLD_BY_COMMIT.contains(&change.key.as_str()));
@@ -207,7 +209,8 @@ fn machine(environment: &Environment) -> String {
     if let Some(Limit::At(limit)) = cgroup.cpu_limit_millicpus {
         parts.push(format!("at most {:.1} CPUs", limit as f64 / 1e3));
     }
-    // The kernel keeps a little of it, and not always as much.
+    // The kernel reserves a little of the memory, and not always the same amount: whole GiB hide
+    // that.
     let memory = memory.total_bytes.map(|bytes| (bytes as f64 / f64::from(1 << 30)).round());
     parts.push(memory.map_or(UNKNOWN.to_owned(), |gib| format!("{gib} GiB")));
     parts.extend(host.virtualisation.product.clone());

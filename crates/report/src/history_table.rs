@@ -1,5 +1,5 @@
-//! A history in the terminal. Each variant has a line for each level of its time, with the first
-//! result of the level.
+//! The page of a history in the terminal. Each variant has one line for each level of its time, the
+//! results between two changes. The line names the first result of the level.
 
 use result::{
     Shown,
@@ -13,9 +13,9 @@ use super::{
     units,
 };
 
-/// The column of times; its heading has their unit.
+/// Placeholder for the head of the column of times, which gives their unit.
 const TIME: &str = "time";
-/// Columns and their widths; the first one is the mark of a change.
+/// Heads of the columns, and their widths. The first column has the mark of a change.
 const HEADS: [(&str, usize); 8] = [
     ("", 2),
     ("since", 20),
@@ -26,7 +26,7 @@ const HEADS: [(&str, usize); 8] = [
     ("ratio", 7),
     ("p", 8),
 ];
-/// Columns whose texts stand at the left.
+/// Number of columns at the left whose texts are aligned at the left.
 const LEFT_COUNT: usize = 3;
 
 /// The history of `results`, which are in the order of time, as a page of `width` columns.
@@ -71,7 +71,8 @@ fn head(page: &mut Page, groups: &[Group<'_>]) {
     }
 }
 
-/// `sload-storm, 640M gas, workload 123456789abc`, and on how many databases.
+/// The work of a group in words: `sload-storm, 640M gas, workload 123456789abc`, then the number of
+/// databases where there are several.
 pub(crate) fn work_words(group: &Group<'_>) -> String {
     let work = group.workload;
     let digest = units::digest(&work.digest);
@@ -82,7 +83,7 @@ pub(crate) fn work_words(group: &Group<'_>) -> String {
     format!("{}, {} gas, workload {digest}{databases}", work.scenario, units::count(work.gas))
 }
 
-/// Method of finding change points, in a sentence.
+/// The method that finds change points, in a sentence.
 pub(crate) fn note(judged_count: usize) -> String {
     format!(
         "change points are found by a scan of the rank sums of the results' medians, and judged by \
@@ -122,12 +123,12 @@ fn variant(page: &mut Page, series: &Series<'_>, ms_per: &str) {
     }
 }
 
-/// `0.0004`: at most five digits.
+/// The probability `p` of a change with five decimals: `0.00040`.
 pub(crate) fn p_words(change: &Change) -> String {
     format!("{:.5}", change.p)
 }
 
-/// The ends of the median's interval, or how many results there are.
+/// The ends of the median's interval, or `n=` and the number of results.
 fn interval(times: &[f64]) -> String {
     match stats::median_interval(times) {
         Some([low, high]) => {

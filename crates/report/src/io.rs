@@ -17,7 +17,8 @@ use super::{
 /// A ceiling that changed by more than this share makes ratios to it doubtful.
 const DRIFT_MAX: f64 = 0.1;
 
-/// Said where a second pass over the same blocks was much faster.
+/// Text after `cold, proved` where a second pass over the same blocks was much faster, so that a
+/// cache below this machine has them.
 const ONLY_HERE: &str = " in this machine only (host cache seen)";
 
 /// The result as a page of `width` columns (at least 24), each line ended by a newline.
@@ -127,7 +128,7 @@ fn points(page: &mut Page, store: &IoStore) {
 /// The lines of the table: the device at each depth, then the points of the store.
 type Lines<'a> = columns::Lines<'a, DevicePoint, IoPoint>;
 
-/// Threads, and keys in a call where these are several.
+/// Depth of a point: threads, and keys of a call where it has several: `2x32`.
 fn depth(point: &IoPoint) -> String {
     let threads = units::count(point.threads);
     match point.keys_per_call {
@@ -142,7 +143,7 @@ fn rate(point: &IoPoint) -> String {
     format!("{}{early}{again}", units::number(point.gets_per_s))
 }
 
-/// A time of a get, marked where it is that of a whole call.
+/// Text of the time of a get. It has a `b` where it is the time of a call for several keys.
 fn time(point: &IoPoint, ns: Option<u64>) -> Option<String> {
     let mark = if point.latency_of_calls { "b" } else { "" };
     Some(format!("{}{mark}", units::ns(ns?)))
@@ -186,7 +187,7 @@ fn columns(lines: &Lines<'_>) -> Vec<Column> {
     ]
 }
 
-/// The fastest point of each store, in a line.
+/// The fastest point of each store, in one line; `None` without points.
 fn conclude(result: &IoResult) -> Option<String> {
     let best = result.stores.iter().filter_map(|store| {
         let point = store.points.iter().max_by(|a, b| a.gets_per_s.total_cmp(&b.gets_per_s))?;

@@ -1,16 +1,16 @@
-//! The table of all shipped scenarios in Markdown, for `docs/workloads.md`. Each has a paragraph on
-//! its effect on a client, from the head of its file.
+//! The table of all shipped scenarios in Markdown, for `docs/workloads.md`. Below it each scenario
+//! has a paragraph on its effect on a client, from the head of its file.
 
 use super::units;
 
 /// One shipped scenario.
 #[derive(Clone, Debug)]
 pub struct KindRow {
-    /// Its name.
+    /// Name of the scenario.
     pub scenario: String,
     /// The kinds of its loads.
     pub kinds: Vec<String>,
-    /// The kind of an operation: a key where transactions fill all gas they are given, else a
+    /// Noun for an operation: a key where transactions spend all of their gas, otherwise a
     /// transaction.
     pub operation: &'static str,
     /// Gas of one operation.
@@ -19,9 +19,9 @@ pub struct KindRow {
     pub operations_per_tx_cap: f64,
     /// Bytes of the EIP-7928 list for each million gas.
     pub list_bytes_per_mgas: f64,
-    /// MGas/s in order.
+    /// Throughput of execution in order.
     pub in_order_mgas_per_s: Option<f64>,
-    /// The fastest variant with its MGas/s.
+    /// The fastest variant, and its throughput in MGas/s.
     pub best: Option<(String, f64)>,
     /// The scenario's effect on a client.
     pub about: String,

@@ -1,6 +1,6 @@
-//! The forms of a result for users: the answer and the table in the terminal, the JSON,
-//! and the files of `--out`. Text only: nothing here prints, computes a statistic or decides an
-//! exit code, and nothing shows a figure of a run whose designs disagree.
+//! Results as users see them: the page of each verb in the terminal, HTML, Markdown, CSV, metrics,
+//! and the files of `--out`. Nothing here prints to the terminal or decides an exit code. Medians
+//! and intervals come from the `result` crate. A result whose designs disagree shows no figure.
 
 mod answer;
 mod axes;
@@ -81,11 +81,12 @@ pub use sweep::sweep_table;
 pub use table::{brief, table};
 pub use whole_file::{Existing, WholeFile, has_standard_output};
 
-/// Whether the terminal shows colours; the caller knows (a terminal, no `NO_COLOR`).
+/// Style of a page. The caller chooses [`Paint::Ansi`] for a terminal, unless the variable
+/// `NO_COLOR` forbids it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
     /// Text only.
     Plain,
-    /// ANSI colours and weights; they carry nothing that the text does not say.
+    /// ANSI colours and bold text. The text says the same without them.
     Ansi,
 }

@@ -1,5 +1,5 @@
-//! The page of `stress limit`, also as Markdown: the safe gas limit of each load and design, the price of the
-//! load's operation, the answer.
+//! The page of `stress limit` in the terminal, and as Markdown. It has the safe gas limit of each
+//! load in each design, the price that the load's operation must have, and the answer.
 
 use result::limit::{DesignLimit, LimitResult, LoadLimits, Place};
 use variant::{Design, steers_terminal};
@@ -11,7 +11,7 @@ use super::{
     units::{self, UNKNOWN},
 };
 
-/// Head of the column of the operation.
+/// Head of the column that names a load's operation.
 const OPERATION: &str = "dearest operation";
 
 /// The limits as a page of `width` columns, the answer last.
@@ -45,13 +45,13 @@ pub fn limit_markdown(result: &LimitResult) -> String {
     text + &format!("\n**{}**\n", cell(&result.answer))
 }
 
-/// A text without what would end a cell or begin markup.
+/// Escapes text, so that it cannot end a cell of a table or begin markup.
 fn cell(text: &str) -> String {
     let clean = text.trim().chars().map(|c| if steers_terminal(c) { ' ' } else { c });
     clean.collect::<String>().replace('|', "\\|").replace('<', "&lt;")
 }
 
-/// Deadline, store, size of the states and tried limits.
+/// The deadline, the store, the size of the states and the tried limits, in one line.
 pub(super) fn facts(result: &LimitResult) -> String {
     let tried: Vec<_> = result.tried_gas.iter().map(|gas| units::count(*gas)).collect();
     format!(
@@ -102,13 +102,14 @@ fn with_ends(value: Option<f64>, ends: Option<[f64; 2]>) -> Option<String> {
     Some(value + &ends.unwrap_or_default())
 }
 
-/// `cold SLOAD, 52.1 µs`, in the design with the smallest limit.
+/// Operation of a load and its time, in the design with the smallest limit: `cold SLOAD, 52.1 µs`.
 fn operation(load: &LoadLimits) -> Option<String> {
     let ns = load.worst()?.ns_per_operation?;
     Some(format!("{}, {}", load.operation, units::time_ns(ns)))
 }
 
-/// `2.8 × its gas` or `could be 0.2 ×`, in the design with the smallest limit.
+/// Factor on the operation's gas, in the design with the smallest limit: `2.8 × its gas` or `could
+/// be 0.2 ×`.
 fn price(load: &LoadLimits) -> Option<String> {
     let worst = load.worst()?;
     let (factor, place) = (worst.price_factor?, worst.place?);
@@ -122,7 +123,7 @@ fn price(load: &LoadLimits) -> Option<String> {
     })
 }
 
-/// Checks that failed, and loads whose limits are not what they seem.
+/// Notes below the table: the checks, loads that tried no larger limits, and loads without a limit.
 fn notes(result: &LimitResult) -> Vec<(&'static str, String)> {
     let mut notes = Vec::new();
     let designs =
@@ -156,7 +157,7 @@ fn notes(result: &LimitResult) -> Vec<(&'static str, String)> {
     notes
 }
 
-/// The designs, as they were asked for.
+/// The designs in the order in which the user named them.
 fn designs(result: &LimitResult) -> Vec<Design> {
     let first = result.loads.first();
     first.into_iter().flat_map(|load| load.designs.iter().map(|of| of.design)).collect()
@@ -166,7 +167,7 @@ fn of(load: &LoadLimits, design: Design) -> Option<&DesignLimit> {
     load.designs.iter().find(|of| of.design == design)
 }
 
-/// `71M ±3`, `> 640M`, `< 20M`, or `-`.
+/// Text of a limit: `71M ±3`, `> 640M`, `< 20M`, or `-`.
 pub fn limit_text(of: &DesignLimit) -> String {
     let (Some(place), Some(gas)) = (of.place, of.limit_gas) else { return UNKNOWN.to_owned() };
     match (place, of.half_width_gas) {
@@ -185,7 +186,7 @@ fn mgas(gas: u64) -> String {
     format!("{floor:.*}", decimals as usize)
 }
 
-/// The half width in the digits of the gas, rounded up.
+/// The half width with the decimals of the limit, rounded up.
 fn width(gas: u64, half: u64) -> String {
     let decimals = decimals(gas);
     let unit = 10_f64.powi(decimals);
@@ -201,12 +202,12 @@ const fn decimals(gas: u64) -> i32 {
     }
 }
 
-/// A design in a head and beside a figure.
+/// Name of a design in heads and beside figures.
 pub(super) fn name(design: Design) -> &'static str {
     if design == Design::Sequential { "in order" } else { design.name() }
 }
 
-/// A design in the answer.
+/// Words for a design in the answer.
 fn way(design: Design) -> String {
     match design {
         Design::Sequential => "in order".to_owned(),
@@ -215,7 +216,8 @@ fn way(design: Design) -> String {
     }
 }
 
-/// The answer in one sentence: the smallest limit of each design, and whether the state flatters it.
+/// The answer in one sentence: the smallest limit of each design over all loads. It adds a warning
+/// where the state is so small that many reads share a block.
 pub fn limit_answer(result: &LimitResult) -> String {
     let mut worst = Vec::new();
     for design in designs(result) {

@@ -7,15 +7,15 @@ use super::{
 
 /// Indent of an entry of an account.
 const INDENT: usize = 2;
-/// Indent of the lines in which an entry goes on.
+/// Indent of the further lines of an entry that does not fit on one line.
 const DEEPER: usize = 4;
 
 /// A paragraph of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListLine {
-    /// A list as a whole.
+    /// A list as a whole, above its accounts.
     Head(String),
-    /// A broken rule, or that lists differ.
+    /// A rule that a list breaks, or the number of differences between two lists.
     Fault(String),
     /// An account, above its entries.
     Account(String),

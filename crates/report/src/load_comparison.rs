@@ -1,4 +1,5 @@
-//! Loads on live nodes side by side as a page: the work, the changes, and a line a figure.
+//! The page of `stress compare` for loads on live nodes: the work, the changes, and a line for each
+//! figure.
 
 use result::{
     load_comparison::{LoadComparison, LoadSide},
@@ -47,7 +48,7 @@ fn side_words(side: &LoadSide) -> String {
     words
 }
 
-/// The fewest loads of a side that a ratio has an interval with.
+/// Smallest number of loads of each side with which a ratio has an interval.
 fn least_count() -> usize {
     stats::interval_count_min(stats::confidence_of_each(2))
 }
@@ -94,7 +95,7 @@ fn table(page: &mut Page, comparison: &LoadComparison) {
     Columns { head: "median", names, columns, value_count }.show(page);
 }
 
-/// The name of a figure.
+/// The name of a figure on the page, by its key in a load.
 fn name(key: &str) -> &str {
     match key {
         "included_per_s" => "included a second",

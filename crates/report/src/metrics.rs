@@ -1,10 +1,10 @@
-//! Figures of a run or a gate as metrics in the text format of Prometheus, for the collectors that
-//! read it from a file. `exposition` writes the format, `run` and `gate` choose the metrics, `shared`
-//! has those of both.
+//! Metrics of a run or a gate in the text format of Prometheus, for collectors that read them from
+//! a file. `exposition` writes the format, `run` and `gate` choose the metrics, `shared` has those
+//! that both use.
 //!
-//! Units are base units (seconds, bytes), names of shares end in ratio, those of counters in total:
-//! sums over the samples. An unknown figure is left out, and so are all of a run whose designs
-//! disagree.
+//! Units are base units (seconds, bytes). The names of shares end in `ratio`, those of counters in
+//! `total`: a counter is a sum over the samples. An unknown figure is left out. A run whose designs
+//! disagree has no figure.
 
 mod exposition;
 mod gate;

@@ -1,5 +1,6 @@
-//! Designs that results have without a variant in common: all of their rows are one-sided. Says why,
-//! and how to run both alike.
+//! Notes of `stress compare` on designs that two results both have, but without a common variant.
+//! No row of such a design can be compared. A note tells the reason, and the options with which
+//! both runs have the same variants.
 
 use std::collections::BTreeSet;
 
@@ -25,28 +26,29 @@ struct Side<'r> {
     cells: Vec<&'r Cell>,
 }
 
-/// A number of rows that differs, with its values on each side.
+/// A count of rows (threads, fibers or shards) that differs between the sides, with its values on
+/// each side.
 struct Differing {
     count: Count,
     values: Vec<BTreeSet<u64>>,
 }
 
 impl Differing {
-    /// Whether no value of the first side is on another.
+    /// Whether the first side has no value in common with any other side.
     fn is_apart(&self) -> bool {
         let [first, others @ ..] = self.values.as_slice() else { return false };
         others.iter().all(|other| first.is_disjoint(other))
     }
 
-    /// `--io-threads 2,8`: the values of the first side that has some.
+    /// `--io-threads 2,8`: the values of the first side whose values are all above 0.
     fn option(&self) -> Option<String> {
         let values = self.values.iter().find(|values| values.iter().all(|value| *value > 0))?;
         Some(format!("--{} {}", self.count.name.replace('_', "-"), listed(values, ",")))
     }
 }
 
-/// A note for each design and store that the first of `results` and another have without a variant in
-/// common.
+/// A note for each design and store that the first of `results` and another result both have, but
+/// without a common variant.
 pub fn one_sided(results: &[Stored]) -> Vec<String> {
     let Some(first) = results.first() else { return Vec::new() };
     let cells = first.result.cells.iter();
@@ -91,14 +93,14 @@ fn without_counterpart<'r>(own: &[&'r Cell], other: &[&Cell]) -> Vec<&'r Cell> {
     is_alone.copied().collect()
 }
 
-/// Filters the cells that run whole blocks, where `cell` does, or execution alone.
+/// The cells of the same kind as `cell`: whole blocks, or execution alone.
 fn like<'c>(cells: &[&'c Cell], cell: &Cell) -> impl Iterator<Item = &'c Cell> {
     let is_alone = cell.duties.is_empty();
     cells.iter().copied().filter(move |other| other.duties.is_empty() == is_alone)
 }
 
-/// `is in both A and B: their io_threads differ (2, 8 in A; 16, 64 in B), which were chosen by default; run
-/// both with --io-threads 2,8`; `None` of one side.
+/// `is in both A and B: their io_threads differ (2, 8 in A; 16, 64 in B), which were chosen by
+/// default; run both with --io-threads 2,8`; `None` for a single side.
 fn words(sides: &[Side<'_>]) -> Option<String> {
     let [first, others @ ..] = sides else { return None };
     if others.is_empty() {
@@ -122,7 +124,8 @@ fn words(sides: &[Side<'_>]) -> Option<String> {
     Some(format!("{head}: their {}{}", each.join(", and their "), remedy.unwrap_or_default()))
 }
 
-/// The counts that have no value in common, or else all that differ.
+/// The counts of which the first side has no value in common with the others. Without such a count,
+/// all counts that differ.
 fn differing(sides: &[Side<'_>]) -> Vec<Differing> {
     let (apart, others): (Vec<_>, Vec<_>) = COUNTS
         .into_iter()
@@ -159,7 +162,8 @@ fn values_words(sides: &[Side<'_>], differing: &Differing) -> String {
     format!("{} differ ({}){by_default}", count.name, each.join("; "))
 }
 
-/// Whether a run chose these counts for the store of its rows: `rocksdb: io_threads = [2, 8]: …`.
+/// Whether a run chose the values of this count itself, for the store of its rows: `rocksdb:
+/// io_threads = [2, 8]: …`.
 fn is_chosen(side: &Side<'_>, name: &str) -> bool {
     let Some(cell) = side.cells.first() else { return false };
     let start = format!("{}: {name} = ", cell.store);

@@ -21,9 +21,9 @@ use crate::{
     whole_file::{Existing, FileClaim, write_whole},
 };
 
-/// Programs that read interval logs show the largest value in milliseconds.
+/// Divisor of the largest value in an interval log, which programs show in milliseconds.
 const NS_PER_MS: f64 = 1e6;
-/// Most names that are tried.
+/// Maximal number of file names that are tried.
 const NAME_COUNT_MAX: u32 = 1_000;
 
 /// A directory for the result of a run and its logs.
@@ -31,7 +31,7 @@ const NAME_COUNT_MAX: u32 = 1_000;
 pub struct Out(JsonOut);
 
 impl Out {
-    /// Makes the directory and tries that it can be written to.
+    /// Makes the directory, and checks that files can be written to it.
     ///
     /// # Errors
     /// The directory cannot be written, or another option names its result.
@@ -83,7 +83,7 @@ pub struct JsonOut {
 }
 
 impl JsonOut {
-    /// Makes the directory and tries that `<stem>.json` can be written to it.
+    /// Makes the directory, and checks that `<stem>.json` can be written to it.
     ///
     /// # Errors
     /// The directory cannot be written, or another option names the file.
@@ -189,7 +189,7 @@ fn suffixes(started_unix_s: u64) -> impl Iterator<Item = String> {
     [String::new(), format!("-{started_unix_s}")].into_iter().chain(more)
 }
 
-/// Writes a file whole, in place of one that may be there.
+/// Writes a file whole, and replaces an existing file.
 ///
 /// # Errors
 /// The file cannot be written; the message names it.

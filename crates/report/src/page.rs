@@ -1,4 +1,5 @@
-//! Lines of text of a given width: wrapped, clipped, cleaned of control characters, painted.
+//! The page of text that every table in the terminal is written to. Its lines have a maximal width:
+//! they are wrapped or clipped, cleaned of control characters, and painted.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -6,11 +7,11 @@ use variant::steers_terminal;
 
 use super::Paint;
 
-/// Width of the labels at the left.
+/// Width of the labels at the left. All widths here are in columns of the terminal.
 pub(super) const LABEL_WIDTH: usize = 9;
-/// Width of the mark before a label of a table.
+/// Width of the mark (`* ` or two spaces) before a label of a table.
 pub(super) const INDENT: usize = 2;
-/// Below this width no text is readable; nothing is narrower.
+/// Minimal width of a page: narrower text is not readable.
 const MIN_WIDTH: usize = 24;
 /// Units that stay on the line of the number before them.
 const UNITS: [&str; 16] = [
@@ -77,7 +78,7 @@ impl Page {
         }
     }
 
-    /// Paragraphs of which the first has the label.
+    /// Paragraphs, of which only the first has the label.
     pub(super) fn listed(
         &mut self,
         tone: Tone,
@@ -121,7 +122,7 @@ pub(super) fn pad_right(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-/// `text` cut to `width`, the cut marked with `…`.
+/// `text` cut to `width`, with `…` in the place of the rest.
 pub(super) fn clip(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -131,7 +132,7 @@ pub(super) fn clip(text: &str, width: usize) -> String {
     kept
 }
 
-/// Spaces in place of what steers a terminal: a name or a message must not.
+/// Replaces characters that steer a terminal by spaces, since names and messages may be hostile.
 pub(super) fn clean(text: &str) -> String {
     text.chars().map(|c| if steers_terminal(c) { ' ' } else { c }).collect()
 }
@@ -148,7 +149,8 @@ fn head_of(text: &str, width: usize) -> &str {
     text
 }
 
-/// Lines of at most `width` columns. A number stays beside its unit, and a wider word is cut.
+/// Wraps a text into lines of at most `width` columns. A number stays beside its unit, and a word
+/// wider than a line is cut.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in glued_words(text) {
@@ -174,7 +176,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Words, a number together with its unit.
+/// The words of a text. A number and its unit are one word.
 fn glued_words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -1,6 +1,7 @@
-//! The components of a conflict graph as an SVG picture. It is one file that needs no other, light
-//! or dark as the reader's system is, with a title and a description for screen readers. At the
-//! left are the largest components as discs, at the right all of them by size.
+//! The components of a conflict graph (transactions that conflicts join) as an SVG picture. It is
+//! one file that needs no other, and is light or dark as the viewer's system. It has a title and a
+//! description for screen readers. At the left are the largest components as discs, at the right
+//! all components by size.
 
 use result::description::{Component, Described, SizeClass};
 
@@ -12,19 +13,19 @@ const HEIGHT: f64 = 580.0;
 const DISCS: (f64, f64, f64, f64) = (24.0, 100.0, 540.0, 400.0);
 /// Area of the bars.
 const BARS: (f64, f64, f64, f64) = (600.0, 100.0, 336.0, 400.0);
-/// Discs that are drawn at most: more are no longer told apart.
+/// Maximal number of discs: more could not be told apart.
 const SHOWN_DISC_COUNT: usize = 400;
-/// Radius below which a disc is not seen.
+/// Smallest radius of a disc: a smaller one would not be seen.
 const LEAST_RADIUS: f64 = 1.5;
 /// Radius from which a disc has room for its number.
 const LABEL_RADIUS: f64 = 15.0;
 /// Factor by which discs shrink until their rows fit.
 const SHRINK: f64 = 0.99;
-/// Share of the radius that is left free around a disc.
+/// Share of the radius that stays free around a disc.
 const GAP_SHARE: f64 = 0.08;
-/// Height of a bar with its space, at most.
+/// Maximal height of a bar with the space below it.
 const BAR_HEIGHT_MAX: f64 = 26.0;
-/// Width of the words before and after a bar.
+/// Width of the words before a bar, and of those after it.
 const BAR_WORDS: (f64, f64) = (92.0, 128.0);
 
 const STYLE: &str = "\
@@ -39,7 +40,7 @@ text{font:13px system-ui,sans-serif}.head{font-size:18px;font-weight:600}.end{te
 </style>
 ";
 
-/// Anchor of a text: its start, its end or its middle.
+/// Anchor of a text: its start, its end or its middle, by the text's class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
     x: f64,
@@ -125,7 +126,7 @@ fn shelved(radii: &[f64], width: f64, height: f64) -> Vec<Disc> {
     }
 }
 
-/// The discs at this scale, and how high their rows are.
+/// The discs at this scale, and the height of all rows.
 fn rows(radii: &[f64], scale: f64, width: f64) -> (Vec<Disc>, f64) {
     let mut discs = Vec::with_capacity(radii.len());
     let (mut left, mut top, mut row_height) = (0.0, 0.0, 0.0);
@@ -143,7 +144,7 @@ fn rows(radii: &[f64], scale: f64, width: f64) -> (Vec<Disc>, f64) {
     (discs, top + row_height)
 }
 
-/// One bar a class of size: its share of the transactions.
+/// Draws one bar for each size class of components: their share of the transactions.
 fn bars(out: &mut String, classes: &[SizeClass], tx_count: u64) {
     let (left, top, width, height) = BARS;
     text(
@@ -209,7 +210,7 @@ fn text(out: &mut String, at: Point, class: &str, words: &str) {
     out.push_str(&format!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{words}</text>\n"));
 }
 
-/// A name as XML may have it.
+/// Escapes a name for XML.
 fn escaped(name: &str) -> String {
     clean(name).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -1,10 +1,11 @@
-//! Ratios of times: of a row to another one of its run, or of another run, each with its interval.
+//! Ratios of times with their intervals: a row's time over that of another row, which is of the
+//! same run or of another run.
 
 use result::{Cell, Estimate, databases::CellDatabases, stats};
 
 use super::facts;
 
-/// Values of a result over those of another one.
+/// The time of a row over the time of its base.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ratio {
     pub(crate) median: Option<f64>,
@@ -12,7 +13,7 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// Divides rows of two runs.
+    /// Divides the times of rows of two runs.
     pub(crate) fn between(cell: &Cell, base: &Cell) -> Self {
         match (&cell.databases, &base.databases) {
             (Some(own), Some(of_base)) => Self::from_databases(own, of_base),
@@ -20,7 +21,8 @@ impl Ratio {
         }
     }
 
-    /// Divides two rows of one run. Samples that were taken in turn, as many of each, are paired by their round.
+    /// Divides the times of two rows of one run. Each round takes one sample of every row. So for
+    /// rows with equal numbers of samples, the interval is that of the ratios by round.
     pub(crate) fn within_run(cell: &Cell, base: &Cell) -> Self {
         let unpaired = Self::between(cell, base);
         let [own, of_base] = [cell, base].map(times_ns);
@@ -37,9 +39,9 @@ impl Ratio {
         Self { median, ..Self::from_times(&own, &of_base) }
     }
 
-    /// Divides medians. Nothing pairs a sample of one run with one of another, so each median has
-    /// an interval, and both hold at once with 95 %. The ratio lies between the ends' ratios, for
-    /// any distribution of the samples.
+    /// Divides the medians of the times. Nothing pairs a sample of one run with a sample of
+    /// another. So each median has an interval, and both intervals hold at once with 95 %. The
+    /// ratio lies between the ratios of their ends, for any distribution of the samples.
     pub(crate) fn from_times(own: &[f64], base: &[f64]) -> Self {
         let [own_ends, base_ends] =
             [own, base].map(|times| stats::median_interval_at(times, stats::confidence_of_each(2)));
@@ -51,7 +53,8 @@ impl Ratio {
         }
     }
 
-    /// Compares the same databases, each with itself: how far they lie apart is in no ratio.
+    /// Divides the times on each database that both rows have. Differences between databases are
+    /// thus in no ratio.
     fn from_databases(own: &CellDatabases, base: &CellDatabases) -> Self {
         let ratios = own.each.iter().filter_map(|of| {
             let same = base.each.iter().find(|other| other.seed == of.seed)?;
@@ -64,7 +67,7 @@ impl Ratio {
     }
 }
 
-/// Times of the samples that count.
+/// Times of the samples after the warm-up.
 fn times_ns(cell: &Cell) -> Vec<f64> {
     cell.counted().into_iter().flatten().map(|sample| sample.wall_ns as f64).collect()
 }

@@ -12,7 +12,7 @@ use super::{
     units::{self, UNKNOWN},
 };
 
-/// Blocks of a long chain that are shown.
+/// Maximal number of blocks that are shown.
 const SHOWN_BLOCK_COUNT: usize = 12;
 
 /// The result as a page of `width` columns (at least 24), each line ended by a newline.
@@ -94,7 +94,7 @@ fn count_words(counts: &SendCounts) -> String {
     parts.join(", ")
 }
 
-/// Counts of those that are not included.
+/// Counts of the planned transactions that did not succeed in a block, by their fate.
 fn other_fates(counts: &SendCounts) -> Vec<String> {
     counted(&[
         (counts.reverted_count, "reverted"),

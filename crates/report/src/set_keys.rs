@@ -1,5 +1,5 @@
-//! Keys of a run that command lines set and whose values differ between results: they come before the
-//! facts that follow from them.
+//! Adds to a comparison the keys of a run that command lines set and whose values differ. They come
+//! before the facts that follow from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +9,10 @@ use result::{RunResult, Stored, comparison::Comparison};
 
 use crate::compare::changes;
 
-/// Keys that decide how the work is done; the work itself is the same in all.
+/// Beginning of the keys that decide how the work is executed. The work itself is the same in all
+/// results.
 pub(crate) const OF_RUN: &str = "run.";
-/// Keys whose values a comparison has from the rows.
+/// Keys that are left out, since a comparison has their values from the rows.
 const OF_ROWS: [&str; 2] = ["run.designs", "run.stores"];
 
 /// `comparison` of `results` with the keys that their command lines set, `set_keys`, before all other

@@ -1,5 +1,5 @@
-//! The page of `stress shard simulate`: predicted times by shards, the costs that they are made of, and the
-//! comparison with measured rows.
+//! The page of `stress shard simulate`: predicted times by number of shards, the costs behind them,
+//! and the comparison with measured rows.
 
 use result::simulation::{CheckedRow, SimulatedRow, Simulation, SimulationCosts};
 use variant::Sharding;
@@ -65,12 +65,12 @@ fn costs(of: &SimulationCosts) -> String {
     )
 }
 
-/// The time of steps without shards over their time on one.
+/// Time of all steps without shards over their time on one shard.
 fn alone_share(of: &SimulationCosts) -> f64 {
     if of.steps_ns == 0 { 1.0 } else { of.alone_steps_ns as f64 / of.steps_ns as f64 }
 }
 
-/// `30 shards of 60, fanout, 500us, list`.
+/// Name of a prediction: `@2+30shards-fanout-500us list` with two threads a shard.
 fn name(row: &SimulatedRow) -> String {
     let way = &row.sharding;
     let sharding = Sharding {
@@ -118,7 +118,8 @@ fn checks(page: &mut Page, rows: &[CheckedRow]) {
     table(page, &plain(&names.collect::<Vec<_>>()), columns);
 }
 
-/// The fastest prediction, and the mean error of the checks that say something.
+/// The fastest prediction, then the mean and the largest error of the checks. Rows that costs were
+/// measured on are no check.
 fn found(simulation: &Simulation) -> String {
     let fastest = simulation.rows.iter().min_by_key(|row| row.time_ns);
     let Some(fastest) = fastest else { return "nothing was asked for".to_owned() };

@@ -1,15 +1,16 @@
-//! Splits the difference of two rows' times by part. A part's share is its time on the critical
-//! path of one row less its time on the other's. Printed parts and a rest add up to the difference.
+//! Splits the difference between the times of two rows by part of a sample, such as reads or
+//! execution. A part's share is its time on the slow row's critical path minus that on the fast
+//! row's. The printed parts and a rest add up to the difference.
 
 use result::{Cell, PathNs};
 use variant::StoreKind;
 
 use super::facts;
 
-/// A smaller share of the difference is no part of its own, but of the rest.
+/// Smallest share of the difference of a part with its own name. Smaller parts are in the rest.
 const NAMED_SHARE: f64 = 0.01;
 
-/// A part's name, and its time on the path of a sample.
+/// A part's name, and its time on a sample's critical path.
 type Part = (&'static str, fn(&PathNs) -> u64);
 
 /// Parts of a row whose store's reads are timed.

@@ -9,11 +9,12 @@ use super::{
     units,
 };
 
-/// So many batches make a run over many: their median has ten values beyond it.
+/// Smallest number of batches of a run over many batches: ten values lie beyond their median.
 pub(crate) const MANY_BATCHES: usize = 20;
 
-/// Index of the sample with the median wall time of a cell over many batches, the lower of two.
-/// Only samples that count are compared. `None` for a cell over few batches.
+/// Index of the sample with the median wall time, of a cell over many batches. Of two middle
+/// samples it is the faster. Only samples after the warm-up are compared. `None` for a cell over
+/// few batches.
 pub(crate) fn typical(cell: &Cell) -> Option<usize> {
     let counted = cell.counted();
     let mut drawn: Vec<(usize, &SampleFacts)> = cell.samples.iter().enumerate().collect();
@@ -39,7 +40,7 @@ pub(super) fn sustained(page: &mut Page, reading: &Reading<'_>) {
     page.gap();
 }
 
-/// `p50 31.2 ms, p90 40.1 ms, p99 88.0 ms, max 210 ms over 1,000; …`
+/// Times of the batches: `p50 31.2 ms, p90 40.1 ms, p99 88.0 ms, max 210 ms over 1,000; …`
 fn times(cell: &Cell, sample: &SampleFacts) -> String {
     let of = &cell.batch_figures.time_ns;
     let [p50, p90, p99, max] =
@@ -53,7 +54,8 @@ fn times(cell: &Cell, sample: &SampleFacts) -> String {
     )
 }
 
-/// `written 3.12 times the commits (by rocksdb 3.05: log 1.00, …); no stalls; …`
+/// Writes of the store: `written 3.12 times the commits (by rocksdb 3.05: log 1.00, …); no stalls;
+/// …`
 fn writes(cell: &Cell, sample: &SampleFacts) -> Option<String> {
     let writes = sample.writes.as_ref()?;
     let mut parts = Vec::new();
@@ -78,7 +80,8 @@ fn writes(cell: &Cell, sample: &SampleFacts) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// `by rocksdb 3.05: log 1.00, 12 flushes 1.02, 5 compactions 1.03`
+/// Bytes written by the store, over the bytes of the commits: `by rocksdb 3.05: log 1.00, 12
+/// flushes 1.02, 5 compactions 1.03`
 fn by_store(cell: &Cell, store: &StoreWriteFacts, committed_bytes: u64) -> String {
     let parts =
         [store.written_bytes(), store.log_bytes, store.flush_bytes, store.compaction_write_bytes];

@@ -1,5 +1,6 @@
-//! The page of a sweep: axes, missing and doubtful cells, a line for each cell and
-//! variant, the knees, and the fastest values.
+//! The page of a sweep: axes, missing and doubtful cells, a line for each cell and variant, the
+//! knees, and the fastest values of the axes. A knee is the smallest number of threads within a few
+//! per cent of the best throughput.
 
 use result::sweep::{self, Axis, KNEE_SHARE, Keys, Knee, Merged, NoKnee, Over, Point, ranges};
 
@@ -13,13 +14,13 @@ use super::{
     warnings::{Warning, grouped},
 };
 
-/// Lines of a table that are shown; all are in the JSON.
+/// Maximal number of lines of a table; the JSON has all.
 const SHOWN_LINE_COUNT: usize = 200;
-/// Warnings that are shown; all are in the JSON.
+/// Maximal number of warnings; the JSON has all.
 const SHOWN_WARNING_COUNT: usize = 8;
-/// Note on rows whose design does not have the threads of its cell.
+/// Note on rows whose threads are not those of their cell's key.
 const OWN_THREADS: &str = "threads are those that a row ran on; a design that they do not change has its own in every cell";
-/// Space at the left of figures that have no room beside their cell's name.
+/// Width of the space at the left of figures that do not fit beside their cell's name.
 const INDENT: usize = 4;
 
 /// A merged sweep as a page of `width` columns.
@@ -109,7 +110,7 @@ fn cells(page: &mut Page, merged: &Merged) {
     }
     let names = names(merged);
     let ms_per = facts::ms_per(merged.cells.iter().map(|cell| &cell.result.workload));
-    // A throughput as all tables and pages show it.
+    // All tables and pages show throughput in this form.
     let mut figures = vec![
         Column::ranked(0, ["", ms_per], points, |point| point.ms_per_batch.map(units::plain)),
         Column::ranked(0, ["", "MGas/s"], points, |point| point.mgas_per_s.map(units::number)),
@@ -129,7 +130,7 @@ fn cells(page: &mut Page, merged: &Merged) {
     page.gap();
 }
 
-/// A fact of a variant: the key that decides it, its head, and its value.
+/// A fact of a variant: the key of an axis that decides it, its head, and its value.
 type Fact = (&'static str, &'static str, fn(&Point) -> String);
 
 const FACTS: [Fact; 4] = [
@@ -139,8 +140,8 @@ const FACTS: [Fact; 4] = [
     ("run.io_threads", "io", |point| point.io_threads.to_string()),
 ];
 
-/// The columns that name a line: the cell, its keys, and facts of the variant that are no keys and
-/// differ.
+/// The columns that name a line: the cell, its value of each axis, and facts of the variant that
+/// are no axes and differ between lines.
 fn names(merged: &Merged) -> Vec<Column> {
     let points = &merged.points;
     let mut names = vec![Column::new("cell", points.iter().map(|point| point.cell.to_string()))];
@@ -163,8 +164,8 @@ fn names(merged: &Merged) -> Vec<Column> {
     names
 }
 
-/// The value of a cell, and of threads those that the variant has: one in order has one whatever the
-/// cell's key says.
+/// The cell's value of an axis. For numbers of threads it is the variant's own: a run in order has
+/// one thread, whatever the cell's value.
 fn value_at(axis: &Axis, point: &Point) -> String {
     match axis.key.as_str() {
         "run.threads" => point.threads.to_string(),
@@ -173,7 +174,7 @@ fn value_at(axis: &Axis, point: &Point) -> String {
     }
 }
 
-/// Whether a row has other threads than the keys of its cell say.
+/// Whether a row has another number of threads than its cell's value.
 fn has_own_threads(merged: &Merged) -> bool {
     let mut of_run = merged.sweep.axes.iter().filter(|axis| axis.key.starts_with("run."));
     of_run.any(|axis| {
@@ -185,7 +186,7 @@ fn value_of(axis: &Axis, keys: &Keys) -> String {
     units::or_unknown(keys.get(&axis.key).cloned())
 }
 
-/// `bal+batched` of `rocksdb/batched-io/bal+batched`.
+/// Engine and I/O of a variant: `bal+batched` for `rocksdb/batched-io/bal+batched`.
 fn short(way: &str) -> String {
     way.rsplit('/').next().unwrap_or(way).to_owned()
 }
@@ -236,7 +237,7 @@ fn knees_of(page: &mut Page, axes: &[Axis], what: &str, knees: &[&Knee]) {
     table(page, &names, &figures);
 }
 
-/// In how many combinations no knee is named, and why.
+/// Writes the number of combinations of settings for which no knee is named, by reason.
 fn unnamed_knees(page: &mut Page, merged: &Merged) {
     let reasons = sweep::unnamed_knees(&merged.points);
     let words = [
@@ -264,7 +265,7 @@ const fn mark(knee: &Knee) -> &'static str {
     if knee.is_most { "+" } else { "" }
 }
 
-/// A table; where a line has no room for both, figures stand below the names.
+/// Writes a table. Where names and figures do not fit on one line, figures stand below the names.
 fn table(page: &mut Page, names: &[Column], figures: &[Column]) {
     let count = names.first().map_or(0, |column| column.values.len());
     let is_beside = width(names) + width(figures) <= page.width();
@@ -287,8 +288,8 @@ fn table(page: &mut Page, names: &[Column], figures: &[Column]) {
     }
 }
 
-/// The ends of the throughput's interval; or the number of values where there is none; or the cell
-/// whose figures these are.
+/// The ends of the throughput's interval, or `n=` and the number of values. For a cell that was
+/// left out, the cell that has its figures.
 fn interval(point: &Point) -> String {
     if let Some(same_as) = point.same_as {
         return format!("= cell {same_as}");

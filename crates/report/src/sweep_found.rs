@@ -1,5 +1,5 @@
-//! The finding of a sweep whose cells did the same work. It has each design's fastest values of the
-//! axes, and values that intervals cannot tell from them.
+//! The finding of a sweep whose cells did the same work. For each design it has the fastest values
+//! of the axes, and the values whose intervals overlap with theirs.
 
 use result::{
     Cell,
@@ -10,13 +10,12 @@ use variant::RootTime;
 
 use super::units;
 
-/// Values that are named where there are more; the table has all.
+/// Maximal number of rows that a list names; the table has all.
 const NAMED_COUNT: usize = 6;
-/// The axis that the name of a design repeats.
+/// Key of the axis of designs, which is left out since each line names its design.
 const DESIGNS: &str = "run.designs";
 
-/// The rows of a design with the same duties inside the clock: times of others are no times of the same
-/// work.
+/// Rows of one design with the same duties inside the clock. Rows with other duties do other work.
 struct Group<'m> {
     first: &'m Cell,
     /// Its rows with a time, the fastest first.
@@ -27,7 +26,8 @@ fn ms(point: &Point) -> f64 {
     point.ms_per_batch.unwrap_or(f64::NAN)
 }
 
-/// A line for each design; none where cells did different work, or nothing can be faster than another.
+/// One line for each design and set of duties. Empty where cells did different work, or where there
+/// is nothing to compare.
 pub(super) fn found(merged: &Merged) -> Vec<String> {
     let mut digests = merged.cells.iter().map(|cell| cell.result.workload.digest.as_str());
     let first = digests.next();
@@ -46,7 +46,7 @@ pub(super) fn found(merged: &Merged) -> Vec<String> {
     }
 }
 
-/// The rows that were run and have a time, each group in the order of its times.
+/// Groups of the rows that were run and have a time. The fastest row of each group comes first.
 fn groups(merged: &Merged) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for point in merged.points.iter().filter(|point| point.same_as.is_none()) {
@@ -67,7 +67,7 @@ fn groups(merged: &Merged) -> Vec<Group<'_>> {
     groups
 }
 
-/// `batched-io, whole`.
+/// Name of a group by one of its cells: `batched-io, whole`.
 fn name_of(cell: &Cell) -> String {
     let duties = match (cell.duties.is_empty(), cell.root) {
         (false, _) => ", whole",
@@ -106,7 +106,7 @@ fn words(merged: &Merged, group: &Group<'_>) -> String {
     text
 }
 
-/// The first rows by their keys, and how many more there are.
+/// The first rows by their values of the axes, then the number of further rows.
 fn names(merged: &Merged, group: &Group<'_>, rows: &[&Point]) -> String {
     let named = rows.iter().take(NAMED_COUNT).map(|row| keys(merged, group, row));
     let more = Some(rows.len().saturating_sub(NAMED_COUNT)).filter(|more| *more > 0);

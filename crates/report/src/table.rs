@@ -1,4 +1,4 @@
-//! The page that a user reads after a run, from its answer to the work.
+//! The page of `stress run`, which a user reads after a run: the answer first, the work last.
 
 use result::{Cell, Claim, ProfileFacts, RunResult, Verdict};
 
@@ -10,14 +10,14 @@ use super::{
     sustained, units,
 };
 
-/// Differences that are shown; all are in the JSON.
+/// Maximal number of disagreements that are shown; the JSON has all.
 const SHOWN_DISAGREEMENT_COUNT: usize = 8;
 
-/// Where the rest is.
+/// Text on where all other figures are.
 const DEEPER: &str =
     "--out DIR and `stress report DIR`: everything; docs/getting-started.md: each column";
 
-/// Width of a share.
+/// Width of the text of a share.
 const SHARE_WIDTH: usize = 6;
 
 /// The result as a page of `width` columns (at least 24): answer, rows, and notes that change their
@@ -47,7 +47,7 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
     page.render(paint)
 }
 
-/// Its answer and its rows.
+/// The answer and the rows of a result, as a page.
 pub fn brief(result: &RunResult, width: usize, paint: Paint) -> String {
     answer_and_rows(&Reading::new(result), width).render(paint)
 }
@@ -202,7 +202,8 @@ fn claims(page: &mut Page, result: &RunResult) {
     page.gap();
 }
 
-/// `FAILS: speedup(a, b) on rocksdb is 1.31 (lower end 1.22), claimed at least 1.5`.
+/// A claim in words: `FAILS: speedup(a, b) on rocksdb is 1.310 (lower end 1.220), claimed at least
+/// 1.5`.
 fn claim_words(claim: &Claim) -> String {
     let verdict = if claim.verdict == Verdict::Fails { "FAILS" } else { claim.verdict.name() };
     let on = claim.store.map(|store| format!(" on {store}")).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Numbers as text: three significant digits, SI units, decimal prefixes. The one place for it,
-//! for the report and for progress. A value that is no finite number is [`UNKNOWN`]. Tables for other programs have
-//! every digit ([`Exact`]).
+//! Numbers as text, with three significant digits, SI units and decimal prefixes. Reports and
+//! progress take such texts from here alone. A value that is no finite number is [`UNKNOWN`].
+//! Tables for other programs have every digit ([`Exact`]).
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub const UNKNOWN: &str = "-";
 
 const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
-/// A text that may not be known.
+/// The text, or [`UNKNOWN`] for `None`.
 pub(crate) fn or_unknown(text: Option<String>) -> String {
     text.unwrap_or_else(|| UNKNOWN.to_owned())
 }
@@ -21,7 +21,7 @@ pub(crate) fn finite(value: Option<f64>, text: fn(f64) -> String) -> Option<Stri
     value.filter(|value| value.is_finite()).map(text)
 }
 
-/// A number of a result, or one that it may not know.
+/// A number of a result, which may be unknown, with every digit.
 pub(crate) trait Exact: Copy {
     /// The number; `None` where it is not known, or not finite.
     fn number(self) -> Option<Number>;
@@ -56,7 +56,7 @@ pub fn number(value: f64) -> String {
     format!("{digits}{prefix}")
 }
 
-/// A count; exact ones are not padded: `39`, `291k`, `128M`, `1.5M`.
+/// A count. An exact text has no zeros at its end: `39`, `291k`, `128M`, `1.5M`.
 pub fn count(value: u64) -> String {
     let (digits, prefix) = scale(value as f64);
     let power = PREFIXES.iter().position(|p| *p == prefix).unwrap_or(0);
@@ -73,7 +73,7 @@ pub fn bytes(value: u64) -> String {
     format!("{digits} {prefix}B")
 }
 
-/// A number of things: `1 block`, `39 blocks`, `128M blocks`, `2 batches`.
+/// A count with its noun: `1 block`, `39 blocks`, `128M blocks`, `2 batches`.
 pub fn things(value: u64, noun: &str) -> String {
     let plural = match value {
         1 => "",
@@ -83,7 +83,7 @@ pub fn things(value: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", count(value))
 }
 
-/// The beginning of a digest.
+/// The first 12 characters of a digest.
 pub(crate) fn digest(digest: &str) -> String {
     digest.chars().take(12).collect()
 }
@@ -124,7 +124,7 @@ pub fn time(value: Duration) -> String {
     time_ns(value.as_nanos() as f64)
 }
 
-/// A share in per cent, without the sign: `79`, `3.4`.
+/// A share in per cent, without the `%` sign: `79`, `3.4`.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     match value.abs() {
@@ -144,7 +144,8 @@ pub fn probability(value: f64) -> String {
     if value < 0.01 { "<0.01".to_owned() } else { ratio(value) }
 }
 
-/// A number for a column that has one unit: three significant digits, no prefix below 100,000.
+/// A number for a column with one unit: at least three significant digits, and no prefix below
+/// 100,000.
 pub fn plain(value: f64) -> String {
     match value.abs() {
         size if size < 999.5 => three_digits(value),

@@ -1,13 +1,14 @@
-//! Warnings of several results, each once: the same warning of two results may have other numbers.
+//! Warnings of several results, each listed once. Warnings that differ only in their numbers are
+//! the same warning.
 
 /// A warning, and the results that have it.
 #[derive(Clone, Debug)]
 pub(super) struct Warning<'a> {
-    /// Its text in the first of them.
+    /// Its text in the first of these results.
     pub(super) text: &'a str,
-    /// Their indices, ascending.
+    /// Indices of the results, ascending.
     pub(super) results: Vec<usize>,
-    /// Whether its numbers differ between them.
+    /// Whether its numbers differ between the results.
     pub(super) has_others: bool,
 }
 

@@ -1,7 +1,7 @@
-//! A file that an option names: the one way in which verbs write one. A regular file is there whole
-//! or not at all, and is tried before any work for it. Anything else with that name is not
-//! replaced. A link's target is written; a pipe, a character device or an open descriptor gets the
-//! bytes. No two options name one file.
+//! Writes a file that an option names, for all verbs. A regular file is there whole or not at all;
+//! before any work for it, the program checks that it can be written. A link's target is written. A
+//! pipe, a character device or an open descriptor gets the bytes, and is not replaced. No two
+//! options name one file.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -22,13 +22,13 @@ use tempfile::NamedTempFile;
 
 use crate::error::Error;
 
-/// Links that a name may lead through.
+/// Maximal number of links that a name may lead through.
 const LINK_COUNT_MAX: usize = 40;
 
-/// The fault of a file that an option names and that stays.
+/// Error text for a file that exists and must stay.
 const IS_THERE: &str = "this file is there already; name another, or add --force to replace it";
 
-/// Name of the stream that has a verb's text.
+/// Name of the stream to which a verb writes its text.
 const STANDARD_OUTPUT: &str = "standard output";
 
 /// The files that options of this process name at this time.
@@ -47,7 +47,7 @@ pub enum Existing {
     Replace,
 }
 
-/// A file to be written. Dropped, it leaves nothing.
+/// A file to be written. If it is dropped unwritten, nothing is left of it.
 #[derive(Debug)]
 pub struct WholeFile {
     path: PathBuf,
@@ -61,7 +61,7 @@ pub struct WholeFile {
 /// Target of the bytes.
 #[derive(Debug)]
 enum Place {
-    /// Beside the file of this name, until it is whole.
+    /// A temporary file beside the file of this name, which it becomes once it is whole.
     Beside(PathBuf, Existing),
     /// Straight into the pipe or device of this name.
     Through,
@@ -70,7 +70,7 @@ enum Place {
 }
 
 impl WholeFile {
-    /// Tries that the file can be written.
+    /// Checks that the file can be written.
     ///
     /// # Errors
     /// The file cannot be written, exists and stays, or another option names it.
@@ -132,7 +132,8 @@ impl WholeFile {
         beside.map_err(|error| Error::named(&self.path, self.option, error.kind()))
     }
 
-    /// Lets `fill` write it and gives it its name, in place of an older file. Returns its path.
+    /// Lets `fill` write the bytes, then gives the file its name, in place of an older file that
+    /// may be replaced. Returns its path.
     ///
     /// # Errors
     /// The file cannot be written, or `fill` failed.
@@ -156,7 +157,7 @@ impl WholeFile {
             }),
         };
         match written {
-            // The file was made meanwhile.
+            // Another program made the file meanwhile.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(Error::usage(&self.path, self.option, IS_THERE))
             }
@@ -172,7 +173,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8], existing: Existing) -> io::
     named(filled(beside, |out| out.write_all(bytes))?, path, existing)
 }
 
-/// The file with all its bytes, on disk.
+/// Writes all bytes of the file, and returns once they are on disk.
 fn filled(
     mut beside: NamedTempFile,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -185,19 +186,19 @@ fn filled(
     Ok(beside)
 }
 
-/// Gives the file its name.
+/// Gives the temporary file its name, `target`.
 fn named(beside: NamedTempFile, target: &Path, existing: Existing) -> io::Result<()> {
     drop::<File>(match existing {
         Existing::Refuse => beside.persist_noclobber(target)?,
         Existing::Replace => beside.persist(target)?,
     });
-    // The new name has to be on disk, too. A directory may be closed to readers, and not every file system
-    // can do that for one.
+    // The new name has to be on disk, too. An error is no failure: the directory may be unreadable,
+    // and not every file system can sync one.
     drop(File::open(directory(target)).and_then(|dir| dir.sync_all()));
     Ok(())
 }
 
-/// A file that an option names. Dropped, another may name it.
+/// The claim of an option on a file. Once it is dropped, another option may name the file.
 #[derive(Debug)]
 pub(crate) struct FileClaim(PathBuf, &'static str);
 
@@ -295,7 +296,8 @@ fn directory(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Only the owner may read a temporary file; the umask decides the readers of a result.
+/// Makes temporary files readable for others as far as the umask allows, since they become results.
+/// By default only the owner may read them.
 fn readable<'a, 'b>(
     builder: &'a mut tempfile::Builder<'b, 'b>,
 ) -> &'a mut tempfile::Builder<'b, 'b> {

@@ -1,5 +1,5 @@
-//! Figures for github-action-benchmark, which keeps a series over commits: one entry for each
-//! cell, `customBiggerIsBetter` or `customSmallerIsBetter`.
+//! Figures for github-action-benchmark, which keeps a series over commits. Each cell and client has
+//! one entry, for the tool `customBiggerIsBetter` or `customSmallerIsBetter`.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub enum Better {
     Smaller,
 }
 
-/// An entry, by the names of that tool.
+/// An entry, with the field names of github-action-benchmark.
 #[derive(Debug, Serialize)]
 pub(super) struct Entry {
     pub(super) name: String,
@@ -25,11 +25,11 @@ pub(super) struct Entry {
     /// Largest distance of an end of the 95 % interval from the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) range: Option<String>,
-    /// Shown beside the point.
+    /// Text beside the point: number of samples, and digest.
     pub(super) extra: String,
 }
 
-/// The entries as JSON; none of a result whose designs disagree.
+/// The entries as JSON; none for a result whose designs disagree.
 ///
 /// # Errors
 /// The errors of [`json`].

@@ -1,15 +1,15 @@
-//! A table with a row for each cell, designs and then clients: numbers as the results write them,
-//! nothing rounded. A value that is unknown, or that a client lacks, is empty.
+//! Results as CSV, with a row for each cell and then for each client of a result. Numbers are not
+//! rounded. A value that is unknown, or that a client lacks, is empty.
 
 use result::{Bottleneck, Cell, ClientCell, Estimate, RunResult, Shown};
 use variant::{CacheMode, ListForm};
 
 use crate::{page::clean, units::Exact};
 
-/// A column of a fact of `T`: its name, and its field.
+/// A column: its name, and the text of its field for a `T`.
 pub(super) type Column<T> = (&'static str, fn(&T) -> String);
 
-/// Columns of the result.
+/// Columns that describe the result.
 const OF_RESULT: [Column<RunResult>; 12] = [
     ("agree", |run| bool(run.agree)),
     ("interrupted", |run| run.interrupted.to_string()),
@@ -24,7 +24,7 @@ const OF_RESULT: [Column<RunResult>; 12] = [
     ("digest", |run| field(&run.workload.digest)),
     ("ceiling_iops", |run| run.device.as_ref().and_then(|device| device.ceiling_iops).text()),
 ];
-/// Columns of the cell for its variant.
+/// Columns that describe the cell's variant.
 const OF_CELL: [Column<Cell>; 23] = [
     ("variant", |cell| field(&cell.variant)),
     ("store", |cell| field(cell.store.name())),
@@ -84,7 +84,7 @@ const FIGURES: [Column<Cell>; 30] = [
     ("bottleneck", |cell| word(cell.bottleneck.map(Bottleneck::name))),
 ];
 
-/// The table, its names in the first line.
+/// The table, with the names of columns in the first line.
 pub fn csv(results: &[Shown]) -> String {
     let of_result = OF_RESULT.iter().map(|(name, _)| *name);
     let of_cell = OF_CELL.iter().map(|(name, _)| *name);
@@ -112,7 +112,7 @@ enum Row<'a> {
 }
 
 impl Row<'_> {
-    /// Its value in a column.
+    /// The row's value in a column.
     fn field(self, (name, field): &Column<Cell>) -> String {
         match self {
             Self::Design(cell) => field(cell),
@@ -167,7 +167,7 @@ pub(super) fn word(text: Option<&str>) -> String {
     text.map_or_else(String::new, field)
 }
 
-/// The ends of an interval, where there is one.
+/// The lower end of an interval; empty without an interval.
 fn low(estimate: Estimate) -> String {
     estimate.ci95.map(|[low, _]| low).text()
 }
@@ -176,7 +176,7 @@ fn high(estimate: Estimate) -> String {
     estimate.ci95.map(|[_, high]| high).text()
 }
 
-/// A field (RFC 4180). One that a spreadsheet would take for a formula is made a text.
+/// A field (RFC 4180). A `'` stands before text that a spreadsheet would take for a formula.
 pub(super) fn field(text: &str) -> String {
     let text = clean(text);
     let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };

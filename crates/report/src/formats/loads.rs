@@ -1,4 +1,4 @@
-//! Loads on live nodes as a summary, as a table and as benchmark figures.
+//! Loads on live nodes as a Markdown summary, as a CSV table and as benchmark figures.
 
 use result::{Error, json, send::SendResult, stored::StoredLoad};
 
@@ -13,10 +13,10 @@ use crate::{
     units::{self, Exact},
 };
 
-/// Most loads of a summary.
+/// Maximal number of loads in a summary.
 const ROW_COUNT: usize = 12;
 
-/// The summary.
+/// The Markdown summary of loads.
 pub fn markdown_of_loads(loads: &[StoredLoad]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for load in loads.iter().take(ROW_COUNT) {
@@ -96,7 +96,8 @@ const COLUMNS: [Column<SendResult>; 36] = [
     ("warnings", |load| load.warnings.len().to_string()),
 ];
 
-/// A table with a row for each load, its names in the first line; a figure that is not known is empty.
+/// A CSV table with a row for each load, and the names of columns in the first line. A figure that
+/// is not known is empty.
 pub fn csv_of_loads(loads: &[StoredLoad]) -> String {
     let names = ["file"].into_iter().chain(COLUMNS.iter().map(|(name, _)| *name));
     let mut text = names.collect::<Vec<_>>().join(",") + "\n";
@@ -108,8 +109,8 @@ pub fn csv_of_loads(loads: &[StoredLoad]) -> String {
     text
 }
 
-/// Transactions a second, or the median time to inclusion, as the entries of github-action-benchmark; none of a
-/// load that does not know it.
+/// Entries for github-action-benchmark: transactions a second, or the median time to inclusion. A
+/// load without that figure has no entry.
 ///
 /// # Errors
 /// The errors of [`json`].

@@ -1,5 +1,5 @@
-//! A summary for a pull request or a job: the finding, the best of each design, the warnings.
-//! At most a screen, however many results there are.
+//! Results as Markdown, for a pull request or a CI job: the finding, the fastest row of each
+//! design, and the warnings. It is at most a screen long, however many results there are.
 
 use result::{Bottleneck, Cell, Claim, ClientCell, Content, Estimate, RunResult, Shown, Verdict};
 use variant::steers_terminal;
@@ -9,15 +9,16 @@ use crate::{
     warnings::{Warning, grouped},
 };
 
-/// Most lines of the table, of results, claims and warnings.
+/// Maximal number of rows in the table, of results, of claims that do not hold in a result, and of
+/// warnings.
 const ROW_COUNT: usize = 12;
 const RESULT_COUNT: usize = 3;
 const CLAIM_COUNT: usize = 4;
 const WARNING_COUNT: usize = 3;
-/// Most characters of a text.
+/// Maximal number of characters of a text from a result.
 const TEXT_LENGTH: usize = 400;
 
-/// The summary.
+/// The Markdown summary.
 pub fn markdown(results: &[Shown]) -> String {
     let mut lines = vec![headline(results), String::new()];
     let all: Vec<&Shown> = results.iter().collect();
@@ -27,7 +28,7 @@ pub fn markdown(results: &[Shown]) -> String {
     let told: Vec<&Shown> =
         results.iter().filter(|shown| !is_sweep || needs_attention(shown)).collect();
     for shown in told.iter().take(RESULT_COUNT) {
-        // One alone needs no name.
+        // A single result needs no name.
         let name = match results {
             [_] => String::new(),
             _ => format!("`{}`: ", code(&shown.path.to_string_lossy())),
@@ -68,8 +69,8 @@ fn head(results: &[&Shown]) -> Vec<String> {
     lines.into_iter().map(|line| format!("- {line}")).collect()
 }
 
-/// Whether a result has more to say than its figures: it disagrees, ended early, or a claim of it
-/// does not hold.
+/// Whether a result needs attention: it is no run whose designs agree, it ended early, or one of
+/// its claims does not hold.
 fn needs_attention(shown: &Shown) -> bool {
     let is_open = shown.run().is_some_and(|run| {
         run.interrupted || run.expects.claims.iter().any(|of| of.verdict != Verdict::Holds)
@@ -151,7 +152,8 @@ fn broken(claim: &Claim) -> String {
     )
 }
 
-/// The cell of the best median of each store and design, over all results.
+/// The table: for each store and design the cell with the highest median throughput over all
+/// results, then the clients.
 fn table(results: &[Shown]) -> Vec<String> {
     let mut best: Vec<Best<'_>> = Vec::new();
     let sound = results.iter().filter(|shown| shown.is_sound());
@@ -228,7 +230,7 @@ fn client_row(client: &ClientCell) -> String {
     )
 }
 
-/// The interval, or how many values there are.
+/// The interval, or `n=` and the number of values.
 fn ends(estimate: Estimate, value_count: usize) -> String {
     estimate.ci95.map_or_else(
         || format!("n={value_count}"),
@@ -270,7 +272,8 @@ fn commands(results: &[Shown]) -> Vec<String> {
     )]
 }
 
-/// Text that is not taken for markup: of a result, which may say anything.
+/// Escapes text of a result, which may be hostile, so that it cannot become markup. A long text is
+/// cut after a word.
 pub(super) fn text(text: &str) -> String {
     let mut short: String = text.chars().take(TEXT_LENGTH).collect();
     if short.len() < text.len()
@@ -295,7 +298,7 @@ pub(super) fn text(text: &str) -> String {
     safe + dots
 }
 
-/// Text between backticks, in a table as well.
+/// Text that may stand between backticks, also in a table.
 fn code(text: &str) -> String {
     text.chars()
         .take(TEXT_LENGTH)

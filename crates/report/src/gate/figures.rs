@@ -1,5 +1,5 @@
-//! The judged figures of a gate as a table: verdict, change, bounds, the allowed change, and
-//! how much A differs from itself. On a page that is too narrow each figure is a paragraph.
+//! The table of a gate's judged figures: verdict, change, bounds, allowed change, and the change of
+//! A's second process against A. On a page that is too narrow each figure is a paragraph.
 
 use result::gate::{Judged, Shift};
 
@@ -9,25 +9,25 @@ use crate::{
     units::{self, UNKNOWN},
 };
 
-/// Space at the left of a paragraph below its name.
+/// Width of the space at the left of a paragraph below its name.
 const INDENT: usize = 4;
-/// The heads of columns; all but the verdicts are per cent.
+/// Heads of the columns after the name. All values but the verdicts are in per cent.
 const HEADS: [&str; COLUMN_COUNT] =
     ["verdict", "change %", "bounds %", "allowed %", "A to itself %"];
 const COLUMN_COUNT: usize = 5;
-/// The column of verdicts: text, and no numbers.
+/// Index of the column of verdicts, the only one with words.
 const VERDICT: usize = 0;
 
-/// A figure.
+/// A line of the table: one judged figure.
 pub(super) struct Line {
-    /// Its name: of a metric, or of a variant and a metric.
+    /// Name of the figure: a metric, or a variant and a metric.
     pub(super) name: String,
-    /// In the order of [`HEADS`]; empty where the figure has none.
+    /// Texts in the order of [`HEADS`]; empty where the figure has no such value.
     values: [String; COLUMN_COUNT],
 }
 
 impl Line {
-    /// A figure of octets; `None` before the first look.
+    /// Makes the line of a figure that octets decide; `None` before the first look.
     pub(super) fn judged(figure: &Judged) -> Option<Self> {
         let look = figure.looks.last()?;
         let values = [
@@ -40,7 +40,8 @@ impl Line {
         Some(Self { name: figure.metric.to_string(), values })
     }
 
-    /// A figure of stored results, of which a change up to `delta` is none.
+    /// Makes the line of a figure that stored results decide. A change of up to `delta` counts as
+    /// none.
     pub(super) fn shifted(what: &str, shift: &Shift, delta: f64) -> Self {
         let values = [
             shift.verdict.to_string(),
@@ -53,7 +54,7 @@ impl Line {
     }
 }
 
-/// A share in per cent.
+/// A share in per cent, with its sign.
 fn signed(share: f64) -> String {
     format!("{:+.1}", share * 100.0)
 }
@@ -67,7 +68,7 @@ fn range(ends: [Option<f64>; 2]) -> String {
     format!("{low} to {high}")
 }
 
-/// The figures, one a line; nothing where there are none.
+/// Writes one line for each figure; nothing without figures.
 pub(super) fn table(page: &mut Page, figures: &[Line]) {
     if figures.is_empty() {
         return;

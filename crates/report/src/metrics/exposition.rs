@@ -1,25 +1,26 @@
-//! The text format of Prometheus, version 0.0.4: families of samples, each with its help and type.
+//! The text format of Prometheus, version 0.0.4. A sample of this format is one value with its
+//! labels. Samples of one name are a family, which has a help text and a type.
 
 use std::fmt::Write;
 
-/// A family of samples.
+/// A family: its name, type and help text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Metric {
-    /// Its name: the unit last, and `_total` behind it of a counter.
+    /// Name of the family. It ends with the unit; that of a counter has `_total` after the unit.
     pub(super) name: &'static str,
     /// Its type: `gauge` or `counter`.
     pub(super) kind: &'static str,
-    /// Its meaning, in a line.
+    /// Meaning of the values, in one line.
     pub(super) help: &'static str,
 }
 
 impl Metric {
-    /// A value as it is now.
+    /// A gauge: a value at one moment.
     pub(super) const fn gauge(name: &'static str, help: &'static str) -> Self {
         Self { name, kind: "gauge", help }
     }
 
-    /// A sum over the samples of a run, which only grows while it goes on.
+    /// A counter: a sum over the timed samples of a run, which only grows during the run.
     pub(super) const fn counter(name: &'static str, help: &'static str) -> Self {
         Self { name, kind: "counter", help }
     }
@@ -30,7 +31,7 @@ impl Metric {
 pub(super) struct Labels(Vec<(&'static str, String)>);
 
 impl Labels {
-    /// The same and one more.
+    /// These labels and one more.
     #[must_use]
     pub(super) fn with(&self, name: &'static str, value: impl Into<String>) -> Self {
         let mut all = self.0.clone();
@@ -46,15 +47,15 @@ impl Labels {
     }
 }
 
-/// Families in the order in which they were first added to.
+/// Families with their samples, in the order in which the families were first added to.
 #[derive(Debug, Default)]
 pub(super) struct Exposition {
     families: Vec<(Metric, Vec<(Labels, f64)>)>,
 }
 
 impl Exposition {
-    /// Adds a sample; none where the value is not known or not finite. The labels of each sample of
-    /// a family are other ones: a second sample with the same is left out.
+    /// Adds a sample, unless its value is unknown or not finite. The samples of a family must have
+    /// different labels, so a second one with the same labels is left out.
     pub(super) fn add(&mut self, metric: Metric, labels: &Labels, value: impl Into<Option<f64>>) {
         let Some(value) = value.into().filter(|value| value.is_finite()) else { return };
         let known = self.families.iter().position(|(family, _)| family.name == metric.name);
@@ -73,7 +74,7 @@ impl Exposition {
         let mut text = String::new();
         for (Metric { name, kind, help }, samples) in &self.families {
             let help = help.replace('\\', r"\\").replace('\n', r"\n");
-            // Writing to a text does not fail.
+            // Writing to a `String` does not fail.
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
             for (labels, value) in samples {
                 let _ = writeln!(text, "{name}{} {value}", labels.text());

@@ -55,7 +55,7 @@ const OCTETS: Metric = Metric::gauge("stress_gate_octets", "Octets that were tak
 
 const NS_PER_S: f64 = 1e9;
 
-/// The metrics of a gate that ends with this code.
+/// The metrics of a gate that ends with this exit code.
 pub fn metrics_of_gate(result: &GateResult, exit_code: u8) -> String {
     let mut all = Exposition::default();
     let GateResult { tool, warnings, started_unix_s, workload, .. } = result;
@@ -79,7 +79,7 @@ pub fn metrics_of_gate(result: &GateResult, exit_code: u8) -> String {
     }
     all.add(DURATION, &labels, result.took_s);
     all.add(DELTA, &labels, *delta);
-    // The last one has the verdict.
+    // The last attempt has the verdict.
     for cell in attempts.last().into_iter().flat_map(|attempt| &attempt.cells) {
         add_cell(&mut all, &variant_labels(&labels, &cell.variant), cell);
     }

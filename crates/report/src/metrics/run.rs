@@ -73,7 +73,7 @@ const WARM_UP: Metric = Metric::counter(
 struct Sum {
     metric: Metric,
     of: fn(&SampleFacts) -> Option<u64>,
-    /// Divisor of the sum for the metric's unit.
+    /// Divisor that converts the sum to the metric's unit, such as 1e9 from nanoseconds to seconds.
     per_unit: f64,
 }
 
@@ -129,7 +129,7 @@ const SUMS: [Sum; 8] = [
     ),
 ];
 
-/// The metrics of a run that ends with this code.
+/// The metrics of a run that ends with this exit code.
 pub fn metrics_of_run(result: &RunResult, exit_code: u8) -> String {
     let mut all = Exposition::default();
     let RunResult { tool, workload, warnings, started_unix_s, .. } = result;
@@ -198,7 +198,7 @@ fn add_cell(all: &mut Exposition, labels: &Labels, cell: &Cell) {
     }
 }
 
-/// Median and ends of an estimate times `factor`.
+/// Median, lower end and upper end of an estimate, each times `factor`.
 fn scaled(estimate: &Estimate, factor: f64) -> [Option<f64>; 3] {
     let [low, high] = [0, 1].map(|end| estimate.ci95.map(|ends| ends[end]));
     [estimate.median, low, high].map(|value| value.map(|value| value * factor))

@@ -1,4 +1,4 @@
-//! Metrics that a run and a gate have in common: how it ended, its program, the counters of a
+//! Metrics that both a run and a gate have: how the program ended, its version, the counters of a
 //! sample, and claims.
 
 use result::{Claim, Counters, Expects, Tool};
@@ -27,7 +27,7 @@ const LIST_BYTES: Metric = Metric::gauge(
     "Encoded length of the lists of a sample, in the form that the variant takes.",
 );
 
-/// Verb, exit code and start of an ended program.
+/// A program that ended: its verb, exit code, start and warnings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended<'a> {
     /// `run` or `gate`.
@@ -38,12 +38,12 @@ pub(super) struct Ended<'a> {
     pub(super) started_unix_s: u64,
     /// Its warnings.
     pub(super) warnings: &'a [String],
-    /// The program; unknown where there is no result.
+    /// The program; `None` without a result.
     pub(super) tool: Option<&'a Tool>,
 }
 
 impl Ended<'_> {
-    /// Adds the samples that every end has; `labels` name the work.
+    /// Adds the metrics of the end of a run or gate; `labels` name the work.
     pub(super) fn add_to(&self, all: &mut Exposition, labels: &Labels) {
         let labels = labels.with("verb", self.verb);
         all.add(EXIT_CODE, &labels, f64::from(self.exit_code));
@@ -64,7 +64,7 @@ pub(super) fn add_counters(all: &mut Exposition, labels: &Labels, counters: &Cou
     all.add(LIST_BYTES, labels, counters.list_bytes as f64);
 }
 
-/// Adds the claims.
+/// Adds the claims with their verdicts.
 pub(super) fn add_claims(all: &mut Exposition, labels: &Labels, expects: &Expects) {
     for Claim { metric, store, bound, limit, verdict, .. } in &expects.claims {
         let labels = labels
@@ -89,7 +89,7 @@ pub(super) fn variant_labels(labels: &Labels, variant: &str) -> Labels {
     let engine = rest.split(['+', '@']).next().unwrap_or_default();
     let design = Design::ALL.iter().find(|design| {
         let preset = design.preset();
-        // An engine without a list is of one design, whether it builds a list or not.
+        // An engine without a list belongs to one design, whether it builds a list or not.
         let has_list = preset.list.is_none_or(|form| form.name() == list);
         preset.engine.name() == engine && has_list
     });
