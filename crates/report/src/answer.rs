@@ -127,8 +127,9 @@ fn answer(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<Answer> {
     })
 }
 
-/// Name, time and interval of a row: `batched-io 2+8io: 143 ms a block (132–159)`. Without duties the row has
-/// `of execution` in the place of `a block`.
+/// Name, time and interval of a row: `batched-io 2+8io: 143 ms a block (132–159)`. Without duties
+/// the row has `of execution` in the place of `a block`. Without an interval it has the number of
+/// samples.
 fn time(cell: &Cell, per: &str) -> String {
     let ms = facts::time_ms(cell).unwrap_or(f64::NAN);
     let (unit, in_ms) = if ms >= 999.5 { ("s", 1e3) } else { ("ms", 1.0) };
@@ -155,7 +156,8 @@ fn beside_base(best: &Cell, base: Option<&Cell>) -> String {
     times_in_order(best, base).map(|words| format!(", {words}")).unwrap_or_default()
 }
 
-/// `9.9× in order (8.6–11.0)`; `None` without a finite factor.
+/// Speed of a row as a multiple of execution in order, with its interval: `9.9× in order
+/// (8.6–11.0)`. `None` without a finite factor.
 pub(super) fn times_in_order(cell: &Cell, base: &Cell) -> Option<String> {
     let Ratio { median, ci95 } = Ratio::within_run(base, cell);
     let factor = median.filter(|factor| factor.is_finite())?;
@@ -192,7 +194,8 @@ fn gain(best: &Cell, base: Option<&Cell>, cells: &[&Cell]) -> String {
     )
 }
 
-/// `the disk, at 70 % of its rate for these reads; next list, 4.0 ms`.
+/// The bottleneck of a row, and the longest other part of its time: `the disk, at 70 % of its rate
+/// for these reads; next list, 4.00 ms`.
 fn limit(best: &Cell) -> String {
     let mut parts = split::parts_ms(best);
     parts.sort_by(|(_, a), (_, b)| b.total_cmp(a));

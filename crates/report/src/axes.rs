@@ -69,7 +69,7 @@ pub(super) fn differing(works: &[&WorkloadFacts]) -> Vec<&'static str> {
         .collect()
 }
 
-/// `64M gas, 4 transactions, 1 block on amsterdam, a state of 1M slots`: the facts that all works
+/// `64M gas, 4 transactions, 1 block, on amsterdam, a state of 1M slots`: the facts that all works
 /// share, without the digest.
 pub(super) fn shared_words(works: &[&WorkloadFacts]) -> String {
     let Some(work) = works.first() else { return String::new() };

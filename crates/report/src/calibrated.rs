@@ -73,7 +73,7 @@ pub(crate) struct Row<'a> {
     pub(crate) ours: Vec<Option<(&'a Cell, Side)>>,
 }
 
-/// A term of a time.
+/// A part of a workload's figures that may explain its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Term {
     Reads,
@@ -94,9 +94,9 @@ impl fmt::Display for Term {
 /// A workload on which the ranks differ.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Parted {
-    /// Index among the rows.
+    /// Index of the workload among the rows of all figures.
     pub(crate) row: usize,
-    /// Rank of the client's time among the workloads, the fastest first, and of ours.
+    /// Rank of the client's time among the workloads, the fastest first, then the rank of our time.
     pub(crate) ranks: [f64; 2],
     /// The client's time over ours, as a multiple of the median of this ratio over all workloads.
     pub(crate) times_usual: f64,

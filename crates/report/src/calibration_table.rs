@@ -43,8 +43,9 @@ pub fn calibration_table(calibrated: &Calibrated<'_>, width: usize, paint: Paint
     page.render(paint)
 }
 
-/// `ranks    sequential: Spearman's rank correlation 0.83 over 14 workloads; the client takes 2.10 times
-/// as long, by the median`, then the workloads on which the ranks differ.
+/// Writes the line `ranks` of a design: `sequential: Spearman's rank correlation 0.83 over 14
+/// workloads; the client takes 2.10 times as long, by the median`. The workloads on which the ranks
+/// differ follow.
 fn ranks(page: &mut Page, figures: &Figures<'_>, of: &DesignFigures) {
     let workloads = units::things(of.count as u64, "workload");
     let known = of.spearman.map_or_else(
@@ -61,8 +62,8 @@ fn ranks(page: &mut Page, figures: &Figures<'_>, of: &DesignFigures) {
     }
 }
 
-/// `test_x: rank 3 on the client, 9 in ours; its ratio of times is 4.2 times the usual one, which CPU time
-/// explains (4.0 times)`.
+/// The ranks of a workload in words: `test_x: rank 3 on the client, 9 in ours; its ratio of times
+/// is 4.20 times the usual one, which CPU time explains (4.00 times)`.
 pub(crate) fn parted_words(figures: &Figures<'_>, parted: &Parted) -> String {
     let name = &figures.rows[parted.row].run.workload.scenario;
     let [theirs, ours] = parted.ranks;

@@ -146,7 +146,7 @@ fn policy_words(cell: &Cell) -> Option<String> {
     }
 }
 
-/// The lines of the table: designs, then clients.
+/// The lines of the table: cells of our designs, then clients.
 type Lines<'a> = columns::Lines<'a, &'a Cell, ClientCell>;
 
 /// Columns of threads and times. The first argument of each column is its rank. Columns of rank 0

@@ -70,7 +70,7 @@ pub(super) fn words(cells: &[&Cell]) -> Option<String> {
     }
     let best = facts::best(designs.into_iter().filter(|cell| interval(cell).is_some()))?;
     let compared = overlapping(best, cells).into_iter().chain([best]);
-    // Half of the difference to either side of each median.
+    // Each median's interval may reach half of the difference to either side.
     let needed = compared.map(|cell| stats::count_needed(&times(cell), TOLD_APART / 2.0));
     let needed = needed.collect::<Option<Vec<_>>>()?.into_iter().max()?;
     let percent = TOLD_APART * 100.0;

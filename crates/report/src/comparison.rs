@@ -22,7 +22,8 @@ const SHOWN_CHANGE_COUNT: usize = 12;
 /// Text for a missing value of a `run.` key: no command line sets the key, and the run chose no
 /// value for it.
 const NOT_SET: &str = "not set";
-/// Head of the column of names. It gives the unit of the times, whose own heads are labels of results.
+/// Head of the column of names. It gives the unit of the times, whose own heads are labels of
+/// results.
 const TIMES: &str = "ms per batch";
 
 /// The comparison as a page of `width` columns, with `notes` below its table.
@@ -110,8 +111,8 @@ fn table(page: &mut Page, comparison: &Comparison) {
     Columns { head: TIMES, names, columns, value_count }.show(page);
 }
 
-/// A time and the ends of its interval. Without an interval, the number of samples or databases stands
-/// in their place.
+/// A time and the ends of its interval. Without an interval, the number of samples or databases
+/// stands in their place.
 fn time(figure: Option<&Figure>) -> [String; 2] {
     let Some(figure) = figure else { return [UNKNOWN; 2].map(str::to_owned) };
     let ends = match figure.ms_per_batch_ci95 {
@@ -154,7 +155,8 @@ fn too_few(least: usize) -> String {
 
 /// The fewest samples, or databases, from which a ratio has an interval.
 fn least_count(figure: &Figure) -> usize {
-    // Databases give one median, that of their paired ratios. Two runs on one database give a median each.
+    // A figure over databases is one median, that of the paired ratios. Two runs on one database
+    // have one median each.
     let unsure_count = if figure.database_count.is_some() { 1 } else { 2 };
     stats::interval_count_min(stats::confidence_of_each(unsure_count))
 }

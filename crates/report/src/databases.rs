@@ -1,5 +1,5 @@
-//! The part of a run's page for a run on several databases: the time on each of them, and the
-//! spread between them and within one.
+//! The part of a run's page on several databases: the time on each database, and the spread of
+//! times between databases and within one.
 
 use result::{
     Cell,

@@ -100,7 +100,7 @@ fn loads(page: &mut Page, described: &Described) {
     table(page, &plain(&labels), columns);
 }
 
-/// `payments (erc20)`: its name, if the scenario gives one, and its kind.
+/// Name of a load, if the scenario gives one, and its kind: `payments (erc20)`.
 fn load_name(load: &LoadFacts) -> String {
     match &load.name {
         Some(name) => format!("{name} ({})", load.kind),
@@ -176,7 +176,7 @@ fn graph_words(conflicts: &Conflicts, all: &TxFacts) -> String {
     )
 }
 
-/// `write-write 12 txs (3 %) at 4 keys; read-write 30 txs (8 %) at 9 keys`.
+/// Conflicts by kind: `write-write 12 txs (3.0 %) at 4 keys; read-write 30 txs (8.0 %) at 9 keys`.
 fn kind_words(conflicts: &Conflicts, all: &TxFacts) -> String {
     let Conflicts { write_write, read_write, .. } = conflicts;
     [(write_write, "write-write"), (read_write, "read-write")]

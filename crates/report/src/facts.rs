@@ -89,7 +89,8 @@ pub(super) fn by_words(
     grouped
 }
 
-/// The noun that times are per: `block` where each batch of all `works` has one block, otherwise `batch`.
+/// The noun that times are per: `block` where each batch of all `works` has one block, otherwise
+/// `batch`.
 fn time_is_per<'a>(works: impl IntoIterator<Item = &'a WorkloadFacts>) -> &'static str {
     match works.into_iter().all(|work| work.block_count == work.batch_count) {
         true => "block",

@@ -101,7 +101,7 @@ fn fill_words(fill: &Fill) -> Option<String> {
     Some(words)
 }
 
-/// Number of slots of the state. Where the scenario asks for another number, it says why.
+/// Number of slots of the state. The text says why where the scenario asks for another number.
 fn slots(workload: &WorkloadFacts) -> String {
     let all = workload.state_slot_count;
     let words = units::things(all, "slot");

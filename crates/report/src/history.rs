@@ -66,7 +66,7 @@ pub(crate) struct Change {
     pub(crate) at: usize,
     /// Median time of the new level over that of the level before.
     pub(crate) ratio: f64,
-    /// Share of the permutations of the times that have a change as strong.
+    /// Share of the permutations of this part of the series that have a change as strong.
     pub(crate) p: f64,
     /// Facts that differ between the last result before the change and the first result after it.
     pub(crate) facts: Vec<String>,

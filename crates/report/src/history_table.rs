@@ -53,7 +53,7 @@ pub fn history_table(results: &[Shown], width: usize, paint: Paint) -> String {
     page.render(paint)
 }
 
-/// `history  31 results, 5 variants, 2 change points`.
+/// Writes the counts of the whole history: `history  31 results, 5 variants, 2 change points`.
 fn head(page: &mut Page, groups: &[Group<'_>]) {
     let results: usize = groups.iter().map(|group| group.results.len()).sum();
     let series = groups.iter().flat_map(|group| &group.series);

@@ -1,10 +1,10 @@
 //! Results as one HTML page that needs nothing else: no network, no script, and its own pictures.
-//! Attributes of every number on it name its result and its place there, so the page can be checked
-//! against the results.
+//! Where a number stands in a result, attributes on the page name the result and the number's path
+//! there. So the page can be checked against the results.
 //!
-//! Text only: nothing here reads a file, and nothing is shown of a result whose designs disagree
-//! but that. `verdict` comes first, then one file a figure; `data` has their common rows, `chart`
-//! and `rows` draw, `markup` writes.
+//! The functions return text; none reads a file. A result whose designs disagree shows no figure.
+//! `verdict` has the first part of the page and the list of results; most other files have one part
+//! each. `data` has the rows that parts share, `chart` and `rows` draw, `markup` writes.
 
 mod calibrated;
 mod chart;
@@ -56,7 +56,7 @@ use markup::{Parts, Section, esc, shell};
 pub fn page(results: &[Shown]) -> String {
     let report = Report::new(results);
     let mut sections: Vec<Section> = Vec::new();
-    // The map is the finding of a sweep; of a few results it is one figure among others.
+    // The heat map is the main figure of a sweep, and one figure among others for other results.
     let is_sweep = report.is_sweep();
     sections.extend(heat::section(&report).filter(|_| is_sweep));
     sections.extend(varied::section(&report));
@@ -95,7 +95,7 @@ pub fn calibration(calibrated: &Calibrated<'_>) -> String {
     document(&report, &title, &sections)
 }
 
-/// The page of results over time, which are in that order.
+/// The page of a history: `results` are in the order of time.
 pub fn history(results: &[Shown]) -> String {
     let report = Report::new(results);
     let groups = groups(results);
@@ -121,7 +121,7 @@ fn document(report: &Report<'_>, title: &str, sections: &[Section]) -> String {
     })
 }
 
-/// The scenarios.
+/// The title of the page: the names of the scenarios, and `Gate` for a gate without a workload.
 fn title(report: &Report<'_>) -> String {
     let works = report.sources.iter().map(|source| source.shown.workload());
     let names = distinct(works.map(|work| work.map_or("Gate", |work| work.scenario.as_str())));
@@ -131,7 +131,8 @@ fn title(report: &Report<'_>) -> String {
     }
 }
 
-/// The work, in a line; of several results the facts that all share, and the axes of a sweep.
+/// The work, in a line. For several results it has the facts that all share, and the axes of a
+/// sweep.
 fn work(report: &Report<'_>) -> String {
     let Some(source) = report.sources.first() else { return String::new() };
     let work = source.workload();
@@ -158,7 +159,7 @@ fn work(report: &Report<'_>) -> String {
     let shared: Vec<String> = shared.map(|(_, text)| text).collect();
     let begun = esc(&units::moment(source.shown.started_unix_s()));
     let line = match report.sources.len() {
-        // A gate that compared two files.
+        // A gate that compared two files has no workload.
         1 if of.is_none() => begun,
         1 => format!("{}; {begun}", shared.join(", ")),
         count => {

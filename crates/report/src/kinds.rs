@@ -3,7 +3,7 @@
 
 use super::units;
 
-/// One shipped scenario.
+/// A row of the table: one shipped scenario.
 #[derive(Clone, Debug)]
 pub struct KindRow {
     /// Name of the scenario.

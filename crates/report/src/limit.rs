@@ -95,7 +95,7 @@ fn columns(result: &LimitResult) -> Vec<Column> {
     columns
 }
 
-/// `52.1k (51.0k–53.2k)`.
+/// A value with its interval: `52.1k (51.0k–53.2k)`.
 fn with_ends(value: Option<f64>, ends: Option<[f64; 2]>) -> Option<String> {
     let value = units::finite(value, units::number)?;
     let ends = ends.map(|ends| format!(" ({})", ends.map(units::number).join("–")));
@@ -108,8 +108,8 @@ fn operation(load: &LoadLimits) -> Option<String> {
     Some(format!("{}, {}", load.operation, units::time_ns(ns)))
 }
 
-/// Factor on the operation's gas, in the design with the smallest limit: `2.8 × its gas` or `could
-/// be 0.2 ×`.
+/// Factor on the operation's gas, in the design with the smallest limit: `2.80 × its gas` or `could
+/// be 0.20 ×`.
 fn price(load: &LoadLimits) -> Option<String> {
     let worst = load.worst()?;
     let (factor, place) = (worst.price_factor?, worst.place?);

@@ -82,8 +82,8 @@ fn sides(results: &[Stored], kind: Kind) -> Vec<Side<'_>> {
     sides
 }
 
-/// Own rows that cannot be compared. Both results have rows of their kind (whole blocks, or execution alone),
-/// and no variant of this kind is in both.
+/// The rows of `own` that cannot be compared with `other`. Both results have rows of their kind
+/// (whole blocks, or execution alone), and no variant of this kind is in both.
 fn without_counterpart<'r>(own: &[&'r Cell], other: &[&Cell]) -> Vec<&'r Cell> {
     let is_alone = own.iter().filter(|cell| {
         let is_shared =
@@ -141,7 +141,8 @@ fn differing(sides: &[Side<'_>]) -> Vec<Differing> {
     if apart.is_empty() { others } else { apart }
 }
 
-/// `io_threads differ (2, 8 in A; 16, 64 in B), which were chosen by default`.
+/// A count that differs, with its values on each side: `io_threads differ (2, 8 in A; 16, 64 in B),
+/// which were chosen by default`.
 fn values_words(sides: &[Side<'_>], differing: &Differing) -> String {
     let Differing { count, values } = differing;
     let each: Vec<String> = sides

@@ -1,5 +1,6 @@
-//! The files of `--out`: the result of a run and its histograms, or the one file of another verb. Every file is
-//! written beside its place and renamed, so that programs see a whole file or none; another run's files stay.
+//! The files of `--out`: the result of a run with its histograms, or the one file of another verb.
+//! Every file is written beside its place and renamed, so that programs see a whole file or none.
+//! Files of other runs stay.
 
 use std::{
     collections::BTreeMap,
@@ -197,7 +198,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     write_whole(path, bytes, Existing::Replace).map_err(Error::file(path))
 }
 
-/// Writes a file whole and returns true; an existing file stays, and the answer is false.
+/// Writes a file whole and returns true. Returns false for an existing file, which stays.
 ///
 /// # Errors
 /// The file cannot be written; the message names it.

@@ -56,19 +56,19 @@ impl Page {
         self.width
     }
 
-    /// One line, clipped.
+    /// Adds one line, clipped.
     pub(super) fn line(&mut self, tone: Tone, text: &str) {
         self.lines.push((tone, clip(&clean(text), self.width)));
     }
 
-    /// An empty line, unless the page is empty or the last line is one already.
+    /// Adds an empty line, unless the page is empty or its last line is empty already.
     pub(super) fn gap(&mut self) {
         if self.lines.last().is_some_and(|(_, text)| !text.is_empty()) {
             self.lines.push((Tone::Plain, String::new()));
         }
     }
 
-    /// A paragraph with a label at the left, wrapped beside it.
+    /// Adds a paragraph with a label at the left, wrapped beside it.
     pub(super) fn labelled(&mut self, tone: Tone, label: &str, text: &str) {
         let lines = wrap(&clean(text), self.width - LABEL_WIDTH);
         for (index, line) in lines.iter().enumerate() {
@@ -78,7 +78,7 @@ impl Page {
         }
     }
 
-    /// Paragraphs, of which only the first has the label.
+    /// Adds paragraphs, of which only the first has the label.
     pub(super) fn listed(
         &mut self,
         tone: Tone,
@@ -90,7 +90,7 @@ impl Page {
         }
     }
 
-    /// A paragraph with spaces at the left of each line.
+    /// Adds a paragraph with `indent` spaces at the left of each line.
     pub(super) fn indented(&mut self, tone: Tone, indent: usize, text: &str) {
         for line in wrap(&clean(text), self.width - indent) {
             self.line(tone, &format!("{}{line}", " ".repeat(indent)));

@@ -1,7 +1,7 @@
 //! The components of a conflict graph (transactions that conflicts join) as an SVG picture. It is
-//! one file that needs no other, and is light or dark as the viewer's system. It has a title and a
-//! description for screen readers. At the left are the largest components as discs, at the right
-//! all components by size.
+//! one file that needs no other, and follows the light or dark theme of the viewer's system. It has
+//! a title and a description for screen readers. At the left are the largest components as discs,
+//! at the right all components by size.
 
 use result::description::{Component, Described, SizeClass};
 

@@ -1,4 +1,5 @@
-//! The page of `stress send`: the fates of the transactions, their times, and the blocks that have them.
+//! The page of `stress send`: the fates of the transactions, their times, and the blocks that have
+//! them.
 
 use result::{
     Percentiles,

@@ -15,8 +15,8 @@ pub(crate) const OF_RUN: &str = "run.";
 /// Keys that are left out, since a comparison has their values from the rows.
 const OF_ROWS: [&str; 2] = ["run.designs", "run.stores"];
 
-/// `comparison` of `results` with the keys that their command lines set, `set_keys`, before all other
-/// changes.
+/// Returns the `comparison` of `results` with the keys that their command lines set, `set_keys`,
+/// before all other changes.
 #[must_use]
 pub fn with_set_keys(
     mut comparison: Comparison,
@@ -39,8 +39,9 @@ pub fn with_set_keys(
     comparison
 }
 
-/// The value of a key that a run chose by default, if it is the same for all stores: `multi-get` of
-/// `rocksdb: read = multi-get, as the kernel has io_uring`, `2,16` of `rocksdb: io_threads = [2, 16]: …`.
+/// The value of a key that a run chose by default, if it is the same for all stores. It is
+/// `multi-get` in `rocksdb: read = multi-get, as the kernel has io_uring`, and `2,16` in `rocksdb:
+/// io_threads = [2, 16]: …`.
 fn chosen(run: &RunResult, key: &str) -> Option<String> {
     let name = key.strip_prefix(OF_RUN)?;
     let values = run.choices.iter().filter_map(|choice| {

@@ -40,8 +40,8 @@ pub(super) fn parts_ms(cell: &Cell) -> Vec<(&'static str, f64)> {
     parts.collect()
 }
 
-/// `1266 ms: reads 1231, root 21, recovery 9, execution 5`: the time that `fast` takes less than `slow`; `None`
-/// where one of them has no time.
+/// The time that `fast` takes less than `slow`, by part: `1266 ms: reads 1231, root 21, recovery 9,
+/// execution 5`. `None` where one of the two has no time.
 pub(crate) fn difference(slow: &Cell, fast: &Cell) -> Option<String> {
     let total_ms = facts::time_ms(slow)? - facts::time_ms(fast)?;
     let (unit, unit_ms) = match total_ms.abs() {

@@ -1,4 +1,5 @@
-//! Runs over many blocks, in lines of text: the slowest blocks, the writes and the space of each variant.
+//! The part of a run's page on runs over many blocks. For each variant it has the percentiles of
+//! the blocks' times, the slowest block, the writes, and the space of the store's files.
 
 use result::{Cell, SampleFacts, StoreWriteFacts};
 use variant::Phase;
@@ -40,7 +41,7 @@ pub(super) fn sustained(page: &mut Page, reading: &Reading<'_>) {
     page.gap();
 }
 
-/// Times of the batches: `p50 31.2 ms, p90 40.1 ms, p99 88.0 ms, max 210 ms over 1,000; …`
+/// Times of the batches: `p50 31.2 ms, p90 40.1 ms, p99 88.0 ms, max 210 ms over 1k; …`
 fn times(cell: &Cell, sample: &SampleFacts) -> String {
     let of = &cell.batch_figures.time_ns;
     let [p50, p90, p99, max] =

@@ -1,6 +1,6 @@
-//! The page of a sweep: axes, missing and doubtful cells, a line for each cell and variant, the
-//! knees, and the fastest values of the axes. A knee is the smallest number of threads within a few
-//! per cent of the best throughput.
+//! The page of a sweep: axes, missing and doubtful cells, a line for each cell and variant, knees,
+//! and the fastest values of the axes. A knee is the smallest number of threads within a few per
+//! cent of the best throughput.
 
 use result::sweep::{self, Axis, KNEE_SHARE, Keys, Knee, Merged, NoKnee, Over, Point, ranges};
 
@@ -140,8 +140,8 @@ const FACTS: [Fact; 4] = [
     ("run.io_threads", "io", |point| point.io_threads.to_string()),
 ];
 
-/// The columns that name a line: the cell, its value of each axis, and facts of the variant that
-/// are no axes and differ between lines.
+/// The columns that name a line: the cell, and its value of each axis. Facts of the variant follow
+/// if they are no axes and differ between lines.
 fn names(merged: &Merged) -> Vec<Column> {
     let points = &merged.points;
     let mut names = vec![Column::new("cell", points.iter().map(|point| point.cell.to_string()))];

@@ -77,7 +77,8 @@ fn name_of(cell: &Cell) -> String {
     format!("{}{duties}", cell.design)
 }
 
-/// `fastest: io_threads=4, 4.35 ms; not distinguishable from it by intervals: io_threads=8`.
+/// The fastest row of a group, and the rows whose intervals overlap: `fastest: io_threads=4, 4.35
+/// ms; not distinguishable from it by intervals: io_threads=8`.
 fn words(merged: &Merged, group: &Group<'_>) -> String {
     let [best, others @ ..] = group.timed.as_slice() else { return String::new() };
     let name = keys(merged, group, best);

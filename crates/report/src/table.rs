@@ -111,8 +111,8 @@ fn is_below_its_part(whole: &Cell, cells: &[&Cell]) -> bool {
     rows.any(|alone| facts::time_ms(whole) < facts::time_ms(alone))
 }
 
-/// Notes that change the meaning of the rows: reads at equal depth, a whole below its part, the
-/// reason that no row is whole.
+/// Writes notes that change the meaning of the rows. They are on reads at equal depth, on a whole
+/// block that took less time than its execution alone, and on why no row is whole.
 fn notes(page: &mut Page, reading: &Reading<'_>) {
     for of in &reading.stores {
         let groups = facts::by_duties(&of.cells);
@@ -150,7 +150,8 @@ fn disagreements(page: &mut Page, result: &RunResult) {
     }
 }
 
-/// Adds where the CPU's time of a variant goes: the functions that ran most often, each with its share.
+/// Writes the profile of a variant: the functions that ran most often, each with its share of the
+/// CPU's time.
 fn profile(page: &mut Page, profile: Option<&ProfileFacts>) {
     let Some(profile) = profile else { return };
     let text = format!(
@@ -179,7 +180,8 @@ fn profile_line(shares: [&str; 2], name: &str) -> String {
     format!("{}{own} {all} {name}", " ".repeat(INDENT))
 }
 
-/// The verdicts on the scenario's claims: those that hold in one line, each other one in its own.
+/// Writes the verdicts on the scenario's claims: one line for all claims that hold, and one for
+/// each other claim.
 fn claims(page: &mut Page, result: &RunResult) {
     let expects = &result.expects;
     let Some(status) = &expects.status else { return };

@@ -154,8 +154,8 @@ pub fn plain(value: f64) -> String {
     }
 }
 
-/// A moment in seconds since 1970 as text, `2026-01-01 00:00 UTC`, by the calendar that counts
-/// years from March.
+/// A moment in seconds since 1970 as text: `2026-01-01 00:00 UTC`. The calculation begins years in
+/// March, so that a leap day ends a year.
 pub fn moment(unix_s: u64) -> String {
     let days = unix_s / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

@@ -31,7 +31,7 @@ pub(super) fn grouped<'a>(results: impl IntoIterator<Item = Vec<&'a str>>) -> Ve
     all
 }
 
-/// A warning without its numbers.
+/// The text of a warning with `#` in the place of each number.
 fn wording(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     for c in text.chars() {

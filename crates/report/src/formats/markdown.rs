@@ -249,7 +249,8 @@ fn warnings(results: &[Shown]) -> Vec<String> {
     lines
 }
 
-/// `- the CPU was throttled (in 3 of 8 results)`.
+/// A warning, with the number of results that have it: `- the CPU was throttled (in 3 of 8
+/// results)`.
 fn warning(of: &Warning<'_>, result_count: usize) -> String {
     let count = of.results.len();
     let beside = if count == result_count {

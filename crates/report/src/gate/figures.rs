@@ -59,7 +59,7 @@ fn signed(share: f64) -> String {
     format!("{:+.1}", share * 100.0)
 }
 
-/// `-0.4 to +0.6`.
+/// Both ends of a range in per cent: `-0.4 to +0.6`.
 fn range(ends: [Option<f64>; 2]) -> String {
     if ends == [None, None] {
         return UNKNOWN.to_owned();

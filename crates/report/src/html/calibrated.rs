@@ -1,4 +1,4 @@
-//! A client against our designs over many workloads.
+//! The parts of a calibration's page, which compares a client with our designs over many workloads.
 
 use result::{Cell, ClientCell};
 
@@ -12,7 +12,7 @@ use crate::{
     facts, units,
 };
 
-/// The part on ranks, and on the workloads where they part.
+/// The part on the rank correlations, and on the workloads whose ranks differ.
 pub(super) fn ranks(figures: &Figures<'_>) -> Section {
     let mut rows = Vec::new();
     let mut parts = String::new();
@@ -36,9 +36,10 @@ pub(super) fn ranks(figures: &Figures<'_>) -> Section {
     };
     let lede = "Workloads are ranked by time, of the client and of the best cell of each design. \
                <em>Spearman</em>: the rank correlation of both; 1 is the same order. Ranks part where \
-               they differ by a quarter of the workloads, and by two at least; a term explains it \
-               where the client’s share of it by ours is as far from the median of all \
-               workloads, to half of the logarithm, as that of the time.";
+               they differ by a quarter of the number of workloads, and by two at least. A term \
+               explains the difference where its ratio, the client’s value by ours, deviates from \
+               the median ratio of all workloads as the ratio of times does: in the same direction, \
+               and between half and twice as far by the logarithm.";
     let body = format!("{}{parts}", markup::table("Rank correlation", &heads, &rows));
     Section::new(
         "ranks",

@@ -1,9 +1,9 @@
-//! The one chart model: axes, marks, lines, guides and labels as SVG. Places along x are
-//! shares of the width: a chart takes the room it has, and its text keeps its size. Places along y are
-//! pixels.
+//! The one chart model: axes, marks, lines, guides and labels as SVG. Positions along x are shares
+//! of the width: a chart takes the room it has, and its text keeps its size. Positions along y are
+//! in pixels.
 //!
-//! Charts take values and find their scales; the words of a mark say what its value means. Designs
-//! are told apart by their shape and their label; colour only repeats it.
+//! A chart takes values and finds its scales; the label of a mark says what its value means.
+//! Designs differ by the shape of their marks and by their labels; colour only repeats that.
 
 use variant::Design;
 
@@ -20,12 +20,14 @@ const BOTTOM: f64 = 26.0;
 /// Height of the plot, and of a line of labels beside it.
 const HEIGHT: f64 = 264.0;
 const LABEL_HEIGHT: f64 = 16.0;
-/// Ticks that are nearer than this share of the width have no text, and on a narrow page none below the second.
+/// Smallest distance between two ticks with text, as a share of the width: on a wide page, and on a
+/// narrow one.
 const TICK_SHARE: f64 = 0.1;
 const TICK_SHARE_NARROW: f64 = 0.21;
-/// Intervals of several series lie beside each other by this many pixels.
+/// Distance in pixels by which each series is moved aside, so that intervals do not cover each
+/// other.
 const BESIDE: f64 = 6.0;
-/// Ways in which series of one design differ.
+/// Number of styles of marks and lines for series of one design.
 const WAY_COUNT: usize = 4;
 
 /// How an axis finds its scale.
@@ -35,7 +37,7 @@ pub(super) enum Fit {
     FromZero,
     /// [`Scale::decades`] over the values.
     Decades,
-    /// [`Scale::log`] over the values, with this room.
+    /// [`Scale::log`] over the values, with this factor of room at both ends.
     Log(f64),
     /// A given scale.
     Fixed(Scale),
@@ -46,11 +48,12 @@ pub(super) enum Fit {
 pub(super) struct Axis {
     pub(super) title: String,
     pub(super) fit: Fit,
-    /// A tick's value as text.
+    /// The text of a tick's value.
     pub(super) text: fn(f64) -> String,
-    /// Ticks by their values, in the place of round ones.
+    /// Ticks as values with their texts, in the place of round ticks; empty for round ticks.
     pub(super) named: Vec<(f64, String)>,
-    /// Whether a mark stands for all values above the mark before it, up to its own: it has a bar.
+    /// Whether the axis has bins. Then a mark stands for all values above that of the mark before,
+    /// up to its own, and has a bar.
     pub(super) is_binned: bool,
 }
 
@@ -69,7 +72,8 @@ impl Axis {
         }
     }
 
-    /// The ticks by their shares of the axis: `100 µs`, not `100.0 µs`.
+    /// The ticks as shares of the axis, with their texts. Zeros after the point are left out: `10
+    /// µs`, not `10.0 µs`.
     fn ticks(&self, scale: Scale) -> Vec<(f64, String)> {
         let all: Vec<(f64, String)> = match self.named.as_slice() {
             [] => scale.ticks().into_iter().map(|tick| (tick, (self.text)(tick))).collect(),
@@ -84,36 +88,38 @@ impl Axis {
 /// A mark of a chart.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
-    /// Its value across.
+    /// Its value along x.
     pub(super) x: f64,
-    /// Its value upwards, and where that stands in its result.
+    /// Its value along y, with its place in the result.
     pub(super) figure: Figure,
-    /// Ends of its interval, upwards.
+    /// Ends of the interval of the value along y.
     pub(super) ends: Option<[f64; 2]>,
     /// Label for screen readers, and beside the pointer.
     pub(super) words: String,
-    /// Whether a line leads to it from the one before.
+    /// Whether a line leads to it from the point before.
     pub(super) is_joined: bool,
 }
 
-/// Points of one kind.
+/// Points with one label and one look.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
     /// The text of its label.
     pub(super) name: String,
-    /// Which shape and colour it has; series of one design differ in their marks and lines.
+    /// Design whose shape and colour the series has. Several series of one design differ in the
+    /// style of marks and lines.
     pub(super) design: Design,
     pub(super) points: Vec<Point>,
 }
 
-/// A line to compare with.
+/// A line that marks are compared with.
 #[derive(Clone, Debug)]
 pub(super) enum Guide {
-    /// At this value upwards, with its name.
+    /// A horizontal line at this value along y, with its name.
     Across(f64, String),
-    /// At this value across, with its name.
+    /// A vertical line at this value along x, with its name.
     Upright(f64, String),
-    /// From a point with the same factor along both axes, up to this value across or the chart's edge.
+    /// A line from this point on which x and y grow by the same factor. It ends at this value along
+    /// x, or at the chart's edge.
     Ideal([f64; 2], f64),
 }
 
@@ -165,7 +171,7 @@ impl Chart {
             }
         }
         let mut labels = self.marks(&mut svg, room);
-        // A label beside the last point of each series, none over another.
+        // Each series has a label beside its last point; no label covers another.
         labels.sort_by(|a, b| a.0.total_cmp(&b.0));
         let wanted: Vec<f64> = labels.iter().map(|(y, _)| *y).collect();
         for ((_, label), y) in labels.iter().zip(apart(&wanted, TOP, TOP + room.height)) {
@@ -181,7 +187,7 @@ impl Chart {
         )
     }
 
-    /// Draws lines and marks. Returns the labels, each with the pixel where it is wanted.
+    /// Draws lines and marks. Returns the labels, each with the y pixel of its series' last point.
     fn marks(&self, svg: &mut String, room: Room) -> Vec<(f64, String)> {
         let mut points = self.series.iter().flat_map(|series| &series.points);
         let is_joined = points.clone().any(|point| point.is_joined);
@@ -221,8 +227,8 @@ impl Chart {
     }
 }
 
-/// Places in rising order, each [`LABEL_HEIGHT`] or more from the next, near to where they are
-/// wanted.
+/// Moves ascending y positions apart, so that the distance of each to the next is [`LABEL_HEIGHT`]
+/// or more. They stay near to where they are wanted.
 fn apart(wanted: &[f64], top: f64, bottom: f64) -> Vec<f64> {
     let mut positions = wanted.to_vec();
     let mut least = top;
@@ -238,7 +244,7 @@ fn apart(wanted: &[f64], top: f64, bottom: f64) -> Vec<f64> {
     positions
 }
 
-/// Both scales of a chart, and its height in pixels.
+/// Both scales of a chart, and the height of the plot in pixels.
 #[derive(Clone, Copy, Debug)]
 struct Room {
     x: Scale,
@@ -247,7 +253,7 @@ struct Room {
 }
 
 impl Room {
-    /// Pixel of a value upwards.
+    /// The y pixel of a value.
     fn pixel(self, value: f64) -> f64 {
         TOP + (1.0 - self.y.at(value)) * self.height
     }
@@ -291,8 +297,8 @@ impl Room {
         svg.push_str("</g>\n");
     }
 
-    /// A guide; one of equal factors is named `ideal`. The name of an upright one is in the line `index` from
-    /// the top.
+    /// Draws a guide. The name of a [`Guide::Ideal`] is `ideal`. The name of a vertical guide
+    /// stands `index` lines below the top.
     fn guide(self, svg: &mut String, guide: &Guide, ideal: &str, index: usize) {
         let low = f64::NEG_INFINITY;
         let (from, to, name) = match guide {
@@ -304,7 +310,8 @@ impl Room {
             }
         };
         let (end, y_end) = (self.x.percent(to[0]), self.pixel(to[1]));
-        // The name of a line across stands below that of one that ends at the top.
+        // Near the top, the name of a horizontal guide stands below its line, to leave room for
+        // names of guides that end at the top.
         let (kind, class, x, room) = match guide {
             Guide::Across(..) => (" ceiling", "", 1.0, 45.0),
             _ => ("", "end", end - 1.0, 20.0),
@@ -324,7 +331,7 @@ impl Room {
         svg.push_str("</g>\n");
     }
 
-    /// Bars of bins, each from the one before it.
+    /// Bars of bins. Each begins where the bin before ends.
     fn bars(self, points: &[Point], design: Design) -> String {
         let mut from = 0.0;
         let bars = points.iter().map(|point| {
@@ -356,7 +363,7 @@ impl Room {
     }
 }
 
-/// A mark at (0, 0) with a label, reachable by the keyboard.
+/// A design's mark at (0, 0) with a label. The keyboard can reach it.
 pub(super) fn mark(design: Design, words: &str, figure: &Figure, whisker: &str) -> String {
     let (words, class, source) = (esc(words), class(design), source_of(figure));
     format!(
@@ -366,7 +373,7 @@ pub(super) fn mark(design: Design, words: &str, figure: &Figure, whisker: &str) 
     )
 }
 
-/// A sample of a design's mark.
+/// A design's mark as a small picture, to stand before its name.
 pub(super) fn sample(design: Design) -> String {
     format!(
         "<svg class=\"sample {}\" width=\"14\" height=\"14\" viewBox=\"-7 -7 14 14\" \

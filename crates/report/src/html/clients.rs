@@ -1,4 +1,5 @@
-//! Clients beside the designs: real programs that took the same block by their Engine API.
+//! The part on clients beside the designs. Clients are real programs that executed the same blocks
+//! through their Engine API.
 
 use result::{ClientCell, RunResult, stats::INTERVAL_COUNT_MIN};
 use variant::Design;
@@ -52,7 +53,7 @@ fn clients<'s, 'a>(source: &'s Source<'a>) -> Option<WithClients<'s, 'a>> {
 }
 
 impl WithClients<'_, '_> {
-    /// A row for each block of a chain.
+    /// The rows for the blocks of each client that took several blocks.
     fn blocks(&self, report: &Report<'_>) -> Vec<Vec<String>> {
         let label = report.label(self.source, " · ");
         let mut rows = Vec::new();
@@ -123,7 +124,7 @@ fn ratio(client: &Part<'_, ClientCell>) -> String {
     number(figure!(client, in_order_ratio?).filter(|_| is_repeated), units::ratio)
 }
 
-/// A median over the samples that count, with its place.
+/// A median over the samples after the warm-up, with its place.
 fn median(client: &Part<'_, ClientCell>, key: &str, value: Option<f64>) -> Option<Figure> {
     let value = value?;
     let at = format!("{}/samples/*/{key}", client.at);

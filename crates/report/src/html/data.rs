@@ -1,7 +1,7 @@
-//! The results as the page shows them: their cells as rows with the settings that tell them
-//! apart.
+//! The results as the HTML page shows them. Each cell is a row, with the settings that distinguish
+//! it from other rows.
 //!
-//! A result whose designs disagree has no row: a wrong outcome is never a number.
+//! A result whose designs disagree has no row, since a wrong outcome has no figure.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,9 +27,9 @@ use crate::{axes, compare, facts};
 /// A result of the page.
 #[derive(Clone, Debug)]
 pub(super) struct Source<'a> {
-    /// Index among the results.
+    /// Index of the result among those of the page.
     pub(super) index: usize,
-    /// `A`, `B`, …
+    /// Letter of the result on the page: `A`, `B`, …
     pub(super) label: String,
     /// The result.
     pub(super) shown: &'a Shown,
@@ -38,17 +38,17 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The run, where it is one.
+    /// The result as a run; `None` for a gate.
     pub(super) fn run(&self) -> Option<Part<'a, RunResult>> {
         self.shown.run().map(|run| Part::whole(self.index, run))
     }
 
-    /// The gate, where it is one.
+    /// The result as a gate; `None` for a run.
     pub(super) fn gate(&self) -> Option<Part<'a, GateResult>> {
         self.shown.gate().map(|gate| Part::whole(self.index, gate))
     }
 
-    /// A row for each of its cells that has a sample, with the values that `keys` has of the keys
+    /// A row for each cell that has a sample. Each row has the values in `keys` of the keys in
     /// `swept`.
     fn rows(&self, swept: &[String], keys: &Keys) -> Vec<Row<'a>> {
         let Some(run) = self.run() else { return Vec::new() };
@@ -58,9 +58,9 @@ impl<'a> Source<'a> {
             .collect()
     }
 
-    /// The rows where the sweep has them: in its own cell, and in those that were left out because
-    /// each would be the same run. A key that does not change a design, as threads do not change a run
-    /// in order, has there the value that was swept.
+    /// The rows for all cells of the sweep that have this result's figures. These are its own cell,
+    /// and cells that were left out because they would be the same run. A key that changes nothing
+    /// in a design, such as threads in a run in order, has the swept value in these rows.
     fn rows_in_sweep(&self, swept: &[String]) -> Vec<Row<'a>> {
         let own = [(&self.shown.swept, IsLeftOut::No)];
         let left_out = self.shown.left_out.iter().map(|keys| (keys, IsLeftOut::Yes));
@@ -73,7 +73,7 @@ impl<'a> Source<'a> {
             .collect()
     }
 
-    /// The work; `None` of a gate that compared two files.
+    /// The work; `None` for a gate that compared two files.
     pub(super) fn workload(&self) -> Option<Part<'a, WorkloadFacts>> {
         match &self.shown.content {
             Content::Run(run) => part!(Part::whole(self.index, &**run), workload),
@@ -97,18 +97,18 @@ pub(super) struct Row<'a> {
     pub(super) source: usize,
     /// The cell.
     pub(super) cell: Part<'a, Cell>,
-    /// Whether a cell of a sweep was left out for it, which this row stands for.
+    /// Whether the row stands for a cell of the sweep that was left out.
     pub(super) is_left_out: IsLeftOut,
-    /// The values of [`SETTINGS`], then of the keys that were swept.
+    /// Values of [`SETTINGS`], then of the swept keys that no variant's name has.
     settings: Vec<Option<Setting>>,
 }
 
 /// Whether a row stands for a cell of a sweep that was left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IsLeftOut {
-    /// Its own cell was run.
+    /// The row's cell of the sweep was run.
     No,
-    /// Another cell was run, and has its figures.
+    /// The cell was left out. The figures are those of the cell that was run in its place.
     Yes,
 }
 
@@ -126,7 +126,7 @@ impl<'a> Row<'a> {
         Some(Self { source: source.index, cell, is_left_out: IsLeftOut::No, settings })
     }
 
-    /// The row as its sweep set it: a key that the variant tells has the sweep's value.
+    /// The row with the values of a cell of the sweep, for the keys that a variant's name has.
     fn at(mut self, keys: &Keys, is_left_out: IsLeftOut) -> Self {
         for (key, value) in keys {
             if let Some((index, setting)) = Setting::told(key, value) {
@@ -141,7 +141,7 @@ impl<'a> Row<'a> {
         &self.cell.value.variant
     }
 
-    /// `64`, or `2+64io`.
+    /// The row's threads: `64`, or `2+64io`.
     pub(super) fn threads(&self) -> String {
         facts::threads(self.cell.value)
     }
@@ -151,8 +151,8 @@ impl<'a> Row<'a> {
         figure!(self.cell, mgas_per_s.median)
     }
 
-    /// The median over the samples of a number at `path` in each. Samples of a warm-up are left
-    /// out, where the result has their count. On several databases it is the median of the
+    /// The median over the samples of a number at `path` in each sample. Samples of a warm-up are
+    /// left out, where the result has their count. On several databases it is the median of the
     /// databases' medians.
     pub(super) fn median(
         &self,
@@ -184,14 +184,16 @@ impl<'a> Row<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Report<'a> {
     pub(super) sources: Vec<Source<'a>>,
-    /// Cells with a sample of sound results, in their order.
+    /// Rows of the cells with a sample, for results whose designs agree, in the order of the
+    /// results.
     pub(super) rows: Vec<Row<'a>>,
-    /// The rows as their sweeps set them, with further rows for cells that were left out.
+    /// The rows with the values of their cells in the sweep, and further rows for cells that were
+    /// left out.
     pub(super) rows_in_sweep: Vec<Row<'a>>,
-    /// Indices of the settings that are not the same in all rows.
+    /// Indices of the settings that distinguish rows.
     pub(super) varying: Vec<usize>,
-    /// Keys that all results were swept over and that no variant tells: settings, too, whose indices
-    /// are after those of [`SETTINGS`].
+    /// Keys that all results were swept over and that no variant's name has. They are settings,
+    /// too: their indices follow those of [`SETTINGS`].
     swept: Vec<String>,
 }
 
@@ -223,7 +225,8 @@ impl<'a> Report<'a> {
         axes::is_sweep(&self.shown())
     }
 
-    /// The command of the sweep whose cells all results are, where there are several and it is known.
+    /// The command of the sweep whose cells all results are. `None` for a single result, and where
+    /// it is unknown.
     pub(super) fn sweep_command(&self) -> Option<&'a [String]> {
         let [first, others @ ..] = self.sources.as_slice() else { return None };
         let command = first.shown.sweep_command.as_slice();
@@ -250,9 +253,9 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Rows that have the same settings but for those at `free`, in the order of their first. A
-    /// setting that a row has not got, as a design without readers has no order of reading, sets
-    /// it apart from none.
+    /// Groups of rows whose settings are the same, except those with an index in `free`. Groups are
+    /// in the order of their first rows. A missing setting distinguishes a row from no other row: a
+    /// design without readers has no prefetch order.
     pub(super) fn groups<'r>(
         &self,
         rows: impl IntoIterator<Item = &'r Row<'a>>,
@@ -276,7 +279,8 @@ impl<'a> Report<'a> {
         groups
     }
 
-    /// [`Self::groups`], each with a title that tells it from the others, where there are several.
+    /// [`Self::groups`], each with a title that distinguishes it from the others; empty for a
+    /// single group.
     pub(super) fn panels<'r>(
         &self,
         rows: impl IntoIterator<Item = &'r Row<'a>>,
@@ -294,7 +298,8 @@ impl<'a> Report<'a> {
         groups.into_iter().map(|rows| (title(rows[0]), rows)).collect()
     }
 
-    /// The settings that tell a row from the others, but for the settings at `but`: `gas 64M, slots 2M`.
+    /// The settings that distinguish a row from others, except those with an index in `but`: `gas
+    /// 64M, slots 2M`.
     pub(super) fn told_apart(&self, row: &Row<'_>, but: &[usize]) -> String {
         let indices = self.varying.iter().filter(|index| !but.contains(index));
         let words = indices.filter_map(|index| {
@@ -308,7 +313,8 @@ impl<'a> Report<'a> {
         words.collect::<Vec<_>>().join(", ")
     }
 
-    /// The settings that tell a row from others of its design, threads and group: schedule, way of reading.
+    /// The settings that distinguish a row from others of its design, threads and group: schedule,
+    /// fibers, prefetch, root, duties and shards.
     pub(super) fn told_apart_in_design(&self, row: &Row<'_>) -> String {
         let own = self.varying.iter().filter(|index| OF_DESIGN.contains(*index));
         let words = own.filter_map(|index| row.setting(*index).map(|setting| (*index, setting)));
@@ -318,7 +324,7 @@ impl<'a> Report<'a> {
         words.join(", ")
     }
 
-    /// Indices of the results that some rows are of.
+    /// Indices of the results that the rows belong to, ascending.
     pub(super) fn results_of<'r>(&self, rows: impl IntoIterator<Item = &'r Row<'a>>) -> Vec<usize>
     where
         'a: 'r,
@@ -326,12 +332,12 @@ impl<'a> Report<'a> {
         rows.into_iter().map(|row| row.source).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The label of a row's result, where there are several.
+    /// The label of a row's result; empty on a page of one result.
     pub(super) fn prefix(&self, row: &Row<'_>) -> String {
         self.label(&self.sources[row.source], " · ")
     }
 
-    /// The label of a result and what stands behind it, where there are several.
+    /// The label of a result, then `behind`; empty on a page of one result.
     pub(super) fn label(&self, source: &Source<'_>, behind: &str) -> String {
         match self.sources.len() {
             1 => String::new(),
@@ -339,13 +345,14 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The rows with the most duties in the clock.
+    /// The rows with the most duties inside the clock.
     pub(super) fn most_duties<'r>(rows: &[&'r Row<'a>]) -> Vec<&'r Row<'a>> {
         let most = rows.iter().map(|row| row.cell.value.duty_count()).max();
         rows.iter().copied().filter(|row| Some(row.cell.value.duty_count()) == most).collect()
     }
 
-    /// The fastest row of each design with each set of duties, in the order in which designs appear.
+    /// The fastest row of each design with each set of duties, in the order in which designs
+    /// appear.
     pub(super) fn best_of_designs<'r>(rows: &[&'r Row<'a>]) -> Vec<&'r Row<'a>> {
         let mut best: Vec<&'r Row<'a>> = Vec::new();
         for &row in rows {
@@ -372,17 +379,18 @@ fn is_like(a: Option<&Setting>, b: Option<&Setting>) -> bool {
     a.zip(b).is_none_or(|(a, b)| a == b)
 }
 
-/// The keys that all of `results` were swept over and that no variant tells; none where one result
-/// is no sweep's.
+/// The keys that all of `results` were swept over and that no variant's name has. Empty where a
+/// result is no cell of a sweep.
 fn swept(results: &[&Source<'_>]) -> Vec<String> {
     let Some((first, others)) = results.split_first() else { return Vec::new() };
     let keys = sweep::unnamed_keys(&first.shown.swept).into_keys();
     keys.filter(|key| others.iter().all(|other| other.shown.swept.contains_key(key))).collect()
 }
 
-/// Indices of the settings that tell rows apart. The digest counts only where it tells more rows
-/// apart than the settings of the work, and then the result. Facts that follow from the swept keys
-/// are left out: gas, a little different for each value of another key, would set all rows apart.
+/// Indices of the settings that distinguish rows. The digest, and after it the result's letter,
+/// count only where they distinguish more rows than the settings before them. Facts that follow
+/// from the swept keys are left out. Gas, for example, is a little different for each value of
+/// another key, and would set all rows apart.
 fn varying(rows: &[Row<'_>], swept_count: usize) -> Vec<usize> {
     let swept = SETTINGS.len()..SETTINGS.len() + swept_count;
     let mut varying: Vec<usize> = (0..DIGEST).filter(|index| differs(rows, *index)).collect();
@@ -399,8 +407,8 @@ fn varying(rows: &[Row<'_>], swept_count: usize) -> Vec<usize> {
     varying
 }
 
-/// Returns whether the rows that have a setting differ in it. Facts of a store say no more than its name,
-/// unless they differ within one.
+/// Returns whether rows differ in a setting that they have. For facts of a store only rows of one
+/// store are compared, since the store's name already distinguishes stores.
 fn differs(rows: &[Row<'_>], index: usize) -> bool {
     let is_of_store = OF_STORE.contains(&index);
     let mut firsts: BTreeMap<Option<&str>, &Setting> = BTreeMap::new();
@@ -410,7 +418,7 @@ fn differs(rows: &[Row<'_>], index: usize) -> bool {
     })
 }
 
-/// Returns whether the swept keys and the store decide a setting that no variant tells.
+/// Returns whether the swept keys and the store decide a setting that no variant's name has.
 fn follows(rows: &[Row<'_>], index: usize, swept: Range<usize>) -> bool {
     let of_variant = index == STORE || OF_VARIANT.contains(&index);
     let mut known: BTreeMap<Vec<Option<&str>>, Option<&str>> = BTreeMap::new();
@@ -422,7 +430,8 @@ fn follows(rows: &[Row<'_>], index: usize, swept: Range<usize>) -> bool {
         })
 }
 
-/// Rows that settings tell apart. A variant's name has all that tells the cells of one result apart.
+/// Number of rows that settings distinguish. Within one result the variants' names already
+/// distinguish all cells.
 fn told_apart_count(rows: &[Row<'_>], settings: &[usize]) -> usize {
     let told = rows.iter().map(|row| {
         (settings.iter().map(|index| row.text(*index)).collect::<Vec<_>>(), row.variant())

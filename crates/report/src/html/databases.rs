@@ -1,5 +1,5 @@
-//! Databases: the figures of each of several, built from seeds of their own, and how much of the
-//! spread is theirs.
+//! The part on runs on several databases, each built from its own seed. It has the figures on each
+//! database, and the spread between databases and within one.
 
 use super::{
     data::{Report, Row, Source},
@@ -10,7 +10,7 @@ use result::{RunResult, stats::CHANCE_P};
 
 use crate::units;
 
-/// The part on databases; `None` where no result is of several.
+/// The part; `None` where no result is of several databases.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     let rows: Vec<&Row<'_>> =
         report.rows.iter().filter(|row| row.cell.databases.is_some()).collect();
@@ -74,12 +74,12 @@ fn source_html(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> S
     format!("{caption}{times}{over}{ratios}{}", each(&run, &seeds, &own))
 }
 
-/// All digits of a seed.
+/// A seed with all of its digits.
 fn seed(figure: &Figure) -> String {
     format!("<data{}>{}</data>", markup::source_of(figure), esc(&figure.text))
 }
 
-/// A table of single databases, one a row.
+/// A table with one row for each database.
 fn each(run: &RunResult, seeds: &[String], rows: &[&Row<'_>]) -> String {
     let mut heads = vec!["Seed"];
     heads.extend(rows.iter().map(|row| row.variant()));

@@ -9,7 +9,7 @@ use serde_json::Number;
 
 use crate::units::Exact;
 
-/// A number, and where it stands.
+/// A number of a result, and its place there.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Figure {
     /// Index of its result among those of the page.
@@ -19,7 +19,7 @@ pub(super) struct Figure {
     pub(super) at: String,
     /// The number.
     pub(super) value: f64,
-    /// The same as the result writes it.
+    /// The number as the result writes it.
     pub(super) text: String,
 }
 
@@ -31,7 +31,7 @@ impl Figure {
     }
 }
 
-/// A part of a result, and where it stands.
+/// A part of a result, and its place there.
 #[derive(Debug)]
 pub(super) struct Part<'a, T> {
     /// Index of its result among those of the page.
@@ -62,7 +62,7 @@ impl<'a, T> Part<'a, T> {
         Self { result, at: String::new(), value }
     }
 
-    /// The result of [`part!`]: the part at `path` below this one.
+    /// The value of [`part!`]: the part at `path` below this one.
     pub(super) fn below<U>(
         &self,
         path: &str,
@@ -72,7 +72,7 @@ impl<'a, T> Part<'a, T> {
         Some(Part { result: self.result, at: format!("{}/{path}", self.at), value })
     }
 
-    /// The result of [`figure!`]: the number at `path` below this part.
+    /// The value of [`figure!`]: the number at `path` below this part.
     pub(super) fn figure<N: Exact>(
         &self,
         path: &str,
@@ -82,7 +82,7 @@ impl<'a, T> Part<'a, T> {
         Figure::new(self.result, format!("{}/{path}", self.at), &number)
     }
 
-    /// The result of [`interval!`]: both ends of the interval at `path` below this part.
+    /// The value of [`interval!`]: both ends of the interval at `path` below this part.
     pub(super) fn interval(
         &self,
         path: &str,
@@ -94,8 +94,8 @@ impl<'a, T> Part<'a, T> {
     }
 }
 
-/// The path of fields and indices as a result has it, and its value below an expression. A field
-/// that may be absent has a `?` behind it.
+/// With `@text`, the path of fields and indices as a result has it. With `@value`, the value at
+/// this path below an expression. A field that may be absent has a `?` behind it.
 macro_rules! place {
     (@text [$($text:expr),*]) => { [$($text),*].join("/") };
     (@text [$($text:expr),*] . $($rest:tt)*) => {

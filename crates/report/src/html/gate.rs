@@ -1,4 +1,4 @@
-//! A gate's finding, figure by figure: how much longer the new build takes, with the bounds that
+//! The part on gates. For each judged figure it has the change of B against A with the bounds that
 //! decided, and the changes against a stored result.
 
 use result::gate::{Attempt, Binary, Compared, GateResult, Shift};
@@ -15,18 +15,18 @@ use crate::units;
 
 /// A figure that the gate judged.
 struct Judged {
-    /// Its variant and its metric.
+    /// Variant and metric of the figure.
     name: String,
     verdict: &'static str,
     change: Option<Figure>,
     lower: Option<Figure>,
     upper: Option<Figure>,
     allowed: Option<Figure>,
-    /// Interval of the change of A's second process.
+    /// Interval of the change of N, A's second process, against A.
     null: Option<[Figure; 2]>,
 }
 
-/// The part on gates; `None` where no result is one's.
+/// The part; `None` where no result is of a gate.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     let gates = report.sources.iter();
     let gates = gates.filter_map(|source| Some((source.index, source_html(report, source)?)));
@@ -127,7 +127,7 @@ fn listed<'a>(title: &str, all: impl Iterator<Item = &'a String>) -> String {
     }
 }
 
-/// The changes between their bounds, beside what is allowed.
+/// A picture of the changes between their bounds, beside the allowed changes.
 fn picture(all: &[Judged]) -> String {
     let known = all.iter().filter(|of| of.change.is_some());
     let rows = known.map(|of| {
@@ -161,7 +161,7 @@ fn picture(all: &[Judged]) -> String {
     picture.html()
 }
 
-/// The figures of the last try, by the last look.
+/// The figures of the last attempt, by its last look.
 fn judged(result: &Part<'_, GateResult>) -> Vec<Judged> {
     let mut all = Vec::new();
     let Some((last, attempt)) = result.gate.attempts.iter().enumerate().next_back() else {
@@ -208,7 +208,7 @@ fn shifts(compared: &Part<'_, Compared>, allowed: Option<&Figure>) -> Vec<Judged
     judged.collect()
 }
 
-/// A name whose lines may break behind the parts of its variant.
+/// A name with places after the parts of its variant at which a line may break.
 fn breakable(name: &str) -> String {
     esc(name).replace('/', "/<wbr/>").replace('+', "+<wbr/>")
 }

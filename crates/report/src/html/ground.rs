@@ -1,4 +1,4 @@
-//! The ground that the figures stand on: warnings, the machine, the stores.
+//! The parts on the conditions of the figures: warnings, the machine, the device, the stores.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::{
     warnings::{Warning, grouped},
 };
 
-/// Values of a fact that stand open where results differ; the others are folded away.
+/// Number of values of a fact that are shown where results differ; further values are folded away.
 const SHOWN_VALUE_COUNT: usize = 3;
 
-/// Facts that are shown first: their names, and where they stand among [`Facts`].
+/// Facts that are shown first: their names, and their paths in [`Facts`].
 const FIRST: [(&str, &str); 18] = [
     ("Processor", "/environment/cpu/model"),
     ("CPUs allowed", "/environment/cpu/allowed_count"),
@@ -41,8 +41,8 @@ const FIRST: [(&str, &str); 18] = [
     ("Commit", "/tool/commit"),
 ];
 
-/// The virtual machine's name, or `no` where `stress doctor` finds no hypervisor. A product's name alone
-/// is no sign: the firmware of a real machine has one too.
+/// The virtual machine's name, or `no` where the processor reports no hypervisor. A product's name
+/// alone is no sign: the firmware of a real machine has one too.
 fn virtual_machine(of: &Value) -> Option<&str> {
     let word = |key: &str| of[key].as_str();
     match of["has_hypervisor"].as_bool()? {
@@ -51,7 +51,7 @@ fn virtual_machine(of: &Value) -> Option<&str> {
     }
 }
 
-/// The parts of a result that are facts of the ground, every one of which is shown.
+/// The parts of a result whose facts are conditions of its figures. All of them are shown.
 #[derive(Serialize)]
 struct Facts<'a> {
     tool: &'a Tool,
@@ -63,7 +63,7 @@ struct Facts<'a> {
     not_whole: Option<&'a str>,
 }
 
-/// The same as a result writes them, so that all of them are listed.
+/// The [`Facts`] of a result as its JSON has them, so that none is forgotten.
 fn facts(source: &Source<'_>) -> Value {
     let run = source.shown.run();
     let facts = Facts {
@@ -118,14 +118,15 @@ pub(super) fn environment(report: &Report<'_>) -> Section {
     Section::new("environment", "The machine", lede, body, Vec::new())
 }
 
-/// A table of facts: each value once, with the results that have it where they differ.
+/// A table of facts. Each value of a fact stands once; where results differ, their labels stand
+/// beside it.
 fn by_result(report: &Report<'_>, title: &str, rows: &[(String, Vec<String>)]) -> String {
     let lines: Vec<Vec<String>> =
         rows.iter().map(|(name, values)| vec![esc(name), values_of(report, values)]).collect();
     markup::table(title, &["Fact", "Value"], &lines)
 }
 
-/// The values of a fact by result, each once.
+/// The different values of a fact, with the labels of their results.
 fn values_of(report: &Report<'_>, values: &[String]) -> String {
     let mut distinct: Vec<(&String, Vec<&str>)> = Vec::new();
     for (value, source) in values.iter().zip(&report.sources) {
@@ -149,19 +150,19 @@ fn values_of(report: &Report<'_>, values: &[String]) -> String {
     shown.join("; ") + &more
 }
 
-/// A value without the attributes that say where it stands.
+/// A value without the attributes that name its place in a result.
 fn bare(text: &str) -> String {
     let start = text.find(" data-result=").unwrap_or(text.len());
     let end = text.find('>').filter(|end| *end > start).unwrap_or(text.len());
     format!("{}{}", &text[..start], &text[end..])
 }
 
-/// A fact of each result.
+/// The text of a fact in each result.
 fn values(facts: &[Value], at: &str) -> Vec<String> {
     facts.iter().enumerate().map(|(result, facts)| value(result, facts, at)).collect()
 }
 
-/// A fact of the result at `result`.
+/// The text of a fact in the result at `result`.
 fn value(result: usize, facts: &Value, at: &str) -> String {
     match facts.pointer(at) {
         None | Some(Value::Null) => unknown(),

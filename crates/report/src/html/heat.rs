@@ -1,6 +1,6 @@
-//! Heat maps: throughput over two settings, one map for each value of the others. Axes of a sweep
-//! come before settings that vary within its cells, and those that fill most fields first. Every
-//! field shows its figure; its shade repeats it.
+//! Heat maps of throughput over two settings, one map for each combination of the other settings.
+//! The chosen pair of settings has the most axes of the sweep, and of such pairs it fills most
+//! fields. Every field shows its figure; its shade repeats it.
 
 use super::{
     data::{self, IsLeftOut, Report, Row},
@@ -10,17 +10,18 @@ use super::{
 };
 use crate::{certainty, facts, units};
 
-/// Least share of a map's fields that have a figure.
+/// Smallest share of a map's fields that must have a figure.
 const FILLED_SHARE_MIN: f64 = 0.6;
 
-/// Shades in per cent above which the other ink has more contrast, on a light and on a dark page.
+/// Shade of a field, in per cent, above which text in the other colour has more contrast: on a
+/// light and on a dark page.
 pub(super) const DEEP_PERCENT: f64 = 81.0;
 pub(super) const DEEP_PERCENT_DARK: f64 = 55.0;
 
-/// Said of maps with such a field.
+/// Text for maps with the field of a cell that was left out.
 const LEFT_OUT: &str = " <em>= cell 0</em>: this cell was left out, as its keys change nothing there; \
     it would be the run of cell 0, whose figure it has.";
-/// Said of maps of a sweep.
+/// Text for maps of a sweep.
 const UNCHANGED: &str = " A design that a key does not change, as threads do not change a run in order, has \
     in each cell the figure of its own run there.";
 
@@ -28,15 +29,15 @@ fn is_left_out(row: &Row<'_>) -> bool {
     row.is_left_out == IsLeftOut::Yes
 }
 
-/// A map: fields of rows over columns.
+/// A heat map: the rows whose figures it has, and its two settings.
 struct Map<'r, 'a> {
     rows: Vec<&'r Row<'a>>,
-    /// Settings down and across.
+    /// Indices of the settings whose values go down and across.
     axes: [usize; 2],
 }
 
 impl<'r, 'a> Map<'r, 'a> {
-    /// Values of an axis in their order.
+    /// Values of a setting of the map, in their order. `axis` is 0 for down and 1 for across.
     fn values(&self, axis: usize) -> Vec<&'r Setting> {
         let settings = self.rows.iter().filter_map(|row| row.setting(self.axes[axis]));
         let mut values: Vec<&Setting> = facts::distinct(settings);
@@ -60,7 +61,7 @@ impl<'r, 'a> Map<'r, 'a> {
         best.filter(|row| data::speed(row) > 0.0).map(|row| (row, count))
     }
 
-    /// Returns whether `row` is shown to be the fastest of the map.
+    /// Returns whether intervals show that `row` is the fastest of the map.
     fn is_fastest(&self, row: &Row<'_>) -> bool {
         let all = self.rows.iter().filter(|row| !is_left_out(row)).map(|row| row.cell.value);
         certainty::is_fastest(row.cell.value, all)
@@ -85,7 +86,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     let maps = maps(report)?;
     let scale = Scale::log(maps.iter().flat_map(|map| &map.rows).map(|row| data::speed(row)), 1.0);
     let html = maps.iter().map(|map| {
-        // One alone needs no title.
+        // A single map needs no title.
         let title = if maps.len() == 1 { String::new() } else { title(report, map) };
         draw(report, map, &title, scale)
     });
@@ -109,8 +110,8 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     Some(Section::new("heat", "Heat map", lede, body, results))
 }
 
-/// The maps of the pair with most axes of the sweep; of these the pair that fills most fields, and of
-/// equal pairs the first.
+/// The maps of one pair of settings: the pair with most axes of the sweep, then with most filled
+/// fields, then the first.
 fn maps<'r, 'a>(report: &'r Report<'a>) -> Option<Vec<Map<'r, 'a>>> {
     let settings: Vec<usize> = report.varying.iter().copied().filter(|p| *p != SOURCE).collect();
     let mut best: Option<([usize; 2], Vec<Map<'r, 'a>>)> = None;
@@ -131,7 +132,8 @@ fn maps<'r, 'a>(report: &'r Report<'a>) -> Option<Vec<Map<'r, 'a>>> {
     best.map(|(_, maps)| maps)
 }
 
-/// The setting with fewer values goes across: a phone is narrow.
+/// Orders two settings as down and across. The setting with fewer values goes across, since a phone
+/// is narrow.
 fn ordered(report: &Report<'_>, [a, b]: [usize; 2]) -> [usize; 2] {
     let [a_count, b_count] = [a, b].map(|index| {
         let texts = report.rows_in_sweep.iter().filter_map(|row| row.setting(index));
@@ -162,7 +164,8 @@ fn draw(report: &Report<'_>, map: &Map<'_, '_>, title: &str, scale: Scale) -> St
     format!("<figure>{}{table}</figure>\n", markup::over(title))
 }
 
-/// A field, shaded by its figure on a logarithmic scale from the lowest to the highest of all maps.
+/// A field, with a shade by its throughput on a logarithmic scale from the lowest to the highest of
+/// all maps.
 fn field(
     report: &Report<'_>,
     map: &Map<'_, '_>,

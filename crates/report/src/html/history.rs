@@ -1,5 +1,6 @@
-//! The times of a history. Each work, machine and store has a chart: a point for each result, and a
-//! line for each level, the results between two changes. Tables have the changes and all points.
+//! The parts of a history's page. Each work, machine and store has a chart, with a point for each
+//! result and a line for each level (the results between two changes). Tables have the changes and
+//! all points.
 
 use result::{Cell, stats::FALSE_ALARM_RATE};
 use variant::StoreKind;
@@ -29,7 +30,7 @@ struct Numbered<'h, 'a> {
     change: &'h history::Change,
 }
 
-/// All changes in the order of groups and variants, by which they are numbered.
+/// All changes, in the order of groups and variants by which they are numbered.
 fn numbered<'h, 'a>(groups: &'h [Group<'a>]) -> Vec<Numbered<'h, 'a>> {
     let series = groups.iter().flat_map(|group| group.series.iter().map(move |of| (group, of)));
     let all =

@@ -1,5 +1,5 @@
-//! Latency by percentile, of transactions and of reads: the best variant of each design as a
-//! curve, all of them in the table.
+//! The parts on the latency of transactions and of reads. Charts have the fastest variant of each
+//! design by percentile; tables have all variants.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ struct Percentile {
 }
 
 impl Percentile {
-    /// Its place on a scale by powers of ten: 2 where one value in 100 lies beyond it.
+    /// Its position on a scale of powers of ten: 2 where one value in 100 lies beyond it.
     fn rarity(&self) -> f64 {
         -self.beyond.log10()
     }
@@ -33,7 +33,7 @@ impl Percentile {
 /// Finds a percentile; `None` where it is not known.
 type Find = fn(&Part<'_, Percentiles>) -> Option<Figure>;
 
-/// Percentiles that are drawn.
+/// Percentiles that are drawn, in the order of the scale.
 const PERCENTILES: [Percentile; 7] = [
     Percentile { name: "50", beyond: 0.5, of: |of| figure!(of, p50) },
     Percentile { name: "75", beyond: 0.25, of: |of| figure!(of, p75) },
@@ -43,22 +43,23 @@ const PERCENTILES: [Percentile; 7] = [
     Percentile { name: "99.9", beyond: 0.001, of: |of| figure!(of, p999) },
     Percentile { name: "99.99", beyond: 0.0001, of: |of| figure!(of, p9999) },
 ];
-/// The largest value. It stands apart: nothing is known of the values between.
+/// The largest value. It stands apart from the percentiles, since nothing is known of the values
+/// between.
 const LARGEST: Percentile =
     Percentile { name: "100, the largest", beyond: 0.0, of: |of| figure!(of, max) };
-/// Position of the largest value, in tenfold rarities beyond the last drawn percentile.
+/// Distance of the largest value from the last drawn percentile, in powers of ten.
 const LARGEST_GAP: f64 = 0.7;
 
-/// Kind of latency.
+/// A kind of latency: of transactions, or of reads.
 struct Kind {
     id: &'static str,
     title: &'static str,
     latency: for<'a> fn(&Part<'a, Cell>) -> Option<Part<'a, Percentiles>>,
     histogram: fn(&Cell) -> &[Bucket],
     count: fn(&Part<'_, Cell>, usize) -> Option<Figure>,
-    /// Name of the values.
+    /// Plural noun for the values.
     values: &'static str,
-    /// Whether each value of a cell is as long as the batch that it was read in.
+    /// Whether the values of a cell are times of calls that read several keys together.
     is_of_batches: fn(&Cell) -> bool,
     lede: &'static str,
 }
@@ -69,7 +70,7 @@ impl Kind {
     }
 }
 
-/// All that is drawn of a row.
+/// The percentiles and the largest value, which are drawn for a row.
 fn finds() -> impl Iterator<Item = Find> {
     PERCENTILES.iter().chain([&LARGEST]).map(|percentile| percentile.of)
 }
@@ -179,7 +180,7 @@ fn chart(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> String {
     chart.figure(title, "")
 }
 
-/// A histogram of each row, all over the same times.
+/// A histogram for each row, all on one scale of times.
 fn histograms(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> Vec<String> {
     let ends = rows.iter().flat_map(|row| (kind.histogram)(&row.cell));
     let times = Scale::log(ends.map(|bucket| bucket.up_to_ns as f64), 1.0);
@@ -215,7 +216,7 @@ fn histograms(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> Vec<String> {
     drawn.collect()
 }
 
-/// The numbers of the histograms: a line for each range, a column for each row.
+/// The numbers of the histograms as a table: a line for each range of times, a column for each row.
 fn ranges(report: &Report<'_>, kind: &Kind, rows: &[&Row<'_>]) -> String {
     let ends = rows.iter().flat_map(|row| (kind.histogram)(&row.cell));
     let ends: BTreeSet<u64> = ends.map(|bucket| bucket.up_to_ns).collect();

@@ -1,5 +1,5 @@
-//! The page of `stress limit`: the answer, the safe limit and the price of each load, the blocks behind them, and the
-//! runs that checked them.
+//! The HTML page of `stress limit`: the answer, the safe limit and the price of each load, the
+//! blocks behind them, and the runs that checked them.
 
 use result::{
     limit::{DesignLimit, LimitResult, LoadLimits, Place},
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{limit, units};
 
-/// A design of a load, and where its figures stand.
+/// A design of a load, and their places in the result.
 struct Row<'a> {
     load: Part<'a, LoadLimits>,
     design: Part<'a, DesignLimit>,
@@ -66,7 +66,7 @@ fn time(figure: Option<Figure>) -> String {
     number(figure, units::time_ns)
 }
 
-/// A figure behind the sign of a limit below, or above, all that were tried.
+/// A figure, behind a sign where the limit lies below or above all tried limits.
 fn bounded(row: &Row<'_>, [below, above]: [&str; 2], figure: String) -> String {
     match row.design.place {
         Some(Place::Below) => format!("{below}{figure}"),

@@ -1,5 +1,5 @@
-//! The page of loads on live nodes: transactions by block, times to inclusion, depth of the pool, and the
-//! figures and calls of each load.
+//! The HTML page of loads on live nodes: transactions by block, times to inclusion, depth of the
+//! pool, and the figures and calls of each load.
 
 use result::{
     Bucket,
@@ -16,14 +16,15 @@ use super::{
 };
 use crate::{send::conclude, units};
 
-/// Most marks of a series over time: of more values each mark is the highest of several.
+/// Maximal number of marks of a series over time. If there are more values, each mark is the
+/// highest of several.
 const MARK_COUNT_MAX: usize = 60;
 /// Room around times on a logarithmic axis, as a factor.
 const ROOM: f64 = 1.3;
-/// Looks of the first and the second series of a chart.
+/// Designs whose looks the first and the second series of a chart borrow.
 const LOOKS: [Design; 2] = [Design::Sequential, Design::BatchedIo];
 
-/// A load, and where its figures stand.
+/// A load, and its place among the results.
 type Load<'a> = Part<'a, SendResult>;
 
 /// The page of `loads`, of which there is one or more.
@@ -133,7 +134,8 @@ fn highest(values: &[u64]) -> Vec<usize> {
         .collect()
 }
 
-/// A series of a chart: values across, and numbers of transactions with what is said of each.
+/// A series of a chart. Each point has its value along x, a number of transactions, and the words
+/// that follow this number in its label. `look` is an index in [`LOOKS`].
 fn series(
     name: &str,
     look: usize,
@@ -225,7 +227,7 @@ fn histogram(load: &Load<'_>) -> String {
     chart.figure(&name(load), "")
 }
 
-/// `None` where no node told its pool.
+/// The part on the node's pool of transactions; `None` where no node reported it.
 fn pool(loads: &[Load<'_>]) -> Option<String> {
     let told: Vec<&Load<'_>> = loads.iter().filter(|load| !load.pool.is_empty()).collect();
     let lede = format!(

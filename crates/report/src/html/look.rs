@@ -1,5 +1,5 @@
-//! Looks of designs on a page: shape, colours and dashes. Designs take the looks in turn, so a new
-//! one, which comes last, changes nothing here and no other's look.
+//! Looks of designs on a page: shape, colours and dashes. Designs take the looks in their own
+//! order. A new design comes last, so it changes no other design's look.
 
 use variant::Design;
 
@@ -11,11 +11,11 @@ struct Look {
     light: &'static str,
     /// Its colour on dark paper.
     dark: &'static str,
-    /// Dashes of its lines; `None`: they are whole.
+    /// Dashes of its lines; `None` for solid lines.
     dashes: Option<&'static str>,
 }
 
-// Marks, around (0, 0).
+// Paths of the marks, around (0, 0).
 const CIRCLE: &str = "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z";
 const SQUARE: &str = "M-4.2 -4.2h8.4v8.4h-8.4z";
 const PLUS: &str = "M-1.8 -5.4h3.6v3.6h3.6v3.6h-3.6v3.6h-3.6v-3.6h-3.6v-3.6h3.6z";
@@ -26,7 +26,7 @@ const HEXAGON: &str = "M-2.7 -4.8h5.4l2.8 4.8l-2.8 4.8h-5.4l-2.8 -4.8z";
 const HOURGLASS: &str = "M-4.8 -5h9.6l-3.4 5l3.4 5h-9.6l3.4 -5z";
 const BAR: &str = "M-2.4 -5.8h4.8v11.6h-4.8z";
 
-/// The looks in the order of [`Design::ALL`], the last ones for designs to come.
+/// The looks in the order of [`Design::ALL`]. The last looks are for designs to come.
 const LOOKS: [Look; 9] = [
     Look { shape: CIRCLE, light: "#4f5864", dark: "#b3bac4", dashes: None },
     Look { shape: SQUARE, light: "#8a6100", dark: "#e0b04d", dashes: Some("3 3") },

@@ -1,5 +1,5 @@
-//! Pieces of markup: the document, escaped text, numbers with their place in the result, figures with
-//! the table and the commands behind them. Everything is written so that it is XML, too.
+//! Pieces of markup: the document, escaped text, numbers with their place in the result, figures
+//! with the table and the commands behind them. All markup is XML, too.
 
 use std::borrow::Borrow;
 
@@ -12,21 +12,22 @@ use super::{
 };
 use crate::units;
 
-/// Rules of the page's look, with places for those of the designs.
+/// CSS rules of the page, with comments in the places of the designs' rules.
 const STYLE: &str = include_str!("style.css");
-/// Nothing may be loaded, also for a hostile result.
+/// The page may load nothing, even where a result is hostile.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
      form-action 'none'";
-/// Most commands that stand below a figure; the list of results has all.
+/// Maximal number of commands below a figure; the list of results has all.
 const SHOWN_COMMAND_COUNT: usize = 3;
-/// Charts of a part that stand open; the others are folded away.
+/// Number of charts of a part that are shown; the others are folded away.
 const OPEN_CHART_COUNT: usize = 4;
-/// The directory of a sweep that is made again: in its own, all cells are finished.
+/// Directory in the command that repeats a sweep. In the sweep's own directory all cells are
+/// finished, so nothing would run.
 const SWEEP_AGAIN: &str = "sweep-again";
-/// Characters that a shell takes as they are.
+/// Characters, beside letters and digits, that need no quotes in a shell.
 const PLAIN: &str = "-_./=,:+@%^";
 
-/// Text that cannot become markup, also that of a hostile result.
+/// Escapes text, so that even that of a hostile result cannot become markup.
 pub(super) fn esc(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -37,7 +38,8 @@ pub(super) fn esc(text: &str) -> String {
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
             '\n' | '\t' => safe.push(c),
-            // XML has no other control characters, and a name must not turn the text beside it.
+            // XML allows no other control characters, and a name must not change the direction of
+            // the text beside it.
             c if steers_terminal(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push(' '),
             c => safe.push(c),
         }
@@ -45,7 +47,7 @@ pub(super) fn esc(text: &str) -> String {
     safe
 }
 
-/// Attributes that say which number of which result is shown.
+/// Attributes that name the result and the place of a number on the page.
 pub(super) fn source_of(figure: &Figure) -> String {
     format!(
         r#" data-result="{}" data-at="{}" data-value="{}""#,
@@ -55,7 +57,7 @@ pub(super) fn source_of(figure: &Figure) -> String {
     )
 }
 
-/// A number as text, with its place.
+/// A number as text, with the attributes of its place.
 pub(super) fn number(figure: Option<impl Borrow<Figure>>, text: impl Fn(f64) -> String) -> String {
     let Some(figure) = figure else { return unknown() };
     let figure = figure.borrow();
@@ -77,7 +79,7 @@ pub(super) fn percent(figure: Option<impl Borrow<Figure>>) -> String {
     number(figure, |share| format!("{} %", units::percent(share)))
 }
 
-/// Both ends of an interval, or why there is none.
+/// Both ends of an interval, or `n=` and the number of values where there is none.
 pub(super) fn interval(
     ends: Option<[Figure; 2]>,
     value_count: usize,
@@ -91,7 +93,7 @@ pub(super) fn interval(
     }
 }
 
-/// Both ends of an interval of a row's own figures.
+/// Both ends of an interval of a row's figures, or `n=` and its number of values.
 pub(super) fn ends(row: &Row<'_>, ends: Option<[Figure; 2]>, text: fn(f64) -> String) -> String {
     interval(ends, row.cell.value_count(), text)
 }
@@ -102,7 +104,7 @@ pub(super) fn unknown() -> String {
         .to_owned()
 }
 
-/// The text for a number that there is none of, with the reason.
+/// The text for a number that cannot exist, with the reason.
 pub(super) fn not_applicable(reason: &str) -> String {
     format!("<span class=\"none\">not applicable: {}</span>", esc(reason))
 }
@@ -112,7 +114,8 @@ pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> Stri
     table_as("", caption, heads, rows)
 }
 
-/// The same with a class of its own. A field may be a whole element: then it has its attributes.
+/// A [`table`] with a CSS class. A field may be a whole `<td>` or `<th>` element with its own
+/// attributes.
 pub(super) fn table_as(class: &str, caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = format!(
         "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\"><table class=\"{class}\">\
@@ -134,10 +137,10 @@ pub(super) fn table_as(class: &str, caption: &str, heads: &[&str], rows: &[Vec<S
     text
 }
 
-/// A column of a table: its head, and its field in a row. Markup.
+/// A column of a table: its head, and the markup of its field in a row.
 pub(super) type Column<'a, R> = (&'a str, &'a dyn Fn(&R) -> String);
 
-/// A table with a line for each of `rows`, of which the first column has the name.
+/// A table with a line for each of `rows`. The first column names the line.
 pub(super) fn table_of<R>(
     caption: &str,
     rows: impl IntoIterator<Item = R>,
@@ -162,7 +165,7 @@ pub(super) fn over(title: &str) -> String {
 /// Parts of a page. Markup.
 pub(super) struct Parts<'a> {
     pub(super) title: &'a str,
-    /// Below the title.
+    /// The content below the title.
     pub(super) header: &'a str,
     pub(super) verdict: &'a str,
     /// Anchor, title and content.
@@ -205,12 +208,12 @@ pub(super) fn shell(parts: &Parts<'_>) -> String {
     html
 }
 
-/// A part that is folded away until it is asked for.
+/// A part that is folded away until the user opens it.
 pub(super) fn fold(summary: &str, body: &str) -> String {
     format!("<details><summary>{}</summary>{body}</details>\n", esc(summary))
 }
 
-/// The first charts, and the others folded away.
+/// The first charts, then the others folded away.
 pub(super) fn charts(charts: &[String]) -> String {
     let (open, folded) = charts.split_at(charts.len().min(OPEN_CHART_COUNT));
     let more = match folded {
@@ -230,7 +233,7 @@ pub(super) struct Section {
     pub(super) lede: String,
     /// The figure. Markup.
     pub(super) body: String,
-    /// Indices of the results that it is made of.
+    /// Indices of the results that the part shows.
     pub(super) results: Vec<usize>,
 }
 
@@ -257,7 +260,7 @@ impl Section {
     }
 }
 
-/// A part of the page with its anchor, its title, how it is to be read, and its content.
+/// A part of the page: its anchor, its title, how it is to be read, and its content.
 pub(super) fn section(id: &str, title: &str, lede: &str, content: &str) -> String {
     format!(
         "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
@@ -306,12 +309,12 @@ pub(super) fn command(source: &Source<'_>) -> String {
     words(source.shown.command())
 }
 
-/// A command line for a shell.
+/// Quotes and joins the words of a command line for a shell.
 pub fn words(command: &[String]) -> String {
     command.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// A word for a shell.
+/// Quotes a word for a shell, where it needs quotes.
 pub fn quote(word: &str) -> String {
     let mut chars = word.chars();
     if !word.is_empty() && chars.all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c)) {

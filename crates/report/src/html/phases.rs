@@ -1,5 +1,5 @@
-//! Where the time goes: each phase of a sample, as a table of bars; functions of a profile by their share
-//! of the CPU's time.
+//! The parts on where the time goes. One has the duration of each phase of a sample, as a table of
+//! bars. The other has the functions of a profile by their share of the CPU time.
 
 use super::{
     chart,
@@ -14,10 +14,10 @@ use variant::{Design, Phase};
 
 use crate::units;
 
-/// Above this many rows only the best of each design is shown.
+/// Above this many rows only the fastest row of each design is shown.
 const SHOWN_ROW_COUNT: usize = 24;
 
-/// The part on phases; `None` without one.
+/// The part on phases; `None` where no row has a phase.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     let groups = report.groups(&report.rows, &OF_VARIANT);
     let rows: Vec<&Row<'_>> = match report.rows.len() {
@@ -68,13 +68,13 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
 /// Name of a phase on the page, in words.
 fn heading(phase: Phase) -> String {
     match phase {
-        // Blocks and steps have an order too.
+        // The phase orders keys; blocks and steps have an order, too.
         Phase::Order => "order keys".to_owned(),
         named => named.name().replace('-', " "),
     }
 }
 
-/// Duration of a phase in a row's samples.
+/// Median duration of a phase over a row's samples.
 fn time(row: &Row<'_>, phase: Phase) -> Option<Figure> {
     let path = format!("phases_ns/{}", PhasesNs::key(phase));
     row.median(&path, |sample| Some(sample.phases_ns[phase]))
@@ -84,7 +84,7 @@ fn words(ns: f64) -> String {
     if ns == 0.0 { "0".to_owned() } else { units::time_ns(ns) }
 }
 
-/// A time over a bar of its share.
+/// A time, above a bar of its share of `whole`.
 fn bar(figure: Option<&Figure>, whole: Option<&Figure>, design: Design) -> String {
     let Some(figure) = figure else { return unknown() };
     let text = format!("<data{}>{}</data>", source_of(figure), words(figure.value));

@@ -1,5 +1,5 @@
-//! The picture of rows: a line each, with a mark on the scale of all, its interval, and both as
-//! text. A narrow page draws the marks below the names.
+//! A picture with one line for each row: a mark on a scale that all rows share, the interval, and
+//! both as text. A narrow page draws the marks below the names.
 
 use variant::Design;
 
@@ -21,7 +21,7 @@ pub(super) struct Rows<'a> {
     /// Headings of names, values and intervals.
     pub(super) heads: [&'a str; 3],
     pub(super) scale: Scale,
-    /// A value, and one on the axis, as text.
+    /// The text of a row's value, and that of a tick.
     pub(super) text: fn(f64) -> String,
     pub(super) tick: fn(f64) -> String,
     /// Groups below their titles; an empty title is not shown.
@@ -37,18 +37,18 @@ pub(super) struct Row {
     pub(super) design: Design,
     pub(super) value: Option<Figure>,
     pub(super) ends: Option<[Figure; 2]>,
-    /// Values that the interval is made of, said where it is missing.
+    /// Number of values behind the interval, shown where the interval is missing.
     pub(super) value_count: Option<usize>,
     /// Label of the mark; the interval is added.
     pub(super) words: String,
-    /// Single values behind the mark, drawn as small lines.
+    /// Values whose median the mark is, drawn as small lines.
     pub(super) singles: Vec<f64>,
-    /// A value up to which nothing is lost.
+    /// The largest value that a gate allows, drawn as a dashed line; `None` in other pictures.
     pub(super) limit: Option<f64>,
 }
 
 impl Rows<'_> {
-    /// The scale of these rows: from zero, or from the lowest end below it.
+    /// The scale of these rows. It begins at zero, or at the lowest value below zero.
     pub(super) fn scale<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Scale {
         Scale::linear(rows.into_iter().flat_map(|row| {
             let ends = row.ends.iter().flatten().map(|end| end.value);

@@ -1,4 +1,4 @@
-//! The scale of an axis: where a value lies, and which round values have ticks.
+//! The scale of an axis: the position of each value, and the round values that have ticks.
 
 use crate::units;
 
@@ -6,20 +6,21 @@ use crate::units;
 const DIGITS: [&[usize]; 3] = [&[10], &[10, 20, 50], &[10, 20, 30, 50, 70]];
 /// Steps from one first digit to the next, in tenths, where [`DIGITS`] give too few ticks.
 const STEPS: [usize; 3] = [10, 5, 2];
-/// An axis with fewer ticks cannot be read: one value tells no scale.
+/// Smallest number of ticks of a logarithmic axis: fewer do not tell the scale.
 const TICK_COUNT_MIN: usize = 3;
 
 /// How values lie along an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Scale {
-    /// Between these.
+    /// Linear, between these ends.
     Linear { min: f64, max: f64 },
-    /// Between these, both above zero.
+    /// Logarithmic, between these ends, which are above zero.
     Log { min: f64, max: f64 },
 }
 
 impl Scale {
-    /// From zero, or the lowest below it, to a little above the largest.
+    /// A linear scale from zero, or from the lowest value below zero, to a little above the largest
+    /// value.
     pub(super) fn linear(values: impl IntoIterator<Item = f64>) -> Self {
         let finite = values.into_iter().filter(|value| value.is_finite());
         let (min, max) = finite.fold((0.0, 0.0), |(low, high), value| {
@@ -28,14 +29,15 @@ impl Scale {
         Self::Linear { min, max: if max > min { max } else { 1.0 } }
     }
 
-    /// From the decade of the smallest to that of the largest; values of zero are left out.
+    /// A logarithmic scale of whole decades that holds all values; zeros are left out.
     pub(super) fn decades(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = ends(values);
         let min = 10_f64.powf(low.log10().floor());
         Self::Log { min, max: 10_f64.powf(high.log10().ceil()).max(min * 10.0) }
     }
 
-    /// From the smallest to the largest, with some room around them.
+    /// A logarithmic scale from the smallest to the largest value, with a factor of `room` beyond
+    /// each.
     pub(super) fn log(values: impl IntoIterator<Item = f64>, room: f64) -> Self {
         let (min, max) = ends(values);
         Self::Log { min: min / room, max: max * room }
@@ -50,7 +52,7 @@ impl Scale {
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
 
-    /// The same in per cent.
+    /// Position of `value` on the axis in per cent, between 0 and 100.
     pub(super) fn percent(self, value: f64) -> f64 {
         self.at(value) * 100.0
     }
@@ -88,7 +90,7 @@ impl Scale {
     }
 }
 
-/// Values between both ends with these first digits, in tenths.
+/// Values between `min` and `max` whose first digits are `digits`, in tenths.
 fn log_ticks(min: f64, max: f64, digits: &[usize]) -> Vec<f64> {
     let first = min.log10().floor() as i32;
     let powers = (first..=max.log10().ceil() as i32).map(|power| 10_f64.powi(power));
@@ -105,7 +107,7 @@ pub(super) fn tick(value: f64) -> String {
     }
 }
 
-/// The smallest and the largest of the values above zero; 1 without any.
+/// The smallest and the largest of the values above zero; 1 and 1 without such values.
 fn ends(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     let sound = values.into_iter().filter(|value| value.is_finite() && *value > 0.0);
     let ends = sound.map(|value| (value, value));

@@ -1,5 +1,5 @@
-//! Throughput by its price: threads that execute and threads that read, beside the ideal line and the
-//! device's ceiling; the size of the list.
+//! The parts on throughput by its cost: executing threads, reading threads, and the size of the
+//! list. Charts by threads have the ideal line and the device's ceiling beside them.
 
 use super::{
     chart::{Axis, Chart, Fit, Guide, Point, Series},
@@ -14,15 +14,15 @@ use variant::{CacheMode, ListForm};
 
 use crate::{certainty, units};
 
-/// A ceiling above this many times the fastest point is only told: drawn, it would press the
-/// lines together.
+/// Largest ceiling that is drawn, as a multiple of the fastest point. A higher ceiling would press
+/// the lines together; only its number is shown.
 const CEILING_MAX: f64 = 30.0;
-/// Room around the axes, as a factor; and around sizes of lists.
+/// Room around the axes, and around sizes of lists, as factors.
 const ROOM: f64 = 1.25;
 const LIST_ROOM: f64 = 2.0;
-/// Where designs without a list stand, as a share of the width.
+/// Position of designs without a list, as a share of the width.
 const NO_LIST: f64 = 0.05;
-/// Where the axis of the others begins.
+/// Position at which the axis of list sizes begins, as a share of the width.
 const AXIS_BEGIN: f64 = 0.16;
 
 /// A kind of threads whose count varies along a line.
@@ -52,12 +52,12 @@ const BY_IO_THREADS: Kind = Kind {
 /// A row on a line of a chart.
 #[derive(Clone, Copy)]
 struct Counted<'r, 'a> {
-    /// Threads.
+    /// Number of threads of the chart's kind.
     count: f64,
     row: &'r Row<'a>,
 }
 
-/// A line of a chart: rows that differ in the one setting.
+/// A line of a chart: rows that differ only in their number of threads.
 type Line<'r, 'a> = Vec<Counted<'r, 'a>>;
 
 /// The parts on scaling that have a line.
@@ -95,7 +95,8 @@ fn panel_free() -> Vec<usize> {
     free
 }
 
-/// Rows that differ in nothing but the setting, where it has two values or more, sorted by it.
+/// Lines of rows that differ only in the kind's setting, which has two values or more. Rows are
+/// sorted by it.
 fn lines<'r, 'a>(report: &'r Report<'a>, kind: &Kind) -> Vec<Line<'r, 'a>> {
     let groups = report.groups(&report.rows, &[kind.setting, SOURCE]);
     let mut lines = Vec::new();
@@ -129,8 +130,8 @@ fn name(report: &Report<'_>, kind: &Kind, row: &Row<'_>) -> String {
     format!("{}{}{apart}", row.cell.design, other.unwrap_or_default())
 }
 
-/// The device's ceiling in millions of gas a second, with its three numbers: the rows' least block reads,
-/// the device's reads a second, the gas.
+/// The device's ceiling in millions of gas a second. It comes with the three numbers behind it: the
+/// fewest block reads of a cold row, the device's reads a second, the gas.
 fn ceiling(report: &Report<'_>, lines: &[&Line<'_, '_>]) -> Option<(f64, [Figure; 3])> {
     let rows = lines.iter().copied().flatten().map(|point| point.row);
     let cold = rows.filter(|row| row.cell.cache.want == Some(CacheMode::Cold));
@@ -152,7 +153,7 @@ fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[&Line<'_, '_>])
     let mut named: Vec<_> = points.map(|point| (point.count, tick(point.count))).collect();
     named.sort_by(|a, b| a.0.total_cmp(&b.0));
     named.dedup();
-    // One for each design: those of its other lines are parallel to it.
+    // One ideal line for each design: those of its other lines would be parallel to it.
     let design = |line: &Line<'_, '_>| line[0].row.cell.design;
     let firsts = lines
         .iter()
@@ -228,7 +229,7 @@ pub(super) fn list_size(report: &Report<'_>) -> Option<Section> {
     Some(Section::new("list-size", "List size against throughput", lede, body, results))
 }
 
-/// Length of the lists in the form that the row takes; `None` where it takes none.
+/// Encoded length of the lists, in the form that the row takes; `None` where it takes no list.
 fn list_bytes(report: &Report<'_>, row: &Row<'_>) -> Option<Figure> {
     let work = report.sources[row.source].workload()?;
     let bytes = match row.cell.list? {
@@ -244,7 +245,7 @@ fn list_chart(report: &Report<'_>, title: &str, rows: &[&Row<'_>]) -> String {
         rows.iter().map(|row| list_bytes(report, row).map(|figure| figure.value)).collect();
     let own = Scale::log(sizes.iter().copied().flatten(), LIST_ROOM);
     let Scale::Log { min, max } = own else { return String::new() };
-    // The axis goes on below the least size, for designs without a list.
+    // The axis continues below the smallest size, for designs without a list.
     let begin = min / (max / min).powf(AXIS_BEGIN / (1.0 - AXIS_BEGIN));
     let no_list = begin * (max / begin).powf(NO_LIST);
     let without = sizes.contains(&None).then(|| (no_list, "no list".to_owned()));

@@ -1,4 +1,5 @@
-//! Settings that may tell one row of the page from another, and where in a result they stand.
+//! Settings that may distinguish one row of the page from another, and where each stands in a
+//! result.
 
 use std::{cmp::Ordering, ops::RangeInclusive};
 
@@ -9,7 +10,7 @@ use variant::{BlockDuties, BlockDuty};
 
 use crate::units;
 
-/// A setting of a row. Equal are those that are shown as the same.
+/// A setting of a row. Two settings are equal if their texts are.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     /// Its text on the page.
@@ -25,22 +26,22 @@ impl PartialEq for Setting {
 }
 
 impl Setting {
-    /// A text.
+    /// A setting that is a text.
     fn text(text: &str) -> Self {
         Self { text: text.to_owned(), number: None }
     }
 
-    /// A number of things.
+    /// A setting that is a count, shown with a prefix.
     fn count(count: u64) -> Self {
         Self { text: units::count(count), number: Some(count as f64) }
     }
 
-    /// A number of which every digit counts.
+    /// A setting that is a number, shown with every digit.
     fn exact(number: u64) -> Self {
         Self { text: number.to_string(), number: Some(number as f64) }
     }
 
-    /// A fact of a store.
+    /// A fact of a store; `None` for null, an array or an object.
     fn from_fact(value: &Value) -> Option<Self> {
         let (text, number) = match value {
             Value::Null | Value::Array(_) | Value::Object(_) => return None,
@@ -63,7 +64,8 @@ impl Setting {
         Self { text: text.to_owned(), number }
     }
 
-    /// Reads the value of a key that a variant tells; also returns its index in [`SETTINGS`].
+    /// Reads the value of a key that the variant's name has. Also returns the setting's index in
+    /// [`SETTINGS`].
     pub(super) fn told(key: &str, text: &str) -> Option<(usize, Self)> {
         let setting = match index_told(key)? {
             THREADS | IO_THREADS => Self::count(text.parse().ok()?),
@@ -72,7 +74,7 @@ impl Setting {
         Some((index_told(key)?, setting))
     }
 
-    /// Numbers by size, before texts by their letters.
+    /// Orders numbers by size, and texts by their letters; numbers come first.
     pub(super) fn order(&self, other: &Self) -> Ordering {
         match (self.number, other.number) {
             (Some(a), Some(b)) => a.total_cmp(&b),
@@ -83,7 +85,7 @@ impl Setting {
     }
 }
 
-/// The index in [`SETTINGS`] of a key that a variant tells.
+/// The index in [`SETTINGS`] of a key that the variant's name has.
 pub(super) fn index_told(key: &str) -> Option<usize> {
     match key {
         "run.stores" => Some(STORE),
@@ -95,7 +97,8 @@ pub(super) fn index_told(key: &str) -> Option<usize> {
     }
 }
 
-/// Units of a scenario's values; of one key all are of one kind.
+/// Units of values in a scenario, each with its factor. All values of one key are of one kind:
+/// counts, bytes or times.
 const UNITS: [(&str, f64); 13] = [
     ("", 1.0),
     ("k", 1e3),
@@ -124,7 +127,7 @@ pub(super) struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Among the facts of the cell's store, which are the store's own.
+    /// Finds a fact among those of the cell's store.
     fn store(&self, key: &str) -> Option<Setting> {
         let of_cell = self.run.stores.iter().find(|store| store.store == self.cell.store)?;
         Setting::from_fact(of_cell.facts.get(key)?)
@@ -136,7 +139,7 @@ impl Found<'_> {
     }
 }
 
-/// The duties of a row on blocks; those of execution alone are none.
+/// The block duties of a row, or `execution` for a row without such duties.
 fn duties(cell: &Cell) -> String {
     match cell.duties.len() {
         0 => "execution".to_owned(),
@@ -145,11 +148,11 @@ fn duties(cell: &Cell) -> String {
     }
 }
 
-/// Finds a setting; `None` where the row has not got it.
+/// Finds a setting; `None` where the row does not have it.
 type Find = fn(&Found<'_>) -> Option<Setting>;
 
-/// Settings that may tell one row from another, as the page names them. `result` counts only where nothing
-/// else does.
+/// Settings that may distinguish rows, with their names on the page. `result` counts only where no
+/// other setting distinguishes two rows.
 pub(super) const SETTINGS: [(&str, Find); 43] = [
     ("store", |of| Some(Setting::text(of.cell.store.name()))),
     ("design", |of| Some(Setting::text(of.cell.design.name()))),
@@ -202,13 +205,14 @@ pub(super) const DESIGN: usize = 1;
 pub(super) const THREADS: usize = 2;
 pub(super) const IO_THREADS: usize = 3;
 const SCHEDULE: usize = 14;
-/// Design, threads, schedule, prefetch, root, duties and shards: they tell the variants of one result apart,
-/// beside the store.
+/// Design, threads, schedule, fibers, prefetch, root, duties and shards. With the store, they
+/// distinguish the variants of one result.
 pub(super) const OF_VARIANT: [usize; 23] = [
     DESIGN, THREADS, IO_THREADS, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
     30, 31, 32, 33,
 ];
-/// Schedule, fibers, prefetch, root, duties and shards: they tell variants of one design apart beside their threads.
+/// Schedule, fibers, prefetch, root, duties and shards. With the threads, they distinguish variants
+/// of one design.
 pub(super) const OF_DESIGN: RangeInclusive<usize> = 14..=33;
 /// Facts of a store.
 pub(super) const OF_STORE: RangeInclusive<usize> = 34..=39;

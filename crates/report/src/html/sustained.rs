@@ -1,5 +1,5 @@
-//! Times in their order: of samples, the warm-up marked; and of blocks, of runs over many, with their
-//! writes and space as a table.
+//! The parts on times in their order. One has the samples, with the warm-up marked. The other has
+//! the blocks of runs over many blocks, with a table of their writes and space.
 
 use super::{
     chart::{Axis, Chart, Fit, Guide, Point, Series},
@@ -14,12 +14,14 @@ use variant::Phase;
 
 use crate::{sustained::typical, units};
 
-/// Most marks of a chart: of more blocks each mark is the slowest of several.
+/// Maximal number of marks of a chart. If there are more blocks, each mark is the slowest of
+/// several.
 const MARK_COUNT_MAX: usize = 60;
 /// Room above and below the times of a chart, as a factor.
 const ROOM: f64 = 1.15;
 
-/// The part on samples in their order; `None` where no variant has two, and of a sweep, which has too many.
+/// The part on samples in their order. `None` where no variant has two samples, and for a sweep,
+/// which has too many variants.
 pub(super) fn samples(report: &Report<'_>) -> Option<Section> {
     let panels = report.panels(&report.rows, &OF_VARIANT).into_iter().map(|(title, rows)| {
         let best = Report::best_of_designs(&Report::most_duties(&rows)).into_iter();
@@ -51,7 +53,8 @@ pub(super) fn samples(report: &Report<'_>) -> Option<Section> {
     Some(Section::new("samples", "Sample after sample", lede, body, results))
 }
 
-/// Numbers of a row's outliers among the samples of their database that count, from 1 on.
+/// Positions, from 1 on, of a row's outliers in the order of all its samples. They are outliers
+/// among the samples of one database after the warm-up.
 fn outliers(row: &Row<'_>) -> Vec<usize> {
     let (mut numbers, mut before_count) = (Vec::new(), 0);
     for of in row.cell.value.by_database() {
@@ -98,7 +101,7 @@ fn sample_chart(title: &str, rows: &[&Row<'_>]) -> String {
     chart.figure(title, "")
 }
 
-/// The part on many blocks; `None` without a run over many.
+/// The part on runs over many blocks; `None` without such a run.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     let drawn: Vec<(&Row<'_>, usize)> =
         report.rows.iter().filter_map(|row| Some((row, typical(row.cell.value)?))).collect();
@@ -122,7 +125,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     Some(Section::new("sustained", "Block after block", lede, body, results))
 }
 
-/// A chart of one sample.
+/// A chart of the times of one sample's blocks or batches.
 fn chart(report: &Report<'_>, row: &Row<'_>, sample: usize, noun: &str) -> String {
     let times = &row.cell.value.samples[sample].batch_ns;
     let size = times.len().div_ceil(MARK_COUNT_MAX);
@@ -188,7 +191,7 @@ fn table<'r, 'a: 'r>(report: &Report<'_>, rows: impl Iterator<Item = &'r Row<'a>
     markup::table_of("Blocks and writes by variant", rows, &columns)
 }
 
-/// The median of a number of bytes of the store's files.
+/// The median over the samples of a size of the store's files, in bytes.
 fn space(row: &Row<'_>, key: &str, number: fn(&SpaceFacts) -> u64) -> String {
     bytes(row.median(&format!("writes/space/{key}"), |sample| {
         Some(number(sample.writes.as_ref()?.space.as_ref()?))

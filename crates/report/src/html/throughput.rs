@@ -1,4 +1,5 @@
-//! Throughput by variant: a line a variant, with its interval, and the table of all its figures.
+//! The part on throughput by variant: a picture with a line for each variant and its interval, and
+//! a table of all its figures.
 
 use super::{
     data::{self, Report, Row},
@@ -13,13 +14,13 @@ use variant::CacheMode;
 
 use crate::{answer, certainty, facts, units};
 
-/// Above this many rows only the best of each design is drawn; the table has all.
+/// Above this many rows only the fastest row of each design is drawn; the table has all.
 const DRAWN_ROW_COUNT: usize = 40;
-/// The sample whose keys are shown: they are the same in all.
+/// Index of the sample whose number of keys is shown.
 const FIRST: usize = 0;
-/// The tag of the fastest of several, where intervals show that it is.
+/// The tag of the fastest row of a group, where intervals show that it is.
 const FASTEST: &str = " <span class=\"tag\">fastest</span>";
-/// Groups of which the fastest rows lie apart by this factor have scales of their own.
+/// Ratio between the fastest rows of two groups from which each group has its own scale.
 const APART: f64 = 10.0;
 
 /// The part on throughput; `None` without a figure.
@@ -55,7 +56,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     Some(Section::new("throughput", "Throughput by variant", lede, body, results))
 }
 
-/// Rows below their title.
+/// A title, and the rows below it.
 type Group<'r, 'a> = (String, Vec<&'r Row<'a>>);
 
 /// The groups of each picture: all in one with one scale. A group has its own picture where one

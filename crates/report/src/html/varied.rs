@@ -1,5 +1,5 @@
-//! The table of settings that vary between several results: which result is which. Of a sweep it has
-//! the axes, and a line for each cell, those that were left out too.
+//! The part with the settings that vary between several results, in a table. For a sweep the table
+//! has the axes, and also a line for each cell that was left out.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +15,14 @@ use crate::{
     facts, units,
 };
 
-/// The head of the figures.
+/// Head of the column of figures.
 const BEST: &str = "Best, MGas/s";
-/// Said of a table that has such lines.
+/// Text for a table with lines of cells that were left out.
 const LEFT_OUT: &str =
     " <em>Left out</em>: the cell would be the run of the result named beside it.";
 
-/// The table; `None` of one result, and where the results differ in nothing that the page knows.
+/// The part. `None` for one result for which no cell was left out, and where the results differ in
+/// no setting of the page.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     let columns = columns(report);
     let has_left_out = report.sources.iter().any(|source| !source.shown.left_out.is_empty());
@@ -64,7 +65,8 @@ impl Column {
     }
 }
 
-/// The axes of the sweep, then settings that vary and are neither axes nor follow from a variant.
+/// The axes of the sweep with several values, then the settings that vary and are neither axes nor
+/// part of a variant.
 fn columns(report: &Report<'_>) -> Vec<Column> {
     let axes = axes::axes(&report.shown()).into_iter().filter(|axis| axis.values.len() > 1);
     let others = report.varying.iter().copied().filter(is_of_result);
@@ -72,8 +74,8 @@ fn columns(report: &Report<'_>) -> Vec<Column> {
     axes.map(Column::Axis).chain(others.map(Column::Setting)).collect()
 }
 
-/// Returns whether a setting tells results apart. Settings of variants and stores already differ in
-/// one result, and digests say no more than the settings that they follow from.
+/// Returns whether a setting distinguishes results. Settings of variants and stores already differ
+/// within one result. Digests say no more than the settings that decide them.
 fn is_of_result(index: &usize) -> bool {
     !OF_VARIANT.contains(index) && ![STORE, DIGEST, SOURCE].contains(index)
 }

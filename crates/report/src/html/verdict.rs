@@ -1,5 +1,5 @@
-//! The first part of the page: agreement of the designs, claims, the gate's verdict, the finding;
-//! and the last one, the list of results.
+//! The first part of the page: agreement of the designs, claims, the gate's verdict, the answer.
+//! Also the last part, the list of results.
 
 use result::{Claim, RunResult, Verdict, gate};
 
@@ -15,12 +15,14 @@ use crate::{
     units,
 };
 
-/// Differences and claims that are shown; all are in the result.
+/// Maximal number of disagreements, and of claims that do not hold, that are shown; the result has
+/// all.
 const SHOWN_COUNT: usize = 12;
-/// Above this many results each is a line of a table only.
+/// Maximal number of results with lines of their own. Where there are more results, only those with
+/// problems have lines; all stand in the table at the end.
 const TOLD_RESULT_COUNT: usize = 3;
 
-/// Severity. The text carries it; colour repeats it.
+/// Severity of a line. The text says it; colour repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Grade {
     Good,
@@ -50,7 +52,7 @@ impl Grade {
 struct Line {
     grade: Grade,
     text: String,
-    /// The text below it. Markup.
+    /// The text that follows. Markup.
     more: String,
 }
 
@@ -95,7 +97,7 @@ pub(super) fn html(report: &Report<'_>) -> String {
     html
 }
 
-/// The answer's first line: of the first store, where there are several.
+/// The first line of the answer, for the first store.
 fn headline(source: &Source<'_>) -> String {
     let answers = source.shown.run().map(|run| answer::answers(&Reading::new(run)));
     let first = answers.into_iter().flatten().next();
@@ -140,7 +142,8 @@ fn result_html(
     html
 }
 
-/// The answer: the fastest row, unless the page has `said` so already, over gain, limit and trust.
+/// The answer for each store: the fastest row, then gain, limit and trust. The fastest row is left
+/// out where the page has `said` it already.
 fn found(run: &RunResult, said: Option<&str>) -> String {
     let mut html = String::new();
     for answer in answer::answers(&Reading::new(run)) {
@@ -215,7 +218,8 @@ fn agreement(run: &RunResult) -> Line {
     }
 }
 
-/// The scenario's claims: those that hold in one line, each other one in its own.
+/// The lines on the scenario's claims: one line for all claims that hold, and one for each other
+/// claim.
 fn claims(run: &Part<'_, RunResult>) -> Vec<Line> {
     let expects = &run.expects;
     let mut lines = Vec::new();
@@ -279,7 +283,7 @@ fn on(claim: &Claim) -> String {
     claim.store.map(|store| format!(" on {store}")).unwrap_or_default()
 }
 
-/// A gate's finding. Its first clause is the text, so that a headline is short.
+/// The line on a gate's verdict.
 fn gate(gate: &gate::Gate) -> Line {
     use gate::Verdict;
     let grade = match gate.verdict {
@@ -294,7 +298,7 @@ fn gate(gate: &gate::Gate) -> Line {
     Line { grade, text: format!("Gate: {}: {finding}", gate.verdict_name()), more: details }
 }
 
-/// The results that the page is made of.
+/// The part with the list of the page's results.
 pub(super) fn results(report: &Report<'_>) -> Section {
     let heads =
         ["", "File", "Begun", "Work", "Agree", "Best, MGas/s", "Warnings", "Commit", "Command"];

@@ -39,7 +39,7 @@ impl Labels {
         Self(all)
     }
 
-    /// `{scenario="erc20",threads="2"}`; nothing without a label.
+    /// The labels as text: `{scenario="erc20",threads="2"}`; empty without a label.
     fn text(&self) -> String {
         let pairs = self.0.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
         let pairs: Vec<_> = pairs.collect();
