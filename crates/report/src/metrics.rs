@@ -2,9 +2,9 @@
 //! a file. `exposition` writes the format, `run` and `gate` choose the metrics, `shared` has those
 //! that both use.
 //!
-//! Units are base units (seconds, bytes). The names of shares end in `ratio`, those of counters in
-//! `total`: a counter is a sum over the samples. An unknown figure is left out. A run whose designs
-//! disagree has no figure.
+//! Units are base units (seconds, bytes). The names of shares end in "ratio", those of counters in
+//! "total": a counter is a sum over the samples. An unknown figure is left out. A run whose designs
+//! disagree has only metrics of its end and of its work.
 
 mod exposition;
 mod gate;
