@@ -115,7 +115,7 @@ fn run_lines(run: &RunResult, name: &str) -> Vec<String> {
     let mut lines = Vec::new();
     if run.agree == Some(false) {
         let first = run.disagreements.first().map_or("see the result", String::as_str);
-        lines.push(format!("- {name}**the designs disagree**: {}", text(first)));
+        lines.push(format!("- {name}**{}**: {}", facts::disagreement(run), text(first)));
         return lines;
     }
     let interrupted = if run.interrupted { "**interrupted**; " } else { "" };
