@@ -11,7 +11,7 @@ use workload::{
 
 use crate::fees::Fees;
 
-/// The content of a transaction.
+/// The content of a transaction, without nonce and fees.
 #[derive(Clone, Debug)]
 pub(crate) struct Content {
     pub(crate) sender: Address,
@@ -21,13 +21,13 @@ pub(crate) struct Content {
     pub(crate) gas_limit: u64,
 }
 
-/// Signs for one chain.
+/// Signs transactions for one chain.
 pub(crate) struct TxSigner<'a> {
     pub(crate) signer: &'a Signer,
     pub(crate) chain_id: u64,
 }
 
-/// A signed transaction. The same content gives the same bytes (RFC 6979).
+/// A signed transaction. The same content, nonce and fees give the same bytes (RFC 6979).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Signed {
     pub(crate) raw: Bytes,

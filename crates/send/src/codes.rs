@@ -33,9 +33,9 @@ mod op {
     pub(super) const REVERT: u8 = 0xfd;
 }
 
-/// Longest init code that every fork takes (EIP-3860).
+/// Length in bytes of the longest init code that every fork takes (EIP-3860).
 pub(crate) const INIT_BYTES_MAX: usize = 49_152;
-/// Bytes of an amount beside an address in a word.
+/// Length of an amount in bytes: a word has an address of 20 bytes and an amount.
 const AMOUNT_BYTES: usize = 12;
 
 /// `PUSH3 value`.
@@ -50,7 +50,7 @@ fn copied(offset: usize, length: usize) -> Vec<u8> {
     [&push3(length)[..], &[op::DUP1], &push3(offset), &[op::PUSH0, op::CODECOPY]].concat()
 }
 
-/// Bytes of the code of [`copied`].
+/// Length of the code of [`copied`], in bytes.
 const COPY_BYTES: usize = 11;
 
 /// Init code of a contract with `code` and `slots`: writes the slots, then returns the code.
@@ -61,7 +61,7 @@ pub(crate) fn creation(code: &[u8], slots: &[(U256, U256)]) -> Bytes {
     let head = end + COPY_BYTES + 2;
     [
         &copied(head, pairs.len()),
-        // The exit is the last JUMPDEST of the loop.
+        // The loop's exit is its last JUMPDEST, two bytes before its end.
         &writing(end as u8 - 2),
         &copied(head + pairs.len(), code.len()),
         &[op::PUSH0, op::RETURN][..],
@@ -72,7 +72,7 @@ pub(crate) fn creation(code: &[u8], slots: &[(U256, U256)]) -> Bytes {
     .into()
 }
 
-/// Code after [`copied`] that writes all slots, with its exit at `end`.
+/// Code that follows the code of [`copied`] and writes all slots. It exits at offset `end`.
 fn writing(end: u8) -> Vec<u8> {
     [
         &[op::JUMPDEST, op::DUP1, op::ISZERO, op::PUSH1, end, op::JUMPI][..],
@@ -83,7 +83,7 @@ fn writing(end: u8) -> Vec<u8> {
     .concat()
 }
 
-/// Init code that pays each account its amount from the value of the transaction, and leaves a
+/// Init code that pays each account its amount from the value of the transaction, and creates a
 /// contract without code. The whole transaction fails if a payment fails. `None` if an amount needs
 /// more than 96 bits.
 pub(crate) fn payments(all: &[(Address, U256)]) -> Option<Bytes> {
@@ -102,8 +102,8 @@ pub(crate) fn payments(all: &[(Address, U256)]) -> Option<Bytes> {
     Some([copied(length, words.len()), paying(end, fail), words].concat().into())
 }
 
-/// Code after [`copied`] that makes all payments. It exits at `end`, or at `fail` if a payment
-/// fails.
+/// Code that follows the code of [`copied`] and makes all payments. It exits at offset `end`, or at
+/// `fail` if a payment fails.
 fn paying(end: u8, fail: u8) -> Vec<u8> {
     let start = COPY_BYTES as u8;
     [

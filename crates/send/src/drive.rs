@@ -1,6 +1,6 @@
-//! Sends the transactions of a load. One task decides: it releases transactions at the pace, hands
-//! over each sender's transactions one after the other, and records results. Calls and the reading
-//! of blocks run in other tasks, which report by messages. A transaction is signed at its turn, and
+//! Sends the transactions of a load. One task decides: it releases transactions at the pace, sends
+//! each sender's transactions one after the other, and records results. Calls and the reading of
+//! blocks run in other tasks, which report by messages. A transaction is signed at its turn, and
 //! its bytes are kept. A call with an unknown result is repeated with the same bytes, so the chain
 //! can take the transaction only once.
 

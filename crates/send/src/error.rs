@@ -45,8 +45,8 @@ variant::named! {
 }
 
 impl ErrorKind {
-    /// Whether the cause may be that an earlier call has brought the transaction, which is no
-    /// error.
+    /// Whether the refusal may only mean that an earlier call has brought the transaction to the
+    /// node, which is no error.
     pub(crate) const fn may_be_earlier_success(self) -> bool {
         matches!(self, Self::ClaimedKnown | Self::Nonce)
     }
@@ -65,7 +65,7 @@ impl ErrorKind {
     }
 }
 
-/// Maximum number of characters that are kept of a node's message.
+/// Number of characters of a node's message that are kept.
 const SHOWN_CHARS: usize = 200;
 
 /// A failed call.
@@ -84,7 +84,8 @@ impl CallError {
         Self { kind: ErrorKind::Timeout, message }
     }
 
-    /// The error of a transport to `url`. Its message does not show the URL's secrets.
+    /// Makes the error of a failed call over a transport to `url`. Its message does not show the
+    /// URL's secrets.
     pub(crate) fn of(error: &TransportError, url: &NodeUrl) -> Self {
         let (kind, message) = match error {
             RpcError::ErrorResp(payload) => (refusal_kind(payload), payload.message.to_string()),
@@ -121,8 +122,8 @@ fn of_transport(kind: &TransportErrorKind) -> (ErrorKind, String) {
     (error_kind, last_cause(kind))
 }
 
-/// Parts of nodes' messages, in lower case, and their meaning. The first part that is found
-/// decides.
+/// Parts of nodes' messages, in lower case, and their meaning. The first entry whose part is in a
+/// message decides.
 const WORDS: [(&str, ErrorKind); 33] = [
     ("unknown transaction", ErrorKind::Rejected),
     ("already known", ErrorKind::ClaimedKnown),
@@ -162,7 +163,7 @@ const WORDS: [(&str, ErrorKind); 33] = [
 const INTERNAL: i64 = -32603;
 const UNAVAILABLE: i64 = -32002;
 const LIMIT_EXCEEDED: i64 = -32005;
-/// HTTP statuses that gateways repeat as a code.
+/// HTTP statuses that gateways repeat as a JSON-RPC code.
 const TOO_MANY: i64 = 429;
 const SERVER_ERRORS: RangeInclusive<i64> = 500..=599;
 
@@ -178,8 +179,8 @@ fn refusal_kind(payload: &ErrorPayload) -> ErrorKind {
     }
 }
 
-/// A node's message in a form that may be shown and kept. It is one line, cut after 200 characters,
-/// with characters that steer a terminal escaped.
+/// Returns a node's message in a form that may be shown and kept. It is one line, cut after 200
+/// characters, with characters that steer a terminal escaped.
 pub fn shown(text: &str) -> String {
     // A message may have many megabytes: only its beginning is read.
     let words = text.split_whitespace().flat_map(|word| [" ", word]).skip(1);
@@ -214,7 +215,7 @@ pub enum SendError {
     /// There is no connection to the node.
     #[error("cannot connect to the node: {0}; does it run, and does it listen at this URL?")]
     Connect(String),
-    /// A call failed without which nothing can be sent.
+    /// A call failed that must succeed before anything is sent.
     #[error("{method}: {error}; {remedy}")]
     Call {
         /// The method.
@@ -244,7 +245,7 @@ pub enum SendError {
     UnknownChain {
         /// Id of the chain.
         id: u64,
-        /// Ids of developer nodes.
+        /// Chain ids of developer nodes.
         developers: String,
     },
     /// The node is on another chain than the chain that the user named.
@@ -258,7 +259,7 @@ pub enum SendError {
     /// The workload cannot be sent.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// There is no account that pays the senders.
+    /// The node has no account that could pay the senders, and the user gave no key.
     #[error(
         "the node has no account of its own (eth_accounts is empty) that pays the senders; give \
          --key-file FILE, or start the node in developer mode"
@@ -274,7 +275,7 @@ pub enum SendError {
         account: alloy_primitives::Address,
         /// Balance of the account, in wei.
         has_wei: alloy_primitives::U256,
-        /// Amount for the load, in wei.
+        /// Amount that the setup needs from the account, in wei.
         wanted_wei: alloy_primitives::U256,
     },
     /// A transaction of the setup failed.

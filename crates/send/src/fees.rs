@@ -3,13 +3,14 @@
 
 /// Wei of a gwei.
 const GWEI: u128 = 1_000_000_000;
-/// Priority fee in wei.
+/// Priority fee (tip) before any refusal, in wei per gas.
 const TIP: u128 = GWEI;
-/// Highest priority fee in wei, after refusals: unlike the maximum fee, the whole tip is paid.
+/// Highest priority fee after refusals, in wei per gas: unlike the maximum fee, the whole tip is
+/// paid.
 const TIP_MAX: u128 = 100 * GWEI;
 /// Multiple of the base fee that transactions offer.
 const BASE_FEE_MULTIPLE: u128 = 10;
-/// Minimum offer in wei: ten times the base fee of a new chain.
+/// Minimum offer without the tip, in wei per gas: ten times the base fee of a new chain.
 const OFFER_MIN: u128 = 10 * GWEI;
 
 /// Fees of the next transaction, in wei per gas. The fees of a load only rise.
@@ -20,7 +21,7 @@ pub(crate) struct Fees {
 }
 
 impl Fees {
-    /// Fees above a base fee.
+    /// The fees that transactions offer at `base_fee`.
     pub(crate) fn above(base_fee: u64) -> Self {
         let max = (u128::from(base_fee) * BASE_FEE_MULTIPLE).max(OFFER_MIN) + TIP;
         Self { max, tip: TIP }
@@ -33,9 +34,10 @@ impl Fees {
         Self { max, tip: self.tip.min(max) }
     }
 
-    /// Raises the fees with the base fee.
+    /// Raises the fees if the base fee has risen far.
     pub(crate) fn follow(&mut self, base_fee: u64) {
-        // The fees rise only once less than half of their margin is left, not with every block.
+        // The fees rise only once a new offer would be more than twice the present offer, not with
+        // every block.
         let risen = Self::above(base_fee);
         if risen.max > self.max.saturating_mul(2) {
             *self = Self { tip: self.tip, ..risen };

@@ -1,6 +1,6 @@
-//! HTTP by one policy for the whole program. An answer is bounded in time and size. A redirect
-//! stays on its host and keeps its encryption. The root certificates are those of the system and of
-//! Mozilla. Knows no JSON.
+//! The HTTP client, with one policy for the whole program. An answer is bounded in time and size. A
+//! redirect stays on its host and keeps its encryption. The root certificates are those of the
+//! system and of Mozilla. Knows no JSON.
 
 use std::{
     error::Error,
@@ -86,7 +86,7 @@ pub enum HttpError {
 }
 
 impl HttpClient {
-    /// A client with these bounds. This call sends nothing.
+    /// Makes a client whose answers have these bounds. This call sends nothing.
     ///
     /// # Errors
     /// The system has no resources for the client.
@@ -105,7 +105,7 @@ impl HttpClient {
         Ok(Self { client, limits })
     }
 
-    /// This client with another bound on the bytes of an answer.
+    /// Returns this client with another bound on the length of an answer, in bytes.
     #[must_use]
     pub fn with_max_bytes(self, bytes: usize) -> Self {
         Self { limits: HttpLimits { bytes, ..self.limits }, ..self }
@@ -164,7 +164,8 @@ impl HttpClient {
 }
 
 impl BlockingClient {
-    /// A client with these bounds, which takes compressed answers. This call sends nothing.
+    /// Makes a client whose answers have these bounds and may be compressed. This call sends
+    /// nothing.
     ///
     /// # Errors
     /// The system has no resources for the client.
@@ -176,7 +177,7 @@ impl BlockingClient {
         })
     }
 
-    /// Sets the bound on the bytes of later answers.
+    /// Sets the bound on the length of later answers, in bytes.
     pub const fn set_max_bytes(&mut self, bytes: usize) {
         self.client.limits.bytes = bytes;
     }
@@ -227,8 +228,8 @@ fn redirected(attempt: Attempt<'_>) -> Action {
     attempt.error(text)
 }
 
-/// Encryption with the root certificates of the system, also from `SSL_CERT_FILE`, and of Mozilla.
-/// Mozilla's are needed in a small container, which has no certificates.
+/// Settings of encryption, with the root certificates of the system and of Mozilla. `SSL_CERT_FILE`
+/// may replace the system's. A small container without certificates needs Mozilla's.
 fn tls() -> &'static ClientConfig {
     static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
     CONFIG.get_or_init(|| {
@@ -243,7 +244,7 @@ fn tls() -> &'static ClientConfig {
     })
 }
 
-/// The last cause of the error. The first causes repeat the URL.
+/// Returns the text of the error's innermost cause. The outer causes repeat the URL.
 pub(crate) fn last_cause(error: &dyn Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {

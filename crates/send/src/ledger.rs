@@ -1,6 +1,7 @@
 //! Records the fate of each transaction: unsent, pending, in a block or refused. The ledger uses no
-//! clock and no network, so tests can check its laws. Each transaction has one fate, and all fates
-//! add up to the plan. A transaction counts once, however often its bytes were sent.
+//! clock and no network, so tests can check its laws. Each transaction has one fate, and the
+//! counts of all fates add up to the number of planned transactions. A transaction counts once,
+//! however often its bytes were sent.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -23,23 +24,23 @@ pub(crate) enum Fate {
     Failed,
 }
 
-/// Numbers of transactions by their fate: `planned` = `unsent` + `sent`, and `sent` = `included` +
+/// Number of transactions of each fate: `planned` = `unsent` + `sent`, and `sent` = `included` +
 /// `reverted` + `pending` + `failed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// All transactions of the load.
+    /// Number of all transactions of the load.
     pub planned: u64,
-    /// Transactions that were never sent to the node.
+    /// Number of transactions that were never sent to the node.
     pub unsent: u64,
-    /// Transactions that were sent to the node at least once.
+    /// Number of transactions that were sent to the node at least once.
     pub sent: u64,
-    /// Transactions in blocks that succeeded.
+    /// Number of transactions that are in a block and succeeded.
     pub included: u64,
-    /// Transactions in blocks that reverted.
+    /// Number of transactions that are in a block and reverted.
     pub reverted: u64,
-    /// Sent transactions that are neither in a block nor refused.
+    /// Number of sent transactions that are neither in a block nor refused for good.
     pub pending: u64,
-    /// Transactions that the node refused for good.
+    /// Number of transactions that the node refused for good.
     pub failed: u64,
 }
 
@@ -74,7 +75,7 @@ impl Tally {
         self.sent = self.planned - self.unsent;
     }
 
-    /// Transactions in blocks or refused for good.
+    /// Number of transactions in blocks or refused for good.
     pub(crate) const fn settled(&self) -> u64 {
         self.included + self.reverted + self.failed
     }
@@ -128,7 +129,7 @@ impl Entry {
     }
 }
 
-/// A block of the chain since the start. Only the load's own transactions are kept.
+/// A block of the chain since the start of the load. Only the load's own transactions are kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted {
     /// The block's header, without the hashes of its transactions.
@@ -151,7 +152,7 @@ pub(crate) struct Ledger {
     /// hashes.
     by_hash: HashMap<B256, usize>,
     chain: Vec<Counted>,
-    /// Numbers of transactions by their fate.
+    /// Number of transactions of each fate.
     tally: Tally,
     /// Number of inclusions of a transaction that was already in a block with another signature.
     pub(crate) twice_count: u64,
@@ -258,8 +259,8 @@ impl Ledger {
         own_count
     }
 
-    /// Removes the last block, with number `number`, from the chain. Its transactions are pending
-    /// again.
+    /// Removes the last block from the chain, if its number is `number`. Its transactions are
+    /// pending again.
     pub(crate) fn remove(&mut self, number: u64) {
         let Some(counted) = self.chain.pop_if(|last| last.header.number.to::<u64>() == number)
         else {
@@ -299,7 +300,7 @@ impl Ledger {
         &self.chain
     }
 
-    /// Numbers of transactions by their fate.
+    /// Number of transactions of each fate.
     pub(crate) const fn tally(&self) -> Tally {
         self.tally
     }

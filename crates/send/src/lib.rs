@@ -1,10 +1,11 @@
 //! Sends a workload to a live node over JSON-RPC. Funds accounts, creates contracts, sends signed
-//! transactions at a pace, and reads them back from the node's blocks. Owns the fate of each
-//! transaction. Knows no executor, no scenario and no terminal.
+//! transactions at a pace, and finds them in the node's blocks. Records the fate of each
+//! transaction. A load is one run of this: all transactions of a [`Plan`], sent to one node. Knows
+//! no executor, no scenario and no terminal.
 //!
 //! [`Plan`] turns a workload into transactions of a live chain, and [`Session`] connects to the
-//! node. `setup` makes the accounts and contracts, and `drive` sends. `ledger` records the fate of
-//! each transaction, from the blocks that `watch` reads.
+//! node. `setup` pays the senders and creates the contracts, and `drive` sends the transactions.
+//! `ledger` records the fate of each transaction, from the blocks that `watch` reads.
 
 mod account;
 mod codes;

@@ -16,19 +16,20 @@ const DIGITS: u8 = 3;
 /// A load that has ended.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Numbers of transactions by their fate.
+    /// Number of transactions of each fate.
     pub tally: Tally,
     /// Time from the start of the load to its end.
     pub elapsed: Duration,
-    /// Time from the start until the last transaction was first sent.
+    /// Time from the start of the load until new bytes were last sent: a transaction, or one that
+    /// was signed anew.
     pub sending: Duration,
     /// Latencies of transactions and calls.
     pub latencies: Latencies,
-    /// Counts of calls that sent, and of signatures.
+    /// Counts of calls that sent transactions, and of signatures.
     pub attempts: Attempts,
-    /// Failed calls that sent, by kind.
+    /// Failed calls that sent transactions or asked for them, by kind.
     pub errors: Vec<ErrorCount>,
-    /// Failed calls that read blocks, by kind.
+    /// Failed calls that read blocks or the depth of the pool, by kind.
     pub read_errors: Vec<ErrorCount>,
     /// Blocks of the chain since the start, in order.
     pub blocks: Vec<Block>,
@@ -51,15 +52,15 @@ pub enum End {
     Settled,
     /// The node gave no answer for the time of the user's patience.
     Silent,
-    /// No transaction was taken or included for the time of the user's patience, and no transaction
-    /// was due.
+    /// No transaction was sent, taken or included for the time of the user's patience, and no
+    /// planned due time lay ahead.
     Stuck,
     /// The user interrupted the load.
     Interrupted,
 }
 
-/// Blocks above the last block with a transaction of the load. A reorganisation of fewer blocks
-/// would have been seen.
+/// Blocks above the last block with a transaction of the load. A reorganisation that removes at
+/// most `seen` blocks leaves the load's blocks in the chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Confirmations {
     /// Number of blocks that the load waits for.
@@ -68,9 +69,9 @@ pub struct Confirmations {
     pub seen: u64,
 }
 
-/// Nanoseconds from the due time of transactions to an event. A transaction without the event waits
-/// at least until the end of the load. Without such open waits, a node that stalls would look as
-/// fast as before the stall.
+/// Nanoseconds from the due time of transactions to an event, such as their inclusion. A
+/// transaction without the event waits at least until the end of the load. Without such open waits,
+/// a node that stalls would look as fast as before the stall.
 #[derive(Clone, Debug)]
 pub struct Waits {
     /// Waits of transactions that had the event.
@@ -88,27 +89,29 @@ pub struct Latencies {
     pub acceptance: Waits,
     /// From the due time of a transaction to the first sight of its block.
     pub inclusion: Waits,
-    /// Times of answered calls.
+    /// Durations of answered calls that sent a transaction.
     pub call: Histogram<u64>,
 }
 
-/// Counts of calls and signatures.
+/// Counts of calls that sent transactions, and of signatures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attempts {
     /// Number of calls that sent a transaction.
     pub calls: u64,
     /// Number of these calls that repeated the same bytes.
     pub retries: u64,
-    /// Calls with the answer "already known" or "nonce too low", although the node had the
-    /// transaction: an earlier call had brought it.
+    /// Number of answers such as "already known" or "nonce too low" about transactions that an
+    /// earlier call had brought to the node.
     pub known: u64,
-    /// Forgotten transactions, which the node had taken, that were sent again.
+    /// Number of times that a transaction was sent again because the node had taken and forgotten
+    /// it.
     pub resent: u64,
-    /// Transactions that were signed anew, with another nonce or fee.
+    /// Number of times that a transaction was signed anew, with another nonce or fee.
     pub signed_anew: u64,
-    /// Nonces that were corrected by the node's nonce.
+    /// Number of times that a transaction got another nonce, because another transaction has used
+    /// its nonce.
     pub nonces_corrected: u64,
-    /// Transactions that are in blocks twice, by two signatures.
+    /// Number of inclusions of a transaction that was already in a block with another signature.
     pub twice: u64,
 }
 
@@ -134,28 +137,28 @@ pub struct Block {
     pub timestamp: u64,
     /// Time at which the block was first seen, since the start of the load.
     pub seen: Duration,
-    /// Number of transactions.
+    /// Number of all transactions of the block.
     pub tx_count: u64,
-    /// Number of the load's transactions.
+    /// Number of the load's transactions in the block.
     pub own_tx_count: u64,
-    /// Gas used.
+    /// Gas that all transactions of the block used.
     pub gas: u64,
-    /// Gas of the load's transactions.
+    /// Gas that the load's transactions in the block used.
     pub own_gas: u64,
     /// Gas limit.
     pub gas_limit: u64,
-    /// Base fee in wei.
+    /// Base fee in wei per gas.
     pub base_fee: Option<u64>,
 }
 
-/// Depth of the node's pool at a time.
+/// Depth of the node's pool at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolDepth {
     /// Time since the start of the load.
     pub at: Duration,
     /// Number of transactions that may go into the next block.
     pub pending: u64,
-    /// Number of transactions that wait for other transactions.
+    /// Number of transactions that wait for earlier transactions of their senders.
     pub queued: u64,
 }
 
@@ -206,7 +209,8 @@ pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration) {
 }
 
 impl Latencies {
-    /// Latencies of the entries of a load that ended at `end`. `call` has the times of calls.
+    /// Computes the latencies of the entries of a load that ended at `end`. `call` has the
+    /// durations of calls.
     pub(crate) fn of(entries: &[Entry], end: Duration, call: Histogram<u64>) -> Self {
         Self {
             delay: Waits::until(entries, end, |entry| entry.sent),
@@ -235,7 +239,7 @@ impl Waits {
     }
 }
 
-/// The blocks of the ledger.
+/// Returns the blocks of the ledger with their figures.
 pub(crate) fn blocks(ledger: &Ledger) -> Vec<Block> {
     let blocks = ledger.chain().iter().map(|counted| {
         let header = &counted.header;

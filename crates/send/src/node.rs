@@ -1,5 +1,5 @@
-//! Calls a node by JSON-RPC. A call ends within a time limit, and an error has a kind. Keeps no
-//! state and decides nothing.
+//! Calls a node by JSON-RPC. Each call ends within a time limit, and its error has a kind. Keeps no
+//! state of a load, and leaves reactions to its callers.
 
 use std::{fmt, time::Duration};
 
@@ -19,7 +19,7 @@ mod post;
 
 use link::Link;
 
-/// Parameters of a call without parameters.
+/// The empty list of parameters.
 const NONE: [(); 0] = [];
 
 /// A block without its transactions' content.
@@ -60,12 +60,12 @@ impl Receipt {
     }
 }
 
-/// Transactions in a node's pool.
+/// Counts of transactions in a node's pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct PoolStatus {
-    /// Transactions that may go into the next block.
+    /// Number of transactions that may go into the next block.
     pub(crate) pending: U64,
-    /// Transactions that wait for other transactions.
+    /// Number of transactions that wait for earlier transactions of their senders.
     #[serde(default)]
     pub(crate) queued: U64,
 }
@@ -92,7 +92,7 @@ impl Node {
     /// Connects to `url`. Over HTTP, this call sends nothing.
     ///
     /// # Errors
-    /// The URL is not one of a node, or no node answers at it in time.
+    /// No client can be made, or no node opens a WebSocket at the URL in time.
     pub(crate) async fn connect(url: &NodeUrl, limit: Duration) -> Result<Self, SendError> {
         let link = Link::connect(url, limit).await;
         let link = link.map_err(|error| SendError::Connect(error.message))?;
@@ -146,7 +146,7 @@ impl Node {
         self.call("eth_sendRawTransaction", (raw,)).await
     }
 
-    /// Lets the node sign and send a payment from one of its own accounts.
+    /// Lets the node sign and send a payment from an account whose key it has.
     pub(crate) async fn pay_from_own(
         &self,
         from: Address,

@@ -6,20 +6,20 @@ use std::time::Duration;
 /// Pace of sending.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// Transactions a second. Due times are planned before the first transaction, so a late
-    /// transaction counts its delay.
+    /// Number of transactions a second. All due times are planned before the first transaction is
+    /// sent, so the latency of a late transaction includes its delay.
     Rate(f64),
     /// Maximum number of transactions that are sent and in no block.
     InFlight(u64),
-    /// Depth of the pool. Below this depth, the window of transactions in flight grows by steps.
-    /// The window is halved if the pool is deeper or full, or if all calls wait (additive increase,
-    /// multiplicative decrease).
+    /// Wanted number of transactions in the node's pool. Below it, the window (the maximum number
+    /// of transactions in flight) grows by steps. The window is halved if the pool is deeper or
+    /// full, or if all connections wait for answers (additive increase, multiplicative decrease).
     PoolDepth(u64),
 }
 
-/// Window of transactions in flight at the start of a pool depth.
+/// Window at the start, in transactions in flight.
 const START_WINDOW: f64 = 16.0;
-/// Number of steps of the window from nothing to the wanted depth.
+/// Number of steps by which the window would grow from 0 to the wanted depth.
 const STEPS: f64 = 16.0;
 
 /// Releases the transactions of a load in their order.
@@ -28,15 +28,16 @@ pub(crate) struct Release {
     pace: Pace,
     total: usize,
     released: usize,
-    /// Maximum number of transactions in flight, with a pool depth.
+    /// Maximum number of transactions in flight; only [`Pace::PoolDepth`] uses it.
     window: f64,
-    /// Whether the window was halved since the last block. Only blocks empty a pool.
+    /// Whether the window was halved since the last block. It is halved once a block, since only
+    /// blocks empty a pool.
     is_cut: bool,
-    /// Whether the pool was full since the last sample.
+    /// Whether [`Self::pool_was_full`] was called since the last sample of the pool.
     was_full: bool,
 }
 
-/// Depth of the pool and state of the load, at a sample of the pool.
+/// Depth of the pool and progress of the load, at a sample of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// Number of transactions in the node's pool, from all senders.
@@ -52,7 +53,8 @@ impl Release {
         Self { pace, total, released: 0, window: START_WINDOW, is_cut: false, was_full: false }
     }
 
-    /// The next transaction and its due time, if it is to be sent at `now`.
+    /// Releases the next transaction, if it is due at `now`. Returns its index and due time.
+    /// `settled` is the number of transactions in blocks or refused for good.
     pub(crate) fn next(&mut self, now: Duration, settled: u64) -> Option<(usize, Duration)> {
         if self.released == self.total {
             return None;
@@ -67,7 +69,7 @@ impl Release {
         Some((self.released - 1, due))
     }
 
-    /// Due time of the next transaction, if it is known in advance.
+    /// Due time of the next transaction. `None` if all are released, or if the pace plans no times.
     pub(crate) fn next_due(&self) -> Option<Duration> {
         match self.pace {
             Pace::Rate(rate) if self.released < self.total => Some(due(self.released, rate)),
@@ -89,12 +91,13 @@ impl Release {
         self.is_cut = false;
     }
 
-    /// Notes that the node refused a transaction because its pool is full.
+    /// Notes that the node takes more transactions only after a block: its pool is full, or the
+    /// pooled transactions of a sender use up its balance.
     pub(crate) const fn pool_was_full(&mut self) {
         self.was_full = true;
     }
 
-    /// Adjusts the window to a sample of the pool.
+    /// Adjusts the window after a sample of the pool.
     pub(crate) fn sampled(&mut self, standing: Standing) {
         let Pace::PoolDepth(wanted) = self.pace else { return };
         let is_too_much = standing.depth > wanted || self.was_full || standing.all_wait;

@@ -1,6 +1,6 @@
-//! Turns a workload into transactions of a live chain. A plan has the senders, the contracts to
-//! create first, and the places in the bytes where contracts' addresses stand. These addresses
-//! differ on the chain.
+//! Turns a workload into transactions of a live chain. A plan has the transactions, their senders,
+//! and the contracts to create first. It also has the offsets of contracts' addresses in calldata
+//! and codes, since contracts have other addresses on the chain.
 
 use std::{collections::HashMap, fmt};
 
@@ -18,9 +18,9 @@ pub(crate) const TX_GAS_MAX: u64 = 1 << 24;
 const SLOT_GAS: u64 = 23_400;
 /// Gas of a byte of code that a creation stores: deposit, and the byte as calldata.
 const CODE_BYTE_GAS: u64 = 220;
-/// Gas of a creation beside its code and slots.
+/// Gas of a transaction that creates a contract, beside its code and slots.
 const CREATION_GAS: u64 = 60_000;
-/// Beginning of a code that delegates (EIP-7702).
+/// First bytes of the code of an account that delegates (EIP-7702).
 const DELEGATION: [u8; 3] = [0xef, 0x01, 0x00];
 
 /// Reason that a workload cannot be sent.
@@ -52,7 +52,7 @@ pub enum PlanError {
          scenario without storms over accounts"
     )]
     AccountFamily {
-        /// Number of these accounts.
+        /// Number of accounts of the state's first account family.
         count: u64,
     },
     /// The state has a contract that transactions cannot make.
@@ -68,7 +68,7 @@ pub enum PlanError {
     Sender(#[from] SenderError),
 }
 
-/// Bytes that contain addresses of contracts.
+/// Calldata or init code that contains addresses of contracts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Template {
     bytes: Bytes,
@@ -104,7 +104,7 @@ pub(crate) enum Target {
 /// A transaction without nonce and fee.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    /// Index of the sender among the plan's accounts.
+    /// Index of the sender among the plan's senders.
     pub(crate) sender: usize,
     pub(crate) target: Target,
     pub(crate) value: U256,
@@ -130,7 +130,7 @@ pub struct Plan {
     pub(crate) contracts: Vec<Contract>,
     pub(crate) calls: Vec<Call>,
     /// Account that pays the senders and creates the contracts. Its secret is derived from the
-    /// senders' secrets.
+    /// first sender's secret.
     pub(crate) maker: Address,
 }
 
@@ -147,7 +147,7 @@ impl fmt::Debug for Plan {
 }
 
 impl Plan {
-    /// The transactions of `workload`.
+    /// Makes the plan of the transactions of `workload`.
     ///
     /// # Errors
     /// [`PlanError`] where a transaction or a part of the state cannot be made on a live chain.
@@ -180,10 +180,10 @@ impl Plan {
         Ok(Self { signer, senders, contracts, calls, maker })
     }
 
-    /// Adds `secret` to the signer. Returns its account.
+    /// Adds `secret` to the signer. Returns the address of its account.
     ///
     /// # Errors
-    /// `secret` is no secret of secp256k1.
+    /// `secret` is not a valid secret key of secp256k1.
     pub fn learn(&mut self, secret: B256) -> Result<Address, SenderError> {
         learn(&mut self.signer, secret)
     }
@@ -209,12 +209,12 @@ fn learn(signer: &mut Signer, secret: B256) -> Result<Address, SenderError> {
     SenderFamily { first_secret: secret, count: 1, balance: U256::ZERO }.address(0)
 }
 
-/// Secret of the account that makes the accounts and contracts of a state. Equal senders give the
-/// same secret.
+/// Derives the secret of the maker, which pays the senders and creates the contracts of a state.
+/// Equal senders give the same secret.
 fn maker_secret(genesis: &Genesis) -> B256 {
     let first = genesis.senders.first().map(|family| family.first_secret).unwrap_or_default();
     let mut secret = keccak256([b"stress send/maker".as_slice(), first.as_slice()].concat());
-    // Far below the order of the curve.
+    // The secret is then far below the order of the curve, so it is valid.
     secret[0] &= 0x0f;
     secret
 }
@@ -224,9 +224,10 @@ fn check(tx_index: usize, tx: &Transaction) -> Result<(), PlanError> {
     if is_plain { Ok(()) } else { Err(PlanError::Type { tx_index, tx_type: tx.tx_type }) }
 }
 
-/// Indices of the reached contracts in the plan.
+/// Gives each reached contract its index in the plan. A contract is reached if a transaction, or
+/// the code or a slot of a reached contract, has its address.
 struct Places<'g> {
-    /// All accounts with code.
+    /// All accounts of the state with code.
     known: HashMap<Address, &'g GenesisAccount>,
     /// Index of each reached account.
     of: HashMap<Address, usize>,
@@ -269,15 +270,15 @@ impl<'g> Places<'g> {
             Some(to) => self.place(&to).map_or(Target::Account(to), Target::Contract),
         };
         let is_payment = matches!(target, Target::Account(_)) && tx.input.is_empty();
-        // Gas on the chain may differ a little: addresses that are warm, and zero bytes of
-        // addresses.
+        // Gas on the chain may differ a little from the workload's: other addresses may be warm,
+        // and addresses there may have more or fewer zero bytes.
         let margin = if is_payment { 0 } else { tx.gas_limit / 4 + 5_000 };
         let input = self.template(tx.input.clone());
         let gas_limit = (tx.gas_limit + margin).min(TX_GAS_MAX.max(tx.gas_limit));
         Call { sender, target, value: tx.value, input, gas_limit }
     }
 
-    /// The reached contracts, and the contracts that their codes and slots name.
+    /// Makes all reached contracts, also those that only codes and slots of reached contracts name.
     fn contracts(mut self, genesis: &Genesis) -> Result<Vec<Contract>, PlanError> {
         let mut contracts = Vec::new();
         while let Some(account) = self.reached.get(contracts.len()).copied() {
@@ -289,7 +290,8 @@ impl<'g> Places<'g> {
     }
 }
 
-/// Gas of the transaction that creates the contract of `account`, if a transaction can.
+/// Computes the gas of the transaction that creates the contract of `account`. Fails if no
+/// transaction can create it.
 fn creation_gas(account: &GenesisAccount, genesis: &Genesis) -> Result<u64, PlanError> {
     let refused = |reason: String| Err(PlanError::Contract { address: account.address, reason });
     if let Some(family) = genesis.slots.iter().find(|family| family.address == account.address) {

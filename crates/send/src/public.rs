@@ -1,7 +1,7 @@
-//! Decides on which chains a load is allowed. On chains of developer nodes it is always allowed.
-//! The user must name any other chain, also a chain that the registry of public chains lacks: most
-//! public chains are in no list. The chain id decides, not genesis or peers, since a signature is
-//! valid on every chain with its id (EIP-155).
+//! Decides on which chains a load is allowed. Chains of developer nodes need no `--chain-id`. The
+//! user must name any other chain, also a chain that the registry of public chains lacks: most
+//! public chains are in no registry. The chain id decides, not genesis or peers, since a signature
+//! is valid on every chain with its id (EIP-155).
 
 use alloy_chains::NamedChain;
 
@@ -15,7 +15,7 @@ pub(crate) fn is_developers(id: u64) -> bool {
     DEVELOPERS.iter().any(|chain| u64::from(*chain) == id)
 }
 
-/// Ids of developer nodes as an error lists them.
+/// Chain ids of developer nodes, as an error lists them.
 fn developer_ids() -> String {
     DEVELOPERS.map(|chain| u64::from(chain).to_string()).join(", ")
 }

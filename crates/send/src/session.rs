@@ -19,7 +19,7 @@ use crate::{
     stop::unless_asked,
 };
 
-/// Threads of the runtime beside the caller's thread. They encode calls and read answers.
+/// Number of threads of the runtime beside the caller's thread. They encode calls and read answers.
 const THREAD_COUNT: usize = 2;
 
 /// Threads of a session. Dropping them waits for no call and no name resolution under way: their
@@ -83,7 +83,7 @@ impl Session {
     /// Checks that the node has the methods that `pace` needs.
     ///
     /// # Errors
-    /// [`SendError::NoPoolStatus`].
+    /// [`SendError::NoPoolStatus`], or the user interrupts.
     pub fn check(&self, pace: Pace, stop: &AtomicBool) -> Result<(), SendError> {
         if !matches!(pace, Pace::PoolDepth(_)) {
             return Ok(());
@@ -92,8 +92,8 @@ impl Session {
         asked.ok_or(SendError::Stopped)?.map_err(SendError::NoPoolStatus).map(drop)
     }
 
-    /// Makes the accounts and contracts of `plan`. Calls `on` with the number of finished steps and
-    /// of all steps.
+    /// Pays the senders and creates the contracts of `plan`. Calls `on` with two counts of the
+    /// setup's transactions: those that are finished, and all.
     ///
     /// # Errors
     /// [`SendError`].
@@ -115,8 +115,8 @@ impl Session {
     }
 
     /// Sends the transactions of `plan` at `pace` and waits for their blocks. Calls `on` with the
-    /// progress. If patience ends or the user interrupts, that is no error: the load until then is
-    /// measured.
+    /// progress. A load that loses the user's patience, or that the user interrupts, is no error:
+    /// its part until then is measured.
     ///
     /// # Errors
     /// [`SendError`]: the chain cannot be read at the start, the user interrupts before sending
@@ -158,15 +158,15 @@ async fn connected(settings: &Settings) -> Result<(Node, NodeFacts), SendError> 
     Ok((node, facts))
 }
 
-/// Makes the error of a first call of the node.
+/// Makes the error for a failed call of `method` while connecting.
 fn failed(method: &'static str) -> impl FnOnce(CallError) -> SendError {
     let remedy = "does the node run, and is this the URL of its JSON-RPC interface?";
     move |error| SendError::Call { method, error, remedy }
 }
 
-/// Whether a new account with a slot costs far more gas than under Osaka. Amsterdam has a price for
-/// state (EIP-8037), and not every node shows the list's hash in headers. The call is made for the
-/// node's own account.
+/// Whether the creation of an account with a slot costs far more gas than under Osaka. Amsterdam
+/// has a price for state (EIP-8037), and not every node shows the list's hash in headers. The
+/// node's first account is the sender; without one, the result is false.
 async fn prices_state(node: &Node) -> bool {
     /// Init code that writes a slot.
     const WRITES_A_SLOT: &str = "0x60015f55";

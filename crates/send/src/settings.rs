@@ -1,4 +1,5 @@
-//! Plain values of a load: its settings, facts of the node, and its progress.
+//! Plain values of a load (the transactions of one plan, sent to one node): its settings, facts of
+//! the node, and its progress.
 
 use std::{fmt, time::Duration};
 
@@ -14,29 +15,30 @@ use crate::{
 pub struct Settings {
     /// URL of the node.
     pub url: NodeUrl,
-    /// Id of the chain that the user named; `None` if the user named no chain.
+    /// Id of the chain that the user named (`--chain-id`); `None` if the user named no chain.
     pub chain_id: Option<u64>,
     /// Time limit of a call.
     pub timeout: Duration,
-    /// Maximum number of calls under way.
+    /// Maximum number of calls to the node under way at a time.
     pub connection_count: usize,
-    /// Time without any answer after which the load is given up. Once all transactions are due,
-    /// also the time without a taken or included transaction.
+    /// Time without any answer of the node after which the load ends. While no planned due time
+    /// lies ahead, also the time without progress: no transaction is sent, taken or included.
     pub patience: Duration,
-    /// Time that a taken transaction may be in no block before the node is asked for it.
+    /// Time after which the node is asked for a transaction that it has taken and no block has.
     pub forgotten_after: Duration,
-    /// Number of successive refusals that time may remedy, before the transaction counts as failed.
+    /// Number of successive refusals of one kind after which a transaction fails, if time may
+    /// remedy that kind.
     pub patient_try_count: u32,
     /// Number of blocks to wait for above the last block with a transaction of the load.
     pub confirmation_count: u64,
 }
 
-/// Source of the money for accounts and contracts.
+/// The account that pays for a load's senders and contracts.
 #[derive(Clone)]
 pub enum Funder {
-    /// The node's own first account.
+    /// The first account whose key the node has.
     Node,
-    /// The account with this secret.
+    /// The account with this secret key.
     Secret(B256),
 }
 
@@ -69,13 +71,13 @@ pub struct NodeFacts {
 pub struct Snapshot {
     /// Time since the start of the load.
     pub elapsed: Duration,
-    /// Numbers of transactions by their fate so far.
+    /// Number of transactions of each fate so far.
     pub tally: Tally,
-    /// Depth of the pool, if it is known.
+    /// Number of transactions in the node's pool; `None` until the node reports it.
     pub pool_depth: Option<u64>,
-    /// Number of failed calls.
+    /// Number of failed calls since the start of the load.
     pub error_count: u64,
-    /// Number of blocks seen.
+    /// Number of blocks of the chain since the start of the load.
     pub block_count: u64,
 }
 

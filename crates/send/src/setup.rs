@@ -1,6 +1,6 @@
-//! Prepares a load: senders that can pay, and contracts. One account of the plan, the maker, makes
-//! both. The node's own account or the user's key pays the maker. Senders that have enough money
-//! from an earlier load are not paid again.
+//! Prepares a load. One account of the plan, the maker, pays the senders and creates the contracts.
+//! If its own balance is too small, the node's first account or the user's key pays it. Senders
+//! that have enough money from an earlier load are not paid again.
 
 use std::time::{Duration, Instant};
 
@@ -25,23 +25,27 @@ use budget::Budget;
 
 /// Number of accounts that one transaction pays.
 const PAYMENTS_PER_TX: usize = 64;
-/// Gas of a payment to a new account on Osaka, including its bytes.
+/// Gas of a payment to a new account on Osaka, including the bytes of the payment in the init code.
 const PAYMENT_GAS: u64 = 36_000;
-/// Gas of a creation beside its content.
+/// Gas of a transaction that pays senders, beside its payments.
 const CREATION_GAS: u64 = 60_000;
-/// Maximum gas, as a multiple of the gas on Osaka. Under later rules, created state has a price of
-/// its own (EIP-8037). The rest of the money stays with the maker, for the next load.
+/// Gas that the maker must be able to pay, as a multiple of the setup's gas on Osaka. Under later
+/// rules, created state has a price of its own (EIP-8037). Money that is left stays with the maker,
+/// for the next load.
 const GAS_TIMES: u64 = 10;
-/// Funds as a multiple of the load's highest cost, since offers may rise with the base fee.
+/// Funds of a paid sender, as a multiple of the highest cost of its transactions: the fees that
+/// they offer may rise with the base fee.
 const FUNDS_TIMES: u64 = 2;
-/// Maximum of this multiple if the money is a developer chain's own, which costs nothing. With
-/// these funds, senders can pay the base fee after about eighty full blocks.
+/// Maximum of this multiple if the account of a developer node pays, whose money is worthless. With
+/// these funds, senders can still pay the base fee after about eighty full blocks.
 const OWN_FUNDS_TIMES: u64 = 1_024;
-/// The money of a developer chain is at most this part of the node's account.
+/// Senders get at most the balance of a developer node's account divided by this number, unless
+/// [`FUNDS_TIMES`] demands more.
 const OWN_FUNDS_DIVISOR: u64 = 4;
-/// Number of setup transactions under way together. Every pool takes this number from one account.
+/// Maximum number of the maker's transactions under way together. Every client's pool takes this
+/// number from one account.
 const TXS_TOGETHER: usize = 16;
-/// Number of reads under way together.
+/// Maximum number of calls under way together that read balances or nonces.
 const READS_TOGETHER: usize = 32;
 /// Polling interval for receipts, and the wait after a failed call.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -51,11 +55,11 @@ const INTERVAL: Duration = Duration::from_millis(100);
 pub struct SetupFacts {
     /// Number of senders that were paid.
     pub funded_count: u64,
-    /// Number of senders that had enough money.
+    /// Number of senders that had enough money before the setup.
     pub reused_count: u64,
     /// Number of contracts that were created.
     pub contract_count: u64,
-    /// Number of transactions of the setup.
+    /// Number of the maker's transactions: payments to senders, and creations.
     pub tx_count: u64,
     /// Duration of the setup.
     pub time: Duration,
@@ -64,7 +68,7 @@ pub struct SetupFacts {
 /// The accounts and contracts of a load, after the setup.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// Addresses of the plan's contracts.
+    /// Addresses that the plan's contracts have on the chain.
     pub(crate) contracts: Vec<Address>,
     /// Next nonce of each of the plan's senders.
     pub(crate) nonces: Vec<u64>,
@@ -74,13 +78,13 @@ pub struct Ready {
     pub(crate) facts: SetupFacts,
 }
 
-/// A transaction of the setup.
+/// A transaction of the maker: it creates a contract or pays senders.
 #[derive(Clone, Debug)]
 struct Task {
     what: String,
     init: Bytes,
     value: U256,
-    /// Upper bound of the gas, for the funds.
+    /// Upper bound of the gas on Osaka, from which the maker's funds follow.
     gas: u64,
     /// Address of the contract that the task creates; `None` for payments.
     creates: Option<Address>,
@@ -94,14 +98,14 @@ pub(crate) struct SetupRun<'a> {
     pub(crate) on: &'a dyn Fn(u64, u64),
 }
 
-/// Makes the error of a call that the setup needs.
+/// Makes the error for a failed call of `method`, which the setup needs.
 fn needed(method: &'static str) -> impl Fn(CallError) -> SendError {
     let remedy = "does the node serve the eth interface, and is it up?";
     move |error| SendError::Call { method, error, remedy }
 }
 
 impl SetupRun<'_> {
-    /// Makes the accounts and contracts of `plan`.
+    /// Pays the senders and creates the contracts of `plan`.
     pub(crate) async fn make(&self, plan: &mut Plan, funder: &Funder) -> Result<Ready, SendError> {
         let began = Instant::now();
         let latest = self.node.latest().await.map_err(needed("eth_getBlockByNumber"))?;
@@ -143,7 +147,7 @@ impl SetupRun<'_> {
         Ok(Ready { contracts: addresses, nonces: nonces.await?, offers_max, fees, facts })
     }
 
-    /// Reads the balance of each sender, and computes the sender's part of the load.
+    /// Reads the balance of each sender, and computes its budget.
     async fn budgets(&self, plan: &Plan) -> Result<Vec<Budget>, SendError> {
         let balances = self.each(&plan.senders, "eth_getBalance", |node, sender| async move {
             node.balance(sender).await
@@ -151,13 +155,14 @@ impl SetupRun<'_> {
         Ok(Budget::all(plan, &balances.await?))
     }
 
-    /// Funds of the senders as a multiple of `cost`, their highest cost.
+    /// Computes the funds of the senders that cannot pay, as a multiple of `cost`, the highest cost
+    /// of their transactions.
     async fn funds_times(&self, funder: &Funder, cost: U256) -> Result<U256, SendError> {
         let least = U256::from(FUNDS_TIMES);
         if cost.is_zero() || !self.facts.is_developers || !matches!(funder, Funder::Node) {
             return Ok(least);
         }
-        // If the node has no account, the maker may still have enough.
+        // If the node has no account, the maker may still have enough money.
         let own = self.node.accounts().await.unwrap_or_default();
         let Some(account) = own.first() else { return Ok(least) };
         let funds = self.node.balance(*account).await.map_err(needed("eth_getBalance"))?;
@@ -165,7 +170,7 @@ impl SetupRun<'_> {
         Ok(times.clamp(least, U256::from(OWN_FUNDS_TIMES)))
     }
 
-    /// Reads a figure of each account, in order.
+    /// Reads a value of each account by `method`. Returns the values in the order of `accounts`.
     async fn each<T, F: Future<Output = Result<T, CallError>>>(
         &self,
         accounts: &[Address],
@@ -177,7 +182,7 @@ impl SetupRun<'_> {
         all.await.map_err(needed(method))
     }
 
-    /// Pays the maker, if it cannot pay for the tasks.
+    /// Pays the maker, if its balance cannot pay for `tasks`.
     async fn fund_maker(
         &self,
         plan: &mut Plan,
@@ -230,7 +235,7 @@ impl SetupRun<'_> {
         TxSigner { signer: &plan.signer, chain_id: self.facts.chain_id }
     }
 
-    /// Sends the tasks from the maker, and waits for their receipts.
+    /// Sends the tasks as transactions of the maker, and waits for their receipts.
     async fn run(
         &self,
         plan: &Plan,
@@ -251,7 +256,7 @@ impl SetupRun<'_> {
                     input: task.init.clone(),
                     gas_limit: 0,
                 };
-                // Equal contracts cost the same.
+                // Successive tasks with equal init codes cost the same gas.
                 content.gas_limit = match last_gas {
                     Some((last, gas)) if last.init == task.init => gas,
                     _ => self.gas(&content).await?,
@@ -276,7 +281,8 @@ impl SetupRun<'_> {
         Ok(())
     }
 
-    /// Gas limit: the node's estimate and a fifth more.
+    /// Returns a transaction's gas limit: the node's estimate and a fifth more, within
+    /// [`TX_GAS_MAX`].
     async fn gas(&self, content: &Content) -> Result<u64, SendError> {
         let tx = json!({
             "from": content.sender, "to": content.to, "value": content.value, "data": content.input,
@@ -285,7 +291,8 @@ impl SetupRun<'_> {
         Ok(gas.saturating_add(gas / 5).min(TX_GAS_MAX.max(gas)))
     }
 
-    /// Sends the same bytes until the node takes them or has them.
+    /// Sends the same bytes again until the node takes them or has them. Fails at a refusal that
+    /// does not pass, or once the patience ends.
     async fn submit(&self, what: &str, signed: &Signed) -> Result<(), SendError> {
         let began = Instant::now();
         loop {
@@ -309,7 +316,7 @@ impl SetupRun<'_> {
         }
     }
 
-    /// Waits until a transaction is in a block.
+    /// Waits until a transaction is in a block. Fails if it reverted, or once the patience ends.
     async fn wait(&self, what: &str, hash: B256) -> Result<Receipt, SendError> {
         let began = Instant::now();
         let why = loop {
@@ -347,7 +354,8 @@ impl Ready {
         self.facts
     }
 
-    /// The content of a call of `plan`, with the addresses of contracts of this chain.
+    /// Returns the content of transaction `tx` of `plan`, with the addresses that the contracts
+    /// have on this chain.
     pub(crate) fn content(&self, plan: &Plan, tx: usize) -> Content {
         let call = &plan.calls[tx];
         Content {

@@ -1,4 +1,4 @@
-//! Checks the user's request to stop while other work is awaited.
+//! Ends a wait for other work once the user requests a stop.
 
 use std::{
     future::Future,
@@ -10,7 +10,7 @@ use std::{
 use futures::future::{Either, select};
 use tokio::time::sleep;
 
-/// Polling interval for the flag.
+/// Polling interval for the flag of a requested stop.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Whether the user has requested a stop.

@@ -1,5 +1,5 @@
 //! The URL of a node. A path often contains a key, and an authority a password. So only scheme,
-//! host and port are shown, and the rest is removed from other texts.
+//! host and port are shown, and the other parts are removed from messages of errors.
 
 use std::fmt;
 
@@ -21,13 +21,13 @@ const SCHEMES: [(&str, Transport); 4] = [
     ("wss://", Transport::WebSocket),
 ];
 
-/// Minimum length of a part of a path or query that is hidden by itself.
+/// Minimum length in bytes of a part of a path or query that is hidden where it stands alone.
 const SECRET_BYTES_MIN: usize = 8;
-/// Shown in place of a secret.
+/// Text in the place of a secret.
 const HIDDEN: &str = "…";
 
 impl Transport {
-    /// Reads the transport of a URL; `None` if the URL is not one of a node.
+    /// Reads the transport of a URL; `None` if the URL has no scheme of a node.
     pub fn of(url: &str) -> Option<Self> {
         let url = url.to_ascii_lowercase();
         let known = SCHEMES.iter().find(|(scheme, _)| url.starts_with(scheme));
@@ -35,13 +35,13 @@ impl Transport {
     }
 }
 
-/// The URL of a node or of a service beside it.
+/// The URL of a node, or of a service beside it such as its profiler.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NodeUrl {
     text: String,
     /// Scheme, host and port.
     name: String,
-    /// Parts that are not shown, the longest first.
+    /// Parts of the URL that are not shown, the longest first.
     secrets: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Debug for NodeUrl {
 }
 
 impl NodeUrl {
-    /// A URL as the user wrote it.
+    /// Makes the URL from the user's text, which need not be valid.
     pub fn new(text: &str) -> Self {
         let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
         let authority_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -79,12 +79,12 @@ impl NodeUrl {
         &self.text
     }
 
-    /// Transport of calls to the URL; `None` if it is not the URL of a node.
+    /// Transport of calls to the URL; `None` if its scheme is no scheme of a node.
     pub fn transport(&self) -> Option<Transport> {
         Transport::of(&self.text)
     }
 
-    /// The same text without the URL's secrets.
+    /// Returns the same text without the URL's secrets.
     pub fn hide(&self, words: &str) -> String {
         let shown = words.replace(&self.text, &self.name);
         self.secrets.iter().fold(shown, |shown, secret| shown.replace(secret, HIDDEN))

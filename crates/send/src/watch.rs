@@ -28,7 +28,7 @@ const POOL_INTERVAL: Duration = Duration::from_millis(250);
 const PAUSE: Duration = Duration::from_millis(200);
 /// Number of blocks below the start of the load whose hashes are read, for deep reorganisations.
 const ANCESTOR_COUNT: u64 = 32;
-/// Number of calls for these hashes under way together.
+/// Maximum number of calls for these hashes under way together.
 const READS_TOGETHER: usize = 8;
 
 /// An observation of the node.
@@ -62,8 +62,8 @@ pub(crate) struct SeenBlock {
     pub(crate) receipts: Vec<Receipt>,
 }
 
-/// Sends each newest block of the node to `heads` once, and errors to `out`, until the receivers
-/// are gone.
+/// Sends each newest block of the node to `heads` once, until the receivers are gone. Sends errors,
+/// and answers without a new block, to `out`.
 pub(crate) async fn heads(
     node: Node,
     began: Instant,
@@ -137,13 +137,13 @@ async fn ancestors(node: &Node, base: &Header) -> Vec<Header> {
     known.filter_map(|found| async move { found }).collect().await
 }
 
-/// A step of the reader.
+/// Result of [`Reader::next`].
 enum Step {
     /// An event of the chain.
     Seen(Seen),
-    /// A change below the reported blocks.
+    /// A change of blocks that were not reported.
     Untold,
-    /// The node does not return the block yet.
+    /// There is no event yet: the node has no further block, or does not return it.
     Missing,
 }
 
@@ -163,7 +163,7 @@ impl Reader {
         })
     }
 
-    /// The next event of the chain.
+    /// Finds the next event of the chain.
     async fn next(&mut self) -> Result<Step, CallError> {
         let Some(newest) = self.heads.newest() else { return Ok(Step::Missing) };
         let Head { header: latest, at: latest_at } = newest.clone();
@@ -174,7 +174,7 @@ impl Reader {
         if latest.number.to::<u64>() <= tip.number {
             return Ok(Step::Missing);
         }
-        // This block exists, since the newest block has a higher number.
+        // This block exists, since the newest block has this number or a higher one.
         let number = tip.number.saturating_add(1);
         let header = match latest.number.to::<u64>() == number {
             true => latest,

@@ -1,5 +1,5 @@
-//! Reactions to the node's answers: a transaction is taken, tried again, signed anew, or refused
-//! for good.
+//! The driving task's reactions to the node's answers: a transaction is taken, tried again, signed
+//! anew, or refused for good.
 
 use std::time::Duration;
 
@@ -12,19 +12,20 @@ use super::{
 };
 use crate::error::{CallError, ErrorKind, SendError};
 
-/// First wait before the same bytes are sent again, and the longest.
+/// First wait before the same bytes are sent again, and the longest such wait.
 const PAUSE: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
-/// Number of refusals of one kind after which a refusal without a remedy is final.
+/// Number of successive refusals of one kind after which a refusal without a remedy is final.
 const REFUSALS_MAX: u32 = 3;
 /// Maximum number of times that a transaction is signed anew.
 const ANEW_MAX: u32 = 8;
-/// Interval of searches for forgotten transactions, and the most transactions that a search finds.
+/// Interval of searches for forgotten transactions, and the maximum number of transactions that one
+/// search finds.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 const LOOK_COUNT: usize = 1_000;
 
 impl Drive<'_> {
-    /// Takes an answer.
+    /// Handles the end of a call: its answer, or the panic of its task.
     pub(super) fn receive(&mut self, answer: Result<Answer, JoinError>) -> Result<(), SendError> {
         self.call_count -= 1;
         let answer = answer.map_err(|error| SendError::Fault {
@@ -119,12 +120,12 @@ impl Drive<'_> {
         self.senders[index].taken.iter().any(|tx| self.books.is_pooled(*tx))
     }
 
-    /// Whether the sender has fewer refusals that time may remedy than the user has patience for.
+    /// Whether the sender's successive refusals are fewer than `patient_try_count`.
     fn has_patience(&self, index: usize) -> bool {
         self.senders[index].refusal_count() < self.input.settings.patient_try_count
     }
 
-    /// Asks whether the node knows the first transaction of a sender.
+    /// Asks whether the node knows the first due transaction of a sender, after a refusal.
     fn check(&mut self, index: usize, error: CallError) {
         let account = self.plan.senders[index];
         let Some(signed) = &self.senders[index].signed else { return };
@@ -132,7 +133,7 @@ impl Drive<'_> {
         self.start(Call::Check { sender: index, account, hash, error });
     }
 
-    /// Handles the claim of a node that it knows the first transaction of a sender. Asks the node
+    /// Handles the node's claim that it knows the first due transaction of a sender. Asks the node
     /// for the transaction, unless a block has it. Some nodes make this claim of transactions that
     /// they have refused or dropped.
     fn confirm(&mut self, index: usize, error: CallError) {
@@ -145,14 +146,15 @@ impl Drive<'_> {
         }
     }
 
-    /// Handles the first transaction of a sender that an earlier call has brought to the node.
+    /// Notes that an earlier call has brought the first due transaction of a sender to the node.
     fn known(&mut self, index: usize) {
         self.books.attempts.known += 1;
         self.taken(index);
     }
 
-    /// Handles the first transaction of a sender that the node claimed to know and does not have.
-    /// Unless a block has the transaction, the node's wrong claim may pass.
+    /// Handles a wrong claim: the node claimed to know the first due transaction of a sender, and
+    /// does not have it. A block may have it by now. Else it is sent again, since the claim may
+    /// pass.
     fn unconfirmed(&mut self, index: usize, error: &CallError) {
         let signed = self.senders[index].signed.as_ref();
         if signed.is_some_and(|signed| self.books.is_in_block(signed.hash)) {
@@ -196,7 +198,8 @@ impl Drive<'_> {
         self.rest(index, pause);
     }
 
-    /// Handles a refused transaction, after the node was asked whether it knows the transaction.
+    /// Handles the refusal of a sender's first due transaction, after the node was asked whether it
+    /// knows the transaction.
     fn checked(&mut self, index: usize, error: &CallError, known: Known) {
         match (known.is_known, error.kind.may_be_earlier_success()) {
             (true, true) => return self.known(index),
@@ -217,7 +220,7 @@ impl Drive<'_> {
                 self.books.attempts.signed_anew += 1;
                 self.rest(index, Duration::ZERO);
             }
-            // Of two signatures with one nonce, the chain takes only one.
+            // Of two transactions with one nonce, the chain takes only one.
             ErrorKind::Underpriced if has_tries && can_offer_more => {
                 sender.sign_anew();
                 self.ready.fees.raise_above(sender.fees_max);
@@ -237,7 +240,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Looks for transactions to ask the node for: taken long ago and in no block.
+    /// Searches for transactions to ask the node for: taken long ago and in no block.
     pub(super) fn look_for_forgotten(&mut self) {
         let now = self.now();
         if now < self.looked + LOOK_INTERVAL {

@@ -1,4 +1,5 @@
-//! Records a running load: the ledger, and counts, times and samples of calls.
+//! Keeps the records of a running load: the ledger, counts and times of calls, and samples of the
+//! pool.
 
 use std::time::Duration;
 
@@ -35,14 +36,16 @@ pub(crate) struct Books {
     sent_at: Duration,
     /// Time at which a block last came or was removed.
     chain_changed_at: Duration,
-    /// Time at which the node last answered without an error.
+    /// Time of the node's last answer, also of a refusal of a transaction.
     pub(crate) answered_at: Duration,
-    /// Time at which a transaction was last taken, or a block last had one.
+    /// Time of the last progress: new bytes were sent, a transaction was taken, a block had one, or
+    /// a block was removed.
     pub(crate) progressed_at: Duration,
 }
 
-/// Shortest wait for a block above the load's last block, and the same wait as a multiple of the
-/// block interval. Some nodes make blocks only for transactions, and a chain may skip some.
+/// Time without a new block after which a load stops waiting for confirmations: the longer of this
+/// time and this number of block intervals. Some nodes make blocks only for transactions, and a
+/// chain may skip slots of time.
 const CONFIRMATION_WAIT_MIN: Duration = Duration::from_secs(5);
 const CONFIRMATION_WAIT_BLOCKS: u32 = 4;
 
@@ -52,7 +55,7 @@ struct Kept {
     signed: Signed,
     /// Time at which the node took the bytes, or last answered about them.
     asked: Duration,
-    /// Whether a call is asking the node for the bytes.
+    /// Whether a call asks the node for the bytes, or will soon.
     is_asked: bool,
 }
 
@@ -113,9 +116,9 @@ impl Books {
         self.ledger.failed(tx, kind);
     }
 
-    /// Notes that the node has lost the bytes with this hash, which it had taken, and their nonce.
-    /// Returns whether the transaction must be signed anew. That is not so once a block has it or
-    /// it has other bytes.
+    /// Notes that the node has lost the bytes with this hash, which it had taken, and that another
+    /// transaction has used their nonce. Returns whether the transaction must be signed anew. That
+    /// is not so once a block has it or it has other bytes.
     pub(crate) fn lost(&mut self, tx: usize, hash: B256) -> bool {
         let is_last = self.kept[tx].as_ref().is_some_and(|kept| kept.signed.hash == hash);
         let is_open = is_last && self.ledger.lost(tx);
@@ -152,7 +155,7 @@ impl Books {
         self.answered_at = now;
     }
 
-    /// Transactions in blocks or refused for good.
+    /// Number of transactions in blocks or refused for good.
     pub(crate) const fn settled_count(&self) -> u64 {
         self.ledger.tally().settled()
     }
@@ -161,7 +164,8 @@ impl Books {
         self.settled_count() == self.ledger.tally().planned
     }
 
-    /// Whether the blocks of the load have `wanted` blocks above them, or no more block comes.
+    /// Whether the load need not wait for confirmations: `wanted` blocks are above its last block,
+    /// no block has a transaction of it, or no new block came for too long.
     pub(crate) fn is_confirmed(&self, now: Duration, wanted: u64, patience: Duration) -> bool {
         if self.ledger.confirmations().is_none_or(|seen| seen >= wanted) {
             return true;
@@ -185,9 +189,9 @@ impl Books {
         self.ledger.is_in_block(hash)
     }
 
-    /// Taken transactions in no block about which the node last answered `after` ago or earlier.
-    /// Returns at most `most`, from where the last search ended. They count as asked for until
-    /// [`Self::reminded`].
+    /// Finds at most `most` transactions that the node took, that no block has, and about which the
+    /// node last answered `after` ago or earlier. Begins where the last search ended. The found
+    /// transactions count as asked for until [`Self::reminded`].
     pub(crate) fn forgotten(&mut self, now: Duration, after: Duration, most: usize) -> Vec<usize> {
         let count = self.kept.len();
         let mut found = Vec::new();
@@ -209,7 +213,8 @@ impl Books {
         found
     }
 
-    /// The bytes to ask the node for, unless the transaction is settled or lost by now.
+    /// Returns the signed bytes of a transaction to ask the node for, unless it is settled or lost
+    /// by now.
     pub(crate) fn reminder(&mut self, tx: usize) -> Option<Signed> {
         let is_open = self.is_pooled(tx);
         let kept = self.kept[tx].as_mut()?;
@@ -217,7 +222,7 @@ impl Books {
         is_open.then(|| kept.signed.clone())
     }
 
-    /// Notes that the node was asked for a transaction.
+    /// Notes that the node has answered whether it has a transaction, or that this call failed.
     pub(crate) fn reminded(&mut self, tx: usize, now: Duration) {
         if let Some(kept) = &mut self.kept[tx] {
             (kept.is_asked, kept.asked) = (false, now);
@@ -234,7 +239,7 @@ impl Books {
         }
     }
 
-    /// The figures of a load that waited for `wanted` confirmations.
+    /// Computes the figures of a load that waited for `wanted` confirmations.
     pub(crate) fn measured(self, elapsed: Duration, end: End, wanted: u64) -> Measured {
         let Self { ledger, mut attempts, .. } = self;
         attempts.twice = ledger.twice_count;

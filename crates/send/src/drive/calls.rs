@@ -1,5 +1,5 @@
-//! JSON-RPC calls of a load, and their answers. Each call runs in a task of its own. The driving
-//! task starts each call and reacts to its answer.
+//! The JSON-RPC calls that send a load's transactions or ask for them, and their answers. Each call
+//! runs in a task of its own. The driving task starts each call and reacts to its answer.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,13 @@ use crate::{
     node::Node,
 };
 
-/// A call of the node.
+/// One or more calls of the node for a transaction.
 #[derive(Debug)]
 pub(crate) enum Call {
     /// Send the signed bytes of a sender's transaction.
     Send { sender: usize, raw: Bytes },
-    /// Ask whether the node knows a transaction that it has refused.
+    /// Ask whether the node knows a transaction that it has refused, and for the sender's next
+    /// nonce.
     Check { sender: usize, account: Address, hash: B256, error: CallError },
     /// Ask whether the node has a transaction that it claims to know.
     Confirm { sender: usize, hash: B256, error: CallError },
@@ -29,18 +30,18 @@ pub(crate) enum Call {
 pub(crate) struct Known {
     /// Whether the node has the transaction, in a block or in its pool.
     pub(crate) is_known: bool,
-    /// Next nonce of the sender.
+    /// Next nonce of the sender, after its transactions in blocks and in the pool.
     pub(crate) next_nonce: u64,
 }
 
-/// Result of a reminder.
+/// Result of [`Call::Remind`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reminded {
     /// The node still has the transaction.
     Known,
     /// The node took the transaction again.
     Resent,
-    /// Another transaction has used the nonce.
+    /// Another transaction in a block has used the nonce.
     Dead,
 }
 
@@ -75,7 +76,7 @@ pub(crate) enum Answer {
 }
 
 impl Call {
-    /// Makes the call.
+    /// Makes the calls and returns their answer.
     pub(crate) async fn made(self, node: Node) -> Answer {
         match self {
             Self::Send { sender, raw } => {

@@ -1,4 +1,5 @@
-//! A sending account. It sends one transaction after the other, so that its nonces have no gap.
+//! The state of one sending account: its nonce, its due transactions and its tries. It sends one
+//! transaction after the other, so that its nonces have no gap.
 
 use std::collections::VecDeque;
 
@@ -9,7 +10,8 @@ use crate::{account::Signed, error::ErrorKind};
 pub(crate) struct Sender {
     /// Nonce of the account's next transaction.
     pub(crate) nonce: u64,
-    /// Due transactions. The first transaction is under way.
+    /// Due transactions that the node has neither taken nor refused for good. Only the first is
+    /// sent.
     pub(crate) queue: VecDeque<usize>,
     /// Transactions that the node took, in the order of taking.
     pub(crate) taken: Vec<usize>,
@@ -69,7 +71,7 @@ impl Sender {
     }
 
     /// Notes a refusal of the first due transaction. Returns the number of successive refusals of
-    /// this kind. Time-outs and full pools in between do not count.
+    /// this kind. Time-outs and full pools in between neither count nor end the succession.
     pub(crate) fn refused(&mut self, kind: ErrorKind) -> u32 {
         let (count, last) = self.refusals;
         let count = if last == Some(kind) { count + 1 } else { 1 };

@@ -28,7 +28,8 @@ use crate::{
     stop,
 };
 
-/// One in this number of connections may ask for forgotten transactions.
+/// Divisor of the number of connections: at most the quotient, rounded up, ask for forgotten
+/// transactions at a time.
 const REMINDER_DIVISOR: usize = 4;
 
 /// Input of a load that is to be sent.
@@ -51,7 +52,7 @@ pub(super) struct Drive<'a> {
     pub(super) release: Release,
     pub(super) books: Books,
     pub(super) senders: Vec<Sender>,
-    /// Senders with a transaction to send, each once.
+    /// Queue of the senders that may send a transaction now, each once.
     waiting: VecDeque<usize>,
     /// Senders that wait before another try, by the end of their wait.
     sleeping: BinaryHeap<Reverse<(Duration, usize)>>,
@@ -60,7 +61,7 @@ pub(super) struct Drive<'a> {
     pub(super) call_count: usize,
     /// Number of these calls that ask for forgotten transactions.
     pub(super) reminder_count: usize,
-    /// Transactions to ask the node for.
+    /// Transactions to ask the node for, since it may have forgotten them.
     pub(super) reminders: VecDeque<usize>,
     /// Time of the last search for forgotten transactions.
     pub(super) looked: Duration,
@@ -155,7 +156,8 @@ impl<'a> Drive<'a> {
         self.calls.spawn(call.made(self.input.node.clone()));
     }
 
-    /// The signed bytes that a sender sends next.
+    /// Returns the signed bytes that a sender sends next, and notes them as sent. `None` if it has
+    /// no due transaction.
     pub(super) fn next_bytes(&mut self, index: usize) -> Result<Option<Bytes>, SendError> {
         let tx_signer = TxSigner { signer: &self.plan.signer, chain_id: self.input.chain_id };
         let sender = &mut self.senders[index];
@@ -194,7 +196,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Time until the next work, unless a message arrives earlier.
+    /// Longest time to wait for a message before the next work.
     pub(super) fn pause(&self) -> Duration {
         let now = self.now();
         let wake = self.sleeping.peek().map(|Reverse((at, _))| *at);

@@ -28,7 +28,7 @@ use crate::{
     url::{NodeUrl, Transport},
 };
 
-/// First wait before a broken WebSocket is opened again, and the longest.
+/// First wait before a broken WebSocket is opened again, and the longest such wait.
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
@@ -56,21 +56,22 @@ struct Line {
     number: u64,
     /// Time at which the WebSocket was last opened or broke.
     since: Instant,
-    /// The wait before the next try.
+    /// The wait before the next try to open it.
     pause: Duration,
-    /// Error of the last try, if it failed.
+    /// Error of the last try to open it, if that failed.
     failure: Option<CallError>,
 }
 
 /// An open connection.
 pub(super) struct Opened {
     pub(super) calls: RpcClient,
-    /// Number of the connection among the WebSocket's connections.
+    /// Index of the connection among the WebSocket's connections, from 0; 0 over HTTP.
     number: u64,
 }
 
 impl Link {
-    /// Connects to `url`. Over HTTP, this call sends nothing. `limit` is the longest time of a try.
+    /// Connects to `url`. Over HTTP, this call sends nothing. `limit` is the time limit of a try to
+    /// open a WebSocket, and of a call over HTTP.
     pub(super) async fn connect(url: &NodeUrl, limit: Duration) -> Result<Self, CallError> {
         let calls = connected(url, limit).await?;
         if url.transport() == Some(Transport::Http) {
@@ -101,12 +102,12 @@ impl Link {
             if let Some(opened) = found {
                 return opened;
             }
-            // Never fails: the socket has the sender.
+            // Never fails: the socket keeps the sender of the channel.
             let _ = line.changed().await;
         }
     }
 
-    /// Notes that a call ended with `error`. If the connection broke, it is opened again.
+    /// Notes that a call ended with `error`. If the WebSocket broke, it is opened again.
     pub(super) fn failed(&self, opened: &Opened, error: &TransportError) {
         let Self::Socket(socket) = self else { return };
         if matches!(error, RpcError::Transport(TransportErrorKind::BackendGone)) {
@@ -114,7 +115,8 @@ impl Link {
         }
     }
 
-    /// Reason that a call has no answer, if there is no connection.
+    /// Reason that calls have no answer while the WebSocket is not open; `None` if it is open, and
+    /// over HTTP.
     pub(super) fn failure(&self) -> Option<CallError> {
         let Self::Socket(socket) = self else { return None };
         let line = socket.line.borrow();
@@ -174,7 +176,7 @@ fn longer(pause: Duration) -> Duration {
     pause.saturating_mul(2).min(PAUSE_MAX)
 }
 
-/// A WebSocket that is opened only once. When it breaks, its service and its calls end.
+/// A WebSocket that alloy opens only once. When it breaks, alloy's service and the calls end.
 struct Once(WsConnect);
 
 impl PubSubConnect for Once {

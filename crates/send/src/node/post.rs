@@ -25,7 +25,7 @@ fn max_answer_bytes(method: &str) -> usize {
     }
 }
 
-/// Calls of a node over HTTP.
+/// Sends calls to a node over HTTP.
 #[derive(Clone, Debug)]
 pub(super) struct Post {
     pub(super) client: HttpClient,
@@ -48,7 +48,7 @@ impl Post {
         if (200..300).contains(&answer.status) {
             return packet.map_err(|error| TransportError::deser_err(error, text));
         }
-        // A gateway may wrap the node's error.
+        // A gateway may send the node's JSON-RPC error with a status of failure.
         match packet {
             Ok(packet) if packet.is_error() => Ok(packet),
             _ => Err(TransportErrorKind::http_error(answer.status, text.into_owned())),

@@ -17,7 +17,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// The budgets of all senders of `plan`, with their balances in the same order.
+    /// Computes the budgets of all senders of `plan`. `balances` are theirs, in the same order.
     pub(super) fn all(plan: &Plan, balances: &[U256]) -> Vec<Self> {
         let all = plan.senders.iter().zip(balances).map(|(sender, balance)| Self {
             sender: *sender,
@@ -57,8 +57,8 @@ pub(super) fn cost_of_poor(budgets: &[Budget], fees: Fees) -> U256 {
     poor.fold(U256::ZERO, |sum, budget| sum.saturating_add(budget.cost(fees)))
 }
 
-/// Raises the balance of each sender that cannot pay for its transactions to `times` its highest
-/// cost. Returns these senders and the amounts to pay them.
+/// Raises the recorded balance of each sender that cannot pay for its transactions: to `times`
+/// their highest cost. Returns these senders and the amounts to pay them.
 pub(super) fn fund(budgets: &mut [Budget], fees: Fees, times: U256) -> Vec<(Address, U256)> {
     let poor = budgets.iter_mut().filter(|budget| budget.is_poor(fees));
     let amounts = poor.map(|budget| {

@@ -12,7 +12,8 @@ use crate::node::Header;
 pub(super) struct Link {
     pub(super) number: u64,
     pub(super) hash: B256,
-    /// Whether the block was reported. Blocks up to the start of the load are not reported.
+    /// Whether the block was reported to the driving task. Blocks up to the start of the load are
+    /// not reported.
     pub(super) is_told: bool,
 }
 
@@ -32,7 +33,7 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// The chain up to `base`. `ancestors` are the blocks right below it, newest first.
+    /// Makes the chain up to `base`. `ancestors` are the blocks right below it, newest first.
     pub(super) fn new(base: &Header, ancestors: &[Header]) -> Self {
         let mut links = vec![Link::below(base)];
         let mut child = base;
@@ -96,7 +97,8 @@ pub(crate) struct Head {
     pub(crate) at: Duration,
 }
 
-/// Newest blocks in the order in which they were seen, as long as they are not read.
+/// Blocks that were the node's newest when they were seen, in this order. A block leaves once it is
+/// read and a newer one is known.
 #[derive(Debug, Default)]
 pub(super) struct Heads(Vec<Head>);
 
