@@ -52,27 +52,28 @@ pub struct Begin {
     pub batch: u32,
     #[prost(uint32, tag = "3")]
     pub thread_count: u32,
-    /// Indices of the steps, ascending.
+    /// Indices of the shard's steps in the batch, ascending.
     #[prost(uint32, repeated, tag = "4")]
     pub steps: ::prost::alloc::vec::Vec<u32>,
     #[prost(uint64, tag = "5")]
     pub list_bytes: u64,
-    /// Number of keys in a request ahead (micro-batch).
+    /// Number of keys in a micro-batch: a request for keys before a step needs them.
     #[prost(uint32, tag = "6")]
     pub micro_batch_key_count: u32,
-    /// There is no list: steps run before the writes of lower ones are known.
+    /// True if there is no list: steps then run before the writes of lower steps are known.
     #[prost(bool, tag = "7")]
     pub is_optimistic: bool,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Values {
-    /// The number of the request.
+    /// Number of the request that this message answers.
     #[prost(uint64, tag = "1")]
     pub request: u64,
-    /// For each account a record of 73 bytes: 1 if it exists, else 0; nonce, balance and code hash.
+    /// For each wanted account a record of 73 bytes: a byte that is 1 if the account exists, else
+    /// 0; nonce, balance and code hash.
     #[prost(bytes = "vec", tag = "2")]
     pub accounts: ::prost::alloc::vec::Vec<u8>,
-    /// 32 bytes each.
+    /// Values of the wanted slots, 32 bytes each.
     #[prost(bytes = "vec", tag = "3")]
     pub slots: ::prost::alloc::vec::Vec<u8>,
     #[prost(message, repeated, tag = "4")]
@@ -123,19 +124,20 @@ pub mod from_shard {
         OptimisticDone(super::OptimisticDone),
     }
 }
-/// The shard has the list and its steps, and begins.
+/// The shard has its steps and, if there is one, the list. It begins to execute.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Ready {}
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Wanted {
     #[prost(uint64, tag = "1")]
     pub request: u64,
-    /// Accounts and slots, by their numbers in the list.
+    /// The wanted accounts, by their numbers in the list, from 0.
     #[prost(uint32, repeated, tag = "2")]
     pub accounts: ::prost::alloc::vec::Vec<u32>,
+    /// The wanted slots, by their numbers in the list, from 0.
     #[prost(uint32, repeated, tag = "3")]
     pub slots: ::prost::alloc::vec::Vec<u32>,
-    /// Hashes, 32 bytes each.
+    /// Hashes of the wanted codes, 32 bytes each.
     #[prost(bytes = "vec", tag = "4")]
     pub codes: ::prost::alloc::vec::Vec<u8>,
 }
@@ -148,18 +150,21 @@ pub struct Steps {
 pub struct Step {
     #[prost(uint32, tag = "1")]
     pub index: u32,
-    /// Missing for a system step.
+    /// Result of the transaction; missing for a system step.
     #[prost(message, optional, tag = "2")]
     pub result: ::core::option::Option<TxResult>,
-    /// For each changed account a record of 61 bytes: address, flags (1: balance, 2: nonce, 4: code), new balance,
-    /// new nonce. A value without its flag is unchanged, and zero here.
+    /// For each changed account a record of 61 bytes: address, flags of the changed values (1:
+    /// balance, 2: nonce, 4: code), new balance, new nonce. A value without its flag is unchanged,
+    /// and zero in the record.
     #[prost(bytes = "vec", tag = "3")]
     pub accounts: ::prost::alloc::vec::Vec<u8>,
-    /// Address, key and value of each: 84 bytes.
+    /// For each written slot a record of 84 bytes: address, key and value.
     #[prost(bytes = "vec", tag = "4")]
     pub slots: ::prost::alloc::vec::Vec<u8>,
+    /// Duration of the step on the shard, with reads.
     #[prost(uint64, tag = "5")]
     pub latency_ns: u64,
+    /// Number of declared slots whose first access on the step's thread was by this step.
     #[prost(uint64, tag = "6")]
     pub met_slot_count: u64,
     /// New codes of the accounts with flag 4, in the order of `accounts`.
@@ -230,7 +235,7 @@ pub mod tx_result {
 pub struct Log {
     #[prost(bytes = "vec", tag = "1")]
     pub address: ::prost::alloc::vec::Vec<u8>,
-    /// 32 bytes each.
+    /// Topics of the log, 32 bytes each.
     #[prost(bytes = "vec", tag = "2")]
     pub topics: ::prost::alloc::vec::Vec<u8>,
     #[prost(bytes = "bytes", tag = "3")]
@@ -245,7 +250,7 @@ pub struct NewCode {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Fault {
-    /// The step, if the shard is at one.
+    /// Index of the step that failed; missing if the failure belongs to no step.
     #[prost(uint32, optional, tag = "1")]
     pub index: ::core::option::Option<u32>,
     #[prost(string, tag = "2")]
@@ -253,34 +258,44 @@ pub struct Fault {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Done {
-    /// Bitmaps of the declared keys that the shard's steps accessed, in whole words of 8 bytes. The key with number n
-    /// in the list has bit n % 8 of byte n / 8, where bit 0 is the lowest.
+    /// Bitmap of the declared accounts that the shard's steps accessed, in whole words of 8 bytes.
+    /// The account with number n in the list has bit n % 8 of byte n / 8, where bit 0 is the
+    /// lowest.
     #[prost(bytes = "vec", tag = "1")]
     pub accounts: ::prost::alloc::vec::Vec<u8>,
+    /// Bitmap of the declared slots that the shard's steps accessed, in the same form.
     #[prost(bytes = "vec", tag = "2")]
     pub slots: ::prost::alloc::vec::Vec<u8>,
-    /// Times by the shard's clock, from `ready` on.
+    /// Time by the shard's clock from `ready` to the arrival of the last value that was requested
+    /// ahead.
     #[prost(uint64, tag = "3")]
     pub ahead_ns: u64,
+    /// Time by the shard's clock from `ready` to the end of the shard's last step.
     #[prost(uint64, tag = "4")]
     pub executed_ns: u64,
-    /// Summed over its threads.
+    /// Time for which the shard's threads waited for values, summed over the threads.
     #[prost(uint64, tag = "5")]
     pub value_wait_ns: u64,
+    /// Number of requests ahead (micro-batches).
     #[prost(uint64, tag = "6")]
     pub ahead_request_count: u64,
+    /// Number of keys in all requests ahead.
     #[prost(uint64, tag = "7")]
     pub ahead_key_count: u64,
+    /// Number of requests, of one key each, that a step waited for.
     #[prost(uint64, tag = "8")]
     pub demand_request_count: u64,
-    /// CPU time of the shard's process from `ready` on: of the threads that execute, of the one that sends results,
-    /// of those that ask for values, and of all.
+    /// CPU time from `ready` on of the threads that execute. It is zero if the system does not
+    /// report it, as in the next three fields.
     #[prost(uint64, tag = "9")]
     pub executing_cpu_ns: u64,
+    /// CPU time from `ready` on of the thread that sends results.
     #[prost(uint64, tag = "10")]
     pub sending_cpu_ns: u64,
+    /// CPU time from `ready` on of the threads that request values ahead.
     #[prost(uint64, tag = "11")]
     pub asking_cpu_ns: u64,
+    /// CPU time from `ready` on of all threads of the shard's process.
     #[prost(uint64, tag = "12")]
     pub cpu_ns: u64,
 }
@@ -313,10 +328,11 @@ pub mod order {
 /// without waiting for more results to fill the message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Hurry {}
-/// Keys that the shard asked for. From then on it is sent each write of another shard's step to them.
+/// Values of keys that the shard asked for. From then on, the shard receives each write of
+/// another shard's step to these accounts and slots.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct KeyValues {
-    /// The number of the request.
+    /// Number of the request that this message answers.
     #[prost(uint64, tag = "1")]
     pub request: u64,
     #[prost(message, repeated, tag = "2")]
@@ -330,10 +346,11 @@ pub struct KeyValues {
 pub struct AccountValue {
     #[prost(bytes = "vec", tag = "1")]
     pub address: ::prost::alloc::vec::Vec<u8>,
-    /// Before the batch.
+    /// State before the batch.
     #[prost(message, optional, tag = "2")]
     pub base: ::core::option::Option<Account>,
-    /// Writes of other shards' steps, ascending.
+    /// Writes of other shards' steps so far, ascending by step. Of committed steps, only the last
+    /// write is included.
     #[prost(message, repeated, tag = "3")]
     pub versions: ::prost::alloc::vec::Vec<AccountVersion>,
 }
@@ -341,6 +358,7 @@ pub struct AccountValue {
 pub struct AccountVersion {
     #[prost(uint32, tag = "1")]
     pub index: u32,
+    /// Number of the step's run that wrote the value, from 1 on.
     #[prost(uint32, tag = "2")]
     pub incarnation: u32,
     #[prost(message, optional, tag = "3")]
@@ -351,7 +369,7 @@ pub struct AccountVersion {
 pub struct AccountState {
     #[prost(message, optional, tag = "1")]
     pub account: ::core::option::Option<Account>,
-    /// Created in this batch.
+    /// True if the account was created in this batch.
     #[prost(bool, tag = "2")]
     pub is_born: bool,
 }
@@ -382,28 +400,31 @@ pub struct CodeValue {
     #[prost(message, optional, tag = "2")]
     pub code: ::core::option::Option<Code>,
 }
-/// Writes of a run of another shard's step, which differ from the writes of the step's previous run.
+/// Writes of a run of another shard's step. Only the writes that differ from those of the
+/// step's previous run are sent.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RemoteWrites {
     #[prost(uint32, tag = "1")]
     pub index: u32,
     #[prost(uint32, tag = "2")]
     pub incarnation: u32,
-    /// For each account a record of 93 bytes: address, flags (1: has a value, 2: exists, 4: created in this batch),
-    /// nonce, balance and code hash. A write without a value means that the step no longer writes the account. A read
-    /// (`Run`) without a value means that no lower step had written it.
+    /// For each account a record of 93 bytes: address, flags (1: has a value, 2: exists, 4: created
+    /// in this batch), nonce, balance and code hash. A write without a value means that the step no
+    /// longer writes the account. A read (`Run`) without a value means that no lower step had
+    /// written the account.
     #[prost(bytes = "vec", tag = "3")]
     pub accounts: ::prost::alloc::vec::Vec<u8>,
     /// For each slot a record of 85 bytes: address, key, 1 if it has a value, else 0; value.
     #[prost(bytes = "vec", tag = "4")]
     pub slots: ::prost::alloc::vec::Vec<u8>,
 }
-/// All steps below `to` are committed.
+/// All steps with an index below `to` are committed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Committed {
     #[prost(uint32, tag = "1")]
     pub to: u32,
-    /// Fees in wei of the steps that were committed since the last such order, in their order: 16 bytes each.
+    /// Fees in wei that the steps committed since the last such order owe to their beneficiaries,
+    /// in the order of the steps: 16 bytes each.
     #[prost(bytes = "vec", tag = "2")]
     pub fees: ::prost::alloc::vec::Vec<u8>,
 }
@@ -412,13 +433,13 @@ pub struct WantedKeys {
     /// Number of the request; 0 if a step waits for the answer.
     #[prost(uint64, tag = "1")]
     pub request: u64,
-    /// 20 bytes each.
+    /// Addresses of the wanted accounts, 20 bytes each.
     #[prost(bytes = "vec", tag = "2")]
     pub accounts: ::prost::alloc::vec::Vec<u8>,
-    /// Address and key of each: 52 bytes.
+    /// For each wanted slot its address and key, 52 bytes.
     #[prost(bytes = "vec", tag = "3")]
     pub slots: ::prost::alloc::vec::Vec<u8>,
-    /// Hashes, 32 bytes each.
+    /// Hashes of the wanted codes, 32 bytes each.
     #[prost(bytes = "vec", tag = "4")]
     pub codes: ::prost::alloc::vec::Vec<u8>,
 }
@@ -433,28 +454,32 @@ pub struct Run {
     pub index: u32,
     #[prost(uint32, tag = "2")]
     pub incarnation: u32,
-    /// All lower steps were committed when it began.
+    /// True if the shard knew, when the run began, that all lower steps were committed.
     #[prost(bool, tag = "3")]
     pub is_final: bool,
-    /// Missing for a system step.
+    /// Result of the transaction; missing for a system step.
     #[prost(message, optional, tag = "4")]
     pub result: ::core::option::Option<TxResult>,
-    /// 16 bytes.
+    /// Fee in wei that the step owes to the block's beneficiary, 16 bytes.
     #[prost(bytes = "vec", tag = "5")]
     pub fee: ::prost::alloc::vec::Vec<u8>,
     #[prost(uint64, tag = "6")]
     pub latency_ns: u64,
-    /// Accounts and slots as in `RemoteWrites`.
+    /// Accounts that the run read, with the values of lower steps, as records of
+    /// `RemoteWrites.accounts`.
     #[prost(bytes = "vec", tag = "7")]
     pub read_accounts: ::prost::alloc::vec::Vec<u8>,
+    /// Slots that the run read, with the values of lower steps, as records of `RemoteWrites.slots`.
     #[prost(bytes = "vec", tag = "8")]
     pub read_slots: ::prost::alloc::vec::Vec<u8>,
-    /// Beneficiaries that the run read, with all fees that lower steps owe to them; as in `RemoteWrites`.
+    /// Beneficiaries that the run read, with all fees that lower steps owe to them, as records of
+    /// `RemoteWrites.accounts`.
     #[prost(bytes = "vec", tag = "9")]
     pub read_paid: ::prost::alloc::vec::Vec<u8>,
+    /// Accounts that the run wrote, as records of `RemoteWrites.accounts`.
     #[prost(bytes = "vec", tag = "10")]
     pub written_accounts: ::prost::alloc::vec::Vec<u8>,
-    /// Address, key and value of each: 84 bytes.
+    /// For each written slot a record of 84 bytes: address, key and value.
     #[prost(bytes = "vec", tag = "11")]
     pub written_slots: ::prost::alloc::vec::Vec<u8>,
     #[prost(message, repeated, tag = "12")]
@@ -462,7 +487,7 @@ pub struct Run {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct OptimisticDone {
-    /// As in `Done`.
+    /// The first six fields have the meaning that they have in `Done`.
     #[prost(uint64, tag = "1")]
     pub ahead_ns: u64,
     #[prost(uint64, tag = "2")]
@@ -475,17 +500,22 @@ pub struct OptimisticDone {
     pub ahead_key_count: u64,
     #[prost(uint64, tag = "6")]
     pub demand_request_count: u64,
-    /// Runs of its steps.
+    /// Number of runs of the shard's steps, with aborted runs.
     #[prost(uint64, tag = "7")]
     pub execution_count: u64,
+    /// Number of validations of a run's reads.
     #[prost(uint64, tag = "8")]
     pub validation_count: u64,
+    /// Number of aborted runs: given up, or found invalid by a validation.
     #[prost(uint64, tag = "9")]
     pub abort_count: u64,
+    /// Number of runs that waited for a lower step.
     #[prost(uint64, tag = "10")]
     pub wait_count: u64,
+    /// Number of steps with at least one aborted run.
     #[prost(uint64, tag = "11")]
     pub aborted_step_count: u64,
+    /// Highest number of aborted runs of one step.
     #[prost(uint64, tag = "12")]
     pub most_aborts_of_a_step: u64,
 }
@@ -580,7 +610,8 @@ pub mod shard_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Both sides name their versions before anything else.
+        /// The first call of a connection: each side names its program and its version of these
+        /// messages.
         pub async fn hello(
             &mut self,
             request: impl tonic::IntoRequest<super::HelloRequest>,
@@ -602,7 +633,7 @@ pub mod shard_client {
                 .insert(GrpcMethod::new("stress.shard.v1.Shard", "Hello"));
             self.inner.unary(req, path, codec).await
         }
-        /// The workload, in pieces of its file form. A shard keeps one.
+        /// Sends a workload, in pieces of its file form. A shard keeps one workload.
         pub async fn load(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::Piece>,
@@ -624,10 +655,11 @@ pub mod shard_client {
                 .insert(GrpcMethod::new("stress.shard.v1.Shard", "Load"));
             self.inner.client_streaming(req, path, codec).await
         }
-        /// A batch: the coordinator sends `begin`, the list in pieces, and values as they are wanted; the shard
-        /// sends `ready`, what it wants, results, and in the end `done` or `fault`. Without a list the coordinator
-        /// sends `begin` and orders; the shard sends `ready`, keys that it wants, runs, and in the end
-        /// `optimistic_done` or `fault`.
+        /// Executes the shard's part of a batch. With a list, the coordinator sends `begin`, the list
+        /// in pieces, and the values that the shard wants. The shard sends `ready`, the keys that it
+        /// wants, results of steps, and in the end `done` or `fault`. Without a list, the coordinator
+        /// sends `begin` and orders. The shard sends `ready`, the keys that it wants, runs (executions
+        /// of steps, which may repeat), and in the end `optimistic_done` or `fault`.
         pub async fn execute(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::FromCoordinator>,
@@ -667,12 +699,13 @@ pub mod shard_server {
     /// Generated trait containing gRPC methods that should be implemented for use with ShardServer.
     #[async_trait]
     pub trait Shard: std::marker::Send + std::marker::Sync + 'static {
-        /// Both sides name their versions before anything else.
+        /// The first call of a connection: each side names its program and its version of these
+        /// messages.
         async fn hello(
             &self,
             request: tonic::Request<super::HelloRequest>,
         ) -> std::result::Result<tonic::Response<super::HelloAnswer>, tonic::Status>;
-        /// The workload, in pieces of its file form. A shard keeps one.
+        /// Sends a workload, in pieces of its file form. A shard keeps one workload.
         async fn load(
             &self,
             request: tonic::Request<tonic::Streaming<super::Piece>>,
@@ -683,10 +716,11 @@ pub mod shard_server {
             >
             + std::marker::Send
             + 'static;
-        /// A batch: the coordinator sends `begin`, the list in pieces, and values as they are wanted; the shard
-        /// sends `ready`, what it wants, results, and in the end `done` or `fault`. Without a list the coordinator
-        /// sends `begin` and orders; the shard sends `ready`, keys that it wants, runs, and in the end
-        /// `optimistic_done` or `fault`.
+        /// Executes the shard's part of a batch. With a list, the coordinator sends `begin`, the list
+        /// in pieces, and the values that the shard wants. The shard sends `ready`, the keys that it
+        /// wants, results of steps, and in the end `done` or `fault`. Without a list, the coordinator
+        /// sends `begin` and orders. The shard sends `ready`, the keys that it wants, runs (executions
+        /// of steps, which may repeat), and in the end `optimistic_done` or `fault`.
         async fn execute(
             &self,
             request: tonic::Request<tonic::Streaming<super::FromCoordinator>>,

@@ -43,7 +43,7 @@ use crate::{
 /// Settings of the connections to shards.
 #[derive(Clone)]
 pub struct Reach {
-    /// Addresses, as `127.0.0.1:7001`.
+    /// Addresses of the shards, such as `127.0.0.1:7001`.
     pub addresses: Vec<String>,
     /// The shared token; `None` if the shards need no token.
     pub token: Option<String>,
@@ -75,7 +75,7 @@ struct Connected {
     address: String,
     client: ShardClient<Channel>,
     caller: Caller,
-    /// Digest of the workload that the shard has; `None` before one is sent.
+    /// Digest of the workload that this coordinator last sent to the shard; `None` before.
     loaded: Mutex<Option<B256>>,
 }
 
@@ -258,7 +258,7 @@ impl Shards for Cluster {
         let request = caller.call(tokio_stream::iter(pieces));
         let mut client = client.clone();
         // After the last piece, the shard sends nothing while it decodes the workload. So the wait
-        // is ten times as long.
+        // is ten times the deadline.
         let patience = Patience { most: 10 * self.deadline, stop, progress: Some(&sent_count) };
         let sent = patience.wait(&self.runtime, client.load(request))?;
         let got = sent.map_err(|status| ended(&status))?.into_inner().digest;
@@ -289,7 +289,7 @@ impl Shards for Cluster {
 }
 
 impl Cluster {
-    /// Makes a shard begin a batch.
+    /// Makes a shard begin its part of a batch.
     fn talk<'a>(
         &'a self,
         shard: usize,
@@ -305,7 +305,7 @@ impl Cluster {
         let to = Outgoing::new(to, delay);
         let mut messages = first_messages(digest, assignment, way);
         // The channel is filled before the call, so that these messages are sent together with the
-        // call. The first message that does not fit, and all later ones, follow when the shard
+        // call. The first message that does not fit, and all later messages, follow when the shard
         // reads.
         let waiting = messages.find_map(|message| to.post(message).err());
         let request = caller.call(ReceiverStream::new(from));

@@ -4,7 +4,7 @@
 //!
 //! The line holds the messages that a network with that delay would have under way. A message whose
 //! delay is over stays in the line until the receiver takes it. The number of such messages is
-//! limited, as it is without a line.
+//! limited, as it is without a delay.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +21,7 @@ use crate::wire::HELD_MAX;
 struct Held<T> {
     /// Messages, each with the time at which it entered.
     messages: VecDeque<(Instant, T)>,
-    /// True when no more message can enter.
+    /// True after the entry was dropped: no more message can enter.
     is_closed: bool,
     /// True after the receiver was dropped.
     is_left: bool,
@@ -30,7 +30,7 @@ struct Held<T> {
 #[derive(Debug)]
 struct Line<T> {
     delay: Duration,
-    /// Maximal number of messages whose delay is over and which the receiver has not taken.
+    /// Maximum number of messages whose delay is over and which the receiver has not taken.
     due_max: usize,
     held: Mutex<Held<T>>,
     came: Condvar,
@@ -43,7 +43,8 @@ impl<T> Line<T> {
     }
 
     fn has_room(&self, held: &Held<T>) -> bool {
-        // The messages are in the order in which their delays end.
+        // The messages are in the order in which their delays end: if this one is due, `due_max`
+        // messages are.
         let last_allowed = held.messages.get(self.due_max.saturating_sub(1));
         let is_due = last_allowed.is_some_and(|(came, _)| came.elapsed() >= self.delay);
         !is_due && held.messages.len() < HELD_MAX

@@ -1,4 +1,4 @@
-//! Texts of failures of connections, and waits for calls with a deadline.
+//! Texts of failed calls between coordinator and shards, and waits for calls with a deadline.
 
 use std::{
     error::Error,
@@ -12,11 +12,11 @@ use executor::shards::ShardError;
 use tokio::{runtime::Runtime, time::timeout};
 use tonic::{Code, Status};
 
-/// Polling interval of a waiting thread for the stop flag.
+/// Polling interval for the stop flag while a thread waits.
 pub(crate) const STOP_CHECK: Duration = Duration::from_millis(20);
 
-/// Waits for `call` on this thread, which must not be a thread of the runtime. Returns `None` after
-/// `most`.
+/// Waits for `call` on this thread, which must not be a thread of the runtime. Returns `None` if
+/// the call takes longer than `most`.
 pub(crate) fn within<T>(
     runtime: &Runtime,
     most: Duration,

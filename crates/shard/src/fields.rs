@@ -27,7 +27,8 @@ pub(crate) fn address(bytes: &[u8], what: &str) -> Result<Address, String> {
     Ok(Address::from(array::<20>(bytes, what)?))
 }
 
-/// Splits bytes into words of `N` bytes each. `what` names the field in the error.
+/// Splits bytes into words of `N` bytes each. Fails if the last word is shorter. `what` names the
+/// field in the error.
 pub(crate) fn words<'b, const N: usize>(
     bytes: &'b [u8],
     what: &str,

@@ -1,6 +1,6 @@
-//! The coordinator's queue of messages from a shard: the connection itself, or with a delay a delay
-//! line behind the connection. Without a delay, the thread that takes a message decodes it. With a
-//! delay, the task that fills the line decodes it.
+//! The coordinator's queue of messages from a shard. It is the connection itself or, if messages
+//! are delayed, a delay line behind the connection. Without a delay, the thread that takes a
+//! message decodes it. With a delay, the task that fills the line decodes it.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::{
 /// The next message of a shard; `None` at the end of the stream.
 pub(crate) type Heard = Result<Option<FromShard>, Status>;
 
-/// Messages of a shard, in order.
+/// Messages of a shard, in the order in which the shard sent them.
 #[derive(Debug)]
 pub(crate) enum Incoming {
     /// Messages come directly from the connection.

@@ -1,6 +1,6 @@
 //! The transport of shards of execution over gRPC: the server of a shard, and the coordinator's
-//! connections to shards. The executor runs the steps and checks the results. The messages are
-//! defined in `proto/shard.proto`.
+//! connections to shards. A shard is a process that executes its part of a batch. The executor's
+//! code runs the steps and checks the results. The messages are defined in `proto/shard.proto`.
 
 mod cluster;
 mod convert;

@@ -1,5 +1,5 @@
-//! A shard's connection to the coordinator during a batch with a list. The shard's threads send
-//! requests for values and results through it, and wait for answers.
+//! A shard's connection to the coordinator during a batch with a list. Through it, the shard's
+//! threads send results of steps and requests for values, and wait for the answers.
 
 use std::{
     collections::HashMap,
@@ -24,8 +24,8 @@ use crate::{
 pub(crate) struct Link {
     to: mpsc::Sender<Result<FromShard, Status>>,
     next_request: AtomicU64,
-    /// Channels to the threads that wait, by number of the request; `None` after the connection is
-    /// closed.
+    /// Channels to the threads that wait for answers, by the number of the request; `None` after
+    /// the connection is closed.
     waiting: Mutex<Option<HashMap<u64, threads::SyncSender<StateValues>>>>,
 }
 
@@ -49,7 +49,7 @@ impl Link {
     /// Passes an answer to the thread that waits for it.
     ///
     /// # Errors
-    /// The answer has no request, or is invalid; as text.
+    /// No waiting request has the answer's number, or the answer is invalid. The error is a text.
     pub(crate) fn answered(&self, values: proto::Values) -> Result<(), String> {
         let request = values.request;
         let values = convert::values_of_wire(values)?;

@@ -25,7 +25,7 @@ use crate::{
     wire::proto::{self, from_shard, order::Order as Wire},
 };
 
-/// Bytes of a slot's name: address and key.
+/// Length in bytes of a slot's name: address and key.
 const NAME_BYTES: usize = 20 + 32;
 
 fn state_to_wire(state: AccountVersion) -> proto::AccountState {

@@ -26,7 +26,8 @@ const STOP_CHECK: Duration = Duration::from_millis(20);
 pub(crate) struct Orders {
     to: mpsc::Sender<Result<FromShard, Status>>,
     /// Sender of the queue of received orders; `None` after the connection is closed. The queue has
-    /// no limit: a batch has at most as many orders as steps and requests, and orders seldom wait.
+    /// no limit: orders follow only from requests, runs of other shards' steps and commits, and
+    /// seldom wait.
     entry: Mutex<Option<threads::Sender<Order>>>,
     came: Mutex<threads::Receiver<Order>>,
 }
@@ -52,7 +53,7 @@ impl Orders {
     /// Puts received orders into the queue, without waiting.
     ///
     /// # Errors
-    /// The orders are invalid; as text.
+    /// The orders are invalid. The error is a text.
     pub(crate) fn take(&self, orders: proto::Orders) -> Result<(), String> {
         let orders = optimistic::orders_of_wire(orders)?;
         let entry = self.entry.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
-//! Converts keys with their values to records of a fixed length, many of them in one field of
-//! bytes. A protobuf message for each record would be most of the cost of a result. An invalid
-//! record gives an error as text.
+//! Converts keys with their values to records of a fixed length, and back. One field of a message
+//! has many records, as bytes. A protobuf message for each record would be most of the cost of a
+//! result. An invalid record gives an error as text.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use evm::AccountWrite;
@@ -12,17 +12,20 @@ use crate::{
     wire::proto::NewCode,
 };
 
-/// Bytes of a slot's name: address and key.
+/// Length in bytes of a slot's name: address and key.
 const NAME_BYTES: usize = 20 + 32;
-/// Bytes of a written slot: its name and its value.
+/// Length in bytes of the record of a written slot: its name and its value.
 const SLOT_BYTES: usize = NAME_BYTES + 32;
-/// Bytes of a slot that may have no value: its name, a flag and its value.
+/// Length in bytes of the record of a slot that may have no value: its name, a flag and its value.
+/// A read has no value if no lower step wrote the key, and a write if the step no longer writes it.
 const SEEN_SLOT_BYTES: usize = SLOT_BYTES + 1;
-/// Bytes of an account that may have no value: address, flags, nonce, balance, code hash.
+/// Length in bytes of the record of an account that may have no value: address, flags, nonce,
+/// balance, code hash.
 const SEEN_ACCOUNT_BYTES: usize = 20 + 1 + 8 + 32 + 32;
-/// Bytes of an account that may not exist: a flag, nonce, balance, code hash.
+/// Length in bytes of the record of an account that may not exist: a flag, nonce, balance, code
+/// hash.
 const STATE_BYTES: usize = 1 + 8 + 32 + 32;
-/// Bytes of a write to an account: address, flags, balance, nonce.
+/// Length in bytes of the record of a write to an account: address, flags, balance, nonce.
 const WRITE_BYTES: usize = 20 + 1 + 32 + 8;
 
 /// Flags of an account in a record of [`SEEN_ACCOUNT_BYTES`].

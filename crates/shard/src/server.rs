@@ -43,8 +43,8 @@ use crate::{
     },
 };
 
-/// Longest time for which a coordinator may send nothing, since it answers at least the pings of
-/// HTTP/2.
+/// Time without a message of the coordinator after which it is pinged (HTTP/2), and time limit of
+/// its answer. So a coordinator may be silent for twice this time.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 
 /// Settings of a shard's server.
@@ -67,8 +67,8 @@ impl fmt::Debug for Serving {
     }
 }
 
-/// Serves until `ends` returns true, which is called once per `interval`. Calls `listening` with
-/// the bound address. The system chooses the port if `serving` has port 0.
+/// Serves until `ends`, polled at this interval, returns true. Calls `listening` with the bound
+/// address. The system chooses the port if `serving` has port 0.
 ///
 /// # Errors
 /// The address cannot be bound, or the server failed.
@@ -101,7 +101,7 @@ pub fn serve(
             }
         };
         let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-        // The connection of a coordinator that sends nothing for longer is closed.
+        // The connection of a coordinator that does not answer a ping is closed.
         let builder = Server::builder()
             .initial_stream_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
@@ -247,7 +247,7 @@ impl Shard for Service {
     }
 }
 
-/// The shard's connection to the coordinator of a batch.
+/// The shard's side of the connection to the coordinator during one batch.
 #[derive(Clone)]
 enum Side {
     /// The connection for a batch with a list.

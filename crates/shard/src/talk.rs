@@ -1,5 +1,5 @@
 //! The coordinator's connection to a shard during a batch. It delays each message, in both
-//! directions, by the delay of the run.
+//! directions, by the delay of the run (`run.shard_delay_us`).
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -66,12 +66,13 @@ impl Outgoing {
         let back = match self {
             Self::Direct(to) => match to.try_send(wrapped) {
                 Err(TrySendError::Full(back)) => back.message,
-                // The shard's status, which is received next, gives the reason.
+                // If the receiver is gone, the shard's status, which is received next, gives the
+                // reason.
                 Ok(()) | Err(TrySendError::Closed(_)) => None,
             },
             Self::Delayed(line) => match line.enter(wrapped) {
                 Entered::Full(back) => back.message,
-                // If the receiver is gone, the status that is received next gives the reason, too.
+                // The same holds for a receiver behind the delay line.
                 Entered::Held | Entered::Unwanted => None,
             },
         };
@@ -160,8 +161,8 @@ struct MessageReceiver<'c> {
 }
 
 impl MessageReceiver<'_> {
-    /// Waits for the next message. Fails if `stop` is set, or if no message came for the deadline
-    /// although `owes` returned true.
+    /// Waits for the next message. Fails if `stop` is set. Fails if no message came within the
+    /// deadline while `owes` returned true, which means that the shard must send one.
     fn receive(
         &mut self,
         stop: &AtomicBool,

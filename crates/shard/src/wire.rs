@@ -1,18 +1,18 @@
-//! The generated types of the protocol's messages, and limits and keys that coordinator and shard
-//! share.
+//! The generated types of the protocol's messages. Also limits, and keys of the calls' metadata,
+//! that coordinator and shard share.
 
 use std::time::Duration;
 
-/// Version of the messages. It grows with each change of `proto/shard.proto`.
+/// Version of the messages. It grows with each change of the messages in `proto/shard.proto`.
 pub const PROTOCOL: u32 = 4;
 
-/// Maximal bytes of a piece of a workload or a list.
+/// Maximum length in bytes of a piece of a workload or a list.
 pub(crate) const PIECE_BYTES: usize = 1 << 20;
 
-/// Maximal bytes of a message. A result is never split, even if its output is large.
+/// Maximum length in bytes of a message. A result is never split, even if its output is large.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
-/// Maximal number of messages in one direction that wait for the network. If there are more, the
+/// Maximum number of messages in one direction that wait for the network. If there are more, the
 /// sender waits.
 pub(crate) const WINDOW: usize = 8;
 
@@ -22,20 +22,20 @@ pub(crate) const WINDOW: usize = 8;
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 4 << 20;
 pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 4 * STREAM_WINDOW_BYTES;
 
-/// Maximal bytes of an HTTP/2 frame. Most messages fit into one frame.
+/// Maximum length in bytes of an HTTP/2 frame. Most messages fit into one frame.
 pub(crate) const FRAME_BYTES: u32 = 256 << 10;
 
 /// Time within which a shard must be connected and answer the first call.
 pub(crate) const REACH_MAX: Duration = Duration::from_millis(900);
 
-/// Maximal number of messages in a delay line, due or not: more than any real network has under
-/// way.
+/// Maximum number of messages in a delay line, whether their delay is over or not. No real network
+/// has more under way.
 pub(crate) const HELD_MAX: usize = 1 << 12;
 
-/// Maximal bytes of a workload's file form.
+/// Maximum length in bytes of a workload's file form.
 pub(crate) const WORKLOAD_BYTES_MAX: usize = 4 << 30;
 
-/// Maximal number of threads of a shard.
+/// Maximum number of executing threads of a shard.
 pub(crate) const THREAD_COUNT_MAX: u32 = 1 << 10;
 
 /// Key of the shared token in the metadata of a call.
