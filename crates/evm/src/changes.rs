@@ -1,5 +1,5 @@
-//! Writes of a step, from its EVM output: the changes for a block-level access list (EIP-7928), and
-//! the changes for the next state.
+//! Collects the writes of a step from revm's output. They are the step's changes in a block-level
+//! access list (EIP-7928), and the step's changes of the state.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::state::{Account, EvmState};
@@ -13,7 +13,7 @@ pub struct AccountWrite {
     pub balance: Option<U256>,
     /// New nonce.
     pub nonce: Option<u64>,
-    /// New code with its hash; empty where the code was removed.
+    /// Hash of the new code, and the code; the code is empty if it was removed.
     pub code: Option<(B256, Bytes)>,
 }
 
@@ -42,13 +42,14 @@ impl StepWrites {
         fields + self.slots.len()
     }
 
-    /// Removes all writes, and keeps the memory for the next step.
+    /// Removes all writes, and keeps the allocations for the next step.
     pub fn clear(&mut self) {
         self.accounts.clear();
         self.slots.clear();
     }
 
-    /// Adds the writes of `state`, the finalised output of a transaction or system call.
+    /// Adds the writes of `state`, the finalised output of a part of the step: a transaction, a
+    /// system call, or all withdrawals.
     pub fn add(&mut self, state: &EvmState) {
         for (address, account) in state {
             if account.is_touched() {

@@ -1,5 +1,5 @@
-//! Finds the addresses at which a transaction tries to create a contract. A frame that reverts
-//! leaves no trace of its creation in the state, but its address is found too.
+//! Finds the addresses at which a transaction tries to create a contract. A call frame that reverts
+//! leaves no trace of its creation in the state, but the address is found too.
 
 use alloy_primitives::Address;
 use revm::{

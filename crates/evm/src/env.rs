@@ -16,7 +16,7 @@ use revm::{
 };
 use workload::{ChainRules, Fork, Transaction, TxType, block};
 
-/// Name of a fork in revm.
+/// Returns revm's name of a fork.
 pub const fn spec(fork: Fork) -> SpecId {
     match fork {
         Fork::Paris => SpecId::MERGE,
@@ -51,7 +51,7 @@ pub fn blob_params(rules: &ChainRules) -> BlobParams {
     }
 }
 
-/// The environment of a block under `rules`.
+/// Converts the environment of a block under `rules`.
 pub fn block_env(env: &block::BlockEnv, rules: &ChainRules) -> BlockEnv {
     let blob_fee =
         BlobExcessGasAndPrice::new(env.excess_blob_gas, rules.blobs.base_fee_update_fraction);
@@ -78,7 +78,7 @@ pub fn enter<DB: Database, I>(
     evm.ctx.block = block_env(env, rules);
 }
 
-/// Makes a block before the Merge the one whose transactions `evm` runs next.
+/// Sets up `evm` for a block before the Merge, whose transactions it runs next.
 pub fn enter_early<DB: Database, I>(
     evm: &mut MainnetEvm<MainnetContext<DB>, I>,
     env: &block::BlockEnv,
@@ -93,7 +93,7 @@ pub fn enter_early<DB: Database, I>(
 /// Rules of a block before the Merge (EIP-3675).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlyRules {
-    /// revm's name of its fork.
+    /// revm's name of the block's fork.
     pub spec: SpecId,
     /// Difficulty of the block, which code can read.
     pub difficulty: U256,
@@ -107,12 +107,12 @@ fn set_spec<DB: Database, I>(
     if evm.ctx.cfg.spec != spec {
         let chain_id = evm.ctx.cfg.chain_id;
         evm.ctx.modify_cfg(|of_evm| *of_evm = cfg(chain_id));
-        // The precompiles follow with the next transaction.
+        // revm changes the precompiles with the next transaction.
         evm.instruction = EthInstructions::new_mainnet_with_spec(spec);
     }
 }
 
-/// A transaction on chain `chain_id`.
+/// Converts a transaction on chain `chain_id`.
 pub fn tx_env(tx: &Transaction, chain_id: u64) -> TxEnv {
     let priority_fee = match tx.tx_type {
         TxType::Legacy | TxType::AccessList => None,

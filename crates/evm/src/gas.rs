@@ -1,17 +1,18 @@
-//! Adds up the gas of a block: the receipts' gas, and the two dimensions of EIP-8037.
+//! Adds up the gas of a block: the receipts' gas, and apart from it execution gas and state gas
+//! (EIP-8037).
 
 use workload::Fork;
 
 use crate::TxGas;
 
-/// Gas of a block: the receipts' gas, and the two dimensions of EIP-8037.
+/// Gas of a block, in three sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockGas {
     /// Sum of the receipts' gas.
     pub receipt_gas: u64,
-    /// Execution gas before refunds (EIP-7778).
+    /// Sum of execution gas before refunds (EIP-7778).
     pub regular_gas: u64,
-    /// State gas (EIP-8037).
+    /// Sum of state gas (EIP-8037).
     pub state_gas: u64,
 }
 
@@ -40,7 +41,8 @@ impl BlockGas {
         }
     }
 
-    /// Whether a transaction of this gas limit still fits a block of `limit`.
+    /// Whether a transaction with the gas limit `tx_gas_limit` still fits into a block with the gas
+    /// limit `limit`.
     pub fn admits(&self, tx_gas_limit: u64, limit: u64, fork: Fork) -> bool {
         tx_gas_limit <= self.room(limit, fork)
     }

@@ -1,4 +1,5 @@
-//! Net changes of a batch from revm's bundle: the difference between the state after and before.
+//! Net changes of a batch from revm's bundle: the difference between the states before and after
+//! the batch.
 
 use revm::{
     database::{BundleAccount, BundleState},
@@ -6,8 +7,8 @@ use revm::{
 };
 use workload::{AccountState, NetChanges};
 
-/// The net changes of `bundle` against the state before it, sorted. An account or slot with the
-/// same value as before is no change; an empty account does not exist (EIP-161).
+/// Returns the net changes of `bundle` against the state before the batch, sorted. An account or
+/// slot with the same value as before is no change; an empty account does not exist (EIP-161).
 pub fn net_changes(bundle: &BundleState) -> NetChanges {
     let mut changes = NetChanges::default();
     for (address, account) in &bundle.state {

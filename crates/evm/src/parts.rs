@@ -1,8 +1,8 @@
-//! Joins the parts of a step. A step can commit several times (withdrawals, then system calls) at
-//! one index of the list (EIP-7928). The list builder of revm takes an account's value before a
-//! commit for its value before the step. So a later part that does not change a value again would
-//! remove an earlier part's change from the list. Later parts therefore get the value before the
-//! step.
+//! Joins the parts of a step. A step can commit several parts (all withdrawals, then each system
+//! call) at one index of the list (EIP-7928). The list builder of revm takes an account's value
+//! before a commit for its value before the step. So a later part that does not change a value
+//! again would remove an earlier part's change from the list. Later parts therefore get the value
+//! before the step.
 
 use alloy_primitives::{Address, map::AddressMap};
 use revm::state::{AccountInfo, EvmState};

@@ -23,16 +23,16 @@ use crate::{
     system,
 };
 
-/// Gwei in wei.
+/// Number of wei in a gwei.
 pub const GWEI: u64 = 1_000_000_000;
 
-/// A step that cannot be part of a valid block, or whose state could not be read.
+/// Reason that a step fails: it cannot be part of a valid block, or its state could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError<E> {
     /// The database failed, or refused the read.
     #[error("{0}")]
     Database(E),
-    /// The transaction is invalid where it stands: nonce, balance, gas limit, …
+    /// The transaction is invalid at its place in the block: nonce, balance, gas limit, …
     #[error("invalid transaction: {0}")]
     Invalid(String),
     /// A system call must succeed (EIP-7002, EIP-7251, EIP-8282), and did not.
@@ -59,7 +59,7 @@ impl<E: fmt::Debug> From<EVMError<E>> for StepError<E> {
 /// Gas of one transaction in its three senses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TxGas {
-    /// In the receipt: the gas that the sender pays for.
+    /// Gas in the receipt: the sender pays for it.
     pub receipt_gas: u64,
     /// Execution gas that counts against the block (EIP-7778: before refunds).
     pub block_regular_gas: u64,
@@ -79,27 +79,27 @@ impl TxGas {
 /// so they are computed outside any clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxResult {
-    /// Its status.
+    /// Status of the transaction.
     pub status: TxStatus,
-    /// Gas in the receipt's sense, after refunds.
+    /// Gas in the receipt, after refunds.
     pub gas_used: u64,
     /// Execution gas that counts against the block (EIP-7778: before refunds).
     pub block_regular_gas: u64,
     /// State gas that counts against the block (EIP-8037).
     pub block_state_gas: u64,
-    /// Logs in its receipt: none if it failed.
+    /// Logs in the receipt; none if the transaction failed.
     pub logs: Vec<Log>,
     /// Return data.
     pub output: Bytes,
 }
 
 impl TxResult {
-    /// The digests that comparisons use.
+    /// Computes the digests for the comparison with the reference.
     pub fn outcome(&self) -> TxOutcome {
         TxOutcome::new(self.status, self.gas_used, &self.logs, &self.output)
     }
 
-    /// Its gas in all senses.
+    /// Gas of the transaction in its three senses.
     pub const fn gas(&self) -> TxGas {
         TxGas {
             receipt_gas: self.gas_used,
@@ -132,9 +132,10 @@ impl From<ExecutionResult> for TxResult {
 pub struct StepOutput {
     /// The transaction's result; `None` for system steps.
     pub result: Option<TxResult>,
-    /// Its gas.
+    /// Gas of the transaction; zero for system steps.
     pub gas: TxGas,
-    /// Fee that it owes the block's beneficiary in wei, if kept apart ([`Fees::Apart`]).
+    /// Fee in wei that the transaction owes the block's beneficiary, if it is kept apart
+    /// ([`Fees::Apart`]).
     pub fee_apart: U256,
 }
 
@@ -145,7 +146,7 @@ impl StepOutput {
     }
 }
 
-/// An EVM that runs steps, one at a time, over a database it owns.
+/// An EVM that runs steps, one at a time, over a database that it owns.
 pub struct Runner<DB: Database> {
     evm: MainnetEvm<MainnetContext<DB>>,
     rules: ForkSchedule,
@@ -161,7 +162,7 @@ impl<DB: Database> fmt::Debug for Runner<DB> {
 }
 
 impl<DB: Database> Runner<DB> {
-    /// A runner under the rules of `workload`.
+    /// Makes a runner under the rules of `workload`.
     pub fn new(workload: &Workload, db: DB) -> Self {
         let cfg = env::cfg_env(workload.rules.first.fork, workload.chain_id);
         let evm = Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet();
@@ -169,14 +170,15 @@ impl<DB: Database> Runner<DB> {
         Self { evm, rules: workload.rules.clone(), chain_id: workload.chain_id, fees, requests }
     }
 
-    /// This runner with fees handled as `fees` says.
+    /// Returns this runner with fees handled as `fees` says.
     #[must_use]
     pub fn with_fees(self, fees: Fees) -> Self {
         Self { fees, ..self }
     }
 
     /// Requests of the block that was entered last, ordered by type: type ‖ data, as the system
-    /// calls after its transactions returned them (EIP-7685). Calls that returned nothing have none.
+    /// calls after its transactions returned them (EIP-7685). Calls that returned nothing have no
+    /// request. Deposits are not included.
     pub fn requests(&self) -> &[Bytes] {
         &self.requests
     }
@@ -197,8 +199,8 @@ impl<DB: Database> Runner<DB> {
         self.requests.clear();
     }
 
-    /// Makes `block`, of before the Merge, the block whose transactions are run next. It has no other steps; see
-    /// [`Self::pay`].
+    /// Makes `block`, from before the Merge, the block whose transactions are run next. It has no
+    /// other steps; [`Self::pay`] pays its rewards.
     pub fn enter_early(&mut self, block: &Block, rules: EarlyRules) {
         env::enter_early(&mut self.evm, &block.env, rules);
     }
@@ -213,7 +215,7 @@ impl<DB: Database> Runner<DB> {
     ///
     /// # Errors
     /// [`StepError`]: the block is invalid, or its state cannot be read. The runner has forgotten
-    /// the keys that the step read, and can run another.
+    /// the keys that the step read, and can run another step.
     pub fn run(
         &mut self,
         block: &Block,
@@ -287,8 +289,9 @@ impl<DB: Database> Runner<DB> {
         let state = self.evm.finalize();
         let contract = call.contract;
         if call.must_succeed() {
-            // A block without the contract is invalid (EIP-7002, EIP-7251). Chains of developers lack it from
-            // their genesis on, and imports of files check the genesis; so this is for a fork that begins later.
+            // A block without the contract's code is invalid (EIP-7002, EIP-7251). Developers'
+            // chains may lack the contract from genesis on, and imports of files check the genesis.
+            // So the code is checked only if forks begin after the genesis.
             let is_without_code = !self.rules.changes.is_empty()
                 && state.get(&contract).is_none_or(|to| to.info.is_empty_code_hash());
             let reason = match is_without_code {
@@ -314,7 +317,7 @@ impl<DB: Database> Runner<DB> {
         self.pay(payments, sink)
     }
 
-    /// Creates these amounts of wei, as withdrawals and rewards of blocks do.
+    /// Adds each amount of wei to the balance of its account, as withdrawals and block rewards do.
     ///
     /// # Errors
     /// [`StepError::Database`].

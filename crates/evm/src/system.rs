@@ -33,16 +33,15 @@ pub struct SystemCall {
 }
 
 impl SystemCall {
-    /// Whether the block is invalid where the call fails (EIP-7002, EIP-7251, EIP-8282). The
-    /// failure of a call before the transactions is ignored (EIP-4788, EIP-2935): its changes are
-    /// undone.
+    /// Whether the block is invalid if the call fails (EIP-7002, EIP-7251, EIP-8282). The failure
+    /// of a call before the transactions is ignored (EIP-4788, EIP-2935): its changes are undone.
     pub const fn must_succeed(&self) -> bool {
         self.request_type.is_some()
     }
 }
 
-/// Calls before the first transaction: beacon root (EIP-4788, from Cancun), parent hash (EIP-2935,
-/// from Prague).
+/// Returns the calls before the first transaction: beacon root (EIP-4788, from Cancun), parent hash
+/// (EIP-2935, from Prague).
 pub fn before_transactions(fork: Fork, env: &BlockEnv) -> impl Iterator<Item = SystemCall> {
     let calls = [
         SystemCall {
@@ -64,8 +63,9 @@ pub fn before_transactions(fork: Fork, env: &BlockEnv) -> impl Iterator<Item = S
         .map(|(call, _)| call)
 }
 
-/// Calls after the last transaction: withdrawal requests (EIP-7002), consolidation requests
-/// (EIP-7251), both from Prague, builder requests (EIP-8282, from Amsterdam).
+/// Returns the calls after the last transaction and the withdrawals: withdrawal requests
+/// (EIP-7002), consolidation requests (EIP-7251), both from Prague, builder requests (EIP-8282,
+/// from Amsterdam).
 pub fn after_transactions(fork: Fork) -> Vec<SystemCall> {
     let mut calls = Vec::new();
     if fork.is_from(Fork::Prague) {
@@ -86,7 +86,7 @@ pub fn after_transactions(fork: Fork) -> Vec<SystemCall> {
         .collect()
 }
 
-/// The system contracts of a fork as accounts of a genesis.
+/// Returns the system contracts of a fork as accounts of a genesis.
 pub fn contracts(fork: Fork) -> Vec<GenesisAccount> {
     let all = [
         (Fork::Cancun, BEACON_ROOTS_ADDRESS, &BEACON_ROOTS_CODE),
