@@ -34,7 +34,7 @@ pub fn fine_duration(option: &str, text: &str) -> Result<Duration, ScenarioError
 /// Reads gas as in scenarios, 1 or more: `200M`, `1.5G`. Errors name `option`.
 ///
 /// # Errors
-/// The text is no gas.
+/// The text is no count of gas, or it is 0.
 pub fn gas(option: &str, text: &str) -> Result<u64, ScenarioError> {
     let read = quantity::count(text, "gas", "200M").and_then(|gas| match gas {
         0 => Err(Misfit::new("0 gas is no block".to_owned(), Remedy::text("200M"))),

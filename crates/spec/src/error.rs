@@ -94,7 +94,7 @@ pub enum ScenarioError {
 pub struct Mistakes {
     source_name: String,
     diagnostics: Vec<Diagnostic>,
-    /// Whether there are more mistakes than the diagnostics.
+    /// Whether the scenario has more mistakes than these diagnostics.
     has_more: bool,
 }
 
@@ -121,7 +121,7 @@ impl fmt::Display for Mistakes {
 }
 
 impl ScenarioError {
-    /// The broken rules; empty where the text could not be read.
+    /// The broken rules; empty if the text could not be read.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
             Self::Invalid(diagnostic) => std::slice::from_ref(diagnostic),
@@ -185,7 +185,7 @@ impl Diagnostic {
         &self.key
     }
 
-    /// Whether the file itself breaks the rule, and not a value from outside.
+    /// Whether the file itself breaks the rule, not a value from outside.
     pub fn is_of_file(&self) -> bool {
         !matches!(self.place, Place::Outside { .. })
     }
@@ -232,7 +232,7 @@ impl fmt::Display for Diagnostic {
 
 /// Mark before a remedy.
 const HELP_MARK: &str = " = help: ";
-/// Columns of a terminal. A remedy that lists names may take many lines.
+/// Maximum length of a line, in characters. A remedy that lists names may take many lines.
 const LINE_CHARS_MAX: usize = 80;
 
 /// Wraps `text` at spaces, for an output after `indent_chars` characters. All lines except the
@@ -259,7 +259,7 @@ fn folded(text: &str, indent_chars: usize) -> String {
 
 /// The longest excerpt of a source line, in characters.
 const EXCERPT_CHARS_MAX: usize = 100;
-/// Characters kept before the mark when a line is too long.
+/// Number of characters that are kept before the mark if a line is too long.
 const LEAD_CHARS: usize = 30;
 
 impl Mark {

@@ -103,13 +103,13 @@ pub(crate) struct Fault {
     pub(crate) misfit: Box<Misfit>,
 }
 
-/// The longest excerpt of a user's value that an error repeats, in characters.
+/// Length in characters of the longest excerpt of a user's value that an error repeats.
 const SHOWN_CHARS_MAX: usize = 60;
 
 /// Minimum length of a part of a name that is searched, in characters.
 const PART_CHARS_MIN: usize = 3;
 
-/// A user's text as an error may repeat it: short, on one line, without control characters.
+/// Returns a user's text as an error may repeat it: short, on one line, without control characters.
 pub(crate) fn shown(text: &str) -> String {
     let mut out: String = text.chars().take(SHOWN_CHARS_MAX).map(printable).collect();
     if text.chars().nth(SHOWN_CHARS_MAX).is_some() {
@@ -118,7 +118,7 @@ pub(crate) fn shown(text: &str) -> String {
     if out.is_empty() { "\"\"".to_owned() } else { out }
 }
 
-/// A text on one line and without control characters, however long.
+/// Returns a text on one line and without control characters, however long.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(printable).collect()
 }
@@ -132,7 +132,7 @@ pub(crate) fn printable(c: char) -> char {
     }
 }
 
-/// The nearest of `candidates`, if it is near enough for a misspelling.
+/// Returns the nearest of `candidates`, if it is near enough to be what a misspelt `given` means.
 pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let near = near(given, candidates);
     near.into_iter().min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
@@ -159,7 +159,7 @@ pub(crate) fn nearest_few<'a>(
     few
 }
 
-/// The candidates that are near enough, with their distances.
+/// Returns the candidates that are near enough, with their distances.
 fn near<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'a str)> {
     // Distance costs the product of the lengths; a text this long is no misspelt name.
     if given.len() > SHOWN_CHARS_MAX {

@@ -29,8 +29,8 @@ pub(crate) struct Fields<'tree> {
 }
 
 impl<'tree> Fields<'tree> {
-    /// The fields of the whole file. A key that is not `known` is a fault. The fault names the path
-    /// among `all_paths` that ends with the key.
+    /// Makes the fields of the whole file. A key that is not `known` is a fault. The fault suggests
+    /// the path among `all_paths` that ends with the key, or a key with a similar name.
     pub(crate) fn top(
         table: &'tree Table,
         known: &[&str],
@@ -39,8 +39,8 @@ impl<'tree> Fields<'tree> {
         Self { path: String::new(), table, origin: &Origin::WholeFile, all_paths }.checked(known)
     }
 
-    /// The fields of another table of the same file, at `path`; a key that is not `known` is a
-    /// fault.
+    /// Makes the fields of another table of the same file, at `path`; a key that is not `known` is
+    /// a fault.
     pub(crate) fn within<'other>(
         &self,
         path: &str,
@@ -69,17 +69,18 @@ impl<'tree> Fields<'tree> {
         self.table.get(key)
     }
 
-    /// A fault about one of this table's keys: at its value, or at the table if it is missing.
+    /// Makes a fault about one of this table's keys: at its value, or at the table if the key is
+    /// missing.
     pub(crate) fn fault(&self, key: &str, misfit: Misfit) -> Fault {
         misfit.at(&self.key(key), self.get(key).map_or(self.origin, |node| &node.origin))
     }
 
-    /// The fault of a key that must be there.
+    /// Makes the fault of a missing key.
     pub(crate) fn missing(&self, key: &str, remedy: Remedy) -> Fault {
         self.fault(key, Misfit::new("missing", remedy))
     }
 
-    /// The fault of alternative `keys`, where not exactly one of them is given.
+    /// Makes the fault of alternative `keys`, of which none or several are given.
     pub(crate) fn exactly_one(&self, keys: &[&str], example: Remedy) -> Fault {
         let given: Vec<&str> = keys.iter().copied().filter(|key| self.get(key).is_some()).collect();
         let Some((last, others)) = given.split_last() else {
@@ -168,7 +169,7 @@ impl<'tree> Fields<'tree> {
         self.read(key, share)
     }
 
-    /// A finite number of any sign.
+    /// Reads a finite number of any sign.
     pub(crate) fn number(&self, key: &str) -> Result<Option<f64>, Fault> {
         self.table.ask(key, || Shape::Number);
         self.read(key, number)
@@ -194,7 +195,7 @@ impl<'tree> Fields<'tree> {
         self.read(key, |node| named(text(node)?))
     }
 
-    /// One of a few values whose type is not in the crate `variant`.
+    /// Reads one of a few names whose values have a type outside the crate `variant`.
     pub(crate) fn one_of<T: Copy>(
         &self,
         key: &str,
@@ -211,7 +212,7 @@ impl<'tree> Fields<'tree> {
         self.list(key, &format!("[\"{example}\"]"), |node| named(text(node)?))
     }
 
-    /// One name, or a list of names. A single name is a list of one.
+    /// Reads one name or a list of names; empty for a missing key.
     pub(crate) fn one_or_more<T: Named>(&self, key: &str) -> Result<Vec<T>, Fault> {
         self.table.ask(key, || Shape::NameOrNames(names::<T>()));
         match self.get(key).map(|node| &node.value) {
@@ -227,7 +228,7 @@ impl<'tree> Fields<'tree> {
         })
     }
 
-    /// A list without repetition. Outside a file, commas separate its values.
+    /// Reads a list without repetition. Outside a file, commas separate its values.
     fn list<T: PartialEq>(
         &self,
         key: &str,
@@ -320,7 +321,8 @@ fn unit_text<'tree>(node: &'tree Node, key: &str, example: &str) -> Result<&'tre
     }
 }
 
-/// The misfit of a count in a list. The remedy of a single value would replace the whole list.
+/// Changes the misfit of a count in a list: the remedy for a single value would replace the whole
+/// list.
 fn in_list(node: &Node, range: &Range, misfit: Misfit) -> Misfit {
     let text = match &node.value {
         Value::Text(text) | Value::Outside(text) => text.as_str(),
@@ -343,7 +345,7 @@ fn in_list(node: &Node, range: &Range, misfit: Misfit) -> Misfit {
     Misfit { remedy: Remedy::list(&["8", "16"]).and(&allowed), ..misfit }
 }
 
-/// A count within its range, from an integer or from text with an SI suffix.
+/// Reads a count within its range, from an integer or from text with an SI suffix.
 fn count(node: &Node, key: &str, range: &Range) -> Result<u64, Misfit> {
     let value = match &node.value {
         Value::Text(text) | Value::Outside(text) => quantity::count(text, key, &range.example())?,
@@ -442,7 +444,7 @@ fn share(node: &Node) -> Result<f64, Misfit> {
     })
 }
 
-/// One of a closed set of names.
+/// Reads one of a closed set of names.
 pub(crate) fn named<T: Named>(given: &str) -> Result<T, Misfit> {
     let choices: Vec<(&str, T)> = T::ALL.iter().map(|value| (value.name(), *value)).collect();
     choose(given, T::NOUN, &choices)
@@ -468,7 +470,7 @@ fn is_answer(given: &str) -> bool {
     NO.contains(&given) || YES.contains(&given)
 }
 
-/// The name that "no" means. If there are two names, "yes" means the other name.
+/// Finds the name that the user's "no" means. If there are two names, "yes" means the other name.
 fn of_answer<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
     let refusal = *names.iter().find(|name| REFUSALS.contains(*name))?;
     match (NO.contains(&given), YES.contains(&given), names.len()) {

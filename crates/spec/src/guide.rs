@@ -15,8 +15,8 @@ pub(crate) struct Row<'page> {
     pub(crate) what: &'page str,
 }
 
-/// The row of the key at `path`, such as `load.keys`. Where several kinds of load have the key, the
-/// row below the paragraph that names `kind`.
+/// Finds the row of the key at `path`, such as `load.keys`. If several kinds of load have the key,
+/// this is the row below the paragraph that names `kind`.
 pub(crate) fn row(path: &str, kind: Option<&str>) -> Option<Row<'static>> {
     let start = format!("| `{path}` |");
     let named = kind.map(|kind| format!("`{kind}`"));
@@ -39,7 +39,8 @@ pub(crate) fn row(path: &str, kind: Option<&str>) -> Option<Row<'static>> {
     first
 }
 
-/// The cells after the first: the key's values, its default (not in all tables), its effect.
+/// Splits the cells of a row after the first cell: the key's values, its default (not in all
+/// tables), its effect.
 fn cells_of(cells: &str) -> Option<Row<'_>> {
     let cells: Vec<&str> = cells.trim().trim_end_matches('|').split('|').map(str::trim).collect();
     match cells[..] {

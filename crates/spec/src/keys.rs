@@ -28,15 +28,15 @@ pub(crate) const RUN_TABLES: &[&str] = &["rocksdb", "mdbx"];
 pub(crate) const EXPECT: &[&str] = &["metric", "min", "max", "when"];
 pub(crate) const WHEN: &[&str] = &["store", "cache"];
 
-/// Alternative keys of a table: exactly one of a group is given. An override of one key removes the
-/// others.
+/// Groups of alternative keys, each with its table: at most one key of a group may be given. An
+/// override of one key removes the others.
 pub(crate) const ALTERNATIVES: &[(&str, &[&str])] = &[
     ("state", &["slots", "size"]),
     ("block", &["gas", "limit", "transactions"]),
     ("load", &["lengths", "hotspots"]),
 ];
 
-/// The keys that are alternatives to `key` in the table at `path`.
+/// Returns the keys that are alternatives to `key` in the table at `path`.
 pub(crate) fn alternatives<'k>(
     path: &str,
     key: &'k str,
@@ -70,7 +70,7 @@ pub(crate) struct Around<'a> {
     pub(crate) tx_gas: u64,
 }
 
-/// Values of a table, with their keys.
+/// A struct of the values of a table, which declares their keys.
 pub(crate) trait Keyed: Clone + Default {
     /// Visits the keys in the order in which they are written. Rules are checked only while
     /// reading.
@@ -145,7 +145,7 @@ impl<'a> Keys<'a> {
         self.entries.push((key, said));
     }
 
-    /// Reads or writes a count within `range`.
+    /// Reads or writes a count within `range`; a missing key has the value `default`.
     pub(crate) fn count(
         &mut self,
         key: Key,
@@ -174,7 +174,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// Reads or writes a share.
+    /// Reads or writes a share; a missing key has the value `default`.
     pub(crate) fn share(&mut self, key: Key, value: &mut f64, default: f64) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.share(key)?.unwrap_or(default),
@@ -225,7 +225,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// Reads or writes a list of names.
+    /// Reads or writes a list of names; a missing key has the value `default`.
     pub(crate) fn named_list<T: Named>(
         &mut self,
         key: Key,
@@ -253,7 +253,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// Reads or writes a list of counts within `range`.
+    /// Reads or writes a list of counts within `range`; a missing key has the value `default`.
     pub(crate) fn counts(
         &mut self,
         key: Key,
@@ -316,13 +316,13 @@ pub(crate) fn narrowed(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// A list of numbers.
+/// Writes a list of numbers.
 pub(crate) fn list(items: &[impl ToString]) -> String {
     let items: Vec<String> = items.iter().map(ToString::to_string).collect();
     format!("[{}]", items.join(", "))
 }
 
-/// A list of numbers, or `unsaid` for an empty list.
+/// Writes a list of numbers; an empty list has the meaning `unsaid`.
 pub(crate) fn any_of(items: &[impl ToString], unsaid: Meaning) -> Said {
     if items.is_empty() { Err(unsaid) } else { Ok(list(items)) }
 }
@@ -331,22 +331,22 @@ fn name_list<T: Named>(names: &[T]) -> String {
     list(&names.iter().map(|name| quoted(name.name())).collect::<Vec<_>>())
 }
 
-/// A name, or `unsaid` for an absent name.
+/// Writes a name; an absent name has the meaning `unsaid`.
 pub(crate) fn any_name<T: Named>(name: Option<T>, unsaid: Meaning) -> Said {
     name.map(|name| quoted(name.name())).ok_or(unsaid)
 }
 
-/// A list of names, or `unsaid` for an empty list.
+/// Writes a list of names; an empty list has the meaning `unsaid`.
 pub(crate) fn one_or_more<T: Named>(names: &[T], unsaid: Meaning) -> Said {
     if names.is_empty() { Err(unsaid) } else { Ok(name_list(names)) }
 }
 
-/// The shortest text that reads back as the same number, always with a point or an exponent.
+/// Writes the shortest text that reads back as the same number, always with a point or an exponent.
 pub(crate) fn float(value: f64) -> String {
     format!("{value:?}")
 }
 
-/// A TOML basic string.
+/// Writes a TOML basic string.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -1,8 +1,9 @@
 //! Scenarios: the work to generate and its run, read from strict TOML (`docs/scenario.md`). Owns
 //! the format, its defaults and its errors; generates nothing.
 //!
-//! A text goes through `tree` (values with their places), `overrides`, `read` (rules), [`Scenario`]
-//! and `write`. After each mistake, `mistakes` repairs the tree and reads it again.
+//! A text goes through `tree` (values with their places in the text), `overrides`, `read` (defaults
+//! and rules), [`Scenario`] and `write`. After each mistake, `mistakes` repairs the tree and reads
+//! it again.
 
 mod durations;
 mod error;
@@ -78,8 +79,8 @@ impl Scenario {
     }
 }
 
-/// Reads the shipped scenario of that name, or else the file. A path contains `/` or ends with
-/// `.toml`.
+/// Reads the shipped scenario of that name, or else the file. A path ends with `.toml`, or contains
+/// `/` and does not begin with `official/`.
 pub fn load(name_or_path: &str, overrides: &[Override]) -> Result<Scenario, ScenarioError> {
     if let Some(text) = shipped::find(name_or_path) {
         let source_name = format!("scenarios/{name_or_path}.toml");

@@ -27,7 +27,7 @@ use crate::keys::{self, Around, Entry, Keys};
 use crate::sizes::{self, SizedLoad, Sizes};
 use crate::tree::{Node, Table, Value};
 
-/// A share of the gas of every block.
+/// A load: transactions of one kind, with their share of every block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Load {
     /// Share above 0 of the block's gas, or of its transactions where the block counts these. The
@@ -44,7 +44,7 @@ pub struct Load {
     pub kind: LoadKind,
 }
 
-/// A kind of load as the reader finds it.
+/// A kind of load, as the reader of scenarios looks it up.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     /// Keys of the kind beside the keys of every load.
@@ -96,11 +96,11 @@ load_kinds! {
     PrefetchMiss = "prefetch-miss",
     /// Cold reads of accounts and codes, or calls.
     AccountStorm = "account-storm",
-    /// Cold balances of a token.
+    /// Cold reads of balances of a token.
     BalanceStorm = "balance-storm",
     /// A chain of reads through contracts.
     ContractChase = "contract-chase",
-    /// Slots of one account that delegates its code.
+    /// Reads or writes of slots of one account that delegates its code.
     Bloated = "bloated",
     /// Transfers of ether, nothing else.
     Transfers = "transfers",
@@ -110,7 +110,7 @@ load_kinds! {
     OneSlot = "one-slot",
     /// Users of many DApps with shared resources.
     Dapps = "dapps",
-    /// Dependencies by rate and by shape.
+    /// Transactions that depend on each other, by a given rate and shape.
     Chains = "chains",
     /// Groups of transactions that hash and share a slot, as in the official benchmarks.
     HashChain = "hash-chain",
@@ -120,7 +120,7 @@ load_kinds! {
     Amm = "amm",
     /// Transfers of ERC-721 tokens.
     Erc721 = "erc721",
-    /// Mints that share a counter.
+    /// Mints of tokens that share a counter.
     NftMint = "nft-mint",
     /// Transfers of a token to many recipients at once.
     Airdrop = "airdrop",
@@ -128,9 +128,9 @@ load_kinds! {
     Deploy = "deploy",
     /// Delegations of code.
     Delegate = "delegate",
-    /// Work without state.
+    /// Work that reads and writes no state.
     Compute = "compute",
-    /// Logs.
+    /// Transactions that write logs.
     Logs = "logs",
 }
 

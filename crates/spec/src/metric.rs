@@ -40,7 +40,7 @@ impl Expect {
         self.scope == Scope::Whole && !matches!(self.metric, Metric::BalBytes(_))
     }
 
-    /// The metric as a scenario writes it: `execution(ms_per_block(batched-io))`.
+    /// Returns the metric as a scenario writes it: `execution(ms_per_block(batched-io))`.
     pub fn figure(&self) -> String {
         match self.scope {
             Scope::Whole => self.metric.to_string(),
@@ -48,7 +48,8 @@ impl Expect {
         }
     }
 
-    /// The metric with its scope, also with the default scope. The size of a list has no scope.
+    /// Returns the metric with its scope, also with the default scope. The size of a list has no
+    /// scope.
     pub fn scoped(&self) -> String {
         match self.metric {
             Metric::BalBytes(_) => self.metric.to_string(),
@@ -98,7 +99,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// The designs that a run needs for the metric.
+    /// Returns the designs that a run needs for the metric.
     pub fn designs(self) -> Vec<Design> {
         match self {
             Self::Speedup { of, over } => vec![of, over],

@@ -28,9 +28,9 @@ const STAND_INS: [(&str, &str); 10] = [
     ("kind", "transfers"),
 ];
 
-/// Reads a scenario's text with its overrides, or finds its mistakes, in the order of the file.
-/// There is at least one mistake. The list has at most one more than [`MISTAKES_MAX`], to show that
-/// there are more.
+/// Reads a scenario's text with its overrides. The error is the list of its mistakes, in the order
+/// of the file: at least one, and at most one more than [`MISTAKES_MAX`], to show that there are
+/// more.
 pub(crate) fn read(text: &str, overrides: &[Override]) -> Result<Scenario, Vec<Fault>> {
     let Parsed { table: mut tree, mut faults, is_whole } = tree::parse(text);
     if is_whole {
@@ -89,8 +89,7 @@ fn is_item(table: &Table, origin: &Origin) -> bool {
     })
 }
 
-/// Repairs the fault in the table at `path` or in a table below it; `false` where no repair is
-/// known.
+/// Repairs the fault in the table at `path` or in a table below it; `false` if no repair is known.
 fn repair(table: &mut Table, path: &str, fault: &Fault) -> bool {
     for index in 0..table.entries.len() {
         let below = join(path, &table.entries[index].key);
@@ -111,7 +110,7 @@ fn repair(table: &mut Table, path: &str, fault: &Fault) -> bool {
     path.is_empty() && fault.origin == Origin::WholeFile && add(table, path, fault)
 }
 
-/// Repairs the fault below a value; `false` where no repair is known.
+/// Repairs the fault below a value; `false` if no repair is known.
 fn repair_below(node: &mut Node, path: &str, fault: &Fault) -> bool {
     let is_here = node.origin == fault.origin;
     match &mut node.value {
@@ -156,7 +155,8 @@ fn repair_value(table: &mut Table, index: usize, fault: &Fault) {
     }
 }
 
-/// Returns whether the table also has an earlier alternative to the key.
+/// Returns whether the table also has another key of the same group of alternatives, which the
+/// group lists earlier.
 fn is_one_too_many(table: &Table, key: &str) -> bool {
     let of_work = ALTERNATIVES.iter().map(|(_, keys)| *keys);
     let mut groups = of_work.chain([&["min", "max"][..]]);

@@ -4,7 +4,7 @@
 use variant::named;
 use workload::{Fork, Layout};
 
-/// The forks, by name.
+/// The forks that a scenario may name, each with its name.
 pub(crate) const FORKS: [(&str, Fork); 4] = [
     (Fork::Amsterdam.name(), Fork::Amsterdam),
     (Fork::Bpo2.name(), Fork::Bpo2),
@@ -12,7 +12,7 @@ pub(crate) const FORKS: [(&str, Fork); 4] = [
     (Fork::Osaka.name(), Fork::Osaka),
 ];
 
-/// The layouts of rows, by name.
+/// The layouts of rows, each with its name.
 pub(crate) const LAYOUTS: [(&str, Layout); 2] =
     [(Layout::Hashed.name(), Layout::Hashed), (Layout::Plain.name(), Layout::Plain)];
 
@@ -27,13 +27,13 @@ named! {
 }
 
 named! {
-    /// Sizes of the transactions of a load.
+    /// Distribution of the gas limits of a load's transactions.
     pub enum SizesName: "distribution of sizes" {
-        /// The largest size for all.
+        /// All transactions have the largest gas limit.
         Fixed = "fixed",
-        /// Evenly distributed from the least size to the largest.
+        /// Evenly distributed from the least gas limit to the largest.
         Range = "range",
-        /// Multiples of the least size by Zipf's law: many small, few large.
+        /// Multiples of the least gas limit by Zipf's law: many small, few large.
         Zipf = "zipf",
     }
 }
@@ -42,19 +42,19 @@ named! {
     /// Keys that the transactions of a storm share.
     #[derive(Default)]
     pub enum Overlap: "overlap" {
-        /// No keys: every key is read once in the whole workload.
+        /// Transactions share no keys: every key is read once in the whole workload.
         #[default]
         Nothing = "none",
-        /// All keys: every transaction of a contract reads the same keys.
+        /// Transactions share all keys: every transaction of a contract reads the same keys.
         All = "all",
     }
 }
 
 named! {
-    /// The change of slots by the writes of a storm.
+    /// The change that a write of a storm makes to a slot.
     #[derive(Default)]
     pub enum WriteOp: "operation" {
-        /// 0 becomes a value: slots that do not exist.
+        /// 0 becomes a value: the slot does not exist before.
         Create = "create",
         /// A value becomes another value.
         #[default]
@@ -111,13 +111,13 @@ named! {
         AToMany = "a-to-many",
         /// All other accounts in turn to one account.
         ManyToA = "many-to-a",
-        /// Each transfer to an address that does not exist.
+        /// Each transfer to an account that does not exist.
         Fresh = "fresh",
     }
 }
 
 named! {
-    /// The work of a transaction without state.
+    /// Kind of work that a transaction does without reading or writing state.
     #[derive(Default)]
     pub enum Work: "sort of work" {
         /// Hashes of 4 KiB.

@@ -10,8 +10,8 @@ use crate::tree::{Node, Table, Value};
 /// A key set from outside the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
-    /// Key path: `state.slots`, `block.gas`, `run.threads`; `load[1].keys`, or `load.keys` where
-    /// there is one load.
+    /// Key path: `state.slots`, `block.gas`, `run.threads`; `load[1].keys`, or `load.keys` if there
+    /// is one load.
     pub key: String,
     /// The value without quotes; a list's values are separated by commas.
     pub value: String,
@@ -105,7 +105,7 @@ fn target(given: &Override) -> Result<Target, Fault> {
     }
 }
 
-/// `load[2].keys` as `load.keys` and 2; any other path as it is.
+/// Splits `load[2].keys` into `load.keys` and 2. Returns any other path as it is.
 fn split_index(path: &str) -> (String, Option<usize>) {
     path.strip_prefix("load[")
         .and_then(|rest| rest.split_once("]."))
@@ -139,8 +139,8 @@ fn unknown(given: &Override, plain: &str, paths: &[String]) -> Fault {
     Misfit::new(NO_SUCH_KEY, Remedy::advice(&advice)).at(&shown(&given.key), &origin(given))
 }
 
-/// The keys of the table of `wanted`. For an unknown table: the keys without a table, and all
-/// tables.
+/// Lists the keys of the table of `wanted`. For an unknown table, lists the keys without a table,
+/// and all tables.
 fn allowed(wanted: &str, paths: &[String]) -> String {
     let mut tables: Vec<&str> = paths.iter().filter_map(|path| table_of(path)).collect();
     tables.dedup();

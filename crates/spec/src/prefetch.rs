@@ -24,7 +24,7 @@ impl Keyed for PrefetchSpec {
     }
 }
 
-/// Refuses values without an effect.
+/// Refuses values without an effect in this run.
 pub(crate) fn check(spec: &PrefetchSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     let beside = spec.times.contains(&ReadTime::While);
     let needs_while = Remedy::advice("add prefetch = \"while\", or leave it out");

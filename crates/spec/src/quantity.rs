@@ -36,8 +36,8 @@ const WHOLE_NS: TimeScale = TimeScale {
 /// Maximum number of digits of a number, so that its mantissa fits in 128 bits.
 const DIGITS_MAX: usize = 30;
 
-/// A count with an optional SI suffix; `what` is the key and `example` one of its counts, for the
-/// error text.
+/// Reads a count with an optional SI suffix. `what` is the key and `example` one of its counts, for
+/// the error text.
 pub(crate) fn count(text: &str, what: &str, example: &str) -> Result<u64, Misfit> {
     let such = Remedy::advice(&format!("write a count such as {example}"));
     if range_ends(text).is_some() {
@@ -74,7 +74,7 @@ pub(crate) fn count(text: &str, what: &str, example: &str) -> Result<u64, Misfit
     Err(Misfit::new(format!("{}: {rule}", shown(text)), remedy))
 }
 
-/// The ends of a text that means a range of counts (`1-4`, `1..4`), the lower end first.
+/// Reads the ends of a text that means a range of counts (`1-4`, `1..4`), the lower end first.
 pub(crate) fn range_ends(text: &str) -> Option<(u64, u64)> {
     let marks = ["..=", "..", "-", ":"];
     let (first, last) = marks.into_iter().find_map(|mark| text.split_once(mark))?;
@@ -86,7 +86,7 @@ pub(crate) fn range_ends(text: &str) -> Option<(u64, u64)> {
     Some((first.min(last), first.max(last)))
 }
 
-/// A size in bytes; the unit is required.
+/// Reads a size in bytes; the unit is required.
 pub(crate) fn bytes(text: &str) -> Result<u64, Misfit> {
     let Some(parts) = split(text) else {
         return Err(not_a_number(text, "a size is a number and a unit", "10GiB"));
@@ -129,13 +129,13 @@ struct TimeScale {
 }
 
 impl TimeScale {
-    /// `ms, s, m and h`, in characters that every keyboard has.
+    /// Lists the units, as in "ms, s, m and h". Leaves out units that not every keyboard can write.
     fn names(&self, conjunction: &str) -> String {
         let names = self.units.iter().map(|(name, _)| *name).filter(|name| name.is_ascii());
         listed(&names.collect::<Vec<_>>(), conjunction)
     }
 
-    /// The duration in the smallest unit.
+    /// Reads a duration as a number of the smallest unit.
     fn read(&self, text: &str) -> Result<u64, Misfit> {
         let [example, other] = self.examples;
         let Some(parts) = split(text) else {
@@ -170,18 +170,18 @@ impl TimeScale {
     }
 }
 
-/// A duration in whole milliseconds; the unit is required.
+/// Reads a duration in whole milliseconds; the unit is required.
 pub(crate) fn duration(text: &str) -> Result<Duration, Misfit> {
     WHOLE_MS.read(text).map(Duration::from_millis)
 }
 
-/// A duration in whole nanoseconds; the unit is required. No key of a scenario uses it, because
-/// scenarios are written in milliseconds or more.
+/// Reads a duration in whole nanoseconds; the unit is required. No key of a scenario uses it,
+/// because scenarios are written in milliseconds or more.
 pub(crate) fn fine_duration(text: &str) -> Result<Duration, Misfit> {
     WHOLE_NS.read(text).map(Duration::from_nanos)
 }
 
-/// A size in the largest unit in which it is whole, as [`bytes`] reads it.
+/// Writes a size in the largest unit in which it is whole, as [`bytes`] reads it.
 pub(crate) fn size(bytes: u64) -> String {
     let mut units = BINARY.iter().rev();
     let whole = units.find(|(_, unit)| bytes > 0 && bytes.is_multiple_of(*unit));
@@ -189,12 +189,12 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{}{name}", bytes / unit)
 }
 
-/// `16777216` as `16,777,216`, for people.
+/// Writes `16777216` as `16,777,216`, for people.
 pub(crate) fn grouped(number: u64) -> String {
     separated(number, ',')
 }
 
-/// `16777216` as `16_777_216`, for TOML.
+/// Writes `16777216` as `16_777_216`, for TOML.
 pub(crate) fn underscored(number: u64) -> String {
     separated(number, '_')
 }
@@ -328,8 +328,8 @@ impl Range {
         fitting.map_or_else(|| underscored(self.least), |(_, text)| text.to_owned())
     }
 
-    /// Counts of the range from `first` to `last`: all counts of a short range, else each count
-    /// twice the count before.
+    /// Lists counts of the range from `first` to `last`: all counts if they are few; else `last`,
+    /// and below it counts that double from the first.
     pub(crate) fn between(&self, first: u64, last: u64) -> Vec<String> {
         let is_short = last.saturating_sub(first) < ALL_OF_RANGE_MAX;
         let start = if is_short { first } else { first.max(1) };

@@ -31,13 +31,14 @@ const TRANSACTIONS: Range = Range::supported(1, 100_000_000, "the least a block 
 const BLOCKS: Range = Range::supported(1, 1_000_000, "the fewest blocks of a workload");
 const FIBERS: Range = Range::supported(1, 1_024, "the fewest transactions on a thread");
 const THREADS: Range = Range::supported(1, 1_024, "the fewest threads that can run");
-/// Databases of a run. Each database is built and kept.
+/// Range of the number of databases of a run. Each database is built and kept.
 const DATABASES: Range = Range::supported(1, 64, "the fewest that can be run on");
 const SAMPLES: Range = Range::supported(1, 100_000, "the fewest that can be measured");
 
-/// Reads the scenario of a tree. `overridden` decides whether its expectations can be judged.
+/// Reads the scenario of a tree. `overridden` has the paths of overridden work keys: if there are
+/// any, the scenario's expectations cannot be judged.
 pub(crate) fn scenario(tree: &Table, overridden: Vec<String>) -> Result<Scenario, Fault> {
-    // The version first, because another version may have other keys.
+    // The schema is checked first, because another schema may have other keys.
     check_schema(tree)?;
     let top = Fields::top(tree, keys::TOP, all_paths)?;
     let name = name(&top)?;
@@ -103,7 +104,7 @@ fn name(top: &Fields<'_>) -> Result<String, Fault> {
     Err(top.fault("name", Misfit::new(rule, Remedy::text(slug))))
 }
 
-/// The fields of a required table.
+/// Returns the fields of a required table.
 fn subtable<'tree>(
     top: &Fields<'tree>,
     name: &str,
@@ -126,7 +127,7 @@ fn subtable<'tree>(
     }
 }
 
-/// The tables of a `[[name]]`; empty if it is missing.
+/// Returns the tables of a `[[name]]`; empty if there are none.
 fn tables<'tree>(top: &Fields<'tree>, name: &str) -> Result<&'tree [Node], Fault> {
     match top.get(name) {
         None => Ok(&[]),
@@ -180,7 +181,7 @@ fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
     })
 }
 
-/// Checks that every load gets at least one transaction a block.
+/// Checks that every load gets at least one transaction a block, after rounding.
 fn check_loads_fit(loads: &[Load], block: &BlockSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     for (index, load) in loads.iter().enumerate() {
         let (key, share) = (block.target.key(), load.share);
@@ -207,7 +208,7 @@ fn check_loads_fit(loads: &[Load], block: &BlockSpec, fields: &Fields<'_>) -> Re
     Ok(())
 }
 
-/// Refuses fibers where no row of the run can have them.
+/// Refuses several fibers a thread if no row of the run can have them.
 fn check_fibers(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     if spec.fiber_counts.iter().all(|count| *count <= 1) || can_yield(spec) {
         return Ok(());
@@ -267,8 +268,8 @@ impl Keyed for RunSpec {
     }
 }
 
-/// The time of the root. It is left out where the scenario does not set it, because `none` in a
-/// scenario declines whole rows.
+/// Returns the time of the root, to write it. It is left out if the scenario does not set it,
+/// because `none` in a scenario declines whole rows.
 fn root_time(run: &RunSpec) -> Said {
     match (run.root.time, run.whole) {
         (RootTime::Nothing, WholeSpec { rows: Some(WholeRows::One), root })
@@ -281,8 +282,8 @@ fn root_time(run: &RunSpec) -> Said {
     }
 }
 
-/// Nodes that states store. They are left out where the scenario does not set them, as
-/// [`root_time`] is.
+/// Returns the nodes that states store, to write them. They are left out if the scenario does not
+/// set them, as [`root_time`] is.
 fn trie(run: &RunSpec) -> Said {
     match (run.trie, run.whole.rows) {
         (TrieForm::Nothing, None) => Err("none"),

@@ -8,7 +8,8 @@ use variant::{StoreKind, TrieForm};
 /// The key with the addresses.
 const ADDRESSES: &str = "redis_addresses";
 
-/// Refuses addresses if no store of the run uses them, and tries if a store of the run has none.
+/// Refuses addresses if no store of the run uses them, and `trie` if a store of the run keeps no
+/// tries.
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     if !spec.redis_addresses.is_empty() && !spec.stores.contains(&StoreKind::Redis) {
         let names: Vec<&str> = spec.stores.iter().map(|store| store.name()).collect();

@@ -29,7 +29,8 @@ const MULTI_GET_KEYS: Range = Range {
 };
 const OPEN_FILES: Range = Range::supported(20, 1_000_000, "the fewest that RocksDB works with");
 
-/// Options that `options` refuses, each with the reason or the key to use instead.
+/// Options of RocksDB that the key `options` refuses, each with the reason or the key to use
+/// instead.
 const REFUSED: [(&str, &str); 13] = [
     (
         "block_based_table_factory",
@@ -100,31 +101,32 @@ const WRITE_BUFFER: Sizes = Sizes {
 /// File layout of the `RocksDB` store, and how it opens the files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RocksdbSpec {
-    /// Bytes of a data block; aligned to pages if a power of two.
+    /// Size of a data block in bytes; blocks are aligned to pages if it is a power of two.
     pub block_bytes: u64,
     /// The filter of a file.
     pub filter: FilterKind,
-    /// Bits of the filter for each key; without meaning where there is no filter.
+    /// Number of bits of the filter for each key; without meaning if there is no filter.
     pub filter_bits: u32,
     /// Place of the index and the filters.
     pub index: IndexShape,
     /// Approximate largest size of a file, in bytes.
     pub file_bytes: u64,
-    /// Share, 0 to 1, of the accounts and slots that are written again after loading.
+    /// Share, 0 to 1, of all accounts and slots that are written again after loading.
     pub aged_share: f64,
-    /// Bytes of the block cache of a cold sample, which begins empty.
+    /// Size in bytes of the block cache of a cold sample, which begins empty.
     pub block_cache_bytes: u64,
-    /// Bytes of the block cache that warm samples share.
+    /// Size in bytes of the block cache that warm samples share.
     pub warm_cache_bytes: u64,
     /// Whether reads use the kernel's page cache or bypass it.
     pub access: FileAccess,
-    /// Keys in a call of `run.read = "multi-get"`.
+    /// Number of keys in a call of `run.read = "multi-get"`.
     pub multi_get_key_count: u32,
-    /// Files kept open; `None`: all files.
+    /// Maximum number of files that are kept open; `None`: all files.
     pub open_file_count: Option<u32>,
     /// Whether files are compacted while a sample's clock runs.
     pub compaction: Compaction,
-    /// Bytes of a write buffer before it is flushed; `None`: [`Self::write_buffer_bytes`] chooses.
+    /// Size in bytes at which a write buffer is flushed; `None`: [`Self::write_buffer_bytes`]
+    /// chooses.
     pub write_buffer: Option<u64>,
     /// Options of RocksDB that have no key here, `name=value;name=value`; empty for none.
     pub options: String,
@@ -152,9 +154,9 @@ impl Default for RocksdbSpec {
 }
 
 impl RocksdbSpec {
-    /// Size at which a write buffer is flushed: the scenario's size, or a default. Without
-    /// compactions the default is so large that no flush disturbs a sample. With compactions it is
-    /// the default of RocksDB.
+    /// Returns the size in bytes at which a write buffer is flushed: the scenario's size, or a
+    /// default. Without compactions the default is so large that no flush disturbs a sample. With
+    /// compactions it is the default of RocksDB.
     pub fn write_buffer_bytes(&self) -> u64 {
         self.write_buffer.unwrap_or(match self.compaction {
             Compaction::Off => 512 * MIB,
@@ -293,7 +295,8 @@ fn size(fields: &Fields<'_>, key: &str, sizes: &Sizes) -> Result<Option<u64>, Fa
     Err(fields.fault(key, Misfit::new(rule, Remedy::text(sizes.example).and("the default"))))
 }
 
-/// A share in whole millionths. Finer shares would give different names to equal states.
+/// Reads `aged`, a share in whole millionths. Finer shares would give different names to equal
+/// states.
 fn aged(fields: &Fields<'_>) -> Result<Option<f64>, Fault> {
     let Some(share) = fields.share("aged")? else { return Ok(None) };
     let millionths = (share * 1e6).round();

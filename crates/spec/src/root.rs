@@ -75,13 +75,13 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> R
     Ok(())
 }
 
-/// The key that asks for the root: `key`, or `whole`.
+/// The key that asks for the root: `key` if the scenario has it, else `whole`.
 fn or_whole(fields: &Fields<'_>, key: &'static str) -> &'static str {
     if fields.get(key).is_some() { key } else { "whole" }
 }
 
 impl RootSpec {
-    /// All ways to compare, at least one.
+    /// Returns all ways of computing roots to compare, at least one.
     pub fn ways(&self) -> Vec<RootWay> {
         let one = RootWay::at(self.time);
         let shards = or_default(&self.shard_counts, one.shard_count);

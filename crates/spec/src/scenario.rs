@@ -1,4 +1,4 @@
-//! A scenario as plain values with their units. It has no TOML, and all defaults are applied.
+//! A scenario as plain values with their units: it has no TOML, and all defaults are applied.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub struct Scenario {
     pub name: String,
     /// Effect on a client, in a sentence; may be empty.
     pub description: String,
-    /// The rules that blocks are executed under.
+    /// The fork whose rules all blocks follow.
     pub fork: Fork,
     /// The seed that every stream of randomness is derived from.
     pub seed: u64,
@@ -46,11 +46,11 @@ pub struct Scenario {
 pub struct BlockSpec {
     /// Size of a block.
     pub target: BlockTarget,
-    /// Blocks in the workload.
+    /// Number of blocks in the workload.
     pub block_count: u64,
-    /// Consecutive blocks that run as one; divides `block_count`.
+    /// Number of consecutive blocks that run as one batch; it divides `block_count`.
     pub batch_block_count: u64,
-    /// Gas limit of a transaction; the last of a block may have less.
+    /// Gas limit of a transaction; the last transaction of a block may have less.
     pub tx_gas: u64,
     /// Order of the loads within a block.
     pub order: LoadOrder,
@@ -94,24 +94,26 @@ pub struct RunSpec {
     pub designs: Vec<Design>,
     /// Stores to compare; at least one.
     pub stores: Vec<StoreKind>,
-    /// Executing threads; empty: chosen by the tool.
+    /// Counts of executing threads to compare; empty: chosen by the tool.
     pub thread_counts: Vec<u32>,
-    /// Transactions under way on each thread, for variants and stores that support it; at least
-    /// one.
+    /// Counts of transactions under way on each thread to compare, for variants and stores that
+    /// support several; at least one count.
     pub fiber_counts: Vec<u32>,
-    /// Shards that execute `batched-io` or `block-stm`.
+    /// Settings of shards that execute `batched-io` or `block-stm`.
     pub shards: ShardSpec,
-    /// Reading threads; empty: chosen by the tool.
+    /// Counts of reading threads to compare; empty: chosen by the tool.
     pub io_thread_counts: Vec<u32>,
-    /// List duties of designs that run in order without a list; empty: none.
+    /// Duties to compare of designs that run in order without a list: none, or to build the list.
+    /// Empty: no duty.
     pub list_duties: Vec<ListDuty>,
     /// How the readers of batched I/O read.
     pub prefetch: PrefetchSpec,
-    /// Order in which the threads of a parallel design take steps; at least one.
+    /// Orders to compare in which the threads of a parallel design take steps; at least one.
     pub schedules: Vec<Schedule>,
     /// Readers of the cache that the speculative pass of `prewarm` fills.
     pub warm_cache: WarmCache,
-    /// How a reader of the `RocksDB` store asks for many keys; `None`: chosen by the tool.
+    /// How a reader of the `RocksDB` store asks for many keys: one by one, or many in a call.
+    /// `None`: chosen by the tool.
     pub read: Option<ReadMethod>,
     /// Whether the `RocksDB` store compares the checksums of its reads.
     pub checksums: Checksums,
@@ -121,7 +123,7 @@ pub struct RunSpec {
     pub commit: Durability,
     /// How state roots are computed.
     pub root: RootSpec,
-    /// Nodes of tries that the states store.
+    /// The nodes of tries that the state databases store.
     pub trie: TrieForm,
     /// Rows that run whole blocks.
     pub whole: WholeSpec,
@@ -132,18 +134,18 @@ pub struct RunSpec {
     pub execution_alone: bool,
     /// Content of memory when a sample starts.
     pub cache: CacheMode,
-    /// Keys that the samples ask for; `None`: chosen by the tool.
+    /// Whether each sample has its own keys, or all have the scenario's; `None`: chosen by the
+    /// tool.
     pub keys: Option<SampleKeys>,
     /// Seed of each run's own draws; `None`: another seed for each run. The seed draws the blocks
     /// that measure the device, and the keys of samples that have their own keys.
     pub draw_seed: Option<u64>,
-    /// Databases to run on, each with its own seed; see [`Scenario::of_database`].
+    /// Number of databases to run on, each with its own seed; see [`Scenario::of_database`].
     pub database_count: u32,
-    /// Samples of a variant on each database; `None`: as many as the budget allows.
+    /// Number of samples of a variant on each database; `None`: as many as the budget allows.
     pub sample_count: Option<u32>,
     /// Time for rounds of all variants. Further samples of the fastest variants end at 2.75
-    /// budgets. If the first round leaves less than half a budget, they end half a budget after
-    /// that round.
+    /// budgets, or half a budget after the first round if that is later.
     pub budget: Duration,
     /// Whether senders are recovered from signatures, as a separate phase.
     pub recover_senders: bool,
@@ -161,34 +163,34 @@ pub struct RunSpec {
 pub struct PrefetchSpec {
     /// When readers read.
     pub times: Vec<ReadTime>,
-    /// Order of the reads.
+    /// Orders of the reads.
     pub orders: Vec<ReadOrder>,
     /// When accounts are read.
     pub accounts: Vec<AccountReads>,
     /// When codes are read.
     pub codes: Vec<CodeReads>,
-    /// The event that ends the readers' work.
+    /// Events that end the readers' work.
     pub stops: Vec<StopRule>,
     /// How readers share the keys.
     pub shares: Vec<Sharing>,
-    /// Keys that a reader takes at a time.
+    /// Counts of keys that a reader takes at a time.
     pub chunk_key_counts: Vec<u32>,
 }
 
 /// Execution on shards: the values of each axis to compare. Empty: the default of the axis.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShardSpec {
-    /// Numbers of shards; empty: this process executes.
+    /// Counts of shards; empty: this process executes.
     pub counts: Vec<u32>,
     /// Addresses of shards; empty: shards are started on this host.
     pub addresses: Vec<String>,
     /// Partitioners of transactions over shards.
     pub partitioners: Vec<Partitioner>,
-    /// When partitioners run.
+    /// When partitioners run: inside the clock, or before it.
     pub partition_times: Vec<PartitionTime>,
-    /// Keys in a request that a shard makes ahead.
+    /// Counts of keys in one request that a shard makes ahead.
     pub micro_batch_key_counts: Vec<u32>,
-    /// Delays that are added to messages, in microseconds.
+    /// Delays of each message between coordinator and shards, in microseconds.
     pub delays_us: Vec<u32>,
 }
 
@@ -197,11 +199,11 @@ pub struct ShardSpec {
 pub struct RootSpec {
     /// When the root of a batch is computed.
     pub time: RootTime,
-    /// Shards of a trie; empty: one.
+    /// Counts of shards of a trie; empty: one.
     pub shard_counts: Vec<u8>,
     /// How nodes are read; empty: level by level.
     pub reads: Vec<RootReads>,
-    /// Nodes that are in memory; empty: none.
+    /// Nodes that are in memory when the clock starts; empty: none.
     pub caches: Vec<RootCache>,
 }
 
@@ -215,8 +217,8 @@ pub struct WholeSpec {
 }
 
 impl Scenario {
-    /// The same scenario with the seed of one of its databases, counted from 0. The first database
-    /// has the scenario's own seed. The n-th, counted from 1, has the first eight bytes,
+    /// Returns the same scenario with the seed of one of its databases, counted from 0. The first
+    /// database has the scenario's own seed. The n-th, counted from 1, has the first eight bytes,
     /// little-endian, of the stream `databases/n` under that seed.
     #[must_use]
     pub fn of_database(&self, index: u32) -> Self {
@@ -227,8 +229,8 @@ impl Scenario {
         Self { seed, ..self.clone() }
     }
 
-    /// The same scenario over the same state with the blocks of one sample, in a run with
-    /// `draw_seed`. The state's seed stays. All other seeds are derived from the scenario's by the
+    /// Returns the same scenario over the same state with the blocks of one sample, in a run with
+    /// `draw_seed`. The state's seed stays. Each other seed is derived from its old value by the
     /// stream `samples/draw_seed/number`.
     #[must_use]
     pub fn of_sample(&self, draw_seed: u64, number: u64) -> Self {
@@ -243,8 +245,8 @@ impl Scenario {
         sample
     }
 
-    /// The overridden keys that prevent a judgement of `expects`, which hold for the file's own
-    /// work only. `None` if `expects` can be judged.
+    /// Returns the overridden keys that prevent a judgement of `expects`, since the claims hold for
+    /// the file's own work only. `None` if `expects` can be judged.
     pub fn skipped_expects(&self) -> Option<&[String]> {
         let skips = !self.overridden.is_empty() && !self.expects.is_empty();
         skips.then_some(self.overridden.as_slice())
@@ -255,7 +257,8 @@ impl Scenario {
         self.skipped_expects().is_none() && self.expects.iter().any(Expect::is_on_whole_blocks)
     }
 
-    /// Claims that no run can judge, each with the first design that [`RunSpec::designs`] lacks.
+    /// Returns the claims that this run cannot judge, each with the first design that
+    /// [`RunSpec::designs`] lacks.
     pub fn claims_not_run(&self) -> Vec<(Metric, Design)> {
         if self.skipped_expects().is_some() {
             return Vec::new();

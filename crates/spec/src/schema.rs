@@ -1,6 +1,6 @@
-//! The JSON Schema of scenarios (`stress show schema`), for editors. It is made from the reader's
-//! lists of keys, the reader's rules for each key, and the key's text in `docs/scenario.md`. Rules
-//! between keys are not in it: the reader alone checks them.
+//! Makes the JSON Schema of scenarios (`stress show schema`), for editors: from the reader's lists
+//! of keys, the reader's rules for each key, and the key's text in `docs/scenario.md`. Rules
+//! between keys are not in the schema: the reader alone checks them.
 
 use serde_json::{Map, Value, json};
 
@@ -39,7 +39,7 @@ const NUMBER: &str = r"^\s*[0-9]([0-9_]*[0-9])?(\.[0-9]([0-9_]*[0-9])?)?\s*";
 /// The keys that the reader asked for in one table.
 type Asked = Vec<(String, Shape)>;
 
-/// The schema as JSON text.
+/// Returns the schema as JSON text.
 pub fn json_schema() -> String {
     let probes: Vec<(&Kind, Table)> = KINDS.iter().map(|kind| (kind, probe(kind.name))).collect();
     let loads: Vec<Value> = probes.iter().map(|(kind, tree)| load(kind, tree)).collect();
@@ -68,8 +68,8 @@ pub fn json_schema() -> String {
     text
 }
 
-/// The tree of a scenario with a load of `kind`, after the reader has asked for its keys. Whether
-/// the reader accepts the scenario does not matter.
+/// Returns the tree of a scenario with a load of `kind`, after the reader has asked for its keys.
+/// Whether the reader accepts the scenario does not matter.
 fn probe(kind: &str) -> Table {
     let tree = tree::parse(&PROBE.replace("KIND", kind)).table;
     drop(read::scenario(&tree, Vec::new()));
@@ -119,8 +119,8 @@ fn table(
     out
 }
 
-/// The keys that the reader asked for in the table at `path`. In a list of tables, the first table
-/// counts.
+/// Returns the keys that the reader asked for in the table at `path`. In a list of tables, the
+/// first table counts.
 fn asked(tree: &Table, path: &str) -> Asked {
     let mut table = tree;
     for name in path.split('.').filter(|name| !name.is_empty()) {

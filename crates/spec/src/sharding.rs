@@ -9,7 +9,7 @@ use crate::keys::{Checked, Keyed, Keys};
 use crate::scenario::{RunSpec, ShardSpec};
 use variant::{Sharding, Variant};
 
-/// Numbers of shards. Each shard is a process.
+/// Range of the number of shards. Each shard is a process.
 const SHARDS: Range = Range::supported(1, 64, "the fewest that can execute");
 const KEYS: Range = Range::supported(1, 1 << 16, "the fewest keys of a request");
 const DELAY_US: Range = Range {
@@ -58,7 +58,7 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
 }
 
 impl ShardSpec {
-    /// All ways to compare; empty where no shards execute.
+    /// Returns all ways of execution on shards to compare; empty if no shards execute.
     pub fn ways(&self) -> Vec<Sharding> {
         let one = Sharding::NONE;
         let mut ways: Vec<_> = self.counts.iter().map(|n| Sharding::on(*n as usize)).collect();

@@ -1,4 +1,5 @@
-//! Sizes of the transactions of a load, for loads that fill all gas they get.
+//! Sizes of a load's transactions: their gas limits, for loads whose transactions use up any gas
+//! limit.
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
@@ -15,12 +16,12 @@ pub(crate) const UNSAID: &str = "as block.tx_gas";
 /// Meaning of a missing size for loads with transactions of fixed size.
 pub(crate) const NEEDED: &str = "the need of a transaction of this kind";
 
-/// The keys of sizes.
+/// The keys of a load's sizes.
 const KEYS: [&str; 4] = ["sizes", "tx_gas", "tx_gas_least", "zipf"];
 const DEFAULT_EXPONENT: f64 = 1.0;
 pub(crate) const EXPONENT_MAX: f64 = 10.0;
 
-/// Gas limits of a load's transactions; the last of a block may have less.
+/// Gas limits of a load's transactions; the last transaction of a block may have less.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sizes {
     /// Distribution of the gas limits.
@@ -29,7 +30,8 @@ pub struct Sizes {
     pub least_gas: u64,
     /// The largest gas limit.
     pub most_gas: u64,
-    /// Zipf's exponent: k times the least size has the weight k to the power of minus the exponent.
+    /// Zipf's exponent: k times the least gas limit has the weight k to the power of minus the
+    /// exponent.
     pub exponent: f64,
 }
 

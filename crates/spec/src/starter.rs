@@ -1,5 +1,6 @@
-//! A commented scenario to start from (`stress generate new`): the minimal scenario of some kinds
-//! of load. Every key of its work has its default and its text of `docs/scenario.md`.
+//! A commented scenario to start from (`stress generate new`): the minimal scenario with given
+//! kinds of load. Every key of its work has its default, and its text of `docs/scenario.md` as a
+//! comment.
 
 use crate::error::ScenarioError;
 use crate::guide;
@@ -29,11 +30,11 @@ const LOAD: &str = "[[load]]\nkind = \"sload-storm\"\n";
 const SLOTS: &str = "200k";
 /// The keys of `[run]` to start with.
 const RUN_KEYS: [&str; 4] = ["designs", "stores", "cache", "samples"];
-/// Columns of a comment.
+/// Maximum length of a line of a comment, in characters.
 const WIDTH: usize = 96;
 
-/// The text of a scenario called `name` with a load of each of `kinds`, which share the block
-/// evenly.
+/// Returns the text of a scenario called `name` with a load of each of `kinds`, which share the
+/// block evenly.
 ///
 /// # Errors
 /// [`ScenarioError::Invalid`] for an invalid name or an unknown kind; [`ScenarioError::Several`]
@@ -90,7 +91,7 @@ fn given(key: &str, value: &str, origin: String) -> Override {
     Override { key: key.to_owned(), value: value.to_owned(), origin }
 }
 
-/// The minimal scenario of this name and these kinds; with slots where a kind needs them.
+/// Returns the minimal scenario of this name and these kinds, with slots if a kind needs them.
 fn least(name: &str, kinds: &[&str]) -> Result<Scenario, ScenarioError> {
     let mut text = BASE.to_owned();
     let mut overrides = vec![given("name", name, format!("NAME {name}"))];
@@ -109,7 +110,7 @@ fn least(name: &str, kinds: &[&str]) -> Result<Scenario, ScenarioError> {
     }
 }
 
-/// Equal shares in hundredths; the last share is the rest.
+/// Returns equal shares in whole hundredths; the last share is the rest.
 fn shares(count: usize) -> impl Iterator<Item = f64> {
     let each = 100 / count.max(1);
     let last = 100 - each * count.saturating_sub(1);

@@ -10,11 +10,12 @@ use crate::quantity::grouped;
 /// The state before the first block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateSpec {
-    /// Accounts beside the accounts that the loads need.
+    /// Number of accounts beside the accounts that the loads need.
     pub account_count: u64,
-    /// Storage slots of all contracts of the storms together; 0 where there is no storm.
+    /// Number of storage slots of all contracts of the storms together; 0 if no storm reads or
+    /// writes slots.
     pub slot_count: u64,
-    /// Keys of the rows: hashed or plain.
+    /// Rule of the rows' keys: hashed or plain.
     pub layout: Layout,
     /// Share of the requested keys that exist, 0 to 1.
     pub present_share: f64,
@@ -22,7 +23,7 @@ pub struct StateSpec {
     pub seed: Option<u64>,
 }
 
-/// Bytes of a slot's row in the store, keys, value and bookkeeping (measured).
+/// Size in bytes of a slot's row in a store, with key, value and bookkeeping (measured).
 pub const ROW_BYTES: u64 = 76;
 
 const DEFAULT_ACCOUNT_COUNT: u64 = 100_000;
@@ -47,7 +48,7 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<StateSpec, Fault> {
     })
 }
 
-/// An example of a state.
+/// A remedy with an example of a state's size.
 pub(crate) fn example() -> Remedy {
     Remedy::text("1M").and("76 MB on disk; shipped storms have 128M, 10 GB")
 }

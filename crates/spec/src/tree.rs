@@ -164,7 +164,7 @@ pub(crate) fn parse(text: &str) -> Parsed {
                 let end = line + text[line..].find('\n').unwrap_or(text.len() - line);
                 parsed.is_whole &= quote(&mut parsed.table, &(line..end), value);
             }
-            // The first of two lines is in the tree.
+            // The first of the two lines with the key is in the tree.
             None if is_twice && !text[line..].trim_start().starts_with('[') => {}
             // This error alone may cause later errors.
             None => {
@@ -176,8 +176,8 @@ pub(crate) fn parse(text: &str) -> Parsed {
     parsed
 }
 
-/// Replaces the value on these bytes of the text by `value`, as if it had quotes. Returns whether
-/// there is a value to replace.
+/// Replaces the value of the key on a line by `value`, as if it had quotes. `line` has the line's
+/// bytes in the text. Returns whether there is a value to replace.
 fn quote(table: &mut Table, line: &Range<usize>, value: &str) -> bool {
     table.entries.iter_mut().any(|entry| {
         let is_here = matches!(&entry.key_origin, Origin::File(span) if line.contains(&span.start));
@@ -254,7 +254,7 @@ fn syntax_fault(error: &toml::de::Error, text: &str) -> Fault {
         .at("", &Origin::File(span))
 }
 
-/// The key or table that is given twice, and the remedy.
+/// Returns a message on the key or table that is given twice, and the remedy.
 fn twice(text: &str, span: &Range<usize>) -> (String, String) {
     let line_start = line_start(text, span.start);
     let line = text[line_start..].lines().next().unwrap_or_default().trim();

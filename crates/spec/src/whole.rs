@@ -6,8 +6,8 @@ use crate::fields::Fields;
 use crate::scenario::{RootSpec, RunSpec, WholeSpec};
 use variant::{BlockDuties, BlockDuty, Durability, RootTime, RootWay, TrieForm, WholeRows};
 
-/// Default format of the trie nodes that a state stores for whole rows: the smallest format of a
-/// client.
+/// Default format of the trie nodes that a state stores for whole rows: the smallest of the formats
+/// that clients have.
 const TRIE: TrieForm = TrieForm::RethLike;
 /// Default time of the root of whole rows.
 const ROOT: RootTime = RootTime::After;
@@ -17,7 +17,7 @@ const ROOT: RootTime = RootTime::After;
 pub(crate) struct Whole {
     /// The choice of whole rows.
     pub(crate) spec: WholeSpec,
-    /// Time of the root of the run's rows.
+    /// Time of the root of the run's rows; with one whole row of each design, of the other rows.
     pub(crate) root: RootTime,
     /// Nodes that states store.
     pub(crate) trie: TrieForm,
@@ -82,14 +82,13 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
 }
 
 impl RunSpec {
-    /// Returns whether the scenario does not choose the rows that run whole blocks, so that the
-    /// verb chooses.
+    /// Returns whether the scenario leaves the choice of whole rows to the verb.
     pub const fn leaves_whole_open(&self) -> bool {
         self.whole.rows.is_none()
     }
 
-    /// The same run with one whole row of each design on each store, if the scenario does not
-    /// choose whole rows. Other rows of the run stay as they are.
+    /// Returns the same run with one whole row of each design on each store, if the scenario does
+    /// not choose whole rows. Other rows of the run stay as they are.
     #[must_use]
     pub fn with_whole_rows(self) -> Self {
         if !self.leaves_whole_open() {
@@ -102,7 +101,7 @@ impl RunSpec {
         Self { whole, trie, duties: BlockDuty::ALL.to_vec(), ..self }
     }
 
-    /// All duties on blocks of the run.
+    /// Returns all duties on blocks of the run, with the duties that they need.
     pub fn block_duties(&self) -> BlockDuties {
         BlockDuties::of(&self.duties)
     }

@@ -1,4 +1,4 @@
-//! A scenario as TOML with every key explicit, and the canonical text of its work keys.
+//! Writes a scenario as TOML with every key explicit, and the canonical text of its work keys.
 
 use crate::keys::{self, Entry, Keys, Said, float, quoted};
 use crate::metric::{Bound, Expect, When};
@@ -10,8 +10,8 @@ use crate::{load::Load, mdbx, rocksdb};
 const DERIVED: &str = "derived from the scenario's seed";
 
 impl Scenario {
-    /// The resolved file. It parses to an equal scenario, except for expectations that overrides
-    /// have disabled: these are written as a comment.
+    /// Returns the scenario as a file with every key. The file parses to an equal scenario, except
+    /// for expectations that overrides have disabled: these are written as a comment.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
         line(&mut out, "schema", &keys::SCHEMA.to_string());
@@ -48,9 +48,9 @@ impl Scenario {
         out
     }
 
-    /// The keys that decide the workload, one `path = value` a line, in a fixed order with every
-    /// default applied. Two scenarios with equal text are the same work. Leaves out the name, the
-    /// description, `[run]` and `[[expect]]`.
+    /// Returns the keys that decide the workload, one `path = value` a line, in a fixed order with
+    /// every default applied. Two scenarios with equal text are the same work. Leaves out the name,
+    /// the description, `[run]` and `[[expect]]`.
     pub fn work_identity(&self) -> String {
         let mut out = String::new();
         line(&mut out, "schema", &keys::SCHEMA.to_string());
@@ -96,7 +96,7 @@ impl Scenario {
 }
 
 impl RunSpec {
-    /// The tables of a run in a file, each with its path.
+    /// Returns the tables of a run in a file, each with its path.
     pub fn tables(&self) -> [(&'static str, Vec<Entry>); 3] {
         [
             ("run", Keys::entries(self)),

@@ -68,7 +68,7 @@ named! {
 /// Groups of the conflicting transactions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Groups {
-    /// Groups of these lengths, in turn. Each group has its own key.
+    /// Groups with these numbers of transactions, in turn. Each group has its own key.
     Lengths(Vec<u64>),
     /// This number of groups of equal length, at the same keys in every block.
     Hotspots(u64),
@@ -95,7 +95,7 @@ pub struct Chains {
     pub through: Through,
     /// Time at which a transaction touches that state.
     pub touch: Touch,
-    /// Hashes that a transaction computes; 0 to 50,000.
+    /// Number of hashes that a transaction computes; 0 to 50,000.
     pub work: u64,
 }
 

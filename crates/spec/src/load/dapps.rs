@@ -8,7 +8,7 @@ use crate::keys::{Checked, Keyed, Keys, LEFT_OUT, float};
 use crate::quantity::underscored;
 
 named! {
-    /// Transactions of a user in a block.
+    /// Distribution of the number of a user's transactions in a block.
     #[derive(Default)]
     pub enum PerUser: "distribution of transactions per user" {
         /// Log-normal: exp(ln(mean) − σ²/2 + σZ) rounded, for a standard normal Z. The mean of this
@@ -25,11 +25,11 @@ named! {
 /// Transactions with a DApp other than their user's home.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outside {
-    /// Probability that a transaction stays with its home. The number of other transactions grows
-    /// with the block.
+    /// Probability that a transaction stays with its user's home DApp. The number of other
+    /// transactions grows with the block.
     Home(f64),
-    /// Number of such transactions in each block, at most half of the block. So the number of
-    /// connected DApps does not depend on the block's size.
+    /// Number of transactions outside home in each block, at most half of the block. So the number
+    /// of connected DApps does not depend on the block's size.
     Count(u64),
 }
 
@@ -50,13 +50,13 @@ pub struct Dapps {
     pub outside: Outside,
     /// Standard deviation of the number of a DApp's users, relative to its mean.
     pub deviation: f64,
-    /// Distribution of a user's transactions in a block.
+    /// Distribution of the number of a user's transactions in a block.
     pub per_user: PerUser,
-    /// Mean of a user's transactions.
+    /// Mean number of a user's transactions in a block; 1 to 1,000.
     pub per_user_mean: u64,
-    /// σ, the standard deviation of the logarithm of a user's transactions.
+    /// σ, the standard deviation of the logarithm of that number.
     pub per_user_sigma: f64,
-    /// Steps of arithmetic between reading and writing the resource; 0 to 100,000.
+    /// Number of arithmetic steps between reading and writing the resource; 0 to 100,000.
     pub work: u64,
 }
 

@@ -17,7 +17,7 @@ named! {
         Greedy = "greedy",
         /// Half of the largest number of transactions, all with equal gas.
         Half = "half",
-        /// The largest number of transactions: each has the least gas possible.
+        /// The largest number of transactions: each has the gas of one hash.
         Max = "max",
     }
 }
@@ -40,14 +40,14 @@ named! {
 /// Groups of transactions. Each group has a contract and shares its slot 0.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HashChain {
-    /// Transactions of a group; incomplete groups are left out. `None`: all transactions of a
-    /// block.
+    /// Number of transactions of a group; incomplete groups are left out. `None`: all transactions
+    /// of a block.
     pub group_length: Option<u64>,
     /// Number of transactions that share a block's gas.
     pub density: Density,
     /// Time at which the contracts are deployed.
     pub deployed: Deployed,
-    /// Contracts that the state has for groups; 1 to 100,000.
+    /// Number of contracts that the state has for groups; 1 to 100,000.
     pub contract_count: u64,
 }
 

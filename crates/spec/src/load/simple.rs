@@ -25,9 +25,9 @@ impl Keyed for Transfers {
 /// The worst conflict: one slot that every transaction reads and writes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OneSlot {
-    /// Hashes that a transaction computes; 0 to 50,000.
+    /// Number of hashes that a transaction computes; 0 to 50,000.
     pub work: u64,
-    /// Time of the touch: before or after the hashes.
+    /// When a transaction touches the slot: before or after the hashes.
     pub touch: Touch,
 }
 
@@ -59,9 +59,9 @@ impl Keyed for NonConflicting {
 pub struct Deploy {
     /// Operation that deploys the contracts.
     pub creation: Creation,
-    /// Bytes of the code that is deployed; from 32 to the fork's limit.
+    /// Length in bytes of the code that is deployed; from 32 to the fork's limit.
     pub code_bytes: u64,
-    /// Number of later transactions that call the deployed contract.
+    /// Number of later transactions that call each deployed contract.
     pub call_count: u64,
 }
 
@@ -88,9 +88,9 @@ impl Keyed for Deploy {
 /// Delegations of code.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Delegate {
-    /// Accounts that delegate; 1 to 1 million.
+    /// Number of accounts that delegate; 1 to 1 million.
     pub account_count: u64,
-    /// Delegations of a transaction; 1 to 100.
+    /// Number of delegations of a transaction; 1 to 100, at most the number of accounts.
     pub authorization_count: u64,
     /// Number of later transactions that call the first account that delegated in a transaction.
     pub call_count: u64,
@@ -116,12 +116,12 @@ impl Keyed for Delegate {
     }
 }
 
-/// Work without state.
+/// Work that reads and writes no state.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compute {
     /// Kind of work.
     pub work: Work,
-    /// Rounds of a transaction; `None`: as many as its gas allows.
+    /// Number of rounds of a transaction; `None`: as many as its gas allows.
     pub round_count: Option<u64>,
 }
 
@@ -137,11 +137,11 @@ impl Keyed for Compute {
 /// Transactions that write logs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Logs {
-    /// Topics of a log; 0 to 4.
+    /// Number of topics of a log; 0 to 4.
     pub topic_count: u64,
-    /// Bytes of data of a log; 0 to 100,000.
+    /// Length in bytes of a log's data; 0 to 100,000.
     pub data_bytes: u64,
-    /// Logs of a transaction; `None`: as many as its gas allows.
+    /// Number of logs of a transaction; `None`: as many as its gas allows.
     pub log_count: Option<u64>,
 }
 

@@ -13,8 +13,8 @@ named! {
     /// Order of the keys of a transaction.
     #[derive(Default)]
     pub enum SlotOrder: "order of keys" {
-        /// Order of the key rule: adjacent reads are not near each other, and no store has this
-        /// order.
+        /// Order of the key rule: successive reads are not near each other, and no store keeps its
+        /// rows in this order.
         #[default]
         Index = "index",
         /// Order of the rows in a store that sorts them.
@@ -41,20 +41,21 @@ named! {
 pub struct SloadStorm {
     /// Rule from one key to the next.
     pub keys: KeyOrder,
-    /// Contracts that the slots are spread over; 1 to the number of slots.
+    /// Number of contracts that the slots are spread over; 1 to 1 million, at most the number of
+    /// slots.
     pub contract_count: u64,
     /// Keys that the transactions share.
     pub overlap: Overlap,
     /// Order of the keys of a transaction.
     pub order: SlotOrder,
-    /// Unused calldata, as a share of the maximum that a transaction can carry at the low price of
-    /// calldata.
+    /// Unused calldata, as a share of the maximum that a transaction can carry at the standard
+    /// price of calldata.
     pub calldata_share: f64,
     /// Content of the unused calldata.
     pub calldata_byte: CalldataByte,
 }
 
-/// Number of indices of 4 bytes.
+/// Number of slots that indices of 4 bytes can tell apart.
 pub(super) const PACKED_COUNT_MAX: u64 = 1 << 32;
 /// Contracts are explicit accounts in the state's recipe: their number bounds the recipe's memory.
 const CONTRACTS_MAX: u64 = 1_000_000;
@@ -170,8 +171,8 @@ pub(super) fn contracts(
     keys.count("contracts", contract_count, &contracts, usual.min(most))
 }
 
-/// Checks that all slots exist, for a storm whose keys are values that it reads. `why` continues
-/// the text of the fault after the share.
+/// Checks that all slots exist, for a storm that cannot read absent slots. `why` continues the text
+/// of the fault after the share.
 pub(super) fn check_all_present(keys: &Keys<'_>, why: &str, or: &str) -> Checked {
     match keys.around() {
         Some(around) if around.state.present_share != 1.0 => {

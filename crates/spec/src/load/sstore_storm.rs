@@ -18,7 +18,7 @@ named! {
         /// Hashes: as many slots of one contract as a transaction can write.
         #[default]
         Keccak = "keccak",
-        /// Slots 0, 1, 2, … of each contract. One of these slots is written.
+        /// Slots 0, 1, 2, … of each contract. One of these slots is written in each contract.
         First = "first",
         /// Mined slots of each contract. Their hashes share nibbles with the hash of the written
         /// slot.
@@ -46,7 +46,8 @@ impl WriteKeys {
 pub struct SstoreStorm {
     /// The change of a slot by its write.
     pub op: WriteOp,
-    /// Contracts that the slots are spread over; 1 to the number of slots.
+    /// Number of contracts that the slots are spread over; 1 to 1 million, at most the number of
+    /// slots.
     pub contract_count: u64,
     /// The keys of the slots.
     pub keys: WriteKeys,
@@ -54,7 +55,7 @@ pub struct SstoreStorm {
     pub nibble: Option<u8>,
 }
 
-/// Contracts with one written slot each. A block of a gigagas writes fewer slots.
+/// Default number of contracts with one written slot each. A block of a gigagas writes fewer slots.
 const USUAL_CONTRACT_COUNT: u64 = 100_000;
 
 const NIBBLE: Range =
@@ -135,7 +136,7 @@ impl SstoreStorm {
         Err(fields.fault("contracts", Misfit::new(rule, remedy)))
     }
 
-    /// Checks that all written slots can lie below the nibble, if there is one.
+    /// Checks that the hashes of all written slots can begin with the nibble, if there is one.
     fn check_nibble(&self, of_load: &Keys<'_>) -> Checked {
         let Self { op, keys, nibble, .. } = *self;
         let (Some(nibble), Some(fields), Some(around)) =

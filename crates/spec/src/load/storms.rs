@@ -17,11 +17,11 @@ pub struct AccountStorm {
     pub op: AccountOp,
     /// The accounts at the storm's addresses.
     pub target: AccountTarget,
-    /// Accounts that the state has for the storm; 1 to 2^32.
+    /// Number of accounts that the state has for the storm; 1 to 2^32.
     pub account_count: u64,
-    /// Bytes of a contract's code, and of a copy; from 10 to the fork's limit.
+    /// Length in bytes of a contract's code, and of a copy of it; from 10 to the fork's limit.
     pub code_bytes: u32,
-    /// Number of different codes; 1 to 2^20.
+    /// Number of different codes; 1 to 2^20, at most the number of accounts.
     pub code_count: u64,
 }
 
@@ -32,7 +32,7 @@ const ACCOUNTS: Range = Range {
     above: "the most that rows can be counted",
 };
 const DEFAULT_CODE_BYTES: u32 = 24_576;
-/// 246 MB of code.
+/// At the default length, these are 246 MB of code.
 const DEFAULT_CODE_COUNT: u64 = 10_000;
 
 impl Keyed for AccountStorm {
@@ -83,7 +83,8 @@ impl Keyed for BalanceStorm {
 /// Cold storage reads in a chain. Each value gives the contract and the slot of the next read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ContractChase {
-    /// Contracts that the chain goes through in turn; 1 to the number of slots.
+    /// Number of contracts that the chain goes through in turn; 1 to 1 million, at most the number
+    /// of slots.
     pub contract_count: u64,
 }
 

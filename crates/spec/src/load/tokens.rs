@@ -12,7 +12,8 @@ use crate::sizes::{EXPONENT_MAX, no_exponent};
 pub struct Erc20 {
     /// Pattern of senders and recipients.
     pub pattern: Pattern,
-    /// Senders, with a balance in the genesis; 2 to the number of accounts.
+    /// Number of senders, which have a balance in the genesis; 2 to 1 million, at most the number
+    /// of accounts.
     pub holder_count: u64,
 }
 
@@ -35,7 +36,8 @@ impl Keyed for Erc20 {
 /// Transfers of tokens of an ERC-721 contract, between pairs that share no account.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Erc721 {
-    /// Senders, with a token each in the genesis; 2 to the number of accounts.
+    /// Number of senders, each with a token in the genesis; 2 to 1 million, at most the number of
+    /// accounts.
     pub holder_count: u64,
 }
 
@@ -49,7 +51,7 @@ impl Keyed for Erc721 {
 /// Mints of an ERC-721 token.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NftMint {
-    /// Accounts that mint, in turn; 1 to the number of accounts.
+    /// Number of accounts that mint, in turn; 1 to 1 million, at most the number of accounts.
     pub minter_count: u64,
 }
 
@@ -64,9 +66,10 @@ impl Keyed for NftMint {
 pub struct Airdrop {
     /// Accounts that receive.
     pub recipients: Recipients,
-    /// Recipients of a transaction; 1 to 10,000.
+    /// Number of recipients of a transaction; 1 to 10,000.
     pub recipient_count: u64,
-    /// Senders, which hold the token in the genesis; 2 to the number of accounts.
+    /// Number of senders, which hold the token in the genesis; 2 to 1 million, at most the number
+    /// of accounts.
     pub holder_count: u64,
 }
 
@@ -99,14 +102,15 @@ impl Keyed for Airdrop {
 /// Swaps of tokens at pairs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Amm {
-    /// Pairs of tokens; 1 to 1,000.
+    /// Number of pairs of tokens; 1 to 1,000.
     pub pair_count: u64,
     /// Share of the traders that trade at the hot pair. The others trade at the other pairs.
     pub hot_share: f64,
     /// Zipf's exponent of the other pairs: the k-th pair has the weight k to the power of minus the
     /// exponent. 0 spreads evenly.
     pub pair_exponent: f64,
-    /// Accounts that trade, each at one pair; 1 to the number of accounts.
+    /// Number of accounts that trade, each at one pair; 1 to 1 million, at most the number of
+    /// accounts.
     pub trader_count: u64,
 }
 
@@ -142,13 +146,13 @@ fn pair_exponent(fields: &Fields<'_>) -> Result<f64, Fault> {
 /// number bounds the recipe's memory.
 const PEOPLE_MAX: u64 = 1_000_000;
 
-/// The accounts of a load.
+/// Key and bounds of the number of accounts that take part in a load.
 pub(super) struct Crowd {
     /// The key with their count.
     pub(super) key: &'static str,
     /// Minimum number of accounts.
     pub(super) least: u64,
-    /// Default count, if the state has this number of accounts.
+    /// Default number, if the state has at least so many accounts.
     pub(super) usual: u64,
 }
 
