@@ -107,7 +107,7 @@ fn set_spec<DB: Database, I>(
     if evm.ctx.cfg.spec != spec {
         let chain_id = evm.ctx.cfg.chain_id;
         evm.ctx.modify_cfg(|of_evm| *of_evm = cfg(chain_id));
-        // revm changes the precompiles with the next transaction.
+        // The precompiles change with the next transaction, by revm itself.
         evm.instruction = EthInstructions::new_mainnet_with_spec(spec);
     }
 }

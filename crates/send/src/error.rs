@@ -159,7 +159,7 @@ const WORDS: [(&str, ErrorKind); 33] = [
     ("service unavailable", ErrorKind::Internal),
     ("bad gateway", ErrorKind::Internal),
 ];
-/// JSON-RPC codes (EIP-1474).
+/// JSON-RPC error codes (EIP-1474).
 const INTERNAL: i64 = -32603;
 const UNAVAILABLE: i64 = -32002;
 const LIMIT_EXCEEDED: i64 = -32005;

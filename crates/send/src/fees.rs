@@ -1,7 +1,7 @@
 //! The fees that transactions offer. Offers are far above the base fee, which rises by at most an
 //! eighth a block (EIP-1559). Only the base fee and the tip are paid.
 
-/// Wei of a gwei.
+/// Number of wei in a gwei.
 const GWEI: u128 = 1_000_000_000;
 /// Priority fee (tip) before any refusal, in wei per gas.
 const TIP: u128 = GWEI;
@@ -27,8 +27,8 @@ impl Fees {
         Self { max, tip: TIP }
     }
 
-    /// These fees, with a maximum fee of at most `most` wei per gas, which the sender can pay for
-    /// all its transactions.
+    /// Returns these fees with a maximum fee of at most `most` wei per gas, which the sender can
+    /// pay for all its transactions.
     pub(crate) fn within(self, most: u128) -> Self {
         let max = self.max.min(most);
         Self { max, tip: self.tip.min(max) }

@@ -27,9 +27,9 @@ const REDIRECT_COUNT_MAX: usize = 10;
 /// Bounds of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpLimits {
-    /// Time from the call to the last byte.
+    /// Maximum time from the call to the answer's last byte.
     pub time: Duration,
-    /// Length of the body in bytes, after decompression.
+    /// Maximum length of the body in bytes, after decompression.
     pub bytes: usize,
 }
 

@@ -14,7 +14,7 @@ use crate::{error::ErrorKind, node::Header, watch::SeenBlock};
 pub(crate) enum Fate {
     /// The transaction was never sent to the node.
     Unsent,
-    /// The transaction was sent, and is neither in a block nor refused.
+    /// The transaction was sent, and is neither in a block nor refused for good.
     Pending,
     /// The transaction is in a block and succeeded.
     Included,
@@ -68,7 +68,7 @@ impl Tally {
         }
     }
 
-    /// Moves one transaction from the number of fate `before` to the number of fate `after`.
+    /// Counts one transaction under the fate `after`, and no longer under `before`.
     fn change(&mut self, before: Fate, after: Fate) {
         *self.of(before) -= 1;
         *self.of(after) += 1;
@@ -91,7 +91,7 @@ impl Tally {
 pub(crate) struct Inclusion {
     pub(crate) block: u64,
     pub(crate) hash: B256,
-    /// Time at which the block was first seen.
+    /// Time at which the block was first seen, since the start of the load.
     pub(crate) at: Duration,
     pub(crate) has_succeeded: bool,
     pub(crate) gas: u64,
@@ -134,7 +134,7 @@ impl Entry {
 pub(crate) struct Counted {
     /// The block's header, without the hashes of its transactions.
     pub(crate) header: Header,
-    /// Time at which the block was first seen.
+    /// Time at which the block was first seen, since the start of the load.
     pub(crate) at: Duration,
     /// Number of all transactions of the block.
     pub(crate) tx_count: u64,

@@ -10,7 +10,7 @@ use crate::{
     ledger::{Entry, Ledger, Tally},
 };
 
-/// Significant digits of histograms.
+/// Number of significant decimal digits of the values in histograms.
 const DIGITS: u8 = 3;
 
 /// A load that has ended.
@@ -63,9 +63,9 @@ pub enum End {
 /// most `seen` blocks leaves the load's blocks in the chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Confirmations {
-    /// Number of blocks that the load waits for.
+    /// Number of these blocks that the load waits for.
     pub wanted: u64,
-    /// Number of blocks that were seen.
+    /// Number of these blocks that were seen.
     pub seen: u64,
 }
 
@@ -115,7 +115,7 @@ pub struct Attempts {
     pub twice: u64,
 }
 
-/// Failed calls of a kind.
+/// Number of failed calls of one kind, and a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorCount {
     /// Kind of the failure.
@@ -145,7 +145,7 @@ pub struct Block {
     pub gas: u64,
     /// Gas that the load's transactions in the block used.
     pub own_gas: u64,
-    /// Gas limit.
+    /// Gas limit of the block.
     pub gas_limit: u64,
     /// Base fee in wei per gas.
     pub base_fee: Option<u64>,

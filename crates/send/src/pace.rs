@@ -9,7 +9,8 @@ pub enum Pace {
     /// Number of transactions a second. All due times are planned before the first transaction is
     /// sent, so the latency of a late transaction includes its delay.
     Rate(f64),
-    /// Maximum number of transactions that are sent and in no block.
+    /// Maximum number of transactions in flight: released, and neither in a block nor refused for
+    /// good.
     InFlight(u64),
     /// Wanted number of transactions in the node's pool. Below it, the window (the maximum number
     /// of transactions in flight) grows by steps. The window is halved if the pool is deeper or
@@ -42,7 +43,7 @@ pub(crate) struct Release {
 pub(crate) struct Standing {
     /// Number of transactions in the node's pool, from all senders.
     pub(crate) depth: u64,
-    /// Number of released transactions that are neither in a block nor refused.
+    /// Number of released transactions that are neither in a block nor refused for good.
     pub(crate) in_flight: u64,
     /// Whether every connection waits for an answer.
     pub(crate) all_wait: bool,

@@ -77,7 +77,7 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// The bytes with the addresses that the contracts have on the chain.
+    /// Returns the bytes with the addresses that the contracts have on the chain.
     pub(crate) fn filled(&self, addresses: &[Address]) -> Bytes {
         if self.holes.is_empty() {
             return self.bytes.clone();

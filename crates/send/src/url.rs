@@ -13,7 +13,7 @@ variant::named! {
     }
 }
 
-/// Schemes of URLs.
+/// Schemes of a node's URL, each with its transport.
 const SCHEMES: [(&str, Transport); 4] = [
     ("http://", Transport::Http),
     ("https://", Transport::Http),

@@ -33,7 +33,7 @@ pub(crate) struct Patience<'a> {
     pub(crate) most: Duration,
     /// Flag that ends the wait when it is set.
     pub(crate) stop: &'a AtomicBool,
-    /// A count that grows with each progress. `None`: `most` limits the whole wait.
+    /// A count that grows whenever the call makes progress. `None`: `most` limits the whole wait.
     pub(crate) progress: Option<&'a AtomicU64>,
 }
 

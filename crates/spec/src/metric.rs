@@ -29,7 +29,7 @@ variant::named! {
         /// Rows that run whole blocks.
         #[default]
         Whole = "whole",
-        /// Rows beside whole blocks: execution alone, or with some duties.
+        /// Rows that run no whole blocks: execution alone, or with some duties.
         Execution = "execution",
     }
 }

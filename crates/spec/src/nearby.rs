@@ -14,8 +14,8 @@ const ENTRY_COUNT_MAX: usize = 10_000;
 /// Ending of a scenario's file.
 const ENDING: &str = "toml";
 
-/// `did you mean … or …? ` with near files, then near shipped scenarios; empty where no name is
-/// near.
+/// Returns `did you mean … or …? ` with near files, then near shipped scenarios; empty if no name
+/// is near.
 pub(crate) fn question(given: &str) -> String {
     let path = Path::new(given);
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
@@ -32,7 +32,8 @@ pub(crate) fn question(given: &str) -> String {
     }
 }
 
-/// Paths of the TOML files beside `path` whose names are near to `stem`, the nearest first.
+/// Returns paths of TOML files in the directory of `path` whose names are near to `stem`, the
+/// nearest first.
 fn files(path: &Path, stem: &str) -> Vec<String> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     let Ok(entries) = fs::read_dir(dir.unwrap_or(Path::new("."))) else { return Vec::new() };

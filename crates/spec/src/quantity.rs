@@ -123,7 +123,7 @@ struct TimeScale {
     /// Units, each with its multiple of the smallest unit.
     units: &'static [(&'static str, u64)],
     smallest: &'static str,
-    /// Unit of the remedy where the user gave no unit.
+    /// Unit that the remedy suggests if the user gave no unit.
     unsaid: &'static str,
     examples: [&'static str; 2],
 }

@@ -1,4 +1,4 @@
-//! The Redis Cluster of a run: addresses of its nodes.
+//! Rules of a run on the store `redis`: addresses of its cluster's nodes, and no tries.
 
 use crate::fault::{Fault, Misfit, Remedy, listed};
 use crate::fields::Fields;

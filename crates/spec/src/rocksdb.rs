@@ -111,7 +111,7 @@ pub struct RocksdbSpec {
     pub index: IndexShape,
     /// Approximate largest size of a file, in bytes.
     pub file_bytes: u64,
-    /// Share, 0 to 1, of all accounts and slots that are written again after loading.
+    /// Share of all accounts and slots, 0 to 1, that is written again after the state is loaded.
     pub aged_share: f64,
     /// Size in bytes of the block cache of a cold sample, which begins empty.
     pub block_cache_bytes: u64,

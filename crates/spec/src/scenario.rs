@@ -110,12 +110,13 @@ pub struct RunSpec {
     pub prefetch: PrefetchSpec,
     /// Orders to compare in which the threads of a parallel design take steps; at least one.
     pub schedules: Vec<Schedule>,
-    /// Readers of the cache that the speculative pass of `prewarm` fills.
+    /// Which threads read the cache that the speculative pass of `prewarm` fills: all threads, or
+    /// each worker its own.
     pub warm_cache: WarmCache,
     /// How a reader of the `RocksDB` store asks for many keys: one by one, or many in a call.
     /// `None`: chosen by the tool.
     pub read: Option<ReadMethod>,
-    /// Whether the `RocksDB` store compares the checksums of its reads.
+    /// Whether the `RocksDB` store verifies the checksums of the blocks that it reads.
     pub checksums: Checksums,
     /// Which reads of the `RocksDB` store leave their blocks in a cold sample's cache.
     pub cache_fill: CacheFill,

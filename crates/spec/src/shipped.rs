@@ -71,7 +71,7 @@ pub fn find(name: &str) -> Option<&'static str> {
     ALL.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
 }
 
-/// At most `count_max` shipped scenarios that may have been meant, the nearest name first.
+/// Finds at most `count_max` shipped scenarios that `name` may mean, the nearest name first.
 pub(crate) fn nearest(name: &str, count_max: usize) -> Vec<&'static str> {
     let names: Vec<&str> = ALL.iter().map(|(shipped, _)| *shipped).collect();
     fault::nearest_few(name, &names, count_max)

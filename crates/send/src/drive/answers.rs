@@ -86,7 +86,8 @@ impl Drive<'_> {
                 self.release.pool_was_full();
                 self.try_again(index);
             }
-            // The costs of pooled transactions count against the balance, and blocks free it.
+            // The costs of the sender's pooled transactions count against its balance, until blocks
+            // include them.
             ErrorKind::Funds if self.has_pooled(index) => {
                 self.books.answered(took, now);
                 self.release.pool_was_full();

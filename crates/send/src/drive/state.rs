@@ -175,8 +175,8 @@ impl<'a> Drive<'a> {
         Ok(sender.signed.as_ref().map(|signed| signed.raw.clone()))
     }
 
-    /// How the load ends, if it ends now: every transaction is settled and confirmed, or the node
-    /// makes no more progress.
+    /// Returns how the load ends, if it ends now: every transaction is settled and confirmed, or
+    /// the node makes no more progress.
     pub(super) fn end(&self) -> Option<End> {
         let (now, settings) = (self.now(), &self.input.settings);
         let patience = settings.patience;

@@ -50,7 +50,7 @@ pub(super) struct Socket {
 
 /// The state of a WebSocket.
 struct Line {
-    /// Client of the calls, while the WebSocket is open; else `None`.
+    /// The client that makes the calls, while the WebSocket is open; else `None`.
     calls: Option<RpcClient>,
     /// Number of reconnections so far.
     number: u64,

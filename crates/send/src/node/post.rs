@@ -9,10 +9,10 @@ use tower_service::Service;
 
 use crate::{http::HttpClient, url::NodeUrl};
 
-/// Maximum length of an answer in bytes: twice the receipts of a full block.
+/// Maximum length of any answer in bytes: twice the length of a full block's receipts.
 pub(super) const ANSWER_BYTES_MAX: usize = 128 << 20;
 
-/// Longest answer to a call of `method`, in bytes.
+/// Returns the maximum length in bytes of an answer to a call of `method`.
 fn max_answer_bytes(method: &str) -> usize {
     match method {
         "eth_getBlockReceipts" => ANSWER_BYTES_MAX,

@@ -5,7 +5,7 @@ use alloy_primitives::{Address, U256};
 
 use crate::{fees::Fees, plan::Plan};
 
-/// A sender's part of the load, and its balance.
+/// Gas and value of a sender's transactions, and the sender's balance in wei.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Budget {
     sender: Address,

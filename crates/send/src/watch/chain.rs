@@ -1,5 +1,5 @@
-//! The part of the chain that was read: numbers and hashes of its blocks. Also the times at which
-//! newest blocks were first seen.
+//! Records the part of the chain that the watching task has read: numbers and hashes of its blocks.
+//! Also records when the node's newest blocks were first seen.
 
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ impl Chain {
         self.links[self.links.len() - 1]
     }
 
-    /// The block that was read with this number.
+    /// Returns the block with this number, if it was read.
     fn at(&self, number: u64) -> Option<&Link> {
         let index = number.checked_sub(self.links[0].number)?;
         self.links.get(usize::try_from(index).ok()?)
@@ -89,7 +89,7 @@ impl Chain {
     }
 }
 
-/// A newest block of the node.
+/// A block that was the node's newest when it was seen.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) header: Header,
@@ -111,7 +111,8 @@ impl Heads {
         self.0.last()
     }
 
-    /// Time at which a block was first seen, or else the first block above it.
+    /// Returns the time at which a block was first seen. For a block that was never the newest,
+    /// returns the time of the first seen block above it.
     pub(super) fn seen_at(&self, block: &Header) -> Option<Duration> {
         let itself = self.0.iter().find(|head| head.header.hash == block.hash);
         let found = itself.or_else(|| self.0.iter().find(|head| head.header.number > block.number));

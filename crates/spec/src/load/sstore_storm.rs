@@ -15,7 +15,7 @@ named! {
     /// Keys of the written slots, and their number in each contract.
     #[derive(Default)]
     pub enum WriteKeys: "kind of keys" {
-        /// Hashes: as many slots of one contract as a transaction can write.
+        /// Hashes. A transaction writes as many slots of one contract as its gas allows.
         #[default]
         Keccak = "keccak",
         /// Slots 0, 1, 2, … of each contract. One of these slots is written in each contract.

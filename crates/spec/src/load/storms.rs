@@ -1,5 +1,5 @@
-//! Storms beside plain reads and writes of slots. They touch accounts and balances, or keys that an
-//! earlier transaction or slot decides.
+//! Storms other than plain reads and writes of slots. They touch accounts and balances, or keys
+//! that an earlier transaction or slot decides.
 
 use super::sload_storm::{check_all_present, check_slots, contracts};
 use crate::fault::{Fault, Misfit, Remedy};
@@ -126,7 +126,7 @@ impl Keyed for PrefetchMiss {
 }
 
 named! {
-    /// Use of the slots of a bloated account.
+    /// Use of the slots of a bloated account, which has very many slots.
     #[derive(Default)]
     pub enum BloatedOp: "operation on slots" {
         /// Each transaction continues at the index where the transaction before it ended. Slot 0
@@ -141,7 +141,7 @@ named! {
     }
 }
 
-/// Cold slots of one account, at keys that follow each other.
+/// Cold reads or writes of slots of one account with very many slots, at successive keys.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bloated {
     /// Use of the slots.
