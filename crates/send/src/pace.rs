@@ -92,7 +92,7 @@ impl Release {
         self.is_cut = false;
     }
 
-    /// Notes that the node takes more transactions only after a block: its pool is full, or the
+    /// Notes that the node takes more transactions only after a block. Its pool is full, or the
     /// pooled transactions of a sender use up its balance.
     pub(crate) const fn pool_was_full(&mut self) {
         self.was_full = true;

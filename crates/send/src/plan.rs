@@ -270,8 +270,8 @@ impl<'g> Places<'g> {
             Some(to) => self.place(&to).map_or(Target::Account(to), Target::Contract),
         };
         let is_payment = matches!(target, Target::Account(_)) && tx.input.is_empty();
-        // Gas on the chain may differ a little from the workload's: other addresses may be warm,
-        // and addresses there may have more or fewer zero bytes.
+        // Gas on the chain may differ a little from the workload's. Other addresses may be warm,
+        // and addresses may have more or fewer zero bytes.
         let margin = if is_payment { 0 } else { tx.gas_limit / 4 + 5_000 };
         let input = self.template(tx.input.clone());
         let gas_limit = (tx.gas_limit + margin).min(TX_GAS_MAX.max(tx.gas_limit));

@@ -33,7 +33,7 @@ const CREATION_GAS: u64 = 60_000;
 /// rules, created state has a price of its own (EIP-8037). Money that is left stays with the maker,
 /// for the next load.
 const GAS_TIMES: u64 = 10;
-/// Funds of a paid sender, as a multiple of the highest cost of its transactions: the fees that
+/// Funds of a paid sender, as a multiple of the highest cost of its transactions. The fees that
 /// they offer may rise with the base fee.
 const FUNDS_TIMES: u64 = 2;
 /// Maximum of this multiple if the account of a developer node pays, whose money is worthless. With

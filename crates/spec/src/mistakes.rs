@@ -29,8 +29,8 @@ const STAND_INS: [(&str, &str); 10] = [
 ];
 
 /// Reads a scenario's text with its overrides. The error is the list of its mistakes, in the order
-/// of the file: at least one, and at most one more than [`MISTAKES_MAX`], to show that there are
-/// more.
+/// of the file. It has at least one mistake, and at most one more than [`MISTAKES_MAX`], to show
+/// that there are more.
 pub(crate) fn read(text: &str, overrides: &[Override]) -> Result<Scenario, Vec<Fault>> {
     let Parsed { table: mut tree, mut faults, is_whole } = tree::parse(text);
     if is_whole {

@@ -328,8 +328,8 @@ impl Range {
         fitting.map_or_else(|| underscored(self.least), |(_, text)| text.to_owned())
     }
 
-    /// Lists counts of the range from `first` to `last`: all counts if they are few; else `last`,
-    /// and below it counts that double from the first.
+    /// Lists counts of the range from `first` to `last`. Lists all counts if they are few; else
+    /// `last`, and below it counts that double from the first.
     pub(crate) fn between(&self, first: u64, last: u64) -> Vec<String> {
         let is_short = last.saturating_sub(first) < ALL_OF_RANGE_MAX;
         let start = if is_short { first } else { first.max(1) };

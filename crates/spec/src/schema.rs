@@ -1,5 +1,5 @@
-//! Makes the JSON Schema of scenarios (`stress show schema`), for editors: from the reader's lists
-//! of keys, the reader's rules for each key, and the key's text in `docs/scenario.md`. Rules
+//! Makes the JSON Schema of scenarios (`stress show schema`), for editors. Its sources are the
+//! reader's lists of keys and rules for each key, and the key's text in `docs/scenario.md`. Rules
 //! between keys are not in the schema: the reader alone checks them.
 
 use serde_json::{Map, Value, json};
