@@ -1,3 +1,4 @@
-//! Does nothing: cargo unites features of build dependencies only where there is a build script.
+//! Does nothing. A build script must exist: cargo unites features of build dependencies only for a
+//! package that has one.
 
 fn main() {}

@@ -1,4 +1,4 @@
-//! One set of features for all packages. The manifest lists third-party packages whose features
-//! differ from package to package, each with the features that the whole workspace needs. Every
-//! package with dependencies depends on it. So a build of one package finds all dependencies
-//! compiled. Has no code.
+//! Unites the features of dependencies: one set for all packages of the workspace. The manifest
+//! lists each third-party package whose features differ between our packages, with all features
+//! that the workspace needs. Every package with dependencies depends on this package. So the build
+//! of one package finds all dependencies compiled. This package has no code.

@@ -1,11 +1,11 @@
-//! The bound on the gas of a shard.
+//! Bounds on the gas of a shard: the balance that every partition by fanout keeps.
 
-/// The gas of a shard may exceed the mean by the mean divided by this number: 3 %.
+/// Divisor of the mean gas of a shard. A shard may exceed the mean by mean / 33, which is 3 %.
 const SLACK_PARTS: u128 = 33;
 
-/// Maximum gas of a shard where `shard_count` shards share transactions of this gas. It is 3 %
-/// above the mean, or the mean plus the largest transaction where that is more. So some shard
-/// always has room for the next transaction.
+/// Returns the maximum gas of a shard, for transactions with the gas values `gas` on `shard_count`
+/// shards. It is the mean plus 3 % of the mean, or plus the gas of the largest transaction where
+/// that is more. So some shard always has room for the next transaction.
 pub fn gas_limit(gas: &[u64], shard_count: u32) -> u64 {
     let total: u128 = gas.iter().map(|gas| u128::from(*gas)).sum();
     let mean = total.div_ceil(u128::from(shard_count.max(1)));
@@ -14,7 +14,7 @@ pub fn gas_limit(gas: &[u64], shard_count: u32) -> u64 {
     u64::try_from(limit).unwrap_or(u64::MAX)
 }
 
-/// Bounds of a placement of vertices.
+/// Bounds of a placement of vertices on shards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) shard_count: u32,
@@ -28,8 +28,8 @@ impl Bounds {
     }
 }
 
-/// Maximum weight of a cluster of vertices. Merging up to this weight never raises the
-/// [`gas_limit`] of the graph.
+/// Returns the maximum weight of a cluster of vertices. Joining vertices up to this weight never
+/// raises the [`gas_limit`] of the graph.
 pub(crate) fn cluster_limit(weights: &[u64], shard_count: u32) -> u64 {
     let total: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     let mean = total.div_ceil(u128::from(shard_count.max(1)));

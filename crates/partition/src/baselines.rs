@@ -1,23 +1,23 @@
-//! Partitioners to compare with. They use only the order, the senders or the components of the
-//! transactions.
+//! Baselines to compare the partitioner `fanout` with. Each uses only the order of the
+//! transactions, their senders, or the components of their conflict graph.
 
 use std::cmp::Reverse;
 
 use crate::transactions::Transactions;
 
-/// Puts each transaction on the next shard.
+/// Puts the transactions on the shards in turn: transaction i on shard i modulo `shard_count`.
 pub(crate) fn round_robin(transactions: &Transactions, shard_count: u32) -> Vec<u32> {
     (0..transactions.count() as u32).map(|tx| tx % shard_count).collect()
 }
 
-/// Puts all transactions of a sender on one shard, by the sender's number.
+/// Puts all transactions of a sender on one shard: the sender's number modulo `shard_count`.
 pub(crate) fn by_sender(transactions: &Transactions, shard_count: u32) -> Vec<u32> {
     transactions.senders().iter().map(|sender| sender % shard_count).collect()
 }
 
-/// Puts each component of the conflict graph on one shard: components in order of falling gas, each
-/// on the shard with the least gas. Two transactions are in conflict if both touch a key and one of
-/// them writes the key.
+/// Puts each component of the conflict graph on one shard. The components are taken in order of
+/// falling gas, and each goes to the shard with the least gas so far. Two transactions conflict if
+/// both touch a key and at least one of them writes the key.
 pub(crate) fn by_component(transactions: &Transactions, shard_count: u32) -> Vec<u32> {
     let component_of = components(transactions);
     let mut gas_of = vec![0; transactions.count()];
@@ -37,7 +37,7 @@ pub(crate) fn by_component(transactions: &Transactions, shard_count: u32) -> Vec
     component_of.iter().map(|first| shard_of[*first as usize]).collect()
 }
 
-/// For each transaction, the first transaction of its component.
+/// Returns for each transaction the first transaction of its component.
 fn components(transactions: &Transactions) -> Vec<u32> {
     const NONE: u32 = u32::MAX;
     let mut is_written = vec![false; transactions.key_count()];
@@ -65,7 +65,8 @@ fn components(transactions: &Transactions) -> Vec<u32> {
 
 fn root(parents: &mut [u32], mut at: u32) -> u32 {
     while parents[at as usize] != at {
-        // Paths are halved on the way, so that later walks are short.
+        // Each visited transaction gets its grandparent as parent (path halving), so that later
+        // walks are short.
         let above = parents[parents[at as usize] as usize];
         parents[at as usize] = above;
         at = above;

@@ -1,28 +1,29 @@
-//! Joins related vertices to clusters, which are the vertices of the next coarser level of the
-//! search. Moves of single vertices cannot bring a user's transactions to another shard: the first
-//! move costs more than it gains. The move of a cluster can.
+//! Joins related vertices into clusters, which are the vertices of the next coarser level of the
+//! search. Moves of single vertices cannot bring all transactions of a user to another shard: the
+//! first of these moves raises the objective. The move of a cluster brings all of them at once.
 
 use crate::{hypergraph::Hypergraph, random::Random};
 
-/// Largest number of vertices of an edge that is rated. Larger edges take long to rate, and shrink
-/// once smaller edges have joined their vertices.
+/// Maximum number of vertices of an edge that counts in ratings. A larger edge takes long to rate.
+/// It gets smaller on coarser levels, where smaller edges have joined its vertices.
 pub(crate) const RATED_PIN_COUNT_MAX: usize = 1_000;
 
-/// Sum of the ratings that an edge of a vertex gives to its other vertices, in equal parts.
+/// Sum of the ratings that an edge gives to the neighbours of one of its vertices. Each of its
+/// other vertices gets an equal part.
 pub(crate) const EDGE_RATING: u64 = 1 << 32;
 
 /// Clusters of a hypergraph's vertices.
 #[derive(Debug)]
 pub(crate) struct Clusters {
-    /// The cluster of each vertex, below `count`.
+    /// Number of each vertex's cluster, below `count`.
     pub(crate) of: Vec<u32>,
     /// Number of clusters.
     pub(crate) count: usize,
 }
 
-/// Visits each vertex once, in a random order. A vertex that is alone joins the neighbouring
-/// cluster with which it shares most edges; small edges count more. A cluster weighs at most
-/// `weight_max`.
+/// Joins vertices into clusters. Visits each vertex once, in a random order. A vertex that is still
+/// alone joins the neighbouring cluster with which it shares most edges; an edge with few vertices
+/// counts more. A cluster weighs at most `weight_max`.
 pub(crate) fn clusters(graph: &Hypergraph, weight_max: u64, random: &mut Random) -> Clusters {
     let count = graph.vertex_count();
     let mut cluster_of: Vec<u32> = (0..count as u32).collect();
@@ -68,7 +69,7 @@ pub(crate) fn clusters(graph: &Hypergraph, weight_max: u64, random: &mut Random)
     numbered(cluster_of)
 }
 
-/// Numbers the clusters by their first vertices.
+/// Numbers the clusters from 0, in the order of their first vertices.
 fn numbered(mut cluster_of: Vec<u32>) -> Clusters {
     const NONE: u32 = u32::MAX;
     let mut number_of = vec![NONE; cluster_of.len()];

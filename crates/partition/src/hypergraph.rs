@@ -1,6 +1,6 @@
 //! The hypergraph of transactions: a vertex for each transaction, and a hyperedge for each key that
-//! several transactions touch. A key of one transaction is on one shard in every partition, so it
-//! is left out.
+//! several transactions touch. A key that only one transaction touches is left out: it is on one
+//! shard in every partition.
 
 use std::fmt::Write;
 
@@ -17,8 +17,8 @@ pub struct Hypergraph {
 }
 
 impl Hypergraph {
-    /// The hypergraph of transactions, with their gas as weights. Keys that are only read are edges
-    /// as well: each shard that touches one has to fetch it.
+    /// Makes the hypergraph of transactions. The weight of a vertex is the gas of its transaction.
+    /// A key that is only read is an edge too: each shard that touches the key has to fetch it.
     pub fn new(transactions: &Transactions) -> Self {
         const NONE: u32 = u32::MAX;
         let mut edge_of = vec![0; transactions.key_count()];
@@ -41,8 +41,9 @@ impl Hypergraph {
         Self { weights: transactions.gas().to_vec(), pins, edges }
     }
 
-    /// The hypergraph whose vertices are clusters of this hypergraph's vertices, numbered below
-    /// `cluster_count`. An edge within one cluster is left out.
+    /// Returns the hypergraph whose vertices are clusters of this hypergraph's vertices.
+    /// `cluster_of` gives each vertex the number of its cluster, below `cluster_count`. An edge
+    /// within one cluster is left out.
     pub(crate) fn contracted(&self, cluster_of: &[u32], cluster_count: usize) -> Self {
         let mut weights = vec![0; cluster_count];
         for (weight, cluster) in self.weights.iter().zip(cluster_of) {
@@ -87,9 +88,10 @@ impl Hypergraph {
         self.edges.row(vertex as usize)
     }
 
-    /// The hypergraph in the format of hMETIS, for other partitioners. The first line has the
-    /// number of edges, of vertices, and 10 for weights of vertices. A line for each edge follows
-    /// with its vertices, counted from 1, then a line for each weight.
+    /// Returns the hypergraph in the format of hMETIS, for other partitioners. The first line has
+    /// the number of edges, the number of vertices, and the code 10, which means weights of
+    /// vertices. A line for each edge follows, with the edge's vertices, counted from 1. A line for
+    /// each vertex follows, with its weight.
     pub fn to_hmetis(&self) -> String {
         let mut text = format!("{} {} 10\n", self.edge_count(), self.vertex_count());
         for edge in self.pins.all() {

@@ -1,10 +1,12 @@
-//! Searches on several levels. Vertices are joined to clusters again and again. The few clusters
-//! that remain are placed and moved, then the clusters within them, down to the transactions.
+//! Searches for a partition on several levels of a hypergraph. Vertices are joined into clusters
+//! again and again, so each level is coarser than the level below it. The clusters of the coarsest
+//! level are placed on shards and moved, then the clusters of each level below, down to the
+//! transactions.
 //!
-//! Each level minimises the probabilistic fanout of its own vertices. So on a coarse level, an edge
-//! counts clusters and not transactions. If it counted the dozens of transactions on a shard, the
-//! move of one cluster would gain almost nothing. But the edge may have only a few clusters there,
-//! and can leave the shard with them.
+//! Each level reduces the probabilistic fanout (see `placement`) of its own vertices. So on a
+//! coarse level, an edge counts clusters and not transactions. If it counted the dozens of
+//! transactions on a shard, the move of one cluster would gain almost nothing. But the edge may
+//! have only a few clusters there, and can leave the shard with them.
 
 use crate::{
     balance::{Bounds, cluster_limit},
@@ -16,23 +18,25 @@ use crate::{
     start::{grown, scattered},
 };
 
-/// Joining ends where a level has more than this share of the vertices of the level below.
+/// Maximum size of a new level, as a share of the vertices of the level below. Joining ends where a
+/// level would be larger.
 const SHRINKING_MAX: f64 = 0.95;
 
-/// Number of first placements of each kind on the coarsest level.
+/// Number of first placements of each kind, `grown` and `scattered`, on the coarsest level.
 const START_COUNT: usize = 4;
 
-/// Maximum number of vertices of a coarsest level with several first placements of each kind.
+/// Maximum number of vertices of a coarsest level that gets `START_COUNT` first placements of each
+/// kind. A larger level gets one of each kind.
 const SEVERAL_STARTS_MAX: usize = 50_000;
 
-/// A level: the hypergraph of clusters, and the cluster of each vertex of the level below.
+/// A coarser level: the hypergraph of clusters, and the cluster of each vertex of the level below.
 struct Level {
     graph: Hypergraph,
     cluster_of: Vec<u32>,
 }
 
-/// The shard of each vertex. Vertices are joined until `coarse_count` clusters remain for each
-/// shard.
+/// Returns the shard of each vertex. Joining ends where at most `coarse_count` clusters are left
+/// for each shard, or where a level would hardly be smaller than the level below.
 pub(crate) fn shards(
     graph: &Hypergraph,
     shard_count: u32,
@@ -76,7 +80,8 @@ fn levels(
     }
 }
 
-/// The best of several first placements, after improvement.
+/// Returns the shard of each vertex of the coarsest level: the best of several first placements,
+/// each improved by local search.
 fn first(graph: &Hypergraph, bounds: Bounds, random: &mut Random) -> Vec<u32> {
     let count = if graph.vertex_count() > SEVERAL_STARTS_MAX { 1 } else { START_COUNT };
     let mut best: Option<(u128, Vec<u32>)> = None;

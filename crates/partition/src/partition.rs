@@ -7,7 +7,7 @@ use crate::{
     random::Random, search::improve, transactions::Transactions,
 };
 
-/// Number of clusters per shard on the coarsest level: joining ends there.
+/// Maximum number of clusters per shard on the coarsest level: joining ends there.
 const COARSE_COUNT_PER_SHARD: usize = 100;
 
 /// Largest number of shards.
@@ -25,7 +25,7 @@ impl Partition {
     /// partitioner `fanout` uses `seed`.
     ///
     /// # Panics
-    /// On another number of shards.
+    /// If `shard_count` is outside this range.
     pub fn new(
         transactions: &Transactions,
         partitioner: Partitioner,
@@ -58,8 +58,9 @@ impl Partition {
     }
 }
 
-/// Returns the better of two placements. One is found by the search on several levels. The other is
-/// the placement of whole components after local search, if the components overfill no shard.
+/// Returns the shard of each transaction, by the better of two placements: that with the lower
+/// objective. One is found by the search on several levels. The other is the placement of whole
+/// components after local search, if the components overfill no shard.
 fn by_fanout(transactions: &Transactions, shard_count: u32, seed: u64) -> Vec<u32> {
     let graph = Hypergraph::new(transactions);
     let mut random = Random::new(seed);

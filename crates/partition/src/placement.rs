@@ -1,13 +1,14 @@
 //! Places vertices on shards and computes the objective. Vertices are transactions, or clusters of
 //! transactions. Edges are keys that several vertices touch. The objective is probabilistic fanout
-//! (Kabiljo et al., *Social Hash Partitioner*, 2017). With p = 1/2, an edge with n vertices on a
-//! shard counts 1 - 2^-n there. So moving a vertex off a shard gains more if its edge has few other
-//! vertices there. The objective counts whole units of 2^-32, so sums are exact in any order.
-//! Memory is 4 bytes for each edge and shard.
+//! (Kabiljo et al., *Social Hash Partitioner*, 2017): each vertex of an edge is needed with
+//! probability 1/2. So an edge with n vertices on a shard counts 1 - 2^-n there, and moving a
+//! vertex off a shard gains more if its edge has few other vertices there. The objective counts
+//! whole units of 2^-32, so sums are exact in any order. The counts take 4 bytes for each pair of
+//! an edge and a shard.
 
 use crate::hypergraph::Hypergraph;
 
-/// Number of the shard of a vertex that is on no shard.
+/// Stands for the shard of a vertex that is on no shard.
 const NOWHERE: u32 = u32::MAX;
 
 /// The number one, in the units of the objective.
@@ -18,7 +19,8 @@ const fn half_to_the(n: u32) -> u64 {
     if n > 32 { 0 } else { ONE >> n }
 }
 
-/// Growth of the objective if a shard with `n` vertices of an edge gets one more vertex.
+/// Growth of the objective if a shard with `n` vertices of an edge gets one more of the edge's
+/// vertices.
 const fn growth(n: u32) -> u64 {
     half_to_the(n) - half_to_the(n + 1)
 }
@@ -30,7 +32,8 @@ pub(crate) struct Placement<'g> {
     shard_count: u32,
     shard_of: Vec<u32>,
     loads: Vec<u64>,
-    /// Number of vertices on each shard, for one edge after the other.
+    /// Number of vertices of each edge on each shard: all shards of the first edge, then of the
+    /// next.
     counts: Vec<u32>,
 }
 
@@ -107,8 +110,8 @@ impl<'g> Placement<'g> {
         shard
     }
 
-    /// Sets `growths` to the growths of the objective if a vertex that is on no shard is put on
-    /// each shard.
+    /// Sets `growths` to the growth of the objective for each shard, if the vertex were put on that
+    /// shard. The vertex must be on no shard.
     pub(crate) fn growths(&self, vertex: u32, growths: &mut Vec<u64>) {
         growths.clear();
         growths.resize(self.shard_count as usize, 0);

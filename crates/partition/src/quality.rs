@@ -2,25 +2,27 @@
 
 use crate::{partition::Partition, transactions::Transactions};
 
-/// Counts of keys, of shards that touch them, and of gas. The counts of several batches add up.
+/// Counts of keys, of shards that touch them, and of gas. The counts of several batches can be
+/// added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quality {
-    /// Keys that two or more transactions touch.
+    /// Number of shared keys: keys that two or more transactions touch.
     shared_key_count: u64,
     /// Number of shards that touch a shared key, summed over all shared keys.
     shared_shard_count: u64,
-    /// Keys in conflict: two or more transactions touch the key, and one of them writes it.
+    /// Number of keys in conflict: two or more transactions touch the key, and one of them writes
+    /// it.
     conflict_key_count: u64,
     /// Number of shards that touch a key in conflict, summed over all keys in conflict.
     conflict_shard_count: u64,
     /// Gas of all transactions.
     gas: u64,
-    /// Gas of the fullest shard of each batch, summed.
+    /// Gas of the shard with the most gas, summed over the batches.
     fullest_gas: u64,
     shard_count: u32,
 }
 
-/// A key while transactions are visited.
+/// Facts of a key while transactions are visited.
 #[derive(Clone, Copy, Debug, Default)]
 struct Key {
     /// A bit for each shard that touches the key.
@@ -30,7 +32,7 @@ struct Key {
 }
 
 impl Quality {
-    /// The quality of a partition.
+    /// Computes the quality of a partition of these transactions.
     pub fn new(transactions: &Transactions, partition: &Partition) -> Self {
         let mut keys = vec![Key::default(); transactions.key_count()];
         let mut loads = vec![0; partition.shard_count() as usize];
@@ -85,7 +87,8 @@ impl Quality {
         mean(self.conflict_shard_count, self.conflict_key_count)
     }
 
-    /// Gas of the fullest shard above the mean, as a share of the mean.
+    /// Returns how far the gas of the fullest shard exceeds the mean gas of a shard, as a share of
+    /// that mean.
     pub fn imbalance(&self) -> f64 {
         if self.gas == 0 {
             return 0.0;

@@ -1,4 +1,4 @@
-//! Rows of numbers of different lengths, in one vector.
+//! Rows of values in one vector. Rows may differ in length.
 
 /// Rows, each with any number of values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl<T> Rows<T> {
 }
 
 impl Rows<u32> {
-    /// Transposes the rows: row v of the result has the indices of the rows with value v,
+    /// Transposes the rows: row v of the result has the indices of the rows that contain v,
     /// ascending. Values must be below `value_count`.
     pub(crate) fn transposed(&self, value_count: usize) -> Self {
         let mut starts = vec![0; value_count + 1];

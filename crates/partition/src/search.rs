@@ -1,7 +1,7 @@
 //! Improves a placement by local search. A vertex moves to the shard where the objective falls
-//! most, if that shard has room. If it has no room, the vertex is swapped with a vertex that would
-//! improve by the opposite move. No move raises the objective, or the weight of a shard above its
-//! limit.
+//! most, if that shard has room. Without room, the vertex is swapped with a vertex there that waits
+//! for the opposite move. No move or swap raises the objective, and none raises the weight of a
+//! shard above the limit.
 
 use crate::{placement::Placement, random::Random};
 
@@ -16,8 +16,8 @@ const PARTNER_COUNT_MAX: usize = 4;
 pub(crate) struct Search<'p, 'g> {
     placement: &'p mut Placement<'g>,
     limit: u64,
-    /// For each pair of shards, vertices on the first shard whose best shard is the second, which
-    /// had no room.
+    /// For each ordered pair of shards, vertices on the first shard that wait for room on the
+    /// second, which is their best shard.
     waiting: Vec<Vec<u32>>,
     growths: Vec<u64>,
 }
@@ -39,7 +39,7 @@ impl<'p, 'g> Search<'p, 'g> {
         Self { placement, limit, waiting: vec![Vec::new(); pair_count], growths: Vec::new() }
     }
 
-    /// Visits each vertex once, in a random order. Returns the number of moves that made the
+    /// Visits each vertex once, in a random order. Returns the number of visits that made the
     /// objective smaller.
     fn pass(&mut self, random: &mut Random) -> usize {
         self.waiting.iter_mut().for_each(Vec::clear);
@@ -54,8 +54,8 @@ impl<'p, 'g> Search<'p, 'g> {
         let weight = self.placement.graph().weights()[vertex as usize];
         self.placement.growths(vertex, &mut self.growths);
         let loads = self.placement.loads();
-        // Among equal growths, the lightest shard is best: the move costs nothing and makes room
-        // elsewhere.
+        // Among shards with equal growths, the lightest is best: a move there costs nothing and
+        // makes room on a heavier shard.
         let rank = |shard: &u32| (self.growths[*shard as usize], loads[*shard as usize]);
         let shards = 0..self.placement.shard_count();
         let with_room = |shard: &u32| {
@@ -74,8 +74,8 @@ impl<'p, 'g> Search<'p, 'g> {
     }
 
     /// Swaps a vertex with a vertex on shard `wanted` that waits for the opposite move. If no swap
-    /// is made, the vertex waits too. Returns whether it was swapped, which makes the objective
-    /// smaller.
+    /// is made, the vertex itself begins to wait. Returns whether the vertex was swapped, which
+    /// makes the objective smaller.
     fn swap(&mut self, vertex: u32, wanted: u32) -> bool {
         let own = self.placement.shard_of(vertex);
         let shard_count = self.placement.shard_count();
@@ -91,7 +91,7 @@ impl<'p, 'g> Search<'p, 'g> {
     }
 
     /// Exchanges the shards of two vertices, if the objective falls and both shards stay within the
-    /// limit. Returns whether the shards were exchanged.
+    /// limit. Returns whether it exchanged them.
     fn exchange(&mut self, pair: [u32; 2]) -> bool {
         let [a, b] = self.take(pair);
         let before = self.put(pair, [a, b]);
@@ -111,7 +111,8 @@ impl<'p, 'g> Search<'p, 'g> {
         pair.map(|vertex| self.placement.take(vertex))
     }
 
-    /// Puts two vertices on these shards. Returns the growth of the objective.
+    /// Puts two vertices, which are on no shard, on these shards. Returns the growth of the
+    /// objective.
     fn put(&mut self, pair: [u32; 2], shards: [u32; 2]) -> u64 {
         let mut growth = 0;
         for (vertex, shard) in pair.into_iter().zip(shards) {

@@ -1,5 +1,5 @@
 //! Simulates the time of a batch on shards of execution by discrete events. Threads take steps and
-//! wait for values, and messages take a delay. The coordinator has one thread for each shard. The
+//! wait for values; each message takes a delay. The coordinator has one thread for each shard. The
 //! threads of a host share its cores. `docs/shards.md` lists the effects that the simulation leaves
 //! out.
 //!
@@ -37,12 +37,12 @@ use network::{Arrival, Network, Report};
 use plan::{Plan, chain_ns};
 use shard::{ShardState, Thread, Value};
 
-/// Maximum number of results in a message of a shard.
+/// Maximum number of step results in a message of a shard to the coordinator.
 const SENT_STEP_COUNT: u64 = 128;
-/// Maximum time that a result waits for further results.
+/// Maximum time that a step's result waits for further results before it is sent.
 const WAIT_NS: f64 = 500_000.0;
 
-/// Simulates a batch whose steps are on these shards.
+/// Simulates a batch. `shard_of` has the shard of each step.
 ///
 /// # Panics
 /// On a step without a shard, a shard that is not below the number of shards, or a key without a
@@ -68,18 +68,18 @@ pub fn simulate(work: &BatchWork, shard_of: &[u32], setting: &Setting) -> Simula
     of
 }
 
-/// An activity that takes a core.
+/// An activity that occupies a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Actor {
-    /// A shard takes in its part.
+    /// A shard takes in its part of the batch.
     Start(u32),
-    /// A thread of a shard executes its step.
+    /// A thread of a shard executes a step.
     Thread(u32, u32),
-    /// A shard sends results.
+    /// A shard sends step results to the coordinator.
     Send(u32),
-    /// A shard takes in values.
+    /// A shard takes in values that the coordinator has sent.
     TakeIn(u32),
-    /// The coordinator's thread for a shard takes in a message.
+    /// The coordinator's thread for a shard takes in a message of that shard.
     Side(u32),
 }
 
@@ -89,14 +89,14 @@ struct Simulation<'a> {
     setting: &'a Setting,
     now: f64,
     network: Network,
-    /// The processors: the coordinator's, then those of the shards. On one host, all share one
-    /// processor.
+    /// The coordinator's processor, then those of the shards. On one host, all share one processor.
     cpus: Vec<Cpu<Actor>>,
     shards: Vec<ShardState>,
-    /// Messages for the coordinator's thread of each shard; the first message is being taken in.
+    /// For each shard, messages that wait for the coordinator's thread; the first is being taken
+    /// in.
     sides: Vec<VecDeque<Report>>,
     side_work: Vec<f64>,
-    /// Number of values and steps that each step waits for; empty with a list.
+    /// Number of values and steps that each step still waits for; empty if shards have the list.
     missing: Vec<u32>,
     simulated: Simulated,
 }
@@ -144,7 +144,7 @@ impl<'a> Simulation<'a> {
                     if let Some(Arrival::Due(shard)) = message
                         && !self.shards[shard as usize].has_due_results(at.0)
                     {
-                        // The results were sent before.
+                        // The unsent results that this event was for were sent before.
                         continue;
                     }
                     self.now = at.0;
@@ -155,8 +155,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Sends each shard its part. Without a list, also counts the values and steps that each step
-    /// waits for.
+    /// Sends each shard its part of the batch. Without a list, also counts the values and steps
+    /// that each step waits for.
     fn begin(&mut self) {
         self.now = self.setting.costs.before_ns as f64;
         for shard in 0..self.setting.shard_count {
@@ -213,7 +213,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Starts the next message of the coordinator's thread for a shard.
+    /// Makes the coordinator's thread for a shard begin to take in the next message.
     fn take_in(&mut self, shard: u32) {
         let Some(report) = self.sides[shard as usize].front() else { return };
         let Costs { message_ns, value_ns, result_ns, .. } = self.setting.costs;
@@ -226,7 +226,7 @@ impl<'a> Simulation<'a> {
         self.start(shard, work_ns, Actor::Side(shard));
     }
 
-    /// Starts the next answer of a shard's thread for values.
+    /// Makes a shard begin to take in the next answer, which has values.
     fn take_values_in(&mut self, shard: u32) {
         let Some(keys) = self.shards[shard as usize].answers.front() else { return };
         let Costs { shard_message_ns, shard_value_ns, .. } = self.setting.costs;
@@ -255,8 +255,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Starts a shard that has its part: requests the values that it foresees, and starts its
-    /// threads.
+    /// Starts a shard that has its part of the batch. It requests the values that it foresees, and
+    /// its threads take steps.
     fn ready(&mut self, shard: u32) {
         let plan = self.plan;
         let part = &plan.shards[shard as usize];
@@ -279,7 +279,7 @@ impl<'a> Simulation<'a> {
         self.hand_out(shard);
     }
 
-    /// Gives steps that can begin to threads without a step.
+    /// Gives steps that can begin to the shard's idle threads.
     fn hand_out(&mut self, shard: u32) {
         loop {
             let state = &mut self.shards[shard as usize];
@@ -293,8 +293,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Lets a thread request the values of its step one after the other. The thread executes once
-    /// all values are present.
+    /// Lets a thread request the values of its step one after the other. The thread executes the
+    /// step once all values are present.
     fn go_on(&mut self, shard: u32, thread: u32) {
         let plan = self.plan;
         let state = &mut self.shards[shard as usize];
@@ -334,8 +334,8 @@ impl<'a> Simulation<'a> {
         self.hand_out(shard);
     }
 
-    /// Counts down the steps of a shard that wait for `step`. The step has ended, on this shard or
-    /// another.
+    /// Notes at a shard that `step` has ended, on this shard or another: each step of the shard
+    /// that depends on it waits for one less.
     fn step_known(&mut self, shard: u32, step: u32) {
         let plan = self.plan;
         for dependent in plan.dependents.row(step as usize) {
@@ -349,7 +349,7 @@ impl<'a> Simulation<'a> {
         let missing = &mut self.missing[step as usize];
         *missing -= 1;
         let state = &mut self.shards[self.plan.shard_of[step as usize] as usize];
-        // The function `ready` finds steps that can begin before their shard is ready.
+        // Until its shard is ready, a step stays out of `runnable`; the function `ready` adds it.
         if *missing == 0 && state.is_ready {
             state.runnable.push(Reverse(step));
         }
@@ -379,15 +379,15 @@ impl<'a> Simulation<'a> {
         self.hand_out(shard);
     }
 
-    /// Starts the waiting time of unsent results.
+    /// Starts the time that a shard's unsent results may wait.
     fn results_wait(&mut self, shard: u32) {
         let send_at = self.now + WAIT_NS;
         self.shards[shard as usize].send_at = send_at;
         self.network.send(send_at, Arrival::Due(shard));
     }
 
-    /// Lets the sending thread take unsent results: enough for a message, or after their waiting
-    /// time, or the last results.
+    /// Starts the sending thread of a shard, if it is free and unsent results are to be sent. They
+    /// are sent once they fill a message, have waited long enough, or are the shard's last.
     fn send_results(&mut self, shard: u32) {
         let state = &mut self.shards[shard as usize];
         let are_last = state.ended_count == self.plan.shards[shard as usize].steps.len() as u64;

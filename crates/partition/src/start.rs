@@ -10,7 +10,7 @@ use crate::{
     random::Random,
 };
 
-/// Takes vertices in a random order, and puts each where the objective grows least.
+/// Places the vertices in a random order, each on the shard where the objective grows least.
 pub(crate) fn scattered<'g>(
     graph: &'g Hypergraph,
     bounds: Bounds,
@@ -24,10 +24,10 @@ pub(crate) fn scattered<'g>(
     placement
 }
 
-/// Fills one shard after the other up to the mean weight, each from a random vertex on. The next
-/// vertex is the vertex with most edges to the shard's vertices. Small edges count more; edges of
-/// more than [`RATED_PIN_COUNT_MAX`] vertices do not count. The remaining vertices go where the
-/// objective grows least.
+/// Fills one shard after the other up to the mean weight. Each shard begins with a random vertex.
+/// The next vertex is always the vertex that shares most edges with the shard's vertices. An edge
+/// with few vertices counts more; an edge of more than [`RATED_PIN_COUNT_MAX`] vertices does not
+/// count. The remaining vertices go where the objective grows least.
 pub(crate) fn grown<'g>(
     graph: &'g Hypergraph,
     bounds: Bounds,

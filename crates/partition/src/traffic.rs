@@ -2,24 +2,26 @@
 
 use crate::{partition::Partition, transactions::Transactions};
 
-/// Values between shards. The values of batches add up, since batches run one after the other.
+/// Counts of the values that shards read and send each other. The counts of several batches can be
+/// added, since batches run one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Values that one shard wrote and another shard reads. Each value counts once for each shard
-    /// that reads it.
+    /// Number of values that one shard wrote and another shard reads. Each value counts once for
+    /// each shard that reads it.
     pub value_count: u64,
-    /// Hops: the longest sequence of such values in which each value waits for the value before.
+    /// Number of hops: values in the longest sequence in which each value waits for the value
+    /// before.
     pub hop_count: u64,
-    /// Values that shards read from the state before the batch: keys that no earlier transaction
-    /// has written. Each key counts once for each shard.
+    /// Number of values that shards read from the state as it was before the batch. No earlier
+    /// transaction of the batch has written these keys. Each key counts once for each shard.
     pub state_read_count: u64,
 }
 
-/// The newest value of a key.
+/// The newest value of a key, while transactions are visited.
 #[derive(Clone, Copy, Debug, Default)]
 struct Newest {
-    /// The shard that wrote the value, with the number of values in sequence up to it. `None` for
-    /// the value before the batch.
+    /// The shard that wrote the value, and the number of hops of the longest sequence up to the
+    /// value. `None` for the value before the batch.
     writer: Option<(u32, u64)>,
     /// A bit for each shard that has the value.
     shards: u64,
@@ -56,7 +58,7 @@ impl Traffic {
         traffic
     }
 
-    /// Adds the values of the next batch.
+    /// Adds the counts of the next batch.
     pub const fn add(&mut self, other: Self) {
         self.value_count += other.value_count;
         self.hop_count += other.hop_count;

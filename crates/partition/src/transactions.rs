@@ -1,5 +1,5 @@
-//! The input of every partitioner: the transactions of a batch in their order, with gas, sender and
-//! the keys that they touch.
+//! The input of every partitioner: the transactions of a batch in block order, each with its gas,
+//! its sender and the keys that it touches.
 
 use crate::rows::Rows;
 
@@ -25,7 +25,7 @@ pub struct Tx {
     pub accesses: Vec<Access>,
 }
 
-/// The transactions of a batch, in their order.
+/// The transactions of a batch, in block order.
 #[derive(Clone, Debug, Default)]
 pub struct Transactions {
     gas: Vec<u64>,

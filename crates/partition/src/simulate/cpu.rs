@@ -1,5 +1,5 @@
-//! A host's cores, which all running activities share equally. If more activities run than the host
-//! has cores, each advances at the same part of a core's speed.
+//! The cores of a host, which all running activities share equally. If more activities run than the
+//! host has cores, each advances at the same fraction of a core's speed.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
@@ -32,7 +32,8 @@ struct Running<A> {
 
 impl<A: Eq> Ord for Running<A> {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Among equal ends, the activity that began first is first: a simulation is deterministic.
+        // Among equal ends, the activity that started first comes first. So the simulation is
+        // deterministic.
         (other.end, other.number).cmp(&(self.end, self.number))
     }
 }
@@ -47,7 +48,8 @@ impl<A: Eq> PartialOrd for Running<A> {
 #[derive(Clone, Debug)]
 pub(super) struct Cpu<A> {
     core_count: f64,
-    /// Work until `since` of an activity that has run from the beginning.
+    /// Virtual time: the work, in nanoseconds, that an activity would have done by `since` if it
+    /// had run from the beginning.
     done: f64,
     since: f64,
     started_count: u64,
@@ -65,7 +67,7 @@ impl<A: Copy + Eq> Cpu<A> {
         }
     }
 
-    /// Work that each activity does in a unit of time.
+    /// Work that each running activity does in a unit of time.
     fn rate(&self) -> f64 {
         let running_count = self.running.len() as f64;
         if running_count <= self.core_count { 1.0 } else { self.core_count / running_count }
@@ -84,16 +86,16 @@ impl<A: Copy + Eq> Cpu<A> {
         self.running.push(Running { end, number, actor });
     }
 
-    /// End of the activity that ends next; `None` if no activity runs.
+    /// Clock time of the next end of an activity; `None` if no activity runs.
     pub(super) fn next_end(&self) -> Option<Ns> {
         let first = self.running.peek()?;
         Some(Ns(self.since + (first.end.0 - self.done).max(0.0) / self.rate()))
     }
 
-    /// Ends the activity that ends next; `now` must be [`Self::next_end`].
+    /// Ends the activity that ends next, and returns it. `now` must be [`Self::next_end`].
     pub(super) fn finish(&mut self, now: f64) -> Option<A> {
         let Running { end, actor, .. } = self.running.pop()?;
-        // The activity's work is done, even if rounding of the rate left a rest.
+        // The activity has done all its work, even if rounding left a remainder.
         self.done = self.done.max(end.0);
         self.since = now;
         Some(actor)

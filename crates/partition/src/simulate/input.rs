@@ -1,19 +1,20 @@
-//! The input of a simulation as plain values, and its result.
+//! Input and result of a simulation, as plain values.
 
 use crate::transactions::Access;
 
 /// The kind of a key, which decides when a shard must have its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyKind {
-    /// An account's row. With a list, each shard needs the row once, whichever shard writes it.
+    /// An account's row. With a list, each shard needs the row's value once, whichever shard writes
+    /// it.
     Account,
-    /// The row of a recipient of fees: each shard needs the row once. Without a list, payments to
-    /// the recipient are deltas that are summed at the end, and no step waits for them.
+    /// The row of a recipient of fees: each shard needs the row's value once. Without a list,
+    /// payments to the recipient are deltas that are summed at the end, and no step waits for them.
     Recipient,
     /// A slot of an account. With a list, a step that comes after a write of the slot takes the
     /// value from the list.
     Slot {
-        /// Number of the account's key.
+        /// Number of the key of the slot's account.
         account: u32,
     },
     /// A contract's code. With a list, the code is requested ahead, as if its hash were known from
@@ -28,18 +29,18 @@ pub struct StepWork {
     pub time_ns: u64,
     /// Whether the step is system calls. All keys of such a step are foreseen.
     pub is_system: bool,
-    /// Key of the sender's account.
+    /// Number of the key of the sender's account; `None` if there is no sender.
     pub sender: Option<u32>,
-    /// Key of the called account.
+    /// Number of the key of the called account; `None` if there is none.
     pub callee: Option<u32>,
-    /// All keys that the step touches, each once, in the order in which it requests them.
+    /// All keys that the step touches, each once, in the order in which the step requests them.
     pub accesses: Vec<Access>,
 }
 
 /// The work of a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchWork {
-    /// The kind of each key, by its number.
+    /// The kind of each key, by the key's number.
     pub keys: Vec<KeyKind>,
     /// The steps in block order.
     pub steps: Vec<StepWork>,
@@ -50,23 +51,23 @@ pub struct BatchWork {
 pub enum Knowledge {
     /// Shards have the list: a step waits for no other step. Its thread waits for missing values.
     List,
-    /// Shards have no list. A step begins after the steps that it depends on, and one delay later
-    /// for steps of other shards. Threads take the lowest step that can begin, like Block-STM
-    /// without aborted executions.
+    /// Shards have no list. A step begins after all steps that it depends on; the end of a step on
+    /// another shard becomes known one delay later. Threads take the lowest step that can begin,
+    /// like Block-STM without aborted executions.
     NoList,
 }
 
-/// The processors.
+/// The hosts of all processes, with their cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hosts {
     /// Each shard has its own host, with a core for each thread. The coordinator has another host.
     Apart {
-        /// Cores of the coordinator.
+        /// Number of the coordinator's cores.
         coordinator_core_count: u32,
     },
     /// All processes are on one host, whose cores they share equally.
     One {
-        /// Cores of the host.
+        /// Number of the host's cores.
         core_count: u32,
     },
 }
@@ -85,7 +86,7 @@ pub struct Costs {
     pub value_ns: u64,
     /// Work of the coordinator for the result of a step: taking it in, and checks.
     pub result_ns: u64,
-    /// Fixed work of a shard for each message of results, and for each request with its answer.
+    /// Fixed work of a shard for each message with results, and for each request with its answer.
     pub shard_message_ns: u64,
     /// Work of a shard for each value that it takes in.
     pub shard_value_ns: u64,
@@ -102,11 +103,11 @@ pub struct Setting {
     pub shard_count: u32,
     /// Number of threads of each shard.
     pub thread_count: u32,
-    /// The processors.
+    /// The hosts of all processes.
     pub hosts: Hosts,
-    /// Time of a message in one direction.
+    /// Time that a message takes in one direction.
     pub delay_ns: u64,
-    /// Number of keys of a request that is made ahead.
+    /// Maximum number of keys of a request ahead (micro-batch).
     pub micro_batch_key_count: u32,
     /// Whether shards have the list.
     pub knowledge: Knowledge,
@@ -120,12 +121,12 @@ pub struct Setting {
 pub struct Simulated {
     /// Time from the start of the batch to the end of its commit.
     pub time_ns: f64,
-    /// Work of the steps, summed.
+    /// Execution time of all steps, summed.
     pub step_work_ns: f64,
-    /// Work of the steps of the shard with the most work.
+    /// Execution time of the steps of the shard with the most work.
     pub fullest_work_ns: f64,
-    /// Time of the longest sequence of steps in which each step waits for the step before, with the
-    /// delays between shards. With a list, time of the longest step.
+    /// Time of the longest sequence of steps in which each step waits for the step before it, with
+    /// the delays between shards. With a list, no step waits: the time of the longest step.
     pub chain_ns: f64,
     /// Time that threads of shards waited for values, summed; 0 without a list, where threads take
     /// another step instead.
@@ -133,25 +134,25 @@ pub struct Simulated {
     /// Work of the coordinator before and after execution and for messages, summed over its
     /// threads.
     pub coordinator_work_ns: f64,
-    /// Work of the coordinator's busiest thread, for the messages of one shard.
+    /// Work of the coordinator's busiest thread, which takes in the messages of one shard.
     pub busiest_thread_work_ns: f64,
-    /// Work of shards for their messages, summed.
+    /// Work of shards for their messages to and from the coordinator, summed.
     pub shard_message_work_ns: f64,
-    /// Requests that shards made ahead.
+    /// Number of requests that shards made ahead of their steps.
     pub ahead_request_count: u64,
-    /// Keys of these requests.
+    /// Number of keys of these requests.
     pub ahead_key_count: u64,
-    /// Requests that a step waited for, of one key each.
+    /// Number of requests that a step waited for, of one key each.
     pub demand_request_count: u64,
-    /// Messages with results.
+    /// Number of messages with results.
     pub result_message_count: u64,
-    /// Messages between shards: from each step, one to each other shard with a step that waits for
-    /// it.
+    /// Number of messages between shards. The end of a step is sent once to each other shard that
+    /// has a step that waits for it.
     pub shard_message_count: u64,
 }
 
 impl Simulated {
-    /// Adds the times of the next batch.
+    /// Adds the times and counts of the next batch.
     pub fn add(&mut self, other: &Self) {
         for (sum, part) in [
             (&mut self.time_ns, other.time_ns),

@@ -1,4 +1,4 @@
-//! Messages between the coordinator and shards, and from shard to shard.
+//! Messages between the coordinator and shards, and from shard to shard, by their time of arrival.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -7,26 +7,26 @@ use super::cpu::Ns;
 /// A message of a shard to the coordinator.
 #[derive(Clone, Debug)]
 pub(super) enum Report {
-    /// A request of the shard for the values of these keys.
+    /// A request of the shard for the values of the keys with these numbers.
     Wanted(Vec<u32>),
-    /// This number of results.
+    /// A message with this number of step results.
     Results(u64),
     /// The shard has sent all results.
     Done,
 }
 
-/// An arriving message.
+/// A message that arrives, or an event that is due. The first number is that of the shard.
 #[derive(Clone, Debug)]
 pub(super) enum Arrival {
     /// The shard gets its part of the batch.
     Part(u32),
-    /// A message of a shard.
+    /// The coordinator gets a message of the shard.
     Report(u32, Report),
-    /// Values for a shard.
+    /// The shard gets the values of these keys.
     Values(u32, Vec<u32>),
     /// The shard learns that another shard has run this step, with the values that the step wrote.
     Step(u32, u32),
-    /// Not a message: unsent results of the shard have waited long enough.
+    /// Not a message: unsent results of the shard may have waited long enough.
     Due(u32),
 }
 

@@ -1,5 +1,5 @@
-//! The plan of a simulation, made before its clock starts: keys that each shard requests ahead, and
-//! values and other steps that each step needs.
+//! The plan of a simulation, made before its clock starts. It has the keys that each shard requests
+//! ahead, the values that each step needs, and the steps that it depends on.
 
 use super::input::{BatchWork, KeyKind, Knowledge, Setting, StepWork};
 use crate::rows::Rows;
@@ -9,12 +9,12 @@ const NO_STEP: u32 = u32::MAX;
 /// No shard.
 const NO_SHARD: u32 = u32::MAX;
 
-/// The part of the batch of one shard.
+/// The part of one shard in the batch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShardPlan {
     /// Steps of the shard, ascending.
     pub(super) steps: Vec<u32>,
-    /// Micro-batches that the shard requests ahead.
+    /// Keys that the shard requests ahead of its steps, one list for each request (micro-batch).
     pub(super) ahead: Vec<Vec<u32>>,
 }
 
@@ -24,18 +24,18 @@ pub(super) struct Plan {
     pub(super) shards: Vec<ShardPlan>,
     /// The shard of each step.
     pub(super) shard_of: Vec<u32>,
-    /// Keys whose values each step needs from the coordinator, in the order in which it requests
-    /// them.
+    /// For each step, the keys whose values it needs from the coordinator, in the order of its
+    /// requests.
     pub(super) values: Rows<u32>,
-    /// For each step, the last lower steps that wrote its keys, without recipients of fees. Empty
-    /// with a list.
+    /// For each step, the steps that it depends on: of each key that it touches, the last lower
+    /// step that wrote the key. Recipients of fees do not count. Empty with a list.
     pub(super) dependencies: Rows<u32>,
-    /// Steps that wait for each step.
+    /// For each step, the steps that depend on it.
     pub(super) dependents: Rows<u32>,
 }
 
 impl Plan {
-    /// The plan of a batch whose steps are on these shards.
+    /// Makes the plan of a batch. `shard_of` has the shard of each step.
     pub(super) fn new(work: &BatchWork, shard_of: &[u32], setting: &Setting) -> Self {
         let Setting { shard_count, knowledge, micro_batch_key_count, .. } = *setting;
         let mut shards = vec![ShardPlan::default(); shard_count as usize];
@@ -60,7 +60,7 @@ impl Plan {
                     .collect(),
             };
             let number = number as u32;
-            // A shard requests each key once.
+            // A shard requests each key once at most.
             keys.retain(|key| {
                 std::mem::replace(&mut asked_last_by[*key as usize], number) != number
             });
@@ -77,7 +77,7 @@ fn no_rows(work: &BatchWork) -> Rows<u32> {
     rows
 }
 
-/// The first step that writes each key.
+/// Returns for each key the first step that writes it, or `NO_STEP`.
 fn first_writers(work: &BatchWork) -> Vec<u32> {
     let mut first = vec![NO_STEP; work.keys.len()];
     for (step, StepWork { accesses, .. }) in work.steps.iter().enumerate().rev() {
@@ -88,8 +88,8 @@ fn first_writers(work: &BatchWork) -> Vec<u32> {
     first
 }
 
-/// With a list: all keys except slots that a lower step writes. The list has the values of these
-/// slots.
+/// Returns for each step the keys whose values it needs from the coordinator, if shards have the
+/// list. These are all its keys except slots that a lower step writes: the list has their values.
 fn values_beside_list(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
     let mut rows = Rows::default();
     for (step, StepWork { accesses, .. }) in work.steps.iter().enumerate() {
@@ -102,8 +102,8 @@ fn values_beside_list(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
     rows
 }
 
-/// Without a list: keys that no lower step has written, and the last writers of the other keys. A
-/// recipient of fees counts as never written.
+/// Returns two rows for each step, if shards have no list: the keys that no lower step has written,
+/// and the last writers of its other keys. A recipient of fees counts as never written.
 fn values_and_dependencies(work: &BatchWork) -> (Rows<u32>, Rows<u32>) {
     let mut last_writers = vec![NO_STEP; work.keys.len()];
     let (mut values, mut dependencies) = (Rows::default(), Rows::default());
@@ -125,7 +125,8 @@ fn values_and_dependencies(work: &BatchWork) -> (Rows<u32>, Rows<u32>) {
     (values, dependencies)
 }
 
-/// Slots that no step writes, by the key of their account.
+/// Returns the slots that no step writes. Row n has the slots of the account whose key has number
+/// n.
 fn unwritten_slots(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
     let mut accounts = Rows::default();
     for (key, kind) in work.keys.iter().enumerate() {
@@ -137,9 +138,9 @@ fn unwritten_slots(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
     accounts.transposed(work.keys.len())
 }
 
-/// Keys that a shard foresees from the list: accounts of senders, callees and the recipient of
-/// fees, codes, and keys of system calls. Also keys that one of its steps is the first to write,
-/// and slots of its callees that no step writes.
+/// Returns the keys that a shard foresees from the list. These are the accounts of senders, callees
+/// and the recipient of fees, the codes, and the keys of system calls. They include the keys that
+/// one of its steps is the first to write, and the slots of its callees that no step writes.
 fn foreseen(
     work: &BatchWork,
     steps: &[u32],
@@ -165,8 +166,8 @@ fn foreseen(
     keys
 }
 
-/// Cuts keys into micro-batches of at most `key_count` keys of one kind: accounts, then slots, then
-/// codes.
+/// Splits keys into micro-batches of at most `key_count` keys. A micro-batch has keys of one kind:
+/// first come accounts, then slots, then codes.
 fn micro_batches(work: &BatchWork, mut keys: Vec<u32>, key_count: u32) -> Vec<Vec<u32>> {
     let mut kinds = [Vec::new(), Vec::new(), Vec::new()];
     keys.sort_unstable();
@@ -182,7 +183,8 @@ fn micro_batches(work: &BatchWork, mut keys: Vec<u32>, key_count: u32) -> Vec<Ve
     kinds.iter().flat_map(|keys| keys.chunks(size)).map(<[u32]>::to_vec).collect()
 }
 
-/// Time of the longest chain of dependent steps, with a delay between steps of different shards.
+/// Returns the time of the longest chain of dependent steps, with a delay between steps of
+/// different shards.
 pub(super) fn chain_ns(work: &BatchWork, plan: &Plan, delay_ns: u64) -> u64 {
     let mut ends: Vec<u64> = Vec::with_capacity(work.steps.len());
     for (step, of) in work.steps.iter().enumerate() {

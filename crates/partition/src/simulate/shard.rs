@@ -9,7 +9,7 @@ use std::{
 /// A value on a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Value {
-    /// No step has requested the value.
+    /// The value was not requested.
     #[default]
     Unknown,
     /// The request is under way.
@@ -23,8 +23,8 @@ pub(super) enum Value {
 pub(super) struct Thread {
     /// Step that the thread executes.
     pub(super) step: u32,
-    /// Number of values of the step that have arrived: the first values in the order of its
-    /// requests.
+    /// Number of the step's values that the thread has found present: the first ones in the order
+    /// in which the step requests them.
     pub(super) value_count: usize,
     /// Time at which the thread took the step.
     pub(super) waits_since: f64,
@@ -37,9 +37,9 @@ pub(super) struct ShardState {
     pub(super) is_ready: bool,
     /// Values by key.
     pub(super) values: Vec<Value>,
-    /// Answers that have arrived, in their order; the first answer is being taken in.
+    /// Answers with values that have arrived, in their order; the first is being taken in.
     pub(super) answers: VecDeque<Vec<u32>>,
-    /// Waiting threads (with a list) or steps (without one), by key.
+    /// For each key, the threads (with a list) or the steps (without one) that wait for its value.
     pub(super) waiting: HashMap<u32, Vec<u32>>,
     /// The executing threads.
     pub(super) threads: Vec<Thread>,
@@ -47,15 +47,15 @@ pub(super) struct ShardState {
     pub(super) idle: Vec<u32>,
     /// Steps that can begin, the lowest first.
     pub(super) runnable: BinaryHeap<Reverse<u32>>,
-    /// Results that are not sent yet.
+    /// Number of results that wait to be sent.
     pub(super) unsent_count: u64,
-    /// Time at which unsent results must be sent: the first of them has then waited long enough.
+    /// Time at which unsent results must be sent: the first of them has waited long enough then.
     pub(super) send_at: f64,
-    /// Steps that have ended.
+    /// Number of steps that have ended.
     pub(super) ended_count: u64,
-    /// Results that the sending thread is sending; 0 where that thread has nothing to do.
+    /// Number of results that the sending thread is sending; 0 if that thread is free.
     pub(super) sending_count: u64,
-    /// Results that were sent.
+    /// Number of results that were sent.
     pub(super) sent_count: u64,
 }
 
@@ -70,7 +70,7 @@ impl ShardState {
         }
     }
 
-    /// Returns whether results have waited long enough.
+    /// Returns whether unsent results have waited long enough.
     pub(super) fn has_due_results(&self, now: f64) -> bool {
         self.unsent_count > 0 && now >= self.send_at
     }
