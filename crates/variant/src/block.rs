@@ -1,4 +1,4 @@
-//! Duties on a block beside its execution: the work of a client that gets the block from the
+//! Duties on a block beside its execution: the work that a client has with a block from the
 //! network.
 
 use std::fmt;
@@ -6,37 +6,38 @@ use std::fmt;
 use crate::Phase;
 
 crate::named! {
-    /// A duty of a client on a block, beside execution, list, root and commit. Each duty is a
-    /// phase.
+    /// A duty of a client on a block, beside execution, list, root and commit. Each duty is a phase
+    /// of a sample.
     pub enum BlockDuty: "duty on a block" {
         /// Decoding the block and its signed transactions from their bytes.
         BlockDecode = "block-decode",
-        /// Recovering the senders and authorities from the signatures.
+        /// Recovering the senders of transactions, and the authorities of delegations (EIP-7702),
+        /// from their signatures.
         Recover = "recover",
         /// Making receipts with blooms, their root and the block's bloom.
         Receipts = "receipts",
-        /// Comparing the header with the block, the outcome and the list.
+        /// Comparing the header with the block, with the outcome of its execution and with the
+        /// list.
         Header = "header",
-        /// Making the commit durable: waiting until the device has it, whatever the store's own
-        /// setting.
+        /// Making the commit durable: waiting until the device has it, whatever `run.commit` says.
         Sync = "sync",
     }
 }
 
 crate::named! {
-    /// Rows of a run that run whole blocks: all duties, a state root and a synced commit.
+    /// Rows of a run that execute whole blocks: with all duties, a state root and a synced commit.
     pub enum WholeRows: "choice of whole rows" {
         /// No rows: execution alone.
         Nothing = "none",
-        /// One row of each design on each store, beside the rows of execution alone.
+        /// One whole row of each design on each store, beside the rows of execution alone.
         One = "one",
-        /// Every row, each beside a row of execution alone.
+        /// A whole row beside each row of execution alone.
         All = "all",
     }
 }
 
 impl BlockDuty {
-    /// The phase of the duty.
+    /// The phase that does the duty.
     pub const fn phase(self) -> Phase {
         match self {
             Self::BlockDecode => Phase::BlockDecode,
@@ -47,7 +48,7 @@ impl BlockDuty {
         }
     }
 
-    /// Duties whose results this duty takes. They are done as well.
+    /// Duties whose results this duty needs. A set with this duty has them too.
     const fn needs(self) -> &'static [Self] {
         match self {
             Self::BlockDecode | Self::Sync => &[],
@@ -57,7 +58,7 @@ impl BlockDuty {
     }
 }
 
-/// A set of duties. It also has the duties that its members need.
+/// A set of duties on blocks. For each of its duties, it also has the duties that this duty needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BlockDuties(u8);
 
@@ -70,7 +71,7 @@ impl BlockDuties {
         Self::of(BlockDuty::ALL)
     }
 
-    /// `duties` and the duties that they need.
+    /// Returns the set of `duties` and of the duties that they need.
     pub fn of(duties: &[BlockDuty]) -> Self {
         let with_needs = duties.iter().flat_map(|duty| duty.needs().iter().chain([duty]));
         Self(with_needs.fold(0, |bits, duty| bits | 1 << *duty as u8))
@@ -86,7 +87,7 @@ impl BlockDuties {
         self.0 == 0
     }
 
-    /// The duties in the order in which they are done.
+    /// The duties of the set, in the order in which they are done.
     pub fn iter(self) -> impl Iterator<Item = BlockDuty> {
         BlockDuty::ALL.iter().copied().filter(move |duty| self.has(*duty))
     }

@@ -1,5 +1,5 @@
-//! Designs (the presets that a user types), and the axes that they set: list form, engine, I/O.
-//! Also the list duty (whether an engine without a list builds one), the warm-up of `prewarm`, and
+//! Designs, and the axes that they set: list form, engine and I/O. A design is a preset that a user
+//! types. Also the duty to build a list in an engine that takes none, the warm-up of `prewarm`, and
 //! the order in which threads take steps.
 
 use std::fmt;
@@ -20,21 +20,21 @@ pub struct Preset {
 crate::named! {
     /// A preset of list, engine and I/O.
     pub enum Design: "design" {
-        /// In order, reading as the EVM asks; no list.
+        /// In order, each key read when the EVM asks for it; no list.
         Sequential = "sequential",
-        /// In order on one thread, while other threads run later transactions speculatively and
-        /// fill a cache; no list.
+        /// In order on one thread. Meanwhile other threads run later transactions speculatively,
+        /// which fills a cache; no list.
         Prewarm = "prewarm",
-        /// Optimistically in parallel, reading as the EVM asks; no list.
+        /// Optimistically in parallel, each key read when the EVM asks for it; no list.
         BlockStm = "block-stm",
-        /// A list of changes only; transactions in parallel, each reading on demand.
+        /// A list with changes only; transactions in parallel, each key read on demand.
         ParallelIo = "parallel-io",
         /// The EIP-7928 list; transactions in parallel, all declared keys read in batches.
         BatchedIo = "batched-io",
-        /// A list with all values before the batch; transactions in parallel, and meanwhile the
-        /// values are verified.
+        /// A list with the values before the batch too; transactions in parallel, while other
+        /// threads verify these values.
         Full = "full",
-        /// In order by a plain loop over stock revm; no list. A yardstick for the others.
+        /// In order by a plain loop over stock revm; no list. A yardstick for the other designs.
         BareRevm = "bare-revm",
     }
 }
@@ -56,7 +56,7 @@ impl Design {
         Preset { list, engine, io }
     }
 
-    /// Returns whether the design is only a yardstick for the others, which runs on request alone.
+    /// Returns whether the design is only a yardstick for other designs. It runs only on request.
     pub const fn is_yardstick(self) -> bool {
         match self {
             Self::BareRevm => true,
@@ -73,47 +73,47 @@ impl Design {
 crate::named! {
     /// Content of a block-level access list.
     pub enum ListForm: "list" {
-        /// Post-transaction changes only.
+        /// Changes by transactions, without keys that are only read.
         ParallelIo = "parallel-io",
         /// The EIP-7928 list: changes and read keys.
         BatchedIo = "batched-io",
-        /// Changes, and the values of all keys before the batch.
+        /// Changes, and the values that all keys have before the batch.
         Full = "full",
     }
 }
 
 crate::named! {
-    /// Work on the block's list in an engine that takes no list.
+    /// Duty towards the block's list, of an engine that takes no list.
     #[derive(Default)]
     pub enum ListDuty: "duty towards the list" {
         /// No duty.
         #[default]
         Nothing = "none",
-        /// Building the list inside the clock, hashing it and comparing with the header's hash
-        /// (EIP-7928).
+        /// To build the list inside the clock, hash it, and compare the hash with that in the
+        /// header (EIP-7928).
         Build = "build",
     }
 }
 
 crate::named! {
-    /// Readers of the cache that the speculative pass of `prewarm` fills.
+    /// Which threads read the cache that the speculative pass of `prewarm` fills.
     #[derive(Default)]
     pub enum WarmCache: "warm cache" {
         /// All threads: the pass and the run in order share one cache.
         #[default]
         Shared = "shared",
-        /// Each worker of the pass reads its own cache only. The run in order profits only from the
-        /// caches of the store and the kernel.
+        /// Only the thread of the pass that filled it: each has a cache of its own. The run in
+        /// order gains only from the caches of the store and the kernel.
         PerWorker = "per-worker",
     }
 }
 
-/// Warm-up of `prewarm`.
+/// Warm-up of the engine `prewarm`: its speculative pass over later transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Warming {
-    /// Readers of the cache.
+    /// Which threads read the cache of the pass.
     pub cache: WarmCache,
-    /// Start of the run in order: at once, or after all transactions have been run ahead.
+    /// Start of the run in order: at once, or after the pass has run all transactions.
     pub time: ReadTime,
 }
 
@@ -124,36 +124,37 @@ impl Default for Warming {
     }
 }
 
-/// Order and isolation of transactions.
+/// Order and isolation of the transactions of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
     /// One transaction after the other, on one thread.
     Sequential,
-    /// One transaction after the other, on one thread. Other threads run the transactions on the
-    /// state before the batch, only to read the needed keys ahead.
+    /// One transaction after the other, on one thread. Other threads run the transactions
+    /// speculatively on the state before the batch, only to read the needed keys ahead.
     Prewarm(Warming),
-    /// Optimistic: a transaction runs before the writes of lower transactions are known, and again
-    /// if it read a wrong value.
+    /// Optimistic: a transaction may run before the writes of lower transactions are known. It runs
+    /// again if it read a wrong value.
     BlockStm,
-    /// Each transaction on its own state as of its index, which the list gives.
+    /// Each transaction on the state as of its index. The list gives the changes of lower
+    /// transactions.
     Bal,
     /// One transaction after the other, on one thread, over revm's own `State`.
     BareRevm,
 }
 
 crate::named! {
-    /// Order in which free threads take steps.
+    /// Order in which free threads take the steps of a batch.
     #[derive(Default)]
     pub enum Schedule: "schedule" {
-        /// The next step of the block.
+        /// The next step in block order.
         #[default]
         BlockOrder = "block-order",
-        /// The step with the largest gas limit. System steps have no limit and come last.
+        /// The step with the largest gas limit first. System steps have no gas limit and come last.
         GasLimit = "gas-limit",
-        /// The step with the most changes in the list. Reads are not counted: EIP-7928 does not say
-        /// which step reads a key.
+        /// The step with the most changes in the list first. Reads do not count, since EIP-7928
+        /// does not tell which step reads a key.
         ListEntries = "list-entries",
-        /// The step with the longest measured time: an oracle, which no client has.
+        /// The step with the longest measured time first: an oracle, which no client has.
         KnownCost = "known-cost",
     }
 }
@@ -161,19 +162,20 @@ crate::named! {
 /// Source of the values that keys have before the batch: reads of the store, or the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Io {
-    /// On demand of the EVM, once per key for all transactions.
+    /// On demand of the EVM: each key is read once, for all transactions.
     OnDemand,
-    /// Batched: I/O threads read all declared keys. Without I/O threads, the executing threads do.
+    /// In batches: I/O threads read all declared keys. Without I/O threads, the executing threads
+    /// do.
     Batched(Prefetch),
-    /// No reads: values come from the list. I/O threads verify them meanwhile, or the executing
-    /// threads after execution.
+    /// None: values come from the list. I/O threads verify them while transactions run. Without I/O
+    /// threads, the executing threads verify them after execution.
     FromList,
 }
 
 impl Engine {
-    /// Returns whether the engine can build the list of a block. Building takes steps in order and
-    /// a database that records touched keys. `BareRevm` has revm's `State` instead of that
-    /// database.
+    /// Returns whether the engine can build the list of a block. For that it must take steps in
+    /// order, over a database that records touched keys. `BareRevm` has revm's `State` in place of
+    /// that database.
     pub const fn builds_lists(self) -> bool {
         match self {
             Self::Sequential | Self::Prewarm(_) => true,
@@ -197,8 +199,8 @@ impl Engine {
         }
     }
 
-    /// Returns whether the engine executes on as many threads as asked for; other engines execute
-    /// on one thread.
+    /// Returns whether the engine executes on the requested number of threads. Other engines
+    /// execute on one thread.
     pub const fn is_parallel(self) -> bool {
         match self {
             Self::Prewarm(_) | Self::BlockStm | Self::Bal => true,
@@ -206,9 +208,9 @@ impl Engine {
         }
     }
 
-    /// Returns whether the engine runs each step once, and no step speculatively. Then every run
-    /// reads the same keys of the store, and the times of steps add up. Otherwise both depend on
-    /// the order of the threads.
+    /// Returns whether the engine runs each step exactly once, and none speculatively. Then every
+    /// run reads the same keys from the store, and the times of steps add up. With other engines,
+    /// both depend on the timing of threads.
     pub const fn runs_steps_once(self) -> bool {
         match self {
             Self::Sequential | Self::Bal | Self::BareRevm => true,
@@ -216,8 +218,8 @@ impl Engine {
         }
     }
 
-    /// Returns whether threads may take steps in any order, since each step has a state of its own.
-    /// Then the engine can follow a schedule.
+    /// Returns whether threads may take steps in any order, since each step runs on a state of its
+    /// own. Then the engine can follow a [`Schedule`].
     pub const fn takes_any_order(self) -> bool {
         match self {
             Self::Bal => true,
@@ -271,7 +273,7 @@ impl Io {
         }
     }
 
-    /// Time of reading keys ahead; `None` if no key is read ahead.
+    /// When keys are read ahead; `None` if no key is read ahead.
     pub(crate) const fn read_time(self) -> Option<ReadTime> {
         match self {
             Self::OnDemand | Self::FromList => None,

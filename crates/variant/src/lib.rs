@@ -1,7 +1,7 @@
 //! The axes along which executions differ: design, list form, engine, I/O, prefetch policy,
 //! schedule, shards, store, cache, durability and state root. Scenarios, results and the executor
-//! share these enums and their names, so that no name is mapped twice. Also [`steers_terminal`],
-//! for characters that no name may send to a terminal.
+//! share these enums and their names, so that no name is mapped twice. Also has
+//! [`steers_terminal`], which finds characters that no name may send to a terminal.
 
 mod block;
 mod design;

@@ -1,11 +1,12 @@
-//! Closed sets of names: an enum with values and names declared in one place. Also
-//! [`steers_terminal`], for characters that no name may send to a terminal.
+//! Closed sets of names: enums whose values and names are declared in one place. Also has
+//! [`steers_terminal`], which finds characters that no name may send to a terminal.
 
 use std::fmt;
 
-/// A closed set of values, each with the one name that scenarios, the command line and results use.
+/// A closed set of values. Each value has one name, which scenarios, the command line and results
+/// use.
 pub trait Named: Copy + Eq + fmt::Debug + 'static {
-    /// The noun for one value in an error, such as `design`.
+    /// The noun that an error calls a value, such as `design`.
     const NOUN: &'static str;
     /// Every value, in the order in which errors and reports list them.
     const ALL: &'static [Self];
@@ -13,20 +14,20 @@ pub trait Named: Copy + Eq + fmt::Debug + 'static {
     /// The name of a value.
     fn name(self) -> &'static str;
 
-    /// The value with this name; `None` if no value has it.
+    /// Returns the value with this name; `None` if no value has it.
     fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|value| value.name() == name)
     }
 }
 
-/// Whether a terminal acts on `c`: a control character, or a character that changes the direction
-/// of text.
+/// Returns whether a terminal acts on `c`: on a control character, or on a character that changes
+/// the direction of text.
 pub fn steers_terminal(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Declares an enum together with the noun and the names that [`Named`] gives it, a `const` `name`
-/// and `Display`.
+/// Declares an enum with its noun and the names of its values: implements [`Named`], a `const`
+/// function `name`, and `Display`.
 ///
 /// ```
 /// variant::named! {

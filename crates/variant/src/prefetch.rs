@@ -1,24 +1,25 @@
-//! Policy of prefetching by the I/O threads of batched I/O: one small type for each question that
-//! clients answer differently. Each type has a default, and the words for a variant's name.
+//! Prefetch policy of batched I/O: which keys its readers read ahead, when, and in which order.
+//! There is one small type for each question that clients answer differently. Each type has a
+//! default, and the words for a variant's name.
 
 use std::{fmt, num::NonZeroU32};
 
-/// A policy of reading ahead.
+/// A policy of reading declared keys ahead. Readers are the threads that read ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Prefetch {
-    /// Time of the readers' work.
+    /// When readers read.
     pub time: ReadTime,
     /// Order of reading slots and accounts.
     pub order: ReadOrder,
-    /// Time of reading accounts.
+    /// When accounts are read.
     pub accounts: AccountReads,
-    /// Time of reading codes.
+    /// When codes are read.
     pub codes: CodeReads,
     /// Event that ends the readers' work.
     pub stop: StopRule,
     /// Part of the keys that each reader reads.
     pub share: Sharing,
-    /// Keys that a reader takes at a time; `None`: the number that suits the store best.
+    /// Number of keys that a reader takes at a time; `None`: the number that suits the store best.
     pub chunk: Option<NonZeroU32>,
 }
 
@@ -34,7 +35,7 @@ macro_rules! axis {
         }
 
         impl $kind {
-            /// Word in the name of a variant; empty for the default.
+            /// Word for the value in a variant's name; empty for the default.
             const fn word(self) -> &'static str {
                 match self { $(Self::$value => $word),+ }
             }
@@ -43,13 +44,13 @@ macro_rules! axis {
 }
 
 axis! {
-    /// Time of the reads of batched I/O.
+    /// When the readers of batched I/O read.
     ReadTime: "time to prefetch"
     {
         /// Before any transaction begins.
         #[default]
         Before = "before" "",
-        /// While transactions run. A transaction that needs an unread key waits for the key or
+        /// While transactions run. A transaction that needs an unread key waits for the key, or
         /// reads it itself.
         While = "while" "-while",
     }
@@ -59,42 +60,42 @@ axis! {
     /// Order of reading the keys of a list.
     ReadOrder: "order to prefetch in"
     {
-        /// The order of the store's rows: by hashed address and hashed slot in the hashed layout.
-        /// The hashes and the sorting are inside the clock.
+        /// The order of the store's rows: in the hashed layout, by hashed address and then hashed
+        /// slot. Hashing and sorting are inside the clock.
         #[default]
         OnDisk = "on-disk" "",
-        /// The ascending order of the list; the store sorts the keys that are taken at a time.
+        /// The ascending order of the list. The store sorts the keys that a reader takes at a time.
         Listed = "listed" ".listed",
-        /// The order of the first index at which the list has a write of the key. Execution needs
-        /// the key at that index or before. Keys that are only read come last, in the order of the
-        /// list.
+        /// By the first block access index at which the list has a write of the key, ascending.
+        /// Execution needs the key at that index or before. Keys that are only read come last, in
+        /// the order of the list.
         FirstWrite = "first-write" ".first-write",
     }
 }
 
 axis! {
-    /// Time of reading accounts.
+    /// When accounts are read.
     AccountReads: "time to read accounts"
     {
         /// Before slots.
         #[default]
         First = "first" "",
-        /// Evenly between slots.
+        /// Evenly distributed between slots.
         Mixed = "mixed" ".accounts-mixed",
-        /// On demand of the threads that execute.
+        /// On demand of the executing threads.
         OnDemand = "on-demand" ".accounts-on-demand",
     }
 }
 
 axis! {
-    /// Time of reading codes. A list does not name the codes that run, so readers of codes read the
+    /// When codes are read. A list does not name the codes that run. So readers of codes read the
     /// codes of all accounts that they have read.
     CodeReads: "time to read codes"
     {
-        /// On demand of the threads that execute.
+        /// On demand of the executing threads.
         #[default]
         OnDemand = "on-demand" "",
-        /// Right after their account.
+        /// Right after the account that has the code.
         WithState = "with-state" ".codes-with-state",
         /// After all accounts and slots.
         AfterState = "after-state" ".codes-after-state",
@@ -102,10 +103,10 @@ axis! {
 }
 
 axis! {
-    /// Event that ends the readers' work while transactions run.
+    /// Event that ends the readers' work, where they read while transactions run.
     StopRule: "end of prefetching"
     {
-        /// The last transaction has been executed, or all keys are read.
+        /// The last transaction is executed, or all keys are read, whichever comes first.
         #[default]
         Executed = "executed" "",
         /// All keys are read.
@@ -114,19 +115,19 @@ axis! {
 }
 
 axis! {
-    /// Keys that a reader takes.
+    /// Which keys a reader takes.
     Sharing: "share of a reader"
     {
         /// The next keys that no reader has taken.
         #[default]
         Next = "next" "",
-        /// Keys of a contiguous range of its own.
+        /// Keys of a contiguous range that is its own.
         Ranges = "ranges" ".ranges",
     }
 }
 
 impl fmt::Display for Prefetch {
-    /// Writes all values that are not the default, such as `-while.listed.chunk-256`.
+    /// Writes the words of all values that are not the default, such as `-while.listed.chunk-256`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = [
             self.time.word(),

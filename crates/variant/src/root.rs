@@ -1,9 +1,9 @@
-//! The state root: when and how a sample computes it, and which nodes of its tries a state stores.
+//! The state root: when and how a sample computes it, and which nodes of tries a state stores.
 
 use std::fmt;
 
 crate::named! {
-    /// Time at which the state root of a batch is computed.
+    /// When the state root of a batch is computed.
     #[derive(Default)]
     pub enum RootTime: "time of the root" {
         /// Never: flat state alone is kept.
@@ -11,53 +11,55 @@ crate::named! {
         Nothing = "none",
         /// Between execution and the commit.
         After = "after",
-        /// From the batch's list, while the batch is executed. Execution checks the list.
+        /// While the batch is executed, from the batch's list. Execution checks that list.
         FromList = "from-list",
-        /// After execution. Nodes above the keys that steps write are read while other steps run.
+        /// After execution. While steps run, nodes above the keys that finished steps wrote are
+        /// read ahead.
         Pipelined = "pipelined",
     }
 }
 
 crate::named! {
-    /// Order in which the nodes for a root are read.
+    /// Order in which the nodes for a root are read from the store.
     #[derive(Default)]
     pub enum RootReads: "order of reading nodes" {
-        /// One node after the other, by a walk from the top of a trie. Each shard has a walk of its
+        /// One node after the other, down each trie from its top. Each shard of a trie reads on its
         /// own.
         OnDemand = "on-demand",
-        /// All nodes of one level of all tries together.
+        /// All nodes of one level of all tries together, then those of the next level.
         #[default]
         ByLevel = "by-level",
-        /// All nodes that may be above the writes, together. Some of these nodes do not exist.
+        /// All nodes that may be above the written keys, together. Some of these nodes do not
+        /// exist.
         AtOnce = "at-once",
     }
 }
 
 crate::named! {
-    /// Nodes of tries that are in memory when a sample starts, and stay there.
+    /// Nodes of tries that are in memory at a sample's start, and stay there.
     #[derive(Default)]
     pub enum RootCache: "content of the cache of nodes" {
         /// No node.
         #[default]
         Cold = "cold",
-        /// The tops of tries, and nodes at short paths.
+        /// Nodes near the tops of tries: those with short paths.
         UpperLevels = "upper-levels",
         /// All nodes that the sample's roots need.
         Warm = "warm",
     }
 }
 
-/// One way to compute state roots.
+/// One way to compute state roots: when, on how many shards, and with which reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RootWay {
-    /// Time of computing the root.
+    /// When the root is computed.
     pub time: RootTime,
-    /// Shards of the accounts' trie and of large tries of slots, 1 to 16. Each shard is folded on a
-    /// thread.
+    /// Number of shards of the accounts' trie, and of each slot trie with many written slots: 1 to
+    /// 16. Each shard is folded on a thread of its own.
     pub shard_count: u8,
-    /// Method of reading nodes.
+    /// Order in which nodes are read.
     pub reads: RootReads,
-    /// Nodes that are in memory.
+    /// Nodes that are in memory at a sample's start.
     pub cache: RootCache,
 }
 
@@ -65,12 +67,13 @@ impl RootWay {
     /// No state root.
     pub const NONE: Self = Self::at(RootTime::Nothing);
 
-    /// Roots at a time: of whole tries, read level by level, without nodes in memory.
+    /// Roots at `time`, with the defaults of all else: undivided tries, read level by level,
+    /// without nodes in memory.
     pub const fn at(time: RootTime) -> Self {
         Self { time, shard_count: 1, reads: RootReads::ByLevel, cache: RootCache::Cold }
     }
 
-    /// Returns whether no root is computed.
+    /// Returns whether no state root is computed.
     pub const fn is_none(&self) -> bool {
         matches!(self.time, RootTime::Nothing)
     }
@@ -102,20 +105,21 @@ impl fmt::Display for RootWay {
 }
 
 crate::named! {
-    /// Nodes of its tries that a state stores beside its rows.
+    /// Which nodes of its tries a state stores beside its rows.
     #[derive(Default)]
     pub enum TrieForm: "form of tries" {
-        /// No node: such a state has no root.
+        /// No node. Such a state has no root.
         #[default]
         Nothing = "none",
-        /// Branches above more than a number of rows. Nodes below are hashed again from the rows.
+        /// Branches with more rows below them than a fixed number. All nodes below are hashed again
+        /// from the rows.
         Cut = "cut",
-        /// Branches that have branches below, and no references of leaves: the nodes that reth
-        /// stores.
+        /// Branches above other branches, with references of those alone and not of leaves: the
+        /// nodes that reth stores.
         RethLike = "reth-like",
         /// All branches.
         Branches = "branches",
-        /// All nodes by their path, as RLP.
+        /// All nodes by their path, as RLP, leaves included.
         All = "all",
     }
 }

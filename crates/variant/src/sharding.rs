@@ -1,47 +1,47 @@
-//! Sharded execution: the number of shards, the partition of transactions, and the network between
-//! shards and coordinator.
+//! Execution on shards: the number of shards, the partition of transactions over them, and the
+//! network between shards and coordinator.
 
 use std::{fmt, time::Duration};
 
 crate::named! {
     /// Rule that gives each transaction its shard.
     pub enum Partitioner: "partitioner" {
-        /// Each transaction on the next shard.
+        /// The next shard in turn, for each transaction.
         RoundRobin = "round-robin",
-        /// Each sender on the next shard, with all its transactions.
+        /// The next shard in turn, for each sender with all its transactions.
         BySender = "by-sender",
-        /// Each component of the conflict graph on one shard.
+        /// One shard for each component of the conflict graph.
         ByComponent = "by-component",
-        /// Few shards for each key, by local search, and shards of about equal gas.
+        /// Shards of about equal gas, such that few shards touch each key; found by local search.
         Fanout = "fanout",
     }
 }
 
 crate::named! {
-    /// Time at which a batch is partitioned over shards.
+    /// When a batch is partitioned over shards.
     #[derive(Default)]
     pub enum PartitionTime: "time of the partition" {
         /// At the start of each batch, inside the clock.
         #[default]
         Inside = "inside",
-        /// All batches before the clock.
+        /// Before the clock, for all batches.
         Before = "before",
     }
 }
 
-/// One way to execute on shards.
+/// One way to execute on shards: how many, and how they get their transactions and values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sharding {
-    /// Number of shards, each another process with the variant's threads; 0 where this process
-    /// executes.
+    /// Number of shards. Each is another process, with the variant's number of threads; 0 if this
+    /// process executes.
     pub count: usize,
     /// Partitioner of the transactions.
     pub partitioner: Partitioner,
-    /// Time at which the partitioner runs.
+    /// When the partitioner runs.
     pub partition_time: PartitionTime,
-    /// Number of keys of a micro-batch, which a shard requests ahead.
+    /// Maximum number of keys of a micro-batch: a request that a shard makes ahead of its steps.
     pub micro_batch_key_count: u32,
-    /// Delay of each message in one direction that the transport adds, in microseconds.
+    /// Delay in microseconds that the transport adds to each message, in one direction.
     pub delay_us: u32,
 }
 
@@ -60,12 +60,12 @@ impl Sharding {
         Self { count, ..Self::NONE }
     }
 
-    /// Returns whether there are no shards, so that this process executes.
+    /// Returns whether there are no shards: this process executes.
     pub const fn is_none(&self) -> bool {
         self.count == 0
     }
 
-    /// The delay.
+    /// The delay that the transport adds to each message, in one direction.
     pub const fn delay(&self) -> Duration {
         Duration::from_micros(self.delay_us as u64)
     }

@@ -1,4 +1,4 @@
-//! Stores, the content of memory when a sample starts, and the durability of commits. Also how
+//! Stores, the content of caches at a sample's start, and the durability of commits. Also how
 //! `RocksDB` keeps and reads its files, and how MDBX keeps slots.
 
 crate::named! {
@@ -8,16 +8,16 @@ crate::named! {
         Rocksdb = "rocksdb",
         /// MDBX, on disk.
         Mdbx = "mdbx",
-        /// Sorted rows in a flat file, with as little as possible between execution and the device.
+        /// Sorted rows in a flat file, with as little as possible between execution and device.
         Flat = "flat",
         /// A Redis Cluster: values come over the network, from the memory of its servers.
         Redis = "redis",
-        /// A map in memory: execution with free reads.
+        /// A map in memory: reads cost almost nothing.
         Memory = "memory",
     }
 }
 
-/// Waits of a thread that reads many keys.
+/// How a thread that reads many keys waits for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// The thread never waits: there is no device.
@@ -31,7 +31,8 @@ pub enum Waiting {
 }
 
 impl StoreKind {
-    /// Waits of a thread that reads many keys: they decide the numbers of threads worth trying.
+    /// How a thread that reads many keys waits for them. This decides which numbers of threads are
+    /// worth trying.
     pub const fn waiting(self) -> Waiting {
         match self {
             Self::Rocksdb => Waiting::ByMethod,
@@ -41,9 +42,9 @@ impl StoreKind {
         }
     }
 
-    /// Returns whether a transaction that waits for a read can yield its thread. That takes reads
-    /// of single keys through a ring of `io_uring`. Reads of the other stores hold the thread, in a
-    /// call of the store or in a page fault.
+    /// Returns whether a transaction that waits for a read can yield its thread to another one.
+    /// That needs reads of single keys through a ring of `io_uring`. Reads of the other stores hold
+    /// the thread, in a call of the store or in a page fault.
     pub const fn can_yield(self) -> bool {
         match self {
             Self::Flat => true,
@@ -51,7 +52,8 @@ impl StoreKind {
         }
     }
 
-    /// Returns whether values lie on a device: a store without one is never cold.
+    /// Returns whether the store's values lie on a device of this machine. A store without one is
+    /// never cold.
     pub const fn has_device(self) -> bool {
         match self {
             Self::Rocksdb | Self::Mdbx | Self::Flat => true,
@@ -59,13 +61,13 @@ impl StoreKind {
         }
     }
 
-    /// The cache state of a sample that asks for `asked`; `None` for a store without a device: its
-    /// values are always in memory.
+    /// Returns the cache state of a sample for which `asked` is requested. `None` for a store
+    /// without a device, whose values are always in memory.
     pub fn cache_state(self, asked: CacheMode) -> Option<CacheMode> {
         Some(asked).filter(|_| self.has_device())
     }
 
-    /// Returns whether states of the store can have tries beside their rows.
+    /// Returns whether states of the store can have nodes of tries beside their rows.
     pub const fn has_tries(self) -> bool {
         match self {
             Self::Rocksdb | Self::Mdbx | Self::Flat | Self::Memory => true,
@@ -75,11 +77,11 @@ impl StoreKind {
 }
 
 crate::named! {
-    /// Content of the caches of the operating system and the store at a sample's start.
+    /// Content of the operating system's and the store's caches at a sample's start.
     #[derive(Default)]
     pub enum CacheMode: "cache state" {
-        /// Nothing of the state's values is in the store's cache, nor in the kernel's, as far as
-        /// the store can ensure that.
+        /// No value of the state is in the store's cache or the kernel's, as far as the store can
+        /// ensure that.
         #[default]
         Cold = "cold",
         /// All accounts and slots that the lists name have been read once through the same caches.
@@ -88,10 +90,10 @@ crate::named! {
 }
 
 crate::named! {
-    /// Keys that the samples of a run ask for.
+    /// Which keys the samples of a run ask for.
     pub enum SampleKeys: "choice of keys" {
-        /// Each sample asks for keys of its own: a cache below this machine has few of their
-        /// blocks.
+        /// Each sample asks for keys of its own. A cache below this machine has few of the blocks
+        /// with these keys.
         Fresh = "fresh",
         /// All samples ask for the scenario's keys.
         Same = "same",
@@ -102,31 +104,32 @@ crate::named! {
     /// Event that a commit to a store on disk waits for.
     #[derive(Default)]
     pub enum Durability: "commit mode" {
-        /// The kernel has the write, which survives a crash of the process, but not of the machine.
+        /// The kernel has the write: it survives a crash of the process, but not of the machine.
         #[default]
         Logged = "logged",
         /// The write is on the device (`fdatasync`).
         Synced = "synced",
-        /// The write is in memory alone, without a write-ahead log.
+        /// Memory has the write; there is no write-ahead log.
         Unlogged = "unlogged",
     }
 }
 
 crate::named! {
-    /// Compactions of the `RocksDB` store while a sample's clock runs.
+    /// Whether the `RocksDB` store compacts while a sample's clock runs.
     #[derive(Default)]
     pub enum Compaction: "compaction mode" {
-        /// No compaction. Commits stay where they were flushed, and the clock waits for nothing.
+        /// No compaction. Commits stay where they were flushed, and the clock does not wait for
+        /// background work.
         #[default]
         Off = "off",
-        /// RocksDB's own compactions, while blocks run. At the end, the clock waits for due
-        /// compactions.
+        /// RocksDB compacts as it decides, while blocks run. At the end, the clock waits for the
+        /// compactions that are due.
         On = "on",
     }
 }
 
 crate::named! {
-    /// Check of the checksum of a block that the `RocksDB` store reads.
+    /// Whether the `RocksDB` store checks the checksum of a block that it reads.
     #[derive(Default)]
     pub enum Checksums: "checksum mode" {
         /// Checked, as clients do.
@@ -138,35 +141,37 @@ crate::named! {
 }
 
 crate::named! {
-    /// Reads of the `RocksDB` store that leave their blocks in a cold sample's cache. Reads of warm
-    /// samples always do.
+    /// Which reads of the `RocksDB` store put their blocks into its cache, in a cold sample. In a
+    /// warm sample all reads do.
     #[derive(Default)]
     pub enum CacheFill: "rule for filling the cache" {
         /// All reads.
         #[default]
         Always = "always",
-        /// Reads of one key. A `MultiGet` still reads a block that its keys share only once.
+        /// Only reads of one key. A `MultiGet` still reads a block only once for those of its keys
+        /// that share it.
         SingleReads = "single-reads",
     }
 }
 
 crate::named! {
-    /// Call of a reader of the `RocksDB` store for many keys, in the order of the rows.
+    /// Call with which a reader of the `RocksDB` store reads many keys, in the order of their rows.
     pub enum ReadMethod: "read method" {
         /// One `Get` after the other.
         Get = "get",
-        /// `MultiGet` of many keys. RocksDB reads 32 of them at once through `io_uring`, and one
-        /// after the other without it.
+        /// `MultiGet` for many keys. RocksDB reads 32 of them at once through `io_uring`; without
+        /// `io_uring`, one after the other.
         MultiGet = "multi-get",
     }
 }
 
 crate::named! {
-    /// The filter of a file of the `RocksDB` store.
+    /// The filter in each file of the `RocksDB` store.
     pub enum FilterKind: "filter" {
         /// A Bloom filter.
         Bloom = "bloom",
-        /// A Ribbon filter: about 30 % smaller than the Bloom filter that is as good, and slower.
+        /// A Ribbon filter: about 30 % smaller than a Bloom filter of the same accuracy, and
+        /// slower.
         Ribbon = "ribbon",
         /// No filter.
         Nothing = "none",
@@ -174,26 +179,27 @@ crate::named! {
 }
 
 crate::named! {
-    /// Place of index and filters of the `RocksDB` store.
+    /// Where the `RocksDB` store keeps the index and the filter of each file.
     #[derive(Default)]
     pub enum IndexShape: "place of the index" {
         /// Each in one piece in memory.
         #[default]
         Whole = "whole",
-        /// In partitions of 4 KiB, read through the block cache; only the top level stays in
-        /// memory.
+        /// In partitions of 4 KiB, which are read through the block cache. Only the top level stays
+        /// in memory.
         Partitioned = "partitioned",
     }
 }
 
 crate::named! {
-    /// Path of reads of the `RocksDB` store: through the kernel's page cache, or past it.
+    /// Whether reads of the `RocksDB` store go through the kernel's page cache, or past it.
     #[derive(Default)]
     pub enum FileAccess: "file access mode" {
         /// Past the page cache, with `O_DIRECT`, wherever the file system accepts that flag.
         #[default]
         Direct = "direct",
-        /// Through the page cache. The kernel is asked to drop the files before each cold sample.
+        /// Through the page cache. Before each cold sample, the kernel is asked to drop the files
+        /// from it.
         Buffered = "buffered",
     }
 }
@@ -202,11 +208,11 @@ crate::named! {
     /// Form of the table of slots in the MDBX store.
     #[derive(Default)]
     pub enum SlotTable: "form of the table" {
-        /// A row a slot: key of the account and key of the slot, to the value in 32 bytes.
+        /// A row for each slot: the account's key and the slot's key, with the value in 32 bytes.
         #[default]
         Rows = "rows",
-        /// Sorted duplicates, as reth stores slots: the account's key has a value for each of its
-        /// slots. A value is the slot's key and its value without leading zeros.
+        /// Sorted duplicates, as reth stores slots: under the account's key, one entry for each of
+        /// its slots. An entry has the slot's key, then the slot's value without leading zeros.
         DupSort = "dupsort",
     }
 }

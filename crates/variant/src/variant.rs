@@ -7,40 +7,40 @@ use crate::{
     Schedule, Sharding,
 };
 
-/// One way to execute, without the store.
+/// One way to execute a workload, without the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
-    /// The preset that the variant came from.
+    /// The design, a preset, that the variant came from.
     pub design: Design,
     /// Content of the list; `None` if the engine takes no list.
     pub list: Option<ListForm>,
-    /// List duty of an engine that takes no list.
+    /// Duty towards the block's list, of an engine that takes no list.
     pub list_duty: ListDuty,
     /// The engine.
     pub engine: Engine,
-    /// Reads of the state by the engine.
+    /// Source of the values that keys have before the batch.
     pub io: Io,
-    /// Threads that execute.
+    /// Number of executing threads, on each shard if there are shards.
     pub thread_count: usize,
-    /// Transactions under way on each executing thread, one on each fiber. A fiber that waits for a
-    /// read yields its thread to another fiber. 1 where the thread itself waits.
+    /// Number of transactions under way on each executing thread, one on each fiber. A fiber that
+    /// waits for a read yields its thread to another fiber. 1 if the thread itself waits.
     pub fiber_count: usize,
     /// The shards that execute in place of this process.
     pub sharding: Sharding,
-    /// Threads that only read. 0 if I/O is on demand, or if the executing threads read ahead before
-    /// execution or verify after it.
+    /// Number of threads that only read. 0 if I/O is on demand, or if the executing threads read
+    /// ahead before execution or verify values after it.
     pub io_thread_count: usize,
     /// Order in which free threads take steps; only the `bal` engine supports several orders.
     pub schedule: Schedule,
-    /// Computation of state roots.
+    /// How state roots are computed.
     pub root: RootWay,
     /// Duties on blocks beside execution.
     pub block_duties: BlockDuties,
 }
 
 impl Variant {
-    /// The variant of `design` with these thread counts. `threads` has no effect on an engine on
-    /// one thread, and `io_threads` has none on I/O on demand.
+    /// Makes the variant of `design` with these thread counts. `threads` has no effect on an engine
+    /// that executes on one thread, and `io_threads` has none on I/O on demand.
     pub fn of(design: Design, threads: NonZeroUsize, io_threads: NonZeroUsize) -> Self {
         let Preset { list, engine, io } = design.preset();
         let thread_count = if engine.is_parallel() { threads.get() } else { 1 };
@@ -61,8 +61,8 @@ impl Variant {
         }
     }
 
-    /// Name of the variant's list form. Without a list, `build` if the engine builds one, else
-    /// `none`.
+    /// Name of the variant's list form. Without a list form, it is `build` if the engine builds the
+    /// list, else `none`.
     pub const fn list_name(&self) -> &'static str {
         match self.list {
             Some(form) => form.name(),
@@ -73,8 +73,8 @@ impl Variant {
         }
     }
 
-    /// Moves the work of I/O threads to the executing threads. Batched reads then all come before
-    /// execution; other I/O keeps its time.
+    /// Moves the work of I/O threads to the executing threads. These then read all batched keys
+    /// before execution. Verification of a full list moves to the time after execution.
     #[must_use]
     pub const fn reading_before_by_itself(self) -> Self {
         let prefetch = match self.io {
@@ -84,8 +84,8 @@ impl Variant {
         Self { io: Io::Batched(prefetch), io_thread_count: 0, ..self }
     }
 
-    /// Returns whether shards can execute the variant: `bal` with a batched-io list, or Block-STM.
-    /// Full lists are not supported on shards.
+    /// Returns whether shards can execute the variant. They can execute `bal` with a `batched-io`
+    /// list, and Block-STM. They support no full list.
     pub const fn can_be_sharded(&self) -> bool {
         matches!(
             (self.engine, self.list),
@@ -93,7 +93,8 @@ impl Variant {
         )
     }
 
-    /// This variant on shards, which request values themselves.
+    /// Returns this variant on shards. Shards request values themselves, so the variant has no
+    /// readers.
     #[must_use]
     pub const fn on_shards(self, sharding: Sharding) -> Self {
         Self { io: Io::OnDemand, io_thread_count: 0, sharding, ..self }
@@ -107,13 +108,13 @@ impl Variant {
         self.thread_count * self.sharding.count
     }
 
-    /// Returns whether transactions can yield their thread. That takes transactions that start at
-    /// once on states of their own and read on demand.
+    /// Returns whether transactions can yield their thread. For that, each must start at once, on a
+    /// state of its own, and read on demand.
     pub const fn can_yield(&self) -> bool {
         matches!((self.engine, self.io), (Engine::Bal, Io::OnDemand)) && self.sharding.is_none()
     }
 
-    /// Returns whether the executing threads read ahead.
+    /// Returns whether the executing threads read declared keys ahead, before execution.
     pub const fn executors_prefetch(&self) -> bool {
         matches!(self.io.read_time(), Some(ReadTime::Before)) && self.io_thread_count == 0
     }
