@@ -1,104 +1,108 @@
-//! Facts of a real client that executed the run's blocks by the Engine API. A client has no axes of
-//! a design, so its cells are kept apart from those of the designs.
+//! The part of a result about real clients, which executed the run's blocks through the Engine API.
+//! A client has no axes of a design, so its cell is kept apart from the cells of designs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{facts::CacheFacts, figures::Estimate, stats};
 
-/// Beginning of the text of a disagreement: a client found a block invalid.
+/// Beginning of a disagreement's text, if a client found a block of the run invalid.
 pub const CLIENT_DISAGREES: &str = "client ";
 
-/// A client on the blocks of the run.
+/// A client that executed the blocks of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientCell {
-    /// Name of the client: the name of its start file, or `attached`.
+    /// Name of the client: that of its start file, or `attached` for a client that ran already.
     pub client: String,
     /// Name, version and commit as the client reports them; `null` where the client reports none.
     pub version: Option<String>,
     /// The command that started the client; empty where it ran already.
     pub start: Vec<String>,
-    /// Work that the client's time includes, in one sentence.
+    /// The work that the client's time includes, in one sentence.
     pub time_includes: String,
     /// Number of warm-up samples at the start, which count for no figure.
     pub warm_up_sample_count: u64,
-    /// All samples in the order they were taken.
+    /// All samples, in the order in which they were taken.
     pub samples: Vec<ClientSample>,
-    /// Gas per second over the samples.
+    /// Million gas per second, over the samples after the warm-up.
     pub mgas_per_s: Estimate,
-    /// Milliseconds per batch over the samples.
+    /// Milliseconds per batch, over the samples after the warm-up.
     pub ms_per_batch: Estimate,
-    /// Milliseconds per batch by the client's own log.
+    /// Milliseconds per batch by the client's own log, over the same samples; `null`s where a
+    /// sample lacks its own time.
     pub own_ms_per_batch: Estimate,
-    /// The client's speed as a multiple of the first `sequential` cell, from medians; `null`
-    /// without one.
+    /// The client's speed over that of the first `sequential` cell without a list duty, from
+    /// medians; `null` without such a cell.
     pub in_order_ratio: Option<f64>,
-    /// Whether the state was cold.
+    /// Whether the client's state was cold.
     pub cache: CacheFacts,
 }
 
 /// A sample of a client, which executed all blocks of the workload in order and found them valid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientSample {
-    /// Sum over the blocks, each from the request of the new payload to the answer on the fork choice.
+    /// Time of both calls of each block, summed over the blocks: the new payload and the update of
+    /// the fork choice.
     pub wall_ns: u64,
-    /// Gas used.
+    /// Gas used: the sum of all receipts.
     pub gas: u64,
     /// CPU time of the client's process, user and system.
     pub cpu_ns: Option<u64>,
-    /// Bytes that the client's process read from devices.
+    /// Bytes that the client's process read from devices, summed over the blocks.
     pub device_read_bytes: Option<u64>,
-    /// System calls of the client's process that read.
+    /// Number of read system calls of the client's process.
     pub read_syscalls: Option<u64>,
-    /// Read requests of the whole device during the sample, those of other processes too.
+    /// Number of read requests of the whole device during the blocks, those of other processes too.
     pub disk_requests: Option<u64>,
     /// Bytes of these read requests.
     pub disk_bytes: Option<u64>,
-    /// Size of the data directory just before the first request of a cold sample.
+    /// Size of the data directory just before the first request; `null` unless the sample is cold.
     pub data_bytes: Option<u64>,
-    /// Bytes of the data directory that were in the page cache just before the first request.
+    /// Bytes of the data directory in the page cache at that time; `null` unless the sample is
+    /// cold.
     pub resident_data_bytes: Option<u64>,
-    /// The blocks.
+    /// The blocks, in their order.
     pub blocks: Vec<ClientBlock>,
 }
 
 /// One block that a client found valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientBlock {
-    /// Hash of the block. Each sample of a single block has another hash and the same work.
+    /// Hash of the block. A workload of one block gives each sample a block with another hash and
+    /// the same work.
     pub block_hash: String,
-    /// From the request to the answer on a new payload.
+    /// Time from the request of the new payload to its answer.
     pub new_payload_ns: u64,
-    /// From the request to the answer on the update of the fork choice.
+    /// Time from the request to update the fork choice to its answer.
     pub forkchoice_ns: u64,
-    /// Time by the client's own log; `null` where the log has no time.
+    /// Time of the block by the client's own log; `null` where the log lacks it.
     pub own_ns: Option<u64>,
-    /// Part of the client's own time in which it hashed the state; `null` where the log lacks this
-    /// time.
+    /// Part of that time in which the client hashed the state, by its log; `null` where the log
+    /// lacks it.
     pub own_root_ns: Option<u64>,
 }
 
 impl ClientBlock {
-    /// Time of both calls.
+    /// Time of both calls, summed.
     pub const fn wall_ns(&self) -> u64 {
         self.new_payload_ns.saturating_add(self.forkchoice_ns)
     }
 }
 
 impl ClientSample {
-    /// Time of all blocks by the client's own log; `None` where the log lacks a block's time.
+    /// Time of all blocks by the client's own log; `None` where the log lacks the time of a block.
     pub fn own_ns(&self) -> Option<u64> {
         self.blocks.iter().map(|block| block.own_ns).sum()
     }
 
-    /// Time of hashing the state by the client's own log; `None` where the log lacks a block's
-    /// time.
+    /// Time of hashing the state for all blocks, by the client's own log; `None` where the log
+    /// lacks the time of a block.
     pub fn own_root_ns(&self) -> Option<u64> {
         self.blocks.iter().map(|block| block.own_root_ns).sum()
     }
 }
 
-/// Milliseconds of a batch.
+/// Mean milliseconds per batch of a sample that took `ns`.
 fn ms_per_batch(ns: u64, batch_count: u64) -> f64 {
     ns as f64 / 1e6 / batch_count.max(1) as f64
 }
@@ -110,12 +114,12 @@ impl ClientCell {
         self.samples.get(warm_up..).unwrap_or_default()
     }
 
-    /// Times of the samples after the warm-up, in milliseconds.
+    /// Wall times of the samples after the warm-up, in milliseconds.
     pub fn times_ms(&self) -> Vec<f64> {
         self.counted().iter().map(|sample| sample.wall_ns as f64 / 1e6).collect()
     }
 
-    /// Milliseconds of each block of the workload, over the samples after the warm-up.
+    /// Milliseconds of each block of the workload, estimated over the samples after the warm-up.
     pub fn ms_by_block(&self) -> Vec<Estimate> {
         let block_count = self.counted().iter().map(|sample| sample.blocks.len()).min();
         (0..block_count.unwrap_or(0))
@@ -127,14 +131,14 @@ impl ClientCell {
             .collect()
     }
 
-    /// The median over the samples after the warm-up; `None` where a sample lacks the figure.
+    /// The median of `figure` over the samples after the warm-up; `None` where a sample lacks it.
     pub fn median(&self, figure: impl Fn(&ClientSample) -> Option<u64>) -> Option<f64> {
         let values = self.counted().iter().map(|sample| Some(figure(sample)? as f64));
         stats::median(&values.collect::<Option<Vec<_>>>()?)
     }
 
-    /// Estimates the figures over the samples after the warm-up. The workload has `batch_count`
-    /// batches.
+    /// Estimates the client's figures over the samples after the warm-up, for a workload of
+    /// `batch_count` batches.
     pub fn estimate(&mut self, batch_count: u64) {
         let counted = self.counted();
         let rates: Vec<_> =

@@ -1,4 +1,4 @@
-//! The comparison of results, as it is written (`stress.compare/1`).
+//! A comparison of results of runs, in the form in which it is written (`stress.compare/1`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,94 +11,98 @@ schema! {
     SCHEMA: CompareSchema = "stress.compare/1"
 }
 
-/// A comparison of results.
+/// A comparison of results of runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// Name and version of this format.
     pub schema: CompareSchema,
-    /// The work that all results did: scenario, gas, digest.
+    /// The work that all results did.
     pub work: Work,
-    /// The results, in the order given; the others are compared with the first.
+    /// The compared results, in the order given. The first is the base of the comparison.
     pub results: Vec<Source>,
-    /// Facts of tool, machine, stores, caches and rows that differ between results.
+    /// Facts of tool, machine, stores, caches and clients that differ between results.
     pub changes: Vec<Change>,
-    /// Counters that differ between results.
+    /// Exact counters that differ between results.
     pub counters: Vec<Change>,
     /// One row for each variant of any result.
     pub rows: Vec<Row>,
 }
 
-/// The work of all results.
+/// The work that all results did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Work {
     /// Name of the scenario in the first result.
     pub scenario: String,
-    /// Gas used.
+    /// Gas used: the sum of all receipts.
     pub gas: Option<u64>,
     /// The workload's digest.
     pub digest: String,
 }
 
-/// The source of a column.
+/// One of the compared results, which has a column in the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     /// Name in tables: `A`, `B`, ….
     pub label: String,
-    /// The file.
+    /// Path of the result's file.
     pub path: String,
     /// Start of the run, seconds since 1970.
     pub started_unix_s: Option<u64>,
-    /// Commit of the tool.
+    /// Commit of the program that made the result.
     pub commit: Option<String>,
-    /// The result's fastest row on each store, and that row's gain over execution in order by part.
+    /// The result's fastest row on each store, and what that row gains over execution in order,
+    /// part by part; in words.
     #[serde(default)]
     pub fastest: Option<String>,
-    /// Time that the fastest row saves against the same row of the first result, by part; `null` of
-    /// the first result.
+    /// Time that the fastest row saves against the same row of the first result, part by part, in
+    /// words; `null` for the first result.
     #[serde(default)]
     pub less_than_first: Option<String>,
     /// Number of the result's warnings.
     pub warning_count: u64,
-    /// Whether the run ended before its plan was complete.
+    /// Whether the result's run ended before its plan was complete.
     pub interrupted: bool,
 }
 
-/// A fact that differs between results; `null` where a result does not have the fact.
+/// A fact that differs between results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Path of the fact in the result: `stores.rocksdb.block_cache_bytes`.
     pub key: String,
-    /// Values of the fact, in the order of the results.
+    /// Values of the fact, in the order of the results; `null` for a result without the fact.
     pub values: Vec<Value>,
 }
 
-/// A variant's figures.
+/// A row of the comparison: a variant, or a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
-    /// The variant.
+    /// Name of the variant, or `client` and the client's name.
     pub variant: String,
-    /// The figures in the order of the results; `null` where a result has no such cell.
+    /// The row's figures in each result, in the order of the results; `null` for a result without
+    /// the row.
     pub figures: Vec<Option<Figure>>,
 }
 
-/// A variant's figures in one result.
+/// Figures of a variant or client in one result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// Number of samples after the warm-up.
     pub sample_count: u64,
-    /// Number of databases behind the figures; `null` of a run on one database.
+    /// Number of databases behind the figures; `null` for a run on one database.
     pub database_count: Option<u64>,
     /// Median milliseconds per batch.
     pub ms_per_batch: Option<f64>,
-    /// 95 % confidence interval of the median.
+    /// 95 % confidence interval of that median.
     pub ms_per_batch_ci95: Option<[f64; 2]>,
-    /// Median throughput.
+    /// Median throughput, in million gas per second.
     pub mgas_per_s: Option<f64>,
-    /// Share of the ceiling of the device in the same run.
+    /// Block reads per second over the device's rate on the same blocks in the same run, at most 1;
+    /// median.
     pub device_fraction: Option<f64>,
-    /// The variant's time over its time in the first result.
+    /// The row's time over its time in the first result.
     pub time_ratio: Option<f64>,
-    /// 95 % confidence interval of the ratio; `null` of the first result, and with too few samples.
+    /// 95 % confidence interval of that ratio; `null` for the first result, and with too few
+    /// samples.
     #[serde(default)]
     pub time_ratio_ci95: Option<[f64; 2]>,
 }

@@ -1,9 +1,9 @@
-//! A run on several databases, each built from its own seed. Combines the figures of all databases
-//! into one pooled cell, and keeps the figures of each.
+//! Pools a run on several databases, each built from its own seed. Combines the figures of a
+//! variant on all databases into one pooled cell, which also keeps the figures on each database.
 //!
-//! A database is one observation: the places of its rows are drawn once, when it is built. More
-//! samples of one database tell nothing about another seed. So each database gives one value of a
-//! figure, and pooled figures and their intervals are computed from these values.
+//! A database is one observation, because the places of its rows are drawn once, when it is built.
+//! More samples on one database tell nothing about another seed. So each database gives one value
+//! of a figure. Pooled figures and their intervals are computed from these values.
 
 use variant::{BlockDuty, RootTime, SampleKeys};
 
@@ -18,7 +18,7 @@ use crate::{
 
 pub use crate::pooled::{CellDatabases, DatabaseFacts, OfDatabase, Spread};
 
-/// The results on one database.
+/// The results of a run on one of its databases.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// The database.
@@ -28,18 +28,19 @@ pub struct Ran {
 }
 
 impl Cell {
-    /// Returns whether another cell has the same duties on blocks, and a state root if this one has.
+    /// Returns whether `other` has the same duties on blocks, and has a state root if this cell has
+    /// one.
     pub fn has_duties_of(&self, other: &Self) -> bool {
         self.duties == other.duties && self.has_root() == other.has_root()
     }
 
-    /// Whether the samples run whole blocks: with all duties of a validating client, and a state
+    /// Returns whether the samples execute whole blocks: with all duties on blocks, and a state
     /// root.
     pub fn is_whole(&self) -> bool {
         self.duties.len() == BlockDuty::ALL.len() && self.has_root()
     }
 
-    /// Number of duties beside execution and its list: duties on blocks, and a state root.
+    /// Number of duties beside execution and the list: duties on blocks, and the state root.
     pub fn duty_count(&self) -> usize {
         self.duties.len() + usize::from(self.has_root())
     }
@@ -48,17 +49,19 @@ impl Cell {
         self.root != RootTime::Nothing
     }
 
-    /// Number of values behind the figures: samples, or databases of a run on several databases.
+    /// Number of samples, with those of the warm-up; for a run on several databases, the number of
+    /// databases.
     pub fn value_count(&self) -> usize {
         self.databases.as_ref().map_or(self.samples.len(), |databases| databases.each.len())
     }
 
-    /// The samples after the warm-up, by database. A run on one database has one list.
+    /// The samples after the warm-up, one slice for each database. A run on one database has one
+    /// slice.
     pub fn counted(&self) -> Vec<&[SampleFacts]> {
         self.by_database().iter().map(OnDatabase::counted).collect()
     }
 
-    /// The samples by database. A run on one database has one list.
+    /// The samples of each database. A run on one database has one entry.
     pub fn by_database(&self) -> Vec<OnDatabase<'_>> {
         let Some(databases) = &self.databases else {
             return vec![OnDatabase {
@@ -84,8 +87,9 @@ impl Cell {
         all
     }
 
-    /// The ratios of this cell's times to the times of `other`, for samples of the same round. A
-    /// disturbance of a round slows both samples. On several databases, the median ratio of each.
+    /// The ratios of this cell's wall times to those of `other`. Each is of two samples of one
+    /// round, as a disturbance of the round slows both. On several databases, the median ratio of
+    /// each database.
     pub fn ratios_to(&self, other: &Self) -> Vec<f64> {
         let ratios: Vec<_> = round_ratios(self, other).into_iter().map(|(_, own)| own).collect();
         match (&self.databases, ratios.as_slice()) {
@@ -117,7 +121,7 @@ pub struct OnDatabase<'a> {
     pub seed: Option<u64>,
     /// The samples, in the order of the run.
     pub samples: &'a [SampleFacts],
-    /// Exact figures of each sample.
+    /// The counters that all samples on the database share.
     pub counters: Option<&'a Counters>,
     /// Number of warm-up samples at the start; `None` where the end of the warm-up is not known.
     warm_up_count: Option<u64>,
@@ -129,7 +133,8 @@ impl<'a> OnDatabase<'a> {
         self.seed.map_or_else(String::new, |seed| format!(" on database {seed}"))
     }
 
-    /// The samples of the workload itself. Other samples have other keys, so their counters differ.
+    /// The samples of the run's workload itself. Fresh samples have other keys, so their counters
+    /// differ.
     pub fn of_workload(&self) -> impl Iterator<Item = &'a SampleFacts> + use<'a> {
         self.samples.iter().filter(|sample| sample.keys == SampleKeys::Same)
     }
@@ -141,10 +146,11 @@ impl<'a> OnDatabase<'a> {
     }
 }
 
-/// Values of each database by its seed; `None` for a run on one database.
+/// Values of each database, with its seed; the seed is `None` for a run on one database.
 type BySeed = Vec<(Option<u64>, Vec<f64>)>;
 
-/// The wall times of `of` over those of `over`, round by round, for each database that both have.
+/// Ratios of the wall times of `of` to those of `over`, round by round, for each database that both
+/// have.
 fn round_ratios(of: &Cell, over: &Cell) -> BySeed {
     let others = over.by_database();
     of.by_database()
@@ -170,7 +176,7 @@ fn range(values: &[f64]) -> Option<[f64; 2]> {
 }
 
 /// Pools the cells of all databases, variant by variant, in the order in which variants first
-/// appear. `logs` are the latencies of all databases together.
+/// appear. `logs` has the latencies of all databases together.
 pub fn pool(databases: &[Ran], logs: &[HistogramLog]) -> Vec<Cell> {
     let mut pooled: Vec<Cell> = Vec::new();
     for cell in databases.iter().flat_map(|ran| &ran.cells) {
@@ -187,20 +193,20 @@ pub fn pool(databases: &[Ran], logs: &[HistogramLog]) -> Vec<Cell> {
     pooled
 }
 
-/// The base variant of a cell, which is the first of its store, and the ratios to it.
+/// The base of a cell, which is the first variant on the same store, and the ratios of times to it.
 fn ratio_of(cell: &Cell, all: &[Cell]) -> Option<(String, BySeed)> {
     let over = all.iter().find(|other| other.store == cell.store)?;
     Some((over.variant.clone(), round_ratios(cell, over)))
 }
 
-/// The known figures of a variant's cells, one cell for each database.
+/// The known values of `figure` in a variant's cells, one cell for each database.
 fn figures(own: &[(&Ran, &Cell)], figure: fn(&Cell) -> Option<f64>) -> Vec<f64> {
     own.iter().filter_map(|(_, cell)| figure(cell)).collect()
 }
 
 impl CellDatabases {
-    /// Pools the cells of one variant, one for each database. [`Self::set_ratio`] sets the ratio to
-    /// another variant.
+    /// Pools the cells of one variant, one cell for each database. Leaves out the ratio to the base
+    /// variant, which [`Self::set_ratio`] sets.
     fn from_cells(own: &[(&Ran, &Cell)]) -> Self {
         let walls = own.iter().map(|(_, cell)| {
             let counted = cell.counted().into_iter().flatten();
@@ -218,7 +224,7 @@ impl CellDatabases {
         }
     }
 
-    /// Sets the ratio of the time to that of another variant, from the ratios of each database.
+    /// Sets the ratio of the variant's time to that of `over`, from the ratios of each database.
     fn set_ratio(&mut self, over: String, by_seed: &BySeed) {
         for of in &mut self.each {
             let own = by_seed.iter().find(|(seed, _)| *seed == Some(of.seed));
@@ -304,12 +310,12 @@ fn pooled_cell(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Optio
         bottleneck_share: in_common(&own, |cell| cell.bottleneck)
             .and(median(|cell| cell.bottleneck_share)),
         cache: cache(&own)?,
-        // The variant's facts are the same on all databases.
+        // The variant's settings are the same on all databases.
         ..(*first).clone()
     })
 }
 
-/// Returns a variant's latencies over all databases.
+/// Finds a variant's latencies over all databases.
 fn latencies<'a>(
     logs: &'a [HistogramLog],
     variant: &str,
@@ -319,14 +325,15 @@ fn latencies<'a>(
     Some(&log?.histogram)
 }
 
-/// The value that all cells share; `None` where they differ.
+/// The value that the cells of all databases share; `None` where they differ.
 fn in_common<T: PartialEq>(own: &[(&Ran, &Cell)], value: fn(&Cell) -> Option<T>) -> Option<T> {
     let (_, first) = own.first()?;
     value(first)
         .filter(|of_first| own.iter().all(|(_, cell)| value(cell).as_ref() == Some(of_first)))
 }
 
-/// The cache facts of the least cold cell.
+/// The cache facts of the database that is least sure to be in the requested state: not proved
+/// comes before unknown, and unknown before proved.
 fn cache(own: &[(&Ran, &Cell)]) -> Option<CacheFacts> {
     let (ran, cell) = [Some(false), None, Some(true)]
         .into_iter()
@@ -340,7 +347,7 @@ fn cache(own: &[(&Ran, &Cell)]) -> Option<CacheFacts> {
     Some(CacheFacts { want, proved, reason })
 }
 
-/// Adds the latencies of one more database to `all`.
+/// Adds the latencies of one more database to those of `all` databases so far.
 ///
 /// # Panics
 /// Never: all histograms have the same bounds.

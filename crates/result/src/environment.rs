@@ -1,5 +1,5 @@
-//! The machine that a result was made on: a fingerprint with `null` for unknown facts, and its
-//! checks (`stress.doctor/1`). The program finds the facts; this file only has their types.
+//! The machine that a result was made on, and its checks (`stress.doctor/1`). Unknown facts are
+//! `null`. The program finds the facts; this file only has their types.
 
 use std::borrow::Cow;
 
@@ -12,36 +12,36 @@ mod steal;
 
 pub use steal::StealClock;
 
-/// Text for an absent limit.
+/// Text for a limit that does not exist.
 const UNLIMITED: &str = "unlimited";
 
-/// The machine that made a result.
+/// Facts of the machine that made a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// The processor and its settings.
     pub cpu: Cpu,
-    /// Limits of the control group.
+    /// Limits of the control group of this process.
     pub cgroup: Cgroup,
     /// Memory and swap.
     pub memory: Memory,
     /// Kernel, distribution, virtualisation, load.
     pub host: Host,
-    /// The device below the data directory.
+    /// The device below the directory with the state databases.
     pub data_dir: Disk,
-    /// Abilities of the data directory's file system and of the kernel.
+    /// Abilities of that directory's file system, and of the kernel.
     pub ground: Ground,
-    /// The binary that runs.
+    /// The binary that made the result.
     pub build: Build,
-    /// Time that the hypervisor withheld from all CPUs, summed, from the probe until the result is
-    /// written.
+    /// Time that the hypervisor withheld from all CPUs, summed, from the probe of the machine until
+    /// the result is written.
     #[serde(rename = "steal_ns", default = "unknown_steal")]
     #[schemars(with = "Option<u64>")]
     pub steal: StealClock,
 }
 
 impl Environment {
-    /// CPUs that this process can keep busy: those it may run on, or the cgroup's quota rounded up,
-    /// if the quota is smaller.
+    /// Number of CPUs that this process can keep busy: the CPUs that it may run on, or the cgroup's
+    /// quota rounded up where that is smaller.
     pub fn usable_cpu_count(&self) -> Option<u64> {
         match (self.cpu.allowed_count.or(self.cpu.logical_count), self.cgroup.cpu_limit_millicpus) {
             (Some(count), Some(Limit::At(milli))) => Some(count.min(milli.div_ceil(1000)).max(1)),
@@ -49,8 +49,8 @@ impl Environment {
         }
     }
 
-    /// The environment at the end of a run. The clock of stolen time is stopped, so that every
-    /// output of the run gives the same value.
+    /// Returns the environment at the end of a run. Its clock of stolen time is stopped, so that
+    /// every output of the run gives the same value.
     #[must_use]
     pub fn at_end(&self) -> Self {
         Self { steal: StealClock::stopped(self.steal.stolen_ns()), ..self.clone() }
@@ -66,35 +66,35 @@ const fn unknown_steal() -> StealClock {
 pub struct Cpu {
     /// Name of the processor, or implementer and part where the kernel gives no name (ARM).
     pub model: Option<String>,
-    /// CPUs that are online, hardware threads counted apart.
+    /// Number of CPUs that are online. Each hardware thread counts as one.
     pub logical_count: Option<u64>,
-    /// CPUs that this process may run on.
+    /// Number of CPUs that this process may run on.
     pub allowed_count: Option<u64>,
     /// List of the CPUs that this process may run on: `0-3,8`.
     pub allowed: Option<String>,
-    /// Frequency governor; several are joined by commas.
+    /// Frequency governors of the CPUs, joined by commas if they differ.
     pub governor: Option<String>,
-    /// Whether clocks may rise above the nominal one.
+    /// Whether the clock frequency may rise above the nominal frequency.
     pub is_turbo_on: Option<bool>,
-    /// Whether two hardware threads share a core.
+    /// Whether two hardware threads share a core (SMT).
     pub is_smt_on: Option<bool>,
     /// The kernel's clock source. With any other than `tsc`, reading the clock costs a system call.
     pub clock_source: Option<String>,
 }
 
-/// Limits of control groups (versions 1 and 2); `null` where no group was found.
+/// Limits of the control group (version 1 or 2); `null` where no group was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cgroup {
-    /// CPU time a second, in thousandths of a CPU.
+    /// CPU time that the group may use in a second, in thousandths of a CPU.
     pub cpu_limit_millicpus: Option<Limit>,
     /// Memory that the group may use.
     pub memory_limit_bytes: Option<Limit>,
 }
 
-/// A limit that is known; written as a number or `"unlimited"`.
+/// A known limit; written as a number, or as `"unlimited"` where there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
-    /// At most this much.
+    /// The limit, in the unit of its key.
     At(u64),
     /// No limit.
     Unlimited,
@@ -140,9 +140,9 @@ impl<'de> Deserialize<'de> for Limit {
 /// Memory of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
-    /// All memory.
+    /// Size of all memory.
     pub total_bytes: Option<u64>,
-    /// Memory that was free at the probe without swapping.
+    /// Memory that was available at the probe without swapping.
     pub available_bytes: Option<u64>,
     /// Swap areas in use; empty without swap.
     pub swaps: Option<Vec<Swap>>,
@@ -163,7 +163,7 @@ pub struct Swap {
     pub used_bytes: u64,
 }
 
-/// The system.
+/// The system: kernel, distribution, virtualisation and load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// The kernel's release.
@@ -174,7 +174,7 @@ pub struct Host {
     pub architecture: String,
     /// The hypervisor and the container, if there are any.
     pub virtualisation: Virtualisation,
-    /// Runnable and waiting threads, averaged over 1, 5 and 15 minutes before the probe.
+    /// Mean number of runnable and waiting threads over 1, 5 and 15 minutes before the probe.
     pub load_average: Option<[f64; 3]>,
 }
 
@@ -212,7 +212,8 @@ pub struct Disk {
     pub is_rotational: Option<bool>,
 }
 
-/// Abilities of a directory's file system and of the kernel; `null` where a test was not possible.
+/// Abilities of a directory's file system and of the kernel; `null` where the test was not
+/// possible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ground {
     /// Whether files can be read with `O_DIRECT`, past the kernel's page cache.
@@ -221,15 +222,15 @@ pub struct Ground {
     pub can_drop_pages: Option<bool>,
     /// Whether `io_uring` can be used.
     pub has_io_uring: bool,
-    /// Free space for this user.
+    /// Free space on the file system that this user may use.
     pub free_bytes: Option<u64>,
 }
 
-/// The binary that runs, with the facts that `build.rs` recorded.
+/// The binary that runs. `build.rs` recorded these facts when it was built.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Build {
-    /// The commit, with `-dirty` when the sources differ from it; `null` outside the program's own
-    /// repository.
+    /// Commit of the sources, with `-dirty` when the sources differ from it; `null` outside the
+    /// program's own repository.
     pub commit: Option<String>,
     /// The program's features; `null` if the build did not record them.
     #[serde(default)]
@@ -243,8 +244,8 @@ pub struct Build {
     pub profile: String,
     /// Cargo's `opt-level`.
     pub opt_level: String,
-    /// Link-time optimisation: `fat`, `thin`, or `thin-local` within each crate; `null` if the
-    /// build did not record it.
+    /// Link-time optimisation: `fat`, `thin`, or `thin-local` for optimisation within each crate
+    /// only; `null` if the build did not record it.
     #[serde(default)]
     pub lto: Option<String>,
     /// Cargo's `codegen-units`; `null` if the build did not record it.
@@ -255,7 +256,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// The settings of the compiler in words: `release, opt-level 3, fat LTO, 1 codegen unit(s)`.
+    /// Returns the compiler's settings: `release, opt-level 3, fat LTO, 1 codegen unit(s)`.
     pub fn profile_in_words(&self) -> String {
         let lto = self.lto.as_deref().unwrap_or("unknown");
         let units = self.codegen_units.map_or("unknown".to_owned(), |count| count.to_string());
@@ -264,7 +265,7 @@ impl Build {
     }
 }
 
-/// State of a checked subject.
+/// State of a subject that `stress doctor` checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -272,18 +273,18 @@ pub enum Status {
     Ok,
     /// Makes figures doubtful.
     Warning,
-    /// Unknown: this machine does not report it.
+    /// Not known: this machine does not report it.
     Unknown,
 }
 
-/// A checked subject with its state.
+/// A subject that `stress doctor` checks, with its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
-    /// The subject: `governor`.
+    /// Name of the subject: `governor`.
     pub name: String,
     /// State of the subject.
     pub status: Status,
-    /// The finding.
+    /// The finding, in words.
     pub found: String,
     /// The remedy, if the subject is not fit.
     pub remedy: Option<String>,
@@ -294,12 +295,12 @@ schema! {
     DOCTOR_SCHEMA: DoctorSchema = "stress.doctor/1"
 }
 
-/// All checks, and the machine.
+/// The result of `stress doctor`: all checks, and the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DoctorResult {
     /// Name and version of this format.
     pub schema: DoctorSchema,
-    /// The checks, one for each subject.
+    /// The checks, one for each subject of the machine.
     pub checks: Vec<Check>,
     /// The machine.
     pub environment: Environment,

@@ -1,13 +1,13 @@
-//! Errors of writing and reading results. Each message names the file, the fault and the remedy,
-//! and is made at the place of the fault.
+//! Errors of writing and reading results. Each message names the file, the fault and the remedy. It
+//! is made where the fault is found.
 
 use std::{fmt::Display, io, path::Path};
 
-/// A reason why a result cannot be written or read.
+/// Reason why a result cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A figure is not finite, so JSON has no number for it. A program that computes one has a
-    /// fault.
+    /// A figure is not finite, so JSON has no number for it. This is a fault of the program that
+    /// computed it.
     #[error(
         "cannot write {key} = {value}: a result holds finite numbers, and null where a figure is not \
          known; this is a fault of stress: please report it with the command line"
@@ -27,17 +27,19 @@ pub enum Error {
 }
 
 impl Error {
-    /// Makes the error of a value that JSON cannot hold, such as a map with keys other than strings.
+    /// Makes the error for a value that JSON cannot hold, such as a map with keys other than
+    /// strings.
     pub(crate) fn no_json(cause: impl Display) -> Self {
         Self::Other(format!("cannot write a result as JSON: {cause}"))
     }
 
-    /// Makes the error of the file or directory at `path` that has this fault.
+    /// Makes the error for the file or directory at `path`, with `fault` as the rest of the
+    /// sentence.
     pub(crate) fn at(path: &Path, fault: impl Display) -> Self {
         Self::Other(format!("{} {fault}", path.display()))
     }
 
-    /// Makes the error for a `path` that cannot be read.
+    /// Makes the error for a file or directory at `path` that the system cannot read.
     pub(crate) fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |cause| Self::Other(format!("cannot read {}: {cause}", path.display()))
     }

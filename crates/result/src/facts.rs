@@ -1,4 +1,5 @@
-//! Facts of a result beside its figures: the tool, the workload, the device, the stores, a profile.
+//! Facts of a result beside its figures: tool, workload, device, stores, cache states and CPU
+//! profile.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -12,94 +13,95 @@ use crate::{
     program::Program,
 };
 
-/// Speed-up of a second pass over the same blocks above which a cache below this machine must have
-/// answered. A smaller speed-up does not exclude such a cache: it may hold all blocks before the
-/// first pass, since they were written shortly before.
+/// Speed-up of a second pass over the same blocks of the device, above which a cache below this
+/// machine must have answered. A smaller speed-up does not exclude such a cache. It may have held
+/// all blocks before the first pass already, since they were written shortly before.
 pub const HOST_CACHE_RATIO: f64 = 1.3;
 
-/// Largest difference of the device's early and late ceilings, as a share of the early one. A
-/// larger difference means that the device's rate has changed.
+/// Largest difference between the ceilings of the device before and after the samples, as a share
+/// of the one before. A larger difference means that the device's rate has changed.
 pub const DRIFT_MAX: f64 = 0.2;
 
-/// The tool.
+/// The program and the EVM that made a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
-    /// Version, sources and file of the program.
+    /// The program: its version, sources and file.
     #[serde(flatten)]
     pub program: Program,
     /// Version of revm.
     pub revm: String,
 }
 
-/// The workload.
+/// Facts of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadFacts {
     /// The scenario's name.
     pub scenario: String,
-    /// The seed.
+    /// Seed of the workload.
     pub seed: u64,
-    /// The fork.
+    /// Fork of the workload.
     pub fork: String,
     /// Gas used: the sum of all receipts.
     pub gas: u64,
     /// Sum of the gas in the blocks' headers. It may differ from the sum of the receipts
     /// (EIP-8037).
     pub header_gas: u64,
-    /// Blocks.
+    /// Number of blocks.
     pub block_count: u64,
-    /// Batches that the blocks are run in.
+    /// Number of batches in which the blocks are run.
     pub batch_count: u64,
-    /// Blocks of a batch, which are run as one and committed once.
+    /// Number of blocks in a batch. They are run as one, and committed once.
     pub blocks_per_batch: u64,
-    /// Transactions.
+    /// Number of transactions.
     pub tx_count: u64,
-    /// BLAKE3 of the workload.
+    /// BLAKE3 of the workload, without its scenario's name and its signatures.
     pub digest: String,
-    /// Encoded length of all lists.
+    /// Encoded length of all lists, in each form.
     pub bal: BalBytes,
-    /// Accounts that the lists name.
+    /// Number of accounts that the lists name.
     pub list_account_count: u64,
-    /// Slots that the lists name.
+    /// Number of slots that the lists name.
     pub list_slot_count: u64,
-    /// Slots of the state.
+    /// Number of slots in the state.
     pub state_slot_count: u64,
-    /// Slots that `state.slots` or `state.size` asks for; the workload needs the other slots.
-    /// `null` in results of earlier builds.
+    /// Number of slots in the state that `state.slots` or `state.size` asks for. The other slots
+    /// are there because loads need them. `null` in results of earlier builds.
     #[serde(default)]
     pub sized_slot_count: Option<u64>,
-    /// Accounts of the state.
+    /// Number of accounts in the state.
     pub state_account_count: u64,
-    /// Layout of the state's rows.
+    /// Layout of the state's rows: `hashed` or `plain`.
     pub layout: String,
-    /// Work keys that were overridden from outside the scenario.
+    /// Keys of the scenario's work whose values were overridden from outside the scenario.
     pub overridden: Vec<String>,
-    /// Fill of the blocks. `null` where this program did not run the reference on the workload, and
-    /// in results of earlier builds.
+    /// Use of the blocks' gas limits. `null` where this program did not run the reference on the
+    /// workload, and in results of earlier builds.
     #[serde(default)]
     pub fill: Option<Fill>,
 }
 
-/// Fill of all blocks together.
+/// How full the blocks are, in both dimensions of gas, over all blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fill {
-    /// `block.limit` of the scenario; `null` where the scenario sets the size by another key.
+    /// Value of `block.limit` in the scenario; `null` where the scenario sets the blocks' size by
+    /// another key.
     pub block_limit_gas: Option<u64>,
-    /// Sum of the gas limits of the headers.
+    /// Sum of the gas limits in the headers.
     pub limit_gas: u64,
-    /// Gas of execution: before refunds and without state gas (EIP-7778, EIP-8037). In forks before
+    /// Execution gas: before refunds and without state gas (EIP-7778, EIP-8037). In forks before
     /// Amsterdam, the gas of the receipts.
     pub execution_gas: u64,
     /// State gas (EIP-8037).
     pub state_gas: u64,
-    /// The loads in the order of the scenario; empty for a workload file, which does not name
-    /// loads.
+    /// Gas of each load, in the order of the scenario. Empty for a workload file, which does not
+    /// name loads.
     pub loads: Vec<LoadFill>,
 }
 
-/// A load's part of both dimensions of gas.
+/// Gas of a load, in both dimensions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadFill {
-    /// Name of the load in the scenario; `null` without a name.
+    /// Name of the load in the scenario; `null` for a load without a name.
     pub name: Option<String>,
     /// Kind of the load.
     pub kind: String,
@@ -110,77 +112,80 @@ pub struct LoadFill {
 }
 
 impl LoadFill {
-    /// Whether state gas bounds the load: it uses more state gas than execution gas.
+    /// Returns whether state gas bounds the load: whether it uses more state gas than execution
+    /// gas.
     pub const fn is_bound_by_state(&self) -> bool {
         self.state_gas > self.execution_gas
     }
 }
 
-/// Encoded length of the list in each form.
+/// Encoded length of all lists, in each form.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BalBytes {
-    /// Changes only.
+    /// With changes only (`parallel-io`).
     pub parallel_io_bytes: u64,
-    /// The EIP-7928 list.
+    /// With changes and read keys, as EIP-7928 has it (`batched-io`).
     pub batched_io_bytes: u64,
-    /// Changes, keys and values.
+    /// With changes, keys, and values before the batch (`full`).
     pub full_bytes: u64,
 }
 
-/// The device.
+/// Figures of the device below the state databases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
-    /// Random reads of 4 KiB a second before the samples, by the best method.
+    /// Ceiling before the samples: random reads of 4 KiB a second, by the fastest method.
     pub ceiling_iops: Option<f64>,
-    /// Random reads of 4 KiB a second after the samples.
+    /// Ceiling after the samples: random reads of 4 KiB a second.
     pub ceiling_end_iops: Option<f64>,
     /// The ceiling after the samples over the ceiling before them.
     pub ceiling_drift: Option<f64>,
-    /// Method of the ceiling: `io_uring depth 256`.
+    /// Method that reached the ceiling: `io_uring depth 256`.
     pub method: Option<String>,
-    /// Median latency of one read with nothing else under way.
+    /// Median latency of a read with no other read under way.
     pub depth1_p50_ns: Option<u64>,
-    /// Speed-up of a second pass over the same blocks. Above 1.3, a cache outside this machine
-    /// answers.
+    /// Speed-up of a second pass over the same blocks. Above 1.3, a cache below this machine must
+    /// have answered.
     pub host_cache_ratio: Option<f64>,
-    /// Share of the files' blocks that were read for these figures before the first sample. A cache
-    /// below this machine may hold them, and answer the same share of the samples' reads.
+    /// Share of the state files' blocks that were read to measure the device before the first
+    /// sample. A cache below this machine may hold them, and answer the same share of the samples'
+    /// reads.
     pub probed_block_share: Option<f64>,
-    /// Reads for these figures that repeated a block, because the files have no more blocks. A
-    /// cache below this machine may have answered them.
+    /// Number of reads to measure the device that repeated a block, because the files have no more
+    /// blocks. A cache below this machine may have answered them.
     pub repeated_read_count: u64,
-    /// Seconds since the state was built: a host may still hold the pages that it has just written.
+    /// Seconds since the state was built. A host may still hold pages that were written a short
+    /// time ago.
     pub state_age_s: Option<u64>,
-    /// Reason for unknown figures.
+    /// Reason why figures of the device are unknown.
     pub reason: Option<String>,
-    /// The sweep's measurement that gave the figures of all its cells; `null`: this run measured
-    /// them.
+    /// The sweep's measurement that gave these figures to all its cells; `null` if this run
+    /// measured them itself.
     pub shared: Option<SharedDevice>,
 }
 
-/// Origin of figures of the device that the cells of a sweep share.
+/// Origin of the device's figures that several cells of a sweep share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SharedDevice {
-    /// Time at which the ceiling was measured, seconds since 1970.
+    /// Time of the first measurement of the ceiling, seconds since 1970.
     pub measured_unix_s: u64,
-    /// The state whose files were read.
+    /// Name of the state whose files were read.
     pub state: String,
-    /// Seed of the order in which the files' blocks were read.
+    /// Seed of the order in which the blocks of the files were read.
     pub draw_seed: u64,
 }
 
-/// A store.
+/// A store of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StoreFacts {
     /// Name of the store.
     #[serde(with = "Name::<StoreKind>")]
     pub store: StoreKind,
-    /// Settings and sizes, with the store's own names.
+    /// Settings and sizes of the store, under the store's own names.
     #[schemars(with = "BTreeMap<String, Fact>")]
     pub facts: serde_json::Map<String, Value>,
 }
 
-/// A setting or a size of a store, for schemas.
+/// Type of a store's setting or size, for schemas alone.
 pub(crate) struct Fact;
 
 impl JsonSchema for Fact {
@@ -200,29 +205,31 @@ impl JsonSchema for Fact {
 /// The requested cache state, and whether the samples had it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheFacts {
-    /// `cold` or `warm`; `null` for a store without a device, which has neither state.
+    /// The requested state: `cold` or `warm`; `null` for a store without a device, which is never
+    /// cold.
     #[serde(with = "NameOrNull::<CacheMode>")]
     pub want: Option<CacheMode>,
-    /// Whether the state is proved to be as requested; `null` where there is no proof.
+    /// Whether the samples are proved to have had that state; `null` where there is no proof either
+    /// way.
     pub proved: Option<bool>,
-    /// Reason for the proof or the lack of one.
+    /// Reason for this answer.
     pub reason: String,
 }
 
-/// CPU profile of a variant, from samples that count for no other figure.
+/// CPU profile of a variant, from extra samples that count for no other figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileFacts {
     /// The profiled variant.
     pub variant: String,
-    /// Samples that were taken for the profile.
+    /// Number of samples that were taken for the profile.
     pub sample_count: u64,
-    /// Stacks that were seen inside the engine.
+    /// Number of call stacks that were recorded inside the engine.
     pub stack_count: u64,
-    /// Stacks that were seen outside the engine; the profile leaves them out.
+    /// Number of call stacks that were recorded outside the engine. The profile leaves them out.
     pub outside_count: u64,
     /// File name of the flame graph.
     pub flame_graph: String,
-    /// The functions that ran most often, at most ten.
+    /// The functions that were innermost most often, at most ten.
     pub frames: Vec<FrameFacts>,
 }
 
@@ -231,8 +238,8 @@ pub struct ProfileFacts {
 pub struct FrameFacts {
     /// Name of the function.
     pub name: String,
-    /// Share of the stacks in which the function is the innermost.
+    /// Share of the stacks in which the function is the innermost one.
     pub self_share: f64,
-    /// Share of the stacks in which the function occurs.
+    /// Share of the stacks in which the function occurs at any depth.
     pub total_share: f64,
 }

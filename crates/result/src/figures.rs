@@ -1,60 +1,60 @@
 //! Figures over samples: estimates with their intervals, percentiles, exact counters, and the
-//! histograms of latencies that are kept beside a result.
+//! histograms of latencies that are kept in files beside a result.
 //!
-//! Counters do not depend on time: they are the same in every sample of a variant on one workload.
-//! If the counters of two builds differ, the builds do different work, and their times cannot be
-//! compared.
+//! Exact counters do not depend on time: they are the same in every sample of a variant on one
+//! workload. If the counters of two builds differ, the builds do different work, and their times
+//! cannot be compared.
 
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A figure over samples.
+/// Estimate of a figure over samples; `null`s where no sample has the figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Median.
     pub median: Option<f64>,
     /// 95 % confidence interval of the median; `null` below six samples.
     pub ci95: Option<[f64; 2]>,
-    /// Mean without the lowest and the highest fifth; `null` below six samples.
+    /// Mean without the lowest and the highest fifth of the samples; `null` below six samples.
     pub trimmed_mean: Option<f64>,
-    /// Yuen's 95 % confidence interval of that mean; `null` below six samples.
+    /// Yuen's 95 % confidence interval of the trimmed mean; `null` below six samples.
     pub trimmed_ci95: Option<[f64; 2]>,
 }
 
-/// Percentiles of a histogram; each is `null` where fewer than ten values lie beyond it.
+/// Percentiles of many values. A percentile is `null` where fewer than ten values lie beyond it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentiles {
     /// Median.
     pub p50: Option<u64>,
-    /// 75th.
+    /// 75th percentile.
     pub p75: Option<u64>,
-    /// 90th.
+    /// 90th percentile.
     pub p90: Option<u64>,
-    /// 95th.
+    /// 95th percentile.
     pub p95: Option<u64>,
-    /// 99th.
+    /// 99th percentile.
     pub p99: Option<u64>,
-    /// 99.9th.
+    /// 99.9th percentile.
     pub p999: Option<u64>,
-    /// 99.99th.
+    /// 99.99th percentile.
     pub p9999: Option<u64>,
-    /// Largest.
+    /// Largest value; `null` without values.
     pub max: Option<u64>,
     /// Number of values.
     pub count: u64,
 }
 
-/// Values in one range of a histogram.
+/// Values in one range of a histogram of times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bucket {
-    /// The longest time of the range. Its shortest time is above that of the range before.
+    /// Longest time of the range. The range begins above the longest time of the range before it.
     pub up_to_ns: u64,
-    /// Values in the range.
+    /// Number of values in the range.
     pub count: u64,
 }
 
-/// The kind of a histogram's values.
+/// The kind of latency in a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogKind {
     /// Time per transaction, reads included.
@@ -73,37 +73,37 @@ impl LogKind {
     }
 }
 
-/// A histogram to write.
+/// A histogram of a variant's latencies, for a file beside the result.
 #[derive(Clone, Debug)]
 pub struct HistogramLog {
-    /// The variant, with its store, as its cell names it.
+    /// Name of the variant with its store, as its cell has it.
     pub variant: String,
-    /// The kind of the values.
+    /// The kind of latency.
     pub what: LogKind,
-    /// Nanoseconds, over the cell's samples after the warm-up.
+    /// The latencies in nanoseconds, of the cell's samples after the warm-up.
     pub histogram: Histogram<u64>,
 }
 
-/// Exact figures of a sample.
+/// Exact counters of a sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
     /// Gas used: the sum of all receipts.
     pub gas: u64,
-    /// Digest of the outcomes of all transactions: status, gas, logs, output.
+    /// Digest of the outcomes of all transactions: status, gas, logs, returned data.
     pub receipts: String,
     /// Digest of the net changes of all batches.
     pub net_changes: String,
-    /// Encoded length of the lists in the form that the variant takes.
+    /// Encoded length of the lists in the form that the variant takes; 0 if it takes none.
     pub list_bytes: u64,
-    /// Accounts and slots that the lists name.
+    /// Number of accounts and slots that the lists name.
     pub unique_keys: u64,
-    /// Reads requested from the store; `null` for an engine whose reads depend on the timing of
-    /// threads.
+    /// Number of reads requested from the store; `null` for an engine whose reads depend on the
+    /// timing of threads.
     pub store_reads: Option<u64>,
 }
 
 impl Counters {
-    /// The figures that differ in `other`, as `store_reads: 5 → 6`.
+    /// Returns the counters that differ in `other`, each as `store_reads: 5 → 6`.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         self.named()
             .into_iter()
@@ -113,7 +113,7 @@ impl Counters {
             .collect()
     }
 
-    /// The figures with their names.
+    /// The counters with their names.
     fn named(&self) -> [(&'static str, String); 6] {
         let reads = self.store_reads.map_or("unknown".to_owned(), |reads| reads.to_string());
         [
@@ -126,8 +126,8 @@ impl Counters {
         ]
     }
 
-    /// Returns the counters that both samples share. Where the numbers of reads differ, the number
-    /// is unknown.
+    /// Returns these counters, without the number of reads if it differs in `other`. The other
+    /// counters are equal in all samples of a workload.
     #[must_use]
     pub fn in_common(self, other: &Self) -> Self {
         let store_reads = self.store_reads.filter(|reads| other.store_reads == Some(*reads));

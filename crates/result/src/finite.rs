@@ -1,5 +1,5 @@
-//! Finds figures that JSON cannot hold before a file is written: `serde_json` makes `null` of a
-//! number that is not finite, which reads back as an unknown figure or not at all.
+//! Finds figures that JSON cannot hold, before a file is written. `serde_json` writes `null` for a
+//! number that is not finite. A reader would take it for an unknown figure, or refuse the file.
 
 use std::{borrow::Cow, fmt};
 
@@ -10,7 +10,7 @@ use serde::ser::{
 
 use crate::error::Error;
 
-/// Refuses a value in which a number is not finite.
+/// Refuses a value that contains a number which is not finite.
 ///
 /// # Errors
 /// [`Error::NotFinite`] for the first such number.
@@ -36,22 +36,22 @@ impl serde::ser::Error for Fault {
     }
 }
 
-/// A step on the way to a value.
+/// A step on the path to a value: the key in a map, or the index in an array.
 #[derive(Debug)]
 enum Step {
     Key(Cow<'static, str>),
     Index(usize),
 }
 
-/// Walks over a value, and keeps the path to the current part.
+/// Visits the parts of a value, and keeps the path to the current part.
 #[derive(Debug, Default)]
 struct Finite {
-    /// The steps to the current part. The last step changes with each value of a row or a map.
+    /// The steps to the current part. The last step changes with each value of an array or a map.
     path: Vec<Step>,
 }
 
 impl Finite {
-    /// Enters a row, whose values have indices.
+    /// Enters an array, whose values have indices.
     fn row(&mut self) -> Result<&mut Self, Fault> {
         self.path.push(Step::Index(0));
         Ok(self)
@@ -63,14 +63,14 @@ impl Finite {
         Ok(self)
     }
 
-    /// Goes on to the value of a key.
+    /// Goes on to the value of `key` in the current map.
     fn at(&mut self, key: impl Into<Cow<'static, str>>) {
         if let Some(step) = self.path.last_mut() {
             *step = Step::Key(key.into());
         }
     }
 
-    /// Checks a value of a row, and goes on to the next one.
+    /// Checks a value of the current array, and goes on to the next one.
     fn next<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
         value.serialize(&mut *self)?;
         if let Some(Step::Index(index)) = self.path.last_mut() {
@@ -79,7 +79,7 @@ impl Finite {
         Ok(())
     }
 
-    /// Leaves a row or a map.
+    /// Leaves the current array or map.
     fn leave(&mut self) -> Result<(), Fault> {
         self.path.pop();
         Ok(())
@@ -99,7 +99,7 @@ impl Finite {
     }
 }
 
-/// Declares methods for values that cannot be infinite or NaN.
+/// Declares methods for values that are always finite.
 macro_rules! harmless {
     ($($method:ident($($kind:ty),*);)*) => {
         $(fn $method(self $(, _: $kind)*) -> Result<(), Fault> {
@@ -108,7 +108,7 @@ macro_rules! harmless {
     };
 }
 
-/// Declares methods that enter a row or a map.
+/// Declares methods that enter an array or a map.
 macro_rules! begins {
     ($($method:ident($($kind:ty),*): $begin:ident;)*) => {
         $(fn $method(self $(, _: $kind)*) -> Result<Self, Fault> {
@@ -195,7 +195,7 @@ impl Serializer for &mut Finite {
     }
 }
 
-/// Declares serializers of values that have an index.
+/// Declares serializers of arrays, whose values have an index.
 macro_rules! in_a_row {
     ($($kind:ident::$method:ident;)*) => {
         $(impl $kind for &mut Finite {
@@ -220,7 +220,7 @@ in_a_row! {
     SerializeTupleVariant::serialize_field;
 }
 
-/// Declares serializers of values that have a key.
+/// Declares serializers of structs, whose values have a key.
 macro_rules! by_key {
     ($($kind:ident;)*) => {
         $(impl $kind for &mut Finite {

@@ -1,5 +1,5 @@
-//! The JSON Schemas of all files that the program writes. They are made from the Rust types, so
-//! keys and names are the same; descriptions are the doc comments of the fields.
+//! JSON Schemas of all files that the program writes. They are made from the Rust types, so keys
+//! and names are the same. The descriptions are the doc comments of the fields.
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::Value;
@@ -22,27 +22,27 @@ use crate::{
 };
 
 variant::named! {
-    /// A file that has a schema. Its name is the schema's name without `stress.` and version.
+    /// A file that has a schema. Its name is that of the schema without `stress.` and the version.
     pub enum FileKind: "file" {
         /// The result of a run.
         Result = "result",
         /// The verdict of a gate.
         Gate = "gate",
-        /// The smallest change that a machine can detect.
+        /// The smallest change that a gate can detect on a machine.
         Calibration = "calibration",
-        /// The matrix of a sweep.
+        /// The matrix of a sweep: its axes and cells.
         Sweep = "sweep",
-        /// The facts of a sweep's cell.
+        /// Facts of one cell of a sweep, beside its result.
         SweepCell = "sweep-cell",
         /// The device under the cells of a sweep.
         SweepDevice = "sweep-device",
-        /// The results of a sweep as one.
+        /// All results of a sweep, joined.
         SweepMerged = "sweep-merged",
         /// Block gas limits that keep a deadline.
         Limit = "limit",
-        /// Results side by side.
+        /// Results of runs side by side.
         Comparison = "compare",
-        /// Raw random reads.
+        /// Rates and latencies of raw random reads.
         Io = "io",
         /// A load on a live node.
         Send = "send",
@@ -57,8 +57,8 @@ variant::named! {
     }
 }
 
-/// The JSON Schema (draft 2020-12) of a file as this version writes it. All keys are required, and
-/// no other key is allowed.
+/// Returns the JSON Schema (draft 2020-12) of a file, as this version of the program writes it. All
+/// keys are required, and no other key is allowed.
 pub fn json_schema(kind: FileKind) -> Value {
     match kind {
         FileKind::Result => schema_of::<RunResult>(RunSchema::NAME, "docs/result.md"),
@@ -83,7 +83,7 @@ pub fn json_schema(kind: FileKind) -> Value {
     }
 }
 
-/// The schema of a type whose files name `schema` and are explained in `page`.
+/// Returns the schema of a type whose files name `schema`. The page `page` explains them.
 fn schema_of<T: JsonSchema>(schema: &str, page: &str) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let settings = settings.with_transform(RecursiveTransform(complete));
@@ -98,8 +98,8 @@ fn schema_of<T: JsonSchema>(schema: &str, page: &str) -> Value {
     root.to_value()
 }
 
-/// Forbids other keys in an object, and adds units to the descriptions of its keys. Removes Rust's
-/// formats and defaults, which say nothing about a file.
+/// Completes a schema: forbids other keys in an object, and adds units to the descriptions of its
+/// keys. Removes Rust's formats and defaults, which say nothing about a file.
 fn complete(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else { return };
     object.remove("format");
@@ -115,7 +115,7 @@ fn complete(schema: &mut Schema) {
     object.entry("additionalProperties").or_insert(Value::Bool(false));
 }
 
-/// The unit of a key, by its name.
+/// Returns the unit of a key by the key's name; `None` for a key without a unit.
 fn unit(key: &str) -> Option<&'static str> {
     let ends: [(&str, &str); 20] = [
         ("started_unix_s", "seconds since 1970"),

@@ -1,6 +1,6 @@
-//! Results of runs, gates and sweeps: their files, their schemas, and the statistics over samples.
-//! No other crate knows the schemas. This crate knows neither how anything was executed nor how it
-//! is shown.
+//! Results of runs, gates, sweeps and loads: their files, the schemas of the files, and statistics
+//! over samples. No other crate knows the schemas. This crate knows neither how workloads are
+//! executed nor how results are shown.
 
 mod clients;
 pub mod comparison;

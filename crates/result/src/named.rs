@@ -1,9 +1,9 @@
-//! Enums that are written and read as their names.
+//! Writes and reads enums of [`Named`] as their names.
 //!
-//! `#[serde(with = "Name::<Design>")]` is for a value, [`NameOrNull`] for a value or `null`.
-//! [`NameOrNone`] writes `none` for an absent value, and [`NameOrError`] writes `error`. `default`
-//! beside [`NameOrNull`] reads a missing key as an absent value. The same types give the JSON
-//! Schema its lists of names.
+//! `#[serde(with = "Name::<Design>")]` is for a field with a value, [`NameOrNull`] for a value or
+//! `null`. [`NameOrNone`] writes the word `none` for an absent value, [`NameOrError`] the word
+//! `error`. With `default` beside [`NameOrNull`], a missing key is read as an absent value. These
+//! types also give the JSON Schema its lists of names.
 
 use std::{borrow::Cow, marker::PhantomData};
 
@@ -11,10 +11,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 use variant::Named;
 
-/// A value.
+/// A value, written as its name.
 pub(crate) struct Name<T>(PhantomData<T>);
 
-/// A value, or `null`.
+/// A value, written as its name, or `null` if it is absent.
 pub(crate) struct NameOrNull<T>(PhantomData<T>);
 
 impl<T: Named> Name<T> {
@@ -40,14 +40,14 @@ impl<T: Named> NameOrNull<T> {
     }
 }
 
-/// Parses a name.
+/// Parses a name; the error lists all known names.
 fn parse_name<T: Named, E: Error>(name: &str) -> Result<T, E> {
     T::from_name(name).ok_or_else(|| {
         E::custom(format!("unknown {} {name:?}; known: {}", T::NOUN, names::<T>().join(", ")))
     })
 }
 
-/// All names.
+/// The names of all values.
 fn names<T: Named>() -> Vec<&'static str> {
     T::ALL.iter().map(|value| value.name()).collect()
 }
@@ -80,7 +80,7 @@ impl<T: Named> JsonSchema for NameOrNull<T> {
     }
 }
 
-/// Declares the type for an absent value that is written as a word.
+/// Declares a type like [`NameOrNull`] that writes a word for an absent value.
 macro_rules! absent_as {
     ($(#[$doc:meta])* $kind:ident, $word:literal) => {
         $(#[$doc])*
@@ -122,10 +122,10 @@ macro_rules! absent_as {
 }
 
 absent_as! {
-    /// A value, or `none`.
+    /// A value, written as its name, or the word `none` if it is absent.
     NameOrNone, "none"
 }
 absent_as! {
-    /// A value, or `error`.
+    /// A value, written as its name, or the word `error` if it is absent.
     NameOrError, "error"
 }

@@ -1,25 +1,25 @@
-//! The closed sets of names in a result, without the names of axes.
+//! Closed sets of names that a result has beside the names of a variant's axes.
 
 use variant::{Io, ReadTime};
 
 variant::named! {
     /// The verdict on a claim.
     pub enum Verdict: "verdict on a claim" {
-        /// The end of the interval that must keep the bound keeps it.
+        /// The end of the figure's interval that must keep the bound keeps it.
         Holds = "holds",
-        /// The end of the interval that must keep the bound does not keep it.
+        /// The end of the figure's interval that must keep the bound does not keep it.
         Fails = "fails",
-        /// There are too few samples to tell.
+        /// There are too few samples for that interval.
         Inconclusive = "inconclusive",
-        /// The run has no row that the claim is on, or its cold state is not proved.
+        /// The run has no row for the claim, or the row's cold state is not proved.
         NotJudged = "not judged",
-        /// The claim is about another store or cache state (`when`).
+        /// The claim is about another store or cache state, by its key `when`.
         Skipped = "skipped",
     }
 }
 
 variant::named! {
-    /// The end of a figure that a claim bounds.
+    /// Side on which a claim bounds a figure.
     pub enum Bound: "bound" {
         /// The figure is at least the limit.
         Min = "min",
@@ -29,7 +29,7 @@ variant::named! {
 }
 
 impl Bound {
-    /// `at least` or `at most`.
+    /// Returns the bound in words: `at least` or `at most`.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Min => "at least",
@@ -37,7 +37,7 @@ impl Bound {
         }
     }
 
-    /// The end of an interval that must keep the bound: `lower` or `upper`.
+    /// Returns the end of an interval that must keep the bound: `lower` or `upper`.
     pub const fn side(self) -> &'static str {
         match self {
             Self::Min => "lower",
@@ -47,39 +47,39 @@ impl Bound {
 }
 
 variant::named! {
-    /// The term that bounds the time of a cell from below.
+    /// The term that bounds the time of a cell from below most.
     pub enum Bottleneck: "bottleneck" {
-        /// The device's reads a second.
+        /// The device: block reads over its rate.
         Device = "device",
-        /// CPU time.
+        /// CPU time of all threads, divided by the cores that they can use.
         Cpu = "cpu",
-        /// Reads that one thread makes one after the other.
+        /// Reads that one thread makes one after the other, each with the device's latency.
         Chain = "chain",
     }
 }
 
 variant::named! {
-    /// Priority of the threads that verify.
+    /// Scheduling priority of the threads that verify the values of a full list.
     pub enum Priority: "priority" {
-        /// They run almost only when no other thread wants the CPU (`SCHED_IDLE`).
+        /// They run almost only while no other thread wants the CPU (`SCHED_IDLE`).
         Idle = "idle",
-        /// They have a smaller share of the CPU than other threads (nice 19).
+        /// They get a smaller share of the CPU than other threads (nice 19).
         Nice19 = "nice 19",
-        /// They have the normal priority: the system refused the lower ones.
+        /// They have the normal priority, because the system refused lower ones.
         Normal = "normal",
     }
 }
 
 variant::named! {
-    /// The way to read state below the batch, without the prefetch policy.
+    /// How the values that keys have before the batch are read, without the prefetch policy.
     pub enum IoKind: "I/O" {
-        /// On demand of the EVM.
+        /// On demand: when the EVM needs a key.
         OnDemand = "on-demand",
         /// All declared keys, before any transaction begins.
         Batched = "batched",
         /// All declared keys, while transactions run.
         BatchedWhile = "batched-while",
-        /// No reads: values come from the list.
+        /// Not read: values come from the list.
         FromList = "from-list",
     }
 }

@@ -1,12 +1,13 @@
-//! Stolen time: the hypervisor withholds CPUs of this machine. It is counted until a result is
+//! Counts stolen time, in which the hypervisor withholds CPUs from this machine, until a result is
 //! written.
 
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Counts the time that the hypervisor withholds from all CPUs of the machine. A file gets the
-/// nanoseconds up to the moment of writing. A value that is read from a file does not change.
+/// Counts the time that the hypervisor withholds from all CPUs of the machine. Written to a file,
+/// it gives the time up to the moment of writing. Read from a file, it keeps the time that it had
+/// there.
 #[derive(Clone, Copy, Debug)]
 pub struct StealClock(Reading);
 
@@ -20,17 +21,17 @@ enum Reading {
 }
 
 impl StealClock {
-    /// Starts to count from the values that `now` reads.
+    /// Starts to count from the time that `now` reads at this moment.
     pub fn start(now: ReadStolen) -> Self {
         Self(Reading::Running { start: Instant::now(), before: now(), now })
     }
 
-    /// A clock that is stopped at `stolen_ns`; `None`: unknown.
+    /// Makes a clock that is stopped at `stolen_ns`; `None` if the time is unknown.
     pub const fn stopped(stolen_ns: Option<u64>) -> Self {
         Self(Reading::Stopped(stolen_ns))
     }
 
-    /// Time stolen since the start, summed over the CPUs, in steps of 10 ms.
+    /// Time stolen since the start, summed over all CPUs. The kernel counts it in steps of 10 ms.
     pub fn stolen_ns(&self) -> Option<u64> {
         match self.0 {
             Reading::Running { before, now, .. } => {
@@ -41,7 +42,7 @@ impl StealClock {
         }
     }
 
-    /// Time since the start; zero for a stopped clock.
+    /// Time that the clock has run; zero for a stopped clock.
     pub fn elapsed(&self) -> Duration {
         match self.0 {
             Reading::Running { start, .. } => start.elapsed(),
