@@ -1,4 +1,5 @@
-//! The comparison of loads on live nodes, as it is written (`stress.send-compare/1`).
+//! A comparison of loads on live nodes, in the form in which it is written
+//! (`stress.send-compare/1`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,22 +11,23 @@ schema! {
     SCHEMA: LoadCompareSchema = "stress.send-compare/1"
 }
 
-/// A comparison of loads. Each side has one or more loads; all have the same work at the same pace.
+/// A comparison of loads on live nodes. Each side has one or more loads. All loads have the same
+/// work at the same pace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadComparison {
     /// Name and version of this format.
     pub schema: LoadCompareSchema,
     /// The work of all loads.
     pub work: LoadWork,
-    /// The sides, in the order given; the others are compared with the first.
+    /// The sides, in the order given. The first is the base of the comparison.
     pub sides: Vec<LoadSide>,
-    /// Facts of node and tool that differ between sides.
+    /// Facts of node and program that differ between the sides.
     pub changes: Vec<Change>,
-    /// One row for each figure.
+    /// The compared figures, one row for each.
     pub rows: Vec<LoadRow>,
 }
 
-/// The work of all loads.
+/// The work and the pace of all loads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadWork {
     /// Name of the scenario.
@@ -34,45 +36,46 @@ pub struct LoadWork {
     pub digest: String,
     /// Kind of the pace: `rate`, `in-flight` or `pool-depth`.
     pub pace: String,
-    /// Value of the pace.
+    /// Value of the pace, in the unit of its kind.
     pub pace_value: f64,
 }
 
-/// Loads of a side.
+/// One side of the comparison: loads on one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadSide {
     /// Name in tables: `A`, `B`, ….
     pub label: String,
-    /// The file or directory.
+    /// Path of the file, or of the directory with the loads' files.
     pub path: String,
     /// Number of loads.
     pub load_count: u64,
-    /// Transactions that the loads were to send.
+    /// Number of transactions that the side's loads were to send.
     pub planned_count: u64,
-    /// Transactions that are in blocks and succeeded.
+    /// Number of transactions that are in blocks and succeeded.
     pub included_count: u64,
-    /// Number of the loads' warnings.
+    /// Number of warnings in all results of the side.
     pub warning_count: u64,
 }
 
-/// A figure of all sides.
+/// A figure on all sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadRow {
     /// Path of the figure in a load's result: `included_per_s`, `latency.inclusion_ns.p50`.
     pub key: String,
-    /// The figures in the order of the sides; `null` where a load of the side lacks the figure.
+    /// The figure on each side, in the order of the sides; `null` where a load of the side lacks
+    /// it.
     pub figures: Vec<Option<LoadFigure>>,
 }
 
-/// A figure of a side.
+/// A figure on one side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadFigure {
-    /// Median over the loads, in the unit of the key.
+    /// Median over the side's loads, in the unit of the key.
     pub median: f64,
     /// 95 % confidence interval of the median; `null` with too few loads.
     pub ci95: Option<[f64; 2]>,
-    /// The median over the first side's median.
+    /// This median over the median of the first side.
     pub ratio: Option<f64>,
-    /// 95 % confidence interval of the ratio; `null` of the first side, and with too few loads.
+    /// 95 % confidence interval of that ratio; `null` for the first side, and with too few loads.
     pub ratio_ci95: Option<[f64; 2]>,
 }

@@ -1,4 +1,4 @@
-//! The smallest change that a machine can detect, as a file.
+//! The file of `stress gate calibrate`: the smallest change that a gate can detect on a machine.
 
 use std::{fs, path::Path};
 
@@ -10,7 +10,7 @@ use crate::{environment::Environment, error::Error};
 /// Name and version of the schema.
 pub(crate) const SCHEMA: &str = "stress.calibration/1";
 
-/// The estimates of a machine.
+/// The calibration of a machine: estimates by comparing each variant with itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {
     /// Name and version of this format.
@@ -18,26 +18,27 @@ pub struct Calibration {
     pub schema: String,
     /// Time of the calibration, seconds since 1970.
     pub started_unix_s: u64,
-    /// The machine, as a result writes it.
+    /// The calibrated machine.
     pub environment: Environment,
     /// Digest of the workload.
     pub digest: String,
-    /// Causes of lost time: steal, throttling.
+    /// Causes of time that the machine lost: steal, throttling.
     pub disturbances: Vec<String>,
-    /// The estimates by variant.
+    /// The estimates, one for each variant.
     pub cells: Vec<Spread>,
 }
 
-/// Spread of a variant that is compared with itself.
+/// The noise of a variant, from a comparison of it with itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// The variant.
     pub variant: String,
     /// Median time of a sample.
     pub base_ns: u64,
-    /// Standard error of the difference after 12 octets, as a share.
+    /// Standard error of the change after 12 octets, as a share.
     pub error: f64,
-    /// The smallest δ that 12 octets decide in nine runs of ten, as a share.
+    /// The smallest δ that 12 octets decide in nine runs of ten in which nothing changed; as a
+    /// share.
     pub smallest_delta: f64,
 }
 
@@ -57,7 +58,7 @@ impl Calibration {
     /// Reads a calibration; `None` where the file does not exist.
     ///
     /// # Errors
-    /// The file cannot be read, or is no calibration.
+    /// If the file cannot be read, or is not a calibration of this schema.
     pub fn read(path: &Path) -> Result<Option<Self>, Error> {
         if !path.exists() {
             return Ok(None);

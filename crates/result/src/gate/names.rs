@@ -1,28 +1,29 @@
-//! The closed sets of names in the result of a gate.
+//! Closed sets of names in the result of a gate.
 
 variant::named! {
     /// The gate's verdict.
     pub enum Verdict: "verdict of a gate" {
-        /// The change is below δ within the error rate.
+        /// The change is below δ, up to the allowed probability of an error.
         Pass = "pass",
-        /// The change is above δ within the error rate.
+        /// The change is above δ, up to the allowed probability of an error.
         Regression = "regression",
-        /// A claim of the scenario, or a deadline, is broken.
+        /// A claim of the scenario, or a deadline, does not hold.
         ClaimFails = "claim fails",
-        /// The counters differ: the builds do different work, and no time was compared.
+        /// Exact counters differ: the builds do different work, so no time was compared.
         WorkChanged = "work changed",
-        /// Undecided: the noise is too large for so few samples.
+        /// Undecided: the noise is too large for this number of samples.
         Inconclusive = "inconclusive",
-        /// The measurement is biased (A differs from itself), or the machine lost time.
+        /// The measurement is biased (a second process of A differs from A), or the machine lost
+        /// time.
         Untrusted = "untrusted",
-        /// No compared figure is undecided or worse, but times or a claim were not compared.
+        /// Nothing that was compared is worse than a pass. But times or a claim were not compared.
         NotJudged = "not judged",
     }
 }
 
 impl Verdict {
-    /// The verdict on several verdicts together. A regression comes first: doubt about another
-    /// figure does not weaken it.
+    /// Returns the worst of several verdicts; inconclusive if there are none. A regression is the
+    /// worst: doubt about another figure does not weaken it.
     pub fn worst(all: impl IntoIterator<Item = Self>) -> Self {
         all.into_iter().max_by_key(|verdict| verdict.rank()).unwrap_or(Self::Inconclusive)
     }
@@ -41,28 +42,28 @@ impl Verdict {
 }
 
 variant::named! {
-    /// The judged metrics, each with its own bounds.
+    /// The metrics that a gate judges, each with its own bounds.
     pub enum Metric: "metric of a gate" {
         /// Wall time.
         Wall = "wall",
-        /// CPU time of the process.
+        /// CPU time of the sampled process.
         Cpu = "cpu",
-        /// Blocks that the store read from its files.
+        /// Number of blocks that the store read from its files.
         Blocks = "blocks",
         /// Bytes that the process read from devices.
         Bytes = "bytes",
-        /// Read system calls of the process.
+        /// Number of read system calls of the process.
         Requests = "requests",
-        /// Allocations of the process's Rust code.
+        /// Number of allocations of the process's Rust code.
         Allocations = "allocations",
-        /// Instructions of the process in user mode.
+        /// Number of instructions of the process in user mode.
         Instructions = "instructions",
     }
 }
 
 impl Metric {
-    /// Whether the metric is a count and no time. Duration does not change a count, but caches and
-    /// threads may, so a count is compared within its own spread.
+    /// Returns whether the metric is a count, not a time. A count does not depend on how long the
+    /// work takes. But caches and threads change it, so it is compared within its own spread.
     pub const fn is_count(self) -> bool {
         match self {
             Self::Wall | Self::Cpu => false,
@@ -88,17 +89,17 @@ impl Metric {
 }
 
 variant::named! {
-    /// The figures that decided on a variant.
+    /// The figures that gave the verdict on a variant.
     pub enum DecidedBy: "grounds of a verdict" {
         /// All figures that were judged.
         All = "all",
-        /// The counters alone: the noise of a cold disk left the times open.
+        /// The exact counters alone: the noise of a cold disk left the times undecided.
         Counters = "counters",
     }
 }
 
 variant::named! {
-    /// The other side of a comparison.
+    /// The other side of a gate's comparison.
     #[derive(Default)]
     pub enum Mode: "mode of a gate" {
         /// Another build.
