@@ -1,4 +1,4 @@
-//! Durations of a sample's phases, and the sample's time on its critical path by part.
+//! Times of a sample's phases, and the parts of its wall time along its critical path.
 
 use std::{
     borrow::Cow,
@@ -11,12 +11,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap}
 use serde_json::{Map, json};
 use variant::Phase;
 
-/// Nanoseconds of each phase. Phases overlap, so their sum may exceed the wall time.
+/// Nanoseconds of each phase of a sample. Phases overlap, so their sum may exceed the wall time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhasesNs([u64; Phase::ALL.len()]);
 
 impl PhasesNs {
-    /// The value of `time_ns` for each phase.
+    /// Makes the times of all phases: `time_ns` gives the time of each.
     pub fn of(time_ns: impl Fn(Phase) -> u64) -> Self {
         let mut phases = Self::default();
         for phase in Phase::ALL {
@@ -25,26 +25,26 @@ impl PhasesNs {
         phases
     }
 
-    /// Key of a phase in the file: its name, with `_` where that has a hyphen.
+    /// Key of a phase in a file: the phase's name, with `_` in the place of each hyphen.
     pub fn key(phase: Phase) -> String {
         phase.name().replace('-', "_")
     }
 }
 
-/// Nanoseconds of a sample by part, on its critical path: they add up to the wall time.
+/// Nanoseconds of the parts of a sample along its critical path. They add up to the wall time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathNs {
-    /// Waiting for values of the state, by executing threads and before they begin.
+    /// Waiting for values of the state: by executing threads, and before execution begins.
     pub reads: u64,
-    /// Executing, without waiting for values.
+    /// Executing steps, without the time of waiting for values.
     pub execution: u64,
     /// Recovering senders.
     pub recovery: u64,
-    /// The state root.
+    /// Computing the state root.
     pub root: u64,
-    /// The list: hash, decoding, order of steps, building, verifying, checks.
+    /// Work on the list: hashing, decoding, order of steps, building, verifying, checks.
     pub list: u64,
-    /// Commit, sync, and flushes and compactions after it.
+    /// Commit, sync, and the flushes and compactions that are waited for after them.
     pub commit: u64,
     /// Everything else: decoding blocks, receipts, headers, shards, and time between phases.
     pub rest: u64,
@@ -94,7 +94,8 @@ impl JsonSchema for PhasesNs {
 }
 
 impl<'de> Deserialize<'de> for PhasesNs {
-    /// Reads 0 for a phase that the file lacks: the program that wrote the file did not know the phase.
+    /// Reads 0 for a phase that the file lacks, because the program that wrote the file did not
+    /// know it.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let found = BTreeMap::<String, u64>::deserialize(from)?;
         Ok(Self::of(|phase| found.get(&Self::key(phase)).copied().unwrap_or(0)))

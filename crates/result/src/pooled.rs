@@ -1,4 +1,5 @@
-//! The figures of a run on several databases: of each database, and pooled over all.
+//! Figures of a run on several databases: those of each database, and those that pool all
+//! databases.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,76 +13,79 @@ use crate::{
 /// A database of a run on several databases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatabaseFacts {
-    /// The workload that was generated for the database; its seed is the database's.
+    /// The workload that was generated for the database. Its seed is the seed of the database.
     pub workload: WorkloadFacts,
-    /// The device under the database during its samples.
+    /// The device below the database while its samples ran.
     pub device: Option<Device>,
-    /// The stores of the database.
+    /// The stores that hold the database's state.
     pub stores: Vec<StoreFacts>,
 }
 
-/// The parts of a pooled cell of a run on several databases.
+/// What a pooled cell has beside its figures: the figures on each database, and the spread between
+/// databases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellDatabases {
-    /// Each database, in the order of the run; the cell's samples are in the same order.
+    /// The figures on each database, in the order of the run. The cell's samples have the same
+    /// order.
     pub each: Vec<OfDatabase>,
-    /// Lowest and highest of the databases' throughputs.
+    /// Lowest and highest median throughput of the databases.
     pub mgas_per_s_range: Option<[f64; 2]>,
-    /// Lowest and highest of the databases' times.
+    /// Lowest and highest median time of the databases.
     pub ms_per_batch_range: Option<[f64; 2]>,
-    /// Spread of the samples' times, between databases and within them.
+    /// Spread of the times of samples, between databases and within them.
     pub time_spread: Option<Spread>,
-    /// The base of the time ratio: the first variant of the same store.
+    /// Name of the base variant of the time ratio: the first variant on the same store.
     pub time_ratio_over: String,
-    /// This variant's time over the base's, estimated over the databases' ratios.
+    /// This variant's time over that of the base variant, estimated from one ratio of each
+    /// database.
     pub time_ratio: Estimate,
-    /// Lowest and highest of the databases' ratios.
+    /// Lowest and highest ratio of the databases.
     pub time_ratio_range: Option<[f64; 2]>,
-    /// The spread of the ratios round by round.
+    /// Spread of the ratios of single rounds, between databases and within them.
     pub time_ratio_spread: Option<Spread>,
 }
 
-/// A cell on one database. The figures are over the samples on the database.
+/// A cell's figures on one database, over the samples on that database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OfDatabase {
-    /// The database's seed.
+    /// Seed of the database.
     pub seed: u64,
-    /// Number of samples on the database.
+    /// Number of samples on the database, with those of the warm-up.
     pub sample_count: u64,
     /// Number of warm-up samples at the start; `null` where the end of the warm-up is not known.
     pub warm_up_sample_count: Option<u64>,
-    /// The exact counters of every sample on this database.
+    /// The exact counters that all samples on the database share.
     pub counters: Option<Counters>,
-    /// Gas per second.
+    /// Million gas per second.
     pub mgas_per_s: Estimate,
     /// Milliseconds per batch.
     pub ms_per_batch: Estimate,
     /// Time per transaction.
     pub tx_latency_ns: Percentiles,
-    /// Block reads per second over the device's rate on the same blocks; median.
+    /// Block reads per second over the device's rate on the same blocks, at most 1; median.
     pub device_fraction: Option<f64>,
-    /// Time over the time of the base variant that the cell names; median of the rounds.
+    /// This variant's time over that of the base variant, median over the rounds.
     pub time_ratio: Option<f64>,
 }
 
-/// A spread in two parts, as standard deviations of logarithms: 0.02 is about 2 %.
+/// Spread of a figure in two parts, as standard deviations of logarithms: 0.02 is about 2 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
-    /// Deviation of the part that all samples of a database have in common; 0 where the databases
-    /// differ no more than chance explains on average.
+    /// Deviation of the part that all samples on a database have in common; 0 where databases
+    /// differ no more than chance explains.
     pub between: f64,
-    /// Deviation of the samples within one database.
+    /// Deviation of the samples on one database from each other.
     pub within: f64,
-    /// Probability of databases this far apart if they do not differ; `null` where all samples are
-    /// equal.
+    /// Probability that databases would lie this far apart by chance, if they did not differ;
+    /// `null` where all samples are equal.
     pub between_p: Option<f64>,
-    /// Share of a sample's variance that is between databases; `null` where there is no variance.
+    /// Share of a sample's variance that is variance between databases; `null` without variance.
     pub between_share: Option<f64>,
 }
 
 impl Spread {
-    /// Estimates the spread of positive values by database. `None` below three databases, and where
-    /// no database has two values.
+    /// Estimates the spread of positive values, given by database. `None` below three databases,
+    /// and where no database has two values.
     pub(crate) fn estimate(by_database: &[Vec<f64>]) -> Option<Self> {
         let logs: Vec<Vec<f64>> =
             by_database.iter().map(|values| values.iter().map(|v| v.ln()).collect()).collect();

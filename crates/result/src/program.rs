@@ -1,16 +1,16 @@
-//! The program of a result. Two results are of one program if its sources, features, build profile
-//! and generator are the same. The commit identifies the sources. If files differed from the
-//! commit, only the hash of the program's file identifies the sources.
+//! The program that made a result. Two results are of one program if its sources, features, build
+//! profile and generator are the same. The commit identifies the sources. If files differed from
+//! the commit, only the hash of the program's file identifies them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Suffix of a commit whose files were changed.
+/// Suffix of a commit from which files of the sources differed.
 const DIRTY: &str = "-dirty";
-/// Characters of a commit or a hash that are shown.
+/// Number of characters of a commit or a hash that are shown.
 const SHOWN_HASH_CHARS: usize = 10;
 
-/// The beginning of a commit or a hash.
+/// Returns the first characters of a commit or a hash.
 fn short(hash: &str) -> String {
     hash.chars().take(SHOWN_HASH_CHARS).collect()
 }
@@ -18,31 +18,32 @@ fn short(hash: &str) -> String {
 /// The program that made a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Program {
-    /// Version.
+    /// Version of the program.
     pub version: String,
-    /// Commit, with `-dirty` where files differed; `null` outside a repository.
+    /// Commit of the sources, with `-dirty` where files differed from it; `null` outside a
+    /// repository.
     pub commit: Option<String>,
-    /// Features of the program; `null` if the build did not name them.
+    /// Features of the program; `null` if the build did not record them.
     #[serde(default)]
     pub features: Option<Vec<String>>,
-    /// BLAKE3 of the program's file, which distinguishes builds of uncommitted sources; `null` if
-    /// unreadable.
+    /// BLAKE3 of the program's file, which tells builds of uncommitted sources apart; `null` if the
+    /// file could not be read.
     #[serde(default)]
     pub binary_hash: Option<String>,
-    /// Cargo's profile with its optimisation in words; `null` if the build did not name them.
+    /// Cargo's profile and its optimisation, in words; `null` if the build did not record them.
     #[serde(default)]
     pub build_profile: Option<String>,
-    /// Libraries that do not come from the lockfile, with their sources: `revm=../revm`.
+    /// Libraries that do not come from the lockfile, each with its source: `revm=../revm`.
     #[serde(default)]
     pub patched: Vec<String>,
-    /// Version of the generator. Workloads are comparable only under the same version.
+    /// Version of the generator. Only workloads of one version are comparable.
     pub generator_version: u32,
 }
 
 impl Program {
-    /// Whether both are the same program. Builds of the same clean commit, features and build
-    /// profile are the same, wherever they were compiled. Builds of uncommitted sources also need
-    /// equal files.
+    /// Returns whether both are the same program. Builds of one clean commit with the same features
+    /// and build profile are, wherever they were compiled. Builds of uncommitted sources, or with
+    /// patched libraries, also need equal files.
     pub fn is_same(&self, other: &Self) -> bool {
         let is_one_file = self.binary_hash.is_some() && self.binary_hash == other.binary_hash;
         let is_like = Self { binary_hash: None, ..self.clone() }
@@ -50,14 +51,14 @@ impl Program {
         is_like && (self.is_clean() || is_one_file)
     }
 
-    /// Whether the commit alone identifies the sources.
+    /// Returns whether the commit alone identifies the sources.
     fn is_clean(&self) -> bool {
         let is_committed = self.commit.as_ref().is_some_and(|commit| !commit.ends_with(DIRTY));
         is_committed && self.patched.is_empty()
     }
 
-    /// Returns `0.1.0 (c0ffee0123-dirty, binary 1a2b3c4d5e, with revm=../revm)`; of a clean build
-    /// without the hash of its file.
+    /// Returns `0.1.0 (c0ffee0123-dirty, binary 1a2b3c4d5e, with revm=../revm)`. The name of a
+    /// clean build is without the hash of its file.
     pub fn name(&self) -> String {
         let commit = match &self.commit {
             None => "commit unknown".to_owned(),

@@ -1,5 +1,5 @@
-//! Speed-ups of a cell: over execution in order, and over the same cell on one thread. Both are
-//! shown together, because a slow single thread makes good scaling easy.
+//! Computes speed-ups of a cell: over execution in order, and over the same cell on one thread.
+//! Reports show both, because a slow single thread makes it easy to scale well.
 
 use variant::{Design, ListDuty};
 
@@ -8,7 +8,7 @@ use crate::{
     run::{Cell, TimesAsFast},
 };
 
-/// Fills in both ratios of all cells, from the medians of their times.
+/// Fills in both speed-ups of all cells, from the medians of their times.
 pub fn fill(cells: &mut [Cell]) {
     let all: &[Cell] = cells;
     let ratios: Vec<_> = all
@@ -26,8 +26,9 @@ pub fn fill(cells: &mut [Cell]) {
     }
 }
 
-/// Finds the execution in order to compare `cell` with: of the same store, duties, and duty towards
-/// the list. An engine that cannot build a list is compared with any duty towards the list.
+/// Finds the execution in order that `cell` is compared with: `sequential` on the same store, with
+/// the same duties and list duty. If `cell` has an engine that cannot build a list, any list duty
+/// will do.
 pub fn in_order<'c>(
     cell: &Cell,
     cells: impl IntoIterator<Item = &'c Cell> + Clone,
@@ -38,7 +39,7 @@ pub fn in_order<'c>(
     same.or_else(|| sequential().find(|_| !cell.engine.builds_lists()))
 }
 
-/// Cells with the store and the duties of `cell`.
+/// Finds the cells with the store and the duties of `cell`.
 fn like<'c>(
     cell: &Cell,
     cells: impl IntoIterator<Item = &'c Cell>,
@@ -51,9 +52,8 @@ fn time_ms(cell: &Cell) -> Option<f64> {
     cell.ms_per_batch.median.filter(|ms| *ms > 0.0)
 }
 
-/// Fills in the speed of clients as a multiple of the run in order. The base is the first cell of
-/// the run in order, of any store, that has no duty towards the list. A client has a store of its
-/// own.
+/// Fills in the speeds of clients as multiples of the speed in order. Clients have stores of their
+/// own, so the base is the first `sequential` cell of any store, if it has no list duty.
 pub fn fill_clients(cells: &[Cell], clients: &mut [ClientCell]) {
     let base = cells
         .iter()
@@ -65,7 +65,8 @@ pub fn fill_clients(cells: &[Cell], clients: &mut [ClientCell]) {
     }
 }
 
-/// Returns whether two cells differ in the number of executing threads at most.
+/// Returns whether two cells differ in the number of executing threads at most. They must have the
+/// same store and duties.
 fn is_twin(a: &Cell, b: &Cell) -> bool {
     (a.design, a.list, a.engine, a.io, a.prefetch) == (b.design, b.list, b.engine, b.io, b.prefetch)
         && (a.fibers, a.shards, a.sharding) == (b.fibers, b.shards, b.sharding)

@@ -1,6 +1,6 @@
-//! The written result of a run (`stress.result/3`): its plan, machine and figures, sample by
-//! sample. Unknown values are `null`, never a default. Times are integer nanoseconds.
-//! `docs/result.md` explains each key; changing one is a change of the schema.
+//! The result of a run, in the form in which it is written (`stress.result/3`): its plan, machine
+//! and figures, and each sample. Unknown values are `null`, never a default. Times are integer
+//! nanoseconds. `docs/result.md` explains each key; changing a key is a change of the schema.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -31,12 +31,12 @@ pub use crate::{
 };
 
 schema! {
-    /// The schema of a [`RunResult`]. Version 2 called `abort_rate`, `bottleneck` and
-    /// `bottleneck_share` of a cell `vain_share`, `binds` and `binds_share`.
+    /// The schema of a [`RunResult`]. In version 2, the keys `abort_rate`, `bottleneck` and
+    /// `bottleneck_share` of a cell were called `vain_share`, `binds` and `binds_share`.
     SCHEMA: RunSchema = "stress.result/3", or "stress.result/2"
 }
 
-/// A whole result.
+/// The whole result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     /// Name and version of this format.
@@ -47,38 +47,38 @@ pub struct RunResult {
     pub command: Vec<String>,
     /// Start of the run, seconds since 1970.
     pub started_unix_s: u64,
-    /// Seed of the run's own draws: the blocks that measured the device, and the keys of samples
-    /// with keys of their own.
+    /// Seed of the run's own draws: the blocks that measured the device, and fresh keys, which are
+    /// keys of one sample alone.
     pub draw_seed: u64,
     /// The workload.
     pub workload: WorkloadFacts,
-    /// The machine.
+    /// The machine that ran the workload.
     pub environment: Environment,
-    /// The device under the state; `null` for a run without a device.
+    /// The device below the state; `null` for a run without a device.
     pub device: Option<Device>,
-    /// The stores that were used.
+    /// The stores of the run.
     pub stores: Vec<StoreFacts>,
     /// Settings chosen for this machine where the user gave no value, each with its reason.
     #[serde(default)]
     pub choices: Vec<String>,
-    /// Reason why no row runs whole blocks, where some would by default, and the remedy; else
-    /// `null`.
+    /// Reason why no row executes whole blocks although some would by default, with the remedy;
+    /// else `null`.
     #[serde(default)]
     pub not_whole: Option<String>,
-    /// The user's command before each sample, outside its clock.
+    /// The user's command that ran before each sample, outside the clock.
     #[serde(default)]
     pub prepare: Option<String>,
-    /// The user's command after the last sample.
+    /// The user's command that ran after the last sample.
     #[serde(default)]
     pub cleanup: Option<String>,
     /// Whether every sample of every cell equals the reference; `null` before the first sample.
     pub agree: Option<bool>,
-    /// The first differences, where a sample does not equal the reference.
+    /// The first differences of samples from the reference; empty if all samples equal it.
     #[serde(default)]
     pub disagreements: Vec<String>,
     /// Whether the run ended before its plan was complete.
     pub interrupted: bool,
-    /// The scenario's claims, and whether each holds.
+    /// The scenario's claims, with a verdict on each.
     pub expects: Expects,
     /// Reasons to doubt the figures, each with its remedy.
     #[serde(default)]
@@ -95,40 +95,41 @@ pub struct RunResult {
     pub databases: Vec<DatabaseFacts>,
     /// CPU profile of a variant; `null` without a profile.
     pub profile: Option<ProfileFacts>,
-    /// The conclusion, in one line.
+    /// The conclusion in one line; `null` without one.
     pub conclusion: Option<String>,
 }
 
 impl RunResult {
-    /// Whether the designs agree in every sample, so that the figures may be shown.
+    /// Returns whether all samples of all cells equal the reference, so that the figures may be
+    /// shown.
     pub fn is_sound(&self) -> bool {
         let mut samples = self.cells.iter().flat_map(|cell| &cell.samples);
         self.agree == Some(true) && samples.all(|sample| sample.agree)
     }
 
-    /// The cell of the client of this name.
+    /// Finds the cell of the client with this name.
     pub fn client(&self, name: &str) -> Option<&ClientCell> {
         self.clients.iter().find(|cell| cell.client == name)
     }
 
-    /// The cell of this variant.
+    /// Finds the cell with this name.
     pub fn cell(&self, variant: &str) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.variant == variant)
     }
 }
 
-/// The scenario's claims.
+/// The scenario's claims, judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Expects {
-    /// Number of claims.
+    /// Number of claims in the scenario.
     pub count: u64,
-    /// The verdict on all claims, or the reason to skip them; `null` without claims.
+    /// The worst verdict of all claims, or the reason to skip all of them; `null` without claims.
     pub status: Option<String>,
-    /// Each judged claim, once for each of its stores.
+    /// The claims, each once for each of the stores that it is about.
     pub claims: Vec<Claim>,
 }
 
-/// A bound on a figure, judged.
+/// A claim, judged: a bound on a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// The figure, such as `speedup(batched-io, parallel-io)`.
@@ -136,12 +137,12 @@ pub struct Claim {
     /// Store of the claim; `null` where the claim does not depend on the store.
     #[serde(default, with = "NameOrNull::<StoreKind>")]
     pub store: Option<StoreKind>,
-    /// Kind of the bound: `min` or `max`.
+    /// Side of the bound: `min` or `max`.
     #[serde(with = "Name::<Bound>")]
     pub bound: Bound,
-    /// The bound, in the metric's unit.
+    /// The bound, in the unit of the figure.
     pub limit: f64,
-    /// Value of the figure; a median where it is over samples.
+    /// Value of the figure. It is a median if the figure is over samples.
     pub value: Option<f64>,
     /// The end of the figure's 95 % interval that must keep the bound: the lower end for `min`, the
     /// upper end for `max`.
@@ -149,11 +150,11 @@ pub struct Claim {
     /// Verdict on the claim: `holds`, `fails`, `inconclusive`, `not judged`, `skipped`.
     #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
-    /// Reason for the lack of a verdict.
+    /// Reason for the lack of a verdict; `null` with a verdict that needs none.
     pub reason: Option<String>,
 }
 
-/// One store and variant.
+/// A variant on a store, with its figures over samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// Name of the cell: `rocksdb/batched-io/bal+batched@2+64io`.
@@ -167,139 +168,143 @@ pub struct Cell {
     /// The list's form.
     #[serde(with = "NameOrNone::<ListForm>")]
     pub list: Option<ListForm>,
-    /// Duty towards the list, for an engine that does not take a list.
+    /// List duty, for an engine that does not take a list.
     #[serde(with = "Name::<ListDuty>")]
     pub list_duty: ListDuty,
     /// The engine.
     #[serde(with = "Name::<Engine>")]
     pub engine: Engine,
-    /// The way to read the state below the batch.
+    /// How the values that keys have before the batch are read.
     #[serde(with = "Name::<IoKind>")]
     pub io: IoKind,
-    /// The prefetch policy; `null` without readers.
+    /// The prefetch policy; `null` where no keys are read in batches.
     pub prefetch: Option<PrefetchFacts>,
-    /// Order in which threads take transactions.
+    /// Order in which threads take steps.
     #[serde(with = "Name::<Schedule>")]
     pub schedule: Schedule,
-    /// Time at which the state root is computed; absent in results of builds without roots.
+    /// When the state root is computed; absent in results of builds without state roots.
     #[serde(default, with = "Name::<RootTime>")]
     pub root: RootTime,
-    /// Duties on blocks beside execution, in their order. Empty: execution alone, with the list
-    /// and, if there is one, the root.
+    /// Duties on blocks beside execution, in their order. If empty: execution alone, with the list
+    /// and, if `root` is not `none`, the state root.
     #[serde(default)]
     pub duties: Vec<String>,
     /// Settings of the state root; `null` without a root.
     #[serde(default)]
     pub root_way: Option<RootWayFacts>,
-    /// Threads that execute.
+    /// Number of threads that execute.
     pub threads: u64,
-    /// Transactions under way on each executing thread; 1 where a read blocks its thread.
+    /// Number of transactions under way on each executing thread; 1 where a read blocks its thread.
     #[serde(default = "one")]
     pub fibers: u64,
-    /// Shards that execute, each with `threads` threads; 0 where the program itself executes.
+    /// Number of shards that execute, each with `threads` threads; 0 if this program executes.
     #[serde(default)]
     pub shards: u64,
     /// Settings of the shards; `null` without shards, and in results of builds without shards.
     #[serde(default)]
     pub sharding: Option<ShardWayFacts>,
-    /// Threads that only read.
+    /// Number of threads that only read.
     pub io_threads: u64,
-    /// Most reads under way of each reading thread; `null` without such threads.
+    /// Largest number of reads under way of each of these threads; `null` without such threads.
     pub reads_per_reader: Option<u64>,
-    /// Counts that are equal in every sample; `null` without a sample, and where databases differ.
+    /// Exact counters, equal in all samples; `null` with fresh keys, and on several databases.
     pub counters: Option<Counters>,
     /// Number of warm-up samples at the start; `null` where the end of the warm-up is not known.
-    /// Throughput, times, latencies and the device's share leave these samples out.
+    /// Throughput, times, latencies and device fraction leave these samples out; other figures have
+    /// them.
     pub warm_up_sample_count: Option<u64>,
-    /// The databases' values that the figures are pooled from; `null` for a run on one database.
+    /// The figures on each database; `null` for a run on one database.
     pub databases: Option<CellDatabases>,
-    /// All samples in the order they were taken.
+    /// All samples, in the order in which they were taken.
     pub samples: Vec<SampleFacts>,
-    /// Gas per second over the samples.
+    /// Million gas per second, over the samples after the warm-up.
     pub mgas_per_s: Estimate,
-    /// Median gas per second by the headers' gas; `null` where it equals that of the receipts.
+    /// Median million gas per second by the gas in headers; `null` where that gas equals the gas in
+    /// receipts.
     #[serde(default)]
     pub header_mgas_per_s: Option<f64>,
-    /// Milliseconds per batch over the samples.
+    /// Milliseconds per batch, over the samples after the warm-up.
     pub ms_per_batch: Estimate,
-    /// Speed of the cell as a multiple of other cells' speed.
+    /// Speed of this cell as a multiple of the speed of other cells.
     pub times: TimesAsFast,
-    /// Milliseconds per batch without waiting for verification; `null`s where nothing is verified.
+    /// Milliseconds per batch without the time that only verification took; `null`s where nothing
+    /// is verified.
     pub unverified_ms_per_batch: Estimate,
     /// Priority of the threads that verify: `idle`, `nice 19` or `normal`; `null` without such
     /// threads.
     #[serde(default, with = "NameOrNull::<Priority>")]
     pub verifier_priority: Option<Priority>,
-    /// Share of the keys that the warm-up had read, among the keys that the run in order asked for;
-    /// median; `null` without a warm-up.
+    /// Share of the keys requested by the run in order that the speculative pass of `prewarm` had
+    /// read before; median; `null` without such a pass.
     pub warm_up_found_share: Option<f64>,
-    /// Times of single batches, and writes of batches.
+    /// Times of single batches, and write amplification.
     #[serde(default)]
     pub batch_figures: BatchFigures,
-    /// Time per transaction over the samples after the warm-up, reads included.
+    /// Time per transaction, reads included, over the samples after the warm-up.
     pub tx_latency_ns: Percentiles,
-    /// Time per read of the store over the samples after the warm-up; `null`s where the store is
-    /// not timed.
+    /// Time per read of the store, over the samples after the warm-up; `null`s where the store's
+    /// reads are not timed.
     pub read_latency_ns: Percentiles,
-    /// Histogram of the times of `tx_latency_ns`. It begins with an empty range, and each range is a
-    /// quarter longer than the one before.
+    /// Histogram of the times of `tx_latency_ns`. It begins with an empty range. The longest time
+    /// of each range is about a quarter above that of the range before.
     #[serde(default)]
     pub tx_latency_histogram: Vec<Bucket>,
-    /// Histogram of the times of `read_latency_ns`.
+    /// Histogram of the times of `read_latency_ns`, in such ranges.
     #[serde(default)]
     pub read_latency_histogram: Vec<Bucket>,
-    /// Whether reads were made in batches. Then each read counts as long as its batch.
+    /// Whether several reads were made in one call. Then each read has the latency of its call.
     pub read_latency_of_batches: bool,
-    /// The longest transaction of each batch as a share of the wall time; median.
+    /// Time of each batch's longest transaction, summed, as a share of the wall time; median.
     pub longest_tx_share: Option<f64>,
-    /// (T − A) / (T − L) of all transactions T, the longest L and the phase `execute` A; median.
+    /// (T − A) / (T − L), median: T is the time of all transactions, A that of the phase `execute`,
+    /// L that of the longest transactions; `null` on one thread.
     pub scheduling_quality: Option<f64>,
-    /// Time in which executing threads ran no step, as a share of their time; median.
+    /// Time in which executing threads ran no step, as a share of these threads' time; median.
     pub idle_share: Option<f64>,
-    /// Thread time to recover one sender; median.
+    /// Time of one thread to recover one sender; median.
     pub recover_ns_per_tx: Option<f64>,
     /// Senders recovered a second, on as many threads as execute transactions; median.
     pub recover_tx_per_s: Option<f64>,
     /// Block reads per second over the device's rate on the same blocks, at most 1; median.
     pub device_fraction: Option<f64>,
-    /// 95 % confidence interval of the device's share; `null` below six samples.
+    /// 95 % confidence interval of `device_fraction`; `null` below six samples.
     pub device_fraction_ci95: Option<[f64; 2]>,
-    /// Reason for an unknown share of the device, else `null`.
+    /// Reason why `device_fraction` is unknown, else `null`.
     pub device_fraction_unknown: Option<String>,
     /// Block reads per second over the ceiling of uniform random reads; median. Above 1 if blocks
     /// lie close together, or several are read in one request.
     pub uniform_ceiling_ratio: Option<f64>,
-    /// Block reads per listed key that exists; median. A block counts twice if it was evicted, or
-    /// if two threads asked for it at once.
+    /// Block reads per listed key that the state holds; median. A block counts twice if it was
+    /// evicted, or if two threads requested it at once.
     pub blocks_per_present_key: Option<f64>,
-    /// Distinct blocks per key if as many keys of this state were random, by calculation.
+    /// Expected distinct blocks per such key, if the keys of a batch were random; calculated.
     pub expected_blocks_per_present_key: Option<f64>,
-    /// Device bytes per block that the store read; median.
+    /// Bytes read from devices per block that the store read; median.
     pub device_bytes_per_block: Option<f64>,
-    /// Mean number of reads under way while the store reads; median. A call that reads many keys
-    /// together counts each read that it has under way.
+    /// Mean number of reads under way while the store reads; median. A call for several keys counts
+    /// each of its reads while that read is under way.
     pub reads_in_flight: Option<f64>,
-    /// Share of values that were ready when an executing thread asked for them; median.
+    /// Share of values that were ready when an executing thread requested them; median.
     pub ready_share: Option<f64>,
-    /// CPU time of the process per key read; median.
+    /// CPU time of the process per key that was read; median.
     pub cpu_ns_per_read: Option<f64>,
     /// Aborted executions of steps over all executions; median. `null` for an engine that runs no
     /// step before its turn.
     #[serde(alias = "vain_share")]
     pub abort_rate: Option<f64>,
-    /// The bottleneck: the term that bounds the time from below. `device`, `cpu`, `chain`, or
-    /// `null`.
+    /// The largest known lower bound of the time: `device`, `cpu` or `chain`; `null` if none is
+    /// known, and for a store that works in the background.
     #[serde(default, alias = "binds", with = "NameOrNull::<Bottleneck>")]
     pub bottleneck: Option<Bottleneck>,
-    /// The bottleneck's term over the wall time, from medians; `null` where no term is known.
+    /// This bound over the wall time, from medians; `null` where no bound is known.
     #[serde(default, alias = "binds_share")]
     pub bottleneck_share: Option<f64>,
-    /// Whether the state was cold.
+    /// The requested cache state, and whether the samples had it.
     pub cache: CacheFacts,
 }
 
-/// Reads the cells of a file. Earlier builds also wrote the requested cache state for a store
-/// without a device.
+/// Reads the cells of a file. Earlier builds wrote a requested cache state for stores without a
+/// device too; it is dropped.
 fn cells<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Cell>, D::Error> {
     let mut cells = Vec::<Cell>::deserialize(from)?;
     for Cell { store, cache, .. } in &mut cells {
@@ -308,13 +313,14 @@ fn cells<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Cell>, D::Error> {
     Ok(cells)
 }
 
-/// Speed of a cell as a multiple of other cells' speed, from medians of times.
+/// Speed of a cell as a multiple of the speed of other cells, from medians of times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimesAsFast {
-    /// Speed over the speed of `sequential` on the same store; `null` if `sequential` was not run.
+    /// Speed over that of `sequential` on the same store with the same duties; `null` if that was
+    /// not run.
     pub in_order: Option<f64>,
-    /// Speed over the speed of the same variant on one thread; `null` on one thread, and if that
-    /// variant was not run.
+    /// Speed over that of the same variant on one thread; `null` on one thread, and if that variant
+    /// was not run.
     pub one_thread: Option<f64>,
 }
 
@@ -333,105 +339,106 @@ pub struct PrefetchFacts {
     /// When codes are read.
     #[serde(with = "Name::<CodeReads>")]
     pub codes: CodeReads,
-    /// The event that ends the readers' work.
+    /// Event that ends the readers' work.
     #[serde(with = "Name::<StopRule>")]
     pub stop: StopRule,
-    /// How readers share the keys.
+    /// Which keys each reader takes.
     #[serde(with = "Name::<Sharing>")]
     pub share: Sharing,
-    /// Keys that a reader takes at a time; `null`: as many as the store reads best.
+    /// Number of keys that a reader takes at a time; `null`: the number that suits the store best.
     pub chunk_key_count: Option<u64>,
 }
 
 /// One sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleFacts {
-    /// From the clock's start to the last commit, or to the end of the flushes and compactions that
-    /// the commits caused. Inspections of files between batches are not counted.
+    /// Time from the start of the clock to the last commit, or to the end of the flushes and
+    /// compactions that the commits caused. Excludes inspections of files between batches.
     pub wall_ns: u64,
-    /// Seed of the sample's work: the workload's seed, or one of the sample's own over the same
-    /// state.
+    /// Seed of the sample's work: the workload's seed, or with fresh keys a seed of its own, over
+    /// the same state.
     pub seed: u64,
-    /// Origin of the sample's work: the workload, or work of its own. Figures of samples with work
-    /// of their own are not exact, because each has other keys.
+    /// Origin of the sample's keys: the workload, or fresh keys of its own. Figures of samples with
+    /// fresh keys are not exact, because each has other keys.
     #[serde(with = "Name::<SampleKeys>")]
     pub keys: SampleKeys,
     /// Share of the sample's keys that earlier samples of this run requested from the same store. A
     /// cache below this machine may hold these keys. `null` where this was not counted.
     pub asked_before_share: Option<f64>,
-    /// Wall time without the part in which only verification went on, after execution; `null` where
+    /// Wall time without the time after execution in which only verification went on; `null` where
     /// nothing is verified.
     pub unverified_wall_ns: Option<u64>,
-    /// The effect of the warm-up; `null` without one.
+    /// Use of the speculative pass; `null` without one.
     pub warm_up: Option<WarmUpFacts>,
-    /// Gas used.
+    /// Gas used: the sum of all receipts.
     pub gas: u64,
     /// Whether the sample equals the reference.
     pub agree: bool,
-    /// Duration of each phase. Phases overlap, so their sum may exceed the wall time.
+    /// Time of each phase. Phases overlap, so their sum may exceed the wall time.
     pub phases_ns: PhasesNs,
-    /// Time on the critical path by part; `null` in results of builds without this figure.
+    /// Wall time by its parts on the critical path; `null` in results of earlier builds.
     #[serde(default)]
     pub path_ns: Option<PathNs>,
-    /// Reads requested from the store.
+    /// Number of reads requested from the store.
     pub store_reads: u64,
-    /// Accounts and slots that the lists name: the same for all cells.
+    /// Number of accounts and slots that the lists name: the same for all cells of a workload.
     pub unique_keys: u64,
-    /// Blocks that the store read from its files.
+    /// Number of blocks that the store read from its files.
     pub blocks_read: Option<u64>,
     /// Bytes that the store requested from its files.
     pub block_bytes: Option<u64>,
-    /// Blocks a second, from the start of the first read to the end of the last.
+    /// Block reads a second, from the start of the first read to the end of the last.
     pub blocks_per_s: Option<f64>,
-    /// Blocks a second of a plain ring that makes the same requests right after the sample.
+    /// Block reads a second of plain `io_uring` with the same requests, right after the sample.
     pub trace_blocks_per_s: Option<f64>,
-    /// Read requests of the whole device during the sample, those of other processes too.
+    /// Number of read requests of the whole device during the sample, those of other processes too.
     pub disk_requests: Option<u64>,
     /// Bytes of these read requests.
     pub disk_bytes: Option<u64>,
-    /// Pages that hold the declared rows, for a cold sample that reads through the page cache.
+    /// Number of pages with declared rows, for a cold sample that reads through the page cache.
     pub row_pages: Option<u64>,
-    /// Pages of declared rows that were in memory just before the clock's start.
+    /// Number of these pages that were in memory just before the clock's start.
     pub resident_row_pages: Option<u64>,
     /// Bytes that this process read from devices.
     pub device_read_bytes: Option<u64>,
-    /// System calls that read, in this process.
+    /// Number of read system calls of this process.
     pub read_syscalls: Option<u64>,
-    /// Allocations of Rust code in this process; `null` in a run, which does not count them.
+    /// Number of allocations of this process's Rust code; `null` in a run, which does not count
+    /// them.
     #[serde(default)]
     pub allocations: Option<u64>,
-    /// Instructions of this process in user mode; `null` in a run, and on a machine without the
-    /// counter.
+    /// Number of instructions of this process in user mode; `null` in a run, and on a machine
+    /// without the counter.
     #[serde(default)]
     pub instructions: Option<u64>,
     /// CPU time of the process, user and system.
     pub cpu_ns: Option<u64>,
-    /// Reads of the store by threads that read ahead.
+    /// Number of reads of the store ahead of need: by readers, a speculative pass, or verification.
     pub reads_by_readers: u64,
-    /// Reads of the store by threads that execute.
+    /// Number of reads of the store on demand, by executing threads or for shards.
     pub reads_by_executors: u64,
-    /// Values that were ready when an executing thread asked for them.
+    /// Number of values that were ready when an executing thread requested them.
     pub ready_on_arrival: u64,
-    /// Values that another thread was reading when an executing thread asked for them.
+    /// Number of values that another thread was reading when an executing thread requested them.
     pub read_wait_count: u64,
-    /// Time that executing threads waited for values that other threads were reading, summed.
+    /// Time that executing threads waited for these values, summed.
     pub read_wait_ns: u64,
     /// Time of the longest transaction of each batch, summed.
     pub longest_tx_ns: u64,
-    /// Sum of all transactions' times.
+    /// Time of all transactions, summed.
     pub tx_total_ns: u64,
     /// The cost of running steps before their turn; `null` for other engines.
     pub speculation: Option<SpeculationFacts>,
-    /// Time in which executing threads ran no step, summed over the threads.
+    /// Time in which executing threads ran no step, summed over these threads.
     pub idle_ns: Option<u64>,
-    /// Time of all steps on as many threads, if threads got steps in block order at no cost.
+    /// Time that all steps would take on the executing threads, taken in block order at no cost.
     pub makespan_block_order_ns: Option<u64>,
-    /// Time of all steps on as many threads, if threads got the longest steps first at no cost.
+    /// Time that all steps would take on these threads, taken from the longest on at no cost.
     pub makespan_longest_first_ns: Option<u64>,
-    /// Time to digest logs, return data and net changes after the clock. No client does this work,
+    /// Time to digest logs, return data and net changes, after the clock. No client does this work,
     /// and the wall time excludes it.
     pub digest_ns: u64,
-    /// Time to recover all senders, before the clock; `null` where it was not requested.
+    /// Time to recover all senders, before the clock; `null` in a run that does not measure it.
     pub recover_ns: Option<u64>,
     /// Work for the state roots; `null` without state roots.
     #[serde(default)]
@@ -439,7 +446,7 @@ pub struct SampleFacts {
     /// Work for execution on shards; `null` without shards.
     #[serde(default)]
     pub shard_work: Option<ShardWorkFacts>,
-    /// Time of each batch to the end of its commit, in order; empty in older results.
+    /// Time of each batch to the end of its commit, in order; empty in results of earlier builds.
     #[serde(default)]
     pub batch_ns: Vec<u64>,
     /// Writes of the commits; `null` in results from before writes were counted.
@@ -450,39 +457,39 @@ pub struct SampleFacts {
 /// The cost of running steps before their turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpeculationFacts {
-    /// Steps: transactions, and two for each block.
+    /// Number of steps: transactions, and two system steps for each block.
     pub step_count: u64,
-    /// Executions of steps, aborted ones included.
+    /// Number of executions of steps, with aborted executions.
     pub execution_count: u64,
-    /// Validations: checks that the values that an execution read are still current.
+    /// Number of validations: checks that the values that an execution read are still current.
     pub validation_count: u64,
-    /// Aborted executions.
+    /// Number of aborted executions.
     pub abort_count: u64,
-    /// Executions that waited for a lower step.
+    /// Number of executions that waited for a lower step.
     pub wait_count: u64,
-    /// Steps with at least one aborted execution.
+    /// Number of steps with at least one aborted execution.
     pub aborted_step_count: u64,
-    /// The most aborted executions of one step.
+    /// Largest number of aborted executions of one step.
     pub most_aborts_of_a_step: u64,
 }
 
-/// The effect of a speculative pass. A key is an account, a slot or a code.
+/// Use of a speculative pass. A key is an account, a slot or a code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUpFacts {
-    /// Reads of the store by the pass.
+    /// Number of reads of the store by the pass.
     pub reads: u64,
-    /// Keys that the run in order asked for.
+    /// Number of keys that the run in order requested.
     pub asked: u64,
-    /// Keys that the run in order asked for and the pass had read.
+    /// Number of keys that the run in order requested and the pass had read before.
     pub found: u64,
-    /// Keys that the pass had read and the run in order did not ask for.
+    /// Number of keys that the pass read and the run in order did not request.
     pub unused: u64,
-    /// Wall time between the end of a batch's run in order and the end of the pass. No client waits
-    /// for it.
+    /// Time from the end of a batch's run in order to the end of the pass, summed over the batches.
+    /// No client has this wait.
     pub pass_wait_ns: u64,
 }
 
-/// Default of `fibers` for files of builds without fibers.
+/// Default of `fibers`, for files of builds without fibers.
 const fn one() -> u64 {
     1
 }

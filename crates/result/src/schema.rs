@@ -1,8 +1,8 @@
-//! The name and version that a file begins with. Each schema is a type, so that a value read from a
-//! file has the schema that it names.
+//! Schemas: the name and version with which a file begins. Each schema is a type, so that a value
+//! read from a file has the schema that the file names.
 
-/// Declares a schema as a type, which is written as the schema's name, and its only value. Files of
-/// the versions behind `or` are read, too: their keys are aliases of the present keys.
+/// Declares a schema as a type with one value, which is written as the schema's name. Files of the
+/// older versions behind `or` are read, too: their keys are aliases of the present keys.
 macro_rules! schema {
     ($(#[$doc:meta])* $value:ident: $kind:ident = $name:literal $(, or $older:literal)*) => {
         $(#[$doc])*
@@ -13,13 +13,13 @@ macro_rules! schema {
         pub struct $kind;
 
         impl $kind {
-            /// Name and version.
+            /// Name and version of the schema.
             pub const NAME: &'static str = $name;
 
             /// The schema names that this build reads: its own, then those of older versions.
             pub const READ: &'static [&'static str] = &[$name $(, $older)*];
 
-            /// Whether this build reads a file of this schema.
+            /// Returns whether this build reads files of this schema.
             pub fn reads(schema: &str) -> bool {
                 Self::READ.contains(&schema)
             }
