@@ -21,7 +21,7 @@ pub struct DatabaseFacts {
     pub stores: Vec<StoreFacts>,
 }
 
-/// What a pooled cell has beside its figures: the figures on each database, and the spread between
+/// The parts that only a pooled cell has: the figures on each database, and the spread between
 /// databases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellDatabases {
@@ -72,7 +72,7 @@ pub struct OfDatabase {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// Deviation of the part that all samples on a database have in common; 0 where databases
-    /// differ no more than chance explains.
+    /// differ no more than chance explains on average.
     pub between: f64,
     /// Deviation of the samples on one database from each other.
     pub within: f64,

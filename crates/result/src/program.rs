@@ -42,8 +42,8 @@ pub struct Program {
 
 impl Program {
     /// Returns whether both are the same program. Builds of one clean commit with the same features
-    /// and build profile are, wherever they were compiled. Builds of uncommitted sources, or with
-    /// patched libraries, also need equal files.
+    /// and build profile are one program, wherever they were compiled. Builds of uncommitted
+    /// sources, or with patched libraries, also need equal files.
     pub fn is_same(&self, other: &Self) -> bool {
         let is_one_file = self.binary_hash.is_some() && self.binary_hash == other.binary_hash;
         let is_like = Self { binary_hash: None, ..self.clone() }

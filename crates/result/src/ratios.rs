@@ -53,7 +53,7 @@ fn time_ms(cell: &Cell) -> Option<f64> {
 }
 
 /// Fills in the speeds of clients as multiples of the speed in order. Clients have stores of their
-/// own, so the base is the first `sequential` cell of any store, if it has no list duty.
+/// own, so the base is the first `sequential` cell without a list duty, of any store.
 pub fn fill_clients(cells: &[Cell], clients: &mut [ClientCell]) {
     let base = cells
         .iter()

@@ -1,4 +1,4 @@
-//! `stress shard simulate`: the result of predicted times of a workload on shards of execution
+//! The result of `stress shard simulate`: predicted times of a workload on shards of execution
 //! (`stress.simulate/1`, explained in `docs/shards.md`).
 
 use schemars::JsonSchema;
@@ -18,160 +18,167 @@ schema! {
 }
 
 variant::named! {
-    /// Lower bounds of a simulated time. More shards or threads cannot go below the largest bound.
+    /// Lower bounds of a predicted time. More shards or threads cannot bring the time below the
+    /// largest bound.
     #[derive(Default)]
     pub enum SimulatedBound: "bound of a simulated time" {
-        /// The work of the fullest shard over its threads.
+        /// Work of the steps of the shard with the most work, divided by its threads.
         #[default]
         ShardThreads = "shard-threads",
-        /// The longest sequence of steps that wait for one another. With a list, the longest step.
+        /// The longest sequence of steps in which each waits for the one before. With a list, the
+        /// longest step.
         Chain = "chain",
-        /// The work of the coordinator's thread for one shard, and its work before and after.
+        /// Work of the coordinator's busiest thread, which serves one shard, and the coordinator's
+        /// work before and after execution.
         CoordinatorThread = "coordinator-thread",
-        /// All work of the coordinator over its cores.
+        /// Work of the coordinator for messages divided by its cores, and its work before and after
+        /// execution.
         CoordinatorCores = "coordinator-cores",
-        /// All work over the cores of the shared host.
+        /// All work of all processes, divided by the cores of the shared host.
         HostCores = "host-cores",
-        /// Four one-way delays a batch.
+        /// Four one-way delays of messages for each batch.
         Delays = "delays",
     }
 }
 
-/// Predicted times.
+/// Predicted times of a workload on shards.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Simulation {
     /// Name and version of this format.
     pub schema: SimulateSchema,
-    /// The program.
+    /// The program that predicted.
     pub tool: Tool,
     /// The workload.
     pub workload: WorkloadFacts,
-    /// Cores of the machine on which costs were measured.
+    /// Number of cores of the machine on which costs were measured.
     pub core_count: u64,
-    /// Cores of the coordinator; `null` where all processes share one host.
+    /// Number of the coordinator's cores; `null` where all processes share one host.
     pub coordinator_core_count: Option<u64>,
-    /// Cores of the shared host; `null` where each shard has its own host.
+    /// Number of the shared host's cores; `null` where each shard has its own host.
     pub host_core_count: Option<u64>,
     /// The times and costs behind the predictions.
     pub costs: SimulationCosts,
-    /// The assumptions, and the parts of a real execution that are left out.
+    /// Assumptions of the predictions, and effects of a real execution that they leave out.
     pub assumptions: Vec<String>,
-    /// Predictions, in the order of the settings.
+    /// The predictions, in the order of the settings.
     pub rows: Vec<SimulatedRow>,
-    /// Predictions for the rows of a result beside their measured times; empty without a result.
+    /// Predictions for the rows of a measured result, beside the measured times; empty without a
+    /// result.
     pub checks: Vec<CheckedRow>,
 }
 
-/// The times and costs behind the predictions. Each is a median over the samples.
+/// Measured times and costs behind the predictions. Each is a median over samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulationCosts {
     /// The variant whose samples gave the times of the steps.
     pub step_variant: String,
     /// The variant whose samples gave all other costs.
     pub shard_variant: String,
-    /// Samples of each of the two variants.
+    /// Number of samples of each of these two variants.
     pub sample_count: u64,
-    /// Time of each transaction as the user gave it; `null` where it was measured.
+    /// Time of each transaction, if the user gave one; `null` where it was measured.
     pub given_tx_ns: Option<u64>,
-    /// Time of a transaction.
+    /// Time of a transaction on a thread of a shard.
     pub tx_ns: Spread,
-    /// Time of all steps in sequence on one thread of a shard. CPU time, unless the user gave a
-    /// time.
+    /// Time of all steps in sequence on one thread of a shard: CPU time, unless the user gave the
+    /// time of transactions.
     pub steps_ns: u64,
-    /// Time of all steps in sequence on one thread without shards, reads included. The time of a
+    /// Time of all steps in sequence on one thread without shards, with reads. The time of each
     /// step is its time in these samples, multiplied by `steps_ns` over `alone_steps_ns`.
     pub alone_steps_ns: u64,
-    /// Time to decode all lists at the coordinator.
+    /// Time that the coordinator needs to hash and decode all lists.
     pub decode_ns: u64,
-    /// Work of a shard until it is ready for a batch.
+    /// Work of a shard until it is ready for one batch.
     pub start_ns: u64,
-    /// Work of the coordinator for a message of a shard, independent of its contents.
+    /// Work of the coordinator for one message of a shard, without the work for its contents.
     pub message_ns: u64,
-    /// Work of the coordinator for a value that it sends.
+    /// Work of the coordinator for one value that it sends to a shard.
     pub value_ns: u64,
-    /// Work of the coordinator for a result that it takes in.
+    /// Work of the coordinator for one step's result that it takes in.
     pub result_ns: u64,
-    /// Work of a shard for a message, independent of its contents. A message has results, or a
-    /// request with its answer.
+    /// Work of a shard for one message, without the work for its contents. A message has results,
+    /// or is a request with its answer.
     pub shard_message_ns: u64,
-    /// Work of a shard for a value that it takes in.
+    /// Work of a shard for one value that it takes in.
     pub shard_value_ns: u64,
-    /// Work of a shard for a result that it sends.
+    /// Work of a shard for one step's result that it sends.
     pub shard_result_ns: u64,
-    /// Time to join and commit all batches.
+    /// Time that the coordinator needs to join and commit all batches.
     pub after_ns: u64,
-    /// Measured time of one shard with one thread on this host. No cost is fitted to it.
+    /// Measured time of all batches on one shard with one thread, on this host. No cost is fitted
+    /// to it.
     pub one_shard_ns: u64,
 }
 
-/// A prediction.
+/// A prediction for one setting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedRow {
     /// Number of shards.
     pub shard_count: u64,
-    /// Threads of each shard.
+    /// Number of threads of each shard.
     pub thread_count: u64,
-    /// How shards execute.
+    /// How the shards execute.
     pub sharding: ShardWayFacts,
     /// Whether shards have the list. Without it, a step waits for the steps that wrote its keys.
     pub has_list: bool,
-    /// Time of all batches.
+    /// Predicted time of all batches.
     pub time_ns: u64,
-    /// Transactions a second.
+    /// Transactions a second at that time.
     pub tx_per_s: f64,
-    /// Transactions a second over those of one shard with the same settings; `null` where one shard
-    /// is not among the rows.
+    /// Transactions a second over those of one shard with the same settings; `null` if no row has
+    /// one shard with them.
     pub speedup: Option<f64>,
-    /// The largest lower bound.
+    /// The largest lower bound of the time.
     #[serde(with = "Name::<SimulatedBound>")]
     pub bound: SimulatedBound,
-    /// The largest lower bound as a share of the time.
+    /// That bound as a share of the time.
     pub bound_share: f64,
     /// Time to partition all batches, as measured on this machine.
     pub partition_ns: u64,
-    /// Time of the fullest shard's steps above the mean, as a share of the mean.
+    /// Excess of the fullest shard's step time over the mean of all shards, as a share of that
+    /// mean.
     pub imbalance: f64,
-    /// The longest sequence of steps that wait for one another, with delays between shards, summed
-    /// over the batches. With a list, the longest steps.
+    /// Time of the longest sequence of steps in which each waits for the one before, with delays
+    /// between shards; summed over the batches. With a list, the time of the longest steps.
     pub chain_ns: u64,
     /// Time that threads of shards waited for values, summed; 0 without a list.
     pub value_wait_ns: u64,
-    /// Work of the coordinator.
+    /// Work of the coordinator, summed over its threads.
     pub coordinator_work_ns: u64,
-    /// Work of the busiest thread of the coordinator.
+    /// Work of the coordinator's busiest thread, for the messages of one shard.
     pub busiest_thread_work_ns: u64,
     /// Work of shards for their messages, summed.
     pub shard_message_work_ns: u64,
-    /// Requests ahead of steps: micro-batches.
+    /// Number of requests that shards made ahead of their steps (micro-batches).
     pub ahead_request_count: u64,
-    /// Keys of the requests ahead.
+    /// Number of keys of these requests.
     pub ahead_key_count: u64,
-    /// Requests that a step waited for, one key each.
+    /// Number of requests that a step waited for, of one key each.
     pub demand_request_count: u64,
-    /// Messages with results.
+    /// Number of messages with results.
     pub result_message_count: u64,
-    /// Messages from shard to shard.
+    /// Number of messages from shard to shard.
     pub shard_message_count: u64,
 }
 
-/// A prediction for a row of a result, with all processes on this host.
+/// A prediction for a row of a measured result, with all processes on this host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedRow {
-    /// Name of the row.
+    /// Name of the row's variant.
     pub variant: String,
-    /// Number of the row's samples.
+    /// Number of the row's samples after the warm-up.
     pub sample_count: u64,
-    /// Median time of the samples.
+    /// Median wall time of these samples.
     pub measured_ns: u64,
-    /// The prediction.
+    /// Predicted time.
     pub predicted_ns: u64,
-    /// The prediction over the measured time, minus one.
+    /// Predicted time over measured time, minus one.
     pub error: f64,
-    /// Whether the costs were measured on a row like this one. Then the error is that of adding
-    /// costs up.
+    /// Whether the costs were measured on a row like this one. Then the error is only that of
+    /// adding the costs up.
     pub is_source: bool,
-    /// Predicted number of keys that shards request ahead and on demand.
+    /// Predicted number of keys that shards request, ahead and on demand.
     pub predicted_key_count: u64,
-    /// Number of such keys in the row's first sample.
+    /// Number of such keys in the first of the row's samples.
     pub measured_key_count: u64,
 }

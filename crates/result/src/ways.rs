@@ -1,4 +1,4 @@
-//! State roots and execution on shards in a result: the settings and the work of each.
+//! State roots and execution on shards, in a result: the settings of each, and its work.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,100 +6,102 @@ use variant::{PartitionTime, Partitioner, RootCache, RootReads};
 
 use crate::named::Name;
 
-/// How state roots are computed.
+/// Settings of state roots: how they are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RootWayFacts {
-    /// Shards of the accounts' trie and of large storage tries. Each is folded on a thread of its
-    /// own.
+    /// Number of shards of the accounts' trie, and of each slot trie with many written slots. Each
+    /// shard is folded on a thread of its own.
     pub root_shards: u64,
-    /// The way to read nodes.
+    /// Order in which nodes are read.
     #[serde(with = "Name::<RootReads>")]
     pub root_reads: RootReads,
-    /// Nodes that are in memory when the clock starts.
+    /// Nodes that are in memory at a sample's start.
     #[serde(with = "Name::<RootCache>")]
     pub root_cache: RootCache,
 }
 
-/// Work for the state roots of all batches.
+/// Work of a sample for the state roots of all batches.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RootFacts {
     /// The state root after the last batch.
     pub state_root: String,
-    /// Time from the end of execution to the root, summed over the batches.
+    /// Lag: time from the end of execution to the state root, summed over the batches.
     pub lag_ns: u64,
-    /// Tries that changed: storage tries and the accounts' trie.
+    /// Number of tries that changed: slot tries and the accounts' trie.
     pub tries: u64,
-    /// Nodes that were needed, present or not. `nodes_read` + `nodes_cached` = these nodes + unused
-    /// nodes that were read ahead.
+    /// Number of nodes that were needed, present or not. `nodes_read` + `nodes_cached` =
+    /// `nodes_used` + nodes that were read ahead and not needed.
     #[serde(default)]
     pub nodes_used: u64,
-    /// Nodes requested from the store, present or not.
+    /// Number of nodes requested from the store, present or not.
     pub nodes_read: u64,
-    /// Nodes that were in memory.
+    /// Number of nodes that were found in memory.
     #[serde(default)]
     pub nodes_cached: u64,
-    /// Part of `nodes_read` and `nodes_cached` that `pipelined` had read, or found in memory, while
-    /// blocks were executed.
+    /// Number of nodes of `nodes_read` and `nodes_cached` that `pipelined` had read, or found in
+    /// memory, before the end of execution.
     #[serde(default)]
     pub nodes_ahead: u64,
-    /// Rows that were read by range.
+    /// Number of rows of accounts and slots that were read by range, for the leaves beside changed
+    /// ones.
     pub rows_read: u64,
-    /// Blocks that the store read for nodes and rows. The sample's own blocks do not include them.
+    /// Number of blocks that the store read for these nodes and rows. `blocks_read` of the sample
+    /// does not include them.
     pub root_blocks_read: Option<u64>,
-    /// Bytes of these blocks.
+    /// Bytes that the store requested from its files for these blocks.
     pub root_block_bytes: Option<u64>,
-    /// Nodes that were committed.
+    /// Number of nodes that were committed.
     pub nodes_written: u64,
-    /// Bytes of the committed nodes, without keys.
+    /// Bytes of the committed nodes, without their keys.
     pub node_bytes_written: u64,
-    /// Nodes that were deleted.
+    /// Number of nodes that were deleted.
     pub nodes_deleted: u64,
-    /// Nodes that were hashed.
+    /// Number of nodes that were hashed.
     pub hashes: u64,
-    /// Keccak permutations for these hashes.
+    /// Number of Keccak permutations for these hashes.
     pub permutations: u64,
     /// CPU time of all threads that folded and joined tries.
     #[serde(default)]
     pub fold_cpu_ns: u64,
 }
 
-/// How shards execute.
+/// Settings of execution on shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardWayFacts {
-    /// Partitioner of the transactions.
+    /// Partitioner of the transactions over the shards.
     #[serde(with = "Name::<Partitioner>")]
     pub partitioner: Partitioner,
     /// When the partitioner runs: `inside` the clock, or `before` it.
     #[serde(with = "Name::<PartitionTime>")]
     pub partition_time: PartitionTime,
-    /// Keys in a request that a shard makes ahead of its steps.
+    /// Maximum number of keys of a request that a shard makes ahead of its steps (micro-batch).
     pub micro_batch_key_count: u64,
     /// Delay that the transport adds to each message, in one direction.
     pub delay_ns: u64,
 }
 
-/// Work for execution on shards, over all batches.
+/// Work of a sample for execution on shards, over all batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardWorkFacts {
-    /// Time of partitioning, inside the clock or before it.
+    /// Time of partitioning all batches, inside the clock or before it.
     pub partition_ns: u64,
     /// Time that threads of shards waited for values, summed.
     pub value_wait_ns: u64,
-    /// Requests ahead of steps: micro-batches.
+    /// Number of requests that shards made ahead of their steps (micro-batches).
     pub ahead_request_count: u64,
-    /// Keys of the requests ahead.
+    /// Number of keys of these requests.
     pub ahead_key_count: u64,
-    /// Requests that a step waited for, one key each.
+    /// Number of requests that a step waited for, of one key each.
     pub demand_request_count: u64,
-    /// Values that a step of one shard wrote and that were sent to another shard; 0 where shards
-    /// execute by a list.
+    /// Number of values that a step of one shard wrote and that were sent to another shard; 0 where
+    /// shards execute by a list.
     #[serde(default)]
     pub cross_shard_value_count: u64,
-    /// Results that replaced the result of an earlier run of the step.
+    /// Number of results that replaced the result of an earlier run of the same step.
     #[serde(default)]
     pub replaced_result_count: u64,
-    /// Results whose reads were stale when their commit was due: lower steps had written other
-    /// values.
+    /// Number of results whose reads were stale when their commit was due, because lower steps had
+    /// written other values.
     #[serde(default)]
     pub stale_result_count: u64,
 }
