@@ -27,6 +27,7 @@ pub struct Quality {
 struct Key {
     /// A bit for each shard that touches the key.
     shards: u64,
+    /// Number of transactions that touch the key.
     tx_count: u32,
     is_written: bool,
 }

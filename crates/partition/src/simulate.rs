@@ -95,6 +95,7 @@ struct Simulation<'a> {
     /// For each shard, messages that wait for the coordinator's thread; the first is being taken
     /// in.
     sides: Vec<VecDeque<Report>>,
+    /// Work that the coordinator's thread for each shard has done so far, in nanoseconds.
     side_work: Vec<f64>,
     /// Number of values and steps that each step still waits for; empty if shards have the list.
     missing: Vec<u32>,

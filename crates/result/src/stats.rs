@@ -1,10 +1,10 @@
-//! Figures over few samples and many latencies: medians with their confidence intervals, and
-//! percentiles where enough values lie beyond them. An unknown value is `None`; nothing is ever
-//! NaN.
+//! Statistics over few samples and many latencies: medians with their confidence intervals, and
+//! percentiles where enough values lie beyond them. An unknown value is `None`; no result is NaN.
 //!
-//! Knows no design and no time, and does not compare variants. `trimmed` has means that an outlier
-//! does not move, with their intervals. `line` fits a straight line with the bounds of further values.
-//! `change` finds the end of a warm-up, and changes of level in a time series.
+//! These functions know no design and no unit of time, and do not compare variants. `trimmed` has
+//! means that an outlier does not move, with their intervals. `line` fits a straight line, with the
+//! bounds of further values. `change` finds the end of a warm-up, and changes of level in a time
+//! series.
 
 mod change;
 mod components;
@@ -27,7 +27,8 @@ pub use trimmed::Trimmed;
 
 use sample::sorted;
 
-/// The median and the trimmed mean of a figure over samples, with their confidence intervals.
+/// Estimates a figure over samples: its median and its trimmed mean, each with its 95 % confidence
+/// interval.
 pub fn estimate(values: &[f64]) -> Estimate {
     let trimmed = Trimmed::of(values);
     Estimate {
@@ -38,22 +39,23 @@ pub fn estimate(values: &[f64]) -> Estimate {
     }
 }
 
-/// The median; of an even number of values the mean of the middle two. `None` without values, or
-/// when a value is not finite.
+/// Returns the median; of an even number of values, the mean of the middle two. `None` without
+/// values, or if a value is not finite.
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values)?;
     let (low, high) = middle(sorted.len())?;
-    // Halved before they are added: the sum might not be finite.
+    // Each is halved before the sum, because the sum of both might not be finite.
     Some(if low == high { sorted[low] } else { sorted[low] / 2.0 + sorted[high] / 2.0 })
 }
 
-/// The interval that holds the median of the values' distribution with at least 95 % confidence,
-/// for any distribution. `None` below six values, whose whole range does not have that confidence.
+/// Returns an interval that holds the median of the values' distribution with at least 95 %
+/// confidence, for any distribution. `None` below six values: even their whole range does not have
+/// that confidence.
 pub fn median_interval(values: &[f64]) -> Option<[f64; 2]> {
     median_interval_at(values, CONFIDENCE)
 }
 
-/// The interval that holds the median with at least this confidence. `None` below
+/// Returns an interval that holds the median with at least this confidence. `None` below
 /// [`interval_count_min`] values.
 pub fn median_interval_at(values: &[f64], confidence: f64) -> Option<[f64; 2]> {
     let sorted = sorted(values)?;
@@ -61,37 +63,38 @@ pub fn median_interval_at(values: &[f64], confidence: f64) -> Option<[f64; 2]> {
     Some([sorted[low], sorted[high]])
 }
 
-/// Confidence of each of `count` intervals such that all of them hold at once with [`CONFIDENCE`].
-/// The intervals may depend on each other (Bonferroni).
+/// Returns the confidence that each of `count` intervals needs, so that all of them hold at once
+/// with [`CONFIDENCE`]. The intervals may depend on each other (Bonferroni).
 pub fn confidence_of_each(count: usize) -> f64 {
     1.0 - (1.0 - CONFIDENCE) / count.max(1) as f64
 }
 
-/// The fewest values whose whole range holds the median with this confidence, which is below 1. The
-/// range misses the median where all values lie on one side.
+/// Returns the smallest number of values whose whole range holds the median with this confidence,
+/// which must be below 1. The range misses the median if all values lie on one side of it.
 pub fn interval_count_min(confidence: f64) -> usize {
     (1.0 - (1.0 - confidence).log2()).ceil() as usize
 }
 
-/// Millions of gas a second. `None` for no time.
+/// Returns million gas per second; `None` if the time is 0.
 pub fn mgas_per_s(gas: u64, wall_ns: u64) -> Option<f64> {
     (wall_ns > 0).then(|| gas as f64 * 1e3 / wall_ns as f64)
 }
 
-/// Indices of the middle two of `count` sorted values.
+/// Returns the indices of the middle two of `count` sorted values; of an odd number, one index
+/// twice.
 fn middle(count: usize) -> Option<(usize, usize)> {
     Some((count.checked_sub(1)? / 2, count / 2))
 }
 
-/// Indices of the two order statistics that enclose the median. Each end misses it with a
-/// probability of at most `tail_max`.
+/// Returns the indices of two of the sorted values that enclose the median. The median lies beyond
+/// each of them with a probability of at most `tail_max`.
 ///
-/// The number of values below the true median is binomial (count, 1/2). With k values left out at
-/// each end, the interval misses when at most k values lie on one side. The result uses the largest
-/// k for which this has a probability of at most `tail_max`.
+/// The number of values below the true median is binomial (count, 1/2). If k values are left out at
+/// each end, an end misses the median when at most k values lie beyond it. The result has the
+/// largest k for which the probability of this is at most `tail_max`.
 fn median_ranks(count: usize, tail_max: f64) -> Option<(usize, usize)> {
     let mut left_out = None;
-    // Logarithms, since 2^-count is zero for large counts.
+    // The term is kept as a logarithm, since 2^-count is zero for large counts.
     let mut log_term = -(count as f64) * std::f64::consts::LN_2;
     let mut tail = 0.0;
     for k in 0..count / 2 {

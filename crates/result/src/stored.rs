@@ -1,10 +1,11 @@
 //! Reads results back from files: finds the files, and checks that they have the right schema and
 //! are complete. Errors name the file, the fault and the remedy.
 //!
-//! A result of an older build can be read if its schema is the same, or an older version that
-//! [`RunSchema`] names. A missing optional key is absent, and a renamed key is read by its former
-//! name. A key that this build does not know is ignored. A file is refused if it lacks another key,
-//! or has a name that this build does not know.
+//! A result of an older build can be read if it has this build's schema, or an older version that
+//! [`RunSchema`] reads. If an optional key is missing, its value is absent. A renamed key is read
+//! by its former name too, and a key that this build does not know is ignored. A file is refused if
+//! it lacks any other key. It is also refused if a value is a name that this build does not know,
+//! such as that of a design.
 
 use std::{
     fs,
@@ -28,28 +29,28 @@ pub use limits::{LIMIT_FILE, StoredLimit};
 pub use loads::StoredLoad;
 pub use shown::{Content, Shown};
 
-/// Beginning of the file names of runs' results.
+/// Beginning of the names of files with results of runs.
 const RUN_NAME: &str = "result";
-/// Beginning of the file names of loads on live nodes.
+/// Beginning of the names of files with loads on live nodes.
 const LOAD_NAME: &str = "send";
-/// Beginning of the schema names of loads on live nodes, in any version.
+/// Beginning of the schemas of loads on live nodes, in any version.
 const LOAD_SCHEMA: &str = "stress.send/";
-/// Bytes at the start of a file that hold its schema.
+/// Number of bytes at the start of a file among which its schema is searched.
 const HEAD_BYTES: u64 = 200;
-/// Most bytes of a result file: far more than a run of a thousand cells writes.
+/// Maximum size of a result file: far more than a run of a thousand cells writes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// The fault of a file that has a load where a run is wanted. A load has no cells.
+/// The fault of a file with a load where the result of a run is wanted. A load has no cells.
 const OF_A_LOAD: &str = "is of a load on a live node (stress send), which has no designs to judge or to lay beside \
     a run's; give loads alone: stress report shows them, stress compare BEFORE/ AFTER/ compares them with an \
     interval (docs/send.md)";
-/// The fault of a file of another kind, such as a scenario.
+/// The fault of a file that is not JSON, such as a scenario.
 const NOT_JSON: &str = "is not a result: it is not JSON; a scenario is run by `stress FILE --out DIR`, which \
     writes its result into DIR";
-/// Remedy for a path without a result.
+/// The remedy for a path without a result.
 const GIVE_A_RESULT: &str = "give a result file, or a directory that --out of a run, of `stress sweep` or of \
     `stress gate` wrote";
 
-/// The result of a run from a file.
+/// The result of a run, with the file that it is from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     /// Path of the file.
@@ -59,15 +60,16 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// A result that is already in memory.
+    /// Makes a stored result of a `result` that is already in memory.
     pub const fn new(path: PathBuf, result: RunResult) -> Self {
         Self { path, result }
     }
 
-    /// Reads a result, or the newest one of a run in a directory that `--out` wrote.
+    /// Reads a result of a run from a file. From a directory that `--out` wrote, it reads the
+    /// newest one.
     ///
     /// # Errors
-    /// The file cannot be read, is not JSON, has another schema, or lacks a part.
+    /// The file cannot be read, is not JSON, has another schema, or lacks a required key.
     pub fn read(path: &Path) -> Result<Self, Error> {
         unless_there(path)?;
         let path = match path.is_dir() {
@@ -82,10 +84,10 @@ impl Stored {
         Self::from_json(path, json)
     }
 
-    /// Converts `json`, found at `path`, to a result.
+    /// Converts the `json` of the file at `path` to a result.
     ///
     /// # Errors
-    /// The JSON has another schema, or lacks a part.
+    /// The JSON has another schema, or lacks a required key.
     pub fn from_json(path: PathBuf, json: Value) -> Result<Self, Error> {
         match json["schema"].as_str() {
             Some(schema) if RunSchema::reads(schema) => {}
@@ -102,18 +104,18 @@ impl Stored {
         Ok(Self { path, result })
     }
 
-    /// Whether the variants reached the reference's outcome; `None` where nothing was compared.
+    /// Whether all samples equal the reference; `None` where nothing was compared.
     pub const fn agrees(&self) -> Option<bool> {
         self.result.agree
     }
 
-    /// The cell of this name.
+    /// Finds the cell with this name.
     pub fn cell(&self, variant: &str) -> Option<&Cell> {
         self.result.cell(variant)
     }
 }
 
-/// The results of runs that `--out` wrote into a directory, in the order of their names:
+/// Finds the results of runs that `--out` wrote into a directory, in the order of their names:
 /// `result.json`, `result-1767225600.json`.
 ///
 /// # Errors
@@ -122,7 +124,7 @@ pub fn result_files(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     files(dir, RUN_NAME)
 }
 
-/// The JSON files in `dir` whose names are `name`, or begin with it and a hyphen.
+/// Finds the JSON files in `dir` whose names are `name`, or begin with `name` and a hyphen.
 fn files(dir: &Path, name: &str) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).map_err(Error::unreadable(dir))? {
@@ -137,8 +139,8 @@ fn files(dir: &Path, name: &str) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-/// Finds the file with the latest start. If several began in the same second, it is the last by
-/// name. A single file is not read.
+/// Finds the file whose run or gate started last. Of several that started in the same second, it is
+/// the last one by name. A file that is the only one is not read.
 fn newest(dir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
     let mut files = files(dir, name)?;
     if files.len() < 2 {
@@ -154,8 +156,8 @@ fn newest(dir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
     Ok(newest.map(|(_, file)| file))
 }
 
-/// Rank of a name among the names of one second: `result.json`, `result-1767225600.json`,
-/// `result-1767225600-2.json`.
+/// Returns the rank of a file's name among the names of one second: `result.json`,
+/// `result-1767225600.json`, `result-1767225600-2.json`.
 fn name_number(path: &Path) -> u64 {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let mut parts = stem.split('-').skip(1);
@@ -170,26 +172,27 @@ fn unless_there(path: &Path) -> Result<(), Error> {
             "cannot read {}: there is no such file or directory; {GIVE_A_RESULT}",
             path.display()
         ))),
-        // Opening the file gives the system's error.
+        // Opening the file later gives the system's error.
         Ok(true) | Err(_) => Ok(()),
     }
 }
 
-/// The error of a file of another version, with the remedy.
+/// Makes the error for a file with another version of a schema. `read` has the versions that this
+/// build reads.
 fn other_schema(path: &Path, found: &str, read: &[&str], remedy: &str) -> Error {
     let read = read.join(", ");
     let fault = format!("has the schema {found}, and this stress reads {read}");
     Error::at(path, format!("{fault}; use the stress that wrote it, or {remedy}"))
 }
 
-/// The first characters of a file; `None` where they are not text.
+/// Reads the first bytes of a file as text; `None` if they are not text.
 fn head(path: &Path) -> Result<Option<String>, Error> {
     let mut start = String::new();
     let file = fs::File::open(path).map_err(Error::unreadable(path))?;
     Ok(file.take(HEAD_BYTES).read_to_string(&mut start).ok().map(|_| start))
 }
 
-/// The JSON of a file.
+/// Reads the JSON of a file.
 fn parse(path: &Path) -> Result<Value, Error> {
     let bytes = fs::metadata(path).map_err(Error::unreadable(path))?.len();
     if bytes > MAX_FILE_BYTES {
@@ -208,7 +211,7 @@ fn parse(path: &Path) -> Result<Value, Error> {
     })
 }
 
-/// The typed value of `json`, found at `path`.
+/// Converts the `json` of the file at `path` to a typed value.
 fn typed<T: DeserializeOwned>(path: &Path, json: Value) -> Result<T, Error> {
     serde_json::from_value(json).map_err(|cause| {
         let fault = "is damaged, or of a stress whose results this one does not know; run again";

@@ -1,4 +1,5 @@
-//! The files of a sweep: its matrix, the facts of each cell, all results as one.
+//! The files of a sweep: its matrix, the facts of each cell, the figures of the device, and all
+//! results joined.
 
 mod device;
 mod knee;

@@ -26,6 +26,7 @@ impl PartialOrd for Ns {
 struct Running<A> {
     /// End of the activity in the virtual time [`Cpu::done`], which is no clock time.
     end: Ns,
+    /// Number of the activity in the order of starts.
     number: u64,
     actor: A,
 }
@@ -51,6 +52,7 @@ pub(super) struct Cpu<A> {
     /// Virtual time: the work, in nanoseconds, that an activity would have done by `since` if it
     /// had run from the beginning.
     done: f64,
+    /// Clock time at which `done` was last brought up to date.
     since: f64,
     started_count: u64,
     running: BinaryHeap<Running<A>>,

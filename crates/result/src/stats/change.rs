@@ -1,44 +1,45 @@
-//! Finds changes of level in a series of figures, and the end of its warm-up.
+//! Finds changes of level in a time series, and the end of a warm-up.
 //!
-//! Change points: a scan of the Mann-Whitney statistic over all splits (Pettitt, Applied Statistics
-//! 28, 1979). Each split is standardised (Hawkins and Deng, Journal of Quality Technology 42,
-//! 2010). Permutations decide whether there is a change; then each side is split again (Matteson
-//! and James, JASA 109, 2014).
+//! Change points: a scan of the Mann-Whitney statistic over all splits of the series (Pettitt,
+//! Applied Statistics 28, 1979). The statistic of each split is standardised (Hawkins and Deng,
+//! Journal of Quality Technology 42, 2010). Permutations decide whether there is a change; then
+//! each side is split again (Matteson and James, JASA 109, 2014).
 //!
-//! The decision uses ranks alone, so an outlier moves nothing, and noise may have any distribution.
-//! The change is at the best fit of two levels by least absolute deviations. Successive values must
-//! be independent.
+//! The decision uses the ranks of the values alone, so an outlier moves nothing, and noise may have
+//! any distribution. The change is put where two levels fit best by least absolute deviations.
+//! Successive values must be independent.
 
 use rand::{SeedableRng, rngs::ChaCha12Rng, seq::SliceRandom};
 
 use super::sample::{ranks, sorted};
 
-/// Fewest values between two changes, before the first and after the last.
+/// Fewest values between two changes, before the first change and after the last.
 pub const LEVEL_COUNT_MIN: usize = 4;
-/// Default share of the series without a change in which a change is reported.
+/// Default share of all series without a change in which a change is reported.
 pub const FALSE_ALARM_RATE: f64 = 0.05;
 
-/// Expected number of permutations as strong as the series, where the probability equals the rate.
+/// Number of permutations that may score as high as a series with a change. This number divided by
+/// the rate is the number of permutations that are tried.
 const STRONGER_COUNT: f64 = 20.0;
-/// Relative difference below which scores are equal. Sums of the same ranks in another order differ
-/// by rounding.
+/// Relative difference below which two scores are equal. Sums of the same ranks in another order
+/// differ by rounding.
 const ROUNDING: f64 = 1e-9;
-/// Seed of the permutations. They are the same each time, so a change that was found is found
-/// again.
+/// Seed of the permutations. They are the same in each call, so a change that was found once is
+/// found again.
 const SEED: u64 = 0x5354_5245_5353;
 
-/// A change of level.
+/// A change of level in a time series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
     /// Index of the first value of the new level.
     pub index: usize,
-    /// Share of the permutations of this part of the series that have a change as strong.
+    /// Share of the permutations of this part of the series whose change is as strong.
     pub p: f64,
 }
 
-/// The changes of a time series, in their order. At most a share `rate` of the series without a
-/// change gets a change. Empty below twice [`LEVEL_COUNT_MIN`] values, and where a value is not
-/// finite.
+/// Finds the changes of level in a time series, in their order. At most a share `rate` of all
+/// series without a change gets a change. Empty below twice [`LEVEL_COUNT_MIN`] values, and if a
+/// value is not finite.
 pub fn change_points(values: &[f64], rate: f64) -> Vec<ChangePoint> {
     let mut found = Vec::new();
     if values.iter().all(|value| value.is_finite()) {
@@ -47,7 +48,8 @@ pub fn change_points(values: &[f64], rate: f64) -> Vec<ChangePoint> {
     found
 }
 
-/// Adds the changes of `values`; `first` is the index of their first value in the series.
+/// Adds the changes in `values` to `found`. `first` is the index of the first value in the whole
+/// series.
 fn split(values: &[f64], first: usize, rate: f64, found: &mut Vec<ChangePoint>) {
     let Some(p) = chance(values, rate) else { return };
     let index = split_index(values);
@@ -57,13 +59,14 @@ fn split(values: &[f64], first: usize, rate: f64, found: &mut Vec<ChangePoint>) 
     split(after, first + index, rate, found);
 }
 
-/// Share of the permutations that have a change as strong, where it is at most `rate`.
+/// Returns the share of the permutations of `values` whose change is as strong; `None` if it is
+/// above `rate`.
 fn chance(values: &[f64], rate: f64) -> Option<f64> {
     let mut ranks = ranks(values);
     let score = scan(&ranks)?;
     let count = (STRONGER_COUNT / rate).ceil();
     let mut random = ChaCha12Rng::seed_from_u64(SEED);
-    // The series is one of its permutations.
+    // The series itself counts as one of its permutations.
     let mut as_strong = 1.0;
     for _ in 1..count as u64 {
         ranks.shuffle(&mut random);
@@ -77,8 +80,8 @@ fn chance(values: &[f64], rate: f64) -> Option<f64> {
     Some(as_strong / count)
 }
 
-/// Largest difference between the two sides of a split: the sum of one side's ranks minus its
-/// expectation. The unit is the same for all splits.
+/// Returns the largest score of all splits. The score is the sum of the ranks before the split
+/// minus its expectation, standardised so that all splits are comparable.
 fn scan(ranks: &[f64]) -> Option<f64> {
     let mean = (ranks.len() as f64 + 1.0) / 2.0;
     let mut sum = 0.0;
@@ -94,8 +97,8 @@ fn scan(ranks: &[f64]) -> Option<f64> {
     most
 }
 
-/// The split at which the values lie nearest to the medians of their sides. A split inside a level
-/// is never better than one at its ends, because the sum of deviations is concave there.
+/// Returns the split at which the values lie nearest to the medians of their sides. A split inside
+/// a level is never better than one at its ends, because the sum of deviations is concave there.
 fn split_index(values: &[f64]) -> usize {
     (LEVEL_COUNT_MIN..=values.len() - LEVEL_COUNT_MIN)
         .map(|index| (index, values.split_at(index)))
@@ -104,33 +107,34 @@ fn split_index(values: &[f64]) -> usize {
         .map_or(0, |(index, _)| index)
 }
 
-/// The sum of the distances from the median.
+/// Returns the sum of the distances of the values from their median.
 fn deviation(values: &[f64]) -> f64 {
     let Some(sorted) = sorted(values) else { return 0.0 };
     let (low, high) = sorted.split_at(sorted.len() / 2);
-    // Sums the distance of each value from its mirror value: the median lies between the two.
+    // Sums the distances of each high value from the low value opposite: the median lies between
+    // the two.
     high.iter().rev().zip(low).map(|(high, low)| high - low).sum()
 }
 
-/// Fewest values in which a warm-up can be distinguished from chance.
+/// Fewest values in which a warm-up can be told from chance.
 const WARM_UP_COUNT_MIN: usize = 10;
 
-/// End of a warm-up.
+/// End of the warm-up of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmup {
-    /// There are too few values to tell.
+    /// Not known: there are too few values, or one is not finite.
     Unknown,
-    /// Number of values before the steady state; mostly zero.
+    /// The values after this number of first values are steady; mostly the number is zero.
     Found(usize),
-    /// No half of the values is steady: they still rise or fall at the end. No value is to be left
-    /// out, because the rest would be no better than the whole.
+    /// There is no end in the first half: the values still rise or fall then. No value should be
+    /// left out, because the rest would be no better than the whole series.
     NoEnd,
 }
 
-/// Finds where the warm-up of a series ends; unknown where a value is not finite.
+/// Finds where the warm-up of a series ends.
 ///
 /// White (1997), "An effective truncation heuristic for bias reduction in simulation output"
-/// (MSER). Leaves out as many of the first values as gives the mean of the rest the smallest
+/// (MSER). Leaves out the number of first values for which the mean of the rest has the smallest
 /// standard error. Warm-up values in the rest raise this error, and so do fewer values. The rule
 /// has no parameter.
 pub fn warm_up(values: &[f64]) -> Warmup {
@@ -145,7 +149,7 @@ pub fn warm_up(values: &[f64]) -> Warmup {
     if best == most { Warmup::NoEnd } else { Warmup::Found(best) }
 }
 
-/// Squared standard error of the mean.
+/// Returns the squared standard error of the mean of the values.
 fn squared_error(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

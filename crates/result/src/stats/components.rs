@@ -1,51 +1,51 @@
-//! Spread between groups of values, and within them: variance components of a one-way layout with
-//! random effects, by the method of moments. Groups are trimmed, so an outlier affects neither
-//! part.
+//! Estimates the spread of values between groups, and within them: the variance components of a
+//! one-way layout with random effects, by the method of moments. Groups are trimmed, so an outlier
+//! affects neither component.
 //!
 //! Searle, Casella and others (1992), "Variance Components", chapter 3. Groups may differ in size.
-//! A negative estimate becomes zero: chance makes it negative in about half of all cases where
-//! groups do not differ.
+//! A negative estimate becomes zero. If groups do not differ, chance makes the estimate negative in
+//! about half of all cases.
 //!
 //! Lee and Fung (1985), "Behaviour of trimmed F and sine-wave F statistics in one-way
-//! classification". Means of groups are trimmed, and squares within groups are winsorised. Groups
-//! of less than five values have nothing to trim, and keep the plain layout.
+//! classification". Means of groups are trimmed, and squares within groups are winsorised. A group
+//! of fewer than five values has nothing to trim, and is used as it is.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 use super::{sample::sorted, trimmed};
 
-/// Fewest groups. The spread between two groups is a single difference, which tells almost nothing.
+/// Fewest groups. The spread between two groups is one difference, which says almost nothing.
 const GROUP_COUNT_MIN: usize = 3;
 
-/// Probability from which chance explains the distance between groups.
+/// Probability from which on chance explains the differences between groups.
 pub const CHANCE_P: f64 = 0.05;
 
-/// Variances of the parts of a value.
+/// Variances of the two parts of a value: its group's part and its own part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Components {
     /// Variance of the part that all values of a group have in common.
     pub between_variance: f64,
-    /// Variance of the part that each value has by itself. Divided by the number of values, it is
-    /// the variance of a group's trimmed mean.
+    /// Variance of the part that is each value's own. Divided by the number of a group's values, it
+    /// is the variance of the group's trimmed mean.
     pub within_variance: f64,
-    /// Probability of groups this far apart if they do not differ, by the F test; `None` where all
-    /// values are equal. The test assumes independent values: the probability is too small where
-    /// values of a group depend on each other.
+    /// Probability that groups would lie this far apart by chance, if they did not differ (F test);
+    /// `None` where all values are equal. The test assumes independent values: the probability is
+    /// too small if values of a group depend on each other.
     pub p: Option<f64>,
 }
 
-/// A group without its outliers.
+/// Figures of a group without its outliers.
 struct Group {
-    /// Number of remaining values.
+    /// Number of values that trimming leaves.
     left_count: f64,
-    /// Mean of the remaining values.
+    /// Mean of these values.
     mean: f64,
-    /// Sum of squares of the winsorised values about their mean.
+    /// Sum of the squared distances of the winsorised values from their mean.
     squares: f64,
 }
 
 impl Group {
-    /// Trims a group; `None` without a value, and where a value is not finite.
+    /// Trims a group; `None` without values, and if a value is not finite.
     fn trim(values: &[f64]) -> Option<Self> {
         let mut values = sorted(values).filter(|values| !values.is_empty())?;
         let left = trimmed::left(&values);
@@ -57,8 +57,8 @@ impl Group {
     }
 }
 
-/// The variance components of values in groups. Groups without a value are ignored. `None` below
-/// three groups, where no group has two values, and where a value is not finite.
+/// Estimates the variance components of values in groups. Ignores groups without values. `None`
+/// below three groups, if no group has two values, and if a value is not finite.
 pub fn components(groups: &[Vec<f64>]) -> Option<Components> {
     let groups = groups.iter().filter(|group| !group.is_empty());
     let count = groups.clone().map(Vec::len).sum::<usize>() as f64;
@@ -72,7 +72,7 @@ pub fn components(groups: &[Vec<f64>]) -> Option<Components> {
     let squares = groups.iter().map(|group| group.left_count * (group.mean - mean).powi(2));
     let between = squares.sum::<f64>() / freedom[0];
     let within = groups.iter().map(|group| group.squares).sum::<f64>() / freedom[1];
-    // The size that the groups would have if all were equal.
+    // The size of each group if all groups were equal in size.
     let counts = groups.iter().map(|group| group.left_count.powi(2));
     let size = (left_count - counts.sum::<f64>() / left_count) / freedom[0];
     let components = Components {
@@ -84,13 +84,14 @@ pub fn components(groups: &[Vec<f64>]) -> Option<Components> {
     is_finite.then_some(components)
 }
 
-/// Probability of mean squares this far apart by chance.
+/// Returns the probability that the mean squares between groups and within them are this far apart
+/// by chance.
 fn chance(between: f64, within: f64, [of_groups, of_values]: [f64; 2]) -> Option<f64> {
     let ratio = between / within;
     if ratio.is_nan() {
         return None;
     }
-    // A ratio that is no finite number has no probability above it.
+    // No F value lies above a ratio that is infinite.
     if !(ratio * of_groups).is_finite() {
         return Some(0.0);
     }

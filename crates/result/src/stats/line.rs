@@ -1,18 +1,18 @@
-//! A straight line through positive values that scatter in proportion to their size, with the
-//! bounds of one further value.
+//! Fits a straight line to positive values whose scatter is proportional to their size. Also bounds
+//! one further value.
 //!
 //! Draper and Smith (1998), "Applied Regression Analysis", chapters 1 and 9. The fit of
-//! `y = a + b x` minimises relative errors: it is the plain fit of `y / x = b + a / x`. Quantiles
-//! are those of Student's t.
+//! `y = a + b x` minimises relative errors: it is the ordinary fit of `y / x = b + a / x`.
+//! Quantiles are those of Student's t.
 
 use super::{sample::CONFIDENCE, trimmed::student_quantile};
 
-/// Fewest points: two determine the line, further points its error.
+/// Fewest points. Two points determine the line, further ones its error.
 const POINT_COUNT_MIN: usize = 3;
-/// Halvings of an interval until its ends are neighbours.
+/// Number of halvings of an interval, enough until its ends are neighbouring numbers.
 const HALVING_COUNT: usize = 200;
 
-/// A point of a line.
+/// A point to fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Position of the point, above 0.
@@ -24,34 +24,34 @@ pub struct Point {
 /// A fitted line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// Value at 0.
+    /// Value of the line at x = 0.
     pub intercept: f64,
-    /// Growth of the value with x.
+    /// Growth of the value with each unit of x.
     pub slope: f64,
-    /// Deviation of `y / x` from the line.
+    /// Standard deviation of `y / x` from the line.
     deviation: f64,
     /// Number of points.
     count: f64,
-    /// Mean of `1 / x`.
+    /// Mean of `1 / x` over the points.
     mean: f64,
-    /// Sum of squares of `1 / x` about its mean.
+    /// Sum of the squared distances of `1 / x` from its mean.
     squares: f64,
 }
 
-/// The place where a line's upper bound reaches a value.
+/// Where the upper bound of a line reaches a value, relative to a range of x.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Crossing {
-    /// Below the range.
+    /// Below the range: the bound reaches the value at the first x already.
     Below,
-    /// At this position in the range.
+    /// At this x in the range.
     At(f64),
-    /// Above the range.
+    /// Above the range, or nowhere.
     Above,
 }
 
 impl Line {
-    /// Fits a line. `None` below three points, where all points have the same x, and where a
-    /// coordinate is not positive and finite.
+    /// Fits a line to points. `None` below three points, if all points have the same x, and if a
+    /// coordinate is not both positive and finite.
     pub fn fit(points: &[Point]) -> Option<Self> {
         let is_usable =
             |of: &Point| of.x > 0.0 && of.x.is_finite() && of.y > 0.0 && of.y.is_finite();
@@ -78,26 +78,26 @@ impl Line {
         self.intercept + self.slope * x
     }
 
-    /// The bound that a single further value at `x` stays below with a probability of 95 %.
+    /// Returns the bound that one further value at `x` stays below with a probability of 95 %.
     pub fn upper(&self, x: f64) -> f64 {
         self.at(x) + self.quantile(CONFIDENCE) * self.error(x)
     }
 
-    /// The interval that holds a single further value at `x` with a probability of 95 %.
+    /// Returns the interval that holds one further value at `x` with a probability of 95 %.
     pub fn interval(&self, x: f64) -> [f64; 2] {
         let reach = self.quantile(f64::midpoint(1.0, CONFIDENCE)) * self.error(x);
         [self.at(x) - reach, self.at(x) + reach]
     }
 
-    /// The 95 % confidence interval of the slope.
+    /// Returns the 95 % confidence interval of the slope.
     pub fn slope_interval(&self) -> [f64; 2] {
         let error = self.deviation * (self.count.recip() + self.mean.powi(2) / self.squares).sqrt();
         let reach = self.quantile(f64::midpoint(1.0, CONFIDENCE)) * error;
         [self.slope - reach, self.slope + reach]
     }
 
-    /// The least x from `first` to `last` at which the upper bound is `y` or more. The bound is
-    /// convex, so it is below `y` from `first` to this x, and not below `y` beyond it.
+    /// Finds the least x from `first` to `last` at which [`Self::upper`] is `y` or more. This bound
+    /// is convex: it is below `y` from `first` to that x, and not below `y` beyond it.
     pub fn crossing(&self, y: f64, [first, last]: [f64; 2]) -> Crossing {
         if self.upper(first) >= y {
             return Crossing::Below;
@@ -116,7 +116,7 @@ impl Line {
         Crossing::At(below)
     }
 
-    /// Standard error of a single further value at `x`; the error of the line is a part of it.
+    /// Standard error of one further value at `x`, with the error of the line itself.
     fn error(&self, x: f64) -> f64 {
         let distance = (x.recip() - self.mean).powi(2) / self.squares;
         x * self.deviation * (1.0 + self.count.recip() + distance).sqrt()

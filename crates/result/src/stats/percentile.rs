@@ -1,22 +1,24 @@
-//! Percentiles of many values, each where enough values lie beyond it.
+//! Percentiles of many values. Each is given only if enough values lie beyond it.
 //!
-//! A time may still be open when the measurement ends: then only a lower bound of it is known. The
-//! distribution is estimated by Kaplan and Meier (1958). An open time is at risk for as long as it
-//! was seen, and never counts as an end.
+//! Some times may be open when the measurement ends: then only a lower bound of each is known.
+//! Their distribution is estimated by Kaplan and Meier (1958). An open time counts as at risk of
+//! ending for as long as it was seen, and never as ended.
 
 use hdrhistogram::Histogram;
 
 use crate::figures::{Bucket, Percentiles};
 
-/// A percentile needs this many values beyond it (`docs/methodology.md`).
+/// Fewest values beyond a percentile (`docs/methodology.md`).
 const BEYOND_COUNT_MIN: u64 = 10;
 
-/// Whether ten of `count` values lie beyond a percentile, given in hundredths of a per cent.
+/// Returns whether at least ten of `count` values lie beyond a percentile, which is given in
+/// hundredths of a per cent.
 const fn is_valid(per_10k: u64, count: u64) -> bool {
     count as u128 * (10_000 - per_10k) as u128 >= BEYOND_COUNT_MIN as u128 * 10_000
 }
 
-/// Percentiles of a histogram in its unit; each is `None` where too few values lie beyond it.
+/// Returns percentiles of a histogram in its unit. Each is `None` where too few values lie beyond
+/// it.
 pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     let (count, max) = (histogram.len(), (!histogram.is_empty()).then(|| histogram.max()));
     each(count, max, |per_10k| {
@@ -24,10 +26,11 @@ pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     })
 }
 
-/// Upper ends of the ranges of a decade, in nanoseconds for the first decade (R10 of ISO 3).
+/// Upper ends of the ranges in a decade, in nanoseconds for the first decade (series R10 of ISO 3).
 const RANGE_ENDS_NS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
 
-/// Times by range, from the empty range before the first time to the range of the last.
+/// Returns the number of times in each range, from the empty range before the first time to the
+/// range of the last time.
 pub fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
     let decades = (0..).map_while(|power| 10_u64.checked_pow(power));
     let mut ends = decades.flat_map(|unit| RANGE_ENDS_NS.map(|end| end.saturating_mul(unit)));
@@ -51,7 +54,8 @@ pub fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
     buckets
 }
 
-/// Fills in each percentile over `count` values: `of` returns it by its hundredths of a per cent.
+/// Makes the percentiles of `count` values. `of` returns a percentile by its hundredths of a per
+/// cent.
 fn each(count: u64, max: Option<u64>, of: impl Fn(u64) -> Option<u64>) -> Percentiles {
     Percentiles {
         p50: of(5_000),
@@ -66,7 +70,7 @@ fn each(count: u64, max: Option<u64>, of: impl Fn(u64) -> Option<u64>) -> Percen
     }
 }
 
-/// Percentiles of values: each is one of the values, by nearest rank.
+/// Returns percentiles of values. Each is one of the values, by nearest rank.
 pub fn percentiles_of(values: impl IntoIterator<Item = u64>) -> Percentiles {
     let mut sorted: Vec<u64> = values.into_iter().collect();
     sorted.sort_unstable();
@@ -78,12 +82,13 @@ pub fn percentiles_of(values: impl IntoIterator<Item = u64>) -> Percentiles {
     })
 }
 
-/// Tolerance for rounding errors of a product of shares.
+/// Tolerance for the rounding errors of a product of shares.
 const ROUNDING: f64 = 1e-9;
 
-/// Percentiles of times: `ended` has complete times, `open` has lower bounds of longer ones. A
-/// percentile is `None` where too few values lie beyond it, or where it lies beyond the ended
-/// times. The maximum is `None` where an open time is the longest. The count includes open times.
+/// Returns percentiles of times. `ended` has complete times, `open` lower bounds of times that had
+/// not ended. A percentile is `None` where too few values lie beyond it, or where it lies beyond
+/// the ended times. The maximum is `None` where an open time is the longest. The count includes
+/// open times.
 pub fn percentiles_with_open(ended: &Histogram<u64>, open: &Histogram<u64>) -> Percentiles {
     if open.is_empty() {
         return percentiles(ended);
@@ -99,12 +104,12 @@ pub fn percentiles_with_open(ended: &Histogram<u64>, open: &Histogram<u64>) -> P
     })
 }
 
-/// A time at which some values ended.
+/// A time at which one or more times ended.
 struct Step {
     value: u64,
-    /// Estimated share of all values that are at most this long.
+    /// Estimated share of all times that are at most this long.
     ended_share: f64,
-    /// Values that are known to be longer.
+    /// Number of times that are known to be longer.
     beyond_count: u64,
 }
 
@@ -116,7 +121,7 @@ fn steps(ended: &Histogram<u64>, open: &Histogram<u64>) -> Vec<Step> {
     for (value, count) in
         ended.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value()))
     {
-        // Values that were seen for less than this time give no information on it.
+        // Times that were seen for less than this give no information about it.
         while let Some((_, gone_count)) = gone.next_if(|(until, _)| *until < value) {
             at_risk -= gone_count;
         }

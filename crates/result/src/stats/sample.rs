@@ -1,23 +1,23 @@
-//! A sample of values: sorting, ranks and their correlation. Also how many values an interval of a
-//! given width needs, estimated from the spread of the values at hand.
+//! Functions of a few values: sorting, outliers, ranks and their correlation. Also the number of
+//! values that an interval of a given width needs, estimated from the spread of the present values.
 
-/// Default confidence of an interval.
+/// Default confidence of an interval, as a share of one.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Fewest values for an interval. The whole range of five values does not hold the median with 95 %
-/// confidence.
+/// Fewest values for an interval. Even the whole range of five values does not hold the median with
+/// 95 % confidence.
 pub const INTERVAL_COUNT_MIN: usize = 6;
 
-/// Half the width of an interval as a share of its median: the precision that reports aim at.
+/// Precision that reports aim at: half the width of a median's interval, as a share of the median.
 pub const PRECISION_SHARE: f64 = 0.03;
 
-/// Fewest values from which the spread of further values can be estimated.
+/// Fewest values from which the spread of further values is estimated.
 pub const SPREAD_COUNT_MIN: usize = 3;
 
-/// The end of the normal distribution's middle 95 %, in standard deviations.
+/// End of the middle 95 % of a normal distribution, in standard deviations from its mean.
 const NORMAL_95: f64 = 1.96;
 
-/// The values in ascending order; `None` where a value is not finite.
+/// Returns the values in ascending order; `None` if a value is not finite.
 pub(super) fn sorted(values: &[f64]) -> Option<Vec<f64>> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -25,10 +25,10 @@ pub(super) fn sorted(values: &[f64]) -> Option<Vec<f64>> {
 }
 
 /// Estimates the number of values with which the 95 % interval of their median reaches at most
-/// `share` of the median to either side. It is [`INTERVAL_COUNT_MIN`] or more. `None` below
-/// [`SPREAD_COUNT_MIN`] values, or without a finite positive median.
+/// `share` of the median to either side. The number is at least [`INTERVAL_COUNT_MIN`]. `None`
+/// below [`SPREAD_COUNT_MIN`] values, or if the median is not finite and positive.
 ///
-/// The standard error of a median of n normal values is sqrt(π/2) s/√n, where s is their standard
+/// The standard error of the median of n normal values is sqrt(π/2) s/√n, where s is their standard
 /// deviation.
 pub fn count_needed(values: &[f64], share: f64) -> Option<usize> {
     if values.len() < SPREAD_COUNT_MIN {
@@ -48,8 +48,8 @@ pub fn count_needed(values: &[f64], share: f64) -> Option<usize> {
     needed.is_finite().then(|| (needed as usize).max(INTERVAL_COUNT_MIN))
 }
 
-/// Indices of the values beyond Tukey's fences, 1.5 interquartile ranges outside the quartiles. None
-/// of fewer than [`INTERVAL_COUNT_MIN`] values.
+/// Returns the indices of outliers: values beyond Tukey's fences, which are 1.5 interquartile
+/// ranges outside the quartiles. Empty below [`INTERVAL_COUNT_MIN`] values.
 pub fn outliers(values: &[f64]) -> Vec<usize> {
     const FENCE: f64 = 1.5;
     let Some(sorted) = sorted(values).filter(|all| all.len() >= INTERVAL_COUNT_MIN) else {
@@ -65,7 +65,8 @@ pub fn outliers(values: &[f64]) -> Vec<usize> {
     (0..values.len()).filter(|index| is_outlier(values[*index])).collect()
 }
 
-/// Ranks from 1 on, in the order of the values; equal values share the mean of their ranks.
+/// Returns the rank of each value, from 1 for the smallest on. Equal values share the mean of their
+/// ranks.
 pub fn ranks(values: &[f64]) -> Vec<f64> {
     values
         .iter()
@@ -77,8 +78,8 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Spearman's rank correlation of pairs, which is Pearson's correlation of their ranks. `None`
-/// below three pairs, and where all values of a side are equal.
+/// Returns Spearman's rank correlation of pairs: Pearson's correlation of the ranks of both sides.
+/// `None` below three pairs, if a value is NaN, and if all values of a side are equal.
 pub fn spearman(pairs: &[[f64; 2]]) -> Option<f64> {
     if pairs.len() < 3 || pairs.iter().flatten().any(|value| value.is_nan()) {
         return None;

@@ -1,30 +1,30 @@
-//! The 20 % trimmed mean of a few values, with its interval by Yuen's method. An outlier does not
-//! move it, and the remaining values give its error.
+//! The 20 % trimmed mean of a few values, with its interval by Yuen's method. A single outlier does
+//! not move it, and the error comes from the remaining values.
 //!
-//! Yuen (1974), "The two-sample trimmed t for unequal population variances". The error is that of
-//! the winsorised deviation. The quantile is that of Student's t; its degrees of freedom are the
-//! number of remaining values minus one.
+//! Yuen (1974), "The two-sample trimmed t for unequal population variances". The error is computed
+//! from the winsorised deviation. The quantile is that of Student's t, whose degrees of freedom are
+//! the number of remaining values minus one.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::sample::{INTERVAL_COUNT_MIN, sorted};
 
-/// Share of the values left out at each end.
+/// Share of the values that is left out at each end.
 const TRIM: f64 = 0.2;
 
 /// A trimmed mean with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trimmed {
-    /// Mean of the remaining values.
+    /// Mean of the values that trimming leaves.
     pub mean: f64,
     /// Standard error of the mean.
     pub error: f64,
-    /// Degrees of freedom.
+    /// Degrees of freedom of Student's t for this error.
     pub freedom: f64,
 }
 
 impl Trimmed {
-    /// Trims `values`, which must be independent. `None` below six values, and where a value is not
+    /// Trims `values`, which must be independent. `None` below six values, and if a value is not
     /// finite.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut values = sorted(values).filter(|values| values.len() >= INTERVAL_COUNT_MIN)?;
@@ -36,7 +36,8 @@ impl Trimmed {
         Some(Self { mean, error, freedom }).filter(|it| it.mean.is_finite() && it.error.is_finite())
     }
 
-    /// The mean of `self` minus the mean of `other`, for independent values (Welch).
+    /// Returns the mean of `self` minus the mean of `other`, with its error, for independent values
+    /// (Welch).
     pub fn minus(&self, other: &Self) -> Self {
         let (a, b) = (self.error.powi(2), other.error.powi(2));
         let spread = a.powi(2) / self.freedom + b.powi(2) / other.freedom;
@@ -48,17 +49,17 @@ impl Trimmed {
         }
     }
 
-    /// The bound that the true mean is below with a probability of `alpha` at most.
+    /// Returns a lower bound: the true mean is below it with a probability of at most `alpha`.
     pub fn lower(&self, alpha: f64) -> f64 {
         self.mean - self.reach(alpha)
     }
 
-    /// The bound that the true mean is above with a probability of `alpha` at most.
+    /// Returns an upper bound: the true mean is above it with a probability of at most `alpha`.
     pub fn upper(&self, alpha: f64) -> f64 {
         self.mean + self.reach(alpha)
     }
 
-    /// The interval that holds the true mean with this confidence, such as 0.95.
+    /// Returns the interval that holds the true mean with this confidence, such as 0.95.
     pub fn interval(&self, confidence: f64) -> [f64; 2] {
         let alpha = (1.0 - confidence) / 2.0;
         [self.lower(alpha), self.upper(alpha)]
@@ -69,23 +70,24 @@ impl Trimmed {
     }
 }
 
-/// The value that Student's t with this many degrees of freedom is below with this probability.
+/// Returns the value that Student's t, with these degrees of freedom, stays below with this
+/// probability.
 ///
 /// # Panics
-/// With no degree of freedom: [`Trimmed::of`] gives three or more, a line one or more.
+/// If `freedom` is not above 0: [`Trimmed::of`] gives three or more, a line one or more.
 pub(super) fn student_quantile(probability: f64, freedom: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom);
     let distribution = distribution.unwrap_or_else(|e| panic!("{freedom} degrees: {e}"));
     distribution.inverse_cdf(probability)
 }
 
-/// The sorted values that remain after trimming both ends.
+/// Returns the sorted values that remain after trimming both ends.
 pub(super) fn left(sorted: &[f64]) -> &[f64] {
     let cut = (TRIM * sorted.len() as f64) as usize;
     &sorted[cut..sorted.len() - cut]
 }
 
-/// Replaces each sorted value that [`left`] leaves out by its nearest remaining value.
+/// Replaces each sorted value that [`left`] leaves out by the nearest value that remains.
 pub(super) fn winsorise(sorted: &mut [f64]) {
     let left = left(sorted);
     if let (Some(&low), Some(&high)) = (left.first(), left.last()) {
@@ -94,11 +96,11 @@ pub(super) fn winsorise(sorted: &mut [f64]) {
 }
 
 pub(super) fn mean(values: &[f64]) -> f64 {
-    // Each value is divided first: the sum might not be finite.
+    // Each value is divided before the sum, because the sum might not be finite.
     values.iter().map(|value| value / values.len() as f64).sum()
 }
 
-/// Standard deviation of a sample.
+/// Returns the sample standard deviation, with the divisor n - 1.
 fn deviation(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

@@ -1,4 +1,4 @@
-//! Limits read back from files.
+//! Reads results of `stress limit` back from files.
 
 use std::path::{Path, PathBuf};
 
@@ -8,12 +8,12 @@ use crate::{
     limit::{LimitResult, LimitSchema},
 };
 
-/// File name of limits in a directory that `--out` wrote.
+/// Name of the file with limits, in a directory that `--out` wrote.
 pub const LIMIT_FILE: &str = "limit.json";
-/// Beginning of the schema names of limits, in any version.
+/// Beginning of the schemas of limits, in any version.
 const LIMIT_SCHEMA: &str = "stress.limit/";
 
-/// Limits from a file.
+/// A result of `stress limit`, with the file that it is from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredLimit {
     /// Path of the file.
@@ -23,11 +23,11 @@ pub struct StoredLimit {
 }
 
 impl StoredLimit {
-    /// Reads limits from a file, or from a directory that `--out` wrote. `None` where the file has
-    /// another schema, or the directory has no limits.
+    /// Reads limits from a file, or from a directory that `--out` wrote. `None` if the file has
+    /// another kind of schema, or the directory has no file with limits.
     ///
     /// # Errors
-    /// The file cannot be read, is not complete, or has another version.
+    /// The file cannot be read, is not complete, or has a version that this build does not read.
     pub fn read(path: &Path) -> Result<Option<Self>, Error> {
         unless_there(path)?;
         let path = if path.is_dir() { path.join(LIMIT_FILE) } else { path.to_owned() };
@@ -47,7 +47,7 @@ impl StoredLimit {
     }
 }
 
-/// Whether a file begins like limits of any version.
+/// Returns whether a file begins like one with limits, of any version.
 fn is_limit(path: &Path) -> Result<bool, Error> {
     Ok(head(path)?.is_some_and(|head| head.contains(&format!("\"{LIMIT_SCHEMA}"))))
 }

@@ -1,4 +1,4 @@
-//! Loads on live nodes read back from files.
+//! Reads loads on live nodes back from files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::{
     send::{SendResult, SendSchema},
 };
 
-/// A load on a live node from a file.
+/// A load on a live node, with the file that it is from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredLoad {
     /// Path of the file.
@@ -20,12 +20,12 @@ pub struct StoredLoad {
 }
 
 impl StoredLoad {
-    /// Reads a load, or all loads of a directory that `--out` wrote, in the order of their starts.
-    /// Empty where the file has another schema. Empty also where the directory has no load, or a
-    /// run beside it.
+    /// Reads a load from a file. From a directory that `--out` wrote, it reads all loads in the
+    /// order of their starts. Empty if the file has another kind of schema, and if the directory
+    /// has no load, or has the result of a run too.
     ///
     /// # Errors
-    /// A file cannot be read, is no complete load, or has another version.
+    /// A file cannot be read, is not complete, or has a version that this build does not read.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
         unless_there(path)?;
         if !path.is_dir() {
@@ -42,7 +42,7 @@ impl StoredLoad {
         Ok(loads)
     }
 
-    /// Reads a file; `None` where the file has no load.
+    /// Reads a file; `None` if it has no load.
     fn read(path: &Path) -> Result<Option<Self>, Error> {
         if !is_load(path)? {
             return Ok(None);
@@ -61,7 +61,7 @@ impl StoredLoad {
     }
 }
 
-/// Whether a file begins like a load of any version.
+/// Returns whether a file begins like one with a load, of any version.
 fn is_load(path: &Path) -> Result<bool, Error> {
     Ok(head(path)?.is_some_and(|head| head.contains(&format!("\"{LOAD_SCHEMA}"))))
 }

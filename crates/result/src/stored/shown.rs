@@ -1,4 +1,4 @@
-//! The inputs of a report: results of runs, joined results of a sweep, and results of a gate.
+//! Reads the inputs of a report: results of runs, joined results of a sweep, and results of gates.
 
 use std::{
     collections::BTreeSet,
@@ -21,33 +21,35 @@ use crate::{
 
 use super::{GIVE_A_RESULT, RUN_NAME, Stored, head, newest, parse, typed, unless_there};
 
-/// Beginning of the names of a gate's results.
+/// Beginning of the names of files with results of gates.
 const GATE_NAME: &str = "gate";
-/// Directory in which a sweep has its incomplete cells.
+/// Name of the directory in which a sweep has its unfinished cells.
 const UNFINISHED: &str = "running";
-/// Depth below a directory to which results are searched.
+/// Number of levels below a directory at which results are still searched.
 const MAX_DEPTH: usize = 4;
 
-/// A result that is shown, alone or beside others.
+/// A result that a report shows, alone or beside others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     /// Path of the file.
     pub path: PathBuf,
     /// Content of the file.
     pub content: Content,
-    /// Keys of the sweep with the cell's values; empty if the result is no cell of a sweep.
+    /// Values of the sweep's keys in the cell of this result; empty if the result is of no cell of
+    /// a sweep.
     pub swept: Keys,
-    /// Index of the cell in that sweep.
+    /// Index of that cell in its sweep.
     pub cell: Option<u64>,
-    /// Keys and values of the cells that the sweep left out, as their runs would repeat this one.
+    /// Values of the keys in each cell that the sweep left out because its run would repeat this
+    /// one.
     pub left_out: Vec<Keys>,
-    /// Command line of that sweep without its directory; empty where it is not known.
+    /// Command line of the sweep without its directory; empty if it is not known.
     pub sweep_command: Vec<String>,
-    /// Warning that the device's read rate changed during the sweep.
+    /// Warning that the device's rate changed during the sweep; `None` if it did not.
     pub doubt: Option<String>,
 }
 
-/// The content of a file.
+/// The content of a result's file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// The result of a run.
@@ -65,7 +67,7 @@ impl From<Stored> for Shown {
 }
 
 impl Shown {
-    /// A result that is no cell of a sweep.
+    /// Makes a result that is of no cell of a sweep.
     pub const fn new(path: PathBuf, content: Content) -> Self {
         Self {
             path,
@@ -78,7 +80,7 @@ impl Shown {
         }
     }
 
-    /// The result of the run, if the content is a run.
+    /// The result of the run; `None` for a gate.
     pub const fn run(&self) -> Option<&RunResult> {
         match &self.content {
             Content::Run(run) => Some(run),
@@ -86,7 +88,7 @@ impl Shown {
         }
     }
 
-    /// The result of the gate, if the content is a gate.
+    /// The result of the gate; `None` for a run.
     pub const fn gate(&self) -> Option<&GateResult> {
         match &self.content {
             Content::Gate(gate) => Some(gate),
@@ -94,7 +96,7 @@ impl Shown {
         }
     }
 
-    /// The program.
+    /// The program that made the result.
     pub const fn tool(&self) -> &Tool {
         match &self.content {
             Content::Run(run) => &run.tool,
@@ -118,7 +120,7 @@ impl Shown {
         }
     }
 
-    /// Reasons to doubt the figures.
+    /// Reasons to doubt the figures, with those of the sweep.
     pub fn warnings(&self) -> Vec<&str> {
         let own = match &self.content {
             Content::Run(run) => &run.warnings,
@@ -127,8 +129,8 @@ impl Shown {
         own.iter().chain(&self.doubt).map(String::as_str).collect()
     }
 
-    /// This result as a cell of a sweep with these keys. `is_run` tells whether a cell has a
-    /// result.
+    /// Makes this result that of the cell with index `cell` and these keys. `is_run` tells whether
+    /// a cell of the sweep has a result.
     fn in_sweep(self, cell: u64, keys: Keys, sweep: &Sweep, is_run: impl Fn(u64) -> bool) -> Self {
         let matrix = sweep.matrix.as_ref();
         let shared = self.run().and_then(|run| run.device.as_ref()?.shared.as_ref());
@@ -144,7 +146,7 @@ impl Shown {
         }
     }
 
-    /// The work; `None` for a gate that compared two files.
+    /// The work; `None` for a gate that compared stored results.
     pub const fn workload(&self) -> Option<&WorkloadFacts> {
         match &self.content {
             Content::Run(run) => Some(&run.workload),
@@ -152,30 +154,32 @@ impl Shown {
         }
     }
 
-    /// The cells; empty for a gate.
+    /// The cells of the run; empty for a gate.
     pub fn cells(&self) -> &[Cell] {
         self.run().map_or(&[], |run| &run.cells)
     }
 
-    /// Whether the variants reached the reference's outcome; `None` where nothing was compared.
+    /// Whether all samples of the run equal the reference; `None` for a gate, and where nothing was
+    /// compared.
     pub fn agrees(&self) -> Option<bool> {
         self.run()?.agree
     }
 
-    /// Whether the designs agree in every sample, so that the figures may be shown.
+    /// Returns whether all samples of the run equal the reference, so that the figures may be
+    /// shown.
     pub fn is_sound(&self) -> bool {
         self.run().is_some_and(RunResult::is_sound)
     }
 
-    /// Reads the results at a path. A file may hold a run, a gate, or the joined results of a
-    /// sweep.
+    /// Reads the results at a path. A file may hold the result of a run or a gate, or the joined
+    /// results of a sweep.
     ///
-    /// In a directory it reads the newest result of a run, else the newest of a gate. A directory
-    /// with neither gives all results in it and below it, sorted by name.
+    /// From a directory it reads the newest result of a run, else the newest of a gate. From a
+    /// directory with neither, it reads all results of runs below it, sorted by path.
     ///
     /// # Errors
-    /// The errors of [`Stored::read`], or a directory without a result. Files of other schemas in a
-    /// directory are left out; a truncated file is an error.
+    /// The errors of [`Stored::read`], and an error for a directory without a result. In a
+    /// directory, files of other schemas are left out, but a truncated file is an error.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
         unless_there(path)?;
         if !path.is_dir() {
@@ -190,7 +194,8 @@ impl Shown {
         Self::read_below(path)
     }
 
-    /// Reads the results at a path. In a directory, all results of runs in it and below it.
+    /// Reads the results at a path. From a directory, it reads all results of runs in it and below
+    /// it.
     ///
     /// # Errors
     /// The errors of [`Shown::read_all`].
@@ -198,7 +203,7 @@ impl Shown {
         if path.is_dir() { Self::read_below(path) } else { Self::read_all(path) }
     }
 
-    /// All results of runs in a directory and below it, sorted by name.
+    /// Reads all results of runs in a directory and below it, sorted by path.
     fn read_below(dir: &Path) -> Result<Vec<Self>, Error> {
         let mut files = Vec::new();
         json_files(dir, 0, &mut files)?;
@@ -220,8 +225,8 @@ impl Shown {
         Ok(results)
     }
 
-    /// Adds the facts of the sweep whose cell lies in `dir`. Without a file of the cell the result
-    /// stays as it is, and is still shown.
+    /// Adds the facts of the sweep's cell that `dir` belongs to. Without a file of the cell, the
+    /// result stays as it is, and is still shown.
     fn in_its_sweep(self, dir: &Path) -> Self {
         let Some(cell) = read_json::<CellFile>(&dir.join(CELL_FILE)) else { return self };
         let folder = dir.parent().unwrap_or(dir);
@@ -234,7 +239,7 @@ impl Shown {
         })
     }
 
-    /// The results in `json`, found at `path`.
+    /// Converts the `json` of the file at `path` to results.
     fn from_json(path: &Path, json: Value) -> Result<Vec<Self>, Error> {
         match json["schema"].as_str() {
             Some(GateSchema::NAME) => {
@@ -246,7 +251,7 @@ impl Shown {
         }
     }
 
-    /// The results that a sweep has joined into one file.
+    /// Converts the joined results of a sweep, which are in one file.
     fn from_merged(path: &Path, mut merged: Value) -> Result<Vec<Self>, Error> {
         let cells = match merged["cells"].take() {
             Value::Array(cells) => cells,
@@ -259,7 +264,7 @@ impl Shown {
         let run: BTreeSet<u64> = cells.iter().filter_map(|cell| cell["index"].as_u64()).collect();
         let mut all = Vec::with_capacity(cells.len());
         for cell in cells {
-            // The name of the cell, for errors.
+            // The name is for errors.
             let name = format!("{}, cell {}", path.display(), cell["index"]);
             let MergedCell { index, keys, result } = typed(Path::new(&name), cell)?;
             let shown = Self::from(Stored::new(PathBuf::from(name), result));
@@ -272,14 +277,14 @@ impl Shown {
     }
 }
 
-/// The sweep of some cells.
+/// The sweep to which results belong.
 struct Sweep {
-    /// The matrix; `None` where it is not known.
+    /// The matrix of the sweep; `None` if it is not known.
     matrix: Option<Matrix>,
     devices: Vec<SweepDevice>,
 }
 
-/// The device's figures in the directory of a sweep.
+/// Reads the device's figures from the directory of a sweep.
 fn devices(folder: &Path) -> Vec<SweepDevice> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
@@ -288,12 +293,12 @@ fn devices(folder: &Path) -> Vec<SweepDevice> {
         .collect()
 }
 
-/// A file of a sweep; `None` where it is missing or cannot be read.
+/// Reads a file of a sweep; `None` if it is missing or cannot be read.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
-/// Names of files below `dir` that end in `.json`.
+/// Adds to `files` the paths of files in `dir` and below it that end in `.json`.
 fn json_files(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     for entry in fs::read_dir(dir).map_err(Error::unreadable(dir))? {
         let entry = entry.map_err(Error::unreadable(dir))?;
@@ -307,9 +312,9 @@ fn json_files(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
     Ok(())
 }
 
-/// Whether a file begins with a schema of runs that this build reads.
+/// Returns whether a file begins with a schema of runs that this build reads.
 fn is_result(path: &Path) -> Result<bool, Error> {
-    // A file without text is no result.
+    // A file whose beginning is not text is no result.
     let Some(start) = head(path)? else { return Ok(false) };
     Ok(RunSchema::READ.iter().any(|schema| start.contains(&format!("\"{schema}\""))))
 }

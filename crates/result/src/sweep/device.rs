@@ -1,5 +1,5 @@
-//! The device under the states of a sweep (`stress.sweep-device/1`, `docs/sweep.md`). It is
-//! measured once for all cells, and again for its drift.
+//! The device below the states of a sweep (`stress.sweep-device/1`, `docs/sweep.md`). Each process
+//! measures it once for all its cells, and again later, for its drift.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,8 @@ use crate::{
     schema::schema,
 };
 
-/// Beginning of the names of these files: `device-1767225600-4711.json`, with start and process id.
+/// Beginning of the names of these files: `device-1767225600-4711.json`, with the start of the
+/// measurement and the process id.
 pub const FILE_PREFIX: &str = "device-";
 
 schema! {
@@ -17,43 +18,44 @@ schema! {
     SCHEMA: SweepDeviceSchema = "stress.sweep-device/1"
 }
 
-/// The measurements of the device by one process that ran cells of a sweep.
+/// Measurements of the device by one process that ran cells of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepDevice {
     /// Name and version of this format.
     pub schema: SweepDeviceSchema,
     /// Time of the first measurement, seconds since 1970.
     pub measured_unix_s: u64,
-    /// The state whose files are read.
+    /// Name of the state whose files are read.
     pub state: String,
-    /// Seed of the order in which the files' blocks are read.
+    /// Seed of the order in which the blocks of the files are read.
     pub draw_seed: u64,
-    /// Reads of blocks so far. The next measurement continues after them.
+    /// Number of blocks that were read so far. The next measurement goes on after them.
     pub read_count: u64,
-    /// The figures, as a run at that time would have them.
+    /// Figures of the device, as a run at the time of the first measurement would have them.
     pub device: Device,
-    /// All measurements of the ceiling, the first one before the first cell; empty where the
+    /// All measurements of the ceiling. The first one was before the first cell. Empty where the
     /// ceiling cannot be measured.
     pub ceilings: Vec<Ceiling>,
 }
 
-/// A measurement of the ceiling.
+/// One measurement of the device's ceiling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ceiling {
     /// Time of the measurement, seconds since 1970.
     pub measured_unix_s: u64,
-    /// Random reads of 4 KiB a second, by the best method.
+    /// Random reads of 4 KiB a second, by the fastest method.
     pub ceiling_iops: f64,
 }
 
 impl SweepDevice {
-    /// Whether a cell's `shared` figures come from these measurements.
+    /// Returns whether a cell's `shared` figures come from these measurements.
     pub fn is_of(&self, shared: &SharedDevice) -> bool {
         self.state == shared.state && self.draw_seed == shared.draw_seed
     }
 }
 
-/// The doubt about a device whose ceiling changed between measurements.
+/// Returns a warning if a later ceiling differs from the first by more than `DRIFT_MAX`, else
+/// `None`.
 pub fn drift<'d>(devices: impl IntoIterator<Item = &'d SweepDevice>) -> Option<String> {
     let mut all: Vec<&Ceiling> = devices.into_iter().flat_map(|device| &device.ceilings).collect();
     all.sort_by_key(|ceiling| ceiling.measured_unix_s);

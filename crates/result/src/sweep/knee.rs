@@ -1,6 +1,7 @@
-//! Knees: the counts of threads above which throughput hardly grows. A knee is the smallest count
-//! whose throughput is within a few per cent of the best, for each combination of all other
-//! settings. A knee is named only if intervals separate it from all smaller counts that were tried.
+//! Finds knees: thread counts above which throughput hardly grows. A knee is the smallest count
+//! whose throughput is at least 95 % of the best. There is one for each combination of all other
+//! settings. A knee is named only if its interval is above those of all smaller counts that were
+//! tried.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use crate::stats;
 /// Share of the best throughput that a knee reaches.
 pub const SHARE: f64 = 0.95;
 
-/// A count of threads that is varied.
+/// The kind of thread count over which a knee is found.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -25,66 +26,69 @@ pub enum Over {
     Threads,
 }
 
-/// The figures of one count.
+/// The figures of one thread count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Count {
-    /// Threads.
+    /// Number of threads.
     pub count: u64,
-    /// Throughput; the median where several cells have this count.
+    /// Throughput with this count; the median over its cells if there are several.
     pub mgas_per_s: f64,
-    /// Fewest samples of these cells.
+    /// Number of samples of the cell with the fewest samples.
     pub sample_count: u64,
-    /// Cells with this count.
+    /// Indices of the cells with this count.
     pub cells: Vec<u64>,
 }
 
-/// The fewest threads with nearly the best throughput.
+/// A knee: the fewest threads with nearly the best throughput, for one combination of other
+/// settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Knee {
-    /// The varied count.
+    /// The kind of count that is varied.
     pub over: Over,
-    /// Values of the axes that the variant's name does not have.
+    /// Values of the axes that a variant's name does not have.
     pub keys: Keys,
-    /// Name of the variant without its counts.
+    /// Name of the variant without its thread counts.
     pub variant: String,
-    /// The count that is not varied.
+    /// The other kind of count, which is not varied.
     pub other_count: u64,
-    /// All counts that were tried, ascending; two or more.
+    /// All counts that were tried, ascending. There are two or more.
     pub counts: Vec<Count>,
-    /// The count with the highest throughput; the smallest such count.
+    /// The count with the highest throughput. Of several such counts, the smallest.
     pub best_count: u64,
     /// Throughput at the best count.
     pub best_mgas_per_s: f64,
-    /// The knee: the smallest count with 95 % of the best throughput.
+    /// The knee: the smallest count with at least 95 % of the best throughput.
     pub knee_count: u64,
-    /// Throughput of the knee over the best throughput.
+    /// Throughput at the knee over the best throughput.
     pub knee_share: f64,
-    /// Whether the knee is the largest count that was tried: a larger count may be faster.
+    /// Whether the knee is the largest count that was tried. Then a larger count may be faster.
     pub is_most: bool,
 }
 
-/// Reason why no knee is named where two or more counts were tried.
+/// Reason why no knee is named, although two or more counts were tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoKnee {
-    /// The best, the knee or a smaller count has no interval.
+    /// The best count, the knee or a smaller count has no interval.
     NoInterval,
-    /// The knee's interval overlaps that of a smaller count.
+    /// The interval of the knee overlaps that of a smaller count.
     Overlap,
-    /// No count smaller than the knee was tried.
+    /// No count below the knee was tried.
     FewestTried,
 }
 
-/// All settings except the varied count: axes, variant, other count.
+/// All settings except the varied count: values of axes, variant, other count.
 type Rest<'a> = (Keys, &'a str, u64);
-/// The points of each count.
+/// The points of each tried count.
 type Tried<'a> = BTreeMap<u64, Vec<&'a Point>>;
 
-/// The knees over both counts, where two or more counts were tried and intervals separate the knee.
+/// Finds the knees over both kinds of counts, where two or more counts were tried and intervals
+/// separate the knee from smaller counts.
 pub fn knees(points: &[Point]) -> Vec<Knee> {
     judged(points).into_iter().filter_map(|(_, judged)| judged.ok()).collect()
 }
 
-/// The reason why no knee is named, for each combination in which two or more counts were tried.
+/// Returns the reason why no knee is named, for each combination of settings in which two or more
+/// counts were tried but have no knee.
 pub fn unnamed_knees(points: &[Point]) -> Vec<(Over, NoKnee)> {
     let reasons = judged(points).into_iter();
     reasons.filter_map(|(over, judged)| Some((over, judged.err()?))).collect()
@@ -114,7 +118,7 @@ fn tried(over: Over, points: &[Point]) -> BTreeMap<Rest<'_>, Tried<'_>> {
     groups
 }
 
-/// The knee, or the reason why no knee is named; `None` where fewer than two counts were tried.
+/// Finds the knee, or the reason why none is named; `None` where fewer than two counts were tried.
 fn knee(
     over: Over,
     (keys, way, other_count): Rest<'_>,
@@ -145,8 +149,8 @@ fn knee(
     }))
 }
 
-/// Checks that the intervals of all smaller counts lie below the knee's. Medians alone show no
-/// difference, so they show no knee.
+/// Checks that the intervals of all smaller counts lie below the knee's. Medians alone do not prove
+/// a difference, so they give no knee.
 fn apart(
     smaller: impl ExactSizeIterator<Item = Option<[f64; 2]>>,
     [knee, best]: [Option<[f64; 2]>; 2],
@@ -166,8 +170,8 @@ fn apart(
     Ok(())
 }
 
-/// The interval of a count: from the lowest to the highest end of its cells' intervals. `None`
-/// where a cell has no interval.
+/// Returns the interval of a count: from the lowest to the highest end of its cells' intervals.
+/// `None` if a cell has no interval.
 fn interval(tried: &Tried<'_>, of: &Count) -> Option<[f64; 2]> {
     let points = tried.get(&of.count)?.iter();
     let ends: Option<Vec<[f64; 2]>> = points.map(|point| point.mgas_per_s_ci95).collect();

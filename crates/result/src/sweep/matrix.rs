@@ -13,33 +13,33 @@ pub const SCHEMA: &str = "stress.sweep/1";
 /// The file of a [`Manifest`] in the directory of a sweep.
 pub const FILE: &str = "sweep.json";
 
-/// Most cells of a sweep; their directories have four digits.
+/// Maximum number of cells of a sweep, since the names of their directories have four digits.
 pub const CELL_COUNT_MAX: u64 = 10_000;
 
-/// A key and the values that it takes.
+/// A key of a sweep with the values that it takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
     /// Path of the key: `run.threads`.
     pub key: String,
-    /// Name that the user gave: `threads`.
+    /// Name of the key as the user gave it: `threads`.
     pub label: String,
-    /// Values, in the order that the user gave.
+    /// Values of the key, in the order that the user gave.
     pub values: Vec<String>,
 }
 
 impl Axis {
-    /// Whether the axis decides the work. Other axes only decide how it is done.
+    /// Returns whether the key decides the work. Other keys only decide how the work is done.
     pub fn is_work(&self) -> bool {
         !self.key.starts_with("run.") && !matches!(self.key.as_str(), "name" | "description")
     }
 }
 
-/// A key and its value.
+/// A key with its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
     /// Path of the key.
     pub key: String,
-    /// Value that the user gave.
+    /// Value of the key, as the user gave it.
     pub value: String,
 }
 
@@ -50,29 +50,30 @@ pub struct Matrix {
     pub scenario: String,
     /// Whether `--quick` was given.
     pub quick: bool,
-    /// Settings of all cells.
+    /// Settings that all cells share.
     pub fixed: Vec<Setting>,
-    /// The axes. The last one varies fastest.
+    /// The axes. The values of the last one vary fastest.
     pub axes: Vec<Axis>,
-    /// Product of the axes' lengths.
+    /// Number of cells: the product of the axes' numbers of values.
     pub cell_count: u64,
-    /// Digest of the resolved settings of all cells in their order.
+    /// Digest of the resolved settings of all cells, in the order of the cells.
     pub settings_digest: String,
-    /// Cells that are not run, ascending. Each would do the same as a cell of lower index.
+    /// Cells that are not run, ascending by index. Each would do the same as a cell of lower index.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
 }
 
-/// A cell that is left out, because some keys change nothing in it.
+/// A cell that is left out: its keys differ from those of another cell only where that changes
+/// nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
-    /// Index of the cell.
+    /// Index of the cell that is left out.
     pub cell: u64,
-    /// The cell that is run in place of this cell.
+    /// Index of the cell that is run in its place.
     pub same_as: u64,
 }
 
-/// The matrix of a sweep, as a file.
+/// The file with the matrix of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
     /// Name and version of this format.
@@ -83,11 +84,11 @@ pub struct Manifest {
     pub matrix: Matrix,
 }
 
-/// A cell's value of each axis, by the key's path.
+/// Values of the axes in a cell, by the path of each axis's key.
 pub type Keys = BTreeMap<String, String>;
 
 impl Matrix {
-    /// The values of a cell, in the order of the axes.
+    /// Returns the values of cell `index`, in the order of the axes.
     pub fn values(&self, index: u64) -> Vec<&str> {
         let mut rest = index;
         let mut values: Vec<&str> = Vec::with_capacity(self.axes.len());
@@ -100,32 +101,33 @@ impl Matrix {
         values
     }
 
-    /// The values of a cell by key.
+    /// Returns the values of cell `index`, by key.
     pub fn keys(&self, index: u64) -> Keys {
         let paths = self.axes.iter().map(|axis| axis.key.clone());
         paths.zip(self.values(index).into_iter().map(str::to_owned)).collect()
     }
 
-    /// Returns the values of a cell as text: `threads=2 io_threads=16`.
+    /// Returns the values of cell `index` as text: `threads=2 io_threads=16`.
     pub fn name(&self, index: u64) -> String {
         let values = self.values(index);
         let pairs = self.axes.iter().zip(values).map(|(axis, value)| pair(axis, value));
         pairs.collect::<Vec<_>>().join(" ")
     }
 
-    /// The cell that is run in place of cell `index`, if cell `index` is left out.
+    /// Returns the index of the cell that is run in place of cell `index`; `None` if that cell is
+    /// not left out.
     pub fn same_as(&self, index: u64) -> Option<u64> {
         self.left_out.iter().find(|left_out| left_out.cell == index).map(|found| found.same_as)
     }
 
-    /// Values of the cells that are left out because cell `index` is run, except cells that have a
-    /// result of their own (`is_run`).
+    /// Returns the values of the cells that are left out because cell `index` is run. Skips cells
+    /// that have a result of their own all the same (`is_run`).
     pub fn keys_left_out(&self, index: u64, is_run: impl Fn(u64) -> bool) -> Vec<Keys> {
         let own = self.left_out.iter().filter(|left_out| left_out.same_as == index);
         own.filter(|own| !is_run(own.cell)).map(|own| self.keys(own.cell)).collect()
     }
 
-    /// Returns the cells that are left out as text, or `None` where no cell is left out:
+    /// Describes the cells that are left out; `None` if no cell is:
     /// `2 of 4 cells, each the run of another: threads changes nothing in cells 1, 3`.
     pub fn left_out_words(&self) -> Option<String> {
         let mut groups: BTreeMap<Vec<&str>, Vec<u64>> = BTreeMap::new();
@@ -147,7 +149,7 @@ impl Matrix {
         })
     }
 
-    /// The command line of a run that does the same as the cell.
+    /// Returns the command line of a run that does the same as cell `index`.
     pub fn command(&self, index: u64) -> Vec<String> {
         let mut words = ["stress", "--scenario", &self.scenario].map(str::to_owned).to_vec();
         if self.quick {
@@ -159,7 +161,7 @@ impl Matrix {
         words
     }
 
-    /// The command line of the sweep, without its directory.
+    /// Returns the command line of the sweep, without the option for its directory.
     pub fn sweep_command(&self) -> Vec<String> {
         let mut words = ["stress", "sweep", &self.scenario].map(str::to_owned).to_vec();
         words.extend(self.axes.iter().map(|axis| pair(axis, &axis.values.join(","))));
@@ -170,26 +172,26 @@ impl Matrix {
         words
     }
 
-    /// Returns `run.samples=6`, for each setting of all cells.
+    /// Returns each setting that all cells share, as `run.samples=6`.
     fn fixed_settings(&self) -> impl Iterator<Item = String> {
         self.fixed.iter().map(|given| format!("{}={}", given.key, given.value))
     }
 
-    /// Returns `run.threads=1,2 run.stores=memory`.
+    /// Returns the axes as text: `run.threads=1,2 run.stores=memory`.
     fn axes_in_words(&self) -> String {
         let axes = self.axes.iter().map(|axis| format!("{}={}", axis.key, axis.values.join(",")));
         axes.collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns `run.samples=6 --quick`, or `nothing`.
+    /// Returns the settings that all cells share as text: `run.samples=6 --quick`, or `nothing`.
     fn fixed_in_words(&self) -> String {
         let quick = self.quick.then(|| "--quick".to_owned());
         let given: Vec<_> = self.fixed_settings().chain(quick).collect();
         if given.is_empty() { "nothing".to_owned() } else { given.join(" ") }
     }
 
-    /// The difference from `other`, for users who confuse two sweeps; `None` where the sweeps are
-    /// the same.
+    /// Returns the difference of this sweep from `other` in words, for a user who takes one for the
+    /// other. `None` if they are the same.
     pub fn difference(&self, other: &Self) -> Option<String> {
         let [here, there] = [self, other].map(Self::axes_in_words);
         if here != there {
@@ -212,15 +214,15 @@ impl Matrix {
     }
 }
 
-/// Returns `threads=2`, with the label of the axis.
+/// Returns a value with the label of its axis: `threads=2`.
 pub fn pair(axis: &Axis, value: &str) -> String {
     format!("{}={value}", axis.label)
 }
 
-/// Number of cells that the axes make.
+/// Returns the number of cells that the axes make.
 ///
 /// # Errors
-/// More than [`CELL_COUNT_MAX`].
+/// If there are more than [`CELL_COUNT_MAX`].
 pub fn cell_count(axes: &[Axis]) -> Result<u64, Error> {
     let counts = axes.iter().map(|axis| axis.values.len() as u64);
     let product = counts.clone().try_fold(1_u64, u64::checked_mul);
@@ -234,7 +236,7 @@ pub fn cell_count(axes: &[Axis]) -> Result<u64, Error> {
     })
 }
 
-/// Returns `0-3, 7` for ascending indices.
+/// Returns ascending indices as text: `0-3, 7`.
 pub fn ranges(indices: &[u64]) -> String {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for index in indices {

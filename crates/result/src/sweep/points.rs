@@ -1,4 +1,4 @@
-//! The figures of a sweep's results, one point for each cell and variant.
+//! The figures of a sweep's cells: one point for each cell and variant.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,11 +7,11 @@ use variant::{Design, StoreKind};
 use super::matrix::{Axis, Keys};
 use crate::{named::Name, run::RunResult};
 
-/// Axes whose values are in a variant's name. Cells that differ in nothing else may have equal
-/// variants.
+/// Keys whose values are in the name of a variant. Cells that differ in these keys alone may have
+/// variants of equal names.
 const TOLD_BY_VARIANT: [&str; 6] =
     ["run.designs", "run.stores", "run.threads", "run.io_threads", "run.schedule", "run.duties"];
-/// Beginnings of further keys whose values are in a variant's name.
+/// Beginnings of further keys whose values are in the name of a variant.
 const TOLD_BY_VARIANT_FROM: [&str; 2] = ["run.prefetch", "run.root"];
 
 /// A variant's figures in one cell.
@@ -19,10 +19,10 @@ const TOLD_BY_VARIANT_FROM: [&str; 2] = ["run.prefetch", "run.root"];
 pub struct Point {
     /// Index of the cell.
     pub cell: u64,
-    /// The cell that gave these figures, if this cell is left out.
+    /// Index of the cell that gave these figures, if this cell is left out.
     #[serde(default)]
     pub same_as: Option<u64>,
-    /// The cell's value of each axis.
+    /// Value of each axis in the cell.
     pub keys: Keys,
     /// The variant.
     pub variant: String,
@@ -32,37 +32,38 @@ pub struct Point {
     /// Design of the variant.
     #[serde(with = "Name::<Design>")]
     pub design: Design,
-    /// Threads that execute.
+    /// Number of threads that execute.
     pub threads: u64,
-    /// Threads that only read.
+    /// Number of threads that only read.
     pub io_threads: u64,
-    /// Number of samples.
+    /// Number of samples, with those of the warm-up.
     pub sample_count: u64,
-    /// Values behind the figures: samples, or databases for a run on several.
+    /// Number of samples, with those of the warm-up; for a run on several databases, the number of
+    /// databases.
     pub value_count: u64,
-    /// Median milliseconds of a batch.
+    /// Median milliseconds per batch.
     pub ms_per_batch: Option<f64>,
-    /// 95 % confidence interval of the median.
+    /// 95 % confidence interval of that median.
     pub ms_per_batch_ci95: Option<[f64; 2]>,
-    /// Median throughput.
+    /// Median throughput, in million gas per second.
     pub mgas_per_s: Option<f64>,
-    /// 95 % confidence interval of the median throughput.
+    /// 95 % confidence interval of that median.
     pub mgas_per_s_ci95: Option<[f64; 2]>,
 }
 
 impl Point {
-    /// The variant without its counts of threads: `rocksdb/batched-io/bal+batched`.
+    /// The variant's name without its thread counts: `rocksdb/batched-io/bal+batched`.
     pub fn way(&self) -> &str {
         self.variant.rsplit_once('@').map_or(self.variant.as_str(), |(way, _)| way)
     }
 
-    /// The values of the axes that the variant's name lacks.
+    /// The values of the axes that the variant's name does not have.
     pub fn unnamed_keys(&self) -> Keys {
         unnamed_keys(&self.keys)
     }
 }
 
-/// The values of the axes that the name of a variant lacks.
+/// Returns the values of the axes that the name of a variant does not have.
 pub fn unnamed_keys(keys: &Keys) -> Keys {
     let unnamed = keys.iter().filter(|(key, _)| {
         !TOLD_BY_VARIANT.contains(&key.as_str())
@@ -71,13 +72,13 @@ pub fn unnamed_keys(keys: &Keys) -> Keys {
     unnamed.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// The values of the axes that decide the work.
+/// Returns the values of the axes that decide the work.
 pub fn work_keys(axes: &[Axis], keys: &Keys) -> Keys {
     let axes = axes.iter().filter(|axis| axis.is_work());
     axes.filter_map(|axis| Some((axis.key.clone(), keys.get(&axis.key)?.clone()))).collect()
 }
 
-/// The points of one result; empty if the result's designs disagree.
+/// Makes the points of one result; empty unless all its samples equal the reference.
 pub fn of_result(index: u64, keys: &Keys, result: &RunResult) -> Vec<Point> {
     if result.agree != Some(true) {
         return Vec::new();
