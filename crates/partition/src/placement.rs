@@ -1,10 +1,10 @@
 //! Places vertices on shards and computes the objective. Vertices are transactions, or clusters of
 //! transactions. Edges are keys that several vertices touch. The objective is probabilistic fanout
 //! (Kabiljo et al., *Social Hash Partitioner*, 2017): each vertex of an edge is needed with
-//! probability 1/2. So an edge with n vertices on a shard counts 1 - 2^-n there, and moving a
-//! vertex off a shard gains more if its edge has few other vertices there. The objective counts
-//! whole units of 2^-32, so sums are exact in any order. The counts take 4 bytes for each pair of
-//! an edge and a shard.
+//! probability 1/2. So an edge with n vertices on a shard counts 1 - 2^-n there. Moving a vertex
+//! off a shard gains more if its edge has few other vertices there. The objective counts whole
+//! units of 2^-32, so sums are exact in any order. The counts take 4 bytes for each pair of an edge
+//! and a shard.
 
 use crate::hypergraph::Hypergraph;
 

@@ -335,8 +335,8 @@ impl<'a> Simulation<'a> {
         self.hand_out(shard);
     }
 
-    /// Notes at a shard that `step` has ended, on this shard or another: each step of the shard
-    /// that depends on it waits for one less.
+    /// Notes that a shard knows the end of `step`, which ran on this shard or another. Each step of
+    /// the shard that depends on `step` now waits for one step less.
     fn step_known(&mut self, shard: u32, step: u32) {
         let plan = self.plan;
         for dependent in plan.dependents.row(step as usize) {

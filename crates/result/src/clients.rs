@@ -28,8 +28,8 @@ pub struct ClientCell {
     pub mgas_per_s: Estimate,
     /// Milliseconds per batch, over the samples after the warm-up.
     pub ms_per_batch: Estimate,
-    /// Milliseconds per batch by the client's own log, over the same samples; `null`s where a
-    /// sample lacks its own time.
+    /// Milliseconds per batch by the client's own log, over the samples after the warm-up; `null`s
+    /// where a sample lacks its own time.
     pub own_ms_per_batch: Estimate,
     /// The client's speed over that of the first `sequential` cell without a list duty, from
     /// medians; `null` without such a cell.
@@ -54,12 +54,12 @@ pub struct ClientSample {
     pub read_syscalls: Option<u64>,
     /// Number of read requests of the whole device during the blocks, those of other processes too.
     pub disk_requests: Option<u64>,
-    /// Bytes of these read requests.
+    /// Bytes of the whole device's read requests during the blocks, those of other processes too.
     pub disk_bytes: Option<u64>,
     /// Size of the data directory just before the first request; `null` unless the sample is cold.
     pub data_bytes: Option<u64>,
-    /// Bytes of the data directory in the page cache at that time; `null` unless the sample is
-    /// cold.
+    /// Bytes of the data directory in the page cache just before the first request; `null` unless
+    /// the sample is cold.
     pub resident_data_bytes: Option<u64>,
     /// The blocks, in their order.
     pub blocks: Vec<ClientBlock>,
@@ -77,7 +77,7 @@ pub struct ClientBlock {
     pub forkchoice_ns: u64,
     /// Time of the block by the client's own log; `null` where the log lacks it.
     pub own_ns: Option<u64>,
-    /// Part of that time in which the client hashed the state, by its log; `null` where the log
+    /// Part of the client's own time in which it hashed the state, by its log; `null` where the log
     /// lacks it.
     pub own_root_ns: Option<u64>,
 }

@@ -24,7 +24,7 @@ pub struct Comparison {
     pub changes: Vec<Change>,
     /// Exact counters that differ between results.
     pub counters: Vec<Change>,
-    /// One row for each variant of any result.
+    /// One row for each variant and each client of any result.
     pub rows: Vec<Row>,
 }
 
@@ -92,7 +92,7 @@ pub struct Figure {
     pub database_count: Option<u64>,
     /// Median milliseconds per batch.
     pub ms_per_batch: Option<f64>,
-    /// 95 % confidence interval of that median.
+    /// 95 % confidence interval of `ms_per_batch`.
     pub ms_per_batch_ci95: Option<[f64; 2]>,
     /// Median throughput, in million gas per second.
     pub mgas_per_s: Option<f64>,
@@ -101,7 +101,7 @@ pub struct Figure {
     pub device_fraction: Option<f64>,
     /// The row's time over its time in the first result.
     pub time_ratio: Option<f64>,
-    /// 95 % confidence interval of that ratio; `null` for the first result, and with too few
+    /// 95 % confidence interval of `time_ratio`; `null` for the first result, and with too few
     /// samples.
     #[serde(default)]
     pub time_ratio_ci95: Option<[f64; 2]>,

@@ -191,13 +191,15 @@ pub struct PartitionFacts {
     /// Mean number of shards that touch a key, over keys that two or more transactions touch; 1
     /// without such a key.
     pub fanout: f64,
-    /// The same mean, over only those of the keys that a transaction writes.
+    /// Mean number of shards that touch a key, over keys that two or more transactions touch and
+    /// one of them writes; 1 without such a key.
     pub conflict_fanout: f64,
     /// Excess of the fullest shard's gas over the mean gas of a shard, as a share of that mean.
     pub imbalance: f64,
     /// Values that shards read and send, if transactions run in block order.
     pub in_block_order: TrafficFacts,
-    /// The same values in an order by shards, which keeps the order of each sender's transactions.
+    /// Values that shards read and send, if transactions run in an order by shards that keeps the
+    /// order of each sender.
     pub in_shard_order: TrafficFacts,
     /// Wall time that the partitioner took for all batches.
     pub partition_ns: u64,

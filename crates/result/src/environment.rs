@@ -28,7 +28,7 @@ pub struct Environment {
     pub host: Host,
     /// The device below the directory with the state databases.
     pub data_dir: Disk,
-    /// Abilities of that directory's file system, and of the kernel.
+    /// Abilities of the file system with the state databases, and of the kernel.
     pub ground: Ground,
     /// The binary that made the result.
     pub build: Build,
@@ -40,8 +40,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Number of CPUs that this process can keep busy: the CPUs that it may run on, or the cgroup's
-    /// quota rounded up where that is smaller.
+    /// Number of CPUs that this process can keep busy. It is the number that it may run on, or the
+    /// cgroup's quota rounded up where that is smaller.
     pub fn usable_cpu_count(&self) -> Option<u64> {
         match (self.cpu.allowed_count.or(self.cpu.logical_count), self.cgroup.cpu_limit_millicpus) {
             (Some(count), Some(Limit::At(milli))) => Some(count.min(milli.div_ceil(1000)).max(1)),

@@ -158,7 +158,7 @@ pub struct Device {
     pub state_age_s: Option<u64>,
     /// Reason why figures of the device are unknown.
     pub reason: Option<String>,
-    /// The sweep's measurement that gave these figures to all its cells; `null` if this run
+    /// The sweep's measurement that gave these figures to several cells; `null` if this run
     /// measured them itself.
     pub shared: Option<SharedDevice>,
 }
@@ -205,14 +205,14 @@ impl JsonSchema for Fact {
 /// The requested cache state, and whether the samples had it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheFacts {
-    /// The requested state: `cold` or `warm`; `null` for a store without a device, which is never
-    /// cold.
+    /// The requested cache state: `cold` or `warm`; `null` for a store without a device, which is
+    /// never cold.
     #[serde(with = "NameOrNull::<CacheMode>")]
     pub want: Option<CacheMode>,
-    /// Whether the samples are proved to have had that state; `null` where there is no proof either
-    /// way.
+    /// Whether the samples are proved to have had the requested cache state; `null` where there is
+    /// no proof either way.
     pub proved: Option<bool>,
-    /// Reason for this answer.
+    /// Reason for the value of `proved`.
     pub reason: String,
 }
 

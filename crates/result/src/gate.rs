@@ -153,7 +153,7 @@ pub struct Attempt {
     /// Verdict of the attempt.
     #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
-    /// Reason for that verdict.
+    /// Reason for the attempt's verdict.
     pub reason: String,
     /// Seed of the coin that decides which build begins each pass.
     pub coin_seed: u64,
@@ -168,9 +168,10 @@ pub struct Attempt {
 pub struct GateCell {
     /// Name of the variant.
     pub variant: String,
-    /// The exact counters of a sample of A.
+    /// Exact counters of the first sample of A.
     pub counters: Counters,
-    /// Counters of B that differ, as `store_reads: 5 → 6`.
+    /// Counters in which another sample, of B or of A itself, differs from the first sample of A,
+    /// each as `store_reads: 5 → 6`.
     pub counter_changes: Vec<String>,
     /// Numbers of warm-up samples of A, of B, and of N, a second process of A. No figure includes
     /// these samples.

@@ -74,8 +74,8 @@ pub struct LoadFigure {
     pub median: f64,
     /// 95 % confidence interval of the median; `null` with too few loads.
     pub ci95: Option<[f64; 2]>,
-    /// This median over the median of the first side.
+    /// This side's median over the median of the first side.
     pub ratio: Option<f64>,
-    /// 95 % confidence interval of that ratio; `null` for the first side, and with too few loads.
+    /// 95 % confidence interval of `ratio`; `null` for the first side, and with too few loads.
     pub ratio_ci95: Option<[f64; 2]>,
 }

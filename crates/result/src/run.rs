@@ -205,7 +205,7 @@ pub struct Cell {
     pub sharding: Option<ShardWayFacts>,
     /// Number of threads that only read.
     pub io_threads: u64,
-    /// Largest number of reads under way of each of these threads; `null` without such threads.
+    /// Largest number of reads under way of a thread that only reads; `null` without such threads.
     pub reads_per_reader: Option<u64>,
     /// Exact counters, equal in all samples; `null` with fresh keys, and on several databases.
     pub counters: Option<Counters>,
@@ -249,17 +249,17 @@ pub struct Cell {
     /// of each range is about a quarter above that of the range before.
     #[serde(default)]
     pub tx_latency_histogram: Vec<Bucket>,
-    /// Histogram of the times of `read_latency_ns`, in such ranges.
+    /// Histogram of the times of `read_latency_ns`, with ranges as in `tx_latency_histogram`.
     #[serde(default)]
     pub read_latency_histogram: Vec<Bucket>,
     /// Whether several reads were made in one call. Then each read has the latency of its call.
     pub read_latency_of_batches: bool,
     /// Time of each batch's longest transaction, summed, as a share of the wall time; median.
     pub longest_tx_share: Option<f64>,
-    /// (T − A) / (T − L), median: T is the time of all transactions, A that of the phase `execute`,
-    /// L that of the longest transactions; `null` on one thread.
+    /// (T − A) / (T − L); median; `null` on one thread. T: time of all transactions; A: time of the
+    /// phase `execute`; L: time of each batch's longest transaction, summed.
     pub scheduling_quality: Option<f64>,
-    /// Time in which executing threads ran no step, as a share of these threads' time; median.
+    /// Time in which executing threads ran no step, as a share of the time of all of them; median.
     pub idle_share: Option<f64>,
     /// Time of one thread to recover one sender; median.
     pub recover_ns_per_tx: Option<f64>,
@@ -274,10 +274,11 @@ pub struct Cell {
     /// Block reads per second over the ceiling of uniform random reads; median. Above 1 if blocks
     /// lie close together, or several are read in one request.
     pub uniform_ceiling_ratio: Option<f64>,
-    /// Block reads per listed key that the state holds; median. A block counts twice if it was
+    /// Block reads per listed key that exists in the state; median. A block counts twice if it was
     /// evicted, or if two threads requested it at once.
     pub blocks_per_present_key: Option<f64>,
-    /// Expected distinct blocks per such key, if the keys of a batch were random; calculated.
+    /// Expected distinct blocks per listed key that exists, if a batch's keys were random;
+    /// calculated.
     pub expected_blocks_per_present_key: Option<f64>,
     /// Bytes read from devices per block that the store read; median.
     pub device_bytes_per_block: Option<f64>,
@@ -288,15 +289,15 @@ pub struct Cell {
     pub ready_share: Option<f64>,
     /// CPU time of the process per key that was read; median.
     pub cpu_ns_per_read: Option<f64>,
-    /// Aborted executions of steps over all executions; median. `null` for an engine that runs no
-    /// step before its turn.
+    /// Aborted executions of steps over all executions; median. `null` for engines other than
+    /// `block-stm`.
     #[serde(alias = "vain_share")]
     pub abort_rate: Option<f64>,
-    /// The largest known lower bound of the time: `device`, `cpu` or `chain`; `null` if none is
-    /// known, and for a store that works in the background.
+    /// Bottleneck: the largest lower bound of the time, `device`, `cpu` or `chain`. `null` if none
+    /// is known, and for a store that works in the background.
     #[serde(default, alias = "binds", with = "NameOrNull::<Bottleneck>")]
     pub bottleneck: Option<Bottleneck>,
-    /// This bound over the wall time, from medians; `null` where no bound is known.
+    /// The bottleneck's bound over the wall time, from medians; `null` without a bottleneck.
     #[serde(default, alias = "binds_share")]
     pub bottleneck_share: Option<f64>,
     /// The requested cache state, and whether the samples had it.
@@ -363,7 +364,7 @@ pub struct SampleFacts {
     #[serde(with = "Name::<SampleKeys>")]
     pub keys: SampleKeys,
     /// Share of the sample's keys that earlier samples of this run requested from the same store. A
-    /// cache below this machine may hold these keys. `null` where this was not counted.
+    /// cache below this machine may hold them. `null` where they were not counted.
     pub asked_before_share: Option<f64>,
     /// Wall time without the time after execution in which only verification went on; `null` where
     /// nothing is verified.
@@ -393,11 +394,11 @@ pub struct SampleFacts {
     pub trace_blocks_per_s: Option<f64>,
     /// Number of read requests of the whole device during the sample, those of other processes too.
     pub disk_requests: Option<u64>,
-    /// Bytes of these read requests.
+    /// Bytes of the whole device's read requests, those of other processes too.
     pub disk_bytes: Option<u64>,
     /// Number of pages with declared rows, for a cold sample that reads through the page cache.
     pub row_pages: Option<u64>,
-    /// Number of these pages that were in memory just before the clock's start.
+    /// Number of pages with declared rows that were in memory just before the clock's start.
     pub resident_row_pages: Option<u64>,
     /// Bytes that this process read from devices.
     pub device_read_bytes: Option<u64>,
@@ -421,19 +422,21 @@ pub struct SampleFacts {
     pub ready_on_arrival: u64,
     /// Number of values that another thread was reading when an executing thread requested them.
     pub read_wait_count: u64,
-    /// Time that executing threads waited for these values, summed.
+    /// Time that executing threads waited for values that other threads were reading, summed.
     pub read_wait_ns: u64,
     /// Time of the longest transaction of each batch, summed.
     pub longest_tx_ns: u64,
     /// Time of all transactions, summed.
     pub tx_total_ns: u64,
-    /// The cost of running steps before their turn; `null` for other engines.
+    /// Cost of optimistic execution; `null` for engines other than `block-stm`.
     pub speculation: Option<SpeculationFacts>,
-    /// Time in which executing threads ran no step, summed over these threads.
+    /// Time in which executing threads ran no step, summed over the threads.
     pub idle_ns: Option<u64>,
-    /// Time that all steps would take on the executing threads, taken in block order at no cost.
+    /// Time that all steps would take on the executing threads, given out in block order at no
+    /// cost.
     pub makespan_block_order_ns: Option<u64>,
-    /// Time that all steps would take on these threads, taken from the longest on at no cost.
+    /// Time that all steps would take on the executing threads, the longest given out first, at no
+    /// cost.
     pub makespan_longest_first_ns: Option<u64>,
     /// Time to digest logs, return data and net changes, after the clock. No client does this work,
     /// and the wall time excludes it.
@@ -449,12 +452,12 @@ pub struct SampleFacts {
     /// Time of each batch to the end of its commit, in order; empty in results of earlier builds.
     #[serde(default)]
     pub batch_ns: Vec<u64>,
-    /// Writes of the commits; `null` in results from before writes were counted.
+    /// Writes of the commits; `null` in results of earlier builds.
     #[serde(default)]
     pub writes: Option<WriteFacts>,
 }
 
-/// The cost of running steps before their turn.
+/// Cost of optimistic execution, which runs steps before their turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpeculationFacts {
     /// Number of steps: transactions, and two system steps for each block.

@@ -50,10 +50,11 @@ pub struct SendResult {
     pub sending_ns: u64,
     /// Transactions sent a second, over `sending_ns`.
     pub sent_per_s: Option<f64>,
-    /// Transactions that are in blocks and succeeded, a second. The time is from the start until
-    /// the last block with a transaction of the load was seen.
+    /// Transactions that are in blocks and succeeded, a second, from the start until the last block
+    /// with a transaction of the load was seen.
     pub included_per_s: Option<f64>,
-    /// Gas of the load's transactions a second, over the same time.
+    /// Gas of the load's transactions a second, from the start until the last block with one of
+    /// them was seen.
     pub gas_per_s: Option<f64>,
     /// Latencies of transactions and calls.
     pub latency: SendLatency,
@@ -162,7 +163,7 @@ pub struct SendLatency {
     /// Number of due transactions that were in no block at the end. The count of `inclusion_ns`
     /// includes them.
     pub open_count: u64,
-    /// Longest wait of these transactions, until the end; `null` without such transactions.
+    /// Longest wait, until the end, of a due transaction that was in no block; `null` without one.
     pub open_longest_ns: Option<u64>,
     /// Histogram of those times of `inclusion_ns` that ended in a block. It begins with an empty
     /// range. The longest time of each range is about a quarter above that of the range before.
@@ -178,7 +179,7 @@ pub struct SendLatency {
 pub struct SendAttempts {
     /// Number of calls that sent a transaction.
     pub call_count: u64,
-    /// Number of these calls that repeated the bytes of an earlier call.
+    /// Number of calls that repeated the bytes of an earlier call.
     pub retry_count: u64,
     /// Number of calls that were answered by "already known" or "nonce too low" for a transaction
     /// that the node had. An earlier call had delivered it.
@@ -202,7 +203,7 @@ pub struct SendErrors {
     pub kind: String,
     /// Number of failed calls.
     pub count: u64,
-    /// Message of the first of them.
+    /// Message of the first failed call of this kind.
     pub first: String,
 }
 

@@ -74,7 +74,7 @@ pub struct SimulationCosts {
     pub step_variant: String,
     /// The variant whose samples gave all other costs.
     pub shard_variant: String,
-    /// Number of samples of each of these two variants.
+    /// Number of samples of each of the two variants.
     pub sample_count: u64,
     /// Time of each transaction, if the user gave one; `null` where it was measured.
     pub given_tx_ns: Option<u64>,
@@ -123,15 +123,15 @@ pub struct SimulatedRow {
     pub has_list: bool,
     /// Predicted time of all batches.
     pub time_ns: u64,
-    /// Transactions a second at that time.
+    /// Transactions a second at the predicted time.
     pub tx_per_s: f64,
     /// Transactions a second over those of one shard with the same settings; `null` if no row has
     /// one shard with them.
     pub speedup: Option<f64>,
-    /// The largest lower bound of the time.
+    /// The largest lower bound of the predicted time.
     #[serde(with = "Name::<SimulatedBound>")]
     pub bound: SimulatedBound,
-    /// That bound as a share of the time.
+    /// The largest lower bound as a share of the predicted time.
     pub bound_share: f64,
     /// Time to partition all batches, as measured on this machine.
     pub partition_ns: u64,
@@ -151,7 +151,7 @@ pub struct SimulatedRow {
     pub shard_message_work_ns: u64,
     /// Number of requests that shards made ahead of their steps (micro-batches).
     pub ahead_request_count: u64,
-    /// Number of keys of these requests.
+    /// Number of keys of the requests ahead.
     pub ahead_key_count: u64,
     /// Number of requests that a step waited for, of one key each.
     pub demand_request_count: u64,
@@ -168,7 +168,7 @@ pub struct CheckedRow {
     pub variant: String,
     /// Number of the row's samples after the warm-up.
     pub sample_count: u64,
-    /// Median wall time of these samples.
+    /// Median wall time of the row's samples after the warm-up.
     pub measured_ns: u64,
     /// Predicted time.
     pub predicted_ns: u64,
@@ -179,6 +179,7 @@ pub struct CheckedRow {
     pub is_source: bool,
     /// Predicted number of keys that shards request, ahead and on demand.
     pub predicted_key_count: u64,
-    /// Number of such keys in the first of the row's samples.
+    /// Number of keys that shards requested, ahead and on demand, in the first of the row's
+    /// samples.
     pub measured_key_count: u64,
 }

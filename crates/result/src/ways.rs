@@ -45,10 +45,10 @@ pub struct RootFacts {
     /// Number of rows of accounts and slots that were read by range, for the leaves beside changed
     /// ones.
     pub rows_read: u64,
-    /// Number of blocks that the store read for these nodes and rows. `blocks_read` of the sample
-    /// does not include them.
+    /// Number of blocks that the store read for nodes and rows of state roots. `blocks_read` of the
+    /// sample does not include them.
     pub root_blocks_read: Option<u64>,
-    /// Bytes that the store requested from its files for these blocks.
+    /// Bytes that the store requested from its files for nodes and rows of state roots.
     pub root_block_bytes: Option<u64>,
     /// Number of nodes that were committed.
     pub nodes_written: u64,
@@ -58,7 +58,7 @@ pub struct RootFacts {
     pub nodes_deleted: u64,
     /// Number of nodes that were hashed.
     pub hashes: u64,
-    /// Number of Keccak permutations for these hashes.
+    /// Number of Keccak permutations to hash nodes.
     pub permutations: u64,
     /// CPU time of all threads that folded and joined tries.
     #[serde(default)]
@@ -89,7 +89,7 @@ pub struct ShardWorkFacts {
     pub value_wait_ns: u64,
     /// Number of requests that shards made ahead of their steps (micro-batches).
     pub ahead_request_count: u64,
-    /// Number of keys of these requests.
+    /// Number of keys of the requests ahead.
     pub ahead_key_count: u64,
     /// Number of requests that a step waited for, of one key each.
     pub demand_request_count: u64,

@@ -14,7 +14,8 @@ pub struct WriteFacts {
     /// Bytes that this process sent, or will send, to devices; `null` if the kernel does not report
     /// them.
     pub device_write_bytes: Option<u64>,
-    /// These bytes over the bytes of the commits; `null` for a store that commits in memory.
+    /// Bytes sent to devices over the bytes of the commits; `null` for a store that commits in
+    /// memory.
     pub device_amplification: Option<f64>,
     /// Counts of the store; `null` if the store does not compact files.
     pub store: Option<StoreWriteFacts>,

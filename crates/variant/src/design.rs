@@ -13,7 +13,7 @@ pub struct Preset {
     pub list: Option<ListForm>,
     /// The engine.
     pub engine: Engine,
-    /// Reads of the state by the engine.
+    /// Source of the values that keys have before the batch.
     pub io: Io,
 }
 

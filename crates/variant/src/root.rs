@@ -54,8 +54,8 @@ crate::named! {
 pub struct RootWay {
     /// When the root is computed.
     pub time: RootTime,
-    /// Number of shards of the accounts' trie, and of each slot trie with many written slots: 1 to
-    /// 16. Each shard is folded on a thread of its own.
+    /// Number of shards, 1 to 16, of the accounts' trie and of each slot trie with many written
+    /// slots. Each shard is folded on a thread of its own.
     pub shard_count: u8,
     /// Order in which nodes are read.
     pub reads: RootReads,

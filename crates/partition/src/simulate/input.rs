@@ -140,7 +140,7 @@ pub struct Simulated {
     pub shard_message_work_ns: f64,
     /// Number of requests that shards made ahead of their steps.
     pub ahead_request_count: u64,
-    /// Number of keys of these requests.
+    /// Number of keys of the requests ahead.
     pub ahead_key_count: u64,
     /// Number of requests that a step waited for, of one key each.
     pub demand_request_count: u64,

@@ -6,7 +6,7 @@ use std::{
     collections::{BinaryHeap, HashMap, VecDeque},
 };
 
-/// A value on a shard.
+/// State of a key's value on a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Value {
     /// The value was not requested.
@@ -30,12 +30,12 @@ pub(super) struct Thread {
     pub(super) waits_since: f64,
 }
 
-/// A shard.
+/// State of a shard while a batch is simulated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShardState {
     /// Whether the shard has its part of the batch.
     pub(super) is_ready: bool,
-    /// Values by key.
+    /// State of the value of each key.
     pub(super) values: Vec<Value>,
     /// Answers with values that have arrived, in their order; the first is being taken in.
     pub(super) answers: VecDeque<Vec<u32>>,

@@ -43,11 +43,11 @@ pub struct Point {
     pub value_count: u64,
     /// Median milliseconds per batch.
     pub ms_per_batch: Option<f64>,
-    /// 95 % confidence interval of that median.
+    /// 95 % confidence interval of `ms_per_batch`.
     pub ms_per_batch_ci95: Option<[f64; 2]>,
     /// Median throughput, in million gas per second.
     pub mgas_per_s: Option<f64>,
-    /// 95 % confidence interval of that median.
+    /// 95 % confidence interval of `mgas_per_s`.
     pub mgas_per_s_ci95: Option<[f64; 2]>,
 }
 
