@@ -29,12 +29,12 @@ use workload::Workload;
 use report::Out;
 use result::{
     Cell, Environment, Expects, HistogramLog, ProfileFacts, RunResult, SCHEMA, WorkloadFacts,
-    databases::{self, DatabaseFacts, Ran},
+    databases::{self, DatabaseFacts, DatabaseRun},
 };
 
 use crate::{
     figures::{
-        claims::{self, Grounds},
+        claims::{self, ClaimInputs},
         facts,
     },
     machine::{self, environment},
@@ -46,8 +46,8 @@ use files::Files;
 use hooks::{Cleanup, Hooks};
 use plan::{Machine, PlannedCell};
 use prepare::{
-    Databases, InUse, Made, Preparation, Prepared, Request, Source, WithWhole, on_one_database,
-    on_same_keys,
+    Databases, FilledWork, InUse, Preparation, Prepared, Request, Source, WithWhole,
+    on_one_database, on_same_keys,
 };
 use sampling::{Sampled, Sampling};
 
@@ -107,16 +107,16 @@ impl RunInput {
         let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
         // A directory that cannot be written is an error before the work, not after it.
         let out = self.out.as_deref().map(Out::at).transpose()?;
-        let Request { made, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
+        let Request { work, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
         if let Some(same_work) = &self.same_work {
-            same_work.check(&made.workload)?;
+            same_work.check(&work.workload)?;
         }
         let open_whole = match &scenario {
             Some(scenario) if scenario.claims_whole_blocks() => WholeRows::One,
             _ => self.open_whole,
         };
         let WithWhole { run, reason: not_whole } =
-            prepare::with_whole(run, open_whole, &made.workload);
+            prepare::with_whole(run, open_whole, &work.workload);
         let machine = Machine::this();
         let cells = plan::cells(&run, &machine);
         let extras = Extras::new(&self.extras, self.out.as_deref(), &cells, started_unix_s)?;
@@ -134,7 +134,7 @@ impl RunInput {
             scenario,
             progress,
         };
-        active.run(made, extras, out)
+        active.run(work, extras, out)
     }
 }
 
@@ -196,7 +196,7 @@ struct ActiveRun<'a> {
 /// The results of a run so far.
 #[derive(Clone, Debug, Default)]
 struct PartialResult {
-    ran: Vec<Ran>,
+    ran: Vec<DatabaseRun>,
     /// Latencies on all databases together.
     logs: Vec<HistogramLog>,
     agree: Option<bool>,
@@ -211,7 +211,7 @@ struct PartialResult {
 
 impl ActiveRun<'_> {
     /// Runs the work on all databases. `first` is the work of the first database.
-    fn run(self, first: Made, extras: Extras, out: Option<Out>) -> Result<Finished, Failure> {
+    fn run(self, first: FilledWork, extras: Extras, out: Option<Out>) -> Result<Finished, Failure> {
         let count = self.run.database_count;
         let mut files = Files::new(out);
         let (mut first, mut extras) = (Some(first), Some(extras));
@@ -324,12 +324,12 @@ impl ActiveRun<'_> {
         checked.err().and_then(|error| self.kept(error, index, partial))
     }
 
-    /// Generates the work of a database unless `made` has it, and builds and opens its stores.
-    fn open(&self, index: u32, made: Option<Made>) -> Result<Prepared, Failure> {
-        let Made { workload, fill } = match (made, &self.scenario) {
-            (Some(made), _) => made,
+    /// Generates the work of a database unless `work` has it, and builds and opens its stores.
+    fn open(&self, index: u32, work: Option<FilledWork>) -> Result<Prepared, Failure> {
+        let FilledWork { workload, fill } = match (work, &self.scenario) {
+            (Some(work), _) => work,
             (None, Some(scenario)) => {
-                Made::of_scenario(&scenario.of_database(index), self.progress)?
+                FilledWork::of_scenario(&scenario.of_database(index), self.progress)?
             }
             (None, None) => unreachable!("a workload file has one database: {index}"),
         };
@@ -425,8 +425,8 @@ impl ActiveRun<'_> {
         databases: &[DatabaseFacts],
     ) -> Expects {
         let Some(scenario) = &self.scenario else { return Expects::default() };
-        let grounds = Grounds { workload, cells, databases, cache: scenario.run.cache };
-        claims::judge(&scenario.expects, scenario.skipped_expects(), &grounds)
+        let inputs = ClaimInputs { workload, cells, databases, cache: scenario.run.cache };
+        claims::judge(&scenario.expects, scenario.skipped_expects(), &inputs)
     }
 }
 
@@ -453,7 +453,7 @@ impl OpenDatabase<'_> {
         all.profile = sampled.profile.clone();
         all.spent += sampled.spent;
         let facts = self.active.facts(self.prepared);
-        all.ran.push(Ran { facts, cells: self.sampling.cells(sampled) });
+        all.ran.push(DatabaseRun { facts, cells: self.sampling.cells(sampled) });
         databases::add_logs(&mut all.logs, self.sampling.logs(sampled));
         all
     }

@@ -30,7 +30,7 @@ pub(crate) enum Awaited {
 
 /// Next action of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum WaitAction {
     /// Look again for the value or the read; if it is still missing, wait again.
     Look,
     /// No other fiber of this thread can go on: block the thread. A wait for a value may block the
@@ -47,11 +47,11 @@ struct Waiting {
 }
 
 type Panic = Box<dyn Any + Send>;
-type Fiber = Coroutine<Turn, Waiting, Result<(), Panic>, DefaultStack>;
+type Fiber = Coroutine<WaitAction, Waiting, Result<(), Panic>, DefaultStack>;
 
 thread_local! {
     /// Yielder of the fiber that runs on this thread; null outside of fibers.
-    static YIELDER: Cell<*const Yielder<Turn, Waiting>> = const { Cell::new(ptr::null()) };
+    static YIELDER: Cell<*const Yielder<WaitAction, Waiting>> = const { Cell::new(ptr::null()) };
 }
 
 /// Returns whether the caller runs on a fiber.
@@ -72,20 +72,20 @@ impl Wait {
     }
 
     /// Lets the other fibers of this thread run, and returns the next action. Outside of fibers,
-    /// returns [`Turn::Block`] at once.
+    /// returns [`WaitAction::Block`] at once.
     #[expect(unsafe_code, reason = "the yielder is found by its address")]
-    pub(crate) fn turn(&mut self) -> Turn {
+    pub(crate) fn next_action(&mut self) -> WaitAction {
         let yielder = YIELDER.get();
         if yielder.is_null() {
-            return Turn::Block;
+            return WaitAction::Block;
         }
         // SAFETY: a fiber sets its own yielder when it begins and after each wait. `resume` takes
         // the yielder away when the fiber stops. So this yielder is that of the fiber on whose
         // stack this call is, and lives as long.
-        let turn = unsafe { &*yielder }.suspend(self.next);
+        let action = unsafe { &*yielder }.suspend(self.next);
         YIELDER.set(yielder);
         self.next.is_again = true;
-        turn
+        action
     }
 }
 
@@ -131,7 +131,7 @@ impl Fibers {
             let mut has_progress = false;
             let mut at = 0;
             while at < live.len() {
-                match resume(&mut live[at], Turn::Look) {
+                match resume(&mut live[at], WaitAction::Look) {
                     CoroutineResult::Yield(waiting) => {
                         has_progress |= !waiting.is_again;
                         at += 1;
@@ -148,7 +148,7 @@ impl Fibers {
             // A read of this thread completes by itself; a value may need one of these reads.
             let reads = |waiting: &Live| waiting.awaited == Awaited::Read;
             let blocking = live.iter().position(reads).unwrap_or(0);
-            if let CoroutineResult::Return(ended) = resume(&mut live[blocking], Turn::Block) {
+            if let CoroutineResult::Return(ended) = resume(&mut live[blocking], WaitAction::Block) {
                 self.end(live.swap_remove(blocking), ended, on_panic, &mut first_panic);
             }
         }
@@ -176,7 +176,7 @@ impl Fibers {
 /// Begins a fiber that will run `work`.
 #[expect(unsafe_code, reason = "the work borrows from the caller of `Fibers::run`")]
 fn begun<W: FnOnce()>(stack: DefaultStack, work: W) -> Fiber {
-    let body = |yielder: &Yielder<Turn, Waiting>, _: Turn| {
+    let body = |yielder: &Yielder<WaitAction, Waiting>, _: WaitAction| {
         YIELDER.set(yielder);
         catch_unwind(AssertUnwindSafe(work))
     };
@@ -186,8 +186,8 @@ fn begun<W: FnOnce()>(stack: DefaultStack, work: W) -> Fiber {
 }
 
 /// Runs a fiber until it waits or ends.
-fn resume(live: &mut Live, turn: Turn) -> CoroutineResult<Waiting, Result<(), Panic>> {
-    let result = live.fiber.resume(turn);
+fn resume(live: &mut Live, action: WaitAction) -> CoroutineResult<Waiting, Result<(), Panic>> {
+    let result = live.fiber.resume(action);
     YIELDER.set(ptr::null());
     if let CoroutineResult::Yield(waiting) = &result {
         live.awaited = waiting.awaited;
@@ -201,11 +201,11 @@ mod tests {
 
     use super::*;
 
-    /// Waits for a value until `is_there`. Returns the number of [`Turn::Block`]s.
+    /// Waits for a value until `is_there`. Returns the number of [`WaitAction::Block`]s.
     fn await_value(is_there: impl Fn() -> bool) -> usize {
         let (mut wait, mut block_count) = (Wait::new(Awaited::Value), 0);
         while !is_there() {
-            block_count += usize::from(wait.turn() == Turn::Block);
+            block_count += usize::from(wait.next_action() == WaitAction::Block);
         }
         block_count
     }
@@ -241,7 +241,7 @@ mod tests {
         };
         let read = || {
             let mut wait = Wait::new(Awaited::Read);
-            while wait.turn() == Turn::Look {}
+            while wait.next_action() == WaitAction::Look {}
             blocked.borrow_mut().push(Awaited::Read);
             landed.set(true);
         };
@@ -254,7 +254,7 @@ mod tests {
     fn outside_of_fibers_the_thread_blocks() {
         for awaited in [Awaited::Read, Awaited::Value] {
             let mut wait = Wait::new(awaited);
-            assert_eq!([wait.turn(), wait.turn()], [Turn::Block; 2]);
+            assert_eq!([wait.next_action(), wait.next_action()], [WaitAction::Block; 2]);
         }
     }
 
@@ -267,7 +267,7 @@ mod tests {
             let (has_panicked, ended) = (&has_panicked, &ended);
             move || {
                 if number == 1 {
-                    Wait::new(Awaited::Value).turn();
+                    Wait::new(Awaited::Value).next_action();
                     panic!("planted");
                 }
                 await_value(|| has_panicked.get());

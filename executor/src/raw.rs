@@ -26,7 +26,7 @@ mod reads;
 mod worker;
 
 pub use keys::Draw;
-pub use reads::{Asking, RawError, RawPoint, RawReads};
+pub use reads::{RawError, RawPoint, RawReads, SlotsPerCall};
 use worker::{Part, Shared};
 
 /// Measures reads from a new cold sample of `store`.

@@ -144,8 +144,8 @@ impl<'a> Reception<'a> {
         let blocks = batch.blocks.iter().zip(blocks.iter()).zip(&outcomes).enumerate();
         for (block, ((executed, decoded), outcome)) in blocks {
             let hash = self.received.blocks[index][block].hash;
-            let wanted = header::Wanted { executed, outcome, hash, list_hash };
-            header::check(decoded, &wanted, self.received.workload.rules_of(executed).fork)
+            let expected = header::ExpectedHeader { executed, outcome, hash, list_hash };
+            header::check(decoded, &expected, self.received.workload.rules_of(executed).fork)
                 .map_err(|fault| ReceivedError::Rejected { block, fault })?;
         }
         spans.close(Phase::Header, start);

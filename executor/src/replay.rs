@@ -17,7 +17,7 @@ const ALIGNMENT: u64 = BLOCK_BYTES as u64;
 
 /// Blocks that the repeated requests read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum ReplayedBlocks {
     /// The same blocks as the sample, for samples that all read the same blocks.
     SameBlocks,
     /// Other blocks of the same files at the same distances, for samples with fresh keys. A cache
@@ -51,13 +51,14 @@ impl Requests {
         let places = sample.locate(&rows)?;
         let blocks = in_order_of_rows(&asked, &places);
         let most = store.merged_block_count_max();
-        let mut joining = Joining { keeps_blocks: store.keeps_blocks(), ..Joining::default() };
+        let mut joined =
+            JoinedRequests { keeps_blocks: store.keeps_blocks(), ..JoinedRequests::default() };
         for call in &log.calls {
             let at = |row| blocks.partition_point(|(of, _)| *of < row);
             let of_call = &blocks[at(call.first_row)..at(call.first_row + call.row_count)];
-            joining.call(of_call.iter().map(|(_, block)| *block), most);
+            joined.call(of_call.iter().map(|(_, block)| *block), most);
         }
-        Ok(Self { files: places.files, extents: joining.extents })
+        Ok(Self { files: places.files, extents: joined.extents })
     }
 
     /// Returns the number of blocks that the requests read.
@@ -69,9 +70,9 @@ impl Requests {
     ///
     /// # Errors
     /// [`Unmeasured`].
-    pub fn make_again(
+    pub fn replay(
         &self,
-        at: Again,
+        blocks: ReplayedBlocks,
         time: Duration,
         cancel: &AtomicBool,
     ) -> Result<ReadRate, Unmeasured> {
@@ -79,9 +80,9 @@ impl Requests {
             return Err(Unmeasured::TooSmall { block_count: 0 });
         }
         let files = DirectFiles::open_in_order(&self.files)?;
-        match at {
-            Again::SameBlocks => device::replay(&files, &self.extents, time, cancel),
-            Again::Moved { seed } => {
+        match blocks {
+            ReplayedBlocks::SameBlocks => device::replay(&files, &self.extents, time, cancel),
+            ReplayedBlocks::Moved { seed } => {
                 device::replay(&files, &files.moved(&self.extents, seed), time, cancel)
             }
         }
@@ -105,13 +106,13 @@ fn in_order_of_rows(asked: &[usize], places: &Places) -> Vec<(usize, BlockPlace)
 /// Collects requests and joins them. A call reads each block once. If the store keeps blocks, later
 /// calls do not read the block again.
 #[derive(Default)]
-struct Joining {
+struct JoinedRequests {
     keeps_blocks: bool,
     read: HashSet<(u32, u64)>,
     extents: Vec<Extent>,
 }
 
-impl Joining {
+impl JoinedRequests {
     /// Adds the blocks of a call. A request joins at most `most` blocks.
     fn call(&mut self, blocks: impl Iterator<Item = BlockPlace>, most: usize) {
         if !self.keeps_blocks {
@@ -130,7 +131,7 @@ impl Joining {
             for block in group {
                 let next = extent(block);
                 let last = self.extents[first..].last_mut();
-                match last.filter(|last| touch(last, &next)) {
+                match last.filter(|last| can_join(last, &next)) {
                     Some(last) => {
                         let end = next.offset + u64::from(next.byte_count);
                         last.byte_count = (end - last.offset) as u32;
@@ -145,7 +146,7 @@ impl Joining {
 
 /// Returns whether `next`, which does not begin before `last`, is joined to `last`: no byte is
 /// between them, and the joined request is not too long.
-fn touch(last: &Extent, next: &Extent) -> bool {
+fn can_join(last: &Extent, next: &Extent) -> bool {
     let end = next.offset + u64::from(next.byte_count);
     last.file == next.file
         && next.offset <= last.offset + u64::from(last.byte_count)
@@ -173,20 +174,20 @@ mod tests {
     }
 
     fn joined(calls: &[&[BlockPlace]], most: usize) -> Vec<(u32, u64, u32, u32)> {
-        joined_by(Joining { keeps_blocks: true, ..Joining::default() }, calls, most)
+        joined_by(JoinedRequests { keeps_blocks: true, ..JoinedRequests::default() }, calls, most)
     }
 
     fn joined_by(
-        mut joining: Joining,
+        mut joined: JoinedRequests,
         calls: &[&[BlockPlace]],
         most: usize,
     ) -> Vec<(u32, u64, u32, u32)> {
         for call in calls {
-            joining.call(call.iter().copied(), most);
+            joined.call(call.iter().copied(), most);
         }
         let parts =
             |extent: Extent| (extent.file, extent.offset, extent.byte_count, extent.block_count);
-        joining.extents.into_iter().map(parts).collect()
+        joined.extents.into_iter().map(parts).collect()
     }
 
     #[test]
@@ -199,7 +200,7 @@ mod tests {
     fn a_block_that_is_not_kept_is_read_by_each_call_once() {
         let calls: [&[_]; 2] = [&[block(0, 0), block(0, 0)], &[block(0, 0)]];
         assert_eq!(joined(&calls, 1).len(), 1);
-        assert_eq!(joined_by(Joining::default(), &calls, 1).len(), 2);
+        assert_eq!(joined_by(JoinedRequests::default(), &calls, 1).len(), 2);
     }
 
     #[test]

@@ -12,8 +12,8 @@
 //! | file | owns |
 //! |---|---|
 //! | `changes.rs`, `listed.rs` | changes of a batch, by net changes or list; the nodes above them |
-//! | `way.rs`, `plan.rs`, `part.rs` | plans of tries and of their shards, and their reads |
-//! | `read.rs`, `kept.rs` | threads that read, nodes that were read ahead; nodes in memory |
+//! | `settings.rs`, `plan.rs`, `part.rs` | plans of tries and of their shards, and their reads |
+//! | `read.rs`, `node_cache.rs` | threads that read, nodes that were read ahead; nodes in memory |
 //! | `fold.rs`, `compute.rs` | threads that fold; the phases |
 //! | `ahead.rs`, `follow.rs`, `written.rs` | work while a batch runs |
 //! | `threads.rs` | the start of all threads; the nodes in memory when a sample starts |
@@ -26,15 +26,15 @@ mod compute;
 mod error;
 mod fold;
 mod follow;
-mod kept;
 mod listed;
+mod node_cache;
 mod overlaid;
 mod part;
 mod plan;
 mod read;
+mod settings;
 mod threads;
 mod walk;
-mod way;
 mod work;
 mod written;
 
@@ -45,20 +45,20 @@ use workload::NetChanges;
 
 use crate::{error::StoreError, pool::WorkerPool, span::Spans, tries::Tries};
 
-use ahead::{Ahead, AheadJob, Prepared, Source};
+use ahead::{Prepared, RootJob, RootThread, Source};
 use changes::Changes;
 pub(crate) use check::{check, read_back};
 use compute::{Clock, Threads, compute};
 pub(crate) use error::RootError;
-use kept::Kept;
-pub use kept::KeptNodes;
 pub(crate) use listed::nodes_above;
+pub use node_cache::CachedNodes;
+use node_cache::NodeCache;
 use plan::Planned;
-use read::Known;
+use read::KnownNodes;
+use settings::RootSettings;
 pub use threads::RootInputs;
 use threads::with_threads;
-pub(crate) use threads::{RootedSample, kept_nodes};
-use way::Way;
+pub(crate) use threads::{RootedSample, cached_nodes};
 pub use work::{RootWork, Rooted};
 pub(crate) use written::Writing;
 pub use written::WrittenKeys;
@@ -67,9 +67,9 @@ pub use written::WrittenKeys;
 pub(crate) struct Rooting<'a, 'l> {
     tries: &'a dyn Tries,
     threads: Threads<'a>,
-    kept: &'a Kept<'a>,
+    node_cache: &'a NodeCache<'a>,
     /// Work for roots during execution; `None` if all the work is done after execution.
-    ahead: Option<Ahead<'a, 'l>>,
+    ahead: Option<RootThread<'a, 'l>>,
     work: RootWork,
 }
 
@@ -89,29 +89,29 @@ pub(crate) fn beside<R>(
         return Ok(lead(None));
     }
     let tries = sample.tries.ok_or(RootError::NoTries)?;
-    let way = Way::new(root, tries, &workload.genesis)?;
-    let kept = &Kept::new(root.cache, inputs.kept);
-    let led = with_threads(&sample, tries, way, kept, |threads| {
+    let settings = RootSettings::new(root, tries, &workload.genesis)?;
+    let node_cache = &NodeCache::new(root.cache, inputs.cached_nodes);
+    let result = with_threads(&sample, tries, settings, node_cache, |threads| {
         let work = RootWork::default();
         let source = match (root.time, inputs.written) {
             (RootTime::FromList, _) => Source::List,
             (RootTime::Pipelined, Some(written)) => Source::Steps(written),
             (RootTime::Nothing | RootTime::After | RootTime::Pipelined, _) => {
-                return Ok(lead(Some(Rooting { tries, threads, kept, ahead: None, work })));
+                return Ok(lead(Some(Rooting { tries, threads, node_cache, ahead: None, work })));
             }
         };
-        let pool = WorkerPool::<AheadJob<'_>>::new(1, stop, cancel);
+        let pool = WorkerPool::<RootJob<'_>>::new(1, stop, cancel);
         pool.run_all(
             "root",
             "root",
             |job| job.run(&threads),
             || {
-                let ahead = Some(Ahead { pool: &pool, sample, source });
-                lead(Some(Rooting { tries, threads, kept, ahead, work }))
+                let ahead = Some(RootThread { pool: &pool, sample, source });
+                lead(Some(Rooting { tries, threads, node_cache, ahead, work }))
             },
         )
     })?;
-    Ok(led?)
+    Ok(result?)
 }
 
 impl<'l> Rooting<'_, 'l> {
@@ -142,12 +142,13 @@ impl<'l> Rooting<'_, 'l> {
         let execution_end = spans.elapsed();
         let prepared = match &self.ahead {
             Some(ahead) => ahead.finish(&mut self.work)?,
-            None => Prepared::Nodes(Known::default()),
+            None => Prepared::Nodes(KnownNodes::default()),
         };
         let rooted = match prepared {
             Prepared::Root(rooted) => rooted,
             Prepared::Nodes(known) => {
-                let planned = || Planned::new(self.threads.readers.way, &Changes::new(changes));
+                let planned =
+                    || Planned::new(self.threads.readers.settings, &Changes::new(changes));
                 let clock = Clock::OfLead(spans);
                 compute(planned, known, &self.threads, &mut self.work, clock)?
             }
@@ -162,7 +163,7 @@ impl<'l> Rooting<'_, 'l> {
     /// [`StoreError`].
     pub(crate) fn commit(&self, changes: &NetChanges, rooted: &Rooted) -> Result<(), StoreError> {
         self.tries.commit(changes, &rooted.nodes)?;
-        self.kept.commit(&rooted.nodes);
+        self.node_cache.commit(&rooted.nodes);
         Ok(())
     }
 

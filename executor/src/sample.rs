@@ -59,11 +59,11 @@ pub struct Measurement {
 
 /// Records to keep of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
+pub enum SampleRecords {
     /// Requests to the device, to repeat them later, if the sample is cold and its store has files.
     Requests,
     /// No records.
-    Nothing,
+    None,
 }
 
 /// Takes one sample. A wrong result is not an error: the measurement then has a disagreement.
@@ -75,7 +75,7 @@ pub fn take(
     task: &Task<'_>,
     cache: CacheMode,
 ) -> Result<Measurement, EngineError> {
-    take_keeping(store, task, cache, Keep::Nothing)
+    take_with_records(store, task, cache, SampleRecords::None)
 }
 
 /// Takes one sample and keeps its records. Only a cold sample of a store with files makes requests
@@ -83,19 +83,21 @@ pub fn take(
 ///
 /// # Errors
 /// The errors of [`take()`].
-pub fn take_keeping(
+pub fn take_with_records(
     store: &dyn Store,
     task: &Task<'_>,
     cache: CacheMode,
-    keep: Keep,
+    records: SampleRecords,
 ) -> Result<Measurement, EngineError> {
-    let has_requests =
-        keep == Keep::Requests && cache == CacheMode::Cold && store.built_state().is_some();
+    let has_requests = records == SampleRecords::Requests
+        && cache == CacheMode::Cold
+        && store.built_state().is_some();
     let unknown = store.moves_rows().filter(|_| has_requests);
     // These nodes are read before the sample is opened, so that the reads do not fill the sample's
     // caches.
-    let kept = roots::kept_nodes(store, task)?;
-    let task = &Task { root: RootInputs { kept: Some(&kept), ..task.root }, ..*task };
+    let cached_nodes = roots::cached_nodes(store, task)?;
+    let task =
+        &Task { root: RootInputs { cached_nodes: Some(&cached_nodes), ..task.root }, ..*task };
     let opening = std::time::Instant::now();
     let sample = store.open_sample(cache)?;
     let open = opening.elapsed();

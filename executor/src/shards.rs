@@ -32,7 +32,7 @@ pub struct Assignment {
 
 /// A shard's request for the values of declared keys before the batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct KeyRequest {
     /// Accounts, by their 0-based indices in the list.
     pub accounts: Vec<u32>,
     /// Slots, by their 0-based indices in the list.
@@ -41,7 +41,7 @@ pub struct Wanted {
     pub codes: Vec<B256>,
 }
 
-/// The answer to a [`Wanted`], with the values in the order of its keys.
+/// The answer to a [`KeyRequest`], with the values in the order of its keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateValues {
     /// Values of accounts; `None` for an account that does not exist.
@@ -70,7 +70,7 @@ pub struct ShardStep {
 /// The declared keys that the steps of a shard accessed, as bitmaps. Bit `n` is set if the key with
 /// index `n` in the list was accessed. The words have 64 bits, lowest bit first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Met {
+pub struct AccessedKeys {
     /// Bits of the accounts.
     pub accounts: Vec<u64>,
     /// Bits of the slots.
@@ -159,7 +159,7 @@ impl CoordinatorTimes {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finished {
     /// The keys that the shard accessed.
-    pub met: Met,
+    pub accessed_keys: AccessedKeys,
     /// Times of the shard's part.
     pub times: ShardTimes,
 }
@@ -167,7 +167,7 @@ pub struct Finished {
 /// A message from a shard to the coordinator. `K` is the type of requested keys, `S` the type of a
 /// step's result, and `F` the type of the last data about the shard's part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Report<K = Wanted, S = ShardStep, F = Finished> {
+pub enum Report<K = KeyRequest, S = ShardStep, F = Finished> {
     /// The shard has received its assignment, and begins.
     Ready,
     /// The shard requests values.
@@ -356,13 +356,13 @@ pub trait Coordinator: fmt::Debug + Sync {
     ///
     /// # Errors
     /// [`ShardError`].
-    fn ask(&self, keys: Wanted) -> Result<Answer<'_>, ShardError>;
+    fn ask(&self, keys: KeyRequest) -> Result<Answer<'_>, ShardError>;
 
     /// Requests values, and waits for them.
     ///
     /// # Errors
     /// [`ShardError`].
-    fn fetch(&self, keys: Wanted) -> Result<StateValues, ShardError> {
+    fn fetch(&self, keys: KeyRequest) -> Result<StateValues, ShardError> {
         self.ask(keys)?()
     }
 

@@ -14,7 +14,7 @@ use std::{
 use alloy_primitives::map::{DefaultHashBuilder, Entry, HashMap};
 
 use crate::{
-    fiber::{self, Awaited, Turn, Wait},
+    fiber::{self, Awaited, Wait, WaitAction},
     lock::lock,
 };
 
@@ -188,9 +188,9 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
             let mut longest = CANCEL_CHECK;
             if fiber::is_inside() {
                 drop(map);
-                let turn = wait.turn();
+                let action = wait.next_action();
                 map = lock(&shard.map);
-                if turn == Turn::Look || map.get(&key).is_none_or(Option::is_some) {
+                if action == WaitAction::Look || map.get(&key).is_none_or(Option::is_some) {
                     continue;
                 }
                 longest = FIBER_CHECK;

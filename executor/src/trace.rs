@@ -77,7 +77,7 @@ pub(crate) enum Key {
 
 /// Kind of an event of a thread, with its facts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum What {
+pub(crate) enum EventKind {
     /// The thread's part of a phase.
     Phase(Phase),
     /// A wait until all threads have done their parts.
@@ -92,7 +92,7 @@ pub(crate) enum What {
     Wait { key: Key },
 }
 
-impl What {
+impl EventKind {
     /// Returns the rank of an event. Of events that begin and end at the same times, the one of
     /// lower rank contains the others.
     const fn rank(&self) -> u8 {
@@ -109,7 +109,7 @@ impl What {
 struct Event {
     start: Instant,
     end: Instant,
-    what: What,
+    kind: EventKind,
 }
 
 /// Count and total time of events that the recorder did not keep.
@@ -119,7 +119,7 @@ struct Dropped {
     time: Duration,
 }
 
-/// Events of one thread. A thread with several tallies has a recorder for each. [`Trace::give`]
+/// Events of one thread. A thread with several tallies has a recorder for each. [`Trace::add`]
 /// joins these recorders on the thread's track.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
@@ -131,11 +131,11 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// Records a read or a wait.
-    pub(crate) fn frequent(&mut self, what: What, start: Instant, end: Instant) {
+    pub(crate) fn record_frequent(&mut self, kind: EventKind, start: Instant, end: Instant) {
         match self.room.checked_sub(1) {
             Some(room) => {
                 self.room = room;
-                self.events.push(Event { start, end, what });
+                self.events.push(Event { start, end, kind });
             }
             None => {
                 self.dropped.count += 1;
@@ -145,8 +145,8 @@ impl Recorder {
     }
 
     /// Records an event that occurs at most once per step.
-    pub(crate) fn seldom(&mut self, what: What, start: Instant, end: Instant) {
-        self.events.push(Event { start, end, what });
+    pub(crate) fn record_rare(&mut self, kind: EventKind, start: Instant, end: Instant) {
+        self.events.push(Event { start, end, kind });
     }
 }
 
@@ -166,7 +166,11 @@ pub(crate) fn close_part(
 pub(crate) fn add_part(spans: &Spans, span: Span, recorder: Option<&mut Recorder>) {
     spans.add_on_own_track(span);
     if let Some(recorder) = recorder {
-        recorder.seldom(What::Phase(span.phase), spans.at(span.start), spans.at(span.end));
+        recorder.record_rare(
+            EventKind::Phase(span.phase),
+            spans.at(span.start),
+            spans.at(span.end),
+        );
     }
 }
 
@@ -212,7 +216,7 @@ impl Trace {
     }
 
     /// Adds the events of `recorder` to a thread's track.
-    pub(crate) fn give(&self, track: Track, recorder: Option<Box<Recorder>>) {
+    pub(crate) fn add(&self, track: Track, recorder: Option<Box<Recorder>>) {
         let Some(recorder) = recorder else { return };
         let mut state = self.lock();
         let recorded = state.tracks.entry(track).or_default();
@@ -228,7 +232,7 @@ impl Trace {
         let main = state.tracks.entry(Track::Main).or_default();
         for span in spans.on_main_track() {
             let (start, end) = (spans.at(span.start), spans.at(span.end));
-            main.events.push(Event { start, end, what: What::Phase(span.phase) });
+            main.events.push(Event { start, end, kind: EventKind::Phase(span.phase) });
         }
     }
 }

@@ -43,7 +43,7 @@ pub struct KeyName {
 
 /// The parts of a batch that a description keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum Detail {
     /// The conflict graph.
     Graphs,
     /// The conflict graph and all accesses, which take 8 bytes of memory each.
@@ -84,16 +84,16 @@ pub fn describe<A: Answer>(
     workload: &Workload,
     on_tx: impl FnMut() -> A,
 ) -> Result<Description, ReferenceError> {
-    describe_keeping(workload, Kept::Graphs, on_tx)
+    describe_with_detail(workload, Detail::Graphs, on_tx)
 }
 
-/// Describes `workload` as [`describe`] does, and keeps `kept` of each batch.
+/// Describes `workload` as [`describe`] does, and keeps `detail` of each batch.
 ///
 /// # Errors
 /// The errors of [`describe`].
-pub fn describe_keeping<A: Answer>(
+pub fn describe_with_detail<A: Answer>(
     workload: &Workload,
-    kept: Kept,
+    detail: Detail,
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Description, ReferenceError> {
     let mut run = ReferenceRun::new(workload)?;
@@ -104,7 +104,7 @@ pub fn describe_keeping<A: Answer>(
             run.next_batch_watched(|_| on_tx(), |block, state| census.add(batch, block, state));
         let Some(ran) = ran else { break };
         let tx_gas = ran?.tx_gas;
-        census.end(tx_gas.iter().map(|gas| gas.receipt_gas).collect(), kept, &mut out)?;
+        census.end(tx_gas.iter().map(|gas| gas.receipt_gas).collect(), detail, &mut out)?;
         out.gas.extend(tx_gas);
     }
     Ok(out)
@@ -190,7 +190,12 @@ impl Census {
         }
     }
 
-    fn end(self, gas: Vec<u64>, kept: Kept, out: &mut Description) -> Result<(), ReferenceError> {
+    fn end(
+        self,
+        gas: Vec<u64>,
+        detail: Detail,
+        out: &mut Description,
+    ) -> Result<(), ReferenceError> {
         if let Some(KeyName { address, slot }) = self.missing {
             let slot = slot.map(|slot| format!("slot {slot:#x} of ")).unwrap_or_default();
             return Err(ReferenceError::Differs {
@@ -203,9 +208,9 @@ impl Census {
         let graph = ConflictGraph::new(gas, &self.accesses, key_count);
         let hottest = graph.hottest().map(|hottest| self.name(hottest.key));
         out.transactions.extend(self.transactions);
-        let accesses = match kept {
-            Kept::Graphs => Accesses::default(),
-            Kept::Accesses => self.accesses,
+        let accesses = match detail {
+            Detail::Graphs => Accesses::default(),
+            Detail::Accesses => self.accesses,
         };
         out.batches.push(BatchDescription { accesses, graph, hottest });
         Ok(())

@@ -31,12 +31,12 @@ use crate::{
     people::{Members, People},
     planner::Planner,
     random::Stream,
-    state::{Placed, State, add_bare},
+    state::{LoadGenesis, State, add_bare},
 };
 use airdrop::Airdrops;
 use amm::Swaps;
 use bloated::BloatedCalls;
-use calls::{Around, Calls, Script};
+use calls::{Calls, Script, ScriptEnv};
 use chains::Chains;
 use compute::Computations;
 use dapps::Dapps;
@@ -65,7 +65,7 @@ pub(crate) struct Site<'s> {
 ///
 /// # Errors
 /// [`GeneratorError`] when the state is too small for the load.
-pub(crate) fn place(site: &Site<'_>, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+pub(crate) fn place(site: &Site<'_>, genesis: &mut Genesis) -> Result<LoadGenesis, GeneratorError> {
     let Site { scenario, index, seed, slot_count } = *site;
     let tag = scenario.loads[index].tag(index);
     let tag = tag.as_str();
@@ -79,7 +79,7 @@ pub(crate) fn place(site: &Site<'_>, genesis: &mut Genesis) -> Result<Placed, Ge
         LoadKind::BalanceStorm(_) => at.balances(genesis),
         LoadKind::ContractChase(chase) => at.contract_chase(chase, genesis),
         LoadKind::Bloated(_) => at.bloated(genesis),
-        LoadKind::Transfers(_) => Ok(Placed::default()),
+        LoadKind::Transfers(_) => Ok(LoadGenesis::default()),
         LoadKind::Erc20(erc20) => transfers::place(erc20, tag, genesis),
         LoadKind::OneSlot(_) => one_slot::place(tag, genesis),
         LoadKind::Dapps(load) => dapps::place(load, tag, genesis),
@@ -115,16 +115,16 @@ pub(crate) fn planner<'g>(
     let state_seed = scenario.state.seed.unwrap_or(scenario.seed);
     let batch = scenario.block.batch_block_count;
     let callee = Callee { contract, fork };
-    let at = storm::At { scenario, state, placed, load: index, stream: &stream };
-    let around =
-        Around { load: index, fork, genesis: &state.genesis, tx_gas: scenario.block.tx_gas };
+    let storm_env = storm::StormEnv { scenario, state, placed, load: index, stream: &stream };
+    let env =
+        ScriptEnv { load: index, fork, genesis: &state.genesis, tx_gas: scenario.block.tx_gas };
     match &load.kind {
-        LoadKind::SloadStorm(load) => boxed(storm::sload(at, load)?),
-        LoadKind::SstoreStorm(load) => boxed(storm::sstore(at, load)?),
-        LoadKind::PrefetchMiss(load) => boxed(storm::prefetch_miss(at, load)?),
-        LoadKind::AccountStorm(load) => boxed(storm::account(at, load)?),
-        LoadKind::BalanceStorm(_) => boxed(storm::balance(at)?),
-        LoadKind::ContractChase(load) => boxed(storm::contract_chase(at, load)?),
+        LoadKind::SloadStorm(load) => boxed(storm::sload(storm_env, load)?),
+        LoadKind::SstoreStorm(load) => boxed(storm::sstore(storm_env, load)?),
+        LoadKind::PrefetchMiss(load) => boxed(storm::prefetch_miss(storm_env, load)?),
+        LoadKind::AccountStorm(load) => boxed(storm::account(storm_env, load)?),
+        LoadKind::BalanceStorm(_) => boxed(storm::balance(storm_env)?),
+        LoadKind::ContractChase(load) => boxed(storm::contract_chase(storm_env, load)?),
         LoadKind::Transfers(load) => {
             let parties = Parties::new(load.pattern, people.count(), stream);
             boxed(Transfers::new(Asset::Ether, parties, fork, people)?)
@@ -143,32 +143,32 @@ pub(crate) fn planner<'g>(
             let members = Members::new(index, chains::accounts(load, scenario), batch);
             boxed(Chains::new(load, members, stream.random(), callee, people)?)
         }
-        LoadKind::HashChain(load) => boxed(HashChains::new(load, &tag, around, people)?),
+        LoadKind::HashChain(load) => boxed(HashChains::new(load, &tag, env, people)?),
         LoadKind::Bloated(load) => {
             let account = bloated::Account::new(placed, &state.genesis);
-            boxed(BloatedCalls::new(load.op, account, around, people)?)
+            boxed(BloatedCalls::new(load.op, account, env, people)?)
         }
         LoadKind::NonConflicting(load) => {
             let members = Members::new(index, 0..holder_count(scenario), batch);
             boxed(NonConflicting::new(load, members, callee, people)?)
         }
         LoadKind::Erc721(load) => {
-            calls(NftTransfers::new(contract, load.holder_count), around, people)
+            calls(NftTransfers::new(contract, load.holder_count), env, people)
         }
-        LoadKind::NftMint(load) => calls(Mints::new(contract, load.minter_count), around, people),
-        LoadKind::Amm(load) => calls(Swaps::new(load, &tag, state_seed), around, people),
+        LoadKind::NftMint(load) => calls(Mints::new(contract, load.minter_count), env, people),
+        LoadKind::Amm(load) => calls(Swaps::new(load, &tag, state_seed), env, people),
         LoadKind::Airdrop(load) => {
-            calls(Airdrops::new(load.clone(), contract, stream), around, people)
+            calls(Airdrops::new(load.clone(), contract, stream), env, people)
         }
         LoadKind::Deploy(load) => {
-            calls(Deployments::new(load.clone(), contract, stream)?, around, people)
+            calls(Deployments::new(load.clone(), contract, stream)?, env, people)
         }
         LoadKind::Delegate(load) => {
             let script = Delegations::new(load.clone(), &tag, placed, &state.genesis)?;
-            calls(script, around, people)
+            calls(script, env, people)
         }
-        LoadKind::Compute(load) => calls(Computations::new(load, contract), around, people),
-        LoadKind::Logs(load) => calls(LogWrites::new(load.clone(), contract), around, people),
+        LoadKind::Compute(load) => calls(Computations::new(load, contract), env, people),
+        LoadKind::Logs(load) => calls(LogWrites::new(load.clone(), contract), env, people),
     }
 }
 
@@ -180,8 +180,8 @@ fn boxed<'g>(planner: impl Planner + 'g) -> Planned<'g> {
 
 fn calls<'g, S: Script + 'g>(
     script: S,
-    around: Around<'g>,
+    env: ScriptEnv<'g>,
     people: &mut People<'_>,
 ) -> Planned<'g> {
-    boxed(Calls::new(script, around, people)?)
+    boxed(Calls::new(script, env, people)?)
 }

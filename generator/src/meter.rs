@@ -67,7 +67,7 @@ pub(crate) fn packed(head: &[B256], indices: impl IntoIterator<Item = u64>) -> B
 
 /// The words of calldata and the state for a storm's probes.
 #[derive(Clone, Debug, Default)]
-pub struct Ground {
+pub struct ProbeInputs {
     /// The words of calldata between the first one and the ranges.
     pub tail: Vec<B256>,
     /// The keys that do not exist.
@@ -76,7 +76,7 @@ pub struct Ground {
     pub elsewhere: Bytes,
 }
 
-impl Ground {
+impl ProbeInputs {
     /// The words of calldata before the ranges.
     fn head(&self, first: B256) -> Vec<B256> {
         [&[first], &self.tail[..]].concat()
@@ -165,16 +165,16 @@ impl Price {
 }
 
 impl Meter {
-    /// Measures a storm's `contract` on `ground` under the rules of `fork`.
+    /// Measures a storm's `contract` on `inputs` under the rules of `fork`.
     ///
     /// # Errors
     /// [`MeterError`] when a probe fails or its gas is not the sum of its parts.
     pub fn measure(
         contract: Contract,
-        ground: &Ground,
+        inputs: &ProbeInputs,
         fork: Fork,
     ) -> Result<Self, GeneratorError> {
-        let absent = ground.absent;
+        let absent = inputs.absent;
         let probe = Probe { absent, ..Probe::new(contract, fork, SENDER, TARGET)? };
         // One byte that is not zero, in a place where the word is no precompile's address.
         let mut dark = B256::ZERO;
@@ -182,9 +182,9 @@ impl Meter {
         let unrolled = contract.unrolled_count();
         let count = PROBE_BLOCK_COUNT * unrolled;
         let (input, idle) =
-            (ground.input(contract, dark, &[(0, count | 1)]), ground.input(contract, dark, &[]));
-        let lit = ground.input(contract, B256::repeat_byte(1), &[(0, count | 1)]);
-        let spent_with = |input: &Bytes| probe.spent(input, fork.max_tx_gas(), &ground.elsewhere);
+            (inputs.input(contract, dark, &[(0, count | 1)]), inputs.input(contract, dark, &[]));
+        let lit = inputs.input(contract, B256::repeat_byte(1), &[(0, count | 1)]);
+        let spent_with = |input: &Bytes| probe.spent(input, fork.max_tx_gas(), &inputs.elsewhere);
         let spent = spent_with(&input)?;
         let spent_gas = spent.burnt_gas();
         let lit_gas = spent_with(&lit)?.burnt_gas();
@@ -192,7 +192,7 @@ impl Meter {
         let one = spent_gas - nonzero_count(&input) * nonzero_byte_gas;
         // Gas above `one`, if all of the calldata were zeros.
         let more = |pairs: &[Pair]| {
-            let input = ground.input(contract, dark, pairs);
+            let input = inputs.input(contract, dark, pairs);
             let spent_gas = spent_with(&input)?.burnt_gas();
             Ok::<_, MeterError>(spent_gas - nonzero_count(&input) * nonzero_byte_gas - one)
         };
@@ -209,7 +209,7 @@ impl Meter {
         };
         let meter = Self {
             contract,
-            head_count: 1 + ground.tail.len() as u64,
+            head_count: 1 + inputs.tail.len() as u64,
             base_gas,
             nonzero_byte_gas,
             range_gas,
@@ -219,7 +219,7 @@ impl Meter {
             is_refunded: spent.receipt_gas < spent_gas,
             padding,
         };
-        meter.check(&probe, &ground.head(B256::repeat_byte(3)), &ground.elsewhere)?;
+        meter.check(&probe, &inputs.head(B256::repeat_byte(3)), &inputs.elsewhere)?;
         Ok(meter)
     }
 

@@ -17,12 +17,12 @@ pub(crate) const TOKEN_BALANCE: U256 = SENDER_BALANCE;
 pub(crate) struct State {
     pub(crate) genesis: Genesis,
     /// The part of each load.
-    pub(crate) loads: Vec<Placed>,
+    pub(crate) loads: Vec<LoadGenesis>,
 }
 
 /// A load's part of a genesis.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Placed {
+pub(crate) struct LoadGenesis {
     /// The load's slot families, by index in [`Genesis::slots`].
     pub(crate) families: Range<u32>,
     /// The contract that all of the load's transactions call, if there is one.
@@ -66,7 +66,7 @@ pub(crate) fn add_bare(
     tag: &str,
     contract: Contract,
     genesis: &mut Genesis,
-) -> Result<Placed, GeneratorError> {
+) -> Result<LoadGenesis, GeneratorError> {
     add_only(tag, contract, Vec::new(), genesis)
 }
 
@@ -76,10 +76,10 @@ pub(crate) fn add_only(
     contract: Contract,
     storage: Vec<(U256, U256)>,
     genesis: &mut Genesis,
-) -> Result<Placed, GeneratorError> {
+) -> Result<LoadGenesis, GeneratorError> {
     let name = ContractName { tag, name: contract.name() };
     let contract = add_contract(name, contract, storage, genesis)?;
-    Ok(Placed { contract, ..Placed::default() })
+    Ok(LoadGenesis { contract, ..LoadGenesis::default() })
 }
 
 /// A load's name of one of its contracts. The contract's address follows from it.

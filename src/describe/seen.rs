@@ -2,7 +2,7 @@
 
 use generator::{
     Generated,
-    describe::{self, Description, Kept},
+    describe::{self, Description, Detail},
     reference::ReferenceError,
 };
 use spec::Scenario;
@@ -53,8 +53,8 @@ pub fn of_workload(
     asked: Asked<'_>,
     progress: &Progress,
 ) -> Result<Figures, Failure> {
-    let kept = if asked.shards.is_empty() { Kept::Graphs } else { Kept::Accesses };
-    let mut seen = seen(workload, kept, progress)?;
+    let detail = if asked.shards.is_empty() { Detail::Graphs } else { Detail::Accesses };
+    let mut seen = seen(workload, detail, progress)?;
     let mut figures = figures::figures(workload, scenario, &seen, asked.threads);
     if !asked.shards.is_empty() {
         let batches = shards::transactions(workload, &mut seen);
@@ -68,11 +68,15 @@ pub fn of_workload(
 ///
 /// # Errors
 /// The reference run differs from the workload's expected outcome, or the user interrupted.
-pub fn seen(workload: &Workload, kept: Kept, progress: &Progress) -> Result<Description, Failure> {
+pub fn seen(
+    workload: &Workload,
+    detail: Detail,
+    progress: &Progress,
+) -> Result<Description, Failure> {
     let total = workload.tx_count();
     let stage = progress.stage("reading the touched keys", total);
     let mut done = 0;
-    let seen = describe::describe_keeping(workload, kept, || {
+    let seen = describe::describe_with_detail(workload, detail, || {
         done += 1;
         stage.set(done, total);
         interrupt::answer()

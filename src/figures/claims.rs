@@ -17,17 +17,17 @@ use crate::terminal::{Code, OpenCodes};
 
 use figure::{Figure, SAMPLES_NEEDED, Sampled};
 
-pub use figure::Grounds;
+pub use figure::ClaimInputs;
 
 /// Judges all claims of a scenario. `skipped`: overridden keys of the work. The claims were made
 /// for the work without overrides, so no claim is judged then.
-pub fn judge(expects: &[Expect], skipped: Option<&[String]>, grounds: &Grounds<'_>) -> Expects {
+pub fn judge(expects: &[Expect], skipped: Option<&[String]>, inputs: &ClaimInputs<'_>) -> Expects {
     let count = expects.len() as u64;
     if let Some(keys) = skipped.filter(|_| count > 0) {
         let status = format!("skipped: the work was overridden ({})", keys.join(", "));
         return Expects { count, status: Some(status), claims: Vec::new() };
     }
-    let claims: Vec<Claim> = expects.iter().flat_map(|expect| judge_one(expect, grounds)).collect();
+    let claims: Vec<Claim> = expects.iter().flat_map(|expect| judge_one(expect, inputs)).collect();
     let status = worst(&claims).map(|verdict| verdict.name().to_owned());
     Expects { count, status, claims }
 }
@@ -53,13 +53,13 @@ pub fn judge_deadline(most: Duration, result: &RunResult) -> Expects {
         }
     }
     let Some(cell) = result.cells.first() else { return Expects::default() };
-    let grounds = Grounds {
+    let inputs = ClaimInputs {
         workload: &result.workload,
         cells: &result.cells,
         databases: &result.databases,
         cache: cell.cache.want.unwrap_or_default(),
     };
-    judge(&of_deadline(most, designs), None, &grounds)
+    judge(&of_deadline(most, designs), None, &inputs)
 }
 
 /// Joins the claims of several results of one run. Each claim gets its worst verdict among the
@@ -110,16 +110,16 @@ pub fn code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: OpenCodes) ->
 }
 
 /// Judges a claim on each store that it is about.
-fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
-    if expect.when.cache.is_some_and(|cache| cache != grounds.cache) {
-        let reason = format!("the run is {}", grounds.cache);
+fn judge_one(expect: &Expect, inputs: &ClaimInputs<'_>) -> Vec<Claim> {
+    if expect.when.cache.is_some_and(|cache| cache != inputs.cache) {
+        let reason = format!("the run is {}", inputs.cache);
         return vec![claim(expect, None, Verdict::Skipped, None, Some(reason))];
     }
-    if let Some(figure) = figure::of_work(expect.metric, grounds) {
-        return vec![by_figure(expect, None, figure, grounds)];
+    if let Some(figure) = figure::of_work(expect.metric, inputs) {
+        return vec![by_figure(expect, None, figure, inputs)];
     }
     let mut stores: Vec<StoreKind> = Vec::new();
-    for cell in grounds.cells {
+    for cell in inputs.cells {
         if !stores.contains(&cell.store) {
             stores.push(cell.store);
         }
@@ -131,14 +131,14 @@ fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
             return vec![claim(expect, None, Verdict::Skipped, None, Some(reason))];
         }
     }
-    stores.into_iter().map(|store| judge_on_store(expect, store, grounds)).collect()
+    stores.into_iter().map(|store| judge_on_store(expect, store, inputs)).collect()
 }
 
-fn judge_on_store(expect: &Expect, store: StoreKind, grounds: &Grounds<'_>) -> Claim {
-    let reason = match not_proved_cold(expect, store, grounds) {
+fn judge_on_store(expect: &Expect, store: StoreKind, inputs: &ClaimInputs<'_>) -> Claim {
+    let reason = match not_proved_cold(expect, store, inputs) {
         Some(reason) => reason,
-        None => match figure::of_store(expect, store, grounds) {
-            Ok(figure) => return by_figure(expect, Some(store), figure, grounds),
+        None => match figure::of_store(expect, store, inputs) {
+            Ok(figure) => return by_figure(expect, Some(store), figure, inputs),
             Err(design) => no_row(expect, design),
         },
     };
@@ -161,8 +161,8 @@ fn no_row(expect: &Expect, design: Design) -> String {
 
 /// Returns the reason for not judging a claim on cold runs: cold was asked for, but is not proved
 /// on `store`.
-fn not_proved_cold(expect: &Expect, store: StoreKind, grounds: &Grounds<'_>) -> Option<String> {
-    let cells = grounds.cells.iter().filter(|cell| cell.store == store);
+fn not_proved_cold(expect: &Expect, store: StoreKind, inputs: &ClaimInputs<'_>) -> Option<String> {
+    let cells = inputs.cells.iter().filter(|cell| cell.store == store);
     let mut doubtful = cells.filter(|cell| cell.cache.proved != Some(true));
     let wants_cold = expect.when.cache == Some(CacheMode::Cold);
     let cell = doubtful.next().filter(|_| wants_cold)?;
@@ -173,7 +173,7 @@ fn by_figure(
     expect: &Expect,
     store: Option<StoreKind>,
     figure: Figure,
-    grounds: &Grounds<'_>,
+    inputs: &ClaimInputs<'_>,
 ) -> Claim {
     match figure {
         Figure::Exact(value) => {
@@ -184,7 +184,7 @@ fn by_figure(
             claim(expect, store, verdict(expect.bound, near), Some((median, Some(near))), None)
         }
         Figure::Sampled(Sampled { median, ci95: None, choice_count }) => {
-            let reason = format!("no interval: {}", needed(choice_count, grounds));
+            let reason = format!("no interval: {}", needed(choice_count, inputs));
             claim(expect, store, Verdict::Inconclusive, Some((median, None)), Some(reason))
         }
         Figure::Missing(reason) => {
@@ -202,9 +202,9 @@ fn verdict(bound: Bound, value: f64) -> Verdict {
 }
 
 /// States how many values an interval needs, and which option sets their number.
-fn needed(choice_count: usize, grounds: &Grounds<'_>) -> String {
+fn needed(choice_count: usize, inputs: &ClaimInputs<'_>) -> String {
     let count = stats::interval_count_min(stats::confidence_of_each(choice_count));
-    match (choice_count, grounds.databases.is_empty()) {
+    match (choice_count, inputs.databases.is_empty()) {
         (1, true) => SAMPLES_NEEDED.to_owned(),
         (1, false) => "a database is one value, and six are needed (--databases 6)".to_owned(),
         (_, true) => format!(

@@ -21,7 +21,7 @@ use super::{
     decide::{self, ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
     reason::{Headline, signed},
-    side::{Figure, Moved, Side, moved},
+    side::{Figure, LogChange, Side, log_change},
     unjudged::{self, without_bounds},
 };
 
@@ -254,7 +254,7 @@ fn figures<'a>(
     let counts = Metric::ALL.iter().copied().filter(|metric| metric.is_count());
     let counts = counts
         .flat_map(|metric| cold.iter().map(move |variant| (*variant, Figure::Count(metric))))
-        .filter(|(variant, figure)| moved(base, new, variant, *figure).is_some());
+        .filter(|(variant, figure)| log_change(base, new, variant, *figure).is_some());
     let all: Vec<_> = ratios.chain(times).chain(counts).collect();
     let split = Split { judged_count: all.len(), look_count: 1 };
     let is_several = base.process_count() > 1 || new.process_count() > 1;
@@ -264,7 +264,7 @@ fn figures<'a>(
             Figure::Ratio(_) | Figure::Count(_) if !is_several => Values::Samples,
             _ => Values::Processes,
         },
-        shift: shift(variant, moved(base, new, variant, figure), delta, split),
+        shift: shift(variant, log_change(base, new, variant, figure), delta, split),
     });
     judged.collect()
 }
@@ -405,8 +405,8 @@ fn either(values: &[Value]) -> String {
     values.iter().map(Value::to_string).collect::<Vec<_>>().join(" or ")
 }
 
-fn shift(variant: &str, moved: Option<Moved>, delta: f64, split: Split) -> Shift {
-    let Some(Moved { by, value_count }) = moved else {
+fn shift(variant: &str, change: Option<LogChange>, delta: f64, split: Split) -> Shift {
+    let Some(LogChange { by, value_count }) = change else {
         return without_bounds(variant, Verdict::Inconclusive, None);
     };
     let bounds = [by.lower(split.share(ALPHA_FAIL)), by.mean, by.upper(split.share(ALPHA_PASS))];

@@ -101,7 +101,7 @@ impl<'a> Trio<'a> {
         same_profile(&started)?;
         let variants = variants(work, &binaries, &started)?;
         let drivers = started.map(|started| started.driver);
-        let hashes = drivers.each_ref().map(|driver| driver.who().binary_hash.clone());
+        let hashes = drivers.each_ref().map(|driver| driver.facts().binary_hash.clone());
         if hashes[Arm::Base as usize] != hashes[Arm::Null as usize] {
             replaced(base)?;
         }
@@ -134,7 +134,7 @@ impl<'a> Trio<'a> {
 
     /// Returns the name of the executor B; `None` if B is of this project.
     pub fn executor(&self) -> Option<&str> {
-        self.drivers[Arm::New as usize].who().executor.as_deref()
+        self.drivers[Arm::New as usize].facts().executor.as_deref()
     }
 
     /// Returns a warning if the processes could not be confined, and so use all CPUs.
@@ -153,25 +153,25 @@ impl<'a> Trio<'a> {
 
     fn binary(&self, arm: Arm) -> Binary {
         let driver = &self.drivers[arm as usize];
-        let who = driver.who();
+        let facts = driver.facts();
         let settings = &self.work.builds[arm.side()];
         Binary {
             arm: arm.letter(),
             path: driver.name().to_owned(),
             program: Program {
-                version: who.program.clone(),
-                commit: who.commit.clone(),
-                features: who.features.clone(),
-                binary_hash: who.binary_hash.clone(),
-                build_profile: who.build_profile.clone(),
-                patched: who.patched.clone(),
-                generator_version: who.generator,
+                version: facts.program.clone(),
+                commit: facts.commit.clone(),
+                features: facts.features.clone(),
+                binary_hash: facts.binary_hash.clone(),
+                build_profile: facts.build_profile.clone(),
+                patched: facts.patched.clone(),
+                generator_version: facts.generator,
             },
-            client: who.executor.clone(),
+            client: facts.executor.clone(),
             settings: settings.own.clone(),
             effective_settings: settings.effective.clone(),
-            slow_read_ns: who.slow_read_ns,
-            reads_one_twice: who.reads_one_twice,
+            slow_read_ns: facts.slow_read_ns,
+            reads_one_twice: facts.reads_one_twice,
         }
     }
 
@@ -216,7 +216,7 @@ impl<'a> Trio<'a> {
     /// Checks that a process runs the same program as at the first start. A script may start a
     /// newer build.
     fn check_program(&self, arm: Arm, driver: &Driver) -> Result<(), Failure> {
-        match driver.who().binary_hash == self.hashes[arm as usize] {
+        match driver.facts().binary_hash == self.hashes[arm as usize] {
             true => Ok(()),
             false => replaced(&self.binaries[arm as usize]),
         }
@@ -264,16 +264,16 @@ fn started(
     rows: WholeRows,
 ) -> Result<Started, Failure> {
     let mut driver = Driver::start(binary, timeouts)?;
-    let who = driver.who();
+    let facts = driver.facts();
     let settings = &work.builds[arm.side()];
-    let mut run = if who.executor.is_some() { &settings.given } else { &settings.run }.clone();
+    let mut run = if facts.executor.is_some() { &settings.given } else { &settings.run }.clone();
     if rows != WholeRows::Nothing {
         run.push(("run.whole".to_owned(), rows.name().to_owned()));
     }
     let load = Load {
-        protocol: who.protocol,
+        protocol: facts.protocol,
         workload: work.file.clone(),
-        workload_json: match who.reads {
+        workload_json: match facts.reads {
             WorkloadForm::File => None,
             WorkloadForm::Json => Some(work.json()?),
         },
@@ -296,7 +296,7 @@ fn started(
 
 /// Refuses two builds of different profiles: the compiler would cause their difference.
 fn same_profile(started: &[Started; 3]) -> Result<(), Failure> {
-    let [base, new] = [Arm::Base, Arm::New].map(|arm| started[arm as usize].driver.who());
+    let [base, new] = [Arm::Base, Arm::New].map(|arm| started[arm as usize].driver.facts());
     match (&base.build_profile, &new.build_profile) {
         (Some(base), Some(new)) if base != new => {
             Err(profiles_differ(base, new)).with_exit_code(Code::Usage)
@@ -320,7 +320,7 @@ fn variants(
     binaries: &[PathBuf; 3],
     started: &[Started; 3],
 ) -> Result<Vec<SharedVariant>, Failure> {
-    if started.iter().any(|started| started.driver.who().executor.is_some()) {
+    if started.iter().any(|started| started.driver.facts().executor.is_some()) {
         let [base, new] = [Arm::Base, Arm::New].map(|arm| &started[arm as usize].loaded);
         return in_both(base, new);
     }

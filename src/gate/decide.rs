@@ -210,7 +210,7 @@ pub fn verdict(look: &Look, limits: Limits) -> Option<Verdict> {
 
 /// A verdict that B's own bounds give, and that a wide null leaves open.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hidden {
+pub struct HiddenVerdict {
     /// Regression or pass.
     pub verdict: Verdict,
     /// The difference of A from itself that counts against the verdict, as a share.
@@ -221,7 +221,7 @@ pub struct Hidden {
 
 /// Returns the verdict that a wide null leaves open. `None` if B's own bounds decide nothing, or if
 /// the null hides nothing.
-pub fn hidden_by_null(look: &Look, limits: Limits) -> Option<Hidden> {
+pub fn hidden_by_null(look: &Look, limits: Limits) -> Option<HiddenVerdict> {
     let verdict = by_bounds(look.lower, look.upper, limits.delta);
     let [lower, upper] = limits.bounds(look);
     let limit = limits.delta.ln_1p();
@@ -232,7 +232,11 @@ pub fn hidden_by_null(look: &Look, limits: Limits) -> Option<Hidden> {
     let is_hidden = verdict != Verdict::Inconclusive
         && limits.null(look.null) == Null::Wide
         && by_bounds(lower, upper, limits.delta) == Verdict::Inconclusive;
-    is_hidden.then(|| Hidden { verdict, null_change: null_change.exp_m1(), bound: bound.exp_m1() })
+    is_hidden.then(|| HiddenVerdict {
+        verdict,
+        null_change: null_change.exp_m1(),
+        bound: bound.exp_m1(),
+    })
 }
 
 fn middle([low, high]: [f64; 2]) -> f64 {

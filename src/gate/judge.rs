@@ -71,14 +71,14 @@ pub struct Results {
     /// The stored result, or a directory of stored results.
     pub base: PathBuf,
     /// The results that are judged.
-    pub new: New,
+    pub new: NewResults,
     /// Whether times are judged.
     pub times: Times,
 }
 
 /// The source of the judged results.
 #[derive(Clone, Debug)]
-pub enum New {
+pub enum NewResults {
     /// Stored results.
     Stored(PathBuf),
     /// Results of runs that start now.
@@ -329,8 +329,8 @@ impl Facts {
         let base = Side::read(&results.base).with_code_of_named()?;
         baseline::can_be_judged(&base, results.times).with_exit_code(Code::Usage)?;
         let new = match &results.new {
-            New::Stored(path) => Side::read(path).with_code_of_named()?,
-            New::Run { input, process_count, words, deadline } => {
+            NewResults::Stored(path) => Side::read(path).with_code_of_named()?,
+            NewResults::Run { input, process_count, words, deadline } => {
                 let results = match process_count {
                     1 => vec![run_here(input)?],
                     count => run_in_processes(*count, *words)?,

@@ -39,7 +39,7 @@ pub enum Figure<'a> {
 
 /// Change of the logarithm of a figure from one side to the other.
 #[derive(Clone, Copy, Debug)]
-pub struct Moved {
+pub struct LogChange {
     /// The estimate.
     pub by: Trimmed,
     /// Number of values of the side with fewer values.
@@ -154,7 +154,7 @@ impl Side {
 /// side, samples are the values of a ratio or a count, as all variants share the process's place in
 /// memory. If both sides have several databases, each database is a value: the difference of its
 /// medians.
-pub fn moved(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Option<Moved> {
+pub fn log_change(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Option<LogChange> {
     let ([of_base], [of_new]) = (&base.results[..], &new.results[..]) else {
         return between(&base.by_process(variant, figure)?, &new.by_process(variant, figure)?);
     };
@@ -165,8 +165,8 @@ pub fn moved(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Opti
             let pairs = of_base.iter().filter_map(|(seed, logs)| {
                 Some(stats::median(of_new.get(seed)?)? - stats::median(logs)?)
             });
-            let moved: Vec<_> = pairs.collect();
-            Some(Moved { by: Trimmed::of(&moved)?, value_count: moved.len() })
+            let changes: Vec<_> = pairs.collect();
+            Some(LogChange { by: Trimmed::of(&changes)?, value_count: changes.len() })
         }
         Figure::Ratio(_) | Figure::Count(_) => {
             let [of_base, of_new] =
@@ -187,9 +187,9 @@ pub fn seen(base: &Side, new: &Side, variant: &str) -> Option<f64> {
 }
 
 /// Returns the difference of two sets of independent values (Yuen and Welch).
-fn between(base: &[f64], new: &[f64]) -> Option<Moved> {
+fn between(base: &[f64], new: &[f64]) -> Option<LogChange> {
     let by = Trimmed::of(new)?.minus(&Trimmed::of(base)?);
-    Some(Moved { by, value_count: base.len().min(new.len()) })
+    Some(LogChange { by, value_count: base.len().min(new.len()) })
 }
 
 /// Returns the logarithms of a figure for each counted sample, by the seed of the database. `None`

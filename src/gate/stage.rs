@@ -9,7 +9,7 @@ use super::{
     decide::{LOOKS, OCTET_COUNT_MAX},
     pace::{Pace, WorkSource},
     sampler::Plan,
-    steps::{Doing, InOctet, Step},
+    steps::{Activity, InOctet, Step},
 };
 use crate::terminal::{Live, Progress, progress::Stage};
 
@@ -107,7 +107,7 @@ impl Lines {
             ),
             Step::Octet(octet) => (
                 self.octet(octet, now),
-                format!("{so_far} so far; {}{}", doing(octet.doing), self.looks()),
+                format!("{so_far} so far; {}{}", activity(octet.activity), self.looks()),
                 position(octet),
             ),
         };
@@ -153,15 +153,15 @@ const fn is_slow(step: Step) -> bool {
     match step {
         Step::WarmUp { sample_count, .. } => sample_count == 0,
         Step::Warm(_) => false,
-        Step::Octet(InOctet { doing, .. }) => matches!(doing, Doing::Starting),
+        Step::Octet(InOctet { activity, .. }) => matches!(activity, Activity::Starting),
     }
 }
 
-const fn doing(doing: Doing) -> &'static str {
-    match doing {
-        Doing::Starting => "starting processes",
-        Doing::WarmingUp => "warming up",
-        Doing::Sampling => "sampling",
+const fn activity(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Starting => "starting processes",
+        Activity::WarmingUp => "warming up",
+        Activity::Sampling => "sampling",
     }
 }
 

@@ -36,12 +36,12 @@ pub struct InOctet {
     /// Share of the octet's samples that are taken, 0 to 1.
     pub share: f64,
     /// The work of the processes.
-    pub doing: Doing,
+    pub activity: Activity,
 }
 
 /// The work of the processes at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
+pub enum Activity {
     /// The processes start.
     Starting,
     /// The processes take samples that do not count.
@@ -160,13 +160,13 @@ impl<'a> TrackedSampler<'a> {
         }
     }
 
-    fn tell(&mut self, doing: Doing) {
+    fn tell(&mut self, activity: Activity) {
         let done_count = self.done_count;
         let step = match self.octet_sample_count {
             None => Step::WarmUp { done_count, sample_count: self.taken_count },
             Some(sample_count) => {
                 let share = self.counted_count as f64 / sample_count.max(1) as f64;
-                Step::Octet(InOctet { done_count, share: share.min(1.0), doing })
+                Step::Octet(InOctet { done_count, share: share.min(1.0), activity })
             }
         };
         (self.show)(step);
@@ -186,7 +186,7 @@ impl<'a> TrackedSampler<'a> {
 
 impl Sampler for TrackedSampler<'_> {
     fn sample(&mut self, arm: Arm, variant: &str) -> Result<Sample, Failure> {
-        self.tell(if self.is_watched { Doing::Sampling } else { Doing::WarmingUp });
+        self.tell(if self.is_watched { Activity::Sampling } else { Activity::WarmingUp });
         let begun = Instant::now();
         let taken = self.sampler.sample(arm, variant)?;
         self.took += begun.elapsed();
@@ -196,7 +196,7 @@ impl Sampler for TrackedSampler<'_> {
     }
 
     fn restart(&mut self) -> Result<Duration, Failure> {
-        self.tell(Doing::Starting);
+        self.tell(Activity::Starting);
         let took = self.sampler.restart()?;
         self.start = Some(took);
         Ok(took)

@@ -26,7 +26,7 @@ use crate::{
     machine::scratch::Scratch,
     run::{
         plan::{self, Machine, PlannedCell},
-        prepare::{self, Made, Request, Source, WithWhole, on_one_database},
+        prepare::{self, FilledWork, Request, Source, WithWhole, on_one_database},
     },
     terminal::{Code, Failure, Progress, WithExitCode},
     worker::Loaded,
@@ -117,8 +117,8 @@ impl GateWork {
         let cells = plan::cells(&run, &machine);
         let OwnRuns { builds, without_effect } =
             own_runs(&run, &input.how, &input.settings, &cells, &machine)?;
-        let Request { made, run, scenario } = Request::of(&input.source, &input.how, progress)?;
-        let Made { workload, fill } = made;
+        let Request { work, run, scenario } = Request::of(&input.source, &input.how, progress)?;
+        let FilledWork { workload, fill } = work;
         on_one_database(&run, "builds are compared")?;
         let WithWhole { run: whole, .. } =
             prepare::with_whole(run.clone(), WholeRows::One, &workload);

@@ -119,7 +119,7 @@ impl Measuring<'_> {
                 family,
                 draw: &draw,
                 thread_count: planned.threads,
-                asking: planned.asking,
+                slots_per_call: planned.slots_per_call,
                 time: plan.time,
                 cancel: interrupt::flag(),
             };

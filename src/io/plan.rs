@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use alloy_primitives::Address;
 use anyhow::{Result, bail};
-use executor::raw::Asking;
+use executor::raw::SlotsPerCall;
 use spec::{Override, RunSpec};
 use variant::ReadMethod;
 use workload::{
@@ -37,15 +37,15 @@ pub struct PlannedPoint {
     /// Number of threads.
     pub threads: NonZeroUsize,
     /// How a thread asks for keys: one by one, or several in a call.
-    pub asking: Asking,
+    pub slots_per_call: SlotsPerCall,
 }
 
 impl PlannedPoint {
     /// Number of keys in a call.
     pub const fn keys_per_call(&self) -> usize {
-        match self.asking {
-            Asking::OneByOne => 1,
-            Asking::Together(count) => count.get(),
+        match self.slots_per_call {
+            SlotsPerCall::One => 1,
+            SlotsPerCall::Many(count) => count.get(),
         }
     }
 
@@ -169,13 +169,15 @@ fn points(
         ReadMethod::Get => {
             let threads = if threads.is_empty() { depths } else { threads };
             let points = threads.into_iter();
-            points.map(|threads| PlannedPoint { threads, asking: Asking::OneByOne }).collect()
+            points
+                .map(|threads| PlannedPoint { threads, slots_per_call: SlotsPerCall::One })
+                .collect()
         }
         ReadMethod::MultiGet => {
             let threads = if threads.is_empty() { vec![NonZeroUsize::MIN] } else { threads };
             let points = threads.iter().flat_map(|&threads| {
-                let asked = depths.iter().map(|keys| Asking::Together(*keys));
-                asked.map(move |asking| PlannedPoint { threads, asking })
+                let asked = depths.iter().map(|keys| SlotsPerCall::Many(*keys));
+                asked.map(move |slots_per_call| PlannedPoint { threads, slots_per_call })
             });
             points.collect()
         }

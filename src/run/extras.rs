@@ -12,7 +12,7 @@ use result::WorkloadFacts;
 use crate::{
     run::{
         plan::PlannedCell,
-        profile::{self, Profile, Wanted},
+        profile::{self, Profile, ProfileTarget},
         sampling::{Purpose, Sampled, Sampling},
     },
     terminal::{Code, Failure, WithExitCode, interrupt},
@@ -40,7 +40,7 @@ pub struct Extras {
 #[derive(Debug)]
 struct Profiling {
     file: WholeFile,
-    wanted: Wanted,
+    wanted: ProfileTarget,
 }
 
 impl Extras {
@@ -133,8 +133,8 @@ fn trace(
 impl Profiling {
     fn take(self, sampling: &Sampling<'_>, sampled: &mut Sampled) -> Result<Option<PathBuf>> {
         let index = match &self.wanted {
-            Wanted::Cell(index) => Some(*index),
-            Wanted::FastestOf(indices) => sampling.fastest(sampled, indices),
+            ProfileTarget::Cell(index) => Some(*index),
+            ProfileTarget::FastestOf(indices) => sampling.fastest(sampled, indices),
         };
         let Some(index) = index.filter(|_| is_sound(sampled)) else { return Ok(None) };
         let Some(profile) = Profile::of(sampling, index, sampled)? else { return Ok(None) };

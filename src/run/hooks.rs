@@ -49,7 +49,7 @@ pub struct Hooks {
 
 /// The end of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ran {
+pub enum CommandEnd {
     /// The command ended.
     Done,
     /// The command was stopped: the user has interrupted.
@@ -60,7 +60,7 @@ pub enum Ran {
 ///
 /// # Errors
 /// The command fails, or cannot be started.
-pub fn prepare(command: &str) -> Result<Ran> {
+pub fn prepare(command: &str) -> Result<CommandEnd> {
     run(PREPARE, command, interrupt::happened)
 }
 
@@ -73,7 +73,7 @@ impl Cleanup {
     /// Registers the command. From now on it runs at the end, also after a failure or an interrupt.
     pub fn of(command: &str) -> Self {
         *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(command.to_owned());
-        interrupt::at_end(|| tell(clean_up()));
+        interrupt::at_end(|| report_failure(clean_up()));
         Self(())
     }
 
@@ -89,11 +89,11 @@ impl Cleanup {
 impl Drop for Cleanup {
     fn drop(&mut self) {
         // A command that has run does not run again.
-        tell(clean_up());
+        report_failure(clean_up());
     }
 }
 
-fn tell(cleaned: Result<()>) {
+fn report_failure(cleaned: Result<()>) {
     if let Err(error) = cleaned {
         terminal::error(&format!("error: {error:#}"));
     }
@@ -109,15 +109,15 @@ fn clean_up() -> Result<()> {
         since.is_some_and(|since| since.elapsed() > LAST_MAX)
     });
     match ran? {
-        Ran::Done => Ok(()),
-        Ran::Stopped => {
+        CommandEnd::Done => Ok(()),
+        CommandEnd::Stopped => {
             bail!("{CLEANUP} `{command}` was stopped {} s after the interrupt", LAST_MAX.as_secs())
         }
     }
 }
 
 /// Runs a command until it ends, or until `stops` returns true.
-fn run(option: &str, command: &str, mut stops: impl FnMut() -> bool) -> Result<Ran> {
+fn run(option: &str, command: &str, mut stops: impl FnMut() -> bool) -> Result<CommandEnd> {
     let cannot = || format!("{option} `{command}`: cannot be run by {SHELL}");
     // The output goes to a file: a background process of the command would hold a pipe open.
     let mut told = tempfile::tempfile().with_context(cannot)?;
@@ -132,17 +132,17 @@ fn run(option: &str, command: &str, mut stops: impl FnMut() -> bool) -> Result<R
         }
         if stops() {
             stop(&mut child);
-            return Ok(Ran::Stopped);
+            return Ok(CommandEnd::Stopped);
         }
         thread::sleep(pause);
         pause = (pause * 2).min(longest);
     };
     if status.success() {
-        return Ok(Ran::Done);
+        return Ok(CommandEnd::Done);
     }
     // An interrupt of this program may also interrupt the command.
     if stops() {
-        return Ok(Ran::Stopped);
+        return Ok(CommandEnd::Stopped);
     }
     bail!("{option} `{command}` failed: {}", failure(status, &mut told))
 }

@@ -7,8 +7,8 @@ use std::{num::NonZeroUsize, time::Duration};
 use executor::{
     engine::EngineError,
     recover::{self, RecoverError, Recovered},
-    replay::Again,
-    sample::{Keep, Measurement},
+    replay::ReplayedBlocks,
+    sample::{Measurement, SampleRecords},
     trace::Trace,
 };
 use variant::{CacheMode, SampleKeys, Schedule, Variant};
@@ -19,8 +19,8 @@ use result::Device;
 use crate::{
     figures::{cells::CellInput, facts::AskedKeys},
     run::{
-        hooks::{self, Ran},
-        session::{How, Session, Work},
+        hooks::{self, CommandEnd},
+        session::{SampleSettings, Session, Work},
     },
     terminal::{Progress, interrupt},
 };
@@ -48,7 +48,7 @@ pub struct Measuring<'a> {
     pub trace: Option<&'a Trace>,
     /// Whether the requests of a cold sample are kept, so that they can be repeated for the
     /// device's rate.
-    pub keep: Keep,
+    pub records: SampleRecords,
     /// The user's command before each sample.
     pub prepare: Option<&'a str>,
     /// Number of cores that the process may use.
@@ -133,9 +133,9 @@ impl<'a> Measuring<'a> {
     /// Repeats the sample's requests on a plain ring, right after the sample. Returns its rate.
     fn trace_ceiling(&self, measurement: &Measurement) -> Option<Result<f64, String>> {
         let requests = measurement.requests.as_ref()?;
-        let at = match self.keys() {
-            SampleKeys::Fresh => Again::Moved { seed: self.work.workload().seed },
-            SampleKeys::Same => Again::SameBlocks,
+        let blocks = match self.keys() {
+            SampleKeys::Fresh => ReplayedBlocks::Moved { seed: self.work.workload().seed },
+            SampleKeys::Same => ReplayedBlocks::SameBlocks,
         };
         let read_count = measurement.executed.counters.block_count;
         Some(requests.as_ref().map_err(Clone::clone).and_then(|requests| {
@@ -146,7 +146,7 @@ impl<'a> Measuring<'a> {
                      would read others"
                 ));
             }
-            let rate = requests.make_again(at, READ_AGAIN_MAX, interrupt::flag());
+            let rate = requests.replay(blocks, READ_AGAIN_MAX, interrupt::flag());
             let rate = rate.map_err(|reason| reason.to_string())?;
             Ok(rate.block_count as f64 / rate.elapsed.as_secs_f64())
         }))
@@ -164,21 +164,21 @@ impl<'a> Measuring<'a> {
         let is_unknown = known_costs.is_empty();
         if self.variant.schedule == Schedule::KnownCost && is_unknown {
             let variant = Variant { schedule: Schedule::BlockOrder, ..self.variant };
-            let how = How {
+            let settings = SampleSettings {
                 variant,
                 cache: self.cache,
-                keep: Keep::Nothing,
+                records: SampleRecords::None,
                 known_costs: &[],
                 trace: None,
             };
-            let Some(first) = self.take(how, &mut measured)? else { return Ok(measured) };
+            let Some(first) = self.take(settings, &mut measured)? else { return Ok(measured) };
             let difference = first.disagreement.map(|d| Difference::OfCosts(d.to_string()));
             measured.differences.extend(difference);
             *known_costs = first.executed.step_times;
         }
-        let (variant, cache, trace, keep) = (self.variant, self.cache, self.trace, self.keep);
-        let how = How { variant, cache, keep, known_costs, trace };
-        match self.take(how, &mut measured) {
+        let (variant, cache, trace, records) = (self.variant, self.cache, self.trace, self.records);
+        let settings = SampleSettings { variant, cache, records, known_costs, trace };
+        match self.take(settings, &mut measured) {
             Ok(Some(measurement)) => {
                 let difference = measurement.disagreement.as_ref();
                 measured
@@ -199,15 +199,15 @@ impl<'a> Measuring<'a> {
     /// difference.
     fn take(
         &self,
-        how: How<'_>,
+        settings: SampleSettings<'_>,
         measured: &mut Measured,
     ) -> Result<Option<Measurement>, Unmeasured> {
         match self.prepare.map(hooks::prepare).transpose() {
-            Ok(None | Some(Ran::Done)) => {}
-            Ok(Some(Ran::Stopped)) => return Err(Unmeasured::Cancelled),
+            Ok(None | Some(CommandEnd::Done)) => {}
+            Ok(Some(CommandEnd::Stopped)) => return Err(Unmeasured::Cancelled),
             Err(error) => return Err(Unmeasured::Failed(error)),
         }
-        match self.session.take(self.work, self.store, how, interrupt::flag()) {
+        match self.session.take(self.work, self.store, settings, interrupt::flag()) {
             Ok(measurement) => Ok(Some(measurement)),
             Err(EngineError::Cancelled) => Err(Unmeasured::Cancelled),
             Err(

@@ -21,7 +21,7 @@ use readers::MANY_THREADS;
 
 pub use cell::PlannedCell;
 pub use readers::Machine;
-pub use rounds::{Rounds, Taken, order};
+pub use rounds::{CellProgress, Rounds, order};
 
 /// Returns the cells of a run on `machine`, each once. They are in the order of the run's stores,
 /// then of its designs. A design's whole-block row comes first.

@@ -28,7 +28,7 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
-use once::Once;
+use once::SharedTime;
 
 pub use data_dir::{asked_data_dir, data_dir, data_path, known_data_path};
 pub use device::{measure_again, short_time as short_device_time};
@@ -40,7 +40,7 @@ pub use request::{
 };
 pub use stores::{Databases, InUse, StoreOpener, StoreSettings};
 pub use whole::{WithWhole, too_long, with_whole};
-pub use work::{Made, generate, generate_by_load, read_workload, write_json, write_workload};
+pub use work::{FilledWork, generate, generate_by_load, read_workload, write_json, write_workload};
 
 /// Settings for the preparation of a workload.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +111,7 @@ impl Preparation<'_> {
         session: &mut Session,
     ) -> Result<Option<(Device, Option<Disk>)>, Failure> {
         let mut device = None;
-        let mut once = Once::default();
+        let mut once = SharedTime::default();
         for store in &self.run.stores {
             let work = session.workload();
             let opener = StoreOpener {

@@ -44,7 +44,7 @@ const OWN: [&str; 3] = ["backtrace::", "pprof::", "<pprof::"];
 
 /// The target of `--profile`: a cell, or the fastest cell of a design.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ProfileTarget {
     /// The cell at this index.
     Cell(usize),
     /// The fastest of the cells at these indices.
@@ -56,13 +56,13 @@ pub enum Wanted {
 ///
 /// # Errors
 /// `wanted` is neither a design nor the name of exactly one cell.
-pub fn wanted(names: &[String], designs: &[&str], wanted: &str) -> Result<Wanted> {
+pub fn wanted(names: &[String], designs: &[&str], wanted: &str) -> Result<ProfileTarget> {
     let of_design: Vec<usize> =
         (0..designs.len()).filter(|index| designs[*index] == wanted).collect();
     if !of_design.is_empty() {
-        return Ok(Wanted::FastestOf(of_design));
+        return Ok(ProfileTarget::FastestOf(of_design));
     }
-    named(names, wanted).map(Wanted::Cell).map_err(|error| {
+    named(names, wanted).map(ProfileTarget::Cell).map_err(|error| {
         let known: BTreeSet<&str> = designs.iter().copied().collect();
         let known: Vec<&str> = known.into_iter().collect();
         anyhow!("{error}; or a design: {}", known.join(", "))
@@ -262,8 +262,8 @@ mod tests {
         let names = ["memory/none/a@1", "memory/none/b@1", "memory/none/b@2"].map(str::to_owned);
         let designs = ["a", "b", "b"];
         let named = |text: &str| wanted(&names, &designs, text);
-        assert_eq!(named("b").unwrap(), Wanted::FastestOf(vec![1, 2]));
-        assert_eq!(named("none/b@2").unwrap(), Wanted::Cell(2));
+        assert_eq!(named("b").unwrap(), ProfileTarget::FastestOf(vec![1, 2]));
+        assert_eq!(named("none/b@2").unwrap(), ProfileTarget::Cell(2));
         let error = named("c").unwrap_err().to_string();
         assert!(error.contains("--profile c") && error.contains("a design: a, b"), "{error}");
     }

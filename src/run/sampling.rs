@@ -1,9 +1,9 @@
 //! Takes samples: rounds over the cells until the budget is spent or all requested samples are
 //! taken. Makes the cells of the result.
 
-mod asked;
 mod estimate;
 mod live;
+mod requested;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use executor::{sample::Keep, trace::Trace};
+use executor::{sample::SampleRecords, trace::Trace};
 use report::units;
 use spec::RunSpec;
 use variant::StoreKind;
@@ -27,15 +27,15 @@ use crate::{
     },
     run::{
         measure::{KnownCosts, Measuring, Unmeasured},
-        plan::{self, Machine, PlannedCell, Rounds, Taken},
+        plan::{self, CellProgress, Machine, PlannedCell, Rounds},
         prepare::{FreshWork, FreshWorks, Prepared},
         session::Work,
     },
     terminal::{Code, Failure, Progress, interrupt},
 };
 
-use asked::AskedBefore;
-use live::Moment;
+use live::LiveStatus;
+use requested::RequestedKeys;
 
 /// Minimal number of samples of a cell to distinguish a trend from chance.
 const UNSTEADY_COUNT_MIN: usize = 20;
@@ -52,7 +52,7 @@ pub struct Sampled {
     /// Time of each cell's fastest sample.
     fastest_took: Vec<Duration>,
     /// Keys that samples on each store have asked for.
-    asked_before: BTreeMap<StoreKind, AskedBefore>,
+    requested_keys: BTreeMap<StoreKind, RequestedKeys>,
     /// Differences from the reference, and rejections of the work.
     pub disagreements: Vec<String>,
     /// Cause of an early end of the run.
@@ -65,8 +65,8 @@ pub struct Sampled {
 
 impl Sampled {
     /// Returns the number and the times of the samples so far, for each planned cell.
-    fn taken(&self, planned: &[PlannedCell]) -> Vec<Taken> {
-        let cells = planned.iter().enumerate().map(|(index, cell)| Taken {
+    fn taken(&self, planned: &[PlannedCell]) -> Vec<CellProgress> {
+        let cells = planned.iter().enumerate().map(|(index, cell)| CellProgress {
             cell: *cell,
             sample_count: self.by_cell[index].count(),
             last: self.last_took[index],
@@ -250,15 +250,15 @@ impl<'a> Sampling<'a> {
             };
             self.begin(round, &indices, at, sampled);
             let subject = Subject::of(fresh.as_ref(), self.prepared);
-            let asked_before = sampled.asked_before.entry(cell.store).or_default();
+            let requested_keys = sampled.requested_keys.entry(cell.store).or_default();
             let measuring = Measuring {
                 work: subject.work,
                 signatures: subject.signatures,
-                keep: match self.prepared.device {
-                    Some(_) => Keep::Requests,
-                    None => Keep::Nothing,
+                records: match self.prepared.device {
+                    Some(_) => SampleRecords::Requests,
+                    None => SampleRecords::None,
                 },
-                asked_before_share: asked_before.take_in(subject.work.workload()),
+                asked_before_share: requested_keys.take_in(subject.work.workload()),
                 ..self.measuring(cell)
             };
             let measured = match measuring.measure(&mut sampled.known_costs[index]) {
@@ -299,7 +299,7 @@ impl<'a> Sampling<'a> {
         let live = self.progress.wants_live(sampled.last_took[index]).then(|| {
             let taken = sampled.taken(self.planned);
             let medians: Vec<_> = sampled.by_cell.iter().map(CellSamples::mgas_per_s).collect();
-            let moment = Moment {
+            let status = LiveStatus {
                 rounds: self.rounds(),
                 round,
                 done: &indices[..at],
@@ -309,7 +309,7 @@ impl<'a> Sampling<'a> {
                 medians: &medians,
                 database_count: self.run.database_count,
             };
-            moment.live()
+            status.live()
         });
         let name = format!("round {}, {}", round + 1, self.name(index));
         self.progress.sample(&name, live).set(at as u64, indices.len() as u64);
@@ -348,7 +348,7 @@ impl<'a> Sampling<'a> {
             cache: self.run.cache,
             signatures: None,
             trace: None,
-            keep: Keep::Nothing,
+            records: SampleRecords::None,
             prepare: self.prepare,
             core_count: self.machine.core_count,
             progress: self.progress,

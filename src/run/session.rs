@@ -6,7 +6,7 @@ use crate::run::shards::Running;
 use alloy_primitives::{B256, Bytes, keccak256};
 use executor::{
     engine::{EngineError, Task},
-    sample::{self, Disagreement, Keep, Measurement},
+    sample::{self, Disagreement, Measurement, SampleRecords},
     store::{Store, WarmBlocks},
     trace::Trace,
 };
@@ -15,13 +15,13 @@ use workload::{ReceivedBlock, Workload};
 
 /// The settings of a sample.
 #[derive(Clone, Copy, Debug)]
-pub struct How<'a> {
+pub struct SampleSettings<'a> {
     /// The variant.
     pub variant: Variant,
     /// Cache state at the start of the sample.
     pub cache: CacheMode,
     /// Whether the sample's requests are kept.
-    pub keep: Keep,
+    pub records: SampleRecords,
     /// Times of all steps, for a schedule by known costs.
     pub known_costs: &'a [Vec<Duration>],
     /// Receives the trace of the sample; `None` without a trace.
@@ -168,16 +168,16 @@ impl Session {
         &self,
         work: &Work,
         store: usize,
-        how: How<'_>,
+        settings: SampleSettings<'_>,
         cancel: &AtomicBool,
     ) -> Result<Measurement, EngineError> {
-        let How { variant, cache, known_costs, trace, keep } = how;
+        let SampleSettings { variant, cache, known_costs, trace, records } = settings;
         let lists = work.lists.iter().find(|lists| lists.form == variant.list);
         let lists = lists.unwrap_or_else(|| panic!("no list for {variant}"));
         let task = Task::new(&work.workload, &lists.encoded, variant, cancel);
         let (list_hashes, blocks) = (&lists.hashes, &work.blocks);
         let shards = self.shards.as_ref().map(Running::shards);
         let task = Task { list_hashes, blocks, known_costs, trace, shards, ..task };
-        sample::take_keeping(self.stores[store].as_ref(), &task, cache, keep)
+        sample::take_with_records(self.stores[store].as_ref(), &task, cache, records)
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use executor::shards::Shards;
-use shard::{Cluster, Reach};
+use shard::{Cluster, ClusterInput};
 use spec::RunSpec;
 
 use crate::machine::environment;
@@ -56,8 +56,9 @@ impl Running {
                 given.len()
             ),
         };
-        let reach = Reach { addresses, token: token(), program: program()?, deadline: DEADLINE };
-        Ok(Some(Self { cluster: Cluster::connect(&reach)?, _children: children }))
+        let input =
+            ClusterInput { addresses, token: token(), program: program()?, deadline: DEADLINE };
+        Ok(Some(Self { cluster: Cluster::connect(&input)?, _children: children }))
     }
 
     /// Returns the shards in the form that engines use.

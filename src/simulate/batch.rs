@@ -49,8 +49,8 @@ impl<'a> SimulatedBatch<'a> {
                 let bounds = ListBounds::new(batch, &workload.rules);
                 let list = ListIndex::decode(&batch.list, &bounds);
                 let list = list.map_err(|error| anyhow!("the list of a batch: {error}"))?;
-                let making = Making::new(&list, &workload.genesis);
-                Ok(Self { batch, work: making.work(batch, &seen.accesses, times)?, list })
+                let builder = BatchWorkBuilder::new(&list, &workload.genesis);
+                Ok(Self { batch, work: builder.work(batch, &seen.accesses, times)?, list })
             })
             .collect::<Result<_>>()?;
         match all.len() == workload.batches.len() {
@@ -66,7 +66,7 @@ impl<'a> SimulatedBatch<'a> {
 }
 
 /// The work of a batch under construction.
-struct Making<'a> {
+struct BatchWorkBuilder<'a> {
     list: &'a ListIndex,
     genesis: &'a Genesis,
     keys: Vec<KeyKind>,
@@ -76,7 +76,7 @@ struct Making<'a> {
     code_of: HashMap<u32, Option<u32>>,
 }
 
-impl<'a> Making<'a> {
+impl<'a> BatchWorkBuilder<'a> {
     fn new(list: &'a ListIndex, genesis: &'a Genesis) -> Self {
         let accounts = list.accounts().map(|_| KeyKind::Account);
         let slots = list.slots().map(|slot| KeyKind::Slot { account: list.account_of(slot).0 });

@@ -7,7 +7,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use executor::{
     engine::Executed,
-    sample::{Keep, Measurement},
+    sample::{Measurement, SampleRecords},
     shards::ShardCpu,
     span,
 };
@@ -17,7 +17,7 @@ use workload::{StepKind, Steps, Workload};
 
 use crate::{
     figures::cells::ns,
-    run::session::{How, Session},
+    run::session::{SampleSettings, Session},
     terminal::{Code, Failure, Progress, WithExitCode, exit::fail, interrupt},
 };
 
@@ -52,7 +52,7 @@ pub fn measure(
     for number in 0..u64::from(sample_count) {
         stage.set(2 * number, total);
         times.push(take(session, alone)?.executed.step_times);
-        of_shard.push(Sharded::new(&take(session, sharded)?));
+        of_shard.push(ShardSample::new(&take(session, sharded)?));
     }
     stage.finish();
     let mut step_times = medians_of_steps(&times);
@@ -61,7 +61,7 @@ pub fn measure(
         shard_variant: format!("{MEASURED_STORE}/{sharded}"),
         sample_count: u64::from(sample_count),
         alone_steps_ns: ns(step_times.iter().flatten().sum()),
-        ..Sharded::median_costs(&of_shard, Counts::new(session.workload()))
+        ..ShardSample::median_costs(&of_shard, Counts::new(session.workload()))
     };
     // The sum is the shard's: a shard neither reads the store nor checks writes.
     scale_to(&mut step_times, Duration::from_nanos(facts.steps_ns));
@@ -105,9 +105,14 @@ impl Costs {
 
 fn take(session: &Session, variant: Variant) -> Result<Measurement, Failure> {
     interrupt::check()?;
-    let how =
-        How { variant, cache: CacheMode::Warm, keep: Keep::Nothing, known_costs: &[], trace: None };
-    let taken = session.take(session.work(), 0, how, interrupt::flag());
+    let settings = SampleSettings {
+        variant,
+        cache: CacheMode::Warm,
+        records: SampleRecords::None,
+        known_costs: &[],
+        trace: None,
+    };
+    let taken = session.take(session.work(), 0, settings, interrupt::flag());
     let code = if interrupt::happened() { Code::Interrupted } else { Code::Io };
     let measurement = taken.with_exit_code(code)?;
     match &measurement.disagreement {
@@ -162,7 +167,7 @@ impl Counts {
 /// Figures of one sample on one shard, in nanoseconds. They are CPU times, except for phases in
 /// which one thread computes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sharded {
+struct ShardSample {
     wall: f64,
     decode: f64,
     start: f64,
@@ -181,7 +186,7 @@ struct Sharded {
     shard: ShardCpu,
 }
 
-impl Sharded {
+impl ShardSample {
     fn new(measurement: &Measurement) -> Self {
         let executed = &measurement.executed;
         let decode = time_in(executed, Phase::Hash) + time_in(executed, Phase::Decode);
@@ -241,7 +246,7 @@ impl Sharded {
 }
 
 /// Returns the median of a figure, rounded down; 0 without samples.
-fn median(samples: &[Sharded], figure: impl Fn(&Sharded) -> f64) -> u64 {
+fn median(samples: &[ShardSample], figure: impl Fn(&ShardSample) -> f64) -> u64 {
     let values: Vec<f64> = samples.iter().map(figure).collect();
     stats::median(&values).unwrap_or(0.0) as u64
 }
@@ -296,7 +301,7 @@ mod tests {
             asking: ns(320),
             all: ns(9_000 + 600 + 320 + 160),
         };
-        let sample = Sharded {
+        let sample = ShardSample {
             wall: 12_345.0,
             leading: 1_000.0,
             coordinator: 1_000.0 + 640.0 + 900.0 + 80.0,
@@ -305,18 +310,19 @@ mod tests {
             message_count: 8.0,
             value_count: 32.0,
             shard,
-            ..Sharded::default()
+            ..ShardSample::default()
         };
-        let costs = Sharded::median_costs(&[sample], Counts { batch_count: 1.0, step_count: 30.0 });
+        let costs =
+            ShardSample::median_costs(&[sample], Counts { batch_count: 1.0, step_count: 30.0 });
         let SimulationCosts { message_ns, value_ns, result_ns, .. } = costs;
         assert_eq!(message_ns * 8 + value_ns * 32 + result_ns * 30, 80 + 640 + 900);
         let SimulationCosts { shard_message_ns, shard_value_ns, shard_result_ns, .. } = costs;
         let of_messages = shard_message_ns * 8 + shard_value_ns * 32 + shard_result_ns * 30;
         assert_eq!(costs.steps_ns + of_messages, shard.all.as_nanos() as u64);
         // The time of the whole decides none of them.
-        let longer = Sharded { wall: 99_999.0, ..sample };
+        let longer = ShardSample { wall: 99_999.0, ..sample };
         let of_longer =
-            Sharded::median_costs(&[longer], Counts { batch_count: 1.0, step_count: 30.0 });
+            ShardSample::median_costs(&[longer], Counts { batch_count: 1.0, step_count: 30.0 });
         assert_eq!(SimulationCosts { one_shard_ns: 12_345, ..of_longer }, costs);
     }
 }

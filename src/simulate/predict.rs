@@ -24,7 +24,7 @@ pub struct Predictions<'a> {
 }
 
 /// A partition of all batches, and its time.
-struct Parted {
+struct TimedPartition {
     shard_of: Vec<Vec<u32>>,
     partition_ns: u64,
 }
@@ -44,7 +44,7 @@ impl<'a> Predictions<'a> {
         &self.costs
     }
 
-    fn parted(&self, sharding: &Sharding) -> Result<Parted, Failure> {
+    fn partition(&self, sharding: &Sharding) -> Result<TimedPartition, Failure> {
         let mut shard_of = Vec::new();
         let start = Instant::now();
         for SimulatedBatch { batch, list, .. } in &self.batches {
@@ -52,7 +52,7 @@ impl<'a> Predictions<'a> {
             shard_of.push(shard_of_steps(batch, list, sharding));
         }
         let partition_ns = ns(start.elapsed());
-        Ok(Parted { shard_of, partition_ns })
+        Ok(TimedPartition { shard_of, partition_ns })
     }
 
     /// Returns the setting of a simulation with a list.
@@ -61,12 +61,12 @@ impl<'a> Predictions<'a> {
         sharding: &Sharding,
         thread_count: u32,
         hosts: Hosts,
-        parted: &Parted,
+        partition: &TimedPartition,
     ) -> Setting {
         let batch_count = self.batches.len().max(1) as u64;
         let of = &self.costs;
         let partition_ns = match sharding.partition_time {
-            PartitionTime::Inside => parted.partition_ns,
+            PartitionTime::Inside => partition.partition_ns,
             PartitionTime::Before => 0,
         };
         let costs = ModelCosts {
@@ -92,9 +92,9 @@ impl<'a> Predictions<'a> {
     }
 
     /// Simulates all batches, one after the other.
-    fn simulated(&self, parted: &Parted, setting: &Setting) -> Simulated {
+    fn simulated(&self, partition: &TimedPartition, setting: &Setting) -> Simulated {
         let mut sum = Simulated::default();
-        for (batch, shard_of) in self.batches.iter().zip(&parted.shard_of) {
+        for (batch, shard_of) in self.batches.iter().zip(&partition.shard_of) {
             sum.add(&simulate(&batch.work, shard_of, setting));
         }
         sum
@@ -110,12 +110,12 @@ impl<'a> Predictions<'a> {
         thread_count: u32,
         hosts: Hosts,
     ) -> Result<[SimulatedRow; 2], Failure> {
-        let parted = self.parted(sharding)?;
-        let with_list = self.setting(sharding, thread_count, hosts, &parted);
+        let partition = self.partition(sharding)?;
+        let with_list = self.setting(sharding, thread_count, hosts, &partition);
         Ok([Knowledge::List, Knowledge::NoList].map(|knowledge| {
             let setting = Setting { knowledge, ..with_list };
-            let simulated = self.simulated(&parted, &setting);
-            self.row(sharding, &setting, &parted, &simulated)
+            let simulated = self.simulated(&partition, &setting);
+            self.row(sharding, &setting, &partition, &simulated)
         }))
     }
 
@@ -123,7 +123,7 @@ impl<'a> Predictions<'a> {
         &self,
         sharding: &Sharding,
         setting: &Setting,
-        parted: &Parted,
+        partition: &TimedPartition,
         of: &Simulated,
     ) -> SimulatedRow {
         let tx_count: usize = self.batches.iter().map(SimulatedBatch::tx_count).sum();
@@ -138,7 +138,7 @@ impl<'a> Predictions<'a> {
             speedup: None,
             bound,
             bound_share: per(bound_ns, of.time_ns),
-            partition_ns: parted.partition_ns,
+            partition_ns: partition.partition_ns,
             imbalance: per(of.fullest_work_ns * f64::from(setting.shard_count), of.step_work_ns)
                 - 1.0,
             chain_ns: of.chain_ns as u64,

@@ -14,7 +14,7 @@ use result::sweep::{Ceiling, SweepDevice, drift};
 use super::dir::SweepDir;
 use crate::{
     machine,
-    run::prepare::shared::{self, Moment},
+    run::prepare::shared::{self, MeasureTime},
     terminal::{self, Progress},
 };
 
@@ -62,7 +62,7 @@ impl<'a> WatchedDevice<'a> {
     pub fn before_cell(&self) -> Result<()> {
         match shared::read(&self.path)? {
             Some(known) if is_due(&known, machine::unix_s()) => {
-                self.measure(known, Moment::Between)
+                self.measure(known, MeasureTime::Between)
             }
             _ => Ok(()),
         }
@@ -98,18 +98,18 @@ impl<'a> WatchedDevice<'a> {
     /// The figures cannot be read or written.
     pub fn end(&self) -> Result<()> {
         match shared::read(&self.path)? {
-            Some(known) => self.measure(known, Moment::End),
+            Some(known) => self.measure(known, MeasureTime::End),
             None => Ok(()),
         }
     }
 
-    fn measure(&self, mut known: SweepDevice, at: Moment) -> Result<()> {
+    fn measure(&self, mut known: SweepDevice, time: MeasureTime) -> Result<()> {
         let progress = Progress::new(terminal::look());
-        shared::measure_again(&mut known, at, self.data_dir, &progress);
+        shared::measure_again(&mut known, time, self.data_dir, &progress);
         progress.clear();
         shared::write(&self.path, &known)?;
         // At the end the joined results report the drift.
-        if let (Moment::Between, Some(doubt)) = (at, drift([&known])) {
+        if let (MeasureTime::Between, Some(doubt)) = (time, drift([&known])) {
             terminal::note(&format!("warning: {doubt}"));
         }
         Ok(())

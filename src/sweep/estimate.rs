@@ -12,7 +12,7 @@ use super::matrix;
 use crate::{
     run::{
         plan::Rounds,
-        prepare::{Request, Source, once::Once},
+        prepare::{Request, Source, once::SharedTime},
     },
     terminal::Failure,
 };
@@ -124,16 +124,16 @@ fn limits(matrix: &Matrix, index: u64) -> Vec<&str> {
 
 /// The measured time of a cell.
 #[derive(Clone, Copy, Debug)]
-pub struct Took {
+pub struct CellTime {
     /// The whole time.
     pub wall: Duration,
     /// The part of the time for work that later cells share.
-    pub once: Once,
+    pub once: SharedTime,
 }
 
 /// Formats times: `took 4.82 s, 4.04 s of it once for all cells, about 5.3 s left`. They are of the
 /// last cell in `took`. `left_count` cells remain, and then work that takes `end`.
-pub fn took_in_words(took: &[Took], left_count: usize, end: Duration) -> String {
+pub fn took_in_words(took: &[CellTime], left_count: usize, end: Duration) -> String {
     let Some(last) = took.last() else { return String::new() };
     let mut words = format!("took {}", units::time(last.wall));
     let once = last.wall.saturating_sub(repeated(took.len() - 1, last));
@@ -148,14 +148,14 @@ pub fn took_in_words(took: &[Took], left_count: usize, end: Duration) -> String 
 }
 
 /// Estimates the time of `left_count` further cells.
-fn left(took: &[Took], left_count: usize) -> Duration {
+fn left(took: &[CellTime], left_count: usize) -> Duration {
     let all: Duration = took.iter().enumerate().map(|(nth, took)| repeated(nth, took)).sum();
     all * left_count as u32 / took.len().max(1) as u32
 }
 
 /// Returns the time that a cell like the one at `nth` takes again. Later cells use the state of the
 /// first cell. A later cell that builds a state has keys of its own, and further cells may, too.
-fn repeated(nth: usize, Took { wall, once }: &Took) -> Duration {
+fn repeated(nth: usize, CellTime { wall, once }: &CellTime) -> Duration {
     let building = if nth == 0 { once.building } else { Duration::ZERO };
     wall.saturating_sub(once.measuring + building)
 }
@@ -253,10 +253,10 @@ mod tests {
         assert!(mixed.contains("3 have a number of samples: the first"), "{mixed}");
     }
 
-    fn took(wall_ms: u64, building_ms: u64, measuring_ms: u64) -> Took {
+    fn took(wall_ms: u64, building_ms: u64, measuring_ms: u64) -> CellTime {
         let ms = Duration::from_millis;
-        let once = Once { building: ms(building_ms), measuring: ms(measuring_ms) };
-        Took { wall: ms(wall_ms), once }
+        let once = SharedTime { building: ms(building_ms), measuring: ms(measuring_ms) };
+        CellTime { wall: ms(wall_ms), once }
     }
 
     #[test]

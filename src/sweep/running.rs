@@ -14,7 +14,7 @@ use super::{
     cell::FinishedCell,
     device::WatchedDevice,
     dir::SweepDir,
-    estimate::{Estimate, Took, took_in_words},
+    estimate::{CellTime, Estimate, took_in_words},
     lock::CellLock,
     matrix,
 };
@@ -269,7 +269,7 @@ struct Running<'a> {
     /// Cells that have not run yet.
     left: Vec<u64>,
     /// Times of the cells that this process ran.
-    took: Vec<Took>,
+    took: Vec<CellTime>,
     /// The device under the states of the cells.
     device: WatchedDevice<'a>,
 }
@@ -301,7 +301,7 @@ impl Running<'_> {
             }
             return Ok(Some(ended));
         };
-        self.took.push(Took { wall, once });
+        self.took.push(CellTime { wall, once });
         let end = self.device.end_time().with_exit_code(Code::Io)?;
         let time = took_in_words(&self.took, self.left.len(), end);
         terminal::note(&format!("{name}: {}, {time}", found(&cell)));

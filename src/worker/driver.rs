@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::{
     confine,
-    message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who},
+    message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, ProgramFacts, Request, Sampled},
 };
 use crate::terminal::{Code, Failure, WithExitCode, interrupt};
 
@@ -54,7 +54,7 @@ pub struct Driver {
     /// Thread that reads the worker's standard error into `tail`.
     stderr_reader: JoinHandle<()>,
     timeouts: Timeouts,
-    who: Who,
+    facts: ProgramFacts,
 }
 
 /// A line of a worker, or the reason for which it cannot be read. The end of its standard output
@@ -89,15 +89,15 @@ impl Driver {
         // receiver is dropped.
         thread::spawn(move || read_lines(stdout, &sender));
         let stderr_reader = thread::spawn(move || read_tail(stderr, &kept));
-        let who = Who::default();
-        let mut driver = Self { name, child, stdin, lines, tail, stderr_reader, timeouts, who };
-        driver.who = driver.hello()?;
+        let facts = ProgramFacts::default();
+        let mut driver = Self { name, child, stdin, lines, tail, stderr_reader, timeouts, facts };
+        driver.facts = driver.hello()?;
         Ok(driver)
     }
 
     /// Returns the facts of the worker's program.
-    pub const fn who(&self) -> &Who {
-        &self.who
+    pub const fn facts(&self) -> &ProgramFacts {
+        &self.facts
     }
 
     /// Returns the path with which the worker was started.
@@ -168,7 +168,7 @@ impl Driver {
         drop(self.child.wait());
     }
 
-    fn hello(&mut self) -> Result<Who, Failure> {
+    fn hello(&mut self) -> Result<ProgramFacts, Failure> {
         let within = HELLO_TIMEOUT.min(self.timeouts.sample);
         let text = self.line("hello", within)?;
         let value: Option<Value> = serde_json::from_str(&text).ok();
@@ -183,7 +183,7 @@ impl Driver {
             return Err(error).with_exit_code(Code::Usage);
         }
         match serde_json::from_str(&text) {
-            Ok(Answer::Hello(who)) => Ok(who),
+            Ok(Answer::Hello(facts)) => Ok(facts),
             _ => Err(self.invalid_answer("hello", &text)),
         }
     }

@@ -55,7 +55,7 @@ pub struct Load {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Answer {
     /// The first message, which the worker sends without a request.
-    Hello(Who),
+    Hello(ProgramFacts),
     /// The workload is loaded.
     Loaded(Loaded),
     /// The sample was taken.
@@ -78,7 +78,7 @@ pub enum Answer {
 
 /// The facts of a worker's program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Who {
+pub struct ProgramFacts {
     /// Version of the protocol.
     pub protocol: u32,
     /// Version of the program.
@@ -225,13 +225,16 @@ mod tests {
     fn an_executor_of_ones_own_needs_few_words() {
         let text = r#"{"kind": "hello", "protocol": 1, "program": "0.1", "executor": "mine 0.1",
             "reads": "json"}"#;
-        let Answer::Hello(who) = serde_json::from_str(text).unwrap() else { panic!("a hello") };
-        assert_eq!((who.executor.as_deref(), who.reads), (Some("mine 0.1"), WorkloadForm::Json));
+        let Answer::Hello(facts) = serde_json::from_str(text).unwrap() else { panic!("a hello") };
+        assert_eq!(
+            (facts.executor.as_deref(), facts.reads),
+            (Some("mine 0.1"), WorkloadForm::Json)
+        );
         let text = r#"{"kind": "sample", "variant": "mine", "wall_ns": 5, "counters": {"gas": 1,
             "receipts": "0x1", "net_changes": "0x2", "list_bytes": 0, "unique_keys": 0}}"#;
         let Answer::Sample(sample) = serde_json::from_str(text).unwrap() else { panic!("one") };
         assert_eq!((sample.cpu_ns, sample.counters.store_reads), (None, None));
-        let hello = serde_json::to_value(Answer::Hello(who)).unwrap();
+        let hello = serde_json::to_value(Answer::Hello(facts)).unwrap();
         assert_eq!(hello["reads"], "json");
     }
 
@@ -239,7 +242,7 @@ mod tests {
     fn a_worker_that_says_more_than_is_known_is_understood() {
         let text = r#"{"kind": "hello", "protocol": 1, "program": "9.9", "commit": null,
             "generator": 7, "mood": "good"}"#;
-        let Answer::Hello(who) = serde_json::from_str(text).unwrap() else { panic!("a hello") };
-        assert_eq!((who.generator, who.slow_read_ns, who.reads_one_twice), (7, 0, false));
+        let Answer::Hello(facts) = serde_json::from_str(text).unwrap() else { panic!("a hello") };
+        assert_eq!((facts.generator, facts.slow_read_ns, facts.reads_one_twice), (7, 0, false));
     }
 }

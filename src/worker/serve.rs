@@ -12,7 +12,7 @@ use anyhow::{Context, Result, anyhow};
 use executor::{
     engine::EngineError,
     process::{allocations, instructions},
-    sample::{Keep, Measurement},
+    sample::{Measurement, SampleRecords},
     store::handicap::Handicap,
 };
 use generator::GENERATOR_VERSION;
@@ -22,12 +22,12 @@ use variant::{StoreKind, Variant};
 use workload::file;
 
 use super::message::{
-    Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who, WorkloadForm,
+    Answer, ErrorKind, Load, Loaded, PROTOCOL, ProgramFacts, Request, Sampled, WorkloadForm,
 };
 use crate::{
     figures::{
         cells::{self, CellSamples},
-        claims::{self, Grounds},
+        claims::{self, ClaimInputs},
         counters,
         facts::{self, AskedKeys},
     },
@@ -55,7 +55,7 @@ pub fn serve() -> Result<Code, Failure> {
     instructions::begin();
     let handicap = handicap().with_exit_code(Code::Usage)?;
     let build = environment::build();
-    answer(&Answer::Hello(Who {
+    answer(&Answer::Hello(ProgramFacts {
         protocol: PROTOCOL,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         build_profile: Some(build.profile_in_words()),
@@ -272,9 +272,9 @@ impl Worker {
             self.session.close_files();
         }
         let work = facts::workload(self.session.workload(), Vec::new());
-        let grounds =
-            Grounds { workload: &work, cells: &cells, databases: &[], cache: self.run.cache };
-        let judged = claims::judge(&expects, None, &grounds);
+        let inputs =
+            ClaimInputs { workload: &work, cells: &cells, databases: &[], cache: self.run.cache };
+        let judged = claims::judge(&expects, None, &inputs);
         Ok(Answer::Judged { expects: serde_json::to_value(judged).with_exit_code(Code::Io)? })
     }
 
@@ -289,7 +289,7 @@ impl Worker {
             cache: self.run.cache,
             signatures: None,
             trace: None,
-            keep: Keep::Nothing,
+            records: SampleRecords::None,
             prepare: None,
             core_count: self.machine.core_count,
             progress: &self.progress,

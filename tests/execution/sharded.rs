@@ -20,7 +20,7 @@ use executor::{
     shards::{Assignment, Channel, Conversation, ShardError, Shards},
 };
 use random_blocks::RandomBlocks;
-use shard::{Cluster, Reach, Serving};
+use shard::{Cluster, ClusterInput, ServerInput};
 use spec::Scenario;
 use variant::{CacheMode, Design, ListForm, PartitionTime, Partitioner, Sharding, Variant};
 use workload::{Fork, Workload};
@@ -49,7 +49,7 @@ struct Server {
 
 impl Server {
     fn start(program: &str, token: Option<&str>) -> Self {
-        let serving = Serving {
+        let input = ServerInput {
             listen: "127.0.0.1:0".parse().unwrap(),
             token: token.map(str::to_owned),
             program: program.to_owned(),
@@ -60,7 +60,7 @@ impl Server {
         let thread = thread::spawn(move || {
             let interval = Duration::from_millis(5);
             let listening = |at| bound.send(at).unwrap();
-            shard::serve(&serving, listening, interval, || ended.load(Ordering::Relaxed)).unwrap();
+            shard::serve(&input, listening, interval, || ended.load(Ordering::Relaxed)).unwrap();
         });
         Self { address: address.recv().unwrap(), ends, thread: Some(thread) }
     }
@@ -76,8 +76,8 @@ impl Drop for Server {
     }
 }
 
-fn reach(addresses: &[SocketAddr]) -> Reach {
-    Reach {
+fn reach(addresses: &[SocketAddr]) -> ClusterInput {
+    ClusterInput {
         addresses: addresses.iter().map(ToString::to_string).collect(),
         token: None,
         program: PROGRAM.to_owned(),

@@ -8,7 +8,7 @@ use result::{Bottleneck, Cell, RunResult, ratios, stats};
 
 use super::{
     certainty,
-    facts::{self, OfStore, Reading},
+    facts::{self, Reading, StoreCells},
     ratio::Ratio,
     split, units,
 };
@@ -99,7 +99,7 @@ pub(super) fn clients(result: &RunResult) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-fn answer(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<Answer> {
+fn answer(reading: &Reading<'_>, of: &StoreCells<'_>) -> Option<Answer> {
     let cells = facts::most_duties(&of.cells);
     let best = facts::best(cells.iter().copied())?;
     let base = ratios::in_order(best, cells.iter().copied());

@@ -15,10 +15,10 @@ use crate::facts;
 
 /// Smallest difference between the two ranks of a workload that counts, for any number of
 /// workloads.
-const PARTED_RANKS_MIN: f64 = 2.0;
+const RANK_DIFFERENCE_MIN: f64 = 2.0;
 /// Smallest difference of ranks that counts, as a share of the number of workloads.
-/// [`PARTED_RANKS_MIN`] applies where it is larger.
-const PARTED_SHARE: f64 = 0.25;
+/// [`RANK_DIFFERENCE_MIN`] applies where it is larger.
+const RANK_DIFFERENCE_SHARE: f64 = 0.25;
 /// Logarithm of a term's ratio over the logarithm of the time's ratio, where the term explains the
 /// difference.
 const EXPLAINED_SHARES: RangeInclusive<f64> = 0.5..=2.0;
@@ -93,7 +93,7 @@ impl fmt::Display for Term {
 
 /// A workload on which the ranks differ.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Parted {
+pub(crate) struct RankDifference {
     /// Index of the workload among the rows of all figures.
     pub(crate) row: usize,
     /// Rank of the client's time among the workloads, the fastest first, then the rank of our time.
@@ -114,7 +114,7 @@ pub(crate) struct DesignFigures {
     pub(crate) spearman: Option<f64>,
     /// Median of the client's time over ours.
     pub(crate) times_ours: Option<f64>,
-    pub(crate) parted: Vec<Parted>,
+    pub(crate) rank_differences: Vec<RankDifference>,
 }
 
 /// All workloads and all designs.
@@ -250,14 +250,14 @@ fn design_figures(design: Design, index: usize, rows: &[Row<'_>]) -> DesignFigur
         count: pairs.len(),
         spearman: stats::spearman(&times),
         times_ours: stats::median(&pairs.iter().map(Pair::times).collect::<Vec<_>>()),
-        parted: parted(&pairs, &times),
+        rank_differences: rank_differences(&pairs, &times),
     }
 }
 
-fn parted(pairs: &[Pair], times: &[[f64; 2]]) -> Vec<Parted> {
+fn rank_differences(pairs: &[Pair], times: &[[f64; 2]]) -> Vec<RankDifference> {
     let [theirs, ours] =
         [0, 1].map(|side| stats::ranks(&times.iter().map(|pair| pair[side]).collect::<Vec<_>>()));
-    let least = PARTED_RANKS_MIN.max(PARTED_SHARE * pairs.len() as f64);
+    let least = RANK_DIFFERENCE_MIN.max(RANK_DIFFERENCE_SHARE * pairs.len() as f64);
     let Some(usual) = stats::median(&pairs.iter().map(Pair::times).collect::<Vec<_>>()) else {
         return Vec::new();
     };
@@ -268,7 +268,7 @@ fn parted(pairs: &[Pair], times: &[[f64; 2]]) -> Vec<Parted> {
             continue;
         }
         let times_usual = pair.times() / usual;
-        all.push(Parted {
+        all.push(RankDifference {
             row: pair.row,
             ranks,
             times_usual,
@@ -315,9 +315,9 @@ mod tests {
         [first].into_iter().chain(usual).collect()
     }
 
-    fn of(pairs: &[Pair]) -> Vec<Parted> {
+    fn of(pairs: &[Pair]) -> Vec<RankDifference> {
         let times: Vec<_> = pairs.iter().map(|pair| [pair.theirs.ms, pair.ours.ms]).collect();
-        parted(pairs, &times)
+        rank_differences(pairs, &times)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::{
     Paint,
-    calibrated::{Calibrated, DesignFigures, Figures, Parted, Row, Side},
+    calibrated::{Calibrated, DesignFigures, Figures, RankDifference, Row, Side},
     page::{Page, Tone, clip, pad_left, pad_right},
     units,
 };
@@ -57,24 +57,28 @@ fn ranks(page: &mut Page, figures: &Figures<'_>, of: &DesignFigures) {
     });
     let text = format!("{}: {known} over {workloads}{}", of.design, times.unwrap_or_default());
     page.labelled(Tone::Strong, "ranks", &text);
-    for parted in &of.parted {
-        page.labelled(Tone::Plain, "", &format!("parts at {}", parted_words(figures, parted)));
+    for difference in &of.rank_differences {
+        page.labelled(
+            Tone::Plain,
+            "",
+            &format!("parts at {}", rank_difference_words(figures, difference)),
+        );
     }
 }
 
 /// The ranks of a workload in words: `test_x: rank 3 on the client, 9 in ours; its ratio of times
 /// is 4.20 times the usual one, which CPU time explains (4.00 times)`.
-pub(crate) fn parted_words(figures: &Figures<'_>, parted: &Parted) -> String {
-    let name = &figures.rows[parted.row].run.workload.scenario;
-    let [theirs, ours] = parted.ranks;
-    let why = match parted.term {
+pub(crate) fn rank_difference_words(figures: &Figures<'_>, difference: &RankDifference) -> String {
+    let name = &figures.rows[difference.row].run.workload.scenario;
+    let [theirs, ours] = difference.ranks;
+    let why = match difference.term {
         Some((term, times)) => format!("which {term} explains ({} times)", units::ratio(times)),
         None => "which no measured term explains".to_owned(),
     };
     format!(
         "{name}: rank {theirs} on the client, {ours} in ours; its ratio of times is {} times the usual \
          one, {why}",
-        units::ratio(parted.times_usual)
+        units::ratio(difference.times_usual)
     )
 }
 

@@ -9,7 +9,7 @@ use result::{Cell, ClientCell, Estimate, RunResult, stats::INTERVAL_COUNT_MIN};
 use super::{
     certainty,
     columns::{self, Column, fitted},
-    facts::{self, OfStore, Reading},
+    facts::{self, Reading, StoreCells},
     page::{INDENT, Page, Tone, clip, pad_right},
     units,
 };
@@ -51,7 +51,7 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     let labels: Vec<String> =
         labels.iter().map(|label| pad_right(&clip(label, label_width), label_width)).collect();
     let mut index = 0;
-    for OfStore { store, cells, .. } in groups {
+    for StoreCells { store, cells, .. } in groups {
         if groups.len() > 1 {
             page.line(Tone::Faint, store.name());
         }
@@ -93,7 +93,7 @@ pub(super) fn verdicts(page: &mut Page, result: &RunResult) {
 
 /// The fastest cell of each design, separately for each set of duties. A cell with one sample is
 /// left out.
-fn best_per_design<'a>(groups: &[OfStore<'a>]) -> Vec<&'a Cell> {
+fn best_per_design<'a>(groups: &[StoreCells<'a>]) -> Vec<&'a Cell> {
     let groups = groups.iter().flat_map(|of| facts::by_duties(&of.cells));
     groups
         .flat_map(|cells| certainty::best_of_designs(&cells))

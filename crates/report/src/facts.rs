@@ -23,13 +23,13 @@ pub(super) struct Reading<'a> {
     /// Whether any sample differs from the reference. If so, no figure may be shown.
     pub(super) disagrees: bool,
     /// Stores with their cells, in the order in which the stores first appear.
-    pub(super) stores: Vec<OfStore<'a>>,
+    pub(super) stores: Vec<StoreCells<'a>>,
     /// Noun for the work that a time covers: `block` or `batch`.
     pub(super) time_is_per: &'static str,
 }
 
 /// The cells of one store.
-pub(super) struct OfStore<'a> {
+pub(super) struct StoreCells<'a> {
     pub(super) store: StoreKind,
     /// Cells of the store, grouped by design, in the order in which designs first appear.
     pub(super) cells: Vec<&'a Cell>,
@@ -47,7 +47,7 @@ impl<'a> Reading<'a> {
     pub(super) fn new(result: &'a RunResult) -> Self {
         let stores = by_store(result).into_iter().map(|(store, cells)| {
             let cache = cache_words(result, &cells);
-            OfStore { store, cells, cache }
+            StoreCells { store, cells, cache }
         });
         Self {
             result,

@@ -96,7 +96,7 @@ fn words(described: &Described) -> [String; 2] {
 fn discs(out: &mut String, components: &[Component]) {
     let shown = &components[..components.len().min(SHOWN_DISC_COUNT)];
     let radii: Vec<f64> = shown.iter().map(|of| (of.tx_count as f64).sqrt()).collect();
-    for (component, disc) in shown.iter().zip(shelved(&radii, DISCS.2, DISCS.3)) {
+    for (component, disc) in shown.iter().zip(packed_in_rows(&radii, DISCS.2, DISCS.3)) {
         let disc = Disc { x: disc.x + DISCS.0, y: disc.y + DISCS.1, ..disc };
         let Disc { x, y, radius } = disc;
         let chain_share = component.chain_gas as f64 / component.gas.max(1) as f64;
@@ -114,7 +114,7 @@ fn discs(out: &mut String, components: &[Component]) {
 }
 
 /// Places discs of these radii, the largest first, in rows, as large as the room allows.
-fn shelved(radii: &[f64], width: f64, height: f64) -> Vec<Disc> {
+fn packed_in_rows(radii: &[f64], width: f64, height: f64) -> Vec<Disc> {
     let largest = radii.first().copied().unwrap_or(1.0);
     let mut scale = width.min(height) / (2.0 * largest * (1.0 + GAP_SHARE));
     loop {
@@ -224,7 +224,7 @@ mod tests {
         let giant = std::iter::once(300.0).chain(std::iter::repeat_n(1.0, 399)).collect();
         let falling = (1..=SHOWN_DISC_COUNT).map(|n| 100.0 / n as f64).collect();
         for radii in [vec![1.0], vec![7.0, 1.0], vec![1.0; SHOWN_DISC_COUNT], giant, falling] {
-            let discs = shelved(&radii, DISCS.2, DISCS.3);
+            let discs = packed_in_rows(&radii, DISCS.2, DISCS.3);
             assert_eq!(discs.len(), radii.len());
             for (place, disc) in discs.iter().enumerate() {
                 let Disc { x, y, radius } = *disc;

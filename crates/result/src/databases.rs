@@ -16,11 +16,11 @@ use crate::{
     writes::BatchFigures,
 };
 
-pub use crate::pooled::{CellDatabases, DatabaseFacts, OfDatabase, Spread};
+pub use crate::pooled::{CellDatabases, CellOnDatabase, DatabaseFacts, Spread};
 
 /// The results of a run on one of its databases.
 #[derive(Clone, Debug)]
-pub struct Ran {
+pub struct DatabaseRun {
     /// The database.
     pub facts: DatabaseFacts,
     /// The cells, as a run on this database alone would have them.
@@ -177,7 +177,7 @@ fn range(values: &[f64]) -> Option<[f64; 2]> {
 
 /// Pools the cells of all databases, variant by variant, in the order in which variants first
 /// appear. `logs` has the latencies of all databases together.
-pub fn pool(databases: &[Ran], logs: &[HistogramLog]) -> Vec<Cell> {
+pub fn pool(databases: &[DatabaseRun], logs: &[HistogramLog]) -> Vec<Cell> {
     let mut pooled: Vec<Cell> = Vec::new();
     for cell in databases.iter().flat_map(|ran| &ran.cells) {
         if !pooled.iter().any(|known| known.variant == cell.variant) {
@@ -200,20 +200,20 @@ fn ratio_of(cell: &Cell, all: &[Cell]) -> Option<(String, BySeed)> {
 }
 
 /// The known values of `figure` in a variant's cells, one cell for each database.
-fn figures(own: &[(&Ran, &Cell)], figure: fn(&Cell) -> Option<f64>) -> Vec<f64> {
+fn figures(own: &[(&DatabaseRun, &Cell)], figure: fn(&Cell) -> Option<f64>) -> Vec<f64> {
     own.iter().filter_map(|(_, cell)| figure(cell)).collect()
 }
 
 impl CellDatabases {
     /// Pools the cells of one variant, one cell for each database. Leaves out the ratio to the base
     /// variant, which [`Self::set_ratio`] sets.
-    fn from_cells(own: &[(&Ran, &Cell)]) -> Self {
+    fn from_cells(own: &[(&DatabaseRun, &Cell)]) -> Self {
         let walls = own.iter().map(|(_, cell)| {
             let counted = cell.counted().into_iter().flatten();
             counted.map(|sample| sample.wall_ns as f64).collect()
         });
         Self {
-            each: own.iter().map(|(ran, cell)| OfDatabase::from_cell(ran, cell)).collect(),
+            each: own.iter().map(|(ran, cell)| CellOnDatabase::from_cell(ran, cell)).collect(),
             mgas_per_s_range: range(&figures(own, |cell| cell.mgas_per_s.median)),
             ms_per_batch_range: range(&figures(own, |cell| cell.ms_per_batch.median)),
             time_spread: Spread::estimate(&walls.collect::<Vec<Vec<f64>>>()),
@@ -239,8 +239,8 @@ impl CellDatabases {
     }
 }
 
-impl OfDatabase {
-    fn from_cell(ran: &Ran, cell: &Cell) -> Self {
+impl CellOnDatabase {
+    fn from_cell(ran: &DatabaseRun, cell: &Cell) -> Self {
         Self {
             seed: ran.facts.workload.seed,
             sample_count: cell.samples.len() as u64,
@@ -256,8 +256,8 @@ impl OfDatabase {
 }
 
 /// Pools one variant over all databases that have it.
-fn pooled_cell(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option<Cell> {
-    let own: Vec<(&Ran, &Cell)> = databases
+fn pooled_cell(variant: &str, databases: &[DatabaseRun], logs: &[HistogramLog]) -> Option<Cell> {
+    let own: Vec<(&DatabaseRun, &Cell)> = databases
         .iter()
         .filter_map(|ran| Some((ran, ran.cells.iter().find(|cell| cell.variant == variant)?)))
         .collect();
@@ -326,7 +326,10 @@ fn latencies<'a>(
 }
 
 /// The value that the cells of all databases share; `None` where they differ.
-fn in_common<T: PartialEq>(own: &[(&Ran, &Cell)], value: fn(&Cell) -> Option<T>) -> Option<T> {
+fn in_common<T: PartialEq>(
+    own: &[(&DatabaseRun, &Cell)],
+    value: fn(&Cell) -> Option<T>,
+) -> Option<T> {
     let (_, first) = own.first()?;
     value(first)
         .filter(|of_first| own.iter().all(|(_, cell)| value(cell).as_ref() == Some(of_first)))
@@ -334,7 +337,7 @@ fn in_common<T: PartialEq>(own: &[(&Ran, &Cell)], value: fn(&Cell) -> Option<T>)
 
 /// The cache facts of the database that is least sure to be in the requested state: not proved
 /// comes before unknown, and unknown before proved.
-fn cache(own: &[(&Ran, &Cell)]) -> Option<CacheFacts> {
+fn cache(own: &[(&DatabaseRun, &Cell)]) -> Option<CacheFacts> {
     let (ran, cell) = [Some(false), None, Some(true)]
         .into_iter()
         .find_map(|proved| own.iter().find(|(_, cell)| cell.cache.proved == proved))?;

@@ -27,7 +27,7 @@ pub struct DatabaseFacts {
 pub struct CellDatabases {
     /// The figures on each database, in the order of the run. The cell's samples have the same
     /// order.
-    pub each: Vec<OfDatabase>,
+    pub each: Vec<CellOnDatabase>,
     /// Lowest and highest median throughput of the databases.
     pub mgas_per_s_range: Option<[f64; 2]>,
     /// Lowest and highest median time of the databases.
@@ -47,7 +47,7 @@ pub struct CellDatabases {
 
 /// A cell's figures on one database, over the samples on that database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct OfDatabase {
+pub struct CellOnDatabase {
     /// Seed of the database.
     pub seed: u64,
     /// Number of samples on the database, with those of the warm-up.

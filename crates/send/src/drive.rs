@@ -16,7 +16,7 @@ use crate::{
     drive::state::Drive,
     error::SendError,
     measured::{End, Measured},
-    pace::Standing,
+    pace::LoadProgress,
     plan::Plan,
     settings::Snapshot,
     setup::Ready,
@@ -27,8 +27,8 @@ use crate::{
 pub(crate) use state::DriveInput;
 
 mod answers;
-mod books;
 mod calls;
+mod records;
 mod sender;
 mod state;
 
@@ -80,7 +80,7 @@ async fn run(
         let now = drive.now();
         if now >= reported + REPORT_INTERVAL {
             reported = now;
-            on(&drive.books.snapshot(now));
+            on(&drive.records.snapshot(now));
         }
         if is_asked(drive.input.stop) {
             break End::Interrupted;
@@ -107,9 +107,9 @@ async fn run(
         }
     };
     let elapsed = drive.now();
-    on(&drive.books.snapshot(elapsed));
+    on(&drive.records.snapshot(elapsed));
     let wanted = drive.input.settings.confirmation_count;
-    Ok(drive.books.measured(elapsed, end, wanted))
+    Ok(drive.records.measured(elapsed, end, wanted))
 }
 
 fn see(drive: &mut Drive<'_>, event: Seen) {
@@ -120,18 +120,18 @@ fn see(drive: &mut Drive<'_>, event: Seen) {
                 drive.ready.fees.follow(base_fee.to());
             }
             drive.release.block_seen();
-            drive.books.extend(*block, now);
+            drive.records.extend(*block, now);
         }
-        Seen::Alive => drive.books.answered_at = now,
-        Seen::Removed { number } => drive.books.remove(number, now),
+        Seen::Alive => drive.records.answered_at = now,
+        Seen::Removed { number } => drive.records.remove(number, now),
         Seen::Pool { at, status } => {
             let depth = status.pending.to::<u64>().saturating_add(status.queued.to());
-            drive.books.pool(at, status, now);
-            let in_flight = drive.release.count().saturating_sub(drive.books.settled_count());
+            drive.records.pool(at, status, now);
+            let in_flight = drive.release.count().saturating_sub(drive.records.settled_count());
             let all_wait = drive.call_count >= drive.input.settings.connection_count;
-            drive.release.sampled(Standing { depth, in_flight, all_wait });
+            drive.release.sampled(LoadProgress { depth, in_flight, all_wait });
         }
-        Seen::Failed(error) => drive.books.read_failed(&error),
+        Seen::Failed(error) => drive.records.read_failed(&error),
     }
 }
 

@@ -131,7 +131,7 @@ impl Entry {
 
 /// A block of the chain since the start of the load. Only the load's own transactions are kept.
 #[derive(Clone, Debug)]
-pub(crate) struct Counted {
+pub(crate) struct CountedBlock {
     /// The block's header, without the hashes of its transactions.
     pub(crate) header: Header,
     /// Time at which the block was first seen, since the start of the load.
@@ -151,7 +151,7 @@ pub(crate) struct Ledger {
     /// Transactions by the hashes of their bytes. A transaction that was signed anew has several
     /// hashes.
     by_hash: HashMap<B256, usize>,
-    chain: Vec<Counted>,
+    chain: Vec<CountedBlock>,
     /// Number of transactions of each fate.
     tally: Tally,
     /// Number of inclusions of a transaction that was already in a block with another signature.
@@ -254,7 +254,7 @@ impl Ledger {
         }
         let (own_count, tx_count) = (own.len() as u64, receipts.len() as u64);
         header.transactions = Vec::new();
-        self.chain.push(Counted { header, at, tx_count, own, own_gas });
+        self.chain.push(CountedBlock { header, at, tx_count, own, own_gas });
         self.is_last_removed = false;
         own_count
     }
@@ -296,7 +296,7 @@ impl Ledger {
         &self.entries
     }
 
-    pub(crate) fn chain(&self) -> &[Counted] {
+    pub(crate) fn chain(&self) -> &[CountedBlock] {
         &self.chain
     }
 

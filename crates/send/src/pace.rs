@@ -40,7 +40,7 @@ pub(crate) struct Release {
 
 /// Depth of the pool and progress of the load, at a sample of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct LoadProgress {
     /// Number of transactions in the node's pool, from all senders.
     pub(crate) depth: u64,
     /// Number of released transactions that are neither in a block nor refused for good.
@@ -99,16 +99,16 @@ impl Release {
     }
 
     /// Adjusts the window after a sample of the pool.
-    pub(crate) fn sampled(&mut self, standing: Standing) {
+    pub(crate) fn sampled(&mut self, progress: LoadProgress) {
         let Pace::PoolDepth(wanted) = self.pace else { return };
-        let is_too_much = standing.depth > wanted || self.was_full || standing.all_wait;
+        let is_too_much = progress.depth > wanted || self.was_full || progress.all_wait;
         self.was_full = false;
         if is_too_much {
             if !self.is_cut {
                 self.window = (self.window / 2.0).max(1.0);
                 self.is_cut = true;
             }
-        } else if standing.in_flight as f64 >= self.window * 0.9 {
+        } else if progress.in_flight as f64 >= self.window * 0.9 {
             self.window += (wanted as f64 / STEPS).max(1.0);
         }
     }
@@ -151,20 +151,20 @@ mod tests {
     #[test]
     fn a_depth_is_approached_by_steps_and_left_by_halves_once_a_block() {
         let mut release = Release::new(Pace::PoolDepth(160), 1_000_000);
-        let standing = |depth, in_flight| Standing { depth, in_flight, all_wait: false };
-        release.sampled(standing(10, 16));
+        let progress = |depth, in_flight| LoadProgress { depth, in_flight, all_wait: false };
+        release.sampled(progress(10, 16));
         assert_eq!(release.window, 26.0);
-        release.sampled(standing(10, 5));
+        release.sampled(progress(10, 5));
         assert_eq!(release.window, 26.0, "the window limits nothing yet");
-        release.sampled(standing(161, 26));
-        release.sampled(standing(161, 26));
+        release.sampled(progress(161, 26));
+        release.sampled(progress(161, 26));
         assert_eq!(release.window, 13.0, "once before a block");
         release.block_seen();
         release.pool_was_full();
-        release.sampled(standing(0, 13));
+        release.sampled(progress(0, 13));
         assert_eq!(release.window, 6.5);
         release.block_seen();
-        release.sampled(Standing { all_wait: true, ..standing(0, 6) });
+        release.sampled(LoadProgress { all_wait: true, ..progress(0, 6) });
         assert_eq!(release.window, 3.25);
     }
 }

@@ -158,25 +158,25 @@ impl Plan {
         }
         let mut signer = Signer::new(workload)?;
         let maker = learn(&mut signer, maker_secret(genesis))?;
-        let mut places = Places::of(genesis);
+        let mut indices = ContractIndices::of(genesis);
         let (mut senders, mut calls) = (Vec::new(), Vec::new());
-        let mut sender_places = HashMap::new();
+        let mut sender_indices = HashMap::new();
         let transactions = workload.blocks().flat_map(|block| &block.transactions);
         for (tx_index, tx) in transactions.enumerate() {
             check(tx_index, tx)?;
             if let Some(account) = signer.unknown(tx) {
                 return Err(PlanError::UnknownSender(account));
             }
-            let sender = *sender_places.entry(tx.sender).or_insert_with(|| {
+            let sender = *sender_indices.entry(tx.sender).or_insert_with(|| {
                 senders.push(tx.sender);
                 senders.len() - 1
             });
-            calls.push(places.call(sender, tx));
+            calls.push(indices.call(sender, tx));
         }
         if calls.is_empty() {
             return Err(PlanError::Empty);
         }
-        let contracts = places.contracts(genesis)?;
+        let contracts = indices.contracts(genesis)?;
         Ok(Self { signer, senders, contracts, calls, maker })
     }
 
@@ -226,7 +226,7 @@ fn check(tx_index: usize, tx: &Transaction) -> Result<(), PlanError> {
 
 /// Gives each reached contract its index in the plan. A contract is reached if a transaction, or
 /// the code or a slot of a reached contract, has its address.
-struct Places<'g> {
+struct ContractIndices<'g> {
     /// All accounts of the state with code.
     known: HashMap<Address, &'g GenesisAccount>,
     /// Index of each reached account.
@@ -235,16 +235,16 @@ struct Places<'g> {
     reached: Vec<&'g GenesisAccount>,
 }
 
-impl<'g> Places<'g> {
+impl<'g> ContractIndices<'g> {
     fn of(genesis: &'g Genesis) -> Self {
         let with_code = genesis.accounts.iter().filter(|account| !account.code.is_empty());
         let known = with_code.map(|account| (account.address, account)).collect();
         Self { known, of: HashMap::new(), reached: Vec::new() }
     }
 
-    fn place(&mut self, address: &Address) -> Option<usize> {
-        if let Some(place) = self.of.get(address) {
-            return Some(*place);
+    fn index(&mut self, address: &Address) -> Option<usize> {
+        if let Some(index) = self.of.get(address) {
+            return Some(*index);
         }
         let account = *self.known.get(address)?;
         self.of.insert(*address, self.reached.len());
@@ -256,8 +256,8 @@ impl<'g> Places<'g> {
         let mut holes = Vec::new();
         if !self.known.is_empty() {
             for (offset, window) in bytes.windows(20).enumerate() {
-                if let Some(place) = self.place(&Address::from_slice(window)) {
-                    holes.push((offset, place));
+                if let Some(index) = self.index(&Address::from_slice(window)) {
+                    holes.push((offset, index));
                 }
             }
         }
@@ -267,7 +267,7 @@ impl<'g> Places<'g> {
     fn call(&mut self, sender: usize, tx: &Transaction) -> Call {
         let target = match tx.to {
             None => Target::Creation,
-            Some(to) => self.place(&to).map_or(Target::Account(to), Target::Contract),
+            Some(to) => self.index(&to).map_or(Target::Account(to), Target::Contract),
         };
         let is_payment = matches!(target, Target::Account(_)) && tx.input.is_empty();
         // Gas on the chain may differ a little from the workload's. Other addresses may be warm,

@@ -28,11 +28,11 @@ use tonic::{
 use workload::{Workload, file};
 
 use crate::{
-    error::{Patience, ended, root, words},
-    talk::{Outgoing, Talk},
+    batch_connection::{BatchConnection, Outgoing},
+    error::{WaitLimits, ended, root, words},
     wire::{
-        CONNECTION_WINDOW_BYTES, COORDINATOR_KEY, FRAME_BYTES, MESSAGE_BYTES_MAX, PIECE_BYTES,
-        PROGRAM_KEY, PROTOCOL, REACH_MAX, STREAM_WINDOW_BYTES, TOKEN_KEY, WINDOW, Way,
+        CONNECTION_WINDOW_BYTES, COORDINATOR_KEY, ExecutionMode, FRAME_BYTES, MESSAGE_BYTES_MAX,
+        PIECE_BYTES, PROGRAM_KEY, PROTOCOL, REACH_MAX, STREAM_WINDOW_BYTES, TOKEN_KEY, WINDOW,
         proto::{
             Begin, HelloAnswer, HelloRequest, Piece, from_coordinator::Message,
             shard_client::ShardClient,
@@ -42,7 +42,7 @@ use crate::{
 
 /// Settings of the connections to shards.
 #[derive(Clone)]
-pub struct Reach {
+pub struct ClusterInput {
     /// Addresses of the shards, such as `127.0.0.1:7001`.
     pub addresses: Vec<String>,
     /// The shared token; `None` if the shards need no token.
@@ -54,10 +54,10 @@ pub struct Reach {
 }
 
 /// Leaves out the token.
-impl fmt::Debug for Reach {
+impl fmt::Debug for ClusterInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { addresses, program, deadline, token: _ } = self;
-        let mut out = f.debug_struct("Reach");
+        let mut out = f.debug_struct("ClusterInput");
         out.field("addresses", addresses).field("program", program).field("deadline", deadline);
         out.finish_non_exhaustive()
     }
@@ -89,8 +89,8 @@ struct Caller {
 }
 
 impl Caller {
-    fn new(reach: &Reach) -> Result<Self, ShardError> {
-        let token = reach.token.as_deref();
+    fn new(input: &ClusterInput) -> Result<Self, ShardError> {
+        let token = input.token.as_deref();
         let token = token.map(|token| metadata(token, "the shared token (STRESS_SHARD_TOKEN)"));
         let mut token = token.transpose()?;
         if let Some(token) = &mut token {
@@ -98,7 +98,7 @@ impl Caller {
         }
         let number = format!("{:016x}", RandomState::new().build_hasher().finish());
         let coordinator = metadata(&number, "the coordinator's number")?;
-        Ok(Self { token, program: metadata(&reach.program, "the program's name")?, coordinator })
+        Ok(Self { token, program: metadata(&input.program, "the program's name")?, coordinator })
     }
 
     fn call<T>(&self, message: T) -> Request<T> {
@@ -130,15 +130,15 @@ impl Cluster {
     ///
     /// # Errors
     /// A shard cannot be reached, refuses the token, or has another version.
-    pub fn connect(reach: &Reach) -> Result<Self, ShardError> {
-        let caller = Caller::new(reach)?;
+    pub fn connect(input: &ClusterInput) -> Result<Self, ShardError> {
+        let caller = Caller::new(input)?;
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.map_err(|error| ShardError(format!("cannot start: {error}")))?;
         let shards = runtime.block_on(async {
             let mut connecting = Vec::new();
-            for address in &reach.addresses {
+            for address in &input.addresses {
                 let (address, caller) = (address.clone(), caller.clone());
-                connecting.push(tokio::spawn(connect(address, caller, reach.program.clone())));
+                connecting.push(tokio::spawn(connect(address, caller, input.program.clone())));
             }
             let mut shards = Vec::new();
             for connected in connecting {
@@ -147,7 +147,7 @@ impl Cluster {
             }
             Ok::<_, ShardError>(shards)
         })?;
-        Ok(Self { runtime, shards, deadline: reach.deadline })
+        Ok(Self { runtime, shards, deadline: input.deadline })
     }
 }
 
@@ -170,13 +170,14 @@ async fn connect(
     caller: Caller,
     program: String,
 ) -> Result<Connected, ShardError> {
-    let reached = timeout(REACH_MAX, greeted(&address, &caller)).await.unwrap_or_else(|_| {
-        Err(format!(
-            "does not answer within {} ms; {}",
-            REACH_MAX.as_millis(),
-            start_words(&address)
-        ))
-    });
+    let reached =
+        timeout(REACH_MAX, connect_with_hello(&address, &caller)).await.unwrap_or_else(|_| {
+            Err(format!(
+                "does not answer within {} ms; {}",
+                REACH_MAX.as_millis(),
+                start_words(&address)
+            ))
+        });
     let (client, answer) =
         reached.map_err(|reason| ShardError(format!("the shard at {address} {reason}")))?;
     if answer.protocol != PROTOCOL || answer.program != program {
@@ -191,7 +192,7 @@ async fn connect(
 
 /// Connects to a shard and sends the first call. Returns the client and the answer, or the reason
 /// of a failure.
-async fn greeted(
+async fn connect_with_hello(
     address: &str,
     caller: &Caller,
 ) -> Result<(ShardClient<Channel>, HelloAnswer), String> {
@@ -259,8 +260,8 @@ impl Shards for Cluster {
         let mut client = client.clone();
         // After the last piece, the shard sends nothing while it decodes the workload. So the wait
         // is ten times the deadline.
-        let patience = Patience { most: 10 * self.deadline, stop, progress: Some(&sent_count) };
-        let sent = patience.wait(&self.runtime, client.load(request))?;
+        let limits = WaitLimits { most: 10 * self.deadline, stop, progress: Some(&sent_count) };
+        let sent = limits.wait(&self.runtime, client.load(request))?;
         let got = sent.map_err(|status| ended(&status))?.into_inner().digest;
         if got != digest.as_slice() {
             return Err(ShardError("it has another workload than was sent".to_owned()));
@@ -275,7 +276,7 @@ impl Shards for Cluster {
         assignment: &Assignment,
         stop: &'a AtomicBool,
     ) -> Result<Box<dyn Conversation + 'a>, ShardError> {
-        Ok(Box::new(self.talk(shard, assignment, Way::ByList, stop)?))
+        Ok(Box::new(self.begin_batch(shard, assignment, ExecutionMode::ByList, stop)?))
     }
 
     fn begin_optimistic<'a>(
@@ -284,37 +285,37 @@ impl Shards for Cluster {
         assignment: &Assignment,
         stop: &'a AtomicBool,
     ) -> Result<shards::Channel<'a>, ShardError> {
-        Ok(self.talk(shard, assignment, Way::Optimistic, stop)?.into_channel())
+        Ok(self.begin_batch(shard, assignment, ExecutionMode::Optimistic, stop)?.into_channel())
     }
 }
 
 impl Cluster {
     /// Makes a shard begin its part of a batch.
-    fn talk<'a>(
+    fn begin_batch<'a>(
         &'a self,
         shard: usize,
         assignment: &Assignment,
-        way: Way,
+        mode: ExecutionMode,
         stop: &'a AtomicBool,
-    ) -> Result<Talk<'a>, ShardError> {
+    ) -> Result<BatchConnection<'a>, ShardError> {
         let Connected { client, caller, loaded, .. } = &self.shards[shard];
         let digest = loaded.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_default();
         let (runtime, delay) = (&self.runtime, assignment.delay);
-        let patience = Patience { most: self.deadline, stop, progress: None };
+        let limits = WaitLimits { most: self.deadline, stop, progress: None };
         let (to, from) = mpsc::channel(WINDOW);
         let to = Outgoing::new(to, delay);
-        let mut messages = first_messages(digest, assignment, way);
+        let mut messages = first_messages(digest, assignment, mode);
         // The channel is filled before the call, so that these messages are sent together with the
         // call. The first message that does not fit, and all later messages, follow when the shard
         // reads.
         let waiting = messages.find_map(|message| to.post(message).err());
         let request = caller.call(ReceiverStream::new(from));
         let mut client = client.clone();
-        let begun = patience.wait(runtime, client.execute(request))?;
+        let begun = limits.wait(runtime, client.execute(request))?;
         let from = begun.map_err(|status| ended(&status))?.into_inner();
-        let mut talk = Talk::new(runtime, patience, to, from, delay);
-        waiting.into_iter().chain(messages).try_for_each(|message| talk.send(message))?;
-        Ok(talk)
+        let mut connection = BatchConnection::new(runtime, limits, to, from, delay);
+        waiting.into_iter().chain(messages).try_for_each(|message| connection.send(message))?;
+        Ok(connection)
     }
 }
 
@@ -322,7 +323,7 @@ impl Cluster {
 fn first_messages(
     digest: B256,
     assignment: &Assignment,
-    way: Way,
+    mode: ExecutionMode,
 ) -> impl Iterator<Item = Message> + '_ {
     let begin = Message::Begin(Begin {
         workload_digest: digest.to_vec(),
@@ -331,7 +332,7 @@ fn first_messages(
         steps: assignment.steps.clone(),
         list_bytes: assignment.list.len() as u64,
         micro_batch_key_count: assignment.micro_batch_key_count,
-        is_optimistic: way == Way::Optimistic,
+        is_optimistic: mode == ExecutionMode::Optimistic,
     });
     std::iter::once(begin).chain(pieces(&assignment.list).map(Message::List))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use alloy_primitives::{B256, U256};
 use evm::StepWrites;
 use executor::shards::{
-    Finished, Met, Report, ShardCpu, ShardStep, ShardTimes, StateValues, Wanted,
+    AccessedKeys, Finished, KeyRequest, Report, ShardCpu, ShardStep, ShardTimes, StateValues,
 };
 
 use crate::{
@@ -35,8 +35,8 @@ pub(crate) fn values_of_wire(values: proto::Values) -> Result<StateValues, Strin
     })
 }
 
-pub(crate) fn wanted_to_wire(request: u64, keys: Wanted) -> proto::Wanted {
-    let Wanted { accounts, slots, codes } = keys;
+pub(crate) fn wanted_to_wire(request: u64, keys: KeyRequest) -> proto::Wanted {
+    let KeyRequest { accounts, slots, codes } = keys;
     let codes = codes.iter().flat_map(|hash| hash.0).collect();
     proto::Wanted { request, accounts, slots, codes }
 }
@@ -69,10 +69,10 @@ fn step_of_wire(step: proto::Step) -> Result<ShardStep, String> {
 }
 
 pub(crate) fn finished_to_wire(finished: Finished) -> proto::Done {
-    let Finished { met, times } = finished;
+    let Finished { accessed_keys, times } = finished;
     proto::Done {
-        accounts: met.accounts.into_iter().flat_map(u64::to_le_bytes).collect(),
-        slots: met.slots.into_iter().flat_map(u64::to_le_bytes).collect(),
+        accounts: accessed_keys.accounts.into_iter().flat_map(u64::to_le_bytes).collect(),
+        slots: accessed_keys.slots.into_iter().flat_map(u64::to_le_bytes).collect(),
         ahead_ns: ns(times.ahead),
         executed_ns: ns(times.executed),
         value_wait_ns: ns(times.value_wait),
@@ -87,12 +87,12 @@ pub(crate) fn finished_to_wire(finished: Finished) -> proto::Done {
 }
 
 fn finished_of_wire(done: &proto::Done) -> Result<Finished, String> {
-    let met = Met {
+    let accessed_keys = AccessedKeys {
         accounts: words::<8>(&done.accounts, "bits")?.map(u64::from_le_bytes).collect(),
         slots: words::<8>(&done.slots, "bits")?.map(u64::from_le_bytes).collect(),
     };
     Ok(Finished {
-        met,
+        accessed_keys,
         times: ShardTimes {
             ahead: Duration::from_nanos(done.ahead_ns),
             executed: Duration::from_nanos(done.executed_ns),
@@ -116,7 +116,7 @@ pub(crate) fn report(message: proto::FromShard) -> Result<Report, String> {
         None => return Err("a message without content".to_owned()),
         Some(from_shard::Message::Wanted(wanted)) => {
             let codes = words::<32>(&wanted.codes, "codes")?.map(B256::from).collect();
-            let keys = Wanted { accounts: wanted.accounts, slots: wanted.slots, codes };
+            let keys = KeyRequest { accounts: wanted.accounts, slots: wanted.slots, codes };
             Report::Wanted { request: wanted.request, keys }
         }
         Some(from_shard::Message::Steps(steps)) => {
@@ -186,7 +186,7 @@ mod tests {
         let sent = steps.iter().cloned().map(step_to_wire).collect();
         let sent = from_shard::Message::Steps(proto::Steps { steps: sent });
         assert_eq!(heard(sent), Ok(Report::Steps(steps)));
-        let keys = Wanted {
+        let keys = KeyRequest {
             accounts: vec![1, 9],
             slots: vec![4],
             codes: vec![B256::repeat_byte(1), B256::repeat_byte(2)],
@@ -194,7 +194,7 @@ mod tests {
         let sent = from_shard::Message::Wanted(wanted_to_wire(5, keys.clone()));
         assert_eq!(heard(sent), Ok(Report::Wanted { request: 5, keys }));
         let finished = Finished {
-            met: Met { accounts: vec![3, u64::MAX], slots: vec![] },
+            accessed_keys: AccessedKeys { accounts: vec![3, u64::MAX], slots: vec![] },
             times: ShardTimes {
                 ahead: Duration::from_nanos(1),
                 executed: Duration::from_nanos(2),

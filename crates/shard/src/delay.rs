@@ -18,78 +18,78 @@ use tokio::sync::Notify;
 use crate::wire::HELD_MAX;
 
 #[derive(Debug)]
-struct Held<T> {
+struct Queue<T> {
     /// Messages, each with the time at which it entered.
     messages: VecDeque<(Instant, T)>,
     /// True after the entry was dropped: no more message can enter.
     is_closed: bool,
     /// True after the receiver was dropped.
-    is_left: bool,
+    has_no_receiver: bool,
 }
 
 #[derive(Debug)]
-struct Line<T> {
+struct DelayLine<T> {
     delay: Duration,
     /// Maximum number of messages whose delay is over and which the receiver has not taken.
     due_max: usize,
-    held: Mutex<Held<T>>,
+    queue: Mutex<Queue<T>>,
     came: Condvar,
     left: Notify,
 }
 
-impl<T> Line<T> {
-    fn lock(&self) -> MutexGuard<'_, Held<T>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+impl<T> DelayLine<T> {
+    fn lock(&self) -> MutexGuard<'_, Queue<T>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn has_room(&self, held: &Held<T>) -> bool {
+    fn has_room(&self, queue: &Queue<T>) -> bool {
         // The messages are in the order in which their delays end: if this one is due, `due_max`
         // messages are.
-        let last_allowed = held.messages.get(self.due_max.saturating_sub(1));
+        let last_allowed = queue.messages.get(self.due_max.saturating_sub(1));
         let is_due = last_allowed.is_some_and(|(came, _)| came.elapsed() >= self.delay);
-        !is_due && held.messages.len() < HELD_MAX
+        !is_due && queue.messages.len() < HELD_MAX
     }
 }
 
 /// Makes a line with this delay. At most `due_max` messages whose delay is over wait for the
 /// receiver.
-pub(crate) fn line<T>(delay: Duration, due_max: usize) -> (Entry<T>, Exit<T>) {
-    let held = Held { messages: VecDeque::new(), is_closed: false, is_left: false };
-    let (held, came, left) = (Mutex::new(held), Condvar::new(), Notify::new());
-    let line = Arc::new(Line { delay, due_max, held, came, left });
+pub(crate) fn delay_line<T>(delay: Duration, due_max: usize) -> (Entry<T>, Exit<T>) {
+    let queue = Queue { messages: VecDeque::new(), is_closed: false, has_no_receiver: false };
+    let (queue, came, left) = (Mutex::new(queue), Condvar::new(), Notify::new());
+    let line = Arc::new(DelayLine { delay, due_max, queue, came, left });
     (Entry(Arc::clone(&line)), Exit(line))
 }
 
 /// The end of a line at which messages enter. After the entry is dropped and all messages have
 /// left, the line has ended.
 #[derive(Debug)]
-pub(crate) struct Entry<T>(Arc<Line<T>>);
+pub(crate) struct Entry<T>(Arc<DelayLine<T>>);
 
 /// Result of putting a message into a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Entered<T> {
+pub(crate) enum EnterResult<T> {
     /// The message is in the line.
-    Held,
+    Queued,
     /// The line has no room for this message.
     Full(T),
     /// The receiver is gone.
-    Unwanted,
+    Closed,
 }
 
 impl<T> Entry<T> {
     /// Puts a message into the line if there is room for it.
-    pub(crate) fn enter(&self, message: T) -> Entered<T> {
-        let mut held = self.0.lock();
-        if held.is_left {
-            return Entered::Unwanted;
+    pub(crate) fn enter(&self, message: T) -> EnterResult<T> {
+        let mut queue = self.0.lock();
+        if queue.has_no_receiver {
+            return EnterResult::Closed;
         }
-        if !self.0.has_room(&held) {
-            return Entered::Full(message);
+        if !self.0.has_room(&queue) {
+            return EnterResult::Full(message);
         }
-        held.messages.push_back((Instant::now(), message));
-        drop(held);
+        queue.messages.push_back((Instant::now(), message));
+        drop(queue);
         self.0.came.notify_one();
-        Entered::Held
+        EnterResult::Queued
     }
 
     /// Puts a message into the line as soon as there is room for it. Returns false if the receiver
@@ -97,9 +97,9 @@ impl<T> Entry<T> {
     pub(crate) async fn enter_with_room(&self, mut message: T) -> bool {
         loop {
             message = match self.enter(message) {
-                Entered::Held => return true,
-                Entered::Unwanted => return false,
-                Entered::Full(message) => message,
+                EnterResult::Queued => return true,
+                EnterResult::Closed => return false,
+                EnterResult::Full(message) => message,
             };
             // There is room only after a message has left: the passing of time makes only more
             // messages due.
@@ -117,11 +117,11 @@ impl<T> Drop for Entry<T> {
 
 /// The end of a line at which messages leave.
 #[derive(Debug)]
-pub(crate) struct Exit<T>(Arc<Line<T>>);
+pub(crate) struct Exit<T>(Arc<DelayLine<T>>);
 
 /// Result of taking a message from a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Left<T> {
+pub(crate) enum LeaveResult<T> {
     /// A message.
     Message(T),
     /// No message was due within the time.
@@ -132,40 +132,40 @@ pub(crate) enum Left<T> {
 
 impl<T> Exit<T> {
     /// Waits on this thread for the next message, for at most `most`.
-    pub(crate) fn next(&self, most: Duration) -> Left<T> {
+    pub(crate) fn next(&self, most: Duration) -> LeaveResult<T> {
         let until = Instant::now() + most;
-        let mut held = self.0.lock();
+        let mut queue = self.0.lock();
         loop {
             let now = Instant::now();
-            let due = held.messages.front().map(|(came, _)| *came + self.0.delay);
+            let due = queue.messages.front().map(|(came, _)| *came + self.0.delay);
             match due {
                 Some(due) if due <= now => break,
-                None if held.is_closed => return Left::End,
-                _ if now >= until => return Left::Nothing,
+                None if queue.is_closed => return LeaveResult::End,
+                _ if now >= until => return LeaveResult::Nothing,
                 Some(due) => {
-                    drop(held);
+                    drop(queue);
                     thread::sleep(due.min(until) - now);
-                    held = self.0.lock();
+                    queue = self.0.lock();
                 }
                 None => {
-                    let woken = self.0.came.wait_timeout(held, until - now);
-                    held = woken.unwrap_or_else(PoisonError::into_inner).0;
+                    let woken = self.0.came.wait_timeout(queue, until - now);
+                    queue = woken.unwrap_or_else(PoisonError::into_inner).0;
                 }
             }
         }
-        let message = held.messages.pop_front();
-        drop(held);
+        let message = queue.messages.pop_front();
+        drop(queue);
         self.0.left.notify_one();
-        message.map_or(Left::Nothing, |(_, message)| Left::Message(message))
+        message.map_or(LeaveResult::Nothing, |(_, message)| LeaveResult::Message(message))
     }
 }
 
 impl<T> Drop for Exit<T> {
     fn drop(&mut self) {
-        let mut held = self.0.lock();
-        held.is_left = true;
-        held.messages.clear();
-        drop(held);
+        let mut queue = self.0.lock();
+        queue.has_no_receiver = true;
+        queue.messages.clear();
+        drop(queue);
         self.0.left.notify_one();
     }
 }
@@ -185,59 +185,61 @@ mod tests {
     #[test]
     fn messages_leave_in_order_and_none_before_its_time() {
         let delay = Duration::from_millis(3);
-        let (entry, exit) = line(delay, 1_000);
+        let (entry, exit) = delay_line(delay, 1_000);
         for number in 0..100 {
-            assert_eq!(entry.enter((number, Instant::now())), Entered::Held);
+            assert_eq!(entry.enter((number, Instant::now())), EnterResult::Queued);
         }
         drop(entry);
         for wanted in 0..100 {
-            let Left::Message((number, sent)) = exit.next(LONG) else { panic!("{wanted} is gone") };
+            let LeaveResult::Message((number, sent)) = exit.next(LONG) else {
+                panic!("{wanted} is gone")
+            };
             assert_eq!(number, wanted);
             assert!(sent.elapsed() >= delay);
         }
-        assert_eq!(exit.next(LONG), Left::End);
+        assert_eq!(exit.next(LONG), LeaveResult::End);
     }
 
     #[test]
     fn what_is_on_its_way_counts_no_less_than_the_most_and_what_is_due_as_without_a_delay() {
-        let (entry, _exit) = line(LONG, 3);
-        assert!((0..HELD_MAX).all(|number| entry.enter(number) == Entered::Held));
-        assert_eq!(entry.enter(HELD_MAX), Entered::Full(HELD_MAX));
+        let (entry, _exit) = delay_line(LONG, 3);
+        assert!((0..HELD_MAX).all(|number| entry.enter(number) == EnterResult::Queued));
+        assert_eq!(entry.enter(HELD_MAX), EnterResult::Full(HELD_MAX));
         for delay in [Duration::ZERO, Duration::from_micros(1)] {
-            let (entry, exit) = line(delay, 3);
+            let (entry, exit) = delay_line(delay, 3);
             for number in 0..3 {
-                assert_eq!(entry.enter(number), Entered::Held);
+                assert_eq!(entry.enter(number), EnterResult::Queued);
                 thread::sleep(Duration::from_millis(1));
             }
-            assert_eq!(entry.enter(3), Entered::Full(3), "{delay:?}");
-            assert_eq!(exit.next(LONG), Left::Message(0));
-            assert_eq!(entry.enter(3), Entered::Held, "{delay:?}");
+            assert_eq!(entry.enter(3), EnterResult::Full(3), "{delay:?}");
+            assert_eq!(exit.next(LONG), LeaveResult::Message(0));
+            assert_eq!(entry.enter(3), EnterResult::Queued, "{delay:?}");
         }
     }
 
     #[test]
     fn one_who_waits_for_room_goes_on_once_a_message_has_left_or_nobody_wants_more() {
-        let (entry, exit) = line(Duration::ZERO, 1);
+        let (entry, exit) = delay_line(Duration::ZERO, 1);
         assert_eq!(within(LONG, entry.enter_with_room(1)), Some(true));
         let short = Duration::from_millis(50);
         assert_eq!(within(short, entry.enter_with_room(2)), None, "there is no room");
         thread::scope(|scope| {
-            scope.spawn(|| assert_eq!(exit.next(LONG), Left::Message(1)));
+            scope.spawn(|| assert_eq!(exit.next(LONG), LeaveResult::Message(1)));
             assert_eq!(within(LONG, entry.enter_with_room(2)), Some(true));
         });
         thread::scope(|scope| {
             scope.spawn(move || drop(exit));
             assert_eq!(within(LONG, entry.enter_with_room(3)), Some(false));
         });
-        assert_eq!(entry.enter(4), Entered::Unwanted);
+        assert_eq!(entry.enter(4), EnterResult::Closed);
     }
 
     #[test]
     fn a_line_in_which_nothing_is_due_is_waited_for_no_longer_than_was_said() {
-        let (entry, exit) = line::<u32>(LONG, 1);
+        let (entry, exit) = delay_line::<u32>(LONG, 1);
         let short = Duration::from_millis(2);
-        assert_eq!(exit.next(short), Left::Nothing);
-        assert_eq!(entry.enter(1), Entered::Held);
-        assert_eq!(exit.next(short), Left::Nothing);
+        assert_eq!(exit.next(short), LeaveResult::Nothing);
+        assert_eq!(entry.enter(1), EnterResult::Queued);
+        assert_eq!(exit.next(short), LeaveResult::Nothing);
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn within<T>(
 
 /// Limits of a thread's wait for a call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience<'a> {
+pub(crate) struct WaitLimits<'a> {
     /// Longest time without progress.
     pub(crate) most: Duration,
     /// Flag that ends the wait when it is set.
@@ -37,7 +37,7 @@ pub(crate) struct Patience<'a> {
     pub(crate) progress: Option<&'a AtomicU64>,
 }
 
-impl Patience<'_> {
+impl WaitLimits<'_> {
     fn progress(&self) -> u64 {
         self.progress.map_or(0, |count| count.load(Ordering::Relaxed))
     }
@@ -118,17 +118,17 @@ mod tests {
     #[test]
     fn a_wait_ends_once_it_is_stopped_however_long_it_may_last() {
         let stop = AtomicBool::new(true);
-        let patience = Patience { most: Duration::from_secs(600), stop: &stop, progress: None };
-        let ended = patience.wait(&runtime(), future::pending::<()>());
+        let limits = WaitLimits { most: Duration::from_secs(600), stop: &stop, progress: None };
+        let ended = limits.wait(&runtime(), future::pending::<()>());
         assert_eq!(ended.unwrap_err().0, "the sample was stopped");
-        assert_eq!(patience.wait(&runtime(), future::ready(7)), Ok(7), "what is there is taken");
+        assert_eq!(limits.wait(&runtime(), future::ready(7)), Ok(7), "what is there is taken");
     }
 
     #[test]
     fn a_wait_lasts_as_long_as_there_is_progress_and_no_longer() {
         let (stop, progress) = (AtomicBool::new(false), AtomicU64::new(0));
         let most = Duration::from_millis(100);
-        let patience = Patience { most, stop: &stop, progress: Some(&progress) };
+        let limits = WaitLimits { most, stop: &stop, progress: Some(&progress) };
         let start = Instant::now();
         let ended = thread::scope(|scope| {
             scope.spawn(|| {
@@ -137,7 +137,7 @@ mod tests {
                     progress.fetch_add(1, Ordering::Relaxed);
                 }
             });
-            patience.wait(&runtime(), future::pending::<()>())
+            limits.wait(&runtime(), future::pending::<()>())
         });
         assert!(ended.unwrap_err().0.contains("says nothing for 0.1 s"));
         // A silence before the last progress can be no reason to end: only one after it.

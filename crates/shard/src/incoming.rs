@@ -9,7 +9,7 @@ use tokio_stream::{Stream, StreamExt};
 use tonic::{Status, Streaming};
 
 use crate::{
-    delay::{Entry, Exit, Left, line},
+    delay::{Entry, Exit, LeaveResult, delay_line},
     error::within,
     wire::{WINDOW, proto::FromShard},
 };
@@ -23,7 +23,7 @@ pub(crate) enum Incoming {
     /// Messages come directly from the connection.
     Direct(Box<Streaming<FromShard>>),
     /// Messages come from a delay line behind the connection.
-    Delayed { held: Exit<Heard>, _reading: Reading },
+    Delayed { queue: Exit<Heard>, _reading: Reading },
 }
 
 /// The task that reads the connection. It is aborted on drop, since it may wait for a message that
@@ -62,18 +62,18 @@ impl Incoming {
         if delay.is_zero() {
             return Self::Direct(Box::new(from));
         }
-        let (entry, held) = line(delay, WINDOW);
-        Self::Delayed { held, _reading: Reading::start(runtime, from, entry) }
+        let (entry, queue) = delay_line(delay, WINDOW);
+        Self::Delayed { queue, _reading: Reading::start(runtime, from, entry) }
     }
 
     /// Waits for the next message, for at most `most`; `None` if no message came.
     pub(crate) fn next_within(&mut self, runtime: &Runtime, most: Duration) -> Option<Heard> {
         match self {
             Self::Direct(from) => within(runtime, most, from.message()),
-            Self::Delayed { held, .. } => match held.next(most) {
-                Left::Message(heard) => Some(heard),
-                Left::Nothing => None,
-                Left::End => Some(Ok(None)),
+            Self::Delayed { queue, .. } => match queue.next(most) {
+                LeaveResult::Message(heard) => Some(heard),
+                LeaveResult::Nothing => None,
+                LeaveResult::End => Some(Ok(None)),
             },
         }
     }
@@ -129,12 +129,12 @@ mod tests {
         let runtime = runtime();
         let alive = Arc::new(());
         let silent = Silent { message_count: 2, _is_alive: Arc::clone(&alive) };
-        let (entry, held) = line(Duration::from_micros(1), WINDOW);
+        let (entry, queue) = delay_line(Duration::from_micros(1), WINDOW);
         let reading = Reading::start(&runtime, silent, entry);
         for _ in 0..2 {
-            assert!(matches!(held.next(LONG), Left::Message(Ok(Some(_)))));
+            assert!(matches!(queue.next(LONG), LeaveResult::Message(Ok(Some(_)))));
         }
-        assert!(matches!(held.next(Duration::from_millis(20)), Left::Nothing));
+        assert!(matches!(queue.next(Duration::from_millis(20)), LeaveResult::Nothing));
         assert_eq!(Arc::strong_count(&alive), 2, "it waits for the shard");
         drop(reading);
         ends(&alive);
@@ -145,18 +145,18 @@ mod tests {
         let runtime = runtime();
         let alive = Arc::new(());
         let silent = Silent { message_count: 10 * WINDOW, _is_alive: Arc::clone(&alive) };
-        let (entry, held) = line(Duration::ZERO, WINDOW);
+        let (entry, queue) = delay_line(Duration::ZERO, WINDOW);
         let reading = Reading::start(&runtime, silent, entry);
         for _ in 0..10 * WINDOW {
-            assert!(matches!(held.next(LONG), Left::Message(Ok(Some(_)))));
+            assert!(matches!(queue.next(LONG), LeaveResult::Message(Ok(Some(_)))));
         }
         // The reading waits for room, and learns that there will be none.
         let silent = Silent { message_count: 10 * WINDOW, _is_alive: Arc::clone(&alive) };
-        let (entry, full) = line(Duration::ZERO, WINDOW);
+        let (entry, full) = delay_line(Duration::ZERO, WINDOW);
         let other = Reading::start(&runtime, silent, entry);
-        assert!(matches!(full.next(LONG), Left::Message(Ok(Some(_)))));
+        assert!(matches!(full.next(LONG), LeaveResult::Message(Ok(Some(_)))));
         drop((reading, full));
         ends(&alive);
-        drop((other, held));
+        drop((other, queue));
     }
 }

@@ -2,6 +2,7 @@
 //! connections to shards. A shard is a process that executes its part of a batch. The executor's
 //! code runs the steps and checks the results. The messages are defined in `proto/shard.proto`.
 
+mod batch_connection;
 mod cluster;
 mod convert;
 mod delay;
@@ -13,9 +14,8 @@ mod optimistic;
 mod orders;
 mod records;
 mod server;
-mod talk;
 mod wire;
 
-pub use cluster::{Cluster, Reach};
-pub use server::{Serving, serve};
+pub use cluster::{Cluster, ClusterInput};
+pub use server::{ServerInput, serve};
 pub use wire::PROTOCOL;

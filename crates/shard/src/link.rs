@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use executor::shards::{Answer, Coordinator, ShardError, ShardStep, StateValues, Wanted};
+use executor::shards::{Answer, Coordinator, KeyRequest, ShardError, ShardStep, StateValues};
 use tokio::sync::mpsc;
 use tonic::Status;
 
@@ -73,7 +73,7 @@ impl Coordinator for Link {
         self.post(Message::Ready(proto::Ready {}))
     }
 
-    fn ask(&self, keys: Wanted) -> Result<Answer<'_>, ShardError> {
+    fn ask(&self, keys: KeyRequest) -> Result<Answer<'_>, ShardError> {
         let wanted = [keys.accounts.len(), keys.slots.len(), keys.codes.len()];
         let request = self.next_request.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = threads::sync_channel(1);

@@ -31,9 +31,9 @@ use crate::{
     optimistic,
     orders::Orders,
     wire::{
-        CONNECTION_WINDOW_BYTES, COORDINATOR_KEY, FRAME_BYTES, MESSAGE_BYTES_MAX, PROGRAM_KEY,
-        PROTOCOL, STREAM_WINDOW_BYTES, THREAD_COUNT_MAX, TOKEN_KEY, WINDOW, WORKLOAD_BYTES_MAX,
-        Way,
+        CONNECTION_WINDOW_BYTES, COORDINATOR_KEY, ExecutionMode, FRAME_BYTES, MESSAGE_BYTES_MAX,
+        PROGRAM_KEY, PROTOCOL, STREAM_WINDOW_BYTES, THREAD_COUNT_MAX, TOKEN_KEY, WINDOW,
+        WORKLOAD_BYTES_MAX,
         proto::{
             Begin, Fault, FromCoordinator, FromShard, HelloAnswer, HelloRequest, Loaded, Piece,
             from_coordinator,
@@ -49,7 +49,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(10);
 
 /// Settings of a shard's server.
 #[derive(Clone)]
-pub struct Serving {
+pub struct ServerInput {
     /// Address to listen on.
     pub listen: SocketAddr,
     /// The token that callers must have; `None` if they need no token.
@@ -59,26 +59,26 @@ pub struct Serving {
 }
 
 /// Leaves out the token.
-impl fmt::Debug for Serving {
+impl fmt::Debug for ServerInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { listen, program, token: _ } = self;
-        let mut out = f.debug_struct("Serving");
+        let mut out = f.debug_struct("ServerInput");
         out.field("listen", listen).field("program", program).finish_non_exhaustive()
     }
 }
 
 /// Serves until `ends`, polled at this interval, returns true. Calls `listening` with the bound
-/// address. The system chooses the port if `serving` has port 0.
+/// address. The system chooses the port if `input` has port 0.
 ///
 /// # Errors
 /// The address cannot be bound, or the server failed.
 pub fn serve(
-    serving: &Serving,
+    input: &ServerInput,
     listening: impl FnOnce(SocketAddr),
     interval: Duration,
     ends: impl Fn() -> bool,
 ) -> Result<(), ShardError> {
-    let Serving { listen, token, program } = serving;
+    let ServerInput { listen, token, program } = input;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| ShardError(format!("cannot start: {error}")))?;
@@ -89,7 +89,7 @@ pub fn serve(
             bound.map_err(|error| ShardError(format!("cannot listen on {listen}: {error}")))?;
         listening(address);
         let service =
-            Service { program: program.clone(), work: Arc::default(), user: Arc::default() };
+            Service { program: program.clone(), work: Arc::default(), active: Arc::default() };
         let server = ShardServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .max_encoding_message_size(MESSAGE_BYTES_MAX);
@@ -134,7 +134,7 @@ fn authorized(request: Request<()>, token: &Option<String>) -> Result<Request<()
 
 /// A workload with its digest.
 #[derive(Debug)]
-struct Work {
+struct LoadedWorkload {
     digest: B256,
     workload: Workload,
 }
@@ -142,22 +142,22 @@ struct Work {
 #[derive(Debug)]
 struct Service {
     program: String,
-    work: Arc<Mutex<Option<Arc<Work>>>>,
-    user: Arc<Mutex<User>>,
+    work: Arc<Mutex<Option<Arc<LoadedWorkload>>>>,
+    active: Arc<Mutex<ActiveCoordinator>>,
 }
 
 /// The coordinator whose calls are under way, and the number of these calls.
 #[derive(Debug, Default)]
-struct User {
+struct ActiveCoordinator {
     coordinator: Vec<u8>,
     batch_count: usize,
 }
 
 /// Guard of a call that is under way. On drop, the call no longer counts.
 #[derive(Debug)]
-struct UnderWay(Arc<Mutex<User>>);
+struct ActiveCall(Arc<Mutex<ActiveCoordinator>>);
 
-impl Drop for UnderWay {
+impl Drop for ActiveCall {
     fn drop(&mut self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).batch_count -= 1;
     }
@@ -166,7 +166,7 @@ impl Drop for UnderWay {
 impl Service {
     /// Begins a call to load or execute. Refuses the call if another coordinator has a call under
     /// way: both would share the shard's cores unnoticed, and measure wrong times.
-    fn begin(&self, metadata: &MetadataMap) -> Result<UnderWay, Status> {
+    fn begin(&self, metadata: &MetadataMap) -> Result<ActiveCall, Status> {
         let [program, coordinator] = [PROGRAM_KEY, COORDINATOR_KEY]
             .map(|key| metadata.get(key).map_or(&[][..], |value| value.as_bytes()));
         if program != self.program.as_bytes() {
@@ -177,16 +177,16 @@ impl Service {
                 self.program
             )));
         }
-        let mut user = self.user.lock().unwrap_or_else(PoisonError::into_inner);
-        if user.batch_count > 0 && user.coordinator != coordinator {
+        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        if active.batch_count > 0 && active.coordinator != coordinator {
             return Err(Status::failed_precondition(
                 "another coordinator has a batch under way here; start shards of its own for each run",
             ));
         }
-        user.coordinator = coordinator.to_vec();
-        user.batch_count += 1;
-        drop(user);
-        Ok(UnderWay(Arc::clone(&self.user)))
+        active.coordinator = coordinator.to_vec();
+        active.batch_count += 1;
+        drop(active);
+        Ok(ActiveCall(Arc::clone(&self.active)))
     }
 }
 
@@ -219,7 +219,7 @@ impl Shard for Service {
         }
         let decoded = tokio::task::spawn_blocking(move || {
             let workload = file::decode(&bytes).map_err(|error| error.to_string())?;
-            Ok::<_, String>(Work { digest: workload.digest(), workload })
+            Ok::<_, String>(LoadedWorkload { digest: workload.digest(), workload })
         });
         let decoded = decoded.await.map_err(|error| error.to_string()).and_then(|work| work);
         let work =
@@ -249,25 +249,25 @@ impl Shard for Service {
 
 /// The shard's side of the connection to the coordinator during one batch.
 #[derive(Clone)]
-enum Side {
+enum CoordinatorLink {
     /// The connection for a batch with a list.
     ByList(Arc<Link>),
     /// The connection for a batch without a list.
     Optimistic(Arc<Orders>),
 }
 
-impl Side {
-    fn new(way: Way, to: mpsc::Sender<Result<FromShard, Status>>) -> Self {
-        match way {
-            Way::ByList => Self::ByList(Arc::new(Link::new(to))),
-            Way::Optimistic => Self::Optimistic(Arc::new(Orders::new(to))),
+impl CoordinatorLink {
+    fn new(mode: ExecutionMode, to: mpsc::Sender<Result<FromShard, Status>>) -> Self {
+        match mode {
+            ExecutionMode::ByList => Self::ByList(Arc::new(Link::new(to))),
+            ExecutionMode::Optimistic => Self::Optimistic(Arc::new(Orders::new(to))),
         }
     }
 
     /// Executes the shard's part of a batch. Returns the message to send last.
     fn run(
         &self,
-        work: &Work,
+        work: &LoadedWorkload,
         assignment: &Assignment,
         stop: &AtomicBool,
     ) -> Result<Message, EngineError> {
@@ -306,34 +306,34 @@ impl Side {
 }
 
 /// Stops the threads of a batch on drop, also when the server ends.
-struct Ending {
-    side: Side,
+struct StopOnDrop {
+    link: CoordinatorLink,
     stop: Arc<AtomicBool>,
 }
 
-impl Drop for Ending {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.side.close();
+        self.link.close();
     }
 }
 
 /// Executes the shard's part of a batch: receives the assignment, runs the steps, passes messages
 /// to the threads, and sends the last message.
 async fn converse(
-    work: Option<Arc<Work>>,
+    work: Option<Arc<LoadedWorkload>>,
     mut incoming: Streaming<FromCoordinator>,
     to: &mpsc::Sender<Result<FromShard, Status>>,
 ) -> Result<(), Status> {
     let anew = "it has no workload: it was started anew since one was sent; run again";
     let work = work.ok_or_else(|| Status::failed_precondition(anew))?;
-    let (assignment, way) = assignment(&work, &mut incoming).await?;
-    let side = Side::new(way, to.clone());
+    let (assignment, mode) = assignment(&work, &mut incoming).await?;
+    let link = CoordinatorLink::new(mode, to.clone());
     let stop = Arc::new(AtomicBool::new(false));
-    let ending = Ending { side: side.clone(), stop: Arc::clone(&stop) };
+    let stop_on_drop = StopOnDrop { link: link.clone(), stop: Arc::clone(&stop) };
     let running: JoinHandle<Result<Message, EngineError>> = tokio::task::spawn_blocking({
-        let (side, stop) = (side.clone(), Arc::clone(&stop));
-        move || side.run(&work, &assignment, &stop)
+        let (link, stop) = (link.clone(), Arc::clone(&stop));
+        move || link.run(&work, &assignment, &stop)
     });
     tokio::pin!(running);
     let ran = loop {
@@ -341,12 +341,12 @@ async fn converse(
             ran = &mut running => break ran,
             message = incoming.message() => {
                 let answered = match message {
-                    Ok(Some(FromCoordinator { message: Some(message) })) => side.take(message),
+                    Ok(Some(FromCoordinator { message: Some(message) })) => link.take(message),
                     Ok(Some(_)) => Err("a message without content".to_owned()),
                     Ok(None) | Err(_) => Err("the coordinator has gone".to_owned()),
                 };
                 if let Err(reason) = answered {
-                    drop(ending);
+                    drop(stop_on_drop);
                     drop(running.await);
                     return Err(Status::invalid_argument(reason));
                 }
@@ -364,16 +364,16 @@ async fn converse(
 
 /// Receives and checks the assignment that begins a batch, and its list.
 async fn assignment(
-    work: &Work,
+    work: &LoadedWorkload,
     incoming: &mut Streaming<FromCoordinator>,
-) -> Result<(Assignment, Way), Status> {
+) -> Result<(Assignment, ExecutionMode), Status> {
     let Some(FromCoordinator { message: Some(from_coordinator::Message::Begin(begin)) }) =
         incoming.message().await?
     else {
         return Err(Status::invalid_argument("a batch begins with its assignment"));
     };
     let Begin { workload_digest, batch, thread_count, steps, list_bytes, .. } = begin;
-    let way = if begin.is_optimistic { Way::Optimistic } else { Way::ByList };
+    let mode = if begin.is_optimistic { ExecutionMode::Optimistic } else { ExecutionMode::ByList };
     if workload_digest != work.digest.as_slice() {
         return Err(Status::failed_precondition(
             "it has another workload than that of the batch: another coordinator has used it since; start \
@@ -417,7 +417,7 @@ async fn assignment(
         // The coordinator delays the messages of both directions.
         delay: Duration::ZERO,
     };
-    Ok((assignment, way))
+    Ok((assignment, mode))
 }
 
 #[cfg(test)]
@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn a_shard_serves_one_coordinator_at_a_time_and_one_program() {
         let service =
-            Service { program: "this".to_owned(), work: Arc::default(), user: Arc::default() };
+            Service { program: "this".to_owned(), work: Arc::default(), active: Arc::default() };
         let refused = |program, coordinator| {
             let begun = service.begin(&called(program, coordinator));
             begun.unwrap_err().message().to_owned()

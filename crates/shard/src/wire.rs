@@ -41,9 +41,9 @@ pub(crate) const THREAD_COUNT_MAX: u32 = 1 << 10;
 /// Key of the shared token in the metadata of a call.
 pub(crate) const TOKEN_KEY: &str = "stress-shard-token";
 
-/// Way of executing a batch.
+/// Mode of executing a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum ExecutionMode {
     /// Executes a batch with a list.
     ByList,
     /// Executes a batch without a list.

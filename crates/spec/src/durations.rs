@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     error::ScenarioError,
-    fault::{Misfit, Origin, Remedy, shown},
+    fault::{Origin, Remedy, Violation, shown},
     quantity,
 };
 
@@ -18,7 +18,7 @@ const MOST: Duration = Duration::from_secs(24 * 3_600);
 /// The text is no such duration.
 pub fn duration(option: &str, text: &str) -> Result<Duration, ScenarioError> {
     let read = quantity::duration(text);
-    read.and_then(|time| within("1ms", time, text)).map_err(|misfit| at(option, text, misfit))
+    read.and_then(|time| within("1ms", time, text)).map_err(|violation| at(option, text, violation))
 }
 
 /// Reads a duration in whole nanoseconds from 1ns to 24h: `800ns`, `250us`, `1.6ms`, and the forms
@@ -28,7 +28,7 @@ pub fn duration(option: &str, text: &str) -> Result<Duration, ScenarioError> {
 /// The text is no such duration.
 pub fn fine_duration(option: &str, text: &str) -> Result<Duration, ScenarioError> {
     let read = quantity::fine_duration(text);
-    read.and_then(|time| within("1ns", time, text)).map_err(|misfit| at(option, text, misfit))
+    read.and_then(|time| within("1ns", time, text)).map_err(|violation| at(option, text, violation))
 }
 
 /// Reads gas as in scenarios, 1 or more: `200M`, `1.5G`. Errors name `option`.
@@ -37,24 +37,24 @@ pub fn fine_duration(option: &str, text: &str) -> Result<Duration, ScenarioError
 /// The text is no count of gas, or it is 0.
 pub fn gas(option: &str, text: &str) -> Result<u64, ScenarioError> {
     let read = quantity::count(text, "gas", "200M").and_then(|gas| match gas {
-        0 => Err(Misfit::new("0 gas is no block".to_owned(), Remedy::text("200M"))),
+        0 => Err(Violation::new("0 gas is no block".to_owned(), Remedy::text("200M"))),
         gas => Ok(gas),
     });
-    read.map_err(|misfit| at(option, text, misfit))
+    read.map_err(|violation| at(option, text, violation))
 }
 
 /// Refuses a duration of 0 or above the maximum. `least` is the shortest duration, for the error.
-fn within(least: &str, time: Duration, text: &str) -> Result<Duration, Misfit> {
+fn within(least: &str, time: Duration, text: &str) -> Result<Duration, Violation> {
     if !time.is_zero() && time <= MOST {
         return Ok(time);
     }
     let rule = format!("{} is out of range; a duration is from {least} to 24h", shown(text));
     let remedy =
         if time.is_zero() { "write a longer duration" } else { "write a shorter duration" };
-    Err(Misfit::new(rule, Remedy::advice(remedy)))
+    Err(Violation::new(rule, Remedy::advice(remedy)))
 }
 
-fn at(option: &str, text: &str, misfit: Misfit) -> ScenarioError {
+fn at(option: &str, text: &str, violation: Violation) -> ScenarioError {
     let origin = Origin::Outside { origin: format!("{option} {text}"), value: text.to_owned() };
-    ScenarioError::new(vec![misfit.at(option, &origin)], 1, "the options", "")
+    ScenarioError::new(vec![violation.at(option, &origin)], 1, "the options", "")
 }

@@ -205,7 +205,7 @@ impl Diagnostic {
             Origin::WholeFile => Place::WholeFile { source_name: plain(source_name) },
             Origin::Outside { origin, .. } => Place::Outside { origin: plain(&origin) },
         };
-        Self { key: plain(&fault.key), rule: plain(&fault.misfit.rule), place, help }
+        Self { key: plain(&fault.key), rule: plain(&fault.violation.rule), place, help }
     }
 }
 
@@ -303,14 +303,15 @@ impl fmt::Display for Mark {
 }
 
 fn help(fault: &Fault) -> String {
-    let write = fault.misfit.remedy.write.as_ref().map(|literal| match (&fault.origin, literal) {
-        (Origin::Outside { origin, value }, literal) => {
-            let option = origin.strip_suffix(value.as_str()).filter(|_| !value.is_empty());
-            format!("write {}{}", option.unwrap_or_default(), literal.on_command_line())
-        }
-        (_, literal) => format!("write {} = {}", last_segment(&fault.key), literal.in_file()),
-    });
-    match (write, fault.misfit.remedy.advice.as_str()) {
+    let write =
+        fault.violation.remedy.write.as_ref().map(|literal| match (&fault.origin, literal) {
+            (Origin::Outside { origin, value }, literal) => {
+                let option = origin.strip_suffix(value.as_str()).filter(|_| !value.is_empty());
+                format!("write {}{}", option.unwrap_or_default(), literal.on_command_line())
+            }
+            (_, literal) => format!("write {} = {}", last_segment(&fault.key), literal.in_file()),
+        });
+    match (write, fault.violation.remedy.advice.as_str()) {
         (Some(write), "") => write,
         (Some(write), advice) if advice.starts_with("or ") => format!("{write}, {advice}"),
         (Some(write), advice) => format!("{write}; {advice}"),

@@ -1,5 +1,5 @@
-//! Faults of a scenario, independent of how they are shown. A misfit is a fault of one value; a
-//! fault is a misfit with its key and place. `error.rs` turns faults into text for people.
+//! Faults of a scenario, independent of how they are shown. A violation is a fault of one value; a
+//! fault is a violation with its key and place. `error.rs` turns faults into text for people.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(crate) enum Origin {
     Outside { origin: String, value: String },
 }
 
-/// Remedy of a misfit.
+/// Remedy of a violation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Remedy {
     /// The value to write instead.
@@ -78,29 +78,29 @@ impl Remedy {
 
 /// One value that breaks a rule, without its key and place.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Misfit {
+pub(crate) struct Violation {
     /// The value and the rule that it breaks.
     pub(crate) rule: String,
     pub(crate) remedy: Remedy,
 }
 
-impl Misfit {
+impl Violation {
     pub(crate) fn new(rule: impl Into<String>, remedy: Remedy) -> Self {
         Self { rule: rule.into(), remedy }
     }
 
     pub(crate) fn at(self, key: &str, origin: &Origin) -> Fault {
-        Fault { key: key.to_owned(), origin: origin.clone(), misfit: Box::new(self) }
+        Fault { key: key.to_owned(), origin: origin.clone(), violation: Box::new(self) }
     }
 }
 
-/// A misfit at its key and place.
+/// A violation at its key and place.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fault {
     /// Key path, such as `block.gas`; empty for the text as a whole.
     pub(crate) key: String,
     pub(crate) origin: Origin,
-    pub(crate) misfit: Box<Misfit>,
+    pub(crate) violation: Box<Violation>,
 }
 
 /// Length in characters of the longest excerpt of a user's value that an error repeats.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use variant::Named;
 
-use crate::fault::{Fault, Misfit, Origin, Remedy, listed, nearest, shown};
+use crate::fault::{Fault, Origin, Remedy, Violation, listed, nearest, shown};
 pub(crate) use crate::quantity::Range;
 use crate::quantity::{self, grouped, underscored};
 use crate::tree::{Node, Shape, Table, Value};
@@ -71,13 +71,13 @@ impl<'tree> Fields<'tree> {
 
     /// Makes a fault about one of this table's keys: at its value, or at the table if the key is
     /// missing.
-    pub(crate) fn fault(&self, key: &str, misfit: Misfit) -> Fault {
-        misfit.at(&self.key(key), self.get(key).map_or(self.origin, |node| &node.origin))
+    pub(crate) fn fault(&self, key: &str, violation: Violation) -> Fault {
+        violation.at(&self.key(key), self.get(key).map_or(self.origin, |node| &node.origin))
     }
 
     /// Makes the fault of a missing key.
     pub(crate) fn missing(&self, key: &str, remedy: Remedy) -> Fault {
-        self.fault(key, Misfit::new("missing", remedy))
+        self.fault(key, Violation::new("missing", remedy))
     }
 
     /// Makes the fault of alternative `keys`, of which none or several are given.
@@ -85,7 +85,7 @@ impl<'tree> Fields<'tree> {
         let given: Vec<&str> = keys.iter().copied().filter(|key| self.get(key).is_some()).collect();
         let Some((last, others)) = given.split_last() else {
             let rule = format!("missing; exactly one of {} is wanted", listed(keys, "and"));
-            return self.fault(keys[0], Misfit::new(rule, example));
+            return self.fault(keys[0], Violation::new(rule, example));
         };
         let is_or_are = if others.len() > 1 { "are" } else { "is" };
         let count = if keys.len() == 2 { "the two" } else { "these keys" };
@@ -94,21 +94,21 @@ impl<'tree> Fields<'tree> {
             listed(others, "and")
         );
         let remedy = Remedy::advice(&format!("remove {}", listed(&given, "or")));
-        self.fault(last, Misfit::new(rule, remedy))
+        self.fault(last, Violation::new(rule, remedy))
     }
 
     fn read<T>(
         &self,
         key: &str,
-        reader: impl FnOnce(&Node) -> Result<T, Misfit>,
+        reader: impl FnOnce(&Node) -> Result<T, Violation>,
     ) -> Result<Option<T>, Fault> {
         let Some(node) = self.get(key) else { return Ok(None) };
         let value = self.check_one(key, node).and_then(|()| reader(node));
-        value.map(Some).map_err(|misfit| self.fault(key, misfit))
+        value.map(Some).map_err(|violation| self.fault(key, violation))
     }
 
     /// Refuses several values for a key that takes one value.
-    fn check_one(&self, key: &str, node: &Node) -> Result<(), Misfit> {
+    fn check_one(&self, key: &str, node: &Node) -> Result<(), Violation> {
         let values: Vec<&str> = match &node.value {
             Value::List(items) => items.iter().map(|item| item.given.as_str()).collect(),
             Value::Outside(text) if text.contains(',') => text.split(',').map(str::trim).collect(),
@@ -127,13 +127,13 @@ impl<'tree> Fields<'tree> {
             }
             _ => "write one value, without brackets".to_owned(),
         };
-        Err(Misfit::new(rule, Remedy::advice(&advice)))
+        Err(Violation::new(rule, Remedy::advice(&advice)))
     }
 
     pub(crate) fn text(&self, key: &str) -> Result<Option<&'tree str>, Fault> {
         self.table.ask(key, || Shape::Text);
         let Some(node) = self.get(key) else { return Ok(None) };
-        text(node).map(Some).map_err(|misfit| self.fault(key, misfit))
+        text(node).map(Some).map_err(|violation| self.fault(key, violation))
     }
 
     /// Reads addresses with ports, separated by commas; empty for a missing key. `example` is a
@@ -145,7 +145,7 @@ impl<'tree> Fields<'tree> {
             None => Ok(addresses),
             Some(address) => {
                 let rule = format!("{} is no HOST:PORT", shown(address));
-                Err(self.fault(key, Misfit::new(rule, Remedy::text(example))))
+                Err(self.fault(key, Violation::new(rule, Remedy::text(example))))
             }
         }
     }
@@ -224,7 +224,7 @@ impl<'tree> Fields<'tree> {
     pub(crate) fn count_list(&self, key: &str, range: &Range) -> Result<Option<Vec<u64>>, Fault> {
         self.table.ask(key, || Shape::Counts(range.least, range.most));
         self.list(key, "[8, 16]", |node| {
-            count(node, key, range).map_err(|misfit| in_list(node, range, misfit))
+            count(node, key, range).map_err(|violation| in_list(node, range, violation))
         })
     }
 
@@ -233,7 +233,7 @@ impl<'tree> Fields<'tree> {
         &self,
         key: &str,
         example: &str,
-        reader: impl Fn(&Node) -> Result<T, Misfit>,
+        reader: impl Fn(&Node) -> Result<T, Violation>,
     ) -> Result<Option<Vec<T>>, Fault> {
         let Some(node) = self.get(key) else { return Ok(None) };
         let split: Vec<Node>;
@@ -246,7 +246,7 @@ impl<'tree> Fields<'tree> {
             other => {
                 let rule = format!("{} is {}; {key} is a list", node.given, other.kind());
                 let advice = format!("write it in brackets: {key} = {example}");
-                return Err(self.fault(key, Misfit::new(rule, Remedy::advice(&advice))));
+                return Err(self.fault(key, Violation::new(rule, Remedy::advice(&advice))));
             }
         };
         let mut out = Vec::with_capacity(items.len());
@@ -255,10 +255,10 @@ impl<'tree> Fields<'tree> {
                 false => Ok(value),
                 true => {
                     let rule = format!("{} is listed twice", item.given);
-                    Err(Misfit::new(rule, Remedy::advice("keep it once")))
+                    Err(Violation::new(rule, Remedy::advice("keep it once")))
                 }
             });
-            out.push(value.map_err(|misfit| misfit.at(&self.key(key), &item.origin))?);
+            out.push(value.map_err(|violation| violation.at(&self.key(key), &item.origin))?);
         }
         Ok(Some(out))
     }
@@ -285,7 +285,7 @@ fn split_commas(text: &str, origin: &Origin) -> Vec<Node> {
         .collect()
 }
 
-fn unknown_key(given: &str, known: &[&str], all_paths: Vec<String>) -> Misfit {
+fn unknown_key(given: &str, known: &[&str], all_paths: Vec<String>) -> Violation {
     let elsewhere = all_paths.into_iter().find(|path| path.split('.').next_back() == Some(given));
     let here = nearest(given, known.iter().copied());
     let is_begun = here.is_some_and(|key| key.starts_with(given));
@@ -294,36 +294,36 @@ fn unknown_key(given: &str, known: &[&str], all_paths: Vec<String>) -> Misfit {
         (None, Some(meant)) => format!("did you mean {meant}?"),
         (None, None) => format!("keys here are {}", listed(known, "and")),
     };
-    Misfit::new(NO_SUCH_KEY, Remedy::advice(&advice))
+    Violation::new(NO_SUCH_KEY, Remedy::advice(&advice))
 }
 
-fn wants(node: &Node, what: &str, example: Remedy) -> Misfit {
-    Misfit::new(format!("{} is {}; {what} is wanted", node.given, node.value.kind()), example)
+fn wants(node: &Node, what: &str, example: Remedy) -> Violation {
+    Violation::new(format!("{} is {}; {what} is wanted", node.given, node.value.kind()), example)
 }
 
-fn text(node: &Node) -> Result<&str, Misfit> {
+fn text(node: &Node) -> Result<&str, Violation> {
     match &node.value {
         Value::Text(text) | Value::Outside(text) => Ok(text),
         _ => Err(wants(node, "text in quotes", Remedy::text(&node.given))),
     }
 }
 
-/// Returns text with a unit. A bare number is a misfit.
-fn unit_text<'tree>(node: &'tree Node, key: &str, example: &str) -> Result<&'tree str, Misfit> {
+/// Returns text with a unit. A bare number is a violation.
+fn unit_text<'tree>(node: &'tree Node, key: &str, example: &str) -> Result<&'tree str, Violation> {
     match &node.value {
         Value::Text(text) | Value::Outside(text) => Ok(text),
         Value::Integer(_) | Value::Float(_) => {
             let rule = format!("{} has no unit; {key} wants one", node.given);
             let advice = format!("write {key} = \"{example}\", in quotes and with its unit");
-            Err(Misfit::new(rule, Remedy::advice(&advice)))
+            Err(Violation::new(rule, Remedy::advice(&advice)))
         }
         _ => Err(wants(node, "a quantity with its unit", Remedy::text(example))),
     }
 }
 
-/// Changes the misfit of a count in a list: the remedy for a single value would replace the whole
+/// Changes the violation of a count in a list: the remedy for a single value would replace the whole
 /// list.
-fn in_list(node: &Node, range: &Range, misfit: Misfit) -> Misfit {
+fn in_list(node: &Node, range: &Range, violation: Violation) -> Violation {
     let text = match &node.value {
         Value::Text(text) | Value::Outside(text) => text.as_str(),
         _ => "",
@@ -338,22 +338,22 @@ fn in_list(node: &Node, range: &Range, misfit: Misfit) -> Misfit {
             true => Remedy::list(&counts),
             false => Remedy::advice(&format!("write {} in its place", counts.join(", "))),
         };
-        return Misfit::new(rule, remedy);
+        return Violation::new(rule, remedy);
     }
     let (least, most) = (grouped(range.least), grouped(range.most));
     let allowed = format!("counts from {least} to {most} are allowed");
-    Misfit { remedy: Remedy::list(&["8", "16"]).and(&allowed), ..misfit }
+    Violation { remedy: Remedy::list(&["8", "16"]).and(&allowed), ..violation }
 }
 
 /// Reads a count within its range, from an integer or from text with an SI suffix.
-fn count(node: &Node, key: &str, range: &Range) -> Result<u64, Misfit> {
+fn count(node: &Node, key: &str, range: &Range) -> Result<u64, Violation> {
     let value = match &node.value {
         Value::Text(text) | Value::Outside(text) => quantity::count(text, key, &range.example())?,
         Value::Integer(integer) => match integer.map(u64::try_from) {
             Some(Ok(value)) => value,
             Some(Err(_)) if integer.is_some_and(|value| value < 0) => {
                 let rule = format!("{} is negative; {key} is a count", node.given);
-                return Err(Misfit::new(rule, Remedy::bare(underscored(range.least))));
+                return Err(Violation::new(rule, Remedy::bare(underscored(range.least))));
             }
             Some(Err(_)) | None => return Err(above(&node.given, range)),
         },
@@ -377,7 +377,7 @@ fn count(node: &Node, key: &str, range: &Range) -> Result<u64, Misfit> {
     if value < range.least {
         let least = range.least;
         let rule = format!("{} is below {}, {}", node.given, grouped(least), range.below);
-        return Err(Misfit::new(rule, Remedy::bare(underscored(least)).and("or more")));
+        return Err(Violation::new(rule, Remedy::bare(underscored(least)).and("or more")));
     }
     if value > range.most {
         return Err(above(&node.given, range));
@@ -385,12 +385,12 @@ fn count(node: &Node, key: &str, range: &Range) -> Result<u64, Misfit> {
     Ok(value)
 }
 
-fn above(given: &str, range: &Range) -> Misfit {
+fn above(given: &str, range: &Range) -> Violation {
     let rule = format!("{given} is above {}, {}", grouped(range.most), range.above);
-    Misfit::new(rule, Remedy::bare(underscored(range.most)).and("or less"))
+    Violation::new(rule, Remedy::bare(underscored(range.most)).and("or less"))
 }
 
-fn seed(node: &Node) -> Result<u64, Misfit> {
+fn seed(node: &Node) -> Result<u64, Violation> {
     let value = match &node.value {
         Value::Integer(Some(integer)) => u64::try_from(*integer).ok(),
         Value::Outside(text) => text.parse().ok(),
@@ -398,23 +398,23 @@ fn seed(node: &Node) -> Result<u64, Misfit> {
     };
     value.ok_or_else(|| {
         let rule = format!("{} is no seed; a seed is an integer from 0 to 2^64 - 1", node.given);
-        Misfit::new(rule, Remedy::bare(7).and("any other integer is as good"))
+        Violation::new(rule, Remedy::bare(7).and("any other integer is as good"))
     })
 }
 
-fn flag(node: &Node) -> Result<bool, Misfit> {
+fn flag(node: &Node) -> Result<bool, Violation> {
     match &node.value {
         Value::Flag(flag) => Ok(*flag),
         Value::Outside(text) if text == "true" => Ok(true),
         Value::Outside(text) if text == "false" => Ok(false),
         _ => {
             let rule = format!("{} is neither true nor false", node.given);
-            Err(Misfit::new(rule, Remedy::bare(true).and("without quotes, or false")))
+            Err(Violation::new(rule, Remedy::bare(true).and("without quotes, or false")))
         }
     }
 }
 
-fn number(node: &Node) -> Result<f64, Misfit> {
+fn number(node: &Node) -> Result<f64, Violation> {
     let value = match &node.value {
         // Exact up to 2^53, and no bound is larger or finer.
         Value::Integer(Some(integer)) => Some(*integer as f64),
@@ -425,11 +425,11 @@ fn number(node: &Node) -> Result<f64, Misfit> {
     // Adding zero turns -0 into 0, so that equal numbers are written alike.
     value.filter(|value| value.is_finite()).map(|value| value + 0.0).ok_or_else(|| {
         let rule = format!("{} is no finite number", node.given);
-        Misfit::new(rule, Remedy::advice("write a number without quotes, such as 1.5"))
+        Violation::new(rule, Remedy::advice("write a number without quotes, such as 1.5"))
     })
 }
 
-fn share(node: &Node) -> Result<f64, Misfit> {
+fn share(node: &Node) -> Result<f64, Violation> {
     let value = number(node).ok().filter(|value| (0.0..=1.0).contains(value));
     value.ok_or_else(|| {
         let rule = format!("{} is no share; a share is a number from 0 to 1", node.given);
@@ -440,17 +440,17 @@ fn share(node: &Node) -> Result<f64, Misfit> {
             }
             _ => "write 0.25 for a quarter".to_owned(),
         };
-        Misfit::new(rule, Remedy::advice(&advice))
+        Violation::new(rule, Remedy::advice(&advice))
     })
 }
 
 /// Reads one of a closed set of names.
-pub(crate) fn named<T: Named>(given: &str) -> Result<T, Misfit> {
+pub(crate) fn named<T: Named>(given: &str) -> Result<T, Violation> {
     let choices: Vec<(&str, T)> = T::ALL.iter().map(|value| (value.name(), *value)).collect();
     choose(given, T::NOUN, &choices)
 }
 
-fn choose<T: Copy>(given: &str, noun: &str, choices: &[(&str, T)]) -> Result<T, Misfit> {
+fn choose<T: Copy>(given: &str, noun: &str, choices: &[(&str, T)]) -> Result<T, Violation> {
     if let Some((_, value)) = choices.iter().find(|(name, _)| *name == given) {
         return Ok(*value);
     }
@@ -463,7 +463,7 @@ fn choose<T: Copy>(given: &str, noun: &str, choices: &[(&str, T)]) -> Result<T, 
     };
     // Without quotes the sentence would read as `no is no …`.
     let value = if is_answer(given) { format!("\"{given}\"") } else { shown(given) };
-    Err(Misfit::new(format!("{value} is no {noun}"), Remedy::advice(&advice)))
+    Err(Violation::new(format!("{value} is no {noun}"), Remedy::advice(&advice)))
 }
 
 fn is_answer(given: &str) -> bool {

@@ -51,18 +51,18 @@ pub(crate) type Key = &'static str;
 /// The meaning of a key that is left out.
 pub(crate) type Meaning = &'static str;
 /// A value as TOML, or the meaning of an absent value.
-pub(crate) type Said = Result<String, Meaning>;
+pub(crate) type ValueOrMeaning = Result<String, Meaning>;
 /// A key and its value.
-pub(crate) type Entry = (Key, Said);
+pub(crate) type Entry = (Key, ValueOrMeaning);
 /// Result of reading a value.
 pub(crate) type Checked = Result<(), Fault>;
 
 /// Meaning of a key of a load that is left out.
 pub(crate) const LEFT_OUT: &str = "left out";
 
-/// The facts that a load's rules depend on.
+/// The environment of a load: the facts that its rules depend on.
 #[derive(Clone, Copy)]
-pub(crate) struct Around<'a> {
+pub(crate) struct LoadEnv<'a> {
     pub(crate) fork: Fork,
     pub(crate) state: &'a StateSpec,
     pub(crate) state_fields: &'a Fields<'a>,
@@ -89,19 +89,19 @@ pub(crate) struct Flag<'a> {
 #[derive(Default)]
 pub(crate) struct Keys<'a> {
     fields: Option<&'a Fields<'a>>,
-    around: Option<&'a Around<'a>>,
+    env: Option<&'a LoadEnv<'a>>,
     names: Vec<Key>,
     entries: Vec<Entry>,
 }
 
 impl<'a> Keys<'a> {
-    /// Reads a `T` from `fields`; `around` has the facts around a load.
+    /// Reads a `T` from `fields`; `env` has the environment of a load.
     pub(crate) fn read<T: Keyed>(
         fields: &'a Fields<'a>,
-        around: Option<&'a Around<'a>>,
+        env: Option<&'a LoadEnv<'a>>,
     ) -> Result<T, Fault> {
         let mut value = T::default();
-        value.keys(&mut Self { fields: Some(fields), around, ..Self::default() })?;
+        value.keys(&mut Self { fields: Some(fields), env, ..Self::default() })?;
         Ok(value)
     }
 
@@ -127,9 +127,9 @@ impl<'a> Keys<'a> {
         self.fields
     }
 
-    /// The facts around a load that is read.
-    pub(crate) const fn around(&self) -> Option<&'a Around<'a>> {
-        self.around
+    /// The environment of the load that is read.
+    pub(crate) const fn load_env(&self) -> Option<&'a LoadEnv<'a>> {
+        self.env
     }
 
     /// Lists a key at this point of the order. Its value is written later.
@@ -140,9 +140,9 @@ impl<'a> Keys<'a> {
     }
 
     /// Writes a key with its value.
-    pub(crate) fn shown(&mut self, key: Key, said: Said) {
+    pub(crate) fn shown(&mut self, key: Key, value: ValueOrMeaning) {
         self.listed(key);
-        self.entries.push((key, said));
+        self.entries.push((key, value));
     }
 
     /// Reads or writes a count within `range`; a missing key has the value `default`.
@@ -211,16 +211,16 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// Reads or writes an optional name; an absent name has the meaning `unsaid`.
+    /// Reads or writes an optional name; an absent name has the meaning `if_absent`.
     pub(crate) fn any_named<T: Named>(
         &mut self,
         key: Key,
         value: &mut Option<T>,
-        unsaid: Meaning,
+        if_absent: Meaning,
     ) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.named(key)?,
-            None => self.shown(key, any_name(*value, unsaid)),
+            None => self.shown(key, any_name(*value, if_absent)),
         }
         Ok(())
     }
@@ -239,16 +239,16 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// Reads or writes a name or a list of names; an empty list has the meaning `unsaid`.
+    /// Reads or writes a name or a list of names; an empty list has the meaning `if_absent`.
     pub(crate) fn one_or_more<T: Named>(
         &mut self,
         key: Key,
         value: &mut Vec<T>,
-        unsaid: Meaning,
+        if_absent: Meaning,
     ) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.one_or_more(key)?,
-            None => self.shown(key, one_or_more(value, unsaid)),
+            None => self.shown(key, one_or_more(value, if_absent)),
         }
         Ok(())
     }
@@ -270,17 +270,17 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// Reads or writes a list of counts within `range`; an empty list has the meaning `unsaid`.
+    /// Reads or writes a list of counts within `range`; an empty list has the meaning `if_absent`.
     pub(crate) fn any_counts(
         &mut self,
         key: Key,
         value: &mut Vec<u32>,
         range: &Range,
-        unsaid: Meaning,
+        if_absent: Meaning,
     ) -> Checked {
         match self.fields {
             Some(fields) => *value = counts(fields, key, range)?.unwrap_or_default(),
-            None => self.shown(key, any_of(value, unsaid)),
+            None => self.shown(key, any_of(value, if_absent)),
         }
         Ok(())
     }
@@ -322,23 +322,23 @@ pub(crate) fn list(items: &[impl ToString]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// Writes a list of numbers; an empty list has the meaning `unsaid`.
-pub(crate) fn any_of(items: &[impl ToString], unsaid: Meaning) -> Said {
-    if items.is_empty() { Err(unsaid) } else { Ok(list(items)) }
+/// Writes a list of numbers; an empty list has the meaning `if_absent`.
+pub(crate) fn any_of(items: &[impl ToString], if_absent: Meaning) -> ValueOrMeaning {
+    if items.is_empty() { Err(if_absent) } else { Ok(list(items)) }
 }
 
 fn name_list<T: Named>(names: &[T]) -> String {
     list(&names.iter().map(|name| quoted(name.name())).collect::<Vec<_>>())
 }
 
-/// Writes a name; an absent name has the meaning `unsaid`.
-pub(crate) fn any_name<T: Named>(name: Option<T>, unsaid: Meaning) -> Said {
-    name.map(|name| quoted(name.name())).ok_or(unsaid)
+/// Writes a name; an absent name has the meaning `if_absent`.
+pub(crate) fn any_name<T: Named>(name: Option<T>, if_absent: Meaning) -> ValueOrMeaning {
+    name.map(|name| quoted(name.name())).ok_or(if_absent)
 }
 
-/// Writes a list of names; an empty list has the meaning `unsaid`.
-pub(crate) fn one_or_more<T: Named>(names: &[T], unsaid: Meaning) -> Said {
-    if names.is_empty() { Err(unsaid) } else { Ok(name_list(names)) }
+/// Writes a list of names; an empty list has the meaning `if_absent`.
+pub(crate) fn one_or_more<T: Named>(names: &[T], if_absent: Meaning) -> ValueOrMeaning {
+    if names.is_empty() { Err(if_absent) } else { Ok(name_list(names)) }
 }
 
 /// Writes the shortest text that reads back as the same number, always with a point or an exponent.

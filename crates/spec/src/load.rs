@@ -21,9 +21,9 @@ pub use tokens::{Airdrop, Amm, Erc20, Erc721, NftMint};
 
 use std::sync::LazyLock;
 
-use crate::fault::{Fault, Misfit, Remedy, listed, nearest, shown};
+use crate::fault::{Fault, Remedy, Violation, listed, nearest, shown};
 use crate::fields::{Fields, NO_SUCH_KEY};
-use crate::keys::{self, Around, Entry, Keys};
+use crate::keys::{self, Entry, Keys, LoadEnv};
 use crate::sizes::{self, SizedLoad, Sizes};
 use crate::tree::{Node, Table, Value};
 
@@ -49,7 +49,7 @@ pub(crate) struct Kind {
     pub(crate) name: &'static str,
     /// Keys of the kind beside the keys of every load.
     pub(crate) keys: Vec<&'static str>,
-    read: fn(&Fields<'_>, &Around<'_>) -> Result<LoadKind, Fault>,
+    read: fn(&Fields<'_>, &LoadEnv<'_>) -> Result<LoadKind, Fault>,
 }
 
 /// Makes [`LoadKind`] and [`KINDS`] from one list. It has each kind with its name in a scenario and
@@ -82,7 +82,7 @@ macro_rules! load_kinds {
         pub(crate) static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| vec![$(Kind {
             name: $name,
             keys: Keys::names::<$kind>(),
-            read: |fields, around| Keys::read(fields, Some(around)).map(LoadKind::$kind),
+            read: |fields, env| Keys::read(fields, Some(env)).map(LoadKind::$kind),
         },)*]);
     };
 }
@@ -145,7 +145,7 @@ impl Load {
     pub(crate) fn size_entries(&self) -> Vec<Entry> {
         match &self.sizes {
             Some(sizes) => sizes.entries(),
-            None if self.kind.fills_room() => vec![("tx_gas", Err(sizes::UNSAID))],
+            None if self.kind.fills_room() => vec![("tx_gas", Err(sizes::IF_ABSENT))],
             None => vec![("tx_gas", Err(sizes::NEEDED))],
         }
     }
@@ -188,7 +188,7 @@ const NAME_CHARS_MAX: usize = 64;
 const SHARE_TOLERANCE: f64 = 1e-9;
 
 /// Reads every `[[load]]`; a single load needs no share.
-pub(crate) fn read_all(loads: &[Node], around: &Around<'_>) -> Result<Vec<Load>, Fault> {
+pub(crate) fn read_all(loads: &[Node], env: &LoadEnv<'_>) -> Result<Vec<Load>, Fault> {
     let mut out = Vec::with_capacity(loads.len());
     let mut last = None;
     for (index, node) in loads.iter().enumerate() {
@@ -196,13 +196,14 @@ pub(crate) fn read_all(loads: &[Node], around: &Around<'_>) -> Result<Vec<Load>,
         let Value::Table(table) = &node.value else {
             let rule = format!("{} is {}; a load is a table", node.given, node.value.kind());
             let remedy = Remedy::advice("write each load under [[load]]");
-            return Err(Misfit::new(rule, remedy).at(&path, &node.origin));
+            return Err(Violation::new(rule, remedy).at(&path, &node.origin));
         };
-        let (kind, fields) = kind(&path, table, node, around)?;
+        let (kind, fields) = kind(&path, table, node, env)?;
         let share = match (fields.share("share")?, loads.len()) {
             (Some(0.0), _) => {
-                let misfit = Misfit::new("0 is no load", Remedy::advice("remove it, or raise it"));
-                return Err(fields.fault("share", misfit));
+                let violation =
+                    Violation::new("0 is no load", Remedy::advice("remove it, or raise it"));
+                return Err(fields.fault("share", violation));
             }
             (Some(share), _) => share,
             (None, 1) => 1.0,
@@ -213,11 +214,11 @@ pub(crate) fn read_all(loads: &[Node], around: &Around<'_>) -> Result<Vec<Load>,
         };
         let seed = fields.seed()?;
         let name = name(&fields, &out)?;
-        let kind = (kind.read)(&fields, around)?;
+        let kind = (kind.read)(&fields, env)?;
         let load = SizedLoad {
             kind: kind.name(),
             fills_room: kind.fills_room(),
-            block_tx_gas: around.tx_gas,
+            block_tx_gas: env.tx_gas,
         };
         let sizes = sizes::read(&fields, &load)?;
         out.push(Load { share, name, sizes, seed, kind });
@@ -245,12 +246,12 @@ fn name(fields: &Fields<'_>, others: &[Load]) -> Result<Option<String>, Fault> {
              lower-case letters, digits and hyphens",
             shown(name)
         );
-        return Err(fields.fault("name", Misfit::new(rule, Remedy::text("hot"))));
+        return Err(fields.fault("name", Violation::new(rule, Remedy::text("hot"))));
     }
     if others.iter().any(|load| load.name.as_deref() == Some(name)) {
         let rule = format!("{name} is the name of a load before it");
         let remedy = Remedy::advice("choose another; streams are told apart by names");
-        return Err(fields.fault("name", Misfit::new(rule, remedy)));
+        return Err(fields.fault("name", Violation::new(rule, remedy)));
     }
     Ok(Some(name.to_owned()))
 }
@@ -259,18 +260,18 @@ fn kind<'tree>(
     path: &str,
     table: &'tree Table,
     node: &'tree Node,
-    around: &Around<'_>,
+    env: &LoadEnv<'_>,
 ) -> Result<(&'static Kind, Fields<'tree>), Fault> {
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
     let all = listed(&names, "or");
     // The known keys depend on the kind, so the first look accepts any key.
     let any: Vec<&str> = table.entries.iter().map(|entry| entry.key.as_str()).collect();
-    let fields = around.state_fields.within(path, table, &node.origin, &any)?;
+    let fields = env.state_fields.within(path, table, &node.origin, &any)?;
     let Some(given) = fields.text("kind")? else {
         // A misspelt key is an error of its own.
         let all_keys: Vec<&str> = KINDS.iter().flat_map(|kind| &kind.keys).copied().collect();
         let known = [keys::LOAD, &all_keys].concat();
-        around.state_fields.within(path, table, &node.origin, &known)?;
+        env.state_fields.within(path, table, &node.origin, &known)?;
         let advice = format!("kinds are {all}");
         let remedy = Remedy::text(names.first().copied().unwrap_or_default()).and(&advice);
         return Err(fields.missing("kind", remedy));
@@ -281,20 +282,21 @@ fn kind<'tree>(
             None => format!("use {all}"),
         };
         let rule = format!("{} is no kind of load", shown(given));
-        return Err(fields.fault("kind", Misfit::new(rule, Remedy::advice(&advice))));
+        return Err(fields.fault("kind", Violation::new(rule, Remedy::advice(&advice))));
     };
     let known = [keys::LOAD, &kind.keys].concat();
     let unknown = table.entries.iter().find(|entry| !known.contains(&entry.key.as_str()));
-    if let Some((entry, misfit)) = unknown.and_then(|it| Some((it, of_other_kinds(&it.key, kind)?)))
+    if let Some((entry, violation)) =
+        unknown.and_then(|it| Some((it, of_other_kinds(&it.key, kind)?)))
     {
-        return Err(misfit.at(&format!("{path}.{}", entry.key), &entry.key_origin));
+        return Err(violation.at(&format!("{path}.{}", entry.key), &entry.key_origin));
     }
-    Ok((kind, around.state_fields.within(path, table, &node.origin, &known)?))
+    Ok((kind, env.state_fields.within(path, table, &node.origin, &known)?))
 }
 
-/// The misfit of a key that `kind` lacks and other kinds have. `None` for a key that no load has,
-/// or that the state or the block also has.
-fn of_other_kinds(key: &str, kind: &Kind) -> Option<Misfit> {
+/// The violation of a key that `kind` lacks and other kinds have. `None` for a key that no load
+/// has, or that the state or the block also has.
+fn of_other_kinds(key: &str, kind: &Kind) -> Option<Violation> {
     let others = KINDS.iter().filter(|other| other.keys.contains(&key)).map(|other| other.name);
     let others: Vec<&str> = others.collect();
     if others.is_empty() || keys::STATE.contains(&key) || keys::BLOCK.contains(&key) {
@@ -307,15 +309,15 @@ fn of_other_kinds(key: &str, kind: &Kind) -> Option<Misfit> {
     };
     let advice =
         format!("{key} is a key of {}; this load is {}, {own}", listed(&others, "and"), kind.name);
-    Some(Misfit::new(NO_SUCH_KEY, Remedy::advice(&advice)))
+    Some(Violation::new(NO_SUCH_KEY, Remedy::advice(&advice)))
 }
 
 fn wrong_sum(last: &Fields<'_>, loads: &[Load], sum: f64) -> Fault {
     let shares: Vec<String> = loads.iter().map(|load| load.share.to_string()).collect();
     let rest: f64 = loads.iter().rev().skip(1).map(|load| load.share).sum();
-    let misfit = if let [only] = loads {
+    let violation = if let [only] = loads {
         let rule = format!("{} is the share of the only load; it must be 1", only.share);
-        Misfit::new(rule, Remedy::bare(1.0).and("or leave it out"))
+        Violation::new(rule, Remedy::bare(1.0).and("or leave it out"))
     } else {
         let terms = shown(&shares.join(" + "));
         let rule = format!("the shares sum to {sum}, not to 1 ({terms})");
@@ -326,7 +328,7 @@ fn wrong_sum(last: &Fields<'_>, loads: &[Load], sum: f64) -> Fault {
         } else {
             Remedy::advice("lower the shares until they sum to 1")
         };
-        Misfit::new(rule, remedy)
+        Violation::new(rule, remedy)
     };
-    last.fault("share", misfit)
+    last.fault("share", violation)
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::fault::{Fault, Misfit, Remedy, listed, nearest, shown};
+use crate::fault::{Fault, Remedy, Violation, listed, nearest, shown};
 use crate::fields::{Fields, named};
 use crate::keys;
 use crate::tree::{Node, Value};
@@ -152,7 +152,7 @@ impl Kind {
     }
 
     /// The metric with these arguments; `text` is the whole text that the user gave.
-    fn of(self, arguments: &[&str], text: &str) -> Result<Metric, Misfit> {
+    fn of(self, arguments: &[&str], text: &str) -> Result<Metric, Violation> {
         let rule = match (self, arguments) {
             (Self::Speedup, [of, over]) => {
                 let (of, over) = (named(of)?, named(over)?);
@@ -168,7 +168,7 @@ impl Kind {
             (Self::DeviceFraction, [one]) => return Ok(Metric::DeviceFraction(named(one)?)),
             _ => format!("{} does not have the form {}", shown(text), self.form()),
         };
-        Err(Misfit::new(rule, Remedy::text(&self.example())))
+        Err(Violation::new(rule, Remedy::text(&self.example())))
     }
 }
 
@@ -186,21 +186,21 @@ impl fmt::Display for Metric {
 }
 
 /// Parses a metric, alone or in its scope: `execution(name(argument, …))`.
-fn scoped_metric(text: &str) -> Result<(Scope, Metric), Misfit> {
+fn scoped_metric(text: &str) -> Result<(Scope, Metric), Violation> {
     let call = text.trim().strip_suffix(')').and_then(|call| call.split_once('('));
     let scoped = call.and_then(|(name, inner)| Some((Scope::from_name(name.trim())?, inner)));
     let Some((scope, inner)) = scoped else { return Ok((Scope::default(), metric(text)?)) };
     match metric(inner)? {
         Metric::BalBytes(_) => {
             let rule = format!("{} has no scope: a list is of the work", shown(inner));
-            Err(Misfit::new(rule, Remedy::text(inner)))
+            Err(Violation::new(rule, Remedy::text(inner)))
         }
         metric => Ok((scope, metric)),
     }
 }
 
 /// Parses `name(argument, …)`.
-pub(crate) fn metric(text: &str) -> Result<Metric, Misfit> {
+pub(crate) fn metric(text: &str) -> Result<Metric, Violation> {
     let call = text.trim().strip_suffix(')').and_then(|call| call.split_once('('));
     let (name, arguments) = call.unwrap_or((text, ""));
     let Some(kind) = Kind::from_name(name.trim()) else {
@@ -213,7 +213,7 @@ pub(crate) fn metric(text: &str) -> Result<Metric, Misfit> {
     kind.of(&arguments, text)
 }
 
-fn unknown_metric(name: &str) -> Misfit {
+fn unknown_metric(name: &str) -> Violation {
     let forms: Vec<String> = Kind::ALL.iter().map(|kind| kind.form()).collect();
     let forms: Vec<&str> = forms.iter().map(String::as_str).collect();
     let all = listed(&forms, "and") + "; execution(metric) leaves out the whole block";
@@ -221,7 +221,7 @@ fn unknown_metric(name: &str) -> Misfit {
         Some(meant) => format!("did you mean {meant}? (metrics are {all})"),
         None => format!("metrics are {all}"),
     };
-    Misfit::new(format!("{} is no metric", shown(name)), Remedy::advice(&advice))
+    Violation::new(format!("{} is no metric", shown(name)), Remedy::advice(&advice))
 }
 
 /// Reads every `[[expect]]` of the file whose fields are `top`.
@@ -234,25 +234,26 @@ fn expect(index: usize, node: &Node, top: &Fields<'_>) -> Result<Expect, Fault> 
     let Value::Table(table) = &node.value else {
         let rule = format!("{} is {}; an expect is a table", node.given, node.value.kind());
         let remedy = Remedy::advice("write each expect under [[expect]]");
-        return Err(Misfit::new(rule, remedy).at(&path, &node.origin));
+        return Err(Violation::new(rule, remedy).at(&path, &node.origin));
     };
     let fields = top.within(&path, table, &node.origin, keys::EXPECT)?;
     let Some(text) = fields.text("metric")? else {
         return Err(fields.missing("metric", Remedy::text(&Kind::Speedup.example())));
     };
-    let (scope, metric) = scoped_metric(text).map_err(|misfit| fields.fault("metric", misfit))?;
+    let (scope, metric) =
+        scoped_metric(text).map_err(|violation| fields.fault("metric", violation))?;
     let bound = match (fields.number("min")?, fields.number("max")?) {
         (Some(min), None) => Bound::Min(min),
         (None, Some(max)) => Bound::Max(max),
         (None, None) => {
             let rule = "neither min nor max is given; exactly one is wanted";
             let remedy = Remedy::advice("add min = … or max = …");
-            return Err(Misfit::new(rule, remedy).at(&path, &node.origin));
+            return Err(Violation::new(rule, remedy).at(&path, &node.origin));
         }
         (Some(_), Some(_)) => {
             let rule = "min is given too; exactly one is wanted";
             let remedy = Remedy::advice("keep one, and write a second [[expect]] for the other");
-            return Err(fields.fault("max", Misfit::new(rule, remedy)));
+            return Err(fields.fault("max", Violation::new(rule, remedy)));
         }
     };
     Ok(Expect { metric, scope, bound, when: when(&fields)? })
@@ -263,7 +264,7 @@ fn when(fields: &Fields<'_>) -> Result<When, Fault> {
     let Value::Table(table) = &node.value else {
         let rule = format!("{} is {}; when is a table", node.given, node.value.kind());
         let remedy = Remedy::advice("write when = { store = \"rocksdb\", cache = \"cold\" }");
-        return Err(fields.fault("when", Misfit::new(rule, remedy)));
+        return Err(fields.fault("when", Violation::new(rule, remedy)));
     };
     let inner = fields.within(&fields.key("when"), table, &node.origin, keys::WHEN)?;
     Ok(When { store: inner.named("store")?, cache: inner.named("cache")? })

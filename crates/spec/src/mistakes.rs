@@ -60,7 +60,7 @@ fn find(mut tree: Table, first: Fault, faults: &mut Vec<Fault>) {
         if !is_told || is_item(&tree, &next.origin) {
             faults.push(next.clone());
         }
-        let is_met = !met.insert((next.key.clone(), next.misfit.rule.clone()));
+        let is_met = !met.insert((next.key.clone(), next.violation.rule.clone()));
         if is_met || faults.len() > MISTAKES_MAX {
             return;
         }
@@ -101,7 +101,9 @@ fn repair(table: &mut Table, path: &str, fault: &Fault) -> bool {
         let is_value = entry.node.origin == fault.origin && fault.key == below;
         match entry.key_origin == fault.origin {
             // A value from outside has the same origin as its key.
-            _ if is_value && fault.misfit.rule != NO_SUCH_KEY => repair_value(table, index, fault),
+            _ if is_value && fault.violation.rule != NO_SUCH_KEY => {
+                repair_value(table, index, fault)
+            }
             true => repair_key(table, index, fault),
             false => continue,
         }
@@ -211,7 +213,7 @@ fn add(table: &mut Table, path: &str, fault: &Fault) -> bool {
         true => "min",
         false => fault.key.strip_prefix(path).unwrap_or(&fault.key).trim_start_matches('.'),
     };
-    let remedy = fault.misfit.remedy.write.as_ref();
+    let remedy = fault.violation.remedy.write.as_ref();
     let written = remedy.map(|literal| Value::Outside(literal.on_command_line()));
     let Some(value) = stand_in(key).or(written) else { return false };
     table.set(key, node(value));
@@ -242,7 +244,7 @@ fn stand_in_table(key: &str) -> Option<Value> {
 
 /// The name that the remedy suggests.
 fn meant(fault: &Fault) -> Option<&str> {
-    fault.misfit.remedy.advice.strip_prefix("did you mean ")?.strip_suffix('?')
+    fault.violation.remedy.advice.strip_prefix("did you mean ")?.strip_suffix('?')
 }
 
 /// Returns whether the fault is about the table at `path`, or about a key that the table lacks.

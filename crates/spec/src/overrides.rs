@@ -1,7 +1,7 @@
 //! Values given from outside the file, such as `--gas 640M`. They replace the file's values before
 //! anything is checked. An error about such a value names the option instead of a line.
 
-use crate::fault::{Fault, Misfit, Origin, Remedy, listed, nearest, shown};
+use crate::fault::{Fault, Origin, Remedy, Violation, listed, nearest, shown};
 use crate::fields::NO_SUCH_KEY;
 use crate::keys::alternatives;
 use crate::paths::override_paths;
@@ -136,7 +136,7 @@ fn unknown(given: &Override, plain: &str, paths: &[String]) -> Fault {
         Some(meant) => format!("did you mean {meant}?"),
         None => allowed(plain, paths),
     };
-    Misfit::new(NO_SUCH_KEY, Remedy::advice(&advice)).at(&shown(&given.key), &origin(given))
+    Violation::new(NO_SUCH_KEY, Remedy::advice(&advice)).at(&shown(&given.key), &origin(given))
 }
 
 /// Lists the keys of the table of `wanted`. For an unknown table, lists the keys without a table,
@@ -179,7 +179,7 @@ fn child<'tree>(tree: &'tree mut Table, name: &str, given: &Override) -> Option<
 fn set(table: &mut Table, key: &str, given: &Override) -> Result<(), Fault> {
     if let Some(Node { origin: Origin::Outside { origin: earlier, .. }, .. }) = table.get(key) {
         let rule = format!("given twice, by {} too", shown(earlier));
-        return Err(Misfit::new(rule, Remedy::advice("keep one of them"))
+        return Err(Violation::new(rule, Remedy::advice("keep one of them"))
             .at(&shown(&given.key), &origin(given)));
     }
     table.set(key, node(given));
@@ -196,8 +196,8 @@ fn remove_alternatives(
         let there = entries.get(other).map(|node| &node.origin);
         if let Some(Origin::Outside { origin: earlier, .. }) = there {
             let rule = format!("contradicts {}: exactly one of {key} and {other}", shown(earlier));
-            let misfit = Misfit::new(rule, Remedy::advice("keep one of them"));
-            return Err(misfit.at(&given.key, &origin(given)));
+            let violation = Violation::new(rule, Remedy::advice("keep one of them"));
+            return Err(violation.at(&given.key, &origin(given)));
         }
         entries.remove(other);
     }
@@ -205,7 +205,7 @@ fn remove_alternatives(
 }
 
 fn load_fault(given: &Override, rule: String, advice: &str) -> Fault {
-    Misfit::new(rule, Remedy::advice(advice)).at(&shown(&given.key), &origin(given))
+    Violation::new(rule, Remedy::advice(advice)).at(&shown(&given.key), &origin(given))
 }
 
 fn set_load(

@@ -1,7 +1,7 @@
 //! The keys of a scenario for reads of batched I/O: one value or a list for each axis. A value
 //! without an effect is refused, since its measurement would be wasted.
 
-use crate::fault::{Fault, Misfit, Remedy};
+use crate::fault::{Fault, Remedy, Violation};
 use crate::fields::{Fields, Range};
 use crate::keys::{Checked, Keyed, Keys};
 use crate::scenario::PrefetchSpec;
@@ -10,16 +10,16 @@ use variant::{AccountReads, CodeReads, ReadOrder, ReadTime};
 const CHUNK: Range = Range::supported(1, 1 << 20, "the fewest keys that a reader can take");
 
 /// Meaning of an absent value.
-pub(crate) const UNSAID: &str = "chosen by the tool";
+pub(crate) const IF_ABSENT: &str = "chosen by the tool";
 
 impl Keyed for PrefetchSpec {
     fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
-        keys.one_or_more("prefetch", &mut self.times, UNSAID)?;
-        keys.one_or_more("prefetch_order", &mut self.orders, UNSAID)?;
-        keys.one_or_more("prefetch_accounts", &mut self.accounts, UNSAID)?;
-        keys.one_or_more("prefetch_codes", &mut self.codes, UNSAID)?;
-        keys.one_or_more("prefetch_stop", &mut self.stops, UNSAID)?;
-        keys.one_or_more("prefetch_share", &mut self.shares, UNSAID)?;
+        keys.one_or_more("prefetch", &mut self.times, IF_ABSENT)?;
+        keys.one_or_more("prefetch_order", &mut self.orders, IF_ABSENT)?;
+        keys.one_or_more("prefetch_accounts", &mut self.accounts, IF_ABSENT)?;
+        keys.one_or_more("prefetch_codes", &mut self.codes, IF_ABSENT)?;
+        keys.one_or_more("prefetch_stop", &mut self.stops, IF_ABSENT)?;
+        keys.one_or_more("prefetch_share", &mut self.shares, IF_ABSENT)?;
         keys.counts("prefetch_chunk", &mut self.chunk_key_counts, &CHUNK, &[])
     }
 }
@@ -31,19 +31,19 @@ pub(crate) fn check(spec: &PrefetchSpec, fields: &Fields<'_>) -> Result<(), Faul
     if spec.orders.contains(&ReadOrder::FirstWrite) && !beside {
         let rule = "first-write orders the keys for transactions that run meanwhile; with \
                     prefetch = \"before\" there are none";
-        return Err(fields.fault("prefetch_order", Misfit::new(rule, needs_while)));
+        return Err(fields.fault("prefetch_order", Violation::new(rule, needs_while)));
     }
     if !spec.stops.is_empty() && !beside {
         let rule = "it says when to stop beside execution; with prefetch = \"before\" all is \
                     read before it begins";
-        return Err(fields.fault("prefetch_stop", Misfit::new(rule, needs_while)));
+        return Err(fields.fault("prefetch_stop", Violation::new(rule, needs_while)));
     }
     let without_rows = spec.accounts == [AccountReads::OnDemand];
     if without_rows && spec.codes.iter().any(|codes| *codes != CodeReads::OnDemand) {
         let rule = "a code is known by its account's row, and with prefetch_accounts = \
                     \"on-demand\" readers see none";
         let remedy = Remedy::text("on-demand").and("or let readers read accounts");
-        return Err(fields.fault("prefetch_codes", Misfit::new(rule, remedy)));
+        return Err(fields.fault("prefetch_codes", Violation::new(rule, remedy)));
     }
     Ok(())
 }

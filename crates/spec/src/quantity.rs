@@ -1,9 +1,9 @@
 //! Numbers with suffixes and units: counts ("640M"), sizes ("10GiB"), durations ("60s"). They are
-//! read exactly, without floating point. A misfit has the given value, the rule and the remedy.
+//! read exactly, without floating point. A violation has the given value, the rule and the remedy.
 
 use std::time::Duration;
 
-use crate::fault::{Misfit, Remedy, listed, shown};
+use crate::fault::{Remedy, Violation, listed, shown};
 
 /// Suffixes of counts and gas, which are decimal.
 const SI: [(&str, u64); 4] = [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
@@ -14,7 +14,7 @@ const BINARY: [(&str, u64); 5] =
 const WHOLE_MS: TimeScale = TimeScale {
     units: &[("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)],
     smallest: "ms",
-    unsaid: "s",
+    bare_number_unit: "s",
     examples: ["500ms", "60s"],
 };
 /// Durations in whole nanoseconds. A microsecond may have either of the two characters for mu.
@@ -30,7 +30,7 @@ const WHOLE_NS: TimeScale = TimeScale {
         ("\u{3bc}s", 1_000),
     ],
     smallest: "ns",
-    unsaid: "ms",
+    bare_number_unit: "ms",
     examples: ["250us", "1.6ms"],
 };
 /// Maximum number of digits of a number, so that its mantissa fits in 128 bits.
@@ -38,15 +38,15 @@ const DIGITS_MAX: usize = 30;
 
 /// Reads a count with an optional SI suffix. `what` is the key and `example` one of its counts, for
 /// the error text.
-pub(crate) fn count(text: &str, what: &str, example: &str) -> Result<u64, Misfit> {
+pub(crate) fn count(text: &str, what: &str, example: &str) -> Result<u64, Violation> {
     let such = Remedy::advice(&format!("write a count such as {example}"));
     if range_ends(text).is_some() {
         let rule = format!("{} is a range, and a count is one number", shown(text));
-        return Err(Misfit::new(rule, such));
+        return Err(Violation::new(rule, such));
     }
     let Some(parts) = split(text) else {
         let rule = format!("{} is not a count; {what} wants a number", shown(text));
-        return Err(Misfit::new(rule, such));
+        return Err(Violation::new(rule, such));
     };
     if let Some(multiplier) = multiplier(&SI, parts.unit) {
         return parts.times(text, multiplier, &format!("{what} is counted whole"));
@@ -59,7 +59,7 @@ pub(crate) fn count(text: &str, what: &str, example: &str) -> Result<u64, Misfit
         unit => match (byte_prefix(unit), gas_prefix(unit)) {
             (Some(prefix), _) => {
                 let rule = format!("{} is bytes; {what} wants {number}{prefix}", shown(text));
-                return Err(Misfit::new(rule, Remedy::text(&format!("{number}{prefix}"))));
+                return Err(Violation::new(rule, Remedy::text(&format!("{number}{prefix}"))));
             }
             (None, Some(prefix)) => (format!("{what} is a count, without a unit"), Some(prefix)),
             (None, None) => {
@@ -71,7 +71,7 @@ pub(crate) fn count(text: &str, what: &str, example: &str) -> Result<u64, Misfit
         Some(suffix) => Remedy::text(&format!("{number}{suffix}")),
         None => such,
     };
-    Err(Misfit::new(format!("{}: {rule}", shown(text)), remedy))
+    Err(Violation::new(format!("{}: {rule}", shown(text)), remedy))
 }
 
 /// Reads the ends of a text that means a range of counts (`1-4`, `1..4`), the lower end first.
@@ -87,7 +87,7 @@ pub(crate) fn range_ends(text: &str) -> Option<(u64, u64)> {
 }
 
 /// Reads a size in bytes; the unit is required.
-pub(crate) fn bytes(text: &str) -> Result<u64, Misfit> {
+pub(crate) fn bytes(text: &str) -> Result<u64, Violation> {
     let Some(parts) = split(text) else {
         return Err(not_a_number(text, "a size is a number and a unit", "10GiB"));
     };
@@ -108,10 +108,13 @@ pub(crate) fn bytes(text: &str) -> Result<u64, Misfit> {
         unit => {
             let unit = shown(unit);
             let rule = format!("{text}: {unit} is no unit of size; B, KiB, MiB, GiB and TiB are");
-            return Err(Misfit::new(rule, Remedy::advice("write a size such as 512MiB or 10GiB")));
+            return Err(Violation::new(
+                rule,
+                Remedy::advice("write a size such as 512MiB or 10GiB"),
+            ));
         }
     };
-    Err(Misfit::new(rule, Remedy::text(&format!("{number}{unit}"))))
+    Err(Violation::new(rule, Remedy::text(&format!("{number}{unit}"))))
 }
 
 fn decimal_size(text: &str, unit: &'static str) -> (String, &'static str) {
@@ -124,7 +127,7 @@ struct TimeScale {
     units: &'static [(&'static str, u64)],
     smallest: &'static str,
     /// Unit that the remedy suggests if the user gave no unit.
-    unsaid: &'static str,
+    bare_number_unit: &'static str,
     examples: [&'static str; 2],
 }
 
@@ -136,7 +139,7 @@ impl TimeScale {
     }
 
     /// Reads a duration as a number of the smallest unit.
-    fn read(&self, text: &str) -> Result<u64, Misfit> {
+    fn read(&self, text: &str) -> Result<u64, Violation> {
         let [example, other] = self.examples;
         let Some(parts) = split(text) else {
             return Err(not_a_number(text, "a duration is a number and a unit", other));
@@ -147,7 +150,7 @@ impl TimeScale {
         }
         let (text, number) = (shown(text), parts.number);
         let fixed = match parts.unit {
-            "" => Some(self.unsaid),
+            "" => Some(self.bare_number_unit),
             "sec" | "secs" | "second" | "seconds" | "S" => Some("s"),
             "min" | "mins" | "minute" | "minutes" | "M" => Some("m"),
             "hour" | "hours" | "hr" | "H" => Some("h"),
@@ -160,24 +163,24 @@ impl TimeScale {
             let (unit, names) = (shown(parts.unit), self.names("and"));
             let rule = format!("{text}: {unit} is no unit of time; {names} are");
             let remedy = format!("write a duration such as {example} or {other}");
-            return Err(Misfit::new(rule, Remedy::advice(&remedy)));
+            return Err(Violation::new(rule, Remedy::advice(&remedy)));
         };
         let rule = match parts.unit {
             "" => format!("{text} has no unit; durations are in {}", self.names("or")),
             _ => format!("{text}: durations are in {}", self.names("or")),
         };
-        Err(Misfit::new(rule, Remedy::text(&format!("{number}{fixed}"))))
+        Err(Violation::new(rule, Remedy::text(&format!("{number}{fixed}"))))
     }
 }
 
 /// Reads a duration in whole milliseconds; the unit is required.
-pub(crate) fn duration(text: &str) -> Result<Duration, Misfit> {
+pub(crate) fn duration(text: &str) -> Result<Duration, Violation> {
     WHOLE_MS.read(text).map(Duration::from_millis)
 }
 
 /// Reads a duration in whole nanoseconds; the unit is required. No key of a scenario uses it,
 /// because scenarios are written in milliseconds or more.
-pub(crate) fn fine_duration(text: &str) -> Result<Duration, Misfit> {
+pub(crate) fn fine_duration(text: &str) -> Result<Duration, Violation> {
     WHOLE_NS.read(text).map(Duration::from_nanos)
 }
 
@@ -211,9 +214,9 @@ fn separated(number: u64, separator: char) -> String {
     out
 }
 
-fn not_a_number(text: &str, rule: &str, example: &str) -> Misfit {
+fn not_a_number(text: &str, rule: &str, example: &str) -> Violation {
     let remedy = Remedy::advice(&format!("write a value such as {example}"));
-    Misfit::new(format!("{} is not a quantity; {rule}", shown(text)), remedy)
+    Violation::new(format!("{} is not a quantity; {rule}", shown(text)), remedy)
 }
 
 fn multiplier(units: &[(&str, u64)], unit: &str) -> Option<u64> {
@@ -282,19 +285,22 @@ fn well_formed(digits: &str) -> bool {
         && !digits.contains('.')
 }
 
-fn too_large(text: &str) -> Misfit {
+fn too_large(text: &str) -> Violation {
     let rule = format!("{} is too large", shown(text));
-    Misfit::new(rule, Remedy::advice("write a smaller value"))
+    Violation::new(rule, Remedy::advice("write a smaller value"))
 }
 
 impl Parts<'_> {
-    fn times(&self, text: &str, multiplier: u64, whole_rule: &str) -> Result<u64, Misfit> {
+    fn times(&self, text: &str, multiplier: u64, whole_rule: &str) -> Result<u64, Violation> {
         let product = self.mantissa.checked_mul(u128::from(multiplier));
         let divisor = 10_u128.checked_pow(self.fraction_digit_count);
         let Some((product, divisor)) = product.zip(divisor) else { return Err(too_large(text)) };
         if !product.is_multiple_of(divisor) {
             let rule = format!("{} is not whole; {whole_rule}", shown(text));
-            return Err(Misfit::new(rule, Remedy::advice("use fewer decimals or a smaller unit")));
+            return Err(Violation::new(
+                rule,
+                Remedy::advice("use fewer decimals or a smaller unit"),
+            ));
         }
         u64::try_from(product / divisor).map_err(|_| too_large(text))
     }

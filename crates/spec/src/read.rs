@@ -5,9 +5,9 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use workload::Fork;
 
-use crate::fault::{Fault, Misfit, Origin, Remedy, shown};
+use crate::fault::{Fault, Origin, Remedy, Violation, shown};
 use crate::fields::{Fields, Range};
-use crate::keys::{self, Around, Checked, Flag, Keyed, Keys, Said, narrowed, quoted};
+use crate::keys::{self, Checked, Flag, Keyed, Keys, LoadEnv, ValueOrMeaning, narrowed, quoted};
 use crate::load::{self, Load};
 use crate::names::{FORKS, LoadOrder};
 use crate::paths::all_paths;
@@ -49,13 +49,13 @@ pub(crate) fn scenario(tree: &Table, overridden: Vec<String>) -> Result<Scenario
     let state = state::read(&state_fields)?;
     let block_fields = subtable(&top, "block", keys::BLOCK)?;
     let block = block(&block_fields, fork)?;
-    let around = Around { fork, state: &state, state_fields: &state_fields, tx_gas: block.tx_gas };
+    let env = LoadEnv { fork, state: &state, state_fields: &state_fields, tx_gas: block.tx_gas };
     let load_nodes = tables(&top, "load")?;
     if load_nodes.is_empty() {
         let remedy = Remedy::advice("add [[load]] with kind = \"sload-storm\"");
-        return Err(top.fault("load", Misfit::new("no load is given", remedy)));
+        return Err(top.fault("load", Violation::new("no load is given", remedy)));
     }
-    let loads = load::read_all(load_nodes, &around)?;
+    let loads = load::read_all(load_nodes, &env)?;
     check_loads_fit(&loads, &block, &block_fields)?;
     let nothing = Table::default();
     let run_fields = match top.get("run") {
@@ -77,7 +77,7 @@ fn check_schema(tree: &Table) -> Result<(), Fault> {
         None => (&Origin::WholeFile, "missing".to_owned()),
     };
     let remedy = Remedy::bare(keys::SCHEMA).and("the only schema so far");
-    Err(Misfit::new(rule, remedy).at("schema", origin))
+    Err(Violation::new(rule, remedy).at("schema", origin))
 }
 
 fn name(top: &Fields<'_>) -> Result<String, Fault> {
@@ -101,7 +101,7 @@ fn name(top: &Fields<'_>) -> Result<String, Fault> {
         "{} is no name; a name is 1 to {NAME_CHARS_MAX} lower-case letters, digits and hyphens",
         shown(name)
     );
-    Err(top.fault("name", Misfit::new(rule, Remedy::text(slug))))
+    Err(top.fault("name", Violation::new(rule, Remedy::text(slug))))
 }
 
 /// Returns the fields of a required table.
@@ -118,7 +118,7 @@ fn subtable<'tree>(
         Some(node) => {
             let rule = format!("{} is {}; {name} is a table", node.given, node.value.kind());
             let remedy = Remedy::advice(&format!("write its keys under [{path}]"));
-            Err(top.fault(name, Misfit::new(rule, remedy)))
+            Err(top.fault(name, Violation::new(rule, remedy)))
         }
         None => {
             let advice = format!("add [{name}]; docs/scenario.md shows its keys");
@@ -136,7 +136,7 @@ fn tables<'tree>(top: &Fields<'tree>, name: &str) -> Result<&'tree [Node], Fault
             let rule =
                 format!("{} is {}; {name} is a list of tables", node.given, node.value.kind());
             let remedy = Remedy::advice(&format!("write [[{name}]], in double brackets"));
-            Err(top.fault(name, Misfit::new(rule, remedy)))
+            Err(top.fault(name, Violation::new(rule, remedy)))
         }
     }
 }
@@ -169,7 +169,7 @@ fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
             }
             false => Remedy::advice("write a batch that divides blocks"),
         };
-        return Err(fields.fault("batch", Misfit::new(rule, remedy)));
+        return Err(fields.fault("batch", Violation::new(rule, remedy)));
     }
     Ok(BlockSpec {
         target: *target,
@@ -202,7 +202,7 @@ fn check_loads_fit(loads: &[Load], block: &BlockSpec, fields: &Fields<'_>) -> Re
             );
             let least = grouped((least / share).ceil() as u64);
             let remedy = Remedy::advice(&format!("raise {key} to {least}, or the load's share"));
-            return Err(fields.fault(key, Misfit::new(rule, remedy)));
+            return Err(fields.fault(key, Violation::new(rule, remedy)));
         }
     }
     Ok(())
@@ -216,7 +216,7 @@ fn check_fibers(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     let rule = "transactions yield their thread in the design parallel-io on the store flat alone: \
                 the run has no such row";
     let remedy = Remedy::advice("add these to designs and stores, or leave fibers out");
-    Err(fields.fault("fibers", Misfit::new(rule, remedy)))
+    Err(fields.fault("fibers", Violation::new(rule, remedy)))
 }
 
 impl Keyed for RunSpec {
@@ -228,7 +228,7 @@ impl Keyed for RunSpec {
         keys.counts("fibers", &mut self.fiber_counts, &FIBERS, &[1])?;
         self.shards.keys(keys)?;
         keys.counts("io_threads", &mut self.io_thread_counts, &THREADS, &[])?;
-        keys.one_or_more("list", &mut self.list_duties, prefetch::UNSAID)?;
+        keys.one_or_more("list", &mut self.list_duties, prefetch::IF_ABSENT)?;
         self.prefetch.keys(keys)?;
         keys.named("warm_cache", &mut self.warm_cache)?;
         keys.listed("schedule");
@@ -270,7 +270,7 @@ impl Keyed for RunSpec {
 
 /// Returns the time of the root, to write it. It is left out if the scenario does not set it,
 /// because `none` in a scenario declines whole rows.
-fn root_time(run: &RunSpec) -> Said {
+fn root_time(run: &RunSpec) -> ValueOrMeaning {
     match (run.root.time, run.whole) {
         (RootTime::Nothing, WholeSpec { rows: Some(WholeRows::One), root })
             if root != RootTime::Nothing =>
@@ -284,7 +284,7 @@ fn root_time(run: &RunSpec) -> Said {
 
 /// Returns the nodes that states store, to write them. They are left out if the scenario does not
 /// set them, as [`root_time`] is.
-fn trie(run: &RunSpec) -> Said {
+fn trie(run: &RunSpec) -> ValueOrMeaning {
     match (run.trie, run.whole.rows) {
         (TrieForm::Nothing, None) => Err("none"),
         (trie, _) => Ok(quoted(trie.name())),
@@ -325,11 +325,11 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
             spec.database_count
         );
         let remedy = Remedy::advice("leave state.seed out, so that it is derived from seed");
-        return Err(fields.fault("databases", Misfit::new(rule, remedy)));
+        return Err(fields.fault("databases", Violation::new(rule, remedy)));
     }
     if spec.budget.is_zero() || spec.budget > BUDGET_MAX {
-        let misfit = Misfit::new("a budget is from 1ms to 24h", Remedy::text("60s"));
-        return Err(fields.fault("budget", misfit));
+        let violation = Violation::new("a budget is from 1ms to 24h", Remedy::text("60s"));
+        return Err(fields.fault("budget", violation));
     }
     Ok(spec)
 }
@@ -344,7 +344,7 @@ fn check_lists(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     ] {
         if is_empty {
             let remedy = Remedy::advice(&format!("name at least one, or leave {key} out"));
-            return Err(fields.fault(key, Misfit::new("the list is empty", remedy)));
+            return Err(fields.fault(key, Violation::new("the list is empty", remedy)));
         }
     }
     Ok(())

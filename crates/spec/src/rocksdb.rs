@@ -1,7 +1,7 @@
 //! `[run.rocksdb]`: how the `RocksDB` store lays out its files and opens them. The keys of this
 //! TOML table are no work keys: a state has the same rows in files of every form.
 
-use crate::fault::{Fault, Misfit, Remedy, shown};
+use crate::fault::{Fault, Remedy, Violation, shown};
 use crate::fields::{Fields, Range};
 use crate::keys::{Entry, float, narrowed, quoted};
 use crate::quantity::{self, grouped, underscored};
@@ -201,8 +201,8 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
     let filter_bits = fields.count("filter_bits", &FILTER_BITS)?;
     if filter == FilterKind::Nothing && filter_bits.is_some() {
         let remedy = Remedy::advice("leave filter_bits out, or name a filter");
-        let misfit = Misfit::new("there are no bits without a filter", remedy);
-        return Err(fields.fault("filter_bits", misfit));
+        let violation = Violation::new("there are no bits without a filter", remedy);
+        return Err(fields.fault("filter_bits", violation));
     }
     let aged_share = aged(fields)?.unwrap_or(default.aged_share);
     let compaction = fields.named("compaction")?.unwrap_or(default.compaction);
@@ -212,7 +212,7 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
              block, and the clock would pay for them"
         );
         let remedy = Remedy::advice("leave aged out, or compaction");
-        return Err(fields.fault("compaction", Misfit::new(rule, remedy)));
+        return Err(fields.fault("compaction", Violation::new(rule, remedy)));
     }
     Ok(RocksdbSpec {
         block_bytes: size(fields, "block", &BLOCK)?.unwrap_or(default.block_bytes),
@@ -260,7 +260,7 @@ fn options(fields: &Fields<'_>) -> Result<String, Fault> {
     match fault {
         None => Ok(text.to_owned()),
         Some((rule, advice)) => {
-            Err(fields.fault("options", Misfit::new(rule, Remedy::advice(advice))))
+            Err(fields.fault("options", Violation::new(rule, Remedy::advice(advice))))
         }
     }
 }
@@ -292,7 +292,7 @@ fn size(fields: &Fields<'_>, key: &str, sizes: &Sizes) -> Result<Option<u64>, Fa
         grouped(sizes.most),
         sizes.why
     );
-    Err(fields.fault(key, Misfit::new(rule, Remedy::text(sizes.example).and("the default"))))
+    Err(fields.fault(key, Violation::new(rule, Remedy::text(sizes.example).and("the default"))))
 }
 
 /// Reads `aged`, a share in whole millionths. Finer shares would give different names to equal
@@ -305,5 +305,5 @@ fn aged(fields: &Fields<'_>) -> Result<Option<f64>, Fault> {
     }
     let rule = format!("{share} is finer than a millionth; rows are aged by the millionth");
     let remedy = Remedy::advice("write at most six decimals, such as 0.1");
-    Err(fields.fault("aged", Misfit::new(rule, remedy)))
+    Err(fields.fault("aged", Violation::new(rule, remedy)))
 }

@@ -1,7 +1,7 @@
 //! Sizes of a load's transactions: their gas limits, for loads whose transactions use up any gas
 //! limit.
 
-use crate::fault::{Fault, Misfit, Remedy};
+use crate::fault::{Fault, Remedy, Violation};
 use crate::fields::{Fields, Range};
 use crate::keys::{Entry, float, quoted};
 use crate::names::SizesName;
@@ -12,7 +12,7 @@ use crate::quantity::{grouped, underscored};
 pub const TX_GAS_MIN: u64 = 30_000;
 
 /// Meaning of a missing size.
-pub(crate) const UNSAID: &str = "as block.tx_gas";
+pub(crate) const IF_ABSENT: &str = "as block.tx_gas";
 /// Meaning of a missing size for loads with transactions of fixed size.
 pub(crate) const NEEDED: &str = "the need of a transaction of this kind";
 
@@ -53,7 +53,7 @@ impl Sizes {
 pub(crate) fn no_exponent(fields: &Fields<'_>, key: &str, exponent: f64, least: &str) -> Fault {
     let rule =
         format!("{exponent} is no exponent of Zipf's law here: {least}, at most {EXPONENT_MAX}");
-    fields.fault(key, Misfit::new(rule, Remedy::bare("1.0")))
+    fields.fault(key, Violation::new(rule, Remedy::bare("1.0")))
 }
 
 /// The load whose sizes are read.
@@ -86,7 +86,7 @@ pub(crate) fn read(fields: &Fields<'_>, load: &SizedLoad) -> Result<Option<Sizes
              fill any gas that they are given, as sload-storm does",
             load.kind
         );
-        return Err(fields.fault(given, Misfit::new(rule, Remedy::advice("leave it out"))));
+        return Err(fields.fault(given, Violation::new(rule, Remedy::advice("leave it out"))));
     }
     let shape = shape.unwrap_or(SizesName::Fixed);
     for (key, is_wrong, shape) in [
@@ -96,7 +96,7 @@ pub(crate) fn read(fields: &Fields<'_>, load: &SizedLoad) -> Result<Option<Sizes
         if is_wrong {
             let rule = format!("it is of sizes = {shape}, and these are another");
             let remedy = Remedy::advice(&format!("write sizes = {shape}, or leave {key} out"));
-            return Err(fields.fault(key, Misfit::new(rule, remedy)));
+            return Err(fields.fault(key, Violation::new(rule, remedy)));
         }
     }
     if let Some(exponent) = exponent.filter(|n| !(*n > 0.0 && *n <= EXPONENT_MAX)) {

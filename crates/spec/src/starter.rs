@@ -80,7 +80,7 @@ pub fn starter(name: &str, kinds: &[&str]) -> Result<String, ScenarioError> {
 /// Adds an entry without a value for each key of `known` that the entries lack.
 fn with_all(mut entries: Vec<Entry>, known: &[&'static str]) -> Vec<Entry> {
     for key in known {
-        if !entries.iter().any(|(said, _)| said == key) {
+        if !entries.iter().any(|(given, _)| given == key) {
             entries.push((*key, Err(LEFT_OUT)));
         }
     }

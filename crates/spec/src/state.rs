@@ -2,7 +2,7 @@
 
 use workload::Layout;
 
-use crate::fault::{Fault, Misfit, Remedy};
+use crate::fault::{Fault, Remedy, Violation};
 use crate::fields::{Fields, Range};
 use crate::names::LAYOUTS;
 use crate::quantity::grouped;
@@ -66,5 +66,5 @@ fn sized(fields: &Fields<'_>, size_bytes: u64) -> Result<u64, Fault> {
         SLOTS.least,
         grouped(SLOTS.most)
     );
-    Err(fields.fault("size", Misfit::new(rule, Remedy::text("10GiB").and("the default size"))))
+    Err(fields.fault("size", Violation::new(rule, Remedy::text("10GiB").and("the default size"))))
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::fault::{Fault, Misfit, Origin, Remedy, shown};
+use crate::fault::{Fault, Origin, Remedy, Violation, shown};
 
 /// Tables that a file may have several times.
 const TABLE_LISTS: [&str; 2] = ["load", "expect"];
@@ -250,7 +250,7 @@ fn syntax_fault(error: &toml::de::Error, text: &str) -> Fault {
             "correct the TOML at the mark; docs/scenario.md shows every key".into(),
         ),
     };
-    Misfit::new(format!("not valid TOML: {message}"), Remedy::advice(&advice))
+    Violation::new(format!("not valid TOML: {message}"), Remedy::advice(&advice))
         .at("", &Origin::File(span))
 }
 

@@ -1,6 +1,6 @@
 //! Writes a scenario as TOML with every key explicit, and the canonical text of its work keys.
 
-use crate::keys::{self, Entry, Keys, Said, float, quoted};
+use crate::keys::{self, Entry, Keys, ValueOrMeaning, float, quoted};
 use crate::metric::{Bound, Expect, When};
 use crate::names::LoadOrder;
 use crate::quantity::underscored;
@@ -107,11 +107,11 @@ impl RunSpec {
 }
 
 pub(crate) fn load_entries(load: &Load) -> Vec<Entry> {
-    let (said, unsaid): (Vec<Entry>, Vec<Entry>) =
+    let (present, absent): (Vec<Entry>, Vec<Entry>) =
         load.kind.entries().into_iter().partition(|(_, value)| value.is_ok());
     let mut entries: Vec<Entry> =
         vec![("kind", Ok(quoted(load.kind.name()))), ("share", Ok(float(load.share)))];
-    entries.extend(said.into_iter().chain(unsaid));
+    entries.extend(present.into_iter().chain(absent));
     entries.extend(load.size_entries());
     entries.push(("name", load.name.as_deref().map(quoted).ok_or("its index")));
     entries.push(("seed", seed(load.seed)));
@@ -167,10 +167,10 @@ fn line(out: &mut String, key: &str, value: &str) {
     out.push('\n');
 }
 
-fn slots(count: u64) -> Said {
+fn slots(count: u64) -> ValueOrMeaning {
     if count == 0 { Err("none: no load asks for any") } else { Ok(underscored(count)) }
 }
 
-fn seed(seed: Option<u64>) -> Said {
+fn seed(seed: Option<u64>) -> ValueOrMeaning {
     seed.map(underscored).ok_or(DERIVED)
 }

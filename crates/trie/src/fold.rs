@@ -60,7 +60,7 @@ struct Batch {
 
 /// RLP of nodes that a store keeps by path, until the next [`Fold::take_rlp`].
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptRlp {
     rlp: Vec<u8>,
     nodes: Vec<(Slot, Path, Range<usize>)>,
 }
@@ -83,7 +83,7 @@ pub(crate) struct Fold {
     levels: Vec<Vec<Job>>,
     inner: Batch,
     hashes: Vec<[u8; 32]>,
-    kept: Option<Kept>,
+    kept: Option<KeptRlp>,
     work: Work,
 }
 
@@ -96,7 +96,7 @@ impl Fold {
             levels: Vec::new(),
             inner: Batch::default(),
             hashes: Vec::new(),
-            kept: (rlp == Rlp::Kept).then(Kept::default),
+            kept: (rlp == Rlp::Kept).then(KeptRlp::default),
             work: Work::default(),
         }
     }
@@ -222,7 +222,7 @@ impl Encoded {
     fn place(
         &self,
         batch: &mut Batch,
-        kept: Option<(&mut Kept, Path)>,
+        kept: Option<(&mut KeptRlp, Path)>,
         write: impl FnOnce(&mut [u8]),
     ) -> Option<Reference> {
         if self.len < 32 {
@@ -245,7 +245,7 @@ fn encode(
     job: &Job,
     batch: &mut Batch,
     references: &[Reference],
-    kept: Option<&mut Kept>,
+    kept: Option<&mut KeptRlp>,
 ) -> Option<Reference> {
     match &job.kind {
         Kind::Branch { mask, children } => {

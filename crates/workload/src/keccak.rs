@@ -42,15 +42,15 @@ pub fn keccak256_many_isa() -> &'static str {
 /// the padding's first bit.
 fn many<const BYTES: usize, const WORDS: usize>(inputs: &[[u8; BYTES]], out: &mut [[u8; 32]]) {
     assert_eq!(inputs.len(), out.len(), "one place for each hash");
-    dispatch(Many::<BYTES, WORDS> { inputs, out });
+    dispatch(ManyHashes::<BYTES, WORDS> { inputs, out });
 }
 
-struct Many<'a, const BYTES: usize, const WORDS: usize> {
+struct ManyHashes<'a, const BYTES: usize, const WORDS: usize> {
     inputs: &'a [[u8; BYTES]],
     out: &'a mut [[u8; 32]],
 }
 
-impl<const BYTES: usize, const WORDS: usize> Task for Many<'_, BYTES, WORDS> {
+impl<const BYTES: usize, const WORDS: usize> Task for ManyHashes<'_, BYTES, WORDS> {
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) {
         for (inputs, out) in self.inputs.chunks(LANES).zip(self.out.chunks_mut(LANES)) {
@@ -130,7 +130,7 @@ mod tests {
         let expected = expected(&inputs);
         for pick in permutation::available() {
             let mut out = vec![[0; 32]; inputs.len()];
-            pick.run(Many::<32, 5> { inputs: &inputs, out: &mut out });
+            pick.run(ManyHashes::<32, 5> { inputs: &inputs, out: &mut out });
             assert_eq!(out, expected, "{pick:?}");
         }
     }

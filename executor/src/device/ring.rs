@@ -25,12 +25,12 @@ pub(crate) struct Ring {
     /// Whether each slot has a read in flight.
     busy: Vec<bool>,
     in_flight_count: usize,
-    landed: Vec<(usize, i32)>,
+    completed: Vec<(usize, i32)>,
 }
 
 /// A read in flight.
 #[derive(Clone, Copy)]
-struct Flight {
+struct InFlightRead {
     extent: Extent,
     start: Instant,
 }
@@ -40,7 +40,7 @@ pub(super) fn read(shared: &Shared<'_>, depth: usize) -> Result<Part, Unmeasured
     let files = shared.files;
     let mut ring = Ring::new(&files.descriptors(), depth, shared.read_block_count)
         .map_err(|source| Unmeasured::RingRefused { reason: source.to_string() })?;
-    let mut flights: Vec<Option<Flight>> = vec![None; depth];
+    let mut flights: Vec<Option<InFlightRead>> = vec![None; depth];
     let mut latencies = Latencies::ready();
     let (mut read_count, mut read_bytes, mut block_count) = (0, 0, 0);
     let cpu_before = thread_cpu_time();
@@ -49,15 +49,15 @@ pub(super) fn read(shared: &Shared<'_>, depth: usize) -> Result<Part, Unmeasured
     for (slot, flight) in flights.iter_mut().enumerate() {
         if let Some(extent) = shared.next() {
             ring.start(slot, &extent);
-            *flight = Some(Flight { extent, start: now });
+            *flight = Some(InFlightRead { extent, start: now });
         }
     }
     while ring.in_flight_count > 0 {
         ring.wait().map_err(|source| files.failed(source))?;
         now = Instant::now();
         let is_over = shared.is_over(start, now)?;
-        for index in 0..ring.landed().len() {
-            let (slot, result) = ring.landed()[index];
+        for index in 0..ring.completed().len() {
+            let (slot, result) = ring.completed()[index];
             let flight = flights[slot]
                 .take()
                 .unwrap_or_else(|| panic!("slot {slot} came back without being in flight"));
@@ -69,7 +69,7 @@ pub(super) fn read(shared: &Shared<'_>, depth: usize) -> Result<Part, Unmeasured
             block_count += u64::from(flight.extent.block_count);
             if !is_over && let Some(extent) = shared.next() {
                 ring.start(slot, &extent);
-                flights[slot] = Some(Flight { extent, start: now });
+                flights[slot] = Some(InFlightRead { extent, start: now });
             }
         }
         if is_over {
@@ -99,7 +99,7 @@ impl Ring {
             blocks_per_slot,
             busy: vec![false; depth],
             in_flight_count: 0,
-            landed: Vec::with_capacity(2 * depth),
+            completed: Vec::with_capacity(2 * depth),
         })
     }
 
@@ -134,7 +134,7 @@ impl Ring {
 
     /// Submits reads that are not submitted yet, and waits until at least one read has completed.
     pub(crate) fn wait(&mut self) -> io::Result<()> {
-        self.landed.clear();
+        self.completed.clear();
         loop {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => break,
@@ -146,16 +146,16 @@ impl Ring {
         }
         for entry in self.ring.completion() {
             let slot = usize::try_from(entry.user_data()).unwrap_or(usize::MAX);
-            self.landed.push((slot, entry.result()));
+            self.completed.push((slot, entry.result()));
             self.busy[slot] = false;
         }
-        self.in_flight_count -= self.landed.len();
+        self.in_flight_count -= self.completed.len();
         Ok(())
     }
 
     /// Returns slot and result of each read that completed in the last wait.
-    pub(crate) fn landed(&self) -> &[(usize, i32)] {
-        &self.landed
+    pub(crate) fn completed(&self) -> &[(usize, i32)] {
+        &self.completed
     }
 
     /// Returns whether a read into the blocks of `slot` is in flight.

@@ -5,11 +5,11 @@ use alloy_primitives::Bytes;
 use variant::{ListDuty, Phase};
 
 use super::{
-    clock::{Engine, Execution, Turn},
+    clock::{CurrentBatch, Engine, Execution},
     database::StoreDatabase,
     error::EngineError,
     executed::{BatchResult, Executed},
-    in_order::{self, Below, Ran},
+    in_order::{self, BatchDatabase, BatchRun},
     task::Task,
 };
 use crate::{store::Sample, trace::Recorder};
@@ -22,7 +22,7 @@ pub(super) struct Alone<'a, F> {
 
 impl<'a, F> Engine for Alone<'a, F>
 where
-    F: Fn(&mut StoreDatabase<'a>, &Task<'a>, usize, &mut Executed) -> Result<Ran, EngineError>
+    F: Fn(&mut StoreDatabase<'a>, &Task<'a>, usize, &mut Executed) -> Result<BatchRun, EngineError>
         + Sync,
 {
     type Job = ();
@@ -37,13 +37,13 @@ where
     fn run_batch(
         &self,
         database: &mut Self::Lead,
-        turn: &Turn<'_, ()>,
+        current: &CurrentBatch<'_, ()>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
-        let start = turn.spans.elapsed();
-        let ran = (self.run)(database, self.at.task, turn.index, executed)?;
-        turn.spans.close(Phase::Execute, start);
-        ran.close(self.at.task, turn.index, turn.spans)
+        let start = current.spans.elapsed();
+        let ran = (self.run)(database, self.at.task, current.index, executed)?;
+        current.spans.close(Phase::Execute, start);
+        ran.close(self.at.task, current.index, current.spans)
     }
 
     fn leave(&self, database: Self::Lead, executed: &mut Executed) {
@@ -57,7 +57,7 @@ pub(super) fn sequential(
     task: &Task<'_>,
     batch_index: usize,
     executed: &mut Executed,
-) -> Result<Ran, EngineError> {
+) -> Result<BatchRun, EngineError> {
     in_order::run_batch(database, task, batch_index, task.variant.list_duty, executed)
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn rebuild_lists(
     lists.collect()
 }
 
-impl Below for StoreDatabase<'_> {
+impl BatchDatabase for StoreDatabase<'_> {
     fn trace(&mut self) -> Option<&mut Recorder> {
         self.recorder()
     }

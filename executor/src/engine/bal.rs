@@ -22,7 +22,7 @@ use variant::{Io, Phase, Schedule};
 use workload::{BlockAccessIndex, Steps};
 
 use super::{
-    clock::{Engine, Execution, Turn},
+    clock::{CurrentBatch, Engine, Execution},
     error::EngineError,
     executed::{BatchResult, Executed},
     tally::WorkerCounts,
@@ -34,7 +34,7 @@ use crate::{
     pool::WorkerPool,
     process, schedule,
     store::Reader,
-    trace::{Recorder, Track, What},
+    trace::{EventKind, Recorder, Track},
 };
 
 mod bitset;
@@ -74,7 +74,7 @@ impl<'a, P> Bal<'a, P> {
 }
 
 /// State of the leading thread.
-pub(super) struct Lead<'a> {
+pub(super) struct LeadState<'a> {
     reader: Box<dyn Reader + 'a>,
     /// Order of each batch's steps, if the schedule orders them by known cost.
     known_orders: std::vec::IntoIter<Vec<BlockAccessIndex>>,
@@ -83,7 +83,7 @@ pub(super) struct Lead<'a> {
 
 impl<'a, P: PreState> Engine for Bal<'a, P> {
     type Job = Job<P>;
-    type Lead = Lead<'a>;
+    type Lead = LeadState<'a>;
 
     const NAME: &'static str = "bal";
 
@@ -132,7 +132,7 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
         let Execution { sample, task, .. } = self.at;
-        Ok(Lead {
+        Ok(LeadState {
             reader: sample.reader()?,
             known_orders: known_orders(task).into_iter(),
             recorder: task.trace.map(|trace| trace.recorder(usize::MAX)),
@@ -142,27 +142,31 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
     fn run_batch(
         &self,
         lead: &mut Self::Lead,
-        turn: &Turn<'_, Job<P>>,
+        current: &CurrentBatch<'_, Job<P>>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let Execution { sample, task, stop } = self.at;
         let (layout, known_order) = (sample.row_layout(), lead.known_orders.next());
-        let job = Job::new(task, turn.index, turn.spans, layout, known_order)?;
-        let posted = turn.spans.elapsed();
-        let job = turn.work_on(job);
-        let start = turn.spans.elapsed();
+        let job = Job::new(task, current.index, current.spans, layout, known_order)?;
+        let posted = current.spans.elapsed();
+        let job = current.work_on(job);
+        let start = current.spans.elapsed();
         if let Some(recorder) = &mut lead.recorder {
-            recorder.seldom(What::Threads, turn.spans.at(posted), turn.spans.at(start));
+            recorder.record_rare(
+                EventKind::Threads,
+                current.spans.at(posted),
+                current.spans.at(start),
+            );
         }
         let result = job.finish(task, lead.reader.as_mut(), stop, executed)?;
         drop(job);
-        turn.spans.close(Phase::Validate, start);
+        current.spans.close(Phase::Validate, start);
         Ok(result)
     }
 
     fn leave(&self, lead: Self::Lead, executed: &mut Executed) {
         if let Some(trace) = self.at.task.trace {
-            trace.give(Track::Main, lead.recorder);
+            trace.add(Track::Main, lead.recorder);
         }
         executed.prefetch_reads_at_once = lead.reader.batching().reads_at_once;
         executed.counters = lead.reader.counters();

@@ -23,7 +23,7 @@ use super::{
     database::StoreDatabase,
     error::{EngineError, ViewError},
     executed::Executed,
-    in_order::Ran,
+    in_order::BatchRun,
     laps::Laps,
     task::Task,
 };
@@ -35,7 +35,7 @@ pub(super) fn run(
     task: &Task<'_>,
     batch_index: usize,
     executed: &mut Executed,
-) -> Result<Ran, EngineError> {
+) -> Result<BatchRun, EngineError> {
     let (workload, batch) = (task.workload, &task.workload.batches[batch_index]);
     let state = State::builder().with_database(database).with_bundle_update().build();
     let cfg = env::cfg_env(workload.rules.first.fork, workload.chain_id);
@@ -46,19 +46,19 @@ pub(super) fn run(
             return Err(EngineError::Cancelled);
         }
         let block = &batch.blocks[step.block];
-        let at = At { workload, block, written: task.root.written };
-        let result = run_step(&mut evm, &at, step.kind)
+        let input = StepInput { workload, block, written: task.root.written };
+        let result = run_step(&mut evm, &input, step.kind)
             .map_err(|error| failed(batch_index, index, error))?;
         laps.next(index, step, result, evm.ctx.db_mut().database.recorder());
     }
     let mut result = laps.finish();
     result.net_changes = net_changes(&evm.ctx.db_mut().take_bundle());
-    Ok(Ran::without_list(result))
+    Ok(BatchRun::without_list(result))
 }
 
 /// The workload and the block of a step, and the destination of the keys that it writes.
 #[derive(Clone, Copy)]
-struct At<'a> {
+struct StepInput<'a> {
     workload: &'a Workload,
     block: &'a Block,
     /// Takes the keys that steps write, if a root needs them. Then revm's `transact` and `commit`
@@ -74,10 +74,10 @@ type Failure<D> = StepError<EvmDatabaseError<<D as Database>::Error>>;
 
 fn run_step<D: Database>(
     evm: &mut Evm<D>,
-    at: &At<'_>,
+    input: &StepInput<'_>,
     kind: StepKind,
 ) -> Result<Option<TxResult>, Failure<D>> {
-    let At { workload, block, written } = *at;
+    let StepInput { workload, block, written } = *input;
     let rules = workload.rules_of(block);
     match kind {
         StepKind::BeforeTransactions => {

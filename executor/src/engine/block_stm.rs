@@ -11,7 +11,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `scheduler.rs`, `window.rs` | each worker's next task, the limit of running ahead; no locks |
-//! | `board.rs` | the lock of the scheduler, and the waits of workers |
+//! | `shared_scheduler.rs` | the lock of the scheduler, and the waits of workers |
 //! | `cell.rs` | the versions of one key; no locks |
 //! | `memory.rs`, `deferred_fees.rs` | all cells; all fees |
 //! | `shared.rs` | the state of a batch that all runs share, with their logs and results |
@@ -31,14 +31,14 @@ use variant::Phase;
 use workload::{BlockAccessIndex, Steps};
 
 use self::{
-    board::Board,
     deferred_fees::BatchFees,
     memory::Memory,
     scheduler::Scheduler,
     shared::{LastRuns, Logs, Results, Shared},
+    shared_scheduler::SharedScheduler,
 };
 use super::{
-    clock::{Engine, Execution, Turn},
+    clock::{CurrentBatch, Engine, Execution},
     error::EngineError,
     executed::{BatchResult, Executed},
     tally::{Reading, WorkerCounts},
@@ -50,7 +50,6 @@ use crate::{
 };
 
 mod accesses;
-mod board;
 mod cell;
 mod deferred_fees;
 mod hub;
@@ -65,6 +64,7 @@ mod shard;
 mod shard_connection;
 mod sharded;
 mod shared;
+mod shared_scheduler;
 mod task;
 mod view;
 mod window;
@@ -82,7 +82,7 @@ pub(super) struct Job<'a> {
     steps: Steps,
     memory: Memory,
     fees: BatchFees,
-    board: Board<'a>,
+    scheduler: SharedScheduler<'a>,
     logs: Logs,
     spans: Arc<Spans>,
     last_runs: LastRuns,
@@ -128,15 +128,15 @@ impl<'a> Engine for BlockStm<'a> {
     fn run_batch(
         &self,
         lead: &mut Self::Lead,
-        turn: &Turn<'_, Job<'a>>,
+        current: &CurrentBatch<'_, Job<'a>>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let Execution { task, stop, .. } = self.0;
-        let job = turn.work_on(Job::new(turn, task.variant.thread_count, stop));
-        let start = turn.spans.elapsed();
-        let job = Arc::into_inner(job).unwrap_or_else(|| panic!("batch {} is done", turn.index));
+        let job = current.work_on(Job::new(current, task.variant.thread_count, stop));
+        let start = current.spans.elapsed();
+        let job = Arc::into_inner(job).unwrap_or_else(|| panic!("batch {} is done", current.index));
         let result = job.finish(task, lead.as_mut(), executed)?;
-        turn.spans.close(Phase::Validate, start);
+        current.spans.close(Phase::Validate, start);
         Ok(result)
     }
 
@@ -147,21 +147,21 @@ impl<'a> Engine for BlockStm<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn new(turn: &Turn<'_, Self>, thread_count: usize, stop: &'a AtomicBool) -> Self {
-        let steps = Steps::of(turn.batch);
+    fn new(current: &CurrentBatch<'_, Self>, thread_count: usize, stop: &'a AtomicBool) -> Self {
+        let steps = Steps::of(current.batch);
         let memory = Memory::new(steps.count() as usize);
-        let fees = BatchFees::new(turn.batch, &steps, &memory);
-        let links = deferred_fees::nonce_links(turn.batch, &steps);
+        let fees = BatchFees::new(current.batch, &steps, &memory);
+        let links = deferred_fees::nonce_links(current.batch, &steps);
         let scheduler = Scheduler::new(&links, thread_count);
         Self {
-            batch_index: turn.index,
+            batch_index: current.index,
             fees,
-            board: Board::new(scheduler, stop),
+            scheduler: SharedScheduler::new(scheduler, stop),
             logs: Logs::new(steps.count()),
             last_runs: LastRuns::new(steps.count()),
             steps,
             memory,
-            spans: Arc::clone(turn.spans),
+            spans: Arc::clone(current.spans),
             failures: Mutex::default(),
         }
     }
@@ -173,7 +173,7 @@ impl<'a> Job<'a> {
             steps: &self.steps,
             memory: &self.memory,
             fees: &self.fees,
-            board: &self.board,
+            scheduler: &self.scheduler,
             logs: &self.logs,
             results: Results::Kept(&self.last_runs),
             written: task.root.written,
@@ -193,7 +193,7 @@ impl<'a> Job<'a> {
         let step_count = self.steps.count();
         executed.speculation.get_or_insert_default().add(&Speculation {
             steps: u64::from(step_count),
-            ..self.board.into_scheduler().speculation()
+            ..self.scheduler.into_scheduler().speculation()
         });
         let runs = self.last_runs.into_runs();
         let results = executed.add_transactions(runs.map(|run| (run.result, run.latency)));

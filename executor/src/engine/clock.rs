@@ -89,7 +89,7 @@ pub(super) trait Engine: Sync {
     fn run_batch(
         &self,
         lead: &mut Self::Lead,
-        turn: &Turn<'_, Self::Job>,
+        current: &CurrentBatch<'_, Self::Job>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError>;
 
@@ -101,7 +101,7 @@ pub(super) trait Engine: Sync {
 }
 
 /// The batch to run now.
-pub(super) struct Turn<'t, J> {
+pub(super) struct CurrentBatch<'t, J> {
     /// 0-based index of the batch.
     pub(super) index: usize,
     /// The batch.
@@ -111,7 +111,7 @@ pub(super) struct Turn<'t, J> {
     pool: &'t WorkerPool<'t, J>,
 }
 
-impl<J> Turn<'_, J> {
+impl<J> CurrentBatch<'_, J> {
     /// Gives `job` to all workers and waits until they are done.
     pub(super) fn work_on(&self, job: J) -> Arc<J> {
         self.pool.post(Arc::new(job));
@@ -153,19 +153,19 @@ pub(super) fn run<E: Engine>(engine: &E, at: Execution<'_>) -> Result<Executed, 
     let reception = Reception::new(task.received(), at.stop);
     let ran = reception.run(|| {
         root::beside(sample, |rooting| {
-            let with = Beside { reception: &reception, rooting };
+            let beside = ConcurrentWork { reception: &reception, rooting };
             pool.run(
                 |worker| engine.track(worker).name(),
                 |error| StoreError::no_thread(E::NAME, &error),
                 |worker| {
                     let mut counts = engine.work(worker, &pool)?;
                     if let Some(trace) = task.trace {
-                        trace.give(engine.track(worker), counts.on_demand.trace.take());
-                        trace.give(engine.track(worker), counts.prefetched.trace.take());
+                        trace.add(engine.track(worker), counts.on_demand.trace.take());
+                        trace.add(engine.track(worker), counts.prefetched.trace.take());
                     }
                     Ok(counts)
                 },
-                || lead(engine, at, &pool, with),
+                || lead(engine, at, &pool, beside),
             )
         })
     });
@@ -189,7 +189,7 @@ pub(super) fn run<E: Engine>(engine: &E, at: Execution<'_>) -> Result<Executed, 
 }
 
 /// The work on a batch besides its execution: the duties on received blocks, and the state root.
-struct Beside<'b, 'r, 't> {
+struct ConcurrentWork<'b, 'r, 't> {
     reception: &'b Reception<'b>,
     rooting: Option<Rooting<'r, 't>>,
 }
@@ -205,9 +205,9 @@ fn lead<E: Engine>(
     engine: &E,
     at: Execution<'_>,
     pool: &WorkerPool<'_, E::Job>,
-    beside: Beside<'_, '_, '_>,
+    beside: ConcurrentWork<'_, '_, '_>,
 ) -> Result<Timed, EngineError> {
-    let Beside { reception, mut rooting } = beside;
+    let ConcurrentWork { reception, mut rooting } = beside;
     let mut lead = engine.lead()?;
     let mut executed = Executed { tx_latencies: Latencies::ready(), ..Executed::default() };
     pool.wait_idle();
@@ -222,13 +222,13 @@ fn lead<E: Engine>(
     let mut batches = at.task.workload.batches.iter().enumerate();
     let done = batches.try_for_each(|(index, batch)| {
         let begin = spans.elapsed();
-        let turn = Turn { index, batch, spans: &spans, pool };
+        let current = CurrentBatch { index, batch, spans: &spans, pool };
         let decoded = reception
             .receive(index, &spans)
             .map_err(|error| EngineError::of_received(index, error))?;
         let begun = rooting.as_ref().map_or(Ok(None), |rooting| rooting.begin(index, &spans));
         let writing = begun.map_err(|error| EngineError::of_root(index, error))?;
-        let mut result = engine.run_batch(&mut lead, &turn, &mut executed)?;
+        let mut result = engine.run_batch(&mut lead, &current, &mut executed)?;
         drop(writing);
         let checked = reception.check(index, decoded.as_ref(), &result.results, &spans);
         checked.map_err(|error| EngineError::of_received(index, error))?;

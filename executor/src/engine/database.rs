@@ -47,7 +47,7 @@ impl<'a> StoreDatabase<'a> {
     pub(super) fn close(mut self, task: &Task<'_>, executed: &mut Executed) {
         executed.counters = self.reader.counters();
         if let Some(trace) = task.trace {
-            trace.give(Track::Main, self.tally.trace.take());
+            trace.add(Track::Main, self.tally.trace.take());
         }
         executed.on_demand = self.tally;
     }

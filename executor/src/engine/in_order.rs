@@ -20,13 +20,13 @@ use super::{
 use crate::{span::Spans, trace::Recorder};
 
 /// Result of a batch that ran in order.
-pub(super) struct Ran {
+pub(super) struct BatchRun {
     pub(super) result: BatchResult,
     /// The list, if it was built.
     list: Option<Bal>,
 }
 
-impl Ran {
+impl BatchRun {
     /// Makes the result of a batch whose list was not built.
     pub(super) const fn without_list(result: BatchResult) -> Self {
         Self { result, list: None }
@@ -56,22 +56,22 @@ impl Ran {
 }
 
 /// The state before a batch that runs in order.
-pub(super) trait Below: Database<Error = ViewError> {
+pub(super) trait BatchDatabase: Database<Error = ViewError> {
     /// Returns the recorder of the thread, if the sample is traced.
     fn trace(&mut self) -> Option<&mut Recorder>;
 
     /// Notes that the first `step_count` steps of the batch have run.
-    fn passed(&mut self, _step_count: u32) {}
+    fn steps_passed(&mut self, _step_count: u32) {}
 }
 
 /// Runs the batch at `batch_index` in order over `database`.
-pub(super) fn run_batch<D: Below>(
+pub(super) fn run_batch<D: BatchDatabase>(
     database: &mut D,
     task: &Task<'_>,
     batch_index: usize,
     list_duty: ListDuty,
     executed: &mut Executed,
-) -> Result<Ran, EngineError> {
+) -> Result<BatchRun, EngineError> {
     let batch = &task.workload.batches[batch_index];
     let mut runner = Runner::new(task.workload, BatchState::new(database, list_duty));
     let mut entered = None;
@@ -100,10 +100,10 @@ pub(super) fn run_batch<D: Below>(
         })?;
         laps.next(index, step, output.result, runner.db().database().trace());
         runner.db().next_step();
-        runner.db().database().passed(index + 1);
+        runner.db().database().steps_passed(index + 1);
     }
     let mut result = laps.finish();
     let (net_changes, list) = runner.into_db().finish();
     result.net_changes = net_changes;
-    Ok(Ran { result, list })
+    Ok(BatchRun { result, list })
 }

@@ -7,7 +7,7 @@ use evm::TxResult;
 use workload::{BlockAccessIndex, Step};
 
 use super::executed::{BatchResult, Executed};
-use crate::trace::{Recorder, What};
+use crate::trace::{EventKind, Recorder};
 
 /// Times and results of the steps of a batch.
 pub(super) struct Laps<'e> {
@@ -39,7 +39,7 @@ impl<'e> Laps<'e> {
         let began = std::mem::replace(&mut self.start, end);
         if let Some(trace) = trace {
             let gas = result.as_ref().map(|result| result.gas_used);
-            trace.seldom(What::Step { batch: self.batch, index, step, gas }, began, end);
+            trace.record_rare(EventKind::Step { batch: self.batch, index, step, gas }, began, end);
         }
         if let Some(result) = result {
             let latency = end - began;

@@ -88,7 +88,7 @@ impl<'a> OnShards<'a> {
     }
 
     /// Adds to `executed` the counts of the leading thread, and the shards' names.
-    pub(super) fn leave(&self, lead: Lead<'_>, executed: &mut Executed) {
+    pub(super) fn leave(&self, lead: LeadState<'_>, executed: &mut Executed) {
         executed.counters = lead.reader.counters();
         executed.partitioning = lead.partitioning;
         executed.shard_names = (0..self.count()).map(|shard| self.shards.name(shard)).collect();
@@ -165,14 +165,14 @@ pub(super) fn coordinator_failed(reason: String) -> StoreError {
 }
 
 /// State of the leading thread.
-pub(super) struct Lead<'a> {
+pub(super) struct LeadState<'a> {
     pub(super) reader: Box<dyn Reader + 'a>,
     /// Parts of each batch, if batches are partitioned before the clock.
     parts: std::vec::IntoIter<Parts>,
     pub(super) partitioning: Duration,
 }
 
-impl<'a> Lead<'a> {
+impl<'a> LeadState<'a> {
     /// Prepares the leading thread. If batches are partitioned before the clock, `partition`
     /// partitions each batch and adds its time to `partitioning`.
     pub(super) fn new(

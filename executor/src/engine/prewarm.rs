@@ -34,10 +34,10 @@ use workload::{Steps, Workload};
 
 use self::job::{Cache, Job, Key, Part};
 use super::{
-    clock::{Engine, Execution, Turn},
+    clock::{CurrentBatch, Engine, Execution},
     error::{EngineError, ViewError},
     executed::{BatchResult, Executed, WarmUp},
-    in_order::{self, Below},
+    in_order::{self, BatchDatabase},
     row,
     tally::{ReadTally, Reading, WorkerCounts},
 };
@@ -46,7 +46,7 @@ use crate::{
     lock::lock,
     pool::WorkerPool,
     store::Reader,
-    trace::{Recorder, Track, What, close_part},
+    trace::{EventKind, Recorder, Track, close_part},
 };
 
 pub(super) struct Prewarm<'a> {
@@ -100,9 +100,9 @@ impl<'a> Engine for Prewarm<'a> {
                 }
             };
             let (workload, hasher) = (task.workload, self.hasher());
-            let ahead = speculate::Ahead { workload, job, cache, cancel: stop, hasher };
+            let pass = speculate::SpeculativePass { workload, job, cache, cancel: stop, hasher };
             let reading = Reading { reader: reader.as_mut(), tally: &mut counts.prefetched };
-            match ahead.run(reading) {
+            match pass.run(reading) {
                 Ok(read) => lock(&job.read).push(read),
                 Err(error) => {
                     // The failure is stored before `stop` is set, so that no failure that `stop`
@@ -137,12 +137,12 @@ impl<'a> Engine for Prewarm<'a> {
     fn run_batch(
         &self,
         lead: &mut Self::Lead,
-        turn: &Turn<'_, Job>,
+        current: &CurrentBatch<'_, Job>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let job = Job {
-            batch_index: turn.index,
-            steps: Steps::of(turn.batch),
+            batch_index: current.index,
+            steps: Steps::of(current.batch),
             next_step: AtomicU32::new(0),
             // The run in order begins its first transaction at once, so no worker can be ahead of
             // it there.
@@ -151,36 +151,40 @@ impl<'a> Engine for Prewarm<'a> {
                 ReadTime::While => 1,
             }),
             cache: (self.warming.cache == WarmCache::Shared).then(Cache::default),
-            spans: Arc::clone(turn.spans),
+            spans: Arc::clone(current.spans),
             read: Mutex::default(),
             failure: Mutex::default(),
         };
         let job = match self.warming.time {
             ReadTime::Before => {
-                let job = turn.work_on(job);
+                let job = current.work_on(job);
                 if let Some(failure) = lock(&job.failure).take() {
                     return Err(failure);
                 }
                 job
             }
-            ReadTime::While => turn.begin(job),
+            ReadTime::While => current.begin(job),
         };
-        let start = turn.spans.elapsed();
+        let start = current.spans.elapsed();
         lead.job = Some(Arc::clone(&job));
         let task = self.at.task;
         let list_duty = task.variant.list_duty;
-        let ran = in_order::run_batch(lead, task, turn.index, list_duty, executed);
+        let ran = in_order::run_batch(lead, task, current.index, list_duty, executed);
         lead.job = None;
-        let done = turn.spans.close(Phase::Execute, start).end;
+        let done = current.spans.close(Phase::Execute, start).end;
         if self.warming.time == ReadTime::While {
             // No transaction is ahead of the run in order any more: all steps were run, or a step
             // failed.
             job.passed_count.store(u32::MAX, Ordering::Relaxed);
-            turn.end();
-            let now = turn.spans.elapsed();
+            current.end();
+            let now = current.spans.elapsed();
             lead.pass_wait += now.saturating_sub(done);
             if let Some(trace) = &mut lead.tally.trace {
-                trace.seldom(What::Threads, turn.spans.at(done), turn.spans.at(now));
+                trace.record_rare(
+                    EventKind::Threads,
+                    current.spans.at(done),
+                    current.spans.at(now),
+                );
             }
             // A worker that fails stops the run in order.
             if let Some(failure) = lock(&job.failure).take() {
@@ -190,13 +194,13 @@ impl<'a> Engine for Prewarm<'a> {
         let ran = ran?;
         let read = std::mem::take(&mut *lock(&job.read));
         lead.keys.push(BatchKeys { read, asked: std::mem::take(&mut lead.asked) });
-        ran.close(task, turn.index, turn.spans)
+        ran.close(task, current.index, current.spans)
     }
 
     fn leave(&self, mut lead: Self::Lead, executed: &mut Executed) {
         executed.counters = lead.reader.counters();
         if let Some(trace) = self.at.task.trace {
-            trace.give(Track::Main, lead.tally.trace.take());
+            trace.add(Track::Main, lead.tally.trace.take());
         }
         executed.on_demand = lead.tally;
         let tally = &executed.on_demand;
@@ -250,7 +254,7 @@ struct BatchKeys {
 }
 
 /// A key, and the part of the cache that has keys of its kind.
-struct Find<K, V> {
+struct CacheKey<K, V> {
     key: K,
     within: Part<K, V>,
 }
@@ -271,12 +275,12 @@ fn add(total: WarmUp, keys: BatchKeys) -> WarmUp {
     }
 }
 
-impl Below for InOrder<'_> {
+impl BatchDatabase for InOrder<'_> {
     fn trace(&mut self) -> Option<&mut Recorder> {
         self.tally.trace.as_deref_mut()
     }
 
-    fn passed(&mut self, step_count: u32) {
+    fn steps_passed(&mut self, step_count: u32) {
         if let Some(job) = &self.job {
             // A worker that sees the count late runs a transaction that is no longer ahead, which
             // is harmless.
@@ -291,7 +295,7 @@ impl InOrder<'_> {
     fn get<K: std::hash::Hash + Eq + Copy, V: Clone>(
         &mut self,
         key: Key,
-        find: Find<K, V>,
+        cache_key: CacheKey<K, V>,
         read: impl FnOnce(&mut dyn Reader) -> Result<V, ViewError>,
     ) -> Result<V, ViewError> {
         if self.cancel.load(Ordering::Relaxed) {
@@ -305,8 +309,10 @@ impl InOrder<'_> {
             return tally.read(key.kind(), || read(reader));
         };
         let since = tally.now();
-        let (value, arrival) = (find.within)(cache)
-            .get_or_read(find.key, self.cancel, || tally.timed(key.kind(), || read(reader)))?;
+        let (value, arrival) =
+            (cache_key.within)(cache).get_or_read(cache_key.key, self.cancel, || {
+                tally.timed(key.kind(), || read(reader))
+            })?;
         self.tally.note(key.kind(), arrival, since);
         Ok(value)
     }
@@ -316,19 +322,20 @@ impl Database for InOrder<'_> {
     type Error = ViewError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
-        let find = Find { key: address, within: |cache| &cache.accounts };
-        let row = self.get(Key::Account(address), find, |reader| Ok(reader.account(&address)?))?;
+        let cache_key = CacheKey { key: address, within: |cache| &cache.accounts };
+        let row =
+            self.get(Key::Account(address), cache_key, |reader| Ok(reader.account(&address)?))?;
         Ok(row.map(row::info))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ViewError> {
-        let find = Find { key: hash, within: |cache| &cache.codes };
-        self.get(Key::Code(hash), find, |reader| row::bytecode(hash, reader.code(&hash)?))
+        let cache_key = CacheKey { key: hash, within: |cache| &cache.codes };
+        self.get(Key::Code(hash), cache_key, |reader| row::bytecode(hash, reader.code(&hash)?))
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
-        let find = Find { key: (address, key), within: |cache| &cache.slots };
-        self.get(Key::Slot(address, key), find, |reader| Ok(reader.slot(&address, &key)?))
+        let cache_key = CacheKey { key: (address, key), within: |cache| &cache.slots };
+        self.get(Key::Slot(address, key), cache_key, |reader| Ok(reader.slot(&address, &key)?))
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {

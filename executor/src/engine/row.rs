@@ -32,13 +32,13 @@ pub(crate) fn info(row: AccountState) -> AccountInfo {
 
 /// The sender of a transaction, adjusted so that the transaction can begin.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Lifted {
+pub(super) struct FundedSender {
     sender: Address,
     nonce: u64,
     least_balance: U256,
 }
 
-impl Lifted {
+impl FundedSender {
     /// Computes the nonce and the least balance that the sender of `tx` needs.
     pub(super) fn new(tx: &Transaction) -> Self {
         let gas = U256::from(tx.gas_limit).saturating_mul(U256::from(tx.max_fee_per_gas));
@@ -49,7 +49,11 @@ impl Lifted {
     }
 
     /// Returns the row of an account, adjusted if it is the sender's.
-    pub(super) fn see(&self, address: Address, row: Option<AccountState>) -> Option<AccountState> {
+    pub(super) fn adjusted(
+        &self,
+        address: Address,
+        row: Option<AccountState>,
+    ) -> Option<AccountState> {
         if self.sender != address {
             return row;
         }

@@ -12,7 +12,7 @@ use crate::{
     shards::{CoordinatorTimes, ShardTimes, Speculation},
     single_flight::Arrival,
     store::{ReadCounters, Reader},
-    trace::{Key, Recorder, Trace, What},
+    trace::{EventKind, Key, Recorder, Trace},
 };
 
 /// Counts and times of one worker's reads.
@@ -83,7 +83,7 @@ impl ReadTally {
                 let now = Instant::now();
                 self.wait += now - since;
                 if let Some(trace) = &mut self.trace {
-                    trace.frequent(What::Wait { key }, since, now);
+                    trace.record_frequent(EventKind::Wait { key }, since, now);
                 }
             }
         }
@@ -102,20 +102,20 @@ impl ReadTally {
     }
 
     /// Counts the time of one read, of one key or of several keys together.
-    pub(crate) fn lasted(&mut self, what: What, start: Instant, end: Instant) {
-        self.lasted_at(1.0, what, start, end);
+    pub(crate) fn record(&mut self, kind: EventKind, start: Instant, end: Instant) {
+        self.record_at(1.0, kind, start, end);
     }
 
     /// Counts the time of a call with `depth` reads in flight on average.
-    fn lasted_at(&mut self, depth: f64, what: What, start: Instant, end: Instant) {
+    fn record_at(&mut self, depth: f64, kind: EventKind, start: Instant, end: Instant) {
         if self.is_timed {
-            let count = if let What::Read { count, .. } = what { count as u64 } else { 1 };
+            let count = if let EventKind::Read { count, .. } = kind { count as u64 } else { 1 };
             self.latencies.record_batch(end - start, count);
             self.under_way += (end - start).mul_f64(depth);
             self.widen(start, end);
         }
         if let Some(trace) = &mut self.trace {
-            trace.frequent(what, start, end);
+            trace.record_frequent(kind, start, end);
         }
     }
 
@@ -141,7 +141,7 @@ impl ReadTally {
     pub(crate) fn timed<T>(&mut self, key: Key, read: impl FnOnce() -> T) -> T {
         let Some(start) = self.now() else { return read() };
         let value = read();
-        self.lasted(What::Read { key, count: 1 }, start, Instant::now());
+        self.record(EventKind::Read { key, count: 1 }, start, Instant::now());
         value
     }
 }
@@ -212,7 +212,7 @@ impl<'t> CallClock<'t> {
     pub(crate) fn arrived(&mut self) {
         if let Some(from) = self.since {
             let now = Instant::now();
-            self.tally.lasted(What::Read { key: self.key, count: 1 }, from, now);
+            self.tally.record(EventKind::Read { key: self.key, count: 1 }, from, now);
             self.since = Some(now);
         }
     }
@@ -223,11 +223,11 @@ impl<'t> CallClock<'t> {
         if let (Some(start), None) = (self.start, self.since)
             && count > 0
         {
-            let what = What::Read { key: self.key, count };
+            let kind = EventKind::Read { key: self.key, count };
             let end = Instant::now();
             let block_count = reader.counters().block_count - self.block_count;
             let depth = reader.at_once(count, block_count);
-            self.tally.lasted_at(depth, what, start, end);
+            self.tally.record_at(depth, kind, start, end);
         }
     }
 }

@@ -49,7 +49,7 @@ impl<'a> Task<'a> {
         cancel: &'a AtomicBool,
     ) -> Self {
         let (list_hashes, blocks, known_costs) = (&[], &[], &[]);
-        let root = RootInputs { kept: None, written: None };
+        let root = RootInputs { cached_nodes: None, written: None };
         let (trace, shards) = (None, None);
         Self {
             workload,

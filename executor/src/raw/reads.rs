@@ -9,11 +9,11 @@ use crate::{error::StoreError, latency::Latencies, process::Delta, store::ReadCo
 
 /// Number of slots per call of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Asking {
+pub enum SlotsPerCall {
     /// One slot after the other.
-    OneByOne,
+    One,
     /// This number of slots in a call.
-    Together(NonZeroUsize),
+    Many(NonZeroUsize),
 }
 
 /// Input of a measurement: the slots to read, and how to read them.
@@ -27,7 +27,7 @@ pub struct RawReads<'a> {
     /// Number of threads.
     pub thread_count: NonZeroUsize,
     /// Number of slots in each call.
-    pub asking: Asking,
+    pub slots_per_call: SlotsPerCall,
     /// Time after which the threads stop.
     pub time: Duration,
     /// Flag that another thread sets to cancel the measurement.

@@ -29,7 +29,7 @@ fn reads<'a>(family: &'a SlotFamily, draw: &'a Draw, cancel: &'a AtomicBool) -> 
         family,
         draw,
         thread_count: NonZeroUsize::new(3).unwrap(),
-        asking: Asking::OneByOne,
+        slots_per_call: SlotsPerCall::One,
         time: Duration::from_secs(60),
         cancel,
     }
@@ -66,8 +66,8 @@ fn a_store_without_multi_get_is_not_measured_as_if_it_had_one() {
     let store = MemoryStore::build(&genesis, u64::MAX).unwrap();
     let (family, cancel) = (&genesis.slots[0], AtomicBool::new(false));
     let draw = Draw::new(family, 1, 1.0);
-    let asking = Asking::Together(NonZeroUsize::new(8).unwrap());
-    let reads = RawReads { asking, ..reads(family, &draw, &cancel) };
+    let slots_per_call = SlotsPerCall::Many(NonZeroUsize::new(8).unwrap());
+    let reads = RawReads { slots_per_call, ..reads(family, &draw, &cancel) };
     let error = measure(&store, &reads).unwrap_err();
     assert!(matches!(error, RawError::NotTogether { store: "memory" }), "{error}");
 }

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     keys::Batch,
-    reads::{Asking, RawError, RawReads},
+    reads::{RawError, RawReads, SlotsPerCall},
 };
 use crate::{
     error::StoreError,
@@ -85,10 +85,10 @@ pub(super) fn prepare<'a>(
     shared: &Shared<'_>,
 ) -> Result<Ready<'a>, RawError> {
     let reader = sample.reader()?;
-    let batch_len = match shared.reads.asking {
-        Asking::OneByOne => KEYS_AHEAD,
-        Asking::Together(count) if reader.batching().reads_together() => count.get(),
-        Asking::Together(_) => return Err(RawError::NotTogether { store: shared.store }),
+    let batch_len = match shared.reads.slots_per_call {
+        SlotsPerCall::One => KEYS_AHEAD,
+        SlotsPerCall::Many(count) if reader.batching().reads_together() => count.get(),
+        SlotsPerCall::Many(_) => return Err(RawError::NotTogether { store: shared.store }),
     };
     let now = Instant::now();
     let part = Part {
@@ -118,9 +118,9 @@ impl Ready<'_> {
             }
             let draw = shared.reads.draw;
             self.batch.fill(shared.reads.family, draw, draw.claim(count));
-            match shared.reads.asking {
-                Asking::OneByOne => self.one_by_one(shared)?,
-                Asking::Together(_) => self.together(shared)?,
+            match shared.reads.slots_per_call {
+                SlotsPerCall::One => self.one_by_one(shared)?,
+                SlotsPerCall::Many(_) => self.together(shared)?,
             }
         }
         self.part.cpu = thread_cpu_time().zip(cpu_before).map(|(now, before)| now - before);

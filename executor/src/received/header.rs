@@ -51,7 +51,7 @@ impl BlockOutcome {
 
 /// The values that a header must have.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct ExpectedHeader<'a> {
     /// The block that was executed.
     pub(super) executed: &'a workload::Block,
     /// The outcome of the execution.
@@ -66,12 +66,12 @@ pub(super) struct Wanted<'a> {
 /// requests is not checked, since engines do not keep the requests.
 pub(super) fn check(
     block: &Block<Envelope>,
-    wanted: &Wanted<'_>,
+    expected: &ExpectedHeader<'_>,
     fork: Fork,
 ) -> Result<(), BlockFault> {
-    let Wanted { outcome, hash: given, list_hash, .. } = *wanted;
+    let ExpectedHeader { outcome, hash: given, list_hash, .. } = *expected;
     let header = &block.header;
-    environment(header, wanted, fork)?;
+    environment(header, expected, fork)?;
     body(block, fork)?;
     same("gas used", &header.gas_used, &outcome.gas.header_gas(fork))?;
     same("receipts root", &header.receipts_root, &outcome.receipts_root)?;
@@ -88,8 +88,12 @@ pub(super) fn check(
 
 /// Checks the fields that are input of the execution, and the fields that are constant since the
 /// merge.
-fn environment(header: &Header, wanted: &Wanted<'_>, fork: Fork) -> Result<(), BlockFault> {
-    let env = &wanted.executed.env;
+fn environment(
+    header: &Header,
+    expected: &ExpectedHeader<'_>,
+    fork: Fork,
+) -> Result<(), BlockFault> {
+    let env = &expected.executed.env;
     same("parent hash", &header.parent_hash, &env.parent_hash)?;
     same("ommers hash", &header.ommers_hash, &EMPTY_OMMER_ROOT_HASH)?;
     same("beneficiary", &header.beneficiary, &env.beneficiary)?;

@@ -7,7 +7,7 @@ use super::{
     compute::{Clock, Threads},
     error::RootError,
     follow, listed,
-    read::Known,
+    read::KnownNodes,
     threads::RootedSample,
     work::{RootWork, Rooted},
     written::{Writing, WrittenKeys},
@@ -33,11 +33,11 @@ pub(super) enum Prepared {
     /// The root of the batch.
     Root(Rooted),
     /// Nodes that the root of the batch needs.
-    Nodes(Known),
+    Nodes(KnownNodes),
 }
 
 /// The work on the root of one batch, beside its execution.
-pub(crate) struct AheadJob<'l> {
+pub(crate) struct RootJob<'l> {
     sample: RootedSample<'l>,
     source: Source<'l>,
     batch: usize,
@@ -46,7 +46,7 @@ pub(crate) struct AheadJob<'l> {
     done: Mutex<Option<(Result<Prepared, RootError>, RootWork)>>,
 }
 
-impl AheadJob<'_> {
+impl RootJob<'_> {
     /// Does the work, which has its own track in a trace.
     pub(super) fn run(&self, threads: &Threads<'_>) {
         let mut work = RootWork::default();
@@ -60,20 +60,20 @@ impl AheadJob<'_> {
             }
         };
         if let Some(trace) = self.sample.trace {
-            trace.give(Track::Root, recorder);
+            trace.add(Track::Root, recorder);
         }
         *lock(&self.done) = Some((result, work));
     }
 }
 
 /// Posts jobs to the thread, and takes its results.
-pub(super) struct Ahead<'a, 'l> {
-    pub(super) pool: &'a WorkerPool<'a, AheadJob<'l>>,
+pub(super) struct RootThread<'a, 'l> {
+    pub(super) pool: &'a WorkerPool<'a, RootJob<'l>>,
     pub(super) sample: RootedSample<'l>,
     pub(super) source: Source<'l>,
 }
 
-impl<'l> Ahead<'_, 'l> {
+impl<'l> RootThread<'_, 'l> {
     /// Begins the work on a batch that is about to run. The caller drops the returned guard once
     /// all steps have written.
     ///
@@ -92,7 +92,7 @@ impl<'l> Ahead<'_, 'l> {
         };
         let recorder = Mutex::new(sample.trace.map(|trace| trace.recorder(1)));
         let (spans, done) = (Arc::clone(spans), Mutex::default());
-        pool.post(Arc::new(AheadJob { sample, source, batch, spans, recorder, done }));
+        pool.post(Arc::new(RootJob { sample, source, batch, spans, recorder, done }));
         Ok(writing)
     }
 

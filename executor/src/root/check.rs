@@ -9,7 +9,7 @@ use workload::NetChanges;
 
 use super::{
     overlaid::{HashedChanges, Overlaid},
-    walk::{CheckError, Leaves, Moment, Walk, name},
+    walk::{CheckError, Leaves, StateVersion, Walk, name},
     work::Rooted,
 };
 use crate::{
@@ -29,12 +29,17 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    fn walk(&mut self, trie: TrieId, leaves: &Leaves, moment: Moment) -> Result<B256, CheckError> {
-        Walk::new(&mut self.reader, self.format, trie, leaves, moment).root()
+    fn walk(
+        &mut self,
+        trie: TrieId,
+        leaves: &Leaves,
+        version: StateVersion,
+    ) -> Result<B256, CheckError> {
+        Walk::new(&mut self.reader, self.format, trie, leaves, version).root()
     }
 
     /// Returns the state root before or after `changes`.
-    fn root(&mut self, changes: &HashedChanges, moment: Moment) -> Result<B256, CheckError> {
+    fn root(&mut self, changes: &HashedChanges, version: StateVersion) -> Result<B256, CheckError> {
         let keys: std::collections::BTreeSet<B256> =
             changes.accounts.keys().chain(changes.slots.keys()).copied().collect();
         let keys: Vec<B256> = keys.into_iter().collect();
@@ -43,7 +48,7 @@ impl Checked<'_> {
         for (key, stored) in keys.into_iter().zip(stored) {
             let root = match changes.slots.get(&key) {
                 None => stored,
-                Some(slots) => self.slots_root(key, slots, moment, stored)?,
+                Some(slots) => self.slots_root(key, slots, version, stored)?,
             };
             let state = match changes.accounts.get(&key) {
                 Some(state) => *state,
@@ -55,14 +60,14 @@ impl Checked<'_> {
             }
             leaves.push((key, leaf.clone()));
         }
-        self.walk(TrieId::Accounts, &leaves, moment)
+        self.walk(TrieId::Accounts, &leaves, version)
     }
 
     fn slots_root(
         &mut self,
         account: B256,
         slots: &BTreeMap<B256, U256>,
-        moment: Moment,
+        version: StateVersion,
         stored: B256,
     ) -> Result<B256, CheckError> {
         let trie = TrieId::Slots(account);
@@ -71,8 +76,8 @@ impl Checked<'_> {
             (*key, value.map_or_else(Vec::new, |value| value.as_slice().to_vec()))
         });
         let leaves: Leaves = leaves.collect();
-        let root = self.walk(trie, &leaves, moment)?;
-        if moment == Moment::Before && root != stored {
+        let root = self.walk(trie, &leaves, version)?;
+        if version == StateVersion::Before && root != stored {
             let text = format!("{}: nodes and rows make {root}, its top {stored}", name(&trie));
             return Err(CheckError::Fault(Box::new(Disagreement::Tries(text))));
         }
@@ -113,12 +118,12 @@ fn check_by(
     for (batch, (made, rooted)) in batches.iter().enumerate() {
         let changes = HashedChanges::new(made);
         if !changes.is_empty() {
-            let before = checked.root(&changes, Moment::Before)?;
+            let before = checked.root(&changes, StateVersion::Before)?;
             if before != root {
                 let text = format!("before batch {batch} they make the root {before}, not {root}");
                 return Err(CheckError::Fault(Box::new(Disagreement::Tries(text))));
             }
-            root = checked.root(&changes, Moment::After)?;
+            root = checked.root(&changes, StateVersion::After)?;
         }
         if root != rooted.root {
             let wrong = Disagreement::Root { batch, expected: root, got: rooted.root };

@@ -10,7 +10,7 @@ use super::{
     fold::Folders,
     part::{Part, read_all},
     plan::Planned,
-    read::{Asks, Known, Readers},
+    read::{KnownNodes, ReadRequests, Readers},
     work::{RootWork, Rooted},
 };
 use crate::{
@@ -58,7 +58,7 @@ impl Clock<'_> {
 /// Computes the root of planned changes; `known` has nodes that were read ahead.
 pub(super) fn compute(
     planned: impl FnOnce() -> Result<Planned, RootError>,
-    mut known: Known,
+    mut known: KnownNodes,
     threads: &Threads<'_>,
     work: &mut RootWork,
     mut clock: Clock<'_>,
@@ -82,7 +82,7 @@ fn fold(
 ) -> Result<Vec<(TrieId, Folded)>, RootError> {
     let Threads { readers, folders } = threads;
     clock.time(Phase::RootRead, || {
-        read_all(&mut updates, Asks::default(), &Known::default(), readers, work)
+        read_all(&mut updates, ReadRequests::default(), &KnownNodes::default(), readers, work)
     })?;
     let folded = clock.time(Phase::RootFold, || folders.fold(updates, work))?;
     let joined = match folders.thread_count {

@@ -21,14 +21,14 @@ use crate::{lock::lock, pool::WorkerPool, process, tries::TrieId};
 
 /// A folded trie or shard.
 #[derive(Debug)]
-enum Made {
+enum FoldedPart {
     Whole(Folded),
     Shard(Shard),
 }
 
 /// Folded parts in their order, whose shards are not joined yet.
 #[derive(Debug)]
-pub(super) struct FoldedParts(Vec<(TrieId, Made)>);
+pub(super) struct FoldedParts(Vec<(TrieId, FoldedPart)>);
 
 /// Parts that all threads fold together.
 #[derive(Debug)]
@@ -41,18 +41,18 @@ pub(crate) struct FoldJob {
 #[derive(Debug, Default)]
 struct Done {
     /// Folded parts with their indices.
-    parts: Vec<(usize, (TrieId, Made))>,
+    parts: Vec<(usize, (TrieId, FoldedPart))>,
     cpu: Duration,
     error: Option<trie::Error>,
 }
 
-fn fold(part: Part<Update>) -> Result<(TrieId, Made), trie::Error> {
+fn fold(part: Part<Update>) -> Result<(TrieId, FoldedPart), trie::Error> {
     let Part { trie, extent, of } = part;
-    let made = match extent {
-        Extent::Whole => Made::Whole(of.fold()?),
-        Extent::FirstShard | Extent::OtherShard => Made::Shard(of.fold_shard()?),
+    let folded = match extent {
+        Extent::Whole => FoldedPart::Whole(of.fold()?),
+        Extent::FirstShard | Extent::OtherShard => FoldedPart::Shard(of.fold_shard()?),
     };
-    Ok((trie, made))
+    Ok((trie, folded))
 }
 
 /// Calls `run`. Returns its result, and the CPU time that the calling thread spent in it.
@@ -139,10 +139,10 @@ impl FoldedParts {
         let (joined, cpu) = timed(|| {
             let (mut joined, mut shards) = (Vec::new(), Vec::new());
             let mut parts = self.0.into_iter().peekable();
-            while let Some((trie, made)) = parts.next() {
-                match made {
-                    Made::Whole(folded) => joined.push((trie, folded)),
-                    Made::Shard(shard) => {
+            while let Some((trie, folded)) = parts.next() {
+                match folded {
+                    FoldedPart::Whole(folded) => joined.push((trie, folded)),
+                    FoldedPart::Shard(shard) => {
                         shards.push(shard);
                         if parts.peek().is_none_or(|(next, _)| *next != trie) {
                             joined.push((trie, trie::join(std::mem::take(&mut shards))?));

@@ -16,8 +16,8 @@ use super::{
     compute::Clock,
     error::RootError,
     part::{Extent, Part},
-    read::{Asks, Known, Readers},
-    way::Way,
+    read::{KnownNodes, ReadRequests, Readers},
+    settings::RootSettings,
     work::RootWork,
     written::{Keys, WrittenKeys},
 };
@@ -29,10 +29,11 @@ pub(super) fn read(
     readers: &Readers<'_>,
     work: &mut RootWork,
     mut clock: Clock<'_>,
-) -> Result<Known, RootError> {
-    let (mut met, mut known) = (Met::default(), Known::default());
+) -> Result<KnownNodes, RootError> {
+    let (mut seen, mut known) = (SeenKeys::default(), KnownNodes::default());
     while let Some(keys) = written.next() {
-        let chunk = clock.time(Phase::RootPlan, || Chunk::new(&readers.way, keys, &mut met))?;
+        let chunk =
+            clock.time(Phase::RootPlan, || Chunk::new(&readers.settings, keys, &mut seen))?;
         clock.time(Phase::RootRead, || chunk.read(&mut known, readers, written, work))?;
     }
     Ok(known)
@@ -40,13 +41,13 @@ pub(super) fn read(
 
 /// Keys that came in earlier chunks.
 #[derive(Debug, Default)]
-struct Met {
+struct SeenKeys {
     /// Accounts, with the hashes of their addresses.
     accounts: AddressMap<B256>,
     slots: HashSet<(Address, U256)>,
 }
 
-impl Met {
+impl SeenKeys {
     /// Returns the hashes of the new keys, ascending: of accounts, and of slots by account.
     fn new_hashes(&mut self, keys: Keys) -> (Vec<B256>, BTreeMap<B256, Vec<B256>>) {
         let Keys { mut accounts, mut slots } = keys;
@@ -81,27 +82,32 @@ struct Chunk {
 }
 
 impl Chunk {
-    fn new(way: &Way, keys: Keys, met: &mut Met) -> Result<Self, RootError> {
-        let (accounts, slots) = met.new_hashes(keys);
-        let top = way.top();
+    fn new(settings: &RootSettings, keys: Keys, seen: &mut SeenKeys) -> Result<Self, RootError> {
+        let (accounts, slots) = seen.new_hashes(keys);
+        let top = settings.top();
         let without_slots = accounts.iter().filter(|account| !slots.contains_key(*account));
         let nodes = without_slots.map(|account| (TrieId::Slots(*account), top)).collect();
         let mut chunk = Self { plans: Vec::new(), nodes };
         for (account, keys) in slots {
-            chunk.add(way, TrieId::Slots(account), keys)?;
+            chunk.add(settings, TrieId::Slots(account), keys)?;
         }
         if !accounts.is_empty() {
-            chunk.add(way, TrieId::Accounts, accounts)?;
+            chunk.add(settings, TrieId::Accounts, accounts)?;
         }
         Ok(chunk)
     }
 
-    fn add(&mut self, way: &Way, trie: TrieId, keys: Vec<B256>) -> Result<(), RootError> {
-        if way.reads == RootReads::AtOnce {
-            let guessed = guess_nodes(way.format, &keys, way.guess_depth).into_iter();
+    fn add(
+        &mut self,
+        settings: &RootSettings,
+        trie: TrieId,
+        keys: Vec<B256>,
+    ) -> Result<(), RootError> {
+        if settings.reads == RootReads::AtOnce {
+            let guessed = guess_nodes(settings.format, &keys, settings.guess_depth).into_iter();
             self.nodes.extend(guessed.map(|key| (trie, key)));
         }
-        let of = Plan::new(way.format, keys)?;
+        let of = Plan::new(settings.format, keys)?;
         self.plans.push(Part { trie, extent: Extent::Whole, of });
         Ok(())
     }
@@ -110,7 +116,7 @@ impl Chunk {
     /// ended.
     fn read(
         self,
-        known: &mut Known,
+        known: &mut KnownNodes,
         readers: &Readers<'_>,
         written: &WrittenKeys,
         work: &mut RootWork,
@@ -120,7 +126,7 @@ impl Chunk {
         // Nodes count as used when the plans of the batch use them.
         let mut uncounted = RootWork::default();
         loop {
-            let has_guesses = readers.way.reads == RootReads::AtOnce && !nodes.is_empty();
+            let has_guesses = readers.settings.reads == RootReads::AtOnce && !nodes.is_empty();
             // The guessed nodes include the nodes that the plans need first.
             for plan in plans.iter_mut().filter(|_| !has_guesses) {
                 plan.descend(known, &mut uncounted)?;
@@ -131,8 +137,8 @@ impl Chunk {
             if nodes.is_empty() || written.has_ended() {
                 return Ok(());
             }
-            let asks = Asks { nodes: nodes.clone(), ..Asks::default() };
-            let answers = readers.read(asks, work)?;
+            let requests = ReadRequests { nodes: nodes.clone(), ..ReadRequests::default() };
+            let answers = readers.read(requests, work)?;
             known.add(&nodes, answers);
             nodes.clear();
         }

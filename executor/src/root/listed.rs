@@ -15,9 +15,9 @@ use super::{
     compute::{Clock, Threads, compute},
     error::RootError,
     plan::Planned,
-    read::Known,
+    read::KnownNodes,
+    settings::guess_depth,
     threads::RootedSample,
-    way::guess_depth,
     work::{RootWork, Rooted},
 };
 use crate::tries::TrieId;
@@ -30,8 +30,9 @@ pub(super) fn root(
     work: &mut RootWork,
     clock: Clock<'_>,
 ) -> Result<Rooted, RootError> {
-    let planned = || Planned::new(threads.readers.way, &changes_of_batch(sample, batch_index)?);
-    compute(planned, Known::default(), threads, work, clock)
+    let planned =
+        || Planned::new(threads.readers.settings, &changes_of_batch(sample, batch_index)?);
+    compute(planned, KnownNodes::default(), threads, work, clock)
 }
 
 fn changes_of_batch(

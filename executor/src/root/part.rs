@@ -5,7 +5,7 @@ use trie::{Found, NodeKey, Reading, Reads};
 
 use super::{
     error::RootError,
-    read::{Answers, Asks, Known, Readers},
+    read::{Answers, KnownNodes, ReadRequests, Readers},
     work::RootWork,
 };
 use crate::tries::TrieId;
@@ -30,7 +30,7 @@ pub(super) struct Part<T> {
 }
 
 /// The start of a part's answers among all answers.
-struct Turn {
+struct AnswerStart {
     /// Index of the part.
     part: usize,
     /// Index of the part's first node among the requested nodes.
@@ -49,7 +49,7 @@ impl<T: Reading> Part<T> {
     /// Supplies the known nodes level by level, until the part needs a node that is not known.
     pub(super) fn descend(
         &mut self,
-        known: &Known,
+        known: &KnownNodes,
         work: &mut RootWork,
     ) -> Result<(), trie::Error> {
         loop {
@@ -67,48 +67,49 @@ impl<T: Reading> Part<T> {
         }
     }
 
-    /// Adds to `asks` the unknown nodes and the rows that the part needs. Returns the start of
+    /// Adds to `requests` the unknown nodes and the rows that the part needs. Returns the start of
     /// their answers.
-    fn ask(&self, part: usize, asks: &mut Asks, known: &Known) -> Turn {
-        let mut turn = Turn { part, node: asks.nodes.len(), range: asks.ranges.len() };
+    fn ask(&self, part: usize, requests: &mut ReadRequests, known: &KnownNodes) -> AnswerStart {
+        let mut start =
+            AnswerStart { part, node: requests.nodes.len(), range: requests.ranges.len() };
         let Reads { nodes, ranges } = self.of.reads();
         for key in nodes.iter().filter(|key| !known.has(self.trie, **key)) {
             let id = (self.trie, *key);
             // The shard before this one needs the same node.
-            if asks.nodes.last() == Some(&id) {
-                turn.node = asks.nodes.len() - 1;
+            if requests.nodes.last() == Some(&id) {
+                start.node = requests.nodes.len() - 1;
             } else {
-                asks.nodes.push(id);
+                requests.nodes.push(id);
             }
         }
         for range in ranges {
             let id = (self.trie, *range);
-            if asks.ranges.last() == Some(&id) {
-                turn.range = asks.ranges.len() - 1;
+            if requests.ranges.last() == Some(&id) {
+                start.range = requests.ranges.len() - 1;
             } else {
-                asks.ranges.push(id);
+                requests.ranges.push(id);
             }
         }
-        turn
+        start
     }
 
     /// Supplies the part's answers.
     fn answer(
         &mut self,
-        turn: &Turn,
+        start: &AnswerStart,
         answers: &Answers,
-        known: &Known,
+        known: &KnownNodes,
         work: &mut RootWork,
     ) -> Result<(), trie::Error> {
         let Reads { nodes, ranges } = self.of.reads();
-        let (mut found, mut node) = (Found::default(), turn.node);
+        let (mut found, mut node) = (Found::default(), start.node);
         for key in nodes {
             found.push_node(known.node(self.trie, *key).unwrap_or_else(|| {
                 node += 1;
                 answers.node(node - 1)
             }));
         }
-        for index in turn.range..turn.range + ranges.len() {
+        for index in start.range..start.range + ranges.len() {
             answers.rows(index).for_each(|(key, value)| found.push_row(key, value));
         }
         work.used_node_count += nodes.iter().filter(|key| self.counts(key)).count() as u64;
@@ -117,29 +118,29 @@ impl<T: Reading> Part<T> {
 }
 
 /// Reads for all parts until no part needs another read. Returns the answers of the first call,
-/// which begin with the answers to `asks`.
+/// which begin with the answers to `requests`.
 pub(super) fn read_all<T: Reading>(
     parts: &mut [Part<T>],
-    mut asks: Asks,
-    known: &Known,
+    mut requests: ReadRequests,
+    known: &KnownNodes,
     readers: &Readers<'_>,
     work: &mut RootWork,
 ) -> Result<Option<Answers>, RootError> {
     let mut first = None;
     loop {
-        let mut turns = Vec::new();
+        let mut starts = Vec::new();
         for (index, part) in parts.iter_mut().enumerate() {
             part.descend(known, work)?;
             if !part.of.reads().is_empty() {
-                turns.push(part.ask(index, &mut asks, known));
+                starts.push(part.ask(index, &mut requests, known));
             }
         }
-        if asks.is_empty() {
+        if requests.is_empty() {
             return Ok(first);
         }
-        let answers = readers.read(std::mem::take(&mut asks), work)?;
-        for turn in turns {
-            parts[turn.part].answer(&turn, &answers, known, work)?;
+        let answers = readers.read(std::mem::take(&mut requests), work)?;
+        for start in starts {
+            parts[start.part].answer(&start, &answers, known, work)?;
         }
         first.get_or_insert(answers);
     }

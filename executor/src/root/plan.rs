@@ -14,8 +14,8 @@ use super::{
     changes::{Change, Changes},
     error::RootError,
     part::{Extent, Part, read_all},
-    read::{Asks, Known, Readers},
-    way::Way,
+    read::{KnownNodes, ReadRequests, Readers},
+    settings::RootSettings,
     work::{RootWork, Rooted},
 };
 use crate::{
@@ -60,19 +60,19 @@ fn within(keys: &[B256], nibbles: &Range<u8>) -> Range<usize> {
 /// Adds the plans of a trie: one plan, or one for each shard.
 fn add_plans(
     plans: &mut Vec<Part<Plan>>,
-    way: &Way,
+    settings: &RootSettings,
     trie: TrieId,
     keys: &[B256],
 ) -> Result<(), trie::Error> {
-    if !way.divides(trie, keys.len()) {
-        let of = Plan::new(way.format, keys.to_vec())?;
+    if !settings.divides(trie, keys.len()) {
+        let of = Plan::new(settings.format, keys.to_vec())?;
         plans.push(Part { trie, extent: Extent::Whole, of });
         return Ok(());
     }
-    for nibbles in way.shards.nibbles() {
+    for nibbles in settings.shards.nibbles() {
         let extent = if nibbles.start == 0 { Extent::FirstShard } else { Extent::OtherShard };
         let keys = keys[within(keys, &nibbles)].to_vec();
-        plans.push(Part { trie, extent, of: Plan::shard(way.format, nibbles, keys)? });
+        plans.push(Part { trie, extent, of: Plan::shard(settings.format, nibbles, keys)? });
     }
     Ok(())
 }
@@ -115,7 +115,7 @@ fn with_values(
 /// Plans of all tries.
 #[derive(Debug)]
 pub(super) struct Planned {
-    way: Way,
+    settings: RootSettings,
     /// Accounts by ascending hash of their addresses.
     accounts: Vec<Account>,
     /// Plans of the tries of slots, in the order of their accounts, then of the trie of accounts.
@@ -128,7 +128,7 @@ pub(super) struct Planned {
 
 impl Planned {
     /// Hashes the keys of a batch's changes, and begins the plan of each trie or shard.
-    pub(super) fn new(way: Way, changes: &Changes<'_>) -> Result<Self, RootError> {
+    pub(super) fn new(settings: RootSettings, changes: &Changes<'_>) -> Result<Self, RootError> {
         let accounts = changes.accounts.iter().zip(changes.account_keys());
         let accounts = accounts.map(|((_, change, slots), hash)| Account {
             key: B256::new(hash),
@@ -144,45 +144,45 @@ impl Planned {
         for account in accounts.iter().filter(|account| !account.slots.is_empty()) {
             let slots = account.slots.clone();
             let rows = slot_writes(&changes.slots[slots.clone()], &hashes[slots]);
-            add_plans(&mut plans, &way, TrieId::Slots(account.key), rows.keys())?;
+            add_plans(&mut plans, &settings, TrieId::Slots(account.key), rows.keys())?;
             writes.push(rows);
         }
         let keys: Vec<_> = accounts.iter().map(|account| account.key).collect();
-        add_plans(&mut plans, &way, TrieId::Accounts, &keys)?;
-        Ok(Self { way, accounts, plans, writes, nodes: Vec::new() })
+        add_plans(&mut plans, &settings, TrieId::Accounts, &keys)?;
+        Ok(Self { settings, accounts, plans, writes, nodes: Vec::new() })
     }
 
     /// Reads the nodes and rows that the plans need. Also reads the rows of accounts with
     /// [`Change::Fields`], and the storage roots of accounts without changed slots.
     pub(super) fn read(
         &mut self,
-        known: &mut Known,
+        known: &mut KnownNodes,
         readers: &Readers<'_>,
         work: &mut RootWork,
     ) -> Result<(), RootError> {
-        let mut asks = Asks::default();
-        let top = self.way.top();
+        let mut requests = ReadRequests::default();
+        let top = self.settings.top();
         for account in &self.accounts {
             let slots = TrieId::Slots(account.key);
             if account.slots.is_empty() {
                 work.used_node_count += 1;
                 if !known.has(slots, top) {
-                    asks.nodes.push((slots, top));
+                    requests.nodes.push((slots, top));
                 }
             }
             if matches!(account.change, Change::Fields(_)) {
-                asks.accounts.push(account.key);
+                requests.accounts.push(account.key);
             }
         }
-        let is_at_once = self.way.reads == RootReads::AtOnce;
+        let is_at_once = self.settings.reads == RootReads::AtOnce;
         if is_at_once {
-            self.guess(&mut asks, known);
+            self.guess(&mut requests, known);
         }
-        let (keys, row_count) = (asks.nodes.clone(), asks.accounts.len());
-        let answers = if is_at_once && !asks.is_empty() {
-            Some(readers.read(std::mem::take(&mut asks), work)?)
+        let (keys, row_count) = (requests.nodes.clone(), requests.accounts.len());
+        let answers = if is_at_once && !requests.is_empty() {
+            Some(readers.read(std::mem::take(&mut requests), work)?)
         } else {
-            read_all(&mut self.plans, std::mem::take(&mut asks), known, readers, work)?
+            read_all(&mut self.plans, std::mem::take(&mut requests), known, readers, work)?
         };
         let mut found = Vec::new();
         if let Some(answers) = answers {
@@ -190,17 +190,19 @@ impl Planned {
             known.add(&keys, answers);
         }
         if is_at_once {
-            read_all(&mut self.plans, asks, known, readers, work)?;
+            read_all(&mut self.plans, requests, known, readers, work)?;
         }
         self.take_accounts(found, known)
     }
 
-    /// Adds to `asks` all unknown nodes that may be above the writes.
-    fn guess(&self, asks: &mut Asks, known: &Known) {
-        let Way { format, guess_depth, .. } = self.way;
+    /// Adds to `requests` all unknown nodes that may be above the writes.
+    fn guess(&self, requests: &mut ReadRequests, known: &KnownNodes) {
+        let RootSettings { format, guess_depth, .. } = self.settings;
         let mut add = |trie: TrieId, keys: &[B256]| {
             let nodes = guess_nodes(format, keys, guess_depth).into_iter();
-            asks.nodes.extend(nodes.filter(|key| !known.has(trie, *key)).map(|key| (trie, key)));
+            requests
+                .nodes
+                .extend(nodes.filter(|key| !known.has(trie, *key)).map(|key| (trie, key)));
         };
         let with_slots = self.accounts.iter().filter(|account| !account.slots.is_empty());
         for (account, writes) in with_slots.zip(&self.writes) {
@@ -215,14 +217,14 @@ impl Planned {
     fn take_accounts(
         &mut self,
         rows: Vec<Option<AccountState>>,
-        known: &Known,
+        known: &KnownNodes,
     ) -> Result<(), RootError> {
-        let top = self.way.top();
+        let top = self.settings.top();
         let mut rows = rows.into_iter();
         for account in &mut self.accounts {
             if account.slots.is_empty() {
                 let stored = known.node(TrieId::Slots(account.key), top).flatten();
-                account.storage_root = stored_root(self.way.format, stored)
+                account.storage_root = stored_root(self.settings.format, stored)
                     .map_err(|source| trie::Error::InvalidNode { path: top.path(), source })?;
             }
             account.row = match account.change {
@@ -238,7 +240,7 @@ impl Planned {
         let of_slots = self.plans.iter().take_while(|part| part.trie != TrieId::Accounts).count();
         let account_plans = self.plans.split_off(of_slots);
         let plans = std::mem::replace(&mut self.plans, account_plans);
-        Ok(with_values(plans, std::mem::take(&mut self.writes), self.way.shards)?)
+        Ok(with_values(plans, std::mem::take(&mut self.writes), self.settings.shards)?)
     }
 
     /// Returns the update of the trie of accounts, whole or in shards, with its values. The roots
@@ -263,7 +265,7 @@ impl Planned {
             }
             writes.push(account.key, &leaf);
         }
-        Ok(with_values(std::mem::take(&mut self.plans), vec![writes], self.way.shards)?)
+        Ok(with_values(std::mem::take(&mut self.plans), vec![writes], self.settings.shards)?)
     }
 
     /// Returns the state root: the root of the folded trie of accounts.

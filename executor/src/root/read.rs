@@ -16,7 +16,9 @@ use trie::{Format, NodeKey, RowRange, Rows};
 use variant::RootReads;
 use workload::AccountState;
 
-use super::{error::RootError, kept::KeptReader, way::Way, work::RootWork};
+use super::{
+    error::RootError, node_cache::CachedNodeReader, settings::RootSettings, work::RootWork,
+};
 use crate::{
     error::StoreError,
     leaves,
@@ -38,7 +40,7 @@ const ACCOUNTS: [usize; 2] = [8, 64];
 
 /// Reads that can be done at once.
 #[derive(Debug, Default)]
-pub(super) struct Asks {
+pub(super) struct ReadRequests {
     /// Nodes.
     pub(super) nodes: Vec<(TrieId, NodeKey)>,
     /// Ranges of rows.
@@ -47,7 +49,7 @@ pub(super) struct Asks {
     pub(super) accounts: Vec<B256>,
 }
 
-impl Asks {
+impl ReadRequests {
     pub(super) const fn is_empty(&self) -> bool {
         self.nodes.is_empty() && self.ranges.is_empty() && self.accounts.is_empty()
     }
@@ -96,14 +98,14 @@ struct Piece {
 /// Reads that all threads make together.
 #[derive(Debug)]
 pub(crate) struct ReadJob {
-    asks: Asks,
+    requests: ReadRequests,
     /// Divisions of the reads of nodes, of ranges and of accounts.
     cuts: [Cut; 3],
     next: AtomicUsize,
     /// Largest number of threads that read for this job.
     thread_count_max: usize,
     /// Number of threads that have come to read for this job.
-    come_count: AtomicUsize,
+    joined_thread_count: AtomicUsize,
     done: Mutex<Done>,
 }
 
@@ -117,29 +119,29 @@ struct Done {
 }
 
 impl ReadJob {
-    fn new(asks: Asks, way: &Way, thread_count: usize) -> Self {
-        let counts = [asks.nodes.len(), asks.ranges.len(), asks.accounts.len()];
-        let (cuts, thread_count_max) = match way.reads {
+    fn new(requests: ReadRequests, settings: &RootSettings, thread_count: usize) -> Self {
+        let counts = [requests.nodes.len(), requests.ranges.len(), requests.accounts.len()];
+        let (cuts, thread_count_max) = match settings.reads {
             // The walk to a key must have a node before it knows the next one. So each read is a
             // piece, and at most one thread for each shard reads.
-            RootReads::OnDemand => (counts.map(Cut::single), usize::from(way.shards.get())),
+            RootReads::OnDemand => (counts.map(Cut::single), usize::from(settings.shards.get())),
             RootReads::ByLevel | RootReads::AtOnce => {
                 let [nodes, ranges, accounts] = counts;
                 let cuts = [
                     Cut::new(nodes, NODES, thread_count),
-                    Cut::new(ranges, [RANGES_MIN, way.ranges_per_call], thread_count),
+                    Cut::new(ranges, [RANGES_MIN, settings.ranges_per_call], thread_count),
                     Cut::new(accounts, ACCOUNTS, thread_count),
                 ];
                 (cuts, thread_count)
             }
         };
-        let (next, come_count) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { asks, cuts, next, thread_count_max, come_count, done: Mutex::default() }
+        let (next, joined_thread_count) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { requests, cuts, next, thread_count_max, joined_thread_count, done: Mutex::default() }
     }
 
     /// Reads pieces until no piece is left.
-    pub(super) fn work(&self, reader: &mut KeptReader<'_>, format: Format) {
-        if self.come_count.fetch_add(1, Ordering::Relaxed) >= self.thread_count_max {
+    pub(super) fn work(&self, reader: &mut CachedNodeReader<'_>, format: Format) {
+        if self.joined_thread_count.fetch_add(1, Ordering::Relaxed) >= self.thread_count_max {
             return;
         }
         let before = reader.counters();
@@ -179,7 +181,7 @@ impl ReadJob {
         let [nodes, ranges, accounts] = self.cuts;
         let mut found = Piece::default();
         if index < nodes.count {
-            let keys = &self.asks.nodes[nodes.range(index, self.asks.nodes.len())];
+            let keys = &self.requests.nodes[nodes.range(index, self.requests.nodes.len())];
             found.nodes = vec![None; keys.len()];
             let Piece { bytes, nodes, .. } = &mut found;
             reader.nodes(keys, &mut |index, node| {
@@ -191,7 +193,7 @@ impl ReadJob {
         }
         let index = index - nodes.count;
         if index < ranges.count {
-            let ranges = &self.asks.ranges[ranges.range(index, self.asks.ranges.len())];
+            let ranges = &self.requests.ranges[ranges.range(index, self.requests.ranges.len())];
             for of_kind in
                 ranges.chunk_by(|a, b| a.0 != TrieId::Accounts && b.0 != TrieId::Accounts)
             {
@@ -203,8 +205,8 @@ impl ReadJob {
             }
             return Ok(found);
         }
-        let range = accounts.range(index - ranges.count, self.asks.accounts.len());
-        for account in &self.asks.accounts[range] {
+        let range = accounts.range(index - ranges.count, self.requests.accounts.len());
+        for account in &self.requests.accounts[range] {
             found.accounts.push(reader.account(account)?);
         }
         Ok(found)
@@ -214,19 +216,23 @@ impl ReadJob {
 /// The threads that read.
 #[derive(Clone, Copy)]
 pub(crate) struct Readers<'a> {
-    pub(super) way: Way,
+    pub(super) settings: RootSettings,
     pub(super) pool: &'a WorkerPool<'a, ReadJob>,
     pub(super) thread_count: usize,
     pub(super) stop: &'a AtomicBool,
 }
 
 impl Readers<'_> {
-    /// Makes the reads in `asks`.
+    /// Makes the reads in `requests`.
     ///
     /// # Errors
     /// The store fails, or `stop` is set.
-    pub(super) fn read(&self, asks: Asks, work: &mut RootWork) -> Result<Answers, RootError> {
-        let job = ReadJob::new(asks, &self.way, self.thread_count);
+    pub(super) fn read(
+        &self,
+        requests: ReadRequests,
+        work: &mut RootWork,
+    ) -> Result<Answers, RootError> {
+        let job = ReadJob::new(requests, &self.settings, self.thread_count);
         let cuts = job.cuts;
         self.pool.post(Arc::new(job));
         let job = self.pool.finish().ok_or(RootError::Cancelled)?;
@@ -249,7 +255,7 @@ impl Readers<'_> {
     }
 }
 
-/// The answers to [`Asks`]. Each answer has the index of its request.
+/// The answers to [`ReadRequests`]. Each answer has the index of its request.
 #[derive(Debug)]
 pub(super) struct Answers {
     cuts: [Cut; 3],
@@ -285,13 +291,13 @@ impl Answers {
 
 /// Nodes that were read ahead.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownNodes {
     answers: Vec<Answers>,
     /// Position of each node: the index of its answers, and its index within them.
     places: HashMap<(TrieId, NodeKey), [usize; 2]>,
 }
 
-impl Known {
+impl KnownNodes {
     /// Adds the answers to the nodes with these keys.
     pub(super) fn add(&mut self, keys: &[(TrieId, NodeKey)], answers: Answers) {
         let number = self.answers.len();

@@ -16,10 +16,10 @@ use super::{
     compute::{Clock, Threads, compute},
     error::RootError,
     fold::{FoldJob, Folders},
-    kept::{Kept, KeptNodes, KeptReader},
+    node_cache::{CachedNodeReader, CachedNodes, NodeCache},
     plan::Planned,
-    read::{Known, ReadJob, Readers},
-    way::Way,
+    read::{KnownNodes, ReadJob, Readers},
+    settings::RootSettings,
     work::RootWork,
     written::WrittenKeys,
 };
@@ -29,7 +29,7 @@ use crate::{error::StoreError, pool::WorkerPool, span::Spans, trace::Trace, trie
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RootInputs<'a> {
     /// Nodes that are in memory when the clock starts.
-    pub kept: Option<&'a KeptNodes>,
+    pub cached_nodes: Option<&'a CachedNodes>,
     /// Takes the keys that steps write, if nodes are read during execution.
     pub written: Option<&'a WrittenKeys>,
 }
@@ -61,15 +61,15 @@ pub(crate) struct RootedSample<'a> {
 pub(super) fn with_threads<R>(
     sample: &RootedSample<'_>,
     tries: &dyn Tries,
-    way: Way,
-    kept: &Kept<'_>,
+    settings: RootSettings,
+    node_cache: &NodeCache<'_>,
     lead: impl FnOnce(Threads<'_>) -> R,
 ) -> Result<R, RootError> {
     let RootedSample { variant, stop, cancel, .. } = *sample;
     let thread_count = variant.thread_count + variant.io_thread_count;
     let read_pool = WorkerPool::<ReadJob>::new(thread_count, stop, cancel);
-    let readers = Readers { way, pool: &read_pool, thread_count, stop };
-    let shard_count = usize::from(way.shards.get());
+    let readers = Readers { settings, pool: &read_pool, thread_count, stop };
+    let shard_count = usize::from(settings.shards.get());
     let thread_count = if shard_count > 1 { shard_count } else { 0 };
     let fold_pool = WorkerPool::<FoldJob>::new(thread_count, stop, cancel);
     let folders = Folders { pool: &fold_pool, thread_count };
@@ -77,8 +77,8 @@ pub(super) fn with_threads<R>(
         |_| "root reader",
         |error| StoreError::no_thread("root", &error),
         |_| {
-            let mut reader = KeptReader::new(tries.reader()?, kept);
-            read_pool.serve(|job| job.work(&mut reader, way.format));
+            let mut reader = CachedNodeReader::new(tries.reader()?, node_cache);
+            read_pool.serve(|job| job.work(&mut reader, settings.format));
             Ok(())
         },
         || {
@@ -96,7 +96,7 @@ pub(super) fn with_threads<R>(
 ///
 /// # Errors
 /// [`RootError`].
-pub(crate) fn kept_nodes(sample: &RootedSample<'_>) -> Result<KeptNodes, RootError> {
+pub(crate) fn cached_nodes(sample: &RootedSample<'_>) -> Result<CachedNodes, RootError> {
     let RootedSample { workload, .. } = *sample;
     let root = sample.variant.root;
     let tries = sample.tries.ok_or(RootError::NoTries)?;
@@ -105,16 +105,16 @@ pub(crate) fn kept_nodes(sample: &RootedSample<'_>) -> Result<KeptNodes, RootErr
         RootReads::OnDemand | RootReads::ByLevel => RootReads::ByLevel,
         RootReads::AtOnce => RootReads::AtOnce,
     };
-    let way = Way::new(RootWay { reads, ..root }, tries, &workload.genesis)?;
-    let kept = Kept::of_reads();
-    with_threads(sample, tries, way, &kept, |threads| {
+    let settings = RootSettings::new(RootWay { reads, ..root }, tries, &workload.genesis)?;
+    let node_cache = NodeCache::of_reads();
+    with_threads(sample, tries, settings, &node_cache, |threads| {
         let (spans, mut work) = (Spans::start(), RootWork::default());
         for batch in &workload.batches {
             let list = ListIndex::decode(&batch.list, &ListBounds::new(batch, &workload.rules))?;
-            let planned = || Planned::new(way, &Changes::from_list(&list));
-            compute(planned, Known::default(), &threads, &mut work, Clock::OfLead(&spans))?;
+            let planned = || Planned::new(settings, &Changes::from_list(&list));
+            compute(planned, KnownNodes::default(), &threads, &mut work, Clock::OfLead(&spans))?;
         }
         Ok::<_, RootError>(())
     })??;
-    Ok(kept.into_nodes(root.cache))
+    Ok(node_cache.into_nodes(root.cache))
 }

@@ -21,7 +21,7 @@ use crate::{
 
 /// State whose root a walk computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(super) enum StateVersion {
     /// The state without the changes.
     Before,
     /// The state with the changes.
@@ -57,7 +57,7 @@ pub(super) struct Walk<'a> {
     pub(super) format: Format,
     pub(super) trie: TrieId,
     pub(super) leaves: &'a Leaves,
-    pub(super) moment: Moment,
+    pub(super) version: StateVersion,
     builder: HashBuilder,
 }
 
@@ -67,9 +67,9 @@ impl<'a> Walk<'a> {
         format: Format,
         trie: TrieId,
         leaves: &'a Leaves,
-        moment: Moment,
+        version: StateVersion,
     ) -> Self {
-        Self { reader, format, trie, leaves, moment, builder: HashBuilder::default() }
+        Self { reader, format, trie, leaves, version, builder: HashBuilder::default() }
     }
 
     /// Returns the root. There must be at least one changed leaf.
@@ -225,7 +225,7 @@ impl<'a> Walk<'a> {
 
     /// Adds changed leaves at keys without stored rows, if the walk is with the changes.
     fn changes(&mut self, changes: Range<usize>) {
-        if self.moment == Moment::After {
+        if self.version == StateVersion::After {
             let leaves = self.leaves;
             leaves[changes].iter().for_each(|(key, value)| self.leaf(key, value));
         }
@@ -238,9 +238,9 @@ impl<'a> Walk<'a> {
             while let Some(index) = changed.next_if(|index| self.leaves[*index].0 < *key) {
                 self.changes(index..index + 1);
             }
-            match (changed.next_if(|index| self.leaves[*index].0 == *key), self.moment) {
-                (Some(index), Moment::After) => self.changes(index..index + 1),
-                (Some(_), Moment::Before) | (None, _) => self.leaf(key, value),
+            match (changed.next_if(|index| self.leaves[*index].0 == *key), self.version) {
+                (Some(index), StateVersion::After) => self.changes(index..index + 1),
+                (Some(_), StateVersion::Before) | (None, _) => self.leaf(key, value),
             }
         }
         changed.for_each(|index| self.changes(index..index + 1));

@@ -8,22 +8,22 @@ use variant::{CacheMode, RootCache};
 use crate::{
     disagreement::Disagreement,
     engine::{EngineError, Executed, Task},
-    root::{self, KeptNodes, RootInputs, RootedSample},
+    root::{self, CachedNodes, RootInputs, RootedSample},
     store::Store,
 };
 
 /// Loads the nodes of tries that are in memory when the sample's clock starts; none for a variant
 /// without roots, or whose cache of nodes is cold.
-pub(super) fn kept_nodes(store: &dyn Store, task: &Task<'_>) -> Result<KeptNodes, EngineError> {
+pub(super) fn cached_nodes(store: &dyn Store, task: &Task<'_>) -> Result<CachedNodes, EngineError> {
     let variant = &task.variant;
     if variant.root.is_none() || variant.root.cache == RootCache::Cold {
-        return Ok(KeptNodes::default());
+        return Ok(CachedNodes::default());
     }
     let base = store.open_sample(CacheMode::Warm)?;
     let tries = base.tries();
     let Task { workload, lists, cancel, .. } = *task;
     let stop = AtomicBool::new(false);
-    let kept = root::kept_nodes(&RootedSample {
+    let cached_nodes = root::cached_nodes(&RootedSample {
         variant,
         workload,
         lists,
@@ -35,7 +35,7 @@ pub(super) fn kept_nodes(store: &dyn Store, task: &Task<'_>) -> Result<KeptNodes
     });
     drop(tries);
     base.close()?;
-    kept.map_err(|error| EngineError::of_root(0, error))
+    cached_nodes.map_err(|error| EngineError::of_root(0, error))
 }
 
 /// Compares the sample's roots with roots that walks over the base and the net changes give.

@@ -11,9 +11,9 @@ use variant::{CacheMode, StoreKind};
 use workload::{Genesis, Layout};
 
 mod cluster;
+mod connections;
 mod error;
 mod fill;
-mod held;
 mod lines;
 mod reader;
 mod row;
@@ -23,9 +23,9 @@ mod servers;
 pub use self::{cluster::Credentials, error::RedisError, servers::RedisServers};
 use self::{
     cluster::Topology,
+    connections::{Memory, NodeConnections},
     error::NAME,
     fill::Filled,
-    held::{Held, Memory},
     lines::Pool,
     sample::{RedisSample, Shared},
     servers::ServerDir,
@@ -55,7 +55,7 @@ pub struct RedisInput<'a> {
 /// A complete state in a Redis Cluster.
 pub struct RedisStore {
     shared: Shared,
-    held: Held,
+    connections: NodeConnections,
     filled: Filled,
     facts: Vec<(String, String)>,
     /// Servers that were started here. Declared after the connections, which must close first.
@@ -96,7 +96,7 @@ impl RedisStore {
             None => (input.addresses, credentials),
         };
         let topology = Arc::new(Topology::of(addresses, credentials)?);
-        let held = Held::connect(Arc::clone(&topology))?;
+        let connections = NodeConnections::connect(Arc::clone(&topology))?;
         let place = match &servers {
             Some(_) => None,
             None => Some(ServerDir::make(data_dir)?),
@@ -108,10 +108,10 @@ impl RedisStore {
         };
         let (dir, scratch) = (scratch, &scratch.join("scratch"));
         let wanted = BuildInput { genesis, layout, dir, scratch, threads: threads.max(1) };
-        let filled = fill::see_to_it(&held, &topology, &wanted, watch)?;
+        let filled = fill::ensure_filled(&connections, &topology, &wanted, watch)?;
         let shared = Shared { layout, topology, pool: Pool::default() };
-        let facts = facts(&shared.topology, &held, &filled, servers.as_ref())?;
-        Ok(Self { shared, held, filled, facts, servers })
+        let facts = facts(&shared.topology, &connections, &filled, servers.as_ref())?;
+        Ok(Self { shared, connections, filled, facts, servers })
     }
 
     /// Returns host and port of each node.
@@ -129,14 +129,17 @@ impl RedisStore {
 /// Returns the facts for the result, after the state was filled.
 fn facts(
     topology: &Topology,
-    held: &Held,
+    connections: &NodeConnections,
     filled: &Filled,
     servers: Option<&RedisServers>,
 ) -> Result<Vec<(String, String)>, RedisError> {
-    let Memory { used_bytes, .. } = held.memory()?;
+    let Memory { used_bytes, .. } = connections.memory()?;
     let place = servers.map_or("given by address", |_| "started on this host");
-    let servers =
-        format!("{}, {} nodes of a cluster, {place}", held.version()?, topology.nodes().len());
+    let servers = format!(
+        "{}, {} nodes of a cluster, {place}",
+        connections.version()?,
+        topology.nodes().len()
+    );
     let facts = [
         (NAME, servers),
         ("rows", "a string with a checksum each".to_owned()),
@@ -154,8 +157,8 @@ impl Store for RedisStore {
     }
 
     fn open_sample(&self, _cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
-        self.held.check_key_count(self.filled.row_count)?;
-        Ok(Box::new(RedisSample::new(&self.shared, &self.held, self.filled.row_count)))
+        self.connections.check_key_count(self.filled.row_count)?;
+        Ok(Box::new(RedisSample::new(&self.shared, &self.connections, self.filled.row_count)))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Event, Key, Recorder, Trace, What, step_kind, step_name};
+use super::{Event, EventKind, Key, Recorder, Trace, step_kind, step_name};
 
 /// Id of the only process of a trace.
 const PROCESS: u32 = 1;
@@ -40,7 +40,7 @@ impl Trace {
             let name = metadata("thread_name", thread, &json!({ "name": label }));
             let place = metadata("thread_sort_index", thread, &json!({ "sort_index": thread }));
             write!(out, ",\n{name},\n{place}")?;
-            let key = |event: &Event| (event.start, Reverse(event.end), event.what.rank());
+            let key = |event: &Event| (event.start, Reverse(event.end), event.kind.rank());
             recorded.events.sort_by_key(key);
             for event in &recorded.events {
                 write_event(out, thread, origin, event)?;
@@ -80,11 +80,13 @@ fn write_event(
     write!(out, ",\"dur\":")?;
     micros(out, lasted)?;
     // All names and kinds are constants of this program, without characters that need an escape.
-    match event.what {
-        What::Phase(phase) => write!(out, ",\"cat\":\"phase\",\"name\":\"{}\"}}", phase.name()),
-        What::Threads => write!(out, ",\"cat\":\"wait\",\"name\":\"wait for all threads\"}}"),
-        What::Gate => write!(out, ",\"cat\":\"wait\",\"name\":\"wait for prefetch\"}}"),
-        What::Step { batch, index, step, gas } => {
+    match event.kind {
+        EventKind::Phase(phase) => {
+            write!(out, ",\"cat\":\"phase\",\"name\":\"{}\"}}", phase.name())
+        }
+        EventKind::Threads => write!(out, ",\"cat\":\"wait\",\"name\":\"wait for all threads\"}}"),
+        EventKind::Gate => write!(out, ",\"cat\":\"wait\",\"name\":\"wait for prefetch\"}}"),
+        EventKind::Step { batch, index, step, gas } => {
             let (name, kind, block) = (step_name(step.kind), step_kind(step.kind), step.block);
             write!(out, ",\"cat\":\"step\",\"name\":\"{name}\",\"args\":{{\"batch\":{batch},")?;
             write!(out, "\"block\":{block},\"index\":{index},\"kind\":\"{kind}\"")?;
@@ -93,14 +95,14 @@ fn write_event(
                 None => write!(out, "}}}}"),
             }
         }
-        What::Read { key, count } => {
+        EventKind::Read { key, count } => {
             let name = key_name(key);
             write!(
                 out,
                 ",\"cat\":\"read\",\"name\":\"read {name}\",\"args\":{{\"keys\":{count}}}}}"
             )
         }
-        What::Wait { key } => {
+        EventKind::Wait { key } => {
             write!(out, ",\"cat\":\"wait\",\"name\":\"wait for {}\"}}", key_name(key))
         }
     }

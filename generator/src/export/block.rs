@@ -155,9 +155,9 @@ impl Parent {
         &mut self,
         block: &Block,
         transactions: Vec<Envelope>,
-        came: CameTo,
+        outcome: BlockOutcome,
     ) -> ChainBlock {
-        let CameTo { fork, made, receipts, state_root } = came;
+        let BlockOutcome { fork, made, receipts, state_root } = outcome;
         let withdrawals = fork.is_from(Fork::Shanghai).then(|| self.withdrawals(block));
         let has_blobs = fork.is_from(Fork::Cancun);
         let env = &block.env;
@@ -215,7 +215,7 @@ impl Parent {
 
 /// The outcome of a block.
 #[derive(Debug)]
-pub(super) struct CameTo {
+pub(super) struct BlockOutcome {
     pub(super) fork: Fork,
     pub(super) made: BatchReference,
     pub(super) receipts: Receipts,

@@ -11,7 +11,7 @@ use workload::{
 };
 
 use super::{
-    block::{self, CameTo, ChainBlock, Parent, check_length, signed},
+    block::{self, BlockOutcome, ChainBlock, Parent, check_length, signed},
     delegation::{delegate, delegation_gas},
     error::ExportError,
     grown::{Grown, GrownFacts},
@@ -218,20 +218,21 @@ pub fn delegations_gas(workload: &Workload) -> u64 {
 }
 
 /// The expected outcomes of `workload`.
-fn said(workload: &Workload) -> impl Iterator<Item = &TxOutcome> {
+fn expected_outcomes(workload: &Workload) -> impl Iterator<Item = &TxOutcome> {
     workload.batches.iter().flat_map(|batch| &batch.expected.transactions)
 }
 
 /// Counts the transactions whose outcomes differ from the expected ones of `workload`.
 fn differing_count(workload: &Workload, outcomes: &[TxOutcome]) -> u64 {
-    said(workload).zip(outcomes).filter(|(said, made)| said != made).count() as u64
+    expected_outcomes(workload).zip(outcomes).filter(|(expected, made)| expected != made).count()
+        as u64
 }
 
 /// Refuses a chain on a grown state where a transaction ends with another status. A call from
 /// contract to contract can cause this: its gas may not pay for a delegation.
 fn check_statuses(workload: &Workload, outcomes: &[TxOutcome]) -> Result<(), ExportError> {
-    let pairs = said(workload).zip(outcomes);
-    let differing = pairs.filter(|(said, made)| said.status != made.status).count();
+    let pairs = expected_outcomes(workload).zip(outcomes);
+    let differing = pairs.filter(|(expected, made)| expected.status != made.status).count();
     if differing == 0 {
         return Ok(());
     }
@@ -309,8 +310,8 @@ impl Builder<'_> {
         self.changes.add(&made.changes);
         let state_root = state_root(&self.rows, &self.changes)?;
         let transactions = signed(block, self.of.chain_id, &self.signer, self.settings.cancel)?;
-        let came = CameTo { fork, made, receipts, state_root };
-        let sealed = self.parent.seal(block, transactions, came);
+        let outcome = BlockOutcome { fork, made, receipts, state_root };
+        let sealed = self.parent.seal(block, transactions, outcome);
         check_length(&sealed)?;
         self.run.seal(sealed.hash);
         Ok(sealed)

@@ -19,7 +19,7 @@ use workload::{
 };
 
 use super::{
-    block::{self, CameTo, ChainBlock, Parent, check_length, signed},
+    block::{self, BlockOutcome, ChainBlock, Parent, check_length, signed},
     chain::{Settings, delegations_gas, gas_limit, has_own_limit},
     delegation::{delegate, delegation},
     error::ExportError,
@@ -374,8 +374,8 @@ impl<'a> Growth<'a> {
         self.ledger.add(&made.changes)?;
         let state_root = self.ledger.root();
         let signed = signed(&block, self.chain_id, &self.signer, self.settings.cancel)?;
-        let came = CameTo { fork, made, receipts, state_root };
-        let sealed = self.parent.seal(&block, signed, came);
+        let outcome = BlockOutcome { fork, made, receipts, state_root };
+        let sealed = self.parent.seal(&block, signed, outcome);
         check_length(&sealed)?;
         self.hashes.push(sealed.hash);
         Ok(sealed)

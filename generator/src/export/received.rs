@@ -10,7 +10,7 @@ use alloy_primitives::{B256, Bytes};
 use workload::{Batch, ReceivedBlock, Workload, block::BatchOutcome, signing::Signer};
 
 use super::{
-    block::{CameTo, ChainBlock, Parent, check_length, signed},
+    block::{BlockOutcome, ChainBlock, Parent, check_length, signed},
     error::ExportError,
 };
 use crate::{
@@ -67,8 +67,8 @@ pub fn received_blocks(
                 ..BatchReference::default()
             };
             let (fork, state_root) = (workload.rules_of(block).fork, B256::ZERO);
-            let came = CameTo { fork, made: of_block, receipts, state_root };
-            let sealed = Parent::named(block.env.parent_hash).seal(block, transactions, came);
+            let outcome = BlockOutcome { fork, made: of_block, receipts, state_root };
+            let sealed = Parent::named(block.env.parent_hash).seal(block, transactions, outcome);
             check_length(&sealed)?;
             Ok(received(&sealed))
         });

@@ -9,7 +9,7 @@ use super::{
     ImportError, Imported, ImportedBlock, InvalidBlock, Source, fork_names, fork_of,
     header::{self, Body},
     node::{self, Node},
-    payload::{self, Beside},
+    payload::{self, PayloadParams},
     read, rules, signed_transactions, state,
 };
 
@@ -254,7 +254,7 @@ impl Reader<'_> {
     /// The block of the call at `node`.
     fn payload(&self, node: &Node<'_>) -> Result<(Block, ImportedBlock), ImportError> {
         let params = node.get(&["params"], "the parameters of engine_newPayload")?;
-        let (payload, beside) = Beside::params(&params)?;
+        let (payload, payload_params) = PayloadParams::from_params(&params)?;
         let rules = self.rules.at(payload::timestamp(&payload)?);
         let version = node.get(&["newPayloadVersion"], "the version of engine_newPayload")?;
         let versions = payload::versions(rules.fork);
@@ -262,7 +262,7 @@ impl Reader<'_> {
             let (first, last, fork) = (versions.start(), versions.end(), rules.fork);
             return Err(version.fault(format!("{first} to {last}, of payloads of {fork}")));
         }
-        payload::block(&payload, &beside, self.chain_id, rules)
+        payload::block(&payload, &payload_params, self.chain_id, rules)
     }
 
     /// Checks the header of a block against that of its parent.

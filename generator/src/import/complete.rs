@@ -66,7 +66,7 @@ pub fn in_batches<A: Answer>(
 }
 
 /// The outcome of all blocks, and the values of the files that it equals.
-struct Made {
+struct ComparedOutcome {
     batches: Vec<BatchReference>,
     comparison: Comparison,
 }
@@ -74,7 +74,7 @@ struct Made {
 fn compare<A: Answer>(
     imported: &Imported,
     on_tx: &mut impl FnMut() -> A,
-) -> Result<Made, ImportError> {
+) -> Result<ComparedOutcome, ImportError> {
     let workload = &imported.workload;
     let compared = imported.compared.clone();
     let mut comparison = Comparison { block: 0, source: imported.source, compared };
@@ -106,7 +106,7 @@ fn compare<A: Answer>(
     if let Some(said) = &imported.post_state {
         comparison.post_state(said, &state.into_accounts())?;
     }
-    Ok(Made { batches, comparison })
+    Ok(ComparedOutcome { batches, comparison })
 }
 
 /// Checks that `invalid` is refused after the valid blocks before it, for a reason that its file names.

@@ -47,12 +47,12 @@ pub(super) struct Intake<'a> {
 enum Stage {
     /// No block of the workload has come.
     Carried(Box<Runner<ChainState>>),
-    Kept(Kept),
+    Kept(KeptBlocks),
 }
 
 /// The blocks of the workload, and what is below them.
 #[derive(Default)]
-struct Kept {
+struct KeptBlocks {
     genesis: Genesis,
     first_hash_number: u64,
     block_hashes: Vec<B256>,
@@ -245,7 +245,7 @@ impl<'a> Intake<'a> {
     /// Makes the carried state the one below the workload, whose first block has this number.
     fn begin(&mut self, number: u64, rules: &ChainRules) -> Result<(), ImportError> {
         let Stage::Carried(runner) =
-            std::mem::replace(&mut self.stage, Stage::Kept(Kept::default()))
+            std::mem::replace(&mut self.stage, Stage::Kept(KeptBlocks::default()))
         else {
             return Ok(());
         };
@@ -256,8 +256,12 @@ impl<'a> Intake<'a> {
             return Err(ImportError::Block { block: number, reason });
         }
         let first_hash_number = number - block_hashes.len() as u64;
-        self.stage =
-            Stage::Kept(Kept { genesis, first_hash_number, block_hashes, ..Kept::default() });
+        self.stage = Stage::Kept(KeptBlocks {
+            genesis,
+            first_hash_number,
+            block_hashes,
+            ..KeptBlocks::default()
+        });
         Ok(())
     }
 

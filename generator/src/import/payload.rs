@@ -24,15 +24,15 @@ const REQUESTS: &str = "executionRequests";
 
 /// The parameters of a call beside its payload; `None` where there are none.
 #[derive(Clone, Debug)]
-pub(super) struct Beside<'a> {
+pub(super) struct PayloadParams<'a> {
     versioned_hashes: Option<Node<'a>>,
     beacon_root: Option<Node<'a>>,
     requests: Option<Node<'a>>,
 }
 
-impl<'a> Beside<'a> {
+impl<'a> PayloadParams<'a> {
     /// The payload that is the first of these parameters of `engine_newPayload`, and what is beside it.
-    pub(super) fn params(params: &Node<'a>) -> Result<(Node<'a>, Self), ImportError> {
+    pub(super) fn from_params(params: &Node<'a>) -> Result<(Node<'a>, Self), ImportError> {
         const ALL: &str = "payload, hashes of blobs, beacon root, requests";
         let mut items = params.items()?;
         if items.is_empty() || items.len() > 4 {
@@ -41,12 +41,13 @@ impl<'a> Beside<'a> {
         let payload = items.remove(0);
         let mut items = items.into_iter().map(|node| (!node.is_null()).then_some(node));
         let mut next = || items.next().flatten();
-        let beside = Self { versioned_hashes: next(), beacon_root: next(), requests: next() };
-        Ok((payload, beside))
+        let payload_params =
+            Self { versioned_hashes: next(), beacon_root: next(), requests: next() };
+        Ok((payload, payload_params))
     }
 
     /// The values that are keys of `node`, by the names that the Engine API gives to parameters.
-    pub(super) fn keys(node: &Node<'a>) -> Result<Self, ImportError> {
+    pub(super) fn from_keys(node: &Node<'a>) -> Result<Self, ImportError> {
         Ok(Self {
             versioned_hashes: node.find(&[HASHES])?,
             beacon_root: node.find(&[BEACON_ROOT])?,
@@ -69,11 +70,11 @@ pub(super) fn versions(fork: Fork) -> RangeInclusive<u64> {
 /// The block of the payload at `node` on chain `chain_id`, and its outcome by the payload.
 pub(super) fn block(
     node: &Node<'_>,
-    beside: &Beside<'_>,
+    payload_params: &PayloadParams<'_>,
     chain_id: u64,
     rules: &ChainRules,
 ) -> Result<(Block, ImportedBlock), ImportError> {
-    check_fields(node, beside, rules.fork)?;
+    check_fields(node, payload_params, rules.fork)?;
     let transactions = node.get(&["transactions"], "the list that every payload has")?;
     let transactions = read::encoded_transactions(&transactions, chain_id)?;
     let body = Body { transactions, withdrawals: header::withdrawals(node)? };
@@ -83,8 +84,12 @@ pub(super) fn block(
         transactions_root: proofs::ordered_trie_root_encoded(
             body.transactions.signed.as_deref().unwrap_or_default(),
         ),
-        parent_beacon_block_root: beside.beacon_root.as_ref().map(Node::b256).transpose()?,
-        requests_hash: beside.requests.as_ref().map(requests_hash).transpose()?,
+        parent_beacon_block_root: payload_params
+            .beacon_root
+            .as_ref()
+            .map(Node::b256)
+            .transpose()?,
+        requests_hash: payload_params.requests.as_ref().map(requests_hash).transpose()?,
         block_access_list_hash: list.as_ref().map(keccak256),
         ..fields(node)?
     };
@@ -94,7 +99,7 @@ pub(super) fn block(
         return Err(said.fault(format!("{made}, the hash of this payload")));
     }
     let (block, mut said) = header::block(node, header, body, rules)?;
-    if let Some(hashes) = &beside.versioned_hashes {
+    if let Some(hashes) = &payload_params.versioned_hashes {
         check_versioned_hashes(hashes, &block)?;
         said.compared.push("versioned hashes");
     }
@@ -104,15 +109,19 @@ pub(super) fn block(
 }
 
 /// Checks that the payload at `node` and its call have what payloads of `fork` have, and no more.
-fn check_fields(node: &Node<'_>, beside: &Beside<'_>, fork: Fork) -> Result<(), ImportError> {
+fn check_fields(
+    node: &Node<'_>,
+    payload_params: &PayloadParams<'_>,
+    fork: Fork,
+) -> Result<(), ImportError> {
     let mut missing = Vec::new();
     for (key, since, found) in [
         ("withdrawals", Fork::Shanghai, node.find(&["withdrawals"])?),
         ("blobGasUsed", Fork::Cancun, node.find(&["blobGasUsed"])?),
         ("excessBlobGas", Fork::Cancun, node.find(&["excessBlobGas"])?),
-        (HASHES, Fork::Cancun, beside.versioned_hashes.clone()),
-        (BEACON_ROOT, Fork::Cancun, beside.beacon_root.clone()),
-        (REQUESTS, Fork::Prague, beside.requests.clone()),
+        (HASHES, Fork::Cancun, payload_params.versioned_hashes.clone()),
+        (BEACON_ROOT, Fork::Cancun, payload_params.beacon_root.clone()),
+        (REQUESTS, Fork::Prague, payload_params.requests.clone()),
         ("blockAccessList", Fork::Amsterdam, node.find(&["blockAccessList"])?),
         ("slotNumber", Fork::Amsterdam, node.find(&["slotNumber"])?),
     ] {

@@ -15,7 +15,7 @@ use super::{
     chain::{Stream, read_genesis},
     intake::Intake,
     node::Node,
-    payload::{self, Beside},
+    payload::{self, PayloadParams},
 };
 use crate::reference::Answer;
 
@@ -65,16 +65,19 @@ impl Line {
     }
 
     /// The payload and what is beside it; `None` of another call.
-    fn payload<'a>(&'a self, file: &'a str) -> Result<Option<(Node<'a>, Beside<'a>)>, ImportError> {
+    fn payload<'a>(
+        &'a self,
+        file: &'a str,
+    ) -> Result<Option<(Node<'a>, PayloadParams<'a>)>, ImportError> {
         let node = self.node(file);
         let Some(method) = node.find(&["method"])? else {
             let payload = node.find(&["executionPayload"])?.unwrap_or_else(|| node.clone());
-            return Ok(Some((payload, Beside::keys(&node)?)));
+            return Ok(Some((payload, PayloadParams::from_keys(&node)?)));
         };
         match method.text()? {
             name if name.starts_with("engine_newPayload") => {
                 let params = node.get(&["params"], "the parameters of engine_newPayload")?;
-                Beside::params(&params).map(Some)
+                PayloadParams::from_params(&params).map(Some)
             }
             name if name.starts_with("engine_") => Ok(None),
             _ => Err(method.fault("a call of the Engine API, such as engine_newPayloadV4")),
@@ -144,10 +147,10 @@ impl Reader<'_> {
         self.passed_over += siblings.len().saturating_sub(1) as u64;
         let chosen = siblings.into_iter().find(|sibling| sibling.hash == hash);
         let Some(Sibling { line, .. }) = chosen else { return Ok(()) };
-        let Some((payload, beside)) = line.payload(self.file)? else { return Ok(()) };
+        let Some((payload, payload_params)) = line.payload(self.file)? else { return Ok(()) };
         let chain_id = self.intake.chain_id();
         let rules = self.intake.rules(payload::timestamp(&payload)?)?;
-        let (block, said) = payload::block(&payload, &beside, chain_id, rules)?;
+        let (block, said) = payload::block(&payload, &payload_params, chain_id, rules)?;
         self.intake.add(block, said)
     }
 

@@ -5,7 +5,7 @@ use alloy_primitives::Address;
 use workload::Genesis;
 
 use super::{
-    calls::{Call, Script, Size, Taken},
+    calls::{Call, PlacedCall, Script, Size},
     solidity::{calldata, of_account, word},
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     people::People,
     planner::PlannedTx,
     random::Stream,
-    state::{Placed, TOKEN_BALANCE, add_only},
+    state::{LoadGenesis, TOKEN_BALANCE, add_only},
 };
 use spec::{Airdrop, Recipients};
 
@@ -27,7 +27,7 @@ pub(crate) fn place(
     airdrop: &Airdrop,
     tag: &str,
     genesis: &mut Genesis,
-) -> Result<Placed, GeneratorError> {
+) -> Result<LoadGenesis, GeneratorError> {
     let balances = slots_of_holders(&genesis.senders[0], airdrop.holder_count, |_, holder| {
         [(of_account(holder, BALANCES), TOKEN_BALANCE)]
     })?;
@@ -101,7 +101,7 @@ impl Script for Airdrops {
 
     fn placed(
         &mut self,
-        Taken { size, .. }: Taken,
+        PlacedCall { size, .. }: PlacedCall,
         _: &PlannedTx,
         _: &mut People<'_>,
     ) -> Result<(), GeneratorError> {

@@ -15,7 +15,7 @@ use crate::{
     error::GeneratorError,
     people::People,
     random::Zipf,
-    state::{ContractName, Placed, TOKEN_BALANCE, add_contract},
+    state::{ContractName, LoadGenesis, TOKEN_BALANCE, add_contract},
 };
 use spec::Amm;
 
@@ -77,7 +77,7 @@ pub(crate) fn place(
     tag: &str,
     seed: u64,
     genesis: &mut Genesis,
-) -> Result<Placed, GeneratorError> {
+) -> Result<LoadGenesis, GeneratorError> {
     let traders = genesis.senders[0].addresses(0..amm.trader_count)?;
     let pool = TOKEN_BALANCE * U256::from(POOL);
     let mut tokens = vec![Vec::new(); amm.pair_count as usize];
@@ -109,7 +109,7 @@ pub(crate) fn place(
         add_contract(ContractName { tag, name: &pair_name(pair) }, Contract::Pair, slots, genesis)?;
     }
     add_contract(base, Contract::StandardToken, base_storage, genesis)?;
-    Ok(Placed::default())
+    Ok(LoadGenesis::default())
 }
 
 /// Swaps. Each trader swaps one way, and back in its next swap.

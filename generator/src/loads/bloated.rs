@@ -6,14 +6,14 @@ use std::collections::HashMap;
 use alloy_primitives::{Address, Bytes, U256};
 use workload::{Genesis, SlotFamily, block::IndexRange};
 
-use super::calls::Around;
+use super::calls::ScriptEnv;
 use crate::{
     artifact::Contract,
     error::GeneratorError,
     people::People,
     planner::{PlannedTx, Planner, Room, TX_EXECUTION_GAS, Touched, useful_limit},
     probe::{Absent, Cost, Probe, cost_by, most_within},
-    state::Placed,
+    state::LoadGenesis,
 };
 use spec::{BloatedOp, BlockTarget};
 
@@ -26,7 +26,7 @@ const USEFUL_COUNT: u64 = 8;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account<'g> {
     /// The load's part of the genesis.
-    pub(crate) placed: &'g Placed,
+    pub(crate) placed: &'g LoadGenesis,
     /// The account's slots: the slot at index i has the key i.
     pub(crate) family: &'g SlotFamily,
     /// The account's code, which is a delegation (EIP-7702).
@@ -35,7 +35,7 @@ pub(crate) struct Account<'g> {
 
 impl<'g> Account<'g> {
     /// The account of a load that has `placed` of `genesis`.
-    pub(crate) fn new(placed: &'g Placed, genesis: &'g Genesis) -> Self {
+    pub(crate) fn new(placed: &'g LoadGenesis, genesis: &'g Genesis) -> Self {
         let family = &genesis.slots[placed.families.start as usize];
         let account = genesis.accounts.iter().find(|account| account.address == family.address);
         let account = account.unwrap_or_else(|| panic!("{}: slots of no account", family.address));
@@ -95,12 +95,12 @@ impl BloatedCalls {
     pub(crate) fn new(
         op: BloatedOp,
         account: Account<'_>,
-        around: Around<'_>,
+        env: ScriptEnv<'_>,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
         let probe = Probe {
             name: Contract::Bloated.name(),
-            fork: around.fork,
+            fork: env.fork,
             sender: people.address(0)?,
             to: account.family.address,
             code: account.code.clone(),
@@ -126,7 +126,7 @@ impl BloatedCalls {
         let few = new.price_of(new.work(256))?;
         new.slot_gas = ((new.price_of(new.work(1_024))?.gas - few.gas) / (1_024 - 256)).max(1);
         new.useful_gas = new.price_of(new.work(USEFUL_COUNT))?.limit();
-        new.stride = new.most_within(around.tx_gas)?.map_or(0, |(work, _)| work.count);
+        new.stride = new.most_within(env.tx_gas)?.map_or(0, |(work, _)| work.count);
         new.jump_to = FIRST_KEY + new.stride;
         Ok(new)
     }

@@ -111,7 +111,7 @@ pub(crate) trait Script {
     /// When an address cannot be derived.
     fn placed(
         &mut self,
-        _taken: Taken,
+        _call: PlacedCall,
         _tx: &PlannedTx,
         _people: &mut People<'_>,
     ) -> Result<(), GeneratorError> {
@@ -121,14 +121,14 @@ pub(crate) trait Script {
 
 /// A call that a block has taken.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
+pub(crate) struct PlacedCall {
     pub(crate) turn: u64,
     pub(crate) size: u64,
 }
 
 /// The load of a script, and its environment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Around<'g> {
+pub(crate) struct ScriptEnv<'g> {
     /// Index of the load.
     pub(crate) load: usize,
     /// Fork of the blocks.
@@ -143,7 +143,7 @@ pub(crate) struct Around<'g> {
 #[derive(Debug)]
 pub(crate) struct Calls<'g, S: Script> {
     script: S,
-    around: Around<'g>,
+    env: ScriptEnv<'g>,
     /// Costs by form, size, length of the calldata and number of its nonzero bytes.
     prices: HashMap<(S::Form, u64, usize, usize), Cost>,
     /// The largest size within a gas limit, where the scenario sets no size.
@@ -160,15 +160,15 @@ impl<'g, S: Script> Calls<'g, S> {
     /// transaction; [`GeneratorError::Meter`] when a transaction cannot be measured.
     pub(crate) fn new(
         script: S,
-        around: Around<'g>,
+        env: ScriptEnv<'g>,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
         let (prices, largest) = (HashMap::new(), HashMap::new());
-        let mut new = Self { script, around, prices, largest, useful_gas: 0 };
+        let mut new = Self { script, env, prices, largest, useful_gas: 0 };
         let smallest = new.script.call(0, 1, people)?;
         new.useful_gas = new.price_of(&smallest, 1, people)?.limit();
         if let Size::Asked(key, count) = new.script.size() {
-            let (load, tx_gas) = (around.load, around.tx_gas);
+            let (load, tx_gas) = (env.load, env.tx_gas);
             // The filler refuses a limit in which not even the smallest size fits.
             match new.search(0, tx_gas, count, people)? {
                 Some(most_count) if most_count < count => {
@@ -188,8 +188,8 @@ impl<'g, S: Script> Calls<'g, S> {
         let named = call.touched.senders.iter().map(|index| people.address(*index));
         Ok(Trial {
             name: self.script.name(),
-            fork: self.around.fork,
-            genesis: self.around.genesis,
+            fork: self.env.fork,
+            genesis: self.env.genesis,
             named: named.collect::<Result<_, _>>()?,
             before: call.before.clone(),
             tx: call.planned(Cost::default(), people).to_run(people)?,
@@ -301,7 +301,7 @@ impl<S: Script> Planner for Calls<'_, S> {
         let call = self.script.call(room.turn, size, people)?;
         let cost = self.price_of(&call, size, people)?;
         let tx = call.planned(cost, people);
-        self.script.placed(Taken { turn: room.turn, size }, &tx, people)?;
+        self.script.placed(PlacedCall { turn: room.turn, size }, &tx, people)?;
         Ok(Some(tx))
     }
 

@@ -20,7 +20,7 @@ use crate::{
     planner::{PlannedTx, Planner, Room, Touched, fitting},
     probe::{Cost, Probe},
     random::Random,
-    state::{Placed, add_only, filled_places},
+    state::{LoadGenesis, add_only, filled_places},
 };
 use spec::{BlockTarget, Chains as Spec, GroupOrder, Groups, Scenario, Shape, Through, Touch};
 
@@ -30,7 +30,7 @@ pub(crate) fn place(
     scenario: &Scenario,
     tag: &str,
     genesis: &mut Genesis,
-) -> Result<Placed, GeneratorError> {
+) -> Result<LoadGenesis, GeneratorError> {
     let places = match chains.through {
         Through::Slot => holder_count(scenario),
         Through::Account => 0,

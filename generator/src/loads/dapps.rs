@@ -16,7 +16,7 @@ use crate::{
     planner::{PlannedTx, Planner, Room, fitting},
     probe::{Cost, Probe},
     random::Random,
-    state::{Placed, filled_places, numbered_contract},
+    state::{LoadGenesis, filled_places, numbered_contract},
 };
 use spec::{BlockTarget, Dapps as Spec, Outside, PerUser};
 
@@ -25,7 +25,7 @@ pub(crate) fn place(
     dapps: &Spec,
     tag: &str,
     genesis: &mut Genesis,
-) -> Result<Placed, GeneratorError> {
+) -> Result<LoadGenesis, GeneratorError> {
     let mut storage = filled_places(dapps.resource_count);
     storage.sort_unstable_by_key(|(key, _)| *key);
     let code = Contract::Dapp.code()?;
@@ -36,7 +36,7 @@ pub(crate) fn place(
         storage: storage.clone(),
         ..GenesisAccount::default()
     }));
-    Ok(Placed::default())
+    Ok(LoadGenesis::default())
 }
 
 /// The multiple of the mean that bounds a user's drawn number of transactions in the published

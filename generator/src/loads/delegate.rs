@@ -9,7 +9,7 @@ use workload::{
 };
 
 use super::{
-    calls::{Call, Script, Taken},
+    calls::{Call, PlacedCall, Script},
     solidity::{calldata, word},
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     error::GeneratorError,
     people::People,
     planner::{PlannedTx, Touched},
-    state::{ContractName, Placed, SENDER_BALANCE, add_contract, first_secret},
+    state::{ContractName, LoadGenesis, SENDER_BALANCE, add_contract, first_secret},
 };
 use spec::Delegate;
 
@@ -35,7 +35,7 @@ pub(crate) fn place(
     tag: &str,
     seed: u64,
     genesis: &mut Genesis,
-) -> Result<Placed, GeneratorError> {
+) -> Result<LoadGenesis, GeneratorError> {
     for wallet in 0..WALLET_COUNT {
         let name = wallet_name(wallet);
         add_contract(ContractName { tag, name: &name }, Contract::Wallet, Vec::new(), genesis)?;
@@ -46,7 +46,7 @@ pub(crate) fn place(
         count: delegate.account_count,
         balance: SENDER_BALANCE,
     });
-    Ok(Placed { people, ..Placed::default() })
+    Ok(LoadGenesis { people, ..LoadGenesis::default() })
 }
 
 /// The kind of a transaction, on which its price depends.
@@ -81,7 +81,7 @@ impl Delegations {
     pub(crate) fn new(
         delegate: Delegate,
         tag: &str,
-        placed: &Placed,
+        placed: &LoadGenesis,
         genesis: &Genesis,
     ) -> Result<Self, GeneratorError> {
         let family = &genesis.senders[placed.people as usize];
@@ -183,7 +183,7 @@ impl Script for Delegations {
 
     fn placed(
         &mut self,
-        _: Taken,
+        _: PlacedCall,
         tx: &PlannedTx,
         people: &mut People<'_>,
     ) -> Result<(), GeneratorError> {

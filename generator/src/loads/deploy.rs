@@ -7,7 +7,7 @@ use alloy_primitives::{Address, B256, Bytes, keccak256};
 use workload::{Genesis, Transaction};
 
 use super::{
-    calls::{Call, Script, Size, Taken},
+    calls::{Call, PlacedCall, Script, Size},
     solidity::{calldata, word},
 };
 use crate::{
@@ -16,12 +16,12 @@ use crate::{
     people::People,
     planner::{PlannedTx, Touched},
     random::Stream,
-    state::{Placed, add_bare},
+    state::{LoadGenesis, add_bare},
 };
 use spec::{Creation, Deploy};
 
 /// Adds the factory.
-pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<LoadGenesis, GeneratorError> {
     add_bare(tag, Contract::Factory, genesis)
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum Form {
 
 /// A deployed contract that transactions have yet to call.
 #[derive(Clone, Debug)]
-struct ToCall {
+struct PendingContract {
     address: Address,
     /// The transaction that deployed it.
     deployed_by: Transaction,
@@ -53,7 +53,7 @@ pub(crate) struct Deployments {
     /// Random stream of the codes.
     stream: Stream,
     deployed_count: u64,
-    to_call: VecDeque<ToCall>,
+    pending: VecDeque<PendingContract>,
 }
 
 impl Deployments {
@@ -70,7 +70,7 @@ impl Deployments {
             runtime_bytes: Contract::Deployed.code()?.len(),
             stream,
             deployed_count: 0,
-            to_call: VecDeque::new(),
+            pending: VecDeque::new(),
         })
     }
 
@@ -133,7 +133,7 @@ impl Script for Deployments {
     }
 
     fn size(&self) -> Size {
-        match self.to_call.is_empty() {
+        match self.pending.is_empty() {
             true => Size::Asked("code", self.deploy.code_bytes),
             false => Size::One,
         }
@@ -145,7 +145,7 @@ impl Script for Deployments {
         size: u64,
         people: &mut People<'_>,
     ) -> Result<Call<Form>, GeneratorError> {
-        let Some(next) = self.to_call.front() else {
+        let Some(next) = self.pending.front() else {
             return Ok(self.deployment(turn, size, people)?.0);
         };
         Ok(Call {
@@ -160,14 +160,14 @@ impl Script for Deployments {
 
     fn placed(
         &mut self,
-        Taken { turn, size }: Taken,
+        PlacedCall { turn, size }: PlacedCall,
         tx: &PlannedTx,
         people: &mut People<'_>,
     ) -> Result<(), GeneratorError> {
-        if let Some(called) = self.to_call.front_mut() {
+        if let Some(called) = self.pending.front_mut() {
             called.left_count -= 1;
             if called.left_count == 0 {
-                self.to_call.pop_front();
+                self.pending.pop_front();
             }
             return Ok(());
         }
@@ -175,7 +175,7 @@ impl Script for Deployments {
         if self.deploy.call_count > 0 {
             let deployed_by = tx.to_run(people)?;
             let left_count = self.deploy.call_count;
-            self.to_call.push_back(ToCall { address, deployed_by, left_count });
+            self.pending.push_back(PendingContract { address, deployed_by, left_count });
         }
         self.deployed_count += 1;
         Ok(())

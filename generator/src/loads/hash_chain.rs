@@ -7,14 +7,14 @@ use std::collections::{HashMap, VecDeque};
 use alloy_primitives::{Address, Bytes, U256};
 use workload::{Genesis, GenesisAccount};
 
-use super::{calls::Around, prices::Prices};
+use super::{calls::ScriptEnv, prices::Prices};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
     people::People,
     planner::{PlannedTx, Planner, Room, TX_EXECUTION_GAS, Touched},
     probe::{Cost, Probe, most_within},
-    state::{Placed, numbered_contract},
+    state::{LoadGenesis, numbered_contract},
     trial::Trial,
 };
 use spec::{BlockTarget, Density, Deployed, HashChain as Spec};
@@ -25,7 +25,7 @@ pub(crate) fn place(
     chain: &Spec,
     tag: &str,
     genesis: &mut Genesis,
-) -> Result<Placed, GeneratorError> {
+) -> Result<LoadGenesis, GeneratorError> {
     if chain.deployed == Deployed::Before {
         let code = Contract::HashChain.code()?;
         genesis.accounts.extend((0..chain.contract_count).map(|place| GenesisAccount {
@@ -36,7 +36,7 @@ pub(crate) fn place(
             ..GenesisAccount::default()
         }));
     }
-    Ok(Placed::default())
+    Ok(LoadGenesis::default())
 }
 
 /// A transaction of a block.
@@ -87,28 +87,28 @@ impl HashChains {
     pub(crate) fn new(
         spec: &Spec,
         tag: &str,
-        around: Around<'_>,
+        env: ScriptEnv<'_>,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
         let sender = people.address(0)?;
         let to = numbered_contract(tag, Contract::HashChain, 0);
-        let probe = Probe::new(Contract::HashChain, around.fork, sender, to)?;
+        let probe = Probe::new(Contract::HashChain, env.fork, sender, to)?;
         let creation = Contract::HashChain.creation_code()?;
         let tx = PlannedTx { sender: 0, input: creation.clone(), ..PlannedTx::default() };
         let trial = Trial {
             name: Contract::HashChain.name(),
-            fork: around.fork,
-            genesis: around.genesis,
+            fork: env.fork,
+            genesis: env.genesis,
             named: Vec::new(),
             before: Vec::new(),
             tx: tx.to_run(people)?,
         };
         let deployment = trial.cost()?;
         // Calls create no state, so they use no state gas.
-        let most = around.tx_gas.min(TX_EXECUTION_GAS);
+        let most = env.tx_gas.min(TX_EXECUTION_GAS);
         let mut new = Self {
             spec: spec.clone(),
-            load: around.load,
+            load: env.load,
             tag: tag.to_owned(),
             limits: Limits { least: 0, deploy: deployment.limit(), most },
             hash_gas: 1,

@@ -7,7 +7,7 @@ use alloy_primitives::{Address, U256};
 use workload::Genesis;
 
 use super::{
-    calls::{Call, Script, Taken},
+    calls::{Call, PlacedCall, Script},
     solidity::{calldata, mapped, of_account, value_of, word},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     holders::slots_of_holders,
     people::People,
     planner::PlannedTx,
-    state::{Placed, add_only},
+    state::{LoadGenesis, add_only},
 };
 
 /// Storage slots of `Nft`.
@@ -36,7 +36,7 @@ pub(crate) fn place(
     holder_count: u64,
     tag: &str,
     genesis: &mut Genesis,
-) -> Result<Placed, GeneratorError> {
+) -> Result<LoadGenesis, GeneratorError> {
     let mut slots = slots_of_holders(&genesis.senders[0], holder_count, |index, holder| {
         let owner = mapped(word(FIRST_ID + index), U256::from(OWNERS));
         [(owner, value_of(holder)), (of_account(holder, BALANCES), U256::from(BALANCE))]
@@ -97,7 +97,7 @@ impl Script for NftTransfers {
 
     fn placed(
         &mut self,
-        Taken { turn, .. }: Taken,
+        PlacedCall { turn, .. }: PlacedCall,
         _: &PlannedTx,
         _: &mut People<'_>,
     ) -> Result<(), GeneratorError> {

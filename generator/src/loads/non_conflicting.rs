@@ -14,7 +14,7 @@ use crate::{
     holders::{holder_count, slots_of_holders},
     people::{Members, People},
     planner::{PlannedTx, Planner, Room, fitting},
-    state::{Placed, TOKEN_BALANCE, add_only, balance_key},
+    state::{LoadGenesis, TOKEN_BALANCE, add_only, balance_key},
 };
 use spec::{BlockTarget, NonConflicting as Spec, Scenario};
 
@@ -26,7 +26,7 @@ pub(crate) fn place(
     scenario: &Scenario,
     tag: &str,
     genesis: &mut Genesis,
-) -> Result<Placed, GeneratorError> {
+) -> Result<LoadGenesis, GeneratorError> {
     let holder_count = holder_count(scenario);
     let mut slots = slots_of_holders(&genesis.senders[0], holder_count, |_, holder| {
         [(balance_key(holder), TOKEN_BALANCE)]

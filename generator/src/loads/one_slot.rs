@@ -14,11 +14,11 @@ use crate::{
     artifact::Contract,
     error::GeneratorError,
     people::People,
-    state::{Placed, add_only},
+    state::{LoadGenesis, add_only},
 };
 
 /// Adds the contract with the shared slot.
-pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<LoadGenesis, GeneratorError> {
     add_only(tag, Contract::OneSlot, vec![(U256::ZERO, U256::ONE)], genesis)
 }
 

@@ -7,5 +7,5 @@ mod picks;
 mod place;
 mod transactions;
 
-pub(crate) use kinds::{At, account, balance, contract_chase, prefetch_miss, sload, sstore};
+pub(crate) use kinds::{StormEnv, account, balance, contract_chase, prefetch_miss, sload, sstore};
 pub(crate) use place::StormPlace;

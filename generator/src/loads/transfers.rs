@@ -16,7 +16,7 @@ use crate::{
     planner::{PlannedTx, Planner, Room, Touched},
     probe::{Absent, Cost, Probe},
     random::Stream,
-    state::{Placed, TOKEN_BALANCE, add_only, balance_key},
+    state::{LoadGenesis, TOKEN_BALANCE, add_only, balance_key},
 };
 use spec::{Erc20, Pattern};
 
@@ -25,7 +25,7 @@ pub(crate) fn place(
     erc20: &Erc20,
     tag: &str,
     genesis: &mut Genesis,
-) -> Result<Placed, GeneratorError> {
+) -> Result<LoadGenesis, GeneratorError> {
     let balance =
         |place, holder: &Address| [(balance_key(holder), TOKEN_BALANCE + U256::from(place))];
     let balances = slots_of_holders(&genesis.senders[0], erc20.holder_count, balance)?;

@@ -90,7 +90,7 @@ impl BatchReference {
 
 /// A transaction that has just run, for callers that need more than its outcome.
 #[derive(Clone, Copy, Debug)]
-pub struct Ran<'a> {
+pub struct ExecutedTx<'a> {
     /// The transaction's block in the batch, 0-based.
     pub block: usize,
     /// Its outcome.
@@ -135,7 +135,7 @@ impl<'w> ReferenceRun<'w> {
     /// [`ReferenceError`]; the run cannot go on after it.
     pub fn next_batch_seen<A: Answer>(
         &mut self,
-        mut on_tx: impl FnMut(Ran<'_>) -> A,
+        mut on_tx: impl FnMut(ExecutedTx<'_>) -> A,
     ) -> Option<Result<BatchReference, ReferenceError>> {
         self.run_next(&mut |ran| on_tx(ran).flow(), &mut |_, _| {})
     }
@@ -148,7 +148,7 @@ impl<'w> ReferenceRun<'w> {
     /// [`ReferenceError`]; the run cannot go on after it.
     pub(crate) fn next_batch_watched<A: Answer>(
         &mut self,
-        mut on_tx: impl FnMut(Ran<'_>) -> A,
+        mut on_tx: impl FnMut(ExecutedTx<'_>) -> A,
         mut on_state: impl FnMut(usize, &EvmState),
     ) -> Option<Result<BatchReference, ReferenceError>> {
         self.run_next(&mut |ran| on_tx(ran).flow(), &mut on_state)
@@ -156,7 +156,7 @@ impl<'w> ReferenceRun<'w> {
 
     fn run_next(
         &mut self,
-        on_tx: &mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
+        on_tx: &mut dyn FnMut(ExecutedTx<'_>) -> ControlFlow<()>,
         on_state: &mut dyn FnMut(usize, &EvmState),
     ) -> Option<Result<BatchReference, ReferenceError>> {
         let watch = &mut Watch { on_tx, on_state };
@@ -191,7 +191,7 @@ pub(super) fn run_planned(
     for (index, step) in Steps::of(batch).iter() {
         let block = &batch.blocks[step.block];
         let rules = workload.rules_of(block);
-        let at = At { batch: batch_index, block: step.block, kind: step.kind, index };
+        let at = StepPosition { batch: batch_index, block: step.block, kind: step.kind, index };
         match step.kind {
             StepKind::BeforeTransactions => {
                 block.check(rules).map_err(|source| at.rule(source))?;
@@ -214,7 +214,7 @@ pub(super) fn run_planned(
                 let deposit = deposit_request(&result.logs, rules.deposit_contract);
                 deposits.extend(deposit.map_err(|source| at.deposit(source))?);
             }
-            let ran = Ran { block: step.block, outcome, logs: &result.logs };
+            let ran = ExecutedTx { block: step.block, outcome, logs: &result.logs };
             if (watch.on_tx)(ran).is_break() {
                 return Err(ReferenceError::Cancelled);
             }
@@ -275,7 +275,7 @@ fn full_list(list: &AlloyBal, state: &PlannedState<'_>) -> Result<Bytes, PlanErr
 
 /// The observers of a batch's run.
 pub(super) struct Watch<'a> {
-    pub(super) on_tx: &'a mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
+    pub(super) on_tx: &'a mut dyn FnMut(ExecutedTx<'_>) -> ControlFlow<()>,
     /// Called with a transaction's block in its batch, and the keys that it touched.
     pub(super) on_state: &'a mut dyn FnMut(usize, &EvmState),
 }
@@ -290,14 +290,14 @@ fn joined_deposits(of_transactions: &mut Vec<Bytes>) -> Option<Bytes> {
 }
 
 /// Position of a step in a workload.
-struct At {
+struct StepPosition {
     batch: usize,
     block: usize,
     kind: StepKind,
     index: BlockAccessIndex,
 }
 
-impl At {
+impl StepPosition {
     const fn rule(&self, source: BlockFault) -> ReferenceError {
         let Self { batch, block, .. } = *self;
         ReferenceError::Rule { batch, block, source }
@@ -310,7 +310,7 @@ impl At {
 }
 
 fn admit(
-    at: &At,
+    at: &StepPosition,
     tx_index: usize,
     block: &Block,
     used: BlockGas,
@@ -329,7 +329,7 @@ fn run_step(
     runner: &mut Runner<State<&mut PlannedState<'_>>>,
     workload: &Workload,
     block: &Block,
-    at: &At,
+    at: &StepPosition,
     on_state: &mut dyn FnMut(usize, &EvmState),
 ) -> Result<StepOutput, ReferenceError> {
     let mut parts = Parts::default();
@@ -366,7 +366,7 @@ fn run_step(
     };
     let output = runner.run(block, at.kind, commit).map_err(|source| {
         let source = Box::new(source);
-        let At { batch, block, kind, index } = *at;
+        let StepPosition { batch, block, kind, index } = *at;
         ReferenceError::Step { batch, block, kind, index, source }
     })?;
     storage_fault.map_or(Ok(output), Err)

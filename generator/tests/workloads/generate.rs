@@ -12,7 +12,7 @@ use generator::{
     GeneratorError,
     artifact::Contract,
     generate, import,
-    meter::{Ground, Meter},
+    meter::{Meter, ProbeInputs},
     reference::{self, ReferenceError},
 };
 use spec::{Scenario, shipped};
@@ -75,7 +75,7 @@ fn a_storm_slot_costs_at_least_a_cold_read_and_at_most_what_is_documented() {
         (Contract::ChaseStorm, 2_101, 2_141),
     ] {
         for fork in Fork::GENERATED {
-            let meter = Meter::measure(contract, &Ground::default(), fork).unwrap();
+            let meter = Meter::measure(contract, &ProbeInputs::default(), fork).unwrap();
             let (name, gas) = (contract.name(), meter.operation_gas());
             assert!((2_100..=most).contains(&gas), "{name} {gas}");
             assert!((2_100..=rest).contains(&meter.rest_gas()), "{name} rest");

@@ -26,7 +26,7 @@ use crate::{
         baselines::Found,
         builds,
         clients::ClientPair,
-        judge::{self, Builds, Frame, Judgement, New, Results},
+        judge::{self, Builds, Frame, Judgement, NewResults, Results},
         settings::are_of_run,
     },
     machine::{self, child},
@@ -300,11 +300,11 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
         Some(_) if args.deadline.is_some() => {
             fail!(Code::Usage, "--deadline is judged on a run: leave --result out");
         }
-        Some(path) => New::Stored(path.clone()),
+        Some(path) => NewResults::Stored(path.clone()),
         None => {
             let input = Box::new(input_beside(args, &side.path)?);
             let (process_count, deadline) = (process_count(args)?, deadline(args)?);
-            New::Run { input, process_count, words, deadline }
+            NewResults::Run { input, process_count, words, deadline }
         }
     };
     let times = if args.absolute { Times::Absolute } else { Times::Ratios };

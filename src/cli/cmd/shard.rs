@@ -3,7 +3,7 @@
 use std::{io::Read, net::SocketAddr, thread, time::Duration};
 
 use clap::{Args, Subcommand};
-use shard::Serving;
+use shard::ServerInput;
 
 use super::simulate::{self, SimulateArgs};
 use crate::{
@@ -76,9 +76,9 @@ fn serve(args: &ServeArgs) -> Result<Code, Failure> {
         });
     }
     let program = shards::program().with_exit_code(Code::Io)?;
-    let serving = Serving { listen, token, program };
+    let input = ServerInput { listen, token, program };
     let served = shard::serve(
-        &serving,
+        &input,
         |address| terminal::out(&format!("{LISTENING}{address}\n")),
         END_CHECK,
         interrupt::happened,

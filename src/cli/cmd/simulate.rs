@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use generator::describe::Kept;
+use generator::describe::Detail;
 use partition::simulate::Hosts;
 use result::simulation::{SCHEMA, SimulatedRow, Simulation};
 use spec::{RunSpec, ShardSpec};
@@ -84,7 +84,7 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
     let tx_time = tx_time.with_exit_code(Code::Usage)?;
     let progress = Progress::new(args.format.look());
     let (workload, run) = args.work(&progress)?;
-    let seen = describe::seen(&workload, Kept::Accesses, &progress)?;
+    let seen = describe::seen(&workload, Detail::Accesses, &progress)?;
     let core_count = Machine::this().core_count;
     let (ways, thread_counts) = (run.shards.ways(), run.thread_counts.clone());
     let session = session(workload, &run, &progress)?;

@@ -43,7 +43,7 @@ impl Figure {
 
 /// Facts of a run on which its claims are judged.
 #[derive(Clone, Copy, Debug)]
-pub struct Grounds<'a> {
+pub struct ClaimInputs<'a> {
     /// Facts of the run's workload.
     pub workload: &'a WorkloadFacts,
     /// Cells of the run.
@@ -59,9 +59,9 @@ pub(super) const SAMPLES_NEEDED: &str = "six samples are needed (--samples 6)";
 
 /// Returns the figure of a metric of the work, which is the same on every store. `None` for a
 /// metric that needs samples.
-pub(super) fn of_work(metric: Metric, grounds: &Grounds<'_>) -> Option<Figure> {
+pub(super) fn of_work(metric: Metric, inputs: &ClaimInputs<'_>) -> Option<Figure> {
     match metric {
-        Metric::BalBytes(list) => Some(bal_bytes(list, grounds)),
+        Metric::BalBytes(list) => Some(bal_bytes(list, inputs)),
         Metric::Speedup { .. }
         | Metric::MgasPerS(_)
         | Metric::MsPerBlock(_)
@@ -75,10 +75,10 @@ pub(super) fn of_work(metric: Metric, grounds: &Grounds<'_>) -> Option<Figure> {
 pub(super) fn of_store(
     expect: &Expect,
     store: StoreKind,
-    grounds: &Grounds<'_>,
+    inputs: &ClaimInputs<'_>,
 ) -> Result<Figure, Design> {
     let Expect { metric, scope, .. } = *expect;
-    let on_store = grounds.cells.iter().filter(|cell| cell.store == store);
+    let on_store = inputs.cells.iter().filter(|cell| cell.store == store);
     let in_scope = on_store.filter(|cell| cell.is_whole() == (scope == Scope::Whole));
     let compared = report::most_duties(&in_scope.collect::<Vec<_>>());
     Ok(match metric {
@@ -100,7 +100,7 @@ pub(super) fn of_store(
         }
         Metric::MsPerBlock(design) => {
             let cells = rows_of(design, &compared)?.into_iter();
-            let times: Vec<Vec<f64>> = cells.map(|cell| block_ms(cell, grounds.workload)).collect();
+            let times: Vec<Vec<f64>> = cells.map(|cell| block_ms(cell, inputs.workload)).collect();
             let ends = Ends::at_once(times.len());
             ends.of_each(&times, f64::min).figure(ends.choice_count, "no time")
         }
@@ -110,7 +110,7 @@ pub(super) fn of_store(
             let missing = "the device was not measured, or not read";
             Figure::sampled(cell.device_fraction, cell.device_fraction_ci95, missing)
         }
-        Metric::BalBytes(list) => bal_bytes(list, grounds),
+        Metric::BalBytes(list) => bal_bytes(list, inputs),
     })
 }
 
@@ -224,14 +224,14 @@ fn p99(cell: &Cell) -> Figure {
 }
 
 /// Returns the mean size of a block's list, over the blocks of all databases.
-fn bal_bytes(list: ListForm, grounds: &Grounds<'_>) -> Figure {
+fn bal_bytes(list: ListForm, inputs: &ClaimInputs<'_>) -> Figure {
     let of = |bal: &BalBytes| match list {
         ListForm::ParallelIo => bal.parallel_io_bytes,
         ListForm::BatchedIo => bal.batched_io_bytes,
         ListForm::Full => bal.full_bytes,
     };
-    let (bytes, blocks) = match grounds.databases {
-        [] => (of(&grounds.workload.bal), grounds.workload.block_count),
+    let (bytes, blocks) = match inputs.databases {
+        [] => (of(&inputs.workload.bal), inputs.workload.block_count),
         all => all.iter().fold((0, 0), |(bytes, blocks), DatabaseFacts { workload, .. }| {
             (bytes + of(&workload.bal), blocks + workload.block_count)
         }),

@@ -5,7 +5,7 @@ use variant::{BlockDuty, ListForm, RootTime};
 use super::*;
 use result::{
     Cell,
-    databases::{self, DatabaseFacts, Ran},
+    databases::{self, DatabaseFacts, DatabaseRun},
     example,
 };
 
@@ -14,13 +14,13 @@ fn expect(metric: Metric, bound: Bound) -> Expect {
 }
 
 fn judged(result: &RunResult, expects: &[Expect]) -> Vec<Claim> {
-    let grounds = Grounds {
+    let inputs = ClaimInputs {
         workload: &result.workload,
         cells: &result.cells,
         databases: &result.databases,
         cache: CacheMode::Cold,
     };
-    judge(expects, None, &grounds).claims
+    judge(expects, None, &inputs).claims
 }
 
 fn verdict(result: &RunResult, metric: Metric, bound: Bound) -> Verdict {
@@ -230,13 +230,13 @@ fn on_several_databases_six_of_them_decide_and_no_number_of_samples() {
     let workload = result.workload.clone();
     let facts = DatabaseFacts { workload, device: None, stores: Vec::new() };
     let ran = |seed| {
-        let mut ran = Ran { facts: facts.clone(), cells: result.cells.clone() };
+        let mut ran = DatabaseRun { facts: facts.clone(), cells: result.cells.clone() };
         ran.facts.workload.seed = seed;
         ran.facts.workload.bal.batched_io_bytes = 1_000 * seed;
         ran.cells.iter_mut().for_each(|cell| cell.tx_latency_ns.p99 = Some(seed));
         ran
     };
-    let all: Vec<Ran> = (1..=7).map(ran).collect();
+    let all: Vec<DatabaseRun> = (1..=7).map(ran).collect();
     let size = Metric::BalBytes(ListForm::BatchedIo);
     let p99 = Metric::TxLatencyP99(Design::BatchedIo);
     for (count, verdict_of_times, mean) in
@@ -266,11 +266,11 @@ fn a_database_without_a_percentile_is_not_left_out_of_a_claim_on_it() {
         let facts = DatabaseFacts { workload, device: None, stores: Vec::new() };
         let mut cells = result.cells.clone();
         cells.iter_mut().for_each(|cell| cell.tx_latency_ns.p99 = Some(seed));
-        Ran { facts, cells }
+        DatabaseRun { facts, cells }
     };
-    let mut all: Vec<Ran> = (1..=8).map(ran).collect();
+    let mut all: Vec<DatabaseRun> = (1..=8).map(ran).collect();
     let p99 = expect(Metric::TxLatencyP99(Design::BatchedIo), Bound::Max(1.0));
-    let judged_on = |all: &[Ran]| {
+    let judged_on = |all: &[DatabaseRun]| {
         let mut result = result.clone();
         result.cells = databases::pool(all, &[]);
         result.databases = all.iter().map(|ran| ran.facts.clone()).collect();
@@ -351,15 +351,15 @@ fn of_several_results_a_claim_has_its_worst_verdict() {
 #[test]
 fn claims_about_other_work_are_skipped() {
     let result = example::sampled(8);
-    let grounds = Grounds {
+    let inputs = ClaimInputs {
         workload: &result.workload,
         cells: &result.cells,
         databases: &result.databases,
         cache: CacheMode::Cold,
     };
     let keys = ["block.gas".to_owned()];
-    let expects = judge(&[expect(RATE, Bound::Min(1e9))], Some(&keys), &grounds);
+    let expects = judge(&[expect(RATE, Bound::Min(1e9))], Some(&keys), &inputs);
     assert_eq!((expects.count, expects.claims.len()), (1, 0));
     assert!(expects.status.is_some_and(|status| status.contains("block.gas")));
-    assert_eq!(judge(&[], Some(&keys), &grounds).status, None);
+    assert_eq!(judge(&[], Some(&keys), &inputs).status, None);
 }

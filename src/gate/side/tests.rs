@@ -31,9 +31,9 @@ fn process(template: &RunResult, drawn: &mut Drawn) -> Stored {
     Stored::new("r.json".into(), result)
 }
 
-/// The number of pairs of sides with a regression, and with a pass, as `moved` judges. The new side
+/// The number of pairs of sides with a regression, and with a pass, as `log_change` judges. The new side
 /// truly takes `factor` times as long, and processes differ by 1.3 %.
-fn counted(factor: f64, moved: impl Fn(&Side, &Side) -> Option<Moved>) -> [u64; 2] {
+fn counted(factor: f64, log_change: impl Fn(&Side, &Side) -> Option<LogChange>) -> [u64; 2] {
     let mut template = example::typical();
     template.cells.truncate(1);
     template.cells[0].variant = VARIANT.to_owned();
@@ -46,7 +46,7 @@ fn counted(factor: f64, moved: impl Fn(&Side, &Side) -> Option<Moved>) -> [u64; 
             let results = (0..6).map(|_| process(&template, &mut drawn)).collect();
             Side { path: "side".into(), results }
         });
-        let by = moved(&base, &new).unwrap().by;
+        let by = log_change(&base, &new).unwrap().by;
         match by_bounds(by.lower(ALPHA_FAIL), by.upper(ALPHA_PASS), DELTA) {
             Verdict::Regression => counts[0] += 1,
             Verdict::Pass => counts[1] += 1,
@@ -58,7 +58,7 @@ fn counted(factor: f64, moved: impl Fn(&Side, &Side) -> Option<Moved>) -> [u64; 
 
 #[test]
 fn times_between_processes_err_as_rarely_as_is_claimed() {
-    let by_processes = |base: &Side, new: &Side| moved(base, new, VARIANT, Figure::Time);
+    let by_processes = |base: &Side, new: &Side| log_change(base, new, VARIANT, Figure::Time);
     // The truth lies exactly at δ, where either verdict is wrong: 1 % and 5 % of 1,000, and three
     // standard deviations of the counts.
     let [regressions, passes] = counted(1.0 + DELTA, by_processes);
@@ -83,7 +83,7 @@ fn samples_of_one_process_taken_for_independent_would_err_often() {
     let one = |result| Side { path: "side".into(), results: vec![Stored::new("r".into(), result)] };
     let (base, new) = (one(example::sampled(8)), one(example::sampled(8)));
     let variant = base.variants()[0].clone();
-    assert!(moved(&base, &new, &variant, Figure::Time).is_none());
+    assert!(log_change(&base, &new, &variant, Figure::Time).is_none());
 }
 
 #[test]

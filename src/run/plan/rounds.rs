@@ -23,7 +23,7 @@ pub struct Rounds {
 
 /// The samples of a cell so far.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken {
+pub struct CellProgress {
     /// The cell.
     pub cell: PlannedCell,
     /// Number of samples.
@@ -35,7 +35,7 @@ pub struct Taken {
     pub fastest: Duration,
 }
 
-impl Taken {
+impl CellProgress {
     /// Makes `sample_count` samples that took `time` each.
     #[cfg(test)]
     pub const fn alike(cell: PlannedCell, sample_count: usize, time: Duration) -> Self {
@@ -61,7 +61,7 @@ impl Taken {
 impl Rounds {
     /// Returns the ascending indices of the next round's cells, after `done` rounds that took
     /// `spent`. Empty if the run is over. The first round has all cells, with any budget.
-    pub fn next(&self, done: u32, spent: Duration, cells: &[Taken]) -> Vec<usize> {
+    pub fn next(&self, done: u32, spent: Duration, cells: &[CellProgress]) -> Vec<usize> {
         let whole: Duration = cells.iter().map(|cell| cell.last).sum();
         match self.sample_count {
             Some(count) if done >= count => Vec::new(),
@@ -73,7 +73,12 @@ impl Rounds {
     /// Returns the time of the remaining rounds after `spent`: the cells at `pending` of this
     /// round, and all later rounds. Each cell is estimated by its last sample. A cell without a
     /// sample counts as average. `None` if no cell has a sample and the number of samples is given.
-    pub fn left(&self, spent: Duration, pending: &[usize], cells: &[Taken]) -> Option<Duration> {
+    pub fn left(
+        &self,
+        spent: Duration,
+        pending: &[usize],
+        cells: &[CellProgress],
+    ) -> Option<Duration> {
         let measured = cells.iter().filter(|cell| cell.sample_count > 0);
         let times: Vec<Duration> = measured.map(|cell| cell.last).collect();
         if times.is_empty() {
@@ -121,7 +126,7 @@ impl Rounds {
 
     /// Returns the cells that lack samples for an interval, as far as their missing samples fit in
     /// [`Rounds::longest_with`].
-    fn without_interval(&self, spent: Duration, cells: &[Taken]) -> Vec<usize> {
+    fn without_interval(&self, spent: Duration, cells: &[CellProgress]) -> Vec<usize> {
         let round: Duration = cells.iter().map(|cell| cell.fastest).sum();
         let mut left = self.longest_with(round).saturating_sub(spent);
         let mut indices: Vec<usize> = (0..cells.len()).collect();
@@ -144,20 +149,20 @@ impl Rounds {
 }
 
 /// Takes one more sample of each of `cells` at `indices`. Returns the time of these samples.
-fn take(cells: &mut [Taken], indices: &[usize]) -> Duration {
+fn take(cells: &mut [CellProgress], indices: &[usize]) -> Duration {
     indices.iter().for_each(|index| cells[*index].sample_count += 1);
     indices.iter().map(|index| cells[*index].last).sum()
 }
 
 /// Returns the time of the fastest sample of the store and design of `own`.
-fn fastest_of_design(own: &Taken, cells: &[Taken]) -> Duration {
+fn fastest_of_design(own: &CellProgress, cells: &[CellProgress]) -> Duration {
     let of_design = cells.iter().filter(|cell| cell.design() == own.design());
     of_design.map(|cell| cell.fastest).min().unwrap_or(own.fastest)
 }
 
 /// Whether the cell at `index` has the fastest sample of all cells with its store, design and
 /// duties.
-fn is_best(index: usize, cells: &[Taken]) -> bool {
+fn is_best(index: usize, cells: &[CellProgress]) -> bool {
     let own = &cells[index];
     let rivals = cells.iter().enumerate().filter(|(_, cell)| {
         cell.design() == own.design() && cell.block_duties() == own.block_duties()

@@ -170,7 +170,7 @@ fn the_main_job_with_whole_rows_ends_in_three_minutes_with_intervals_of_whole_bl
         };
         let (taken, spent) = all_rounds(&run, &planned, seconds);
         assert!(spent <= 165, "{spent} s");
-        let is_whole = |of: &&Taken| !of.cell.variant.block_duties.is_none();
+        let is_whole = |of: &&CellProgress| !of.cell.variant.block_duties.is_none();
         let whole =
             taken.iter().filter(is_whole).filter(|of| of.sample_count >= INTERVAL_COUNT_MIN);
         let designs: Vec<Design> = whole.map(|of| of.cell.variant.design).collect();
@@ -184,10 +184,10 @@ fn all_rounds(
     run: &RunSpec,
     planned: &[PlannedCell],
     seconds: impl Fn(&PlannedCell) -> u64,
-) -> (Vec<Taken>, u64) {
+) -> (Vec<CellProgress>, u64) {
     let rounds = Rounds { sample_count: run.sample_count, budget: run.budget };
-    let mut taken: Vec<Taken> =
-        planned.iter().map(|cell| Taken::alike(*cell, 0, Duration::ZERO)).collect();
+    let mut taken: Vec<CellProgress> =
+        planned.iter().map(|cell| CellProgress::alike(*cell, 0, Duration::ZERO)).collect();
     let (mut done, mut spent) = (0, 0);
     loop {
         let next = rounds.next(done, Duration::from_secs(spent), &taken);
@@ -197,7 +197,7 @@ fn all_rounds(
         for index in next {
             let took = seconds(&planned[index]);
             let count = taken[index].sample_count + 1;
-            taken[index] = Taken::alike(planned[index], count, Duration::from_secs(took));
+            taken[index] = CellProgress::alike(planned[index], count, Duration::from_secs(took));
             spent += took;
         }
         done += 1;

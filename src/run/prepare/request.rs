@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use spec::{BlockTarget, Override, RunSpec, Scenario};
 use variant::{Compaction, SampleKeys};
 
-use super::{stores::rocksdb_options, work::Made};
+use super::{stores::rocksdb_options, work::FilledWork};
 use crate::{
     run::minimal,
     terminal::{Code, Failure, Progress, WithExitCode},
@@ -68,7 +68,7 @@ pub enum Size {
 #[derive(Debug)]
 pub struct Request {
     /// The workload.
-    pub made: Made,
+    pub work: FilledWork,
     /// The settings of the run.
     pub run: RunSpec,
     /// The scenario; `None` for a workload file.
@@ -106,14 +106,14 @@ impl Request {
                 if let Some(words) = claim_not_run(&scenario).filter(|_| !varies_designs) {
                     return Err(anyhow!(words)).with_exit_code(Code::Usage);
                 }
-                let made = Made::of_scenario(&scenario, progress)?;
-                Ok(Self { made, run: scenario.run.clone(), scenario: Some(scenario) })
+                let work = FilledWork::of_scenario(&scenario, progress)?;
+                Ok(Self { work, run: scenario.run.clone(), scenario: Some(scenario) })
             }
             Source::File(path) => {
                 let run = minimal::default_run(how).with_exit_code(Code::Usage)?;
                 on_one_database(&run, "a workload file is of one seed, and is run")?;
                 on_same_keys(&run, "a workload file has the keys that it has")?;
-                Ok(Self { made: Made::of_file(path, progress)?, run, scenario: None })
+                Ok(Self { work: FilledWork::of_file(path, progress)?, run, scenario: None })
             }
         }
     }
@@ -256,7 +256,7 @@ mod tests {
                 Source::Scenario { name: (*name).to_owned(), work: Vec::new(), size: Size::Quick };
             let request = Request::of(&source, &[], &progress);
             let workload =
-                request.unwrap_or_else(|failure| panic!("{name}: {failure:?}")).made.workload;
+                request.unwrap_or_else(|failure| panic!("{name}: {failure:?}")).work.workload;
             assert!(workload.batches.iter().any(|batch| !batch.blocks.is_empty()), "{name}");
             assert!(workload.batches.len() <= 100 && workload.gas_used() < 700_000_000, "{name}");
         }

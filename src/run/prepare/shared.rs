@@ -28,9 +28,9 @@ use crate::{
 /// Beginning of the reason for a ceiling that was not measured again.
 const NOT_AGAIN: &str = "ceiling not measured again";
 
-/// The moment of a measurement in a sweep.
+/// Time of a measurement in a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum MeasureTime {
     /// Between two cells.
     Between,
     /// After the last cell.
@@ -117,7 +117,7 @@ fn of_state(known: &SweepDevice, name: &str, state_age_s: Option<u64>) -> Device
 /// the cells.
 pub fn measure_again(
     known: &mut SweepDevice,
-    at: Moment,
+    time: MeasureTime,
     data_dir: Option<&Path>,
     progress: &Progress,
 ) {
@@ -126,7 +126,7 @@ pub fn measure_again(
     match ceiling_again(known, data_dir) {
         Ok(ceiling_iops) => {
             known.ceilings.push(Ceiling { measured_unix_s: machine::unix_s(), ceiling_iops });
-            if at == Moment::End {
+            if time == MeasureTime::End {
                 known.device.ceiling_end_iops = Some(ceiling_iops);
                 known.device.ceiling_drift = Some(ceiling_iops / first);
             }
@@ -232,7 +232,7 @@ mod tests {
         let progress = Progress::new(crate::terminal::progress::Look::Nothing);
         assert_eq!(time_again(&unmeasured), Duration::ZERO);
         assert!(time_again(&known()) >= time_per_method());
-        measure_again(&mut unmeasured, Moment::End, None, &progress);
+        measure_again(&mut unmeasured, MeasureTime::End, None, &progress);
         assert_eq!(unmeasured, before);
     }
 
@@ -245,7 +245,7 @@ mod tests {
         write(&path, &known).unwrap();
         assert_eq!(read(&path).unwrap().as_ref(), Some(&known));
         let progress = Progress::new(crate::terminal::progress::Look::Nothing);
-        measure_again(&mut known, Moment::End, Some(dir.path()), &progress);
+        measure_again(&mut known, MeasureTime::End, Some(dir.path()), &progress);
         assert_eq!((known.ceilings.len(), known.device.ceiling_end_iops), (2, None));
         let reason = known.device.reason.expect("there is a reason");
         assert!(reason.contains("not measured again: no state rocksdb-0123"), "{reason}");

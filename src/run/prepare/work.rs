@@ -119,19 +119,19 @@ fn missed_of_limit(fill: &Fill, index: usize, share: f64) -> Option<(&'static st
 /// # Errors
 /// The file cannot be read, or differs from the reference.
 pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failure> {
-    Made::of_file(path, progress).map(|made| made.workload)
+    FilledWork::of_file(path, progress).map(|work| work.workload)
 }
 
 /// A workload, and how full its blocks are.
 #[derive(Debug)]
-pub struct Made {
+pub struct FilledWork {
     /// The workload.
     pub workload: Workload,
     /// Fill of the workload's blocks.
     pub fill: Fill,
 }
 
-impl Made {
+impl FilledWork {
     /// Generates the workload of `scenario`, as [`generate`] does.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::time::Duration;
 use report::units;
 use result::{Device, HOST_CACHE_RATIO};
 
-use crate::run::plan::{Rounds, Taken};
+use crate::run::plan::{CellProgress, Rounds};
 
 /// Minimal estimated time of a run that prints its estimate.
 const LONG: Duration = Duration::from_secs(20);
@@ -57,7 +57,7 @@ pub fn of_slow_device(
 
 /// Returns the estimate after the first round, which took `spent`. `None` if the remaining time is
 /// short, or if a budget ends the run.
-pub fn after_first(rounds: Rounds, spent: Duration, taken: &[Taken]) -> Option<String> {
+pub fn after_first(rounds: Rounds, spent: Duration, taken: &[CellProgress]) -> Option<String> {
     let count = rounds.sample_count?;
     let left = rounds.left(spent, &[], taken).filter(|left| *left >= LONG)?;
     let more = units::things(u64::from(count.saturating_sub(1)), "more sample");
@@ -78,11 +78,11 @@ mod tests {
         Rounds { sample_count, budget: Duration::from_secs(seconds) }
     }
 
-    fn taken(seconds: u64) -> Taken {
+    fn taken(seconds: u64) -> CellProgress {
         let one = NonZeroUsize::MIN;
         let variant = Variant::of(Design::Sequential, one, one);
         let cell = PlannedCell { store: StoreKind::Memory, variant };
-        Taken::alike(cell, 1, Duration::from_secs(seconds))
+        CellProgress::alike(cell, 1, Duration::from_secs(seconds))
     }
 
     #[test]

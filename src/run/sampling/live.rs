@@ -6,13 +6,13 @@ use std::time::Duration;
 use report::units;
 
 use crate::{
-    run::plan::{Rounds, Taken},
+    run::plan::{CellProgress, Rounds},
     terminal::Live,
 };
 
 /// The state of a run before a sample.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment<'a> {
+pub struct LiveStatus<'a> {
     /// The rules of the rounds.
     pub rounds: Rounds,
     /// Number of the round, from 0.
@@ -24,14 +24,14 @@ pub struct Moment<'a> {
     /// Time of the earlier rounds.
     pub spent: Duration,
     /// Samples of all cells.
-    pub taken: &'a [Taken],
+    pub taken: &'a [CellProgress],
     /// Median throughput of each cell, in MGas/s.
     pub medians: &'a [Option<f64>],
     /// Number of databases of the run, of which others may follow.
     pub database_count: u32,
 }
 
-impl Moment<'_> {
+impl LiveStatus<'_> {
     /// Returns the lines.
     pub fn live(&self) -> Live {
         let of_round = self.done.iter().map(|index| self.taken[*index].last);
@@ -102,10 +102,10 @@ mod tests {
     use super::*;
     use crate::run::plan::PlannedCell;
 
-    fn taken(store: StoreKind, design: Design, sample_count: usize, seconds: u64) -> Taken {
+    fn taken(store: StoreKind, design: Design, sample_count: usize, seconds: u64) -> CellProgress {
         let variant = Variant::of(design, NonZeroUsize::MIN, NonZeroUsize::MIN);
         let cell = PlannedCell { store, variant };
-        Taken::alike(cell, sample_count, Duration::from_secs(seconds))
+        CellProgress::alike(cell, sample_count, Duration::from_secs(seconds))
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
             taken(StoreKind::Rocksdb, Design::ParallelIo, 3, 4),
             taken(StoreKind::Memory, Design::ParallelIo, 3, 1),
         ];
-        let moment = Moment {
+        let status = LiveStatus {
             rounds: Rounds { sample_count: Some(6), budget: Duration::ZERO },
             round: 2,
             done: &[1, 2],
@@ -125,14 +125,14 @@ mod tests {
             medians: &[Some(64.0), Some(160.0), Some(900.0)],
             database_count: 1,
         };
-        let live = moment.live();
+        let live = status.live();
         // 4 x 10 s, 3 x 4 s, 3 x 1 s.
         assert_eq!(live.head, "round 3, 8 of 18 samples, 35 s, 55 s left");
         assert_eq!((live.position, live.length), (35_000, 90_000));
         let leading =
             "highest median so far: 160 MGas/s (n=3), rocksdb/parallel-io/bal+on-demand@1";
         assert_eq!(live.below, format!("{leading}; now: rocksdb/none/sequential+on-demand@1"));
-        let several = Moment { database_count: 6, ..moment }.live();
+        let several = LiveStatus { database_count: 6, ..status }.live();
         assert!(several.head.ends_with("55 s left on this database"), "{}", several.head);
     }
 
@@ -142,7 +142,7 @@ mod tests {
             taken(StoreKind::Rocksdb, Design::Sequential, 0, 0),
             taken(StoreKind::Rocksdb, Design::ParallelIo, 0, 0),
         ];
-        let moment = Moment {
+        let status = LiveStatus {
             rounds: Rounds { sample_count: None, budget: Duration::from_secs(60) },
             round: 0,
             done: &[],
@@ -152,11 +152,11 @@ mod tests {
             medians: &[None, None],
             database_count: 1,
         };
-        let live = moment.live();
+        let live = status.live();
         assert_eq!(live.head, "round 1, 0 samples, 0.0 s, about 60 s left");
         assert_eq!(live.below, "now: rocksdb/none/sequential+on-demand@1");
         let rounds = Rounds { sample_count: Some(6), budget: Duration::ZERO };
-        let live = Moment { rounds, ..moment }.live();
+        let live = LiveStatus { rounds, ..status }.live();
         assert!(live.head.ends_with("0 of 12 samples, 0.0 s, time left not known yet"), "{live:?}");
         assert_eq!((live.position, live.length), (0, 1));
     }

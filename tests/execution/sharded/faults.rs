@@ -16,11 +16,11 @@ use executor::{
     engine::EngineError,
     sample::Measurement,
     shards::{
-        Assignment, Channel, Conversation, Finished, Report, ShardError, ShardStep, Shards,
-        StateValues, Wanted,
+        Assignment, Channel, Conversation, Finished, KeyRequest, Report, ShardError, ShardStep,
+        Shards, StateValues,
     },
 };
-use shard::{Cluster, Reach};
+use shard::{Cluster, ClusterInput};
 use variant::{ListForm, PartitionTime, Sharding};
 use workload::{Workload, list::ListBounds};
 
@@ -29,8 +29,8 @@ use super::{
 };
 use crate::hostile;
 
-fn refused(reach: &Reach) -> String {
-    Cluster::connect(reach).expect_err("it is refused").0
+fn refused(input: &ClusterInput) -> String {
+    Cluster::connect(input).expect_err("it is refused").0
 }
 
 fn storm() -> Workload {
@@ -138,7 +138,7 @@ impl Conversation for FaultyTalk<'_> {
 }
 
 /// The report, with a request after the report of readiness.
-fn once_ready(report: Report, keys: Wanted) -> Vec<Report> {
+fn once_ready(report: Report, keys: KeyRequest) -> Vec<Report> {
     match report {
         Report::Ready => vec![Report::Ready, Report::Wanted { request: 1 << 40, keys }],
         other => vec![other],
@@ -192,22 +192,22 @@ fn whatever_a_shard_answers_wrong_ends_the_sample_with_its_name() {
         }),
         ("words of bits", |report| match report {
             Report::Done(mut finished) => {
-                finished.met.slots.push(1);
+                finished.accessed_keys.slots.push(1);
                 vec![Report::Done(finished)]
             }
             other => vec![other],
         }),
         ("it wants slot 4294967295", |report| {
-            once_ready(report, Wanted { slots: vec![u32::MAX], ..Wanted::default() })
+            once_ready(report, KeyRequest { slots: vec![u32::MAX], ..KeyRequest::default() })
         }),
         ("it wants slot 0 of the list again", |report| {
-            once_ready(report, Wanted { slots: vec![0, 0], ..Wanted::default() })
+            once_ready(report, KeyRequest { slots: vec![0, 0], ..KeyRequest::default() })
         }),
         ("which no account has that it was given", |report| {
             let codes = vec![B256::repeat_byte(7)];
-            once_ready(report, Wanted { codes, ..Wanted::default() })
+            once_ready(report, KeyRequest { codes, ..KeyRequest::default() })
         }),
-        ("it wants no key", |report| once_ready(report, Wanted::default())),
+        ("it wants no key", |report| once_ready(report, KeyRequest::default())),
         ("it sent no step as results", |report| match report {
             Report::Ready => vec![Report::Ready, Report::Steps(Vec::new())],
             other => vec![other],
@@ -361,13 +361,13 @@ fn a_network_that_is_cut_or_silent_ends_the_sample_within_the_deadline() {
         let server = Server::start(PROGRAM, None);
         // Half of these bytes cover greeting, loading and a part of the batch.
         let network = Network::start(server.address, u64::MAX, then);
-        let whole = Reach { deadline: Duration::from_secs(9), ..reach(&[network.address]) };
+        let whole = ClusterInput { deadline: Duration::from_secs(9), ..reach(&[network.address]) };
         let cluster = Cluster::connect(&whole).unwrap();
         assert_eq!(sample(&workload, &cluster, Sharding::on(1), 1).unwrap().disagreement, None);
         drop(cluster);
         let most = network.forwarded.load(Ordering::Relaxed) / 2;
         let network = Network::start(server.address, most, then);
-        let short = Reach { deadline, ..reach(&[network.address]) };
+        let short = ClusterInput { deadline, ..reach(&[network.address]) };
         let cluster = Cluster::connect(&short).unwrap();
         match sample(&workload, &cluster, Sharding::on(1), 1) {
             Err(EngineError::Shard { shard, reason, .. }) => {
@@ -468,14 +468,15 @@ fn an_address_without_a_shard_is_one_error() {
     assert!(error.contains(&address.to_string()), "{error}");
     // Addresses by name: a remedy must name an address to listen on.
     let by_name = vec!["localhost:1".to_owned(), "no-such-host.invalid:7001".to_owned()];
-    let error = refused(&Reach { addresses: by_name.clone(), ..reach(&[]) });
+    let error = refused(&ClusterInput { addresses: by_name.clone(), ..reach(&[]) });
     assert!(error.contains("`stress shard serve --listen 127.0.0.1:1`"), "{error}");
-    let error = refused(&Reach { addresses: by_name[1..].to_vec(), ..reach(&[]) });
+    let error = refused(&ClusterInput { addresses: by_name[1..].to_vec(), ..reach(&[]) });
     assert!(
         error.contains("STRESS_SHARD_TOKEN=… stress shard serve --listen 0.0.0.0:7001"),
         "{error}"
     );
-    let error = refused(&Reach { addresses: vec!["not an address".to_owned()], ..reach(&[]) });
+    let error =
+        refused(&ClusterInput { addresses: vec!["not an address".to_owned()], ..reach(&[]) });
     assert!(error.contains("HOST:PORT"), "{error}");
 }
 
@@ -489,11 +490,11 @@ fn a_shard_of_another_version_or_with_another_token_is_refused_by_name() {
     let server = Server::start(PROGRAM, Some("secret"));
     for token in [None, Some("guess")] {
         let token = token.map(str::to_owned);
-        let error = refused(&Reach { token, ..reach(&[server.address]) });
+        let error = refused(&ClusterInput { token, ..reach(&[server.address]) });
         assert!(error.contains("STRESS_SHARD_TOKEN"), "{error}");
     }
     let token = Some("secret".to_owned());
-    let cluster = Cluster::connect(&Reach { token, ..reach(&[server.address]) }).unwrap();
+    let cluster = Cluster::connect(&ClusterInput { token, ..reach(&[server.address]) }).unwrap();
     assert_eq!(sample(&storm(), &cluster, Sharding::on(1), 1).unwrap().disagreement, None);
     drop(cluster);
 }

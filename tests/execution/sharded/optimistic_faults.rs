@@ -16,7 +16,7 @@ use executor::{
         versions::{AccountVersion, Keys, OptimisticStep},
     },
 };
-use shard::{Cluster, Reach};
+use shard::{Cluster, ClusterInput};
 use variant::{Partitioner, Sharding};
 use workload::{Workload, genesis::AccountState};
 
@@ -211,7 +211,7 @@ fn stale_reads_that_a_shard_holds_for_valid_are_found_by_the_coordinator() {
     static DROPPED: Mutex<Option<HashSet<u32>>> = Mutex::new(None);
     let running = running(2);
     let addresses: Vec<_> = running.servers.iter().map(|server| server.address).collect();
-    let hasty = Reach { deadline: Duration::from_millis(500), ..reach(&addresses) };
+    let hasty = ClusterInput { deadline: Duration::from_millis(500), ..reach(&addresses) };
     let cluster = Cluster::connect(&hasty).unwrap();
     let workload = generated("kind = \"one-slot\"\nwork = 2", "transactions = 200");
     let wrongs: [(&str, Wrong); 2] = [

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     calibrated::{Figures, Row, Side, Unfinished},
-    calibration_table::parted_words,
+    calibration_table::rank_difference_words,
     facts, units,
 };
 
@@ -22,10 +22,10 @@ pub(super) fn ranks(figures: &Figures<'_>) -> Section {
             units::count(of.count as u64),
             of.spearman.map_or_else(unknown, units::ratio),
             of.times_ours.map_or_else(unknown, units::ratio),
-            units::count(of.parted.len() as u64),
+            units::count(of.rank_differences.len() as u64),
         ]);
-        for parted in &of.parted {
-            let words = esc(&parted_words(figures, parted));
+        for difference in &of.rank_differences {
+            let words = esc(&rank_difference_words(figures, difference));
             parts.push_str(&format!("<li><code>{}</code> at {words}</li>", of.design));
         }
     }

@@ -3,7 +3,7 @@
 use result::{
     RootFacts, RootWayFacts, ShardWayFacts, ShardWorkFacts, SpaceFacts, SpeculationFacts,
     StoreWriteFacts, WarmUpFacts, WriteFacts,
-    databases::{self, DatabaseFacts, Ran},
+    databases::{self, DatabaseFacts, DatabaseRun},
     example,
 };
 use serde_json::Value;
@@ -44,7 +44,7 @@ fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
     let (workload, stores) = (result.workload.clone(), result.stores.clone());
     let facts = DatabaseFacts { workload, device: result.device.clone(), stores };
     let ran = |seed| {
-        let mut ran = Ran { facts: facts.clone(), cells: result.cells.clone() };
+        let mut ran = DatabaseRun { facts: facts.clone(), cells: result.cells.clone() };
         ran.facts.workload.seed = seed;
         ran
     };

@@ -8,7 +8,7 @@ use variant::{
 
 use crate::{
     Program,
-    databases::{DatabaseFacts, Ran, pool},
+    databases::{DatabaseFacts, DatabaseRun, pool},
     environment::{
         Build, Cgroup, Cpu, Disk, Environment, Ground, Host, Limit, Memory, StealClock,
         Virtualisation,
@@ -411,7 +411,7 @@ fn sample(ms: f64) -> SampleFacts {
 
 /// A run whose cells have these wall times in milliseconds on each database; the second variant
 /// takes `factor` times as long in the same round.
-pub fn ran(times: &[Vec<u64>], factor: u64) -> Vec<Ran> {
+pub fn ran(times: &[Vec<u64>], factor: u64) -> Vec<DatabaseRun> {
     let of = |(index, times): (u64, &Vec<u64>)| {
         let mut workload = typical().workload;
         workload.seed = 10 + index;
@@ -430,7 +430,7 @@ pub fn ran(times: &[Vec<u64>], factor: u64) -> Vec<Ran> {
             cell
         };
         let facts = DatabaseFacts { workload, device: None, stores: Vec::new() };
-        Ran { facts, cells: vec![cell("memory/a@1", 1), cell("memory/b@1", factor)] }
+        DatabaseRun { facts, cells: vec![cell("memory/a@1", 1), cell("memory/b@1", factor)] }
     };
     (0..).zip(times).map(of).collect()
 }

@@ -7,7 +7,7 @@ use alloy_primitives::B256;
 use tokio::task::JoinError;
 
 use super::{
-    calls::{Answer, Call, Known, Reminded},
+    calls::{Answer, Call, NodeKnowledge, ReminderResult},
     state::Drive,
 };
 use crate::error::{CallError, ErrorKind, SendError};
@@ -39,7 +39,7 @@ impl Drive<'_> {
             Answer::Checked { sender, error, result } => match result {
                 Ok(known) => self.checked(sender, &error, known),
                 Err(failure) => {
-                    self.books.send_failed(&failure);
+                    self.records.send_failed(&failure);
                     self.try_again(sender);
                 }
             },
@@ -47,14 +47,14 @@ impl Drive<'_> {
                 Ok(true) => self.known(sender),
                 Ok(false) => self.unconfirmed(sender, &error),
                 Err(failure) => {
-                    self.books.send_failed(&failure);
+                    self.records.send_failed(&failure);
                     self.try_again(sender);
                 }
             },
             Answer::Reminded { tx, hash, send_count, result } => {
                 self.reminder_count -= 1;
-                self.books.reminded(tx, self.began.elapsed());
-                self.books.attempts.calls += send_count;
+                self.records.reminded(tx, self.began.elapsed());
+                self.records.attempts.calls += send_count;
                 self.reminded(tx, hash, result);
             }
         }
@@ -65,14 +65,14 @@ impl Drive<'_> {
         let now = self.now();
         let error = match result {
             Ok(()) => {
-                self.books.answered(took, now);
+                self.records.answered(took, now);
                 self.taken(index);
                 return;
             }
             Err(error) => error,
         };
         if !error.kind.may_be_earlier_success() {
-            self.books.send_failed(&error);
+            self.records.send_failed(&error);
         }
         match error.kind {
             // The node may have taken the transaction: sending the same bytes again can do no harm.
@@ -82,21 +82,21 @@ impl Drive<'_> {
             | ErrorKind::Malformed
             | ErrorKind::RateLimit => self.try_again(index),
             ErrorKind::PoolFull => {
-                self.books.answered(took, now);
+                self.records.answered(took, now);
                 self.release.pool_was_full();
                 self.try_again(index);
             }
             // The costs of the sender's pooled transactions count against its balance, until blocks
             // include them.
             ErrorKind::Funds if self.has_pooled(index) => {
-                self.books.answered(took, now);
+                self.records.answered(took, now);
                 self.release.pool_was_full();
                 self.try_again(index);
             }
             // The node may be behind the blocks that pay a sender. A gateway's internal error may
             // pass, and does not say whether the node has the transaction.
             ErrorKind::Funds | ErrorKind::Internal => {
-                self.books.answered(took, now);
+                self.records.answered(took, now);
                 self.senders[index].refused(error.kind);
                 if self.has_patience(index) {
                     self.try_again(index);
@@ -105,11 +105,11 @@ impl Drive<'_> {
                 }
             }
             ErrorKind::ClaimedKnown => {
-                self.books.answered(took, now);
+                self.records.answered(took, now);
                 self.confirm(index, error);
             }
             ErrorKind::Nonce | ErrorKind::Underpriced | ErrorKind::Rejected => {
-                self.books.answered(took, now);
+                self.records.answered(took, now);
                 self.senders[index].refused(error.kind);
                 self.check(index, error);
             }
@@ -118,7 +118,7 @@ impl Drive<'_> {
 
     /// Whether the node has transactions of a sender that are in no block.
     fn has_pooled(&self, index: usize) -> bool {
-        self.senders[index].taken.iter().any(|tx| self.books.is_pooled(*tx))
+        self.senders[index].taken.iter().any(|tx| self.records.is_pooled(*tx))
     }
 
     /// Whether the sender's successive refusals are fewer than `patient_try_count`.
@@ -140,7 +140,7 @@ impl Drive<'_> {
     fn confirm(&mut self, index: usize, error: CallError) {
         let Some(signed) = &self.senders[index].signed else { return };
         let hash = signed.hash;
-        if self.books.is_in_block(hash) {
+        if self.records.is_in_block(hash) {
             self.known(index);
         } else {
             self.start(Call::Confirm { sender: index, hash, error });
@@ -149,7 +149,7 @@ impl Drive<'_> {
 
     /// Notes that an earlier call has brought the first due transaction of a sender to the node.
     fn known(&mut self, index: usize) {
-        self.books.attempts.known += 1;
+        self.records.attempts.known += 1;
         self.taken(index);
     }
 
@@ -158,11 +158,11 @@ impl Drive<'_> {
     /// pass.
     fn unconfirmed(&mut self, index: usize, error: &CallError) {
         let signed = self.senders[index].signed.as_ref();
-        if signed.is_some_and(|signed| self.books.is_in_block(signed.hash)) {
+        if signed.is_some_and(|signed| self.records.is_in_block(signed.hash)) {
             self.known(index);
             return;
         }
-        self.books.send_failed(error);
+        self.records.send_failed(error);
         self.senders[index].refused(error.kind);
         if self.has_patience(index) {
             self.try_again(index);
@@ -179,7 +179,7 @@ impl Drive<'_> {
         }
         if let Some(tx) = sender.finish() {
             sender.taken.push(tx);
-            self.books.taken(tx, now);
+            self.records.taken(tx, now);
         }
         self.make_ready(index);
     }
@@ -187,7 +187,7 @@ impl Drive<'_> {
     fn refused(&mut self, index: usize, kind: ErrorKind) {
         // The nonce of the refused transaction is not used: the next transaction takes it.
         if let Some(tx) = self.senders[index].finish() {
-            self.books.failed(tx, kind);
+            self.records.failed(tx, kind);
         }
         self.make_ready(index);
     }
@@ -201,11 +201,11 @@ impl Drive<'_> {
 
     /// Handles the refusal of a sender's first due transaction, after the node was asked whether it
     /// knows the transaction.
-    fn checked(&mut self, index: usize, error: &CallError, known: Known) {
+    fn checked(&mut self, index: usize, error: &CallError, known: NodeKnowledge) {
         match (known.is_known, error.kind.may_be_earlier_success()) {
             (true, true) => return self.known(index),
             (true, false) => return self.taken(index),
-            (false, true) => self.books.send_failed(error),
+            (false, true) => self.records.send_failed(error),
             (false, false) => {}
         }
         let sender = &mut self.senders[index];
@@ -217,15 +217,15 @@ impl Drive<'_> {
             ErrorKind::Nonce if known.next_nonce > nonce && has_tries => {
                 sender.nonce = known.next_nonce;
                 sender.sign_anew();
-                self.books.attempts.nonces_corrected += 1;
-                self.books.attempts.signed_anew += 1;
+                self.records.attempts.nonces_corrected += 1;
+                self.records.attempts.signed_anew += 1;
                 self.rest(index, Duration::ZERO);
             }
             // Of two transactions with one nonce, the chain takes only one.
             ErrorKind::Underpriced if has_tries && can_offer_more => {
                 sender.sign_anew();
                 self.ready.fees.raise_above(sender.fees_max);
-                self.books.attempts.signed_anew += 1;
+                self.records.attempts.signed_anew += 1;
                 self.rest(index, PAUSE);
             }
             // The node lacks earlier transactions of the sender, which will be sent again.
@@ -249,24 +249,24 @@ impl Drive<'_> {
         }
         self.looked = now;
         let after = self.input.settings.forgotten_after;
-        self.reminders.extend(self.books.forgotten(now, after, LOOK_COUNT));
+        self.reminders.extend(self.records.forgotten(now, after, LOOK_COUNT));
     }
 
-    fn reminded(&mut self, tx: usize, hash: B256, result: Result<Reminded, CallError>) {
+    fn reminded(&mut self, tx: usize, hash: B256, result: Result<ReminderResult, CallError>) {
         match result {
-            Ok(Reminded::Known) => {}
-            Ok(Reminded::Resent) => self.books.attempts.resent += 1,
+            Ok(ReminderResult::Known) => {}
+            Ok(ReminderResult::Resent) => self.records.attempts.resent += 1,
             // No block can have these bytes any more. The transaction is signed again with the next
             // nonce.
-            Ok(Reminded::Dead) => {
+            Ok(ReminderResult::Dead) => {
                 // The answer may be late: the transaction may have other bytes by now.
-                if self.books.lost(tx, hash) {
+                if self.records.lost(tx, hash) {
                     let sender = self.plan.calls[tx].sender;
                     self.senders[sender].queue.push_back(tx);
                     self.make_ready(sender);
                 }
             }
-            Err(error) => self.books.send_failed(&error),
+            Err(error) => self.records.send_failed(&error),
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) enum Call {
 
 /// A node's knowledge of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct NodeKnowledge {
     /// Whether the node has the transaction, in a block or in its pool.
     pub(crate) is_known: bool,
     /// Next nonce of the sender, after its transactions in blocks and in the pool.
@@ -36,7 +36,7 @@ pub(crate) struct Known {
 
 /// Result of [`Call::Remind`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reminded {
+pub(crate) enum ReminderResult {
     /// The node still has the transaction.
     Known,
     /// The node took the transaction again.
@@ -56,7 +56,7 @@ pub(crate) enum Answer {
     Checked {
         sender: usize,
         error: CallError,
-        result: Result<Known, CallError>,
+        result: Result<NodeKnowledge, CallError>,
     },
     /// Answer to [`Call::Confirm`]: whether the node has the transaction.
     Confirmed {
@@ -71,7 +71,7 @@ pub(crate) enum Answer {
         hash: B256,
         /// Number of calls that sent the transaction again.
         send_count: u64,
-        result: Result<Reminded, CallError>,
+        result: Result<ReminderResult, CallError>,
     },
 }
 
@@ -101,11 +101,11 @@ impl Call {
     }
 }
 
-async fn known(node: &Node, account: Address, hash: B256) -> Result<Known, CallError> {
+async fn known(node: &Node, account: Address, hash: B256) -> Result<NodeKnowledge, CallError> {
     // The nonce is read first: a transaction that gets into a block between both calls is then
     // known.
     let next_nonce = node.next_nonce(account).await?;
-    Ok(Known { is_known: node.knows(hash).await?, next_nonce })
+    Ok(NodeKnowledge { is_known: node.knows(hash).await?, next_nonce })
 }
 
 async fn remind(
@@ -113,22 +113,22 @@ async fn remind(
     account: Address,
     signed: &Signed,
     send_count: &mut u64,
-) -> Result<Reminded, CallError> {
+) -> Result<ReminderResult, CallError> {
     if node.knows(signed.hash).await? {
-        return Ok(Reminded::Known);
+        return Ok(ReminderResult::Known);
     }
     *send_count += 1;
     let error = match node.send_raw(signed.raw.clone()).await {
-        Ok(_) => return Ok(Reminded::Resent),
+        Ok(_) => return Ok(ReminderResult::Resent),
         Err(error) => error,
     };
     match error.kind {
-        ErrorKind::ClaimedKnown if node.knows(signed.hash).await? => Ok(Reminded::Known),
+        ErrorKind::ClaimedKnown if node.knows(signed.hash).await? => Ok(ReminderResult::Known),
         ErrorKind::Nonce => {
             let mined = node.mined_nonce(account).await?;
             match (node.knows(signed.hash).await?, mined > signed.nonce) {
-                (true, _) => Ok(Reminded::Known),
-                (false, true) => Ok(Reminded::Dead),
+                (true, _) => Ok(ReminderResult::Known),
+                (false, true) => Ok(ReminderResult::Dead),
                 (false, false) => Err(error),
             }
         }

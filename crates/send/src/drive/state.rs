@@ -12,8 +12,8 @@ use alloy_primitives::Bytes;
 use tokio::task::JoinSet;
 
 use super::{
-    books::Books,
     calls::{Answer, Call},
+    records::LoadRecords,
     sender::Sender,
 };
 use crate::{
@@ -50,7 +50,7 @@ pub(super) struct Drive<'a> {
     pub(super) ready: Ready,
     pub(super) began: Instant,
     pub(super) release: Release,
-    pub(super) books: Books,
+    pub(super) records: LoadRecords,
     pub(super) senders: Vec<Sender>,
     /// Queue of the senders that may send a transaction now, each once.
     waiting: VecDeque<usize>,
@@ -71,7 +71,7 @@ impl<'a> Drive<'a> {
     pub(super) fn new(input: DriveInput<'a>, plan: &'a Plan, ready: Ready, began: Instant) -> Self {
         Self {
             release: Release::new(input.pace, plan.calls.len()),
-            books: Books::new(plan.calls.len()),
+            records: LoadRecords::new(plan.calls.len()),
             senders: ready.nonces.iter().map(|nonce| Sender::new(*nonce)).collect(),
             input,
             plan,
@@ -94,8 +94,8 @@ impl<'a> Drive<'a> {
     /// Puts transactions that are due into the queues of their senders.
     pub(super) fn release_due(&mut self) {
         let now = self.now();
-        while let Some((tx, due)) = self.release.next(now, self.books.settled_count()) {
-            self.books.due(tx, due);
+        while let Some((tx, due)) = self.release.next(now, self.records.settled_count()) {
+            self.records.due(tx, due);
             let sender = self.plan.calls[tx].sender;
             self.senders[sender].queue.push_back(tx);
             self.make_ready(sender);
@@ -143,7 +143,7 @@ impl<'a> Drive<'a> {
         let most = connection_count.div_ceil(REMINDER_DIVISOR);
         while self.reminder_count < most && self.call_count < connection_count {
             let Some(tx) = self.reminders.pop_front() else { break };
-            let Some(signed) = self.books.reminder(tx) else { continue };
+            let Some(signed) = self.records.reminder(tx) else { continue };
             let account = self.plan.senders[self.plan.calls[tx].sender];
             self.reminder_count += 1;
             self.start(Call::Remind { tx, account, signed });
@@ -166,11 +166,11 @@ impl<'a> Drive<'a> {
             let content = self.ready.content(self.plan, tx);
             let fees = self.ready.fees.within(self.ready.offers_max[index]);
             let signed = tx_signer.sign(content, sender.nonce, fees)?;
-            self.books.signed(tx, &signed);
+            self.records.signed(tx, &signed);
             (sender.signed, sender.fees_max) = (Some(signed), fees.max);
         }
         let now = self.began.elapsed();
-        self.books.sent(tx, now, sender.try_count);
+        self.records.sent(tx, now, sender.try_count);
         sender.try_count += 1;
         Ok(sender.signed.as_ref().map(|signed| signed.raw.clone()))
     }
@@ -180,16 +180,16 @@ impl<'a> Drive<'a> {
     pub(super) fn end(&self) -> Option<End> {
         let (now, settings) = (self.now(), &self.input.settings);
         let patience = settings.patience;
-        if self.release.is_over() && self.books.is_settled() {
+        if self.release.is_over() && self.records.is_settled() {
             let wanted = settings.confirmation_count;
-            return self.books.is_confirmed(now, wanted, patience).then_some(End::Settled);
+            return self.records.is_confirmed(now, wanted, patience).then_some(End::Settled);
         }
         // A full closed loop waits for the node, as does a load whose transactions are all
         // released.
         let waits = self.release.next_due().is_none();
         match () {
-            () if now > self.books.answered_at.saturating_add(patience) => Some(End::Silent),
-            () if waits && now > self.books.progressed_at.saturating_add(patience) => {
+            () if now > self.records.answered_at.saturating_add(patience) => Some(End::Silent),
+            () if waits && now > self.records.progressed_at.saturating_add(patience) => {
                 Some(End::Stuck)
             }
             () => None,

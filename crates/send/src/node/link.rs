@@ -177,9 +177,9 @@ fn longer(pause: Duration) -> Duration {
 }
 
 /// A WebSocket that alloy opens only once. When it breaks, alloy's service and the calls end.
-struct Once(WsConnect);
+struct SingleConnection(WsConnect);
 
-impl PubSubConnect for Once {
+impl PubSubConnect for SingleConnection {
     fn is_local(&self) -> bool {
         self.0.is_local()
     }
@@ -195,7 +195,8 @@ impl PubSubConnect for Once {
 
 async fn connected(url: &NodeUrl, limit: Duration) -> Result<RpcClient, CallError> {
     if url.transport() == Some(Transport::WebSocket) {
-        let opened = ClientBuilder::default().pubsub(Once(WsConnect::new(url.as_str())));
+        let opened =
+            ClientBuilder::default().pubsub(SingleConnection(WsConnect::new(url.as_str())));
         let opened = timeout(limit, opened).await.map_err(|_| CallError::timeout(limit))?;
         return opened.map_err(|error| CallError::of(&error, url));
     }

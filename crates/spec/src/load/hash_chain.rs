@@ -3,7 +3,7 @@
 
 use variant::named;
 
-use crate::fault::{Misfit, Remedy};
+use crate::fault::{Remedy, Violation};
 use crate::fields::Range;
 use crate::keys::{Checked, Keyed, Keys, LEFT_OUT};
 
@@ -70,7 +70,7 @@ impl Keyed for HashChain {
                     format!("deployed = \"{deployed}\" says which transactions have a contract");
                 let remedy =
                     Remedy::advice(&format!("leave {key} out, or write deployed = \"before\""));
-                return Err(fields.fault(key, Misfit::new(rule, remedy)));
+                return Err(fields.fault(key, Violation::new(rule, remedy)));
             }
         }
         keys.any_count("group", &mut self.group_length, &GROUP)?;

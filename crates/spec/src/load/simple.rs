@@ -2,7 +2,7 @@
 
 use super::chains::Touch;
 use super::tokens::check_two_accounts;
-use crate::fault::{Misfit, Remedy};
+use crate::fault::{Remedy, Violation};
 use crate::fields::Range;
 use crate::keys::{Checked, Flag, Keyed, Keys};
 use crate::names::{Creation, Pattern, Work};
@@ -70,7 +70,7 @@ const CALLS: Range = Range::supported(0, 10_000, "");
 impl Keyed for Deploy {
     fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
         keys.named("by", &mut self.creation)?;
-        let fork = keys.around().map_or(Fork::Amsterdam, |around| around.fork);
+        let fork = keys.load_env().map_or(Fork::Amsterdam, |env| env.fork);
         let code = Range {
             least: 32,
             most: fork.max_code_bytes().into(),
@@ -109,7 +109,7 @@ impl Keyed for Delegate {
             Some(fields) if authorization_count > account_count => {
                 let rule = format!("{authorization_count} is above authorities = {account_count}");
                 let remedy = Remedy::bare(account_count).and("or less, or raise authorities");
-                Err(fields.fault("delegations", Misfit::new(rule, remedy)))
+                Err(fields.fault("delegations", Violation::new(rule, remedy)))
             }
             _ => Ok(()),
         }

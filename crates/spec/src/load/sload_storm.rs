@@ -2,7 +2,7 @@
 
 use variant::named;
 
-use crate::fault::{Fault, Misfit, Remedy};
+use crate::fault::{Fault, Remedy, Violation};
 use crate::fields::Range;
 use crate::keys::{Checked, Keyed, Keys, LEFT_OUT, float, quoted};
 use crate::names::{KeyOrder, Overlap};
@@ -98,7 +98,7 @@ impl SloadStorm {
     /// order.
     fn check_order(&self, keys: &Keys<'_>) -> Checked {
         let Self { order, keys: rule_of_keys, .. } = *self;
-        let (Some(fields), Some(around)) = (keys.fields(), keys.around()) else { return Ok(()) };
+        let (Some(fields), Some(env)) = (keys.fields(), keys.load_env()) else { return Ok(()) };
         if order == SlotOrder::Index {
             return Ok(());
         }
@@ -107,12 +107,12 @@ impl SloadStorm {
                 "{order} is an order of keys that are hashes, and keys = \"{rule_of_keys}\" are none"
             );
             let remedy = Remedy::text("index").and("or use keys = \"keccak\"");
-            return Err(fields.fault("order", Misfit::new(rule, remedy)));
+            return Err(fields.fault("order", Violation::new(rule, remedy)));
         }
-        if around.state.slot_count > PACKED_COUNT_MAX {
+        if env.state.slot_count > PACKED_COUNT_MAX {
             let rule = format!("{order} is for at most {} slots", grouped(PACKED_COUNT_MAX));
             let remedy = Remedy::text("index").and("or lower state.slots");
-            return Err(fields.fault("order", Misfit::new(rule, remedy)));
+            return Err(fields.fault("order", Violation::new(rule, remedy)));
         }
         check_all_present(
             keys,
@@ -129,7 +129,7 @@ impl SloadStorm {
         if share == 0.0 && fields.get("calldata_byte").is_some() {
             let rule = format!("{byte} bytes of no calldata");
             let remedy = Remedy::advice("leave calldata_byte out, or write calldata = 1.0");
-            return Err(fields.fault("calldata_byte", Misfit::new(rule, remedy)));
+            return Err(fields.fault("calldata_byte", Violation::new(rule, remedy)));
         }
         if share == 0.0 || rule_of_keys == KeyOrder::Weyl {
             return Ok(());
@@ -139,15 +139,15 @@ impl SloadStorm {
              so that list and calldata together are as large as they can be"
         );
         let remedy = Remedy::bare(0.0).and("or use keys = \"weyl\"");
-        Err(fields.fault("calldata", Misfit::new(rule, remedy)))
+        Err(fields.fault("calldata", Violation::new(rule, remedy)))
     }
 }
 
 /// Checks that a storm over slots has slots.
 pub(super) fn check_slots(keys: &Keys<'_>) -> Checked {
-    match keys.around() {
-        Some(around) if around.state.slot_count == 0 => {
-            Err(around.state_fields.exactly_one(&["slots", "size"], state::example()))
+    match keys.load_env() {
+        Some(env) if env.state.slot_count == 0 => {
+            Err(env.state_fields.exactly_one(&["slots", "size"], state::example()))
         }
         _ => Ok(()),
     }
@@ -160,7 +160,7 @@ pub(super) fn contracts(
     contract_count: &mut u64,
     usual: u64,
 ) -> Result<(), Fault> {
-    let (most, above) = match keys.around().map_or(0, |around| around.state.slot_count) {
+    let (most, above) = match keys.load_env().map_or(0, |env| env.state.slot_count) {
         slot_count if slot_count < CONTRACTS_MAX => {
             (slot_count, "the number of slots: every contract has one")
         }
@@ -174,11 +174,11 @@ pub(super) fn contracts(
 /// Checks that all slots exist, for a storm that cannot read absent slots. `why` continues the text
 /// of the fault after the share.
 pub(super) fn check_all_present(keys: &Keys<'_>, why: &str, or: &str) -> Checked {
-    match keys.around() {
-        Some(around) if around.state.present_share != 1.0 => {
-            let rule = format!("{} {why}", around.state.present_share);
-            let misfit = Misfit::new(rule, Remedy::bare(1.0).and(or));
-            Err(around.state_fields.fault("present", misfit))
+    match keys.load_env() {
+        Some(env) if env.state.present_share != 1.0 => {
+            let rule = format!("{} {why}", env.state.present_share);
+            let violation = Violation::new(rule, Remedy::bare(1.0).and(or));
+            Err(env.state_fields.fault("present", violation))
         }
         _ => Ok(()),
     }

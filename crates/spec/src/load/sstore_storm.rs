@@ -5,7 +5,7 @@ use variant::named;
 use workload::{Layout, deep::DEEP_KEYS};
 
 use super::sload_storm::{PACKED_COUNT_MAX, check_slots, contracts};
-use crate::fault::{Misfit, Remedy};
+use crate::fault::{Remedy, Violation};
 use crate::fields::Range;
 use crate::keys::{Checked, Keyed, Keys, LEFT_OUT};
 use crate::names::WriteOp;
@@ -72,7 +72,7 @@ impl Keyed for SstoreStorm {
         };
         self.check_keys(keys)?;
         let each = self.keys.slots_a_contract();
-        let slot_count = keys.around().map_or(0, |around| around.state.slot_count);
+        let slot_count = keys.load_env().map_or(0, |env| env.state.slot_count);
         let usual = match self.keys {
             WriteKeys::Keccak => 1,
             WriteKeys::First | WriteKeys::Deep => {
@@ -109,17 +109,17 @@ impl SstoreStorm {
         if let Some(reason) = refused {
             let rule = format!("{op} with keys = \"{keys}\": {reason}");
             let remedy = Remedy::text("update").and("or leave load.keys out");
-            return Err(fields.fault("op", Misfit::new(rule, remedy)));
+            return Err(fields.fault("op", Violation::new(rule, remedy)));
         }
         if keys == WriteKeys::Deep { check_hashed(of_load, "keys") } else { Ok(()) }
     }
 
     /// Checks that each contract has the slots that these keys need.
     fn check_contracts(&self, of_load: &Keys<'_>) -> Checked {
-        let (Some(fields), Some(around)) = (of_load.fields(), of_load.around()) else {
+        let (Some(fields), Some(env)) = (of_load.fields(), of_load.load_env()) else {
             return Ok(());
         };
-        let (slot_count, each) = (around.state.slot_count, self.keys.slots_a_contract());
+        let (slot_count, each) = (env.state.slot_count, self.keys.slots_a_contract());
         if self.contract_count * each <= slot_count {
             return Ok(());
         }
@@ -133,14 +133,14 @@ impl SstoreStorm {
             0 => Remedy::advice("raise state.slots"),
             fitting => Remedy::bare(fitting).and("or raise state.slots"),
         };
-        Err(fields.fault("contracts", Misfit::new(rule, remedy)))
+        Err(fields.fault("contracts", Violation::new(rule, remedy)))
     }
 
     /// Checks that the hashes of all written slots can begin with the nibble, if there is one.
     fn check_nibble(&self, of_load: &Keys<'_>) -> Checked {
         let Self { op, keys, nibble, .. } = *self;
-        let (Some(nibble), Some(fields), Some(around)) =
-            (nibble, of_load.fields(), of_load.around())
+        let (Some(nibble), Some(fields), Some(env)) =
+            (nibble, of_load.fields(), of_load.load_env())
         else {
             return Ok(());
         };
@@ -152,23 +152,23 @@ impl SstoreStorm {
             let rule =
                 format!("{nibble} with op = \"{op}\": a nibble is chosen among slots that exist");
             (rule, "write op = \"update\" or \"clear\", or leave load.nibble out")
-        } else if around.state.slot_count > PACKED_COUNT_MAX {
+        } else if env.state.slot_count > PACKED_COUNT_MAX {
             let rule = format!("a nibble is for at most {} slots", grouped(PACKED_COUNT_MAX));
             (rule, "lower state.slots, or leave load.nibble out")
         } else {
             return Ok(());
         };
-        Err(fields.fault("nibble", Misfit::new(rule, Remedy::advice(advice))))
+        Err(fields.fault("nibble", Violation::new(rule, Remedy::advice(advice))))
     }
 }
 
 /// Checks that rows and tries are keyed by hashes, for a choice of slots by their hashes.
 fn check_hashed(keys: &Keys<'_>, key: &str) -> Checked {
-    match (keys.fields(), keys.around()) {
-        (Some(fields), Some(around)) if around.state.layout != Layout::Hashed => {
+    match (keys.fields(), keys.load_env()) {
+        (Some(fields), Some(env)) if env.state.layout != Layout::Hashed => {
             let rule = "slots are chosen by their hashes, and rows of the plain layout have none";
             let remedy = Remedy::advice("write state.layout = \"hashed\", or leave this key out");
-            Err(fields.fault(key, Misfit::new(rule, remedy)))
+            Err(fields.fault(key, Violation::new(rule, remedy)))
         }
         _ => Ok(()),
     }

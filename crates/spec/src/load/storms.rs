@@ -2,7 +2,7 @@
 //! that an earlier transaction or slot decides.
 
 use super::sload_storm::{check_all_present, check_slots, contracts};
-use crate::fault::{Fault, Misfit, Remedy};
+use crate::fault::{Fault, Remedy, Violation};
 use crate::fields::{Fields, Range};
 use crate::keys::{Checked, Keyed, Keys, quoted};
 use crate::names::{AccountOp, AccountTarget, KeyOrder};
@@ -40,8 +40,8 @@ impl Keyed for AccountStorm {
         keys.named("op", &mut self.op)?;
         keys.named("target", &mut self.target)?;
         keys.count("accounts", &mut self.account_count, &ACCOUNTS, 1_000_000)?;
-        match (keys.fields(), keys.around()) {
-            (Some(fields), Some(around)) => self.code_bytes = code_bytes(fields, around.fork)?,
+        match (keys.fields(), keys.load_env()) {
+            (Some(fields), Some(env)) => self.code_bytes = code_bytes(fields, env.fork)?,
             _ => keys.shown("code", Ok(quoted(&size(self.code_bytes.into())))),
         }
         let codes = Range {
@@ -67,7 +67,7 @@ fn code_bytes(fields: &Fields<'_>, fork: Fork) -> Result<u32, Fault> {
         grouped(most.into()),
         fork.name()
     );
-    Err(fields.fault("code", Misfit::new(rule, Remedy::text("24KiB").and("the default"))))
+    Err(fields.fault("code", Violation::new(rule, Remedy::text("24KiB").and("the default"))))
 }
 
 /// Cold balances of an ERC-20 token with very many holders.

@@ -1,6 +1,6 @@
 //! Loads of tokens and their holders, and the rules of accounts in them.
 
-use crate::fault::{Fault, Misfit, Remedy};
+use crate::fault::{Fault, Remedy, Violation};
 use crate::fields::{Fields, Range};
 use crate::keys::{Checked, Keyed, Keys, LEFT_OUT, float};
 use crate::names::{Pattern, Recipients};
@@ -24,7 +24,7 @@ impl Keyed for Erc20 {
     fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
         check_two_accounts(keys)?;
         keys.named("pattern", &mut self.pattern)?;
-        let (most, above) = match keys.around().map_or(0, |around| around.state.account_count) {
+        let (most, above) = match keys.load_env().map_or(0, |env| env.state.account_count) {
             count if count < HOLDERS_MAX => (count, "the number of accounts: every holder is one"),
             _ => (HOLDERS_MAX, "the most that is supported"),
         };
@@ -92,7 +92,7 @@ impl Keyed for Airdrop {
                 );
                 let remedy = Remedy::bare(underscored(holder_count - 1));
                 let remedy = remedy.and("or less, or raise holders");
-                Err(fields.fault("recipients", Misfit::new(rule, remedy)))
+                Err(fields.fault("recipients", Violation::new(rule, remedy)))
             }
             _ => Ok(()),
         }
@@ -159,7 +159,7 @@ pub(super) struct Crowd {
 /// Reads or writes the number of accounts of a load.
 pub(super) fn people(keys: &mut Keys<'_>, count: &mut u64, crowd: &Crowd) -> Checked {
     let least = crowd.least;
-    let account_count = keys.around().map_or(0, |around| around.state.account_count);
+    let account_count = keys.load_env().map_or(0, |env| env.state.account_count);
     let (most, above) = match account_count.max(least) {
         count if count < PEOPLE_MAX => (count, "the number of accounts: each of these is one"),
         _ => (PEOPLE_MAX, "the most that is supported"),
@@ -170,10 +170,10 @@ pub(super) fn people(keys: &mut Keys<'_>, count: &mut u64, crowd: &Crowd) -> Che
 
 /// Checks that sender and recipient can be two accounts.
 pub(super) fn check_two_accounts(keys: &Keys<'_>) -> Checked {
-    match keys.around() {
-        Some(around) if around.state.account_count < 2 => {
-            let rule = format!("{} is less than a giver and a taker", around.state.account_count);
-            Err(around.state_fields.fault("accounts", Misfit::new(rule, Remedy::text("100k"))))
+    match keys.load_env() {
+        Some(env) if env.state.account_count < 2 => {
+            let rule = format!("{} is less than a giver and a taker", env.state.account_count);
+            Err(env.state_fields.fault("accounts", Violation::new(rule, Remedy::text("100k"))))
         }
         _ => Ok(()),
     }

@@ -21,7 +21,7 @@ fn in_one_line<'t>(words: impl Iterator<Item = &'t str>) -> String {
 fn every_metric_is_read_as_it_is_written() {
     for kind in Kind::ALL {
         let text = kind.example();
-        let read = metric(&text).unwrap_or_else(|misfit| panic!("{text}: {misfit:?}"));
+        let read = metric(&text).unwrap_or_else(|violation| panic!("{text}: {violation:?}"));
         assert_eq!(read.to_string(), text);
     }
 }

@@ -33,7 +33,7 @@ pub(super) trait Task {
 
 /// An instruction set that this machine has.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Pick {
+pub(super) enum InstructionSet {
     #[cfg(target_arch = "x86_64")]
     Avx512(pulp::x86::V4),
     #[cfg(target_arch = "x86_64")]
@@ -42,22 +42,24 @@ pub(super) enum Pick {
 }
 
 /// All instruction sets that this machine has, best first.
-pub(super) fn available() -> impl Iterator<Item = Pick> {
+pub(super) fn available() -> impl Iterator<Item = InstructionSet> {
     #[cfg(target_arch = "x86_64")]
-    let vectors =
-        [pulp::x86::V4::try_new().map(Pick::Avx512), pulp::x86::V3::try_new().map(Pick::Avx2)];
+    let vectors = [
+        pulp::x86::V4::try_new().map(InstructionSet::Avx512),
+        pulp::x86::V3::try_new().map(InstructionSet::Avx2),
+    ];
     #[cfg(not(target_arch = "x86_64"))]
-    let vectors: [Option<Pick>; 0] = [];
-    vectors.into_iter().flatten().chain([Pick::Scalar])
+    let vectors: [Option<InstructionSet>; 0] = [];
+    vectors.into_iter().flatten().chain([InstructionSet::Scalar])
 }
 
-impl Pick {
+impl InstructionSet {
     pub(super) fn run<T: Task>(self, task: T) {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(v4) => v4.vectorize(On { isa: v4, task }),
+            Self::Avx512(v4) => v4.vectorize(BoundTask { isa: v4, task }),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(v3) => v3.vectorize(On { isa: v3, task }),
+            Self::Avx2(v3) => v3.vectorize(BoundTask { isa: v3, task }),
             Self::Scalar => task.run(Scalar),
         }
     }
@@ -73,8 +75,8 @@ impl Pick {
     }
 }
 
-fn best() -> Pick {
-    available().next().unwrap_or(Pick::Scalar)
+fn best() -> InstructionSet {
+    available().next().unwrap_or(InstructionSet::Scalar)
 }
 
 pub(super) fn isa_name() -> &'static str {
@@ -86,12 +88,12 @@ pub(super) fn dispatch<T: Task>(task: T) {
     best().run(task);
 }
 
-struct On<I, T> {
+struct BoundTask<I, T> {
     isa: I,
     task: T,
 }
 
-impl<I: Isa, T: Task> pulp::NullaryFnOnce for On<I, T> {
+impl<I: Isa, T: Task> pulp::NullaryFnOnce for BoundTask<I, T> {
     type Output = ();
 
     #[inline(always)]

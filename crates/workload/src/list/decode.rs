@@ -15,7 +15,7 @@ use super::{
     index::{Code, ListIndex, Span, address_key},
     radix::{Ends, Window, compare},
     rlp::Cursor,
-    writes::{Closed, Writes},
+    writes::{CloseResult, Writes},
 };
 use crate::step::BlockAccessIndex;
 
@@ -210,7 +210,7 @@ impl Decoder {
             let place = Place { address, field: Field::Slot(slot) };
             self.steps.read(place, entry.list()?, &mut self.list.slots, Cursor::u256)?;
             entry.finish()?;
-            if self.list.slots.close() == Closed::Empty {
+            if self.list.slots.close() == CloseResult::Empty {
                 return Err(ListError::NoSlotChanges { address, slot });
             }
         }

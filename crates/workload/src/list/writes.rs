@@ -42,19 +42,19 @@ impl<V> Writes<V> {
 
     /// Ends the id that is being filled, and returns whether it has a write. An id without one
     /// leaves no trace.
-    pub(super) fn close(&mut self) -> Closed {
+    pub(super) fn close(&mut self) -> CloseResult {
         // A list has fewer than 2^32 bytes, and so fewer writes.
         let end = self.indices.len() as u32;
         if self.starts.last() == Some(&end) {
-            return Closed::Empty;
+            return CloseResult::Empty;
         }
         self.starts.push(end);
-        Closed::Written
+        CloseResult::Written
     }
 
     /// Ends the id that is being filled, whose number is `id`.
     pub(super) fn close_as(&mut self, id: u32) {
-        if self.close() == Closed::Written {
+        if self.close() == CloseResult::Written {
             self.mark(id);
         }
     }
@@ -135,7 +135,7 @@ impl<V> Writes<V> {
 
 /// Whether an id that was closed has a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Closed {
+pub(super) enum CloseResult {
     /// At least one.
     Written,
     /// No write.
@@ -153,10 +153,10 @@ mod tests {
             for index in indices {
                 writes.push(index, id * 100 + index);
             }
-            assert_eq!(writes.close(), Closed::Written);
+            assert_eq!(writes.close(), CloseResult::Written);
             writes.mark(id);
         }
-        assert_eq!(writes.close(), Closed::Empty);
+        assert_eq!(writes.close(), CloseResult::Empty);
         writes.finish();
         assert_eq!(writes.before(3, 1), None);
         assert_eq!(writes.before(3, 4), Some(&301));

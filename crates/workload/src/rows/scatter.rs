@@ -55,7 +55,11 @@ impl Scratch {
         Ok(Self::File { file, end: AtomicU64::new(0), needed_bytes })
     }
 
-    fn keep(&self, bytes: &mut Vec<u8>, settings: &RowSettings<'_>) -> Result<Block, RowError> {
+    fn store_block(
+        &self,
+        bytes: &mut Vec<u8>,
+        settings: &RowSettings<'_>,
+    ) -> Result<Block, RowError> {
         let Self::File { file, end, needed_bytes } = self else {
             return Ok(Block::Memory(std::mem::take(bytes).into_boxed_slice()));
         };
@@ -222,14 +226,14 @@ impl<S: Source> Pass<'_, S> {
                 }
                 record.put(block);
                 if block.len() >= self.block_bytes {
-                    buckets[index].keep(block, self)?;
+                    buckets[index].add_block(block, self)?;
                 }
             }
             (self.scanned)(records.len() as u64);
         }
         for (bucket, block) in buckets.iter_mut().zip(&mut unwritten) {
             if !block.is_empty() {
-                bucket.keep(block, self)?;
+                bucket.add_block(block, self)?;
             }
         }
         Ok(buckets)
@@ -237,9 +241,13 @@ impl<S: Source> Pass<'_, S> {
 }
 
 impl Bucket {
-    fn keep<S: Source>(&mut self, block: &mut Vec<u8>, pass: &Pass<'_, S>) -> Result<(), RowError> {
+    fn add_block<S: Source>(
+        &mut self,
+        block: &mut Vec<u8>,
+        pass: &Pass<'_, S>,
+    ) -> Result<(), RowError> {
         self.row_count += (block.len() / S::Record::BYTES) as u64;
-        self.blocks.push(pass.scratch.keep(block, pass.settings)?);
+        self.blocks.push(pass.scratch.store_block(block, pass.settings)?);
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
-//! Sorts key parts by index: scatters them into many small piles by leading bits, then sorts each
-//! pile. Evenly spread keys take O(n), clustered keys O(n log n).
+//! Sorts key parts by index: scatters them into many small bins by leading bits, then sorts each
+//! bin. Evenly spread keys take O(n), clustered keys O(n log n).
 
-/// Number of keys in a pile, on average.
-const PILE_KEYS: usize = 8;
+/// Number of keys in a bin, on average.
+const BIN_KEYS: usize = 8;
 
 /// One key in sorted order.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,16 +22,16 @@ pub(super) fn prefix(part: &[u8; 32]) -> u64 {
     u64::from_be_bytes(eight)
 }
 
-/// ⌊a·b / 2^64⌋: the pile of `a`, where `b` piles divide the 64-bit numbers evenly. Ascends with
+/// ⌊a·b / 2^64⌋: the bin of `a`, where `b` bins divide the 64-bit numbers evenly. Ascends with
 /// `a`.
 #[inline]
 pub(super) fn share(a: u64, b: u64) -> u64 {
     ((u128::from(a) * u128::from(b)) >> 64) as u64
 }
 
-/// The smallest `a` whose [`share`] among `b` piles is `pile`; `pile` must be below `b`.
-pub(super) fn first_of_share(pile: u64, b: u64) -> u64 {
-    (u128::from(pile) << 64).div_ceil(u128::from(b)) as u64
+/// The smallest `a` whose [`share`] among `b` bins is `bin`; `bin` must be below `b`.
+pub(super) fn first_of_share(bin: u64, b: u64) -> u64 {
+    (u128::from(bin) << 64).div_ceil(u128::from(b)) as u64
 }
 
 /// Sorts key parts, and keeps its buffers for the next sort.
@@ -46,14 +46,13 @@ impl Sorter {
     /// `bucket_count` buckets. Equal parts are neighbours.
     pub(super) fn sort(&mut self, parts: &[[u8; 32]], bucket_count: u64) -> &[Entry] {
         assert!(u32::try_from(parts.len()).is_ok(), "{} keys in a bucket", parts.len());
-        let pile_count = parts.len().div_ceil(PILE_KEYS).max(1);
+        let bin_count = parts.len().div_ceil(BIN_KEYS).max(1);
         // prefix·bucket_count mod 2^64 is the position within the bucket, as a fraction of 2^64.
-        let pile =
-            |prefix: u64| share(prefix.wrapping_mul(bucket_count), pile_count as u64) as usize;
+        let bin = |prefix: u64| share(prefix.wrapping_mul(bucket_count), bin_count as u64) as usize;
         self.ends.clear();
-        self.ends.resize(pile_count, 0);
+        self.ends.resize(bin_count, 0);
         for part in parts {
-            self.ends[pile(prefix(part))] += 1;
+            self.ends[bin(prefix(part))] += 1;
         }
         let mut start = 0;
         for end in &mut self.ends {
@@ -65,14 +64,14 @@ impl Sorter {
         self.entries.resize(parts.len(), Entry::default());
         for (index, part) in parts.iter().enumerate() {
             let prefix = prefix(part);
-            let end = &mut self.ends[pile(prefix)];
+            let end = &mut self.ends[bin(prefix)];
             self.entries[*end as usize] = Entry { prefix, index: index as u32 };
             *end += 1;
         }
         let mut start = 0;
         for end in &self.ends {
             let end = *end as usize;
-            sort_pile(&mut self.entries[start..end], parts);
+            sort_bin(&mut self.entries[start..end], parts);
             start = end;
         }
         &self.entries
@@ -80,27 +79,27 @@ impl Sorter {
 }
 
 #[inline]
-fn sort_pile(pile: &mut [Entry], parts: &[[u8; 32]]) {
+fn sort_bin(bin: &mut [Entry], parts: &[[u8; 32]]) {
     let before = |a: &Entry, b: &Entry| {
         a.prefix < b.prefix
             || (a.prefix == b.prefix && parts[a.index as usize] < parts[b.index as usize])
     };
-    if pile.len() > 4 * PILE_KEYS {
-        pile.sort_unstable_by(|a, b| {
+    if bin.len() > 4 * BIN_KEYS {
+        bin.sort_unstable_by(|a, b| {
             a.prefix
                 .cmp(&b.prefix)
                 .then_with(|| parts[a.index as usize].cmp(&parts[b.index as usize]))
         });
         return;
     }
-    for sorted in 1..pile.len() {
-        let entry = pile[sorted];
+    for sorted in 1..bin.len() {
+        let entry = bin[sorted];
         let mut hole = sorted;
-        while hole > 0 && before(&entry, &pile[hole - 1]) {
-            pile[hole] = pile[hole - 1];
+        while hole > 0 && before(&entry, &bin[hole - 1]) {
+            bin[hole] = bin[hole - 1];
             hole -= 1;
         }
-        pile[hole] = entry;
+        bin[hole] = entry;
     }
 }
 
@@ -123,7 +122,7 @@ mod tests {
         #[test]
         fn any_keys_are_sorted(mut parts in prop::collection::vec(any::<[u8; 32]>(), 0..400)) {
             check(&parts, 1);
-            // Ties in the prefix, then equal keys, then all in one pile.
+            // Ties in the prefix, then equal keys, then all in one bin.
             for (i, part) in parts.iter_mut().enumerate() {
                 part[..8].fill((i % 3) as u8);
             }

@@ -52,7 +52,7 @@ pub(crate) struct UnreportedWork {
 
 /// A transaction that has ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended<'a> {
+pub(crate) struct EndedTx<'a> {
     pub(crate) tx: &'a Transaction,
     pub(crate) gas: &'a TxGas,
     pub(crate) fork: Fork,
@@ -98,14 +98,14 @@ impl Feasibility {
     /// [`ListFault::Infeasible`].
     pub(crate) fn ended(
         &self,
-        ended: Ended<'_>,
+        ended: EndedTx<'_>,
         met_count: u64,
         unreported: &mut UnreportedWork,
     ) -> Result<(), ListFault> {
         if self.declared_count <= self.free_count {
             return Ok(());
         }
-        let Ended { tx, gas, fork } = ended;
+        let EndedTx { tx, gas, fork } = ended;
         unreported.limits_gas += limit(tx, fork);
         // From Amsterdam on, a block's gas is counted before refunds (EIP-7778). Earlier forks
         // count it after refunds, which is less than was burnt: a lower bound, too.
@@ -173,7 +173,8 @@ mod tests {
             let (batch, begun) = begin(10_001);
             let (feasible, mut unreported) = (begun.unwrap(), UnreportedWork::default());
             let tx = &batch.blocks[0].transactions[0];
-            let ended = feasible.ended(Ended { tx, gas: &used, fork: FORK }, met, &mut unreported);
+            let ended =
+                feasible.ended(EndedTx { tx, gas: &used, fork: FORK }, met, &mut unreported);
             assert_eq!(ended.is_ok(), passes, "{met} met");
         }
     }
@@ -184,7 +185,7 @@ mod tests {
         let (feasible, mut unreported) = (begun.unwrap(), UnreportedWork::default());
         let tx = Transaction { gas_limit: 100_000, ..batch.blocks[0].transactions[0].clone() };
         let ended = (1..=100).map(|n| {
-            let ended = Ended { tx: &tx, gas: &TxGas::default(), fork: FORK };
+            let ended = EndedTx { tx: &tx, gas: &TxGas::default(), fork: FORK };
             feasible.ended(ended, n, &mut unreported).is_ok()
         });
         // Each meets one and could have met fifty.

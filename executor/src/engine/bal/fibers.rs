@@ -48,7 +48,7 @@ pub(super) fn work<P: PreState>(
     let mut sum = WorkerCounts::default();
     for (number, (reader, mut counts)) in readers.iter().zip(counts).enumerate() {
         if let Some(trace) = task.trace {
-            trace.give(Track::Executor(worker * count + number), counts.on_demand.trace.take());
+            trace.add(Track::Executor(worker * count + number), counts.on_demand.trace.take());
         }
         sum.on_demand.merge(&counts.on_demand);
         sum.counters.add(&reader.counters());

@@ -22,7 +22,7 @@ use alloy_primitives::U256;
 use workload::genesis::AccountState;
 
 use crate::{
-    fiber::{Awaited, Turn, Wait},
+    fiber::{Awaited, Wait, WaitAction},
     lock::lock,
     single_flight::{Arrival, Cancelled},
 };
@@ -92,21 +92,21 @@ impl Claims {
     pub(crate) fn wait(&self, id: usize, cancel: &AtomicBool) -> Result<(), Cancelled> {
         let mut wait = Wait::new(Awaited::Value);
         loop {
-            let turn = wait.turn();
+            let action = wait.next_action();
             if self.is_ready(id) {
                 return Ok(());
             }
             if cancel.load(Ordering::Relaxed) {
                 return Err(Cancelled);
             }
-            if turn == Turn::Block {
-                self.doze(id);
+            if action == WaitAction::Block {
+                self.sleep_until_ready(id);
             }
         }
     }
 
     /// Sleeps until `id` is ready, for at most [`MISSED_CALL`].
-    fn doze(&self, id: usize) {
+    fn sleep_until_ready(&self, id: usize) {
         let gate = &self.gates[id % GATE_COUNT];
         gate.waiter_count.fetch_add(1, Ordering::SeqCst);
         let held = lock(&gate.lock);

@@ -1,7 +1,7 @@
 //! Executes a shard's part of a batch by its list. The shard's threads run steps like the workers
 //! of `bal`, on values that the coordinator sends.
 //!
-//! Keys that the shard will probably need are fetched ahead (see `Ahead::of`), in micro-batches. A
+//! Keys that the shard will probably need are fetched ahead (see `PrefetchKeys::of`), in micro-batches. A
 //! micro-batch is requested without waiting for the answers to earlier ones. An account's code is
 //! fetched once the account has arrived. A list does not say which step reads a key (EIP-7928). So
 //! some of the slots that are fetched ahead are needed only by steps of other shards. Keys that
@@ -40,8 +40,8 @@ use crate::{
     lock::lock,
     process,
     shards::{
-        Answer, Assignment, Coordinator, Finished, ShardError, ShardStep, ShardTimes, StateValues,
-        Wanted,
+        Answer, Assignment, Coordinator, Finished, KeyRequest, ShardError, ShardStep, ShardTimes,
+        StateValues,
     },
     span::Spans,
     store::{ReadCounters, Reader},
@@ -69,47 +69,47 @@ pub fn run_shard(
     let task = &Task::new(workload, &lists, variant, stop);
     let spans = &Arc::new(Spans::start());
     let job = &Job::<Declared>::new(task, batch_index, spans, None, Some(steps.clone()))?;
-    let mut ahead = Ahead::of(workload, assignment, job.list(), job.steps());
+    let mut ahead = PrefetchKeys::of(workload, assignment, job.list(), job.steps());
     ahead.claim(&job.shared().pre_state);
     // Without a coordinator there is no work, so the threads below end at once.
     stop.fetch_or(coordinator.ready().is_err(), Ordering::Relaxed);
     let ready = Instant::now();
     let process_cpu = process::cpu_time_of(std::process::id());
     let times = &Mutex::new(ShardTimes::default());
-    let lost = &Lost::default();
+    let failure = &FirstFailure::default();
     let results = &SendQueue::<ShardStep>::new(Limits::OF_A_SHARD);
     let (asked, answers) = mpsc::channel();
-    let line = Line { job, coordinator, stop, times, ready };
+    let run = ShardRun { job, coordinator, stop, times, ready };
     thread::scope(|scope| {
         let key_count = assignment.micro_batch_key_count;
         scope.spawn(move || {
-            lost.note(line.ask_ahead(&ahead, key_count, &asked), stop);
+            failure.note(run.ask_ahead(&ahead, key_count, &asked), stop);
             lock(times).cpu.asking += process::thread_cpu_time().unwrap_or_default();
         });
         scope.spawn(move || {
-            lost.note(line.take_in(answers), stop);
+            failure.note(run.take_in(answers), stop);
             let mut times = lock(times);
             times.ahead = ready.elapsed();
             times.cpu.asking += process::thread_cpu_time().unwrap_or_default();
         });
         for _ in 0..threads.get() {
             let producer = results.producer();
-            scope.spawn(move || line.run_steps(task, &producer));
+            scope.spawn(move || run.run_steps(task, &producer));
         }
-        lost.note(line.send_results(results), stop);
+        failure.note(run.send_results(results), stop);
     });
-    lost.end()?;
+    failure.end()?;
     let mut times = *lock(times);
     let cpu = process::cpu_time_of(std::process::id()).zip(process_cpu);
     times.cpu.all = cpu.map_or(Duration::ZERO, |(now, before)| now.saturating_sub(before));
-    Ok(Finished { met: job.met()?, times })
+    Ok(Finished { accessed_keys: job.accessed_keys()?, times })
 }
 
 /// Reason why the connection to the coordinator failed, from the first thread that noticed it.
 #[derive(Debug, Default)]
-struct Lost(Mutex<Option<ShardError>>);
+struct FirstFailure(Mutex<Option<ShardError>>);
 
-impl Lost {
+impl FirstFailure {
     /// Keeps the first failure, and stops all threads, so that no thread waits for the coordinator
     /// for ever.
     fn note(&self, done: Result<(), ShardError>, stop: &AtomicBool) {
@@ -120,19 +120,19 @@ impl Lost {
     }
 
     fn end(&self) -> Result<(), EngineError> {
-        let lost = lock(&self.0).take();
-        lost.map_or(Ok(()), |ShardError(reason)| Err(EngineError::Store(failed(reason))))
+        let failure = lock(&self.0).take();
+        failure.map_or(Ok(()), |ShardError(reason)| Err(EngineError::Store(failed(reason))))
     }
 }
 
 /// Keys to fetch ahead. The accounts that transactions, withdrawals and system calls name come
 /// first, in the order of the shard's steps.
-struct Ahead {
+struct PrefetchKeys {
     accounts: Vec<AccountId>,
     slots: Vec<SlotId>,
 }
 
-impl Ahead {
+impl PrefetchKeys {
     /// Finds the keys that the shard will probably need.
     ///
     /// Accounts: senders, recipients, fee recipients, receivers of withdrawals, contracts that
@@ -191,12 +191,12 @@ fn contracts(calls: impl IntoIterator<Item = SystemCall>) -> Vec<Address> {
 }
 
 /// A requested micro-batch, and its answer to wait for.
-type Asked<'c> = (Wanted, Answer<'c>);
+type Asked<'c> = (KeyRequest, Answer<'c>);
 
 /// State that a shard's threads share. The threads request keys ahead, take in the answers, run
 /// steps, and send results.
 #[derive(Clone, Copy)]
-struct Line<'c> {
+struct ShardRun<'c> {
     job: &'c Job<Declared>,
     coordinator: &'c dyn Coordinator,
     stop: &'c AtomicBool,
@@ -205,11 +205,11 @@ struct Line<'c> {
     ready: Instant,
 }
 
-impl<'c> Line<'c> {
+impl<'c> ShardRun<'c> {
     /// Runs steps until no step is left, on a thread that does nothing else.
     fn run_steps(&self, task: &Task<'_>, results: &Producer<'_, ShardStep>) {
         let Self { job, coordinator, stop, times, ready } = *self;
-        let mut reader = Remote { coordinator, list: job.list(), times };
+        let mut reader = RemoteState { coordinator, list: job.list(), times };
         let mut tally = ReadTally::of(&reader, None);
         let reading = Reading { reader: &mut reader, tally: &mut tally };
         let done = job.execute_on_shard(reading, task, results, stop);
@@ -247,19 +247,19 @@ impl<'c> Line<'c> {
     /// Requests one micro-batch of `key_count` keys after the other, without waiting for answers.
     fn ask_ahead(
         &self,
-        ahead: &Ahead,
+        ahead: &PrefetchKeys,
         key_count: u32,
         asked: &mpsc::Sender<Asked<'c>>,
     ) -> Result<(), ShardError> {
         let key_count = key_count.max(1) as usize;
-        let accounts = ahead.accounts.chunks(key_count).map(|ids| Wanted {
+        let accounts = ahead.accounts.chunks(key_count).map(|ids| KeyRequest {
             accounts: ids.iter().map(|id| id.0).collect(),
-            ..Wanted::default()
+            ..KeyRequest::default()
         });
-        let slots = ahead
-            .slots
-            .chunks(key_count)
-            .map(|ids| Wanted { slots: ids.iter().map(|id| id.0).collect(), ..Wanted::default() });
+        let slots = ahead.slots.chunks(key_count).map(|ids| KeyRequest {
+            slots: ids.iter().map(|id| id.0).collect(),
+            ..KeyRequest::default()
+        });
         for keys in accounts.chain(slots) {
             // If the thread that takes values in has ended, it has reported the reason.
             if self.stop.load(Ordering::Relaxed) || asked.send(self.ask(keys)?).is_err() {
@@ -270,7 +270,7 @@ impl<'c> Line<'c> {
     }
 
     /// Requests claimed keys.
-    fn ask(&self, keys: Wanted) -> Result<Asked<'c>, ShardError> {
+    fn ask(&self, keys: KeyRequest) -> Result<Asked<'c>, ShardError> {
         let mut sums = lock(self.times);
         sums.ahead_request_count += 1;
         sums.ahead_key_count += (keys.accounts.len() + keys.slots.len() + keys.codes.len()) as u64;
@@ -288,7 +288,7 @@ impl<'c> Line<'c> {
         for asked in answers {
             let codes = self.put(asked)?;
             if !codes.is_empty() {
-                of_codes.push(self.ask(Wanted { codes, ..Wanted::default() })?);
+                of_codes.push(self.ask(KeyRequest { codes, ..KeyRequest::default() })?);
             }
         }
         of_codes.into_iter().try_for_each(|asked| self.put(asked).map(drop))
@@ -319,14 +319,14 @@ impl<'c> Line<'c> {
 
 /// Reads declared keys from the coordinator on demand: one request for each key.
 #[derive(Debug)]
-struct Remote<'c> {
+struct RemoteState<'c> {
     coordinator: &'c dyn Coordinator,
     list: &'c ListIndex,
     times: &'c Mutex<ShardTimes>,
 }
 
-impl Remote<'_> {
-    fn fetch(&self, keys: Wanted) -> Result<StateValues, StoreError> {
+impl RemoteState<'_> {
+    fn fetch(&self, keys: KeyRequest) -> Result<StateValues, StoreError> {
         let start = Instant::now();
         let fetched = self.coordinator.fetch(keys).map_err(|ShardError(reason)| failed(reason));
         let mut times = lock(self.times);
@@ -336,7 +336,7 @@ impl Remote<'_> {
     }
 }
 
-impl Reader for Remote<'_> {
+impl Reader for RemoteState<'_> {
     fn is_timed(&self) -> bool {
         true
     }
@@ -344,7 +344,7 @@ impl Reader for Remote<'_> {
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         let id = self.list.account_id(address);
         let id = id.ok_or_else(|| failed(format!("account {address} is not in the list")))?;
-        let values = self.fetch(Wanted { accounts: vec![id.0], ..Wanted::default() })?;
+        let values = self.fetch(KeyRequest { accounts: vec![id.0], ..KeyRequest::default() })?;
         Ok(values.accounts[0])
     }
 
@@ -353,12 +353,12 @@ impl Reader for Remote<'_> {
         let id = account.and_then(|account| self.list.slot_id(account, key));
         let id =
             id.ok_or_else(|| failed(format!("slot {key:#x} of {address} is not in the list")))?;
-        let values = self.fetch(Wanted { slots: vec![id.0], ..Wanted::default() })?;
+        let values = self.fetch(KeyRequest { slots: vec![id.0], ..KeyRequest::default() })?;
         Ok(values.slots[0])
     }
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
-        let mut values = self.fetch(Wanted { codes: vec![*hash], ..Wanted::default() })?;
+        let mut values = self.fetch(KeyRequest { codes: vec![*hash], ..KeyRequest::default() })?;
         Ok(values.codes.remove(0))
     }
 

@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     engine::{
-        clock::{Engine, Execution, Turn},
+        clock::{CurrentBatch, Engine, Execution},
         error::EngineError,
         executed::{BatchResult, Executed},
-        on_shards::{self, Lead, OnShards, Parts},
+        on_shards::{self, LeadState, OnShards, Parts},
         tally::WorkerCounts,
         task::Task,
     },
@@ -38,7 +38,7 @@ pub(in crate::engine) struct ShardedJob {
 
 impl<'a> Engine for Sharded<'a> {
     type Job = ShardedJob;
-    type Lead = Lead<'a>;
+    type Lead = LeadState<'a>;
 
     const NAME: &'static str = "sharded";
 
@@ -66,25 +66,25 @@ impl<'a> Engine for Sharded<'a> {
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
         let task = self.0.at.task;
-        Lead::new(self.0.at, |lead, batch_index| partition_before(lead, task, batch_index))
+        LeadState::new(self.0.at, |lead, batch_index| partition_before(lead, task, batch_index))
     }
 
     fn run_batch(
         &self,
         lead: &mut Self::Lead,
-        turn: &Turn<'_, ShardedJob>,
+        current: &CurrentBatch<'_, ShardedJob>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let Execution { sample, task, stop } = self.0.at;
-        let spans = turn.spans;
-        let job = Job::new(task, turn.index, spans, sample.row_layout(), None)?;
+        let spans = current.spans;
+        let job = Job::new(task, current.index, spans, sample.row_layout(), None)?;
         let sharding = &task.variant.sharding;
         let parts =
-            lead.next_parts(spans, |_| Ok(parts::partition(turn.batch, job.list(), sharding)))?;
+            lead.next_parts(spans, |_| Ok(parts::partition(current.batch, job.list(), sharding)))?;
         let Parts { steps, shard_of_tx } = parts;
-        let list = &task.lists[turn.index];
-        let parts = on_shards::assignments(steps, turn.index, list, &task.variant);
-        let done = turn.work_on(ShardedJob { job, parts });
+        let list = &task.lists[current.index];
+        let parts = on_shards::assignments(steps, current.index, list, &task.variant);
+        let done = current.work_on(ShardedJob { job, parts });
         let start = spans.elapsed();
         let result = done.job.finish(task, lead.reader.as_mut(), stop, executed)?;
         spans.close(Phase::Validate, start);
@@ -99,7 +99,7 @@ impl<'a> Engine for Sharded<'a> {
 /// Partitions a batch before the clock. The time to decode its list is not included in
 /// `partitioning`.
 fn partition_before(
-    lead: &mut Lead<'_>,
+    lead: &mut LeadState<'_>,
     task: &Task<'_>,
     batch_index: usize,
 ) -> Result<Parts, EngineError> {

@@ -19,7 +19,7 @@ use workload::{Batch, StepKind, Steps, Workload, genesis::AccountState};
 use crate::{
     engine::{
         error::{EngineError, ViewError},
-        row::{self, Lifted},
+        row::{self, FundedSender},
     },
     store::Reader,
 };
@@ -46,7 +46,8 @@ pub(super) fn shared_accesses(
     stop: &AtomicBool,
 ) -> Result<Vec<Vec<Access>>, EngineError> {
     let batch = &workload.batches[batch_index];
-    let mut runner = Runner::new(workload, Before::new(workload, reader)).with_fees(Fees::Apart);
+    let mut runner =
+        Runner::new(workload, StateBeforeBatch::new(workload, reader)).with_fees(Fees::Apart);
     let mut touched = Vec::new();
     let mut entered = None;
     for (index, step) in Steps::of(batch).iter() {
@@ -58,7 +59,7 @@ pub(super) fn shared_accesses(
         if entered.replace(step.block) != Some(step.block) {
             runner.enter(block);
         }
-        runner.db().lifted = Lifted::new(&block.transactions[tx_index]);
+        runner.db().funded_sender = FundedSender::new(&block.transactions[tx_index]);
         match runner.run(block, step.kind, |before, state| before.note_writes(&state)) {
             // The keys that a failed run touched count, too.
             Ok(_) | Err(StepError::Database(ViewError::MissingBlockHash(_))) => {}
@@ -113,22 +114,22 @@ fn numbered(batch: &Batch, touched: Vec<Vec<Touch>>) -> Vec<Vec<Access>> {
 }
 
 /// The state before the batch, with the sender of the current transaction adjusted.
-struct Before<'a> {
+struct StateBeforeBatch<'a> {
     workload: &'a Workload,
     reader: &'a mut dyn Reader,
-    lifted: Lifted,
+    funded_sender: FundedSender,
     touched: Vec<Touch>,
     accounts: HashMap<Address, Option<AccountState>>,
     slots: HashMap<(Address, U256), U256>,
     codes: HashMap<B256, Bytecode>,
 }
 
-impl<'a> Before<'a> {
+impl<'a> StateBeforeBatch<'a> {
     fn new(workload: &'a Workload, reader: &'a mut dyn Reader) -> Self {
         Self {
             workload,
             reader,
-            lifted: Lifted::default(),
+            funded_sender: FundedSender::default(),
             touched: Vec::new(),
             accounts: HashMap::default(),
             slots: HashMap::default(),
@@ -148,7 +149,7 @@ impl<'a> Before<'a> {
     }
 }
 
-impl Database for Before<'_> {
+impl Database for StateBeforeBatch<'_> {
     type Error = ViewError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
@@ -161,7 +162,7 @@ impl Database for Before<'_> {
                 row
             }
         };
-        Ok(self.lifted.see(address, row).map(row::info))
+        Ok(self.funded_sender.adjusted(address, row).map(row::info))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ViewError> {

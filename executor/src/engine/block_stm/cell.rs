@@ -32,9 +32,9 @@ enum Base<B> {
 
 /// Older versions of a key that are still needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum Retained {
     /// No older versions, because the run that writes is final.
-    Nothing,
+    None,
     /// Versions that this step or a later one may read. All lower steps are committed.
     From(BlockAccessIndex),
 }
@@ -197,8 +197,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         usize::from(self.top.is_some()) + self.lower.len()
     }
 
-    /// Writes as the step `index`. [`Keep::From`] removes the versions that no step from its step
-    /// on can read. [`Keep::Nothing`] removes all lower versions, because no lower step runs again.
+    /// Writes as the step `index`. [`Retained::From`] removes the versions that no step from its step
+    /// on can read. [`Retained::None`] removes all lower versions, because no lower step runs again.
     ///
     /// Returns the highest step that may have read another value.
     pub(super) fn write(
@@ -206,7 +206,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         index: BlockAccessIndex,
         incarnation: u32,
         value: V,
-        keep: Keep,
+        retained: Retained,
     ) -> Option<BlockAccessIndex> {
         let new = Version { index, incarnation, is_estimate: false, value };
         let above = (self.reader > index).then_some(self.reader);
@@ -218,9 +218,9 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
             }
             Some(top) if top.index < index => {
                 let old = std::mem::replace(top, new);
-                match keep {
-                    Keep::Nothing => self.lower.clear(),
-                    Keep::From(committed) => {
+                match retained {
+                    Retained::None => self.lower.clear(),
+                    Retained::From(committed) => {
                         self.lower.push(old);
                         self.forget(committed);
                     }
@@ -306,9 +306,9 @@ mod tests {
         assert_eq!(cell.read(5, Finality::Speculative), Found::ToRead);
         assert_eq!(cell.read(5, Finality::Speculative), Found::BeingRead);
         cell.set_base(100);
-        assert_eq!(cell.write(7, 1, 70, Keep::From(0)), None);
-        assert_eq!(cell.write(3, 1, 30, Keep::From(0)), Some(5));
-        assert_eq!(cell.write(5, 1, 50, Keep::From(0)), None);
+        assert_eq!(cell.write(7, 1, 70, Retained::From(0)), None);
+        assert_eq!(cell.write(3, 1, 30, Retained::From(0)), Some(5));
+        assert_eq!(cell.write(5, 1, 50, Retained::From(0)), None);
         let read = |cell: &mut Numbers, index| cell.read(index, Finality::Speculative);
         assert_eq!(read(&mut cell, 3), Found::Base(100));
         assert_eq!(read(&mut cell, 4), Found::Written(3, 30));
@@ -321,12 +321,12 @@ mod tests {
         let mut cell = Numbers::default();
         cell.set_base(0);
         cell.read(9, Finality::Final);
-        assert_eq!(cell.write(1, 1, 5, Keep::From(0)), None, "a final run cannot be disturbed");
+        assert_eq!(cell.write(1, 1, 5, Retained::From(0)), None, "a final run cannot be disturbed");
         cell.read(9, Finality::Speculative);
         cell.read(4, Finality::Speculative);
-        assert_eq!(cell.write(2, 1, 6, Keep::From(0)), Some(9));
-        assert_eq!(cell.write(2, 2, 6, Keep::From(0)), None, "the same again changes nothing");
-        assert_eq!(cell.write(2, 3, 7, Keep::From(0)), Some(9));
+        assert_eq!(cell.write(2, 1, 6, Retained::From(0)), Some(9));
+        assert_eq!(cell.write(2, 2, 6, Retained::From(0)), None, "the same again changes nothing");
+        assert_eq!(cell.write(2, 3, 7, Retained::From(0)), Some(9));
         assert_eq!(cell.remove_older(2, 3), None);
         assert_eq!(cell.remove_older(2, 4), Some(9));
         assert!(cell.would_read(9, Some(5)));
@@ -336,13 +336,13 @@ mod tests {
     fn an_estimate_is_not_a_value_until_it_is_written_again() {
         let mut cell = Numbers::default();
         cell.set_base(0);
-        cell.write(2, 1, 6, Keep::From(0));
+        cell.write(2, 1, 6, Retained::From(0));
         cell.mark_estimate(2);
         assert_eq!(cell.read(3, Finality::Speculative), Found::Estimate(2));
         assert_eq!(cell.read_written(3, Finality::Speculative), Err(2));
         assert!(!cell.would_read(3, Some(6)));
         assert_eq!(cell.read(2, Finality::Speculative), Found::Base(0));
-        cell.write(2, 2, 6, Keep::From(0));
+        cell.write(2, 2, 6, Retained::From(0));
         assert_eq!(cell.read(3, Finality::Speculative), Found::Written(2, 6));
     }
 
@@ -351,7 +351,7 @@ mod tests {
         let mut cell = Numbers::default();
         for index in 0..1000_u32 {
             let committed = index.saturating_sub(10);
-            cell.write(index, 1, u64::from(index), Keep::From(committed));
+            cell.write(index, 1, u64::from(index), Retained::From(committed));
             assert!(cell.version_count() <= 12, "{}", cell.version_count());
             let seen = cell.read(committed, Finality::Speculative);
             let expected = committed.checked_sub(1).map(|i| Found::Written(i, u64::from(i)));

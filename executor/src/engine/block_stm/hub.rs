@@ -16,7 +16,7 @@ use revm::state::Bytecode;
 use workload::{BlockAccessIndex, Transaction, genesis::AccountState};
 
 use super::{
-    cell::{Cell, Keep},
+    cell::{Cell, Retained},
     deferred_fees::BatchFees,
     memory::{Account, CellId, Memory, SeenAccount},
     publish,
@@ -188,37 +188,37 @@ impl Hub {
         let old = std::mem::take(&mut self.runs[index as usize].log);
         let VersionWrites { accounts, slots, .. } = &step.writes;
         let mut log = Log::default();
-        let mut news = News::new(self.outboxes.len(), index, incarnation);
-        let run = Run { index, incarnation, keep: Keep::From(self.committed) };
+        let mut updates = UpdatesByShard::new(self.outboxes.len(), index, incarnation);
+        let run = Run { index, incarnation, retained: Retained::From(self.committed) };
         for (address, version) in accounts {
             let id = memory.accounts.id(address);
             let hash = version.state.map_or(B256::ZERO, |state| state.code_hash);
             let code = self.codes.get(&hash).cloned();
             let account = Account { code, ..Account::from(*version) };
             let change = run.write(&mut memory.accounts.cell(id).cell, account);
-            news.account(change.of(&self.account_readers, id, shard), *address, Some(*version));
+            updates.account(change.of(&self.account_readers, id, shard), *address, Some(*version));
             log.written_accounts.push(id);
         }
         for (address, key, value) in slots {
             let id = memory.slot_id(address, key);
             let change = run.write(&mut memory.slots.cell(id).cell, *value);
-            news.slot(change.of(&self.slot_readers, id, shard), *address, *key, Some(*value));
+            updates.slot(change.of(&self.slot_readers, id, shard), *address, *key, Some(*value));
             log.written_slots.push(id);
         }
         for id in &old.written_accounts {
             let mut cell = memory.accounts.cell(*id);
-            let change = run.take_back(&mut cell.cell);
-            news.account(change.of(&self.account_readers, *id, shard), cell.key, None);
+            let change = run.remove_stale_write(&mut cell.cell);
+            updates.account(change.of(&self.account_readers, *id, shard), cell.key, None);
         }
         for id in &old.written_slots {
             let mut cell = memory.slots.cell(*id);
-            let change = run.take_back(&mut cell.cell);
+            let change = run.remove_stale_write(&mut cell.cell);
             let (account, key) = cell.key;
             let address = memory.address(account);
-            news.slot(change.of(&self.slot_readers, *id, shard), address, key, None);
+            updates.slot(change.of(&self.slot_readers, *id, shard), address, key, None);
         }
         let mut is_read_by_others = false;
-        for (outbox, writes) in self.outboxes.iter().zip(news.0) {
+        for (outbox, writes) in self.outboxes.iter().zip(updates.0) {
             if !writes.is_empty() {
                 is_read_by_others = true;
                 self.counts.value_count += writes.len() as u64;
@@ -365,32 +365,33 @@ impl Hub {
 struct Run {
     index: BlockAccessIndex,
     incarnation: u32,
-    keep: Keep,
+    retained: Retained,
 }
 
 impl Run {
-    /// Writes a key. Returns [`Change::News`] if the step's last run did not write the same value.
+    /// Writes a key. Returns [`Change::Changed`] if the step's last run did not write the same
+    /// value.
     fn write<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>, value: V) -> Change {
         let is_same = cell.written_by(self.index) == Some(&value);
-        cell.write(self.index, self.incarnation, value, self.keep);
-        if is_same { Change::Nothing } else { Change::News }
+        cell.write(self.index, self.incarnation, value, self.retained);
+        if is_same { Change::Unchanged } else { Change::Changed }
     }
 
     /// Removes the write of the step's last run, unless this run wrote the key, too. Returns
-    /// [`Change::News`] if the step's write is gone.
-    fn take_back<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>) -> Change {
+    /// [`Change::Changed`] if the step's write is gone.
+    fn remove_stale_write<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>) -> Change {
         cell.remove_older(self.index, self.incarnation);
         match cell.written_by(self.index) {
-            Some(_) => Change::Nothing,
-            None => Change::News,
+            Some(_) => Change::Unchanged,
+            None => Change::Changed,
         }
     }
 }
 
 /// The changed values of a run, as a message to each shard.
-struct News(Vec<RemoteWrites>);
+struct UpdatesByShard(Vec<RemoteWrites>);
 
-impl News {
+impl UpdatesByShard {
     fn new(shard_count: usize, index: BlockAccessIndex, incarnation: u32) -> Self {
         let empty = RemoteWrites { index, incarnation, ..RemoteWrites::default() };
         Self(vec![empty; shard_count])
@@ -411,16 +412,16 @@ impl News {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     /// The run changes a value.
-    News,
+    Changed,
     /// The step's last run left the same value.
-    Nothing,
+    Unchanged,
 }
 
 impl Change {
     /// Returns a bit for each other shard that has requested the key; 0 if nothing has changed.
     fn of(self, readers: &[u64], id: CellId, shard: u32) -> u64 {
         let all = readers.get(id as usize).copied().unwrap_or(0);
-        if self == Self::News { all & !(1 << shard) } else { 0 }
+        if self == Self::Changed { all & !(1 << shard) } else { 0 }
     }
 }
 

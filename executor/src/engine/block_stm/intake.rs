@@ -14,10 +14,10 @@ use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
 use workload::{BlockAccessIndex, genesis::AccountState};
 
 use super::{
-    board::Board,
-    cell::{Cell, Keep},
+    cell::{Cell, Retained},
     deferred_fees::BatchFees,
     memory::{Account, CellId, Memory},
+    shared_scheduler::SharedScheduler,
 };
 use crate::{
     engine::{on_shards::coordinator_failed as failed, send_queue::SendQueue},
@@ -46,7 +46,7 @@ pub(super) struct Intake<'a> {
     pub(super) coordinator: &'a dyn OptimisticCoordinator,
     pub(super) memory: &'a Memory,
     pub(super) fees: &'a BatchFees,
-    pub(super) board: &'a Board<'a>,
+    pub(super) scheduler: &'a SharedScheduler<'a>,
     pub(super) codes: &'a Codes,
     /// Results that wait to be sent.
     pub(super) results: &'a SendQueue<OptimisticStep>,
@@ -80,14 +80,14 @@ impl Intake<'_> {
 
     fn values(&self, values: KeyValues) {
         let KeyValues { request, accounts, slots, codes } = values;
-        let keep = Keep::From(self.board.committed());
+        let retained = Retained::From(self.scheduler.committed());
         let mut changes = Vec::new();
         for value in accounts {
             let id = self.memory.accounts.id(&value.key);
             let mut cell = self.memory.accounts.cell(id);
             cell.cell.set_base(value.base);
             for version in value.versions {
-                changes.push(take_in(&mut cell.cell, version, keep, Account::from));
+                changes.push(take_in(&mut cell.cell, version, retained, Account::from));
             }
             drop(cell);
             self.memory.gates.open(id);
@@ -98,7 +98,7 @@ impl Intake<'_> {
             let mut cell = self.memory.slots.cell(id);
             cell.cell.set_base(value.base);
             for version in value.versions {
-                changes.push(take_in(&mut cell.cell, version, keep, |value| value));
+                changes.push(take_in(&mut cell.cell, version, retained, |value| value));
             }
             drop(cell);
             self.memory.gates.open(id);
@@ -112,7 +112,7 @@ impl Intake<'_> {
             self.ahead_ns.store(ns, Ordering::Relaxed);
         }
         if !changes.is_empty() {
-            self.board.change(|scheduler| {
+            self.scheduler.change(|scheduler| {
                 changes.iter().for_each(|(index, to)| scheduler.take_remote(*index, *to));
             });
         }
@@ -120,13 +120,15 @@ impl Intake<'_> {
 
     fn writes(&self, writes: &RemoteWrites) {
         let RemoteWrites { index, incarnation, accounts, slots } = writes;
-        let keep = Keep::From(self.board.committed());
+        let retained = Retained::From(self.scheduler.committed());
         let mut readers_to = None;
         for (address, value) in accounts {
             let id = self.memory.accounts.id(address);
             let mut cell = self.memory.accounts.cell(id);
             readers_to = readers_to.max(match value {
-                Some(value) => cell.cell.write(*index, *incarnation, Account::from(*value), keep),
+                Some(value) => {
+                    cell.cell.write(*index, *incarnation, Account::from(*value), retained)
+                }
                 None => cell.cell.remove_older(*index, *incarnation),
             });
         }
@@ -134,11 +136,11 @@ impl Intake<'_> {
             let id = self.memory.slot_id(address, key);
             let mut cell = self.memory.slots.cell(id);
             readers_to = readers_to.max(match value {
-                Some(value) => cell.cell.write(*index, *incarnation, *value, keep),
+                Some(value) => cell.cell.write(*index, *incarnation, *value, retained),
                 None => cell.cell.remove_older(*index, *incarnation),
             });
         }
-        self.board.change(|scheduler| scheduler.take_remote(*index, readers_to));
+        self.scheduler.change(|scheduler| scheduler.take_remote(*index, readers_to));
     }
 
     fn committed(&self, to: BlockAccessIndex, fees: &[u128]) {
@@ -146,7 +148,7 @@ impl Intake<'_> {
         for (index, fee) in (first..to).zip(fees) {
             self.fees.set(index, U256::from(*fee));
         }
-        self.board.change(|scheduler| scheduler.finalize(to));
+        self.scheduler.change(|scheduler| scheduler.finalize(to));
     }
 }
 
@@ -155,11 +157,11 @@ impl Intake<'_> {
 fn take_in<B: Clone, V: Clone + PartialEq, W>(
     cell: &mut Cell<B, V>,
     version: Version<W>,
-    keep: Keep,
+    retained: Retained,
     of: impl Fn(W) -> V,
 ) -> (BlockAccessIndex, Option<BlockAccessIndex>) {
     let Version { index, incarnation, value } = version;
-    (index, cell.write(index, incarnation, of(value), keep))
+    (index, cell.write(index, incarnation, of(value), retained))
 }
 
 /// Reads the coordinator's state before the batch. A requested value arrives in the memory,

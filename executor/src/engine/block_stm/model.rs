@@ -8,9 +8,9 @@
 use std::{collections::HashSet, fmt::Debug, hash::Hash};
 
 use super::{
-    cell::{Cell, Found, Keep},
+    cell::{Cell, Found, Retained},
     scheduler::{NO_STEP, Scheduler},
-    task::{Answer, Asking, Finality, Report, Task, Until},
+    task::{Answer, Attempt, Finality, Report, Task, Until},
 };
 
 /// The operations of a step of the model, in order.
@@ -31,7 +31,7 @@ enum Op {
 type Program = Vec<Op>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Doing {
+enum Activity {
     Asking(Option<Report>),
     /// The worker slept; it looks again only when something has changed.
     Idle,
@@ -80,11 +80,11 @@ impl Run {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct World {
+struct ModelState {
     scheduler: Scheduler,
     cells: Vec<Cell<u64, u64>>,
     logs: Vec<Log>,
-    workers: Vec<Doing>,
+    workers: Vec<Activity>,
     /// Final runs keep their reads, too.
     is_shard: bool,
 }
@@ -115,7 +115,7 @@ const fn mix(has: u64, read: u64) -> u64 {
     (has * 3 + read * 2 + read / 3) % 7
 }
 
-impl World {
+impl ModelState {
     fn new(links: &[u32], workers: usize) -> Self {
         let mut cells = vec![Cell::default(); CELLS];
         cells.iter_mut().for_each(|cell: &mut Cell<u64, u64>| cell.set_base(0));
@@ -123,7 +123,7 @@ impl World {
             scheduler: Scheduler::new(links, workers),
             cells,
             logs: vec![Log::default(); links.len()],
-            workers: vec![Doing::Asking(None); workers],
+            workers: vec![Activity::Asking(None); workers],
             is_shard: false,
         }
     }
@@ -136,54 +136,54 @@ impl World {
     /// One transition of `worker`; `None` where it can do nothing but wait.
     fn after(&self, worker: usize, programs: &[Program]) -> Option<Self> {
         let mut next = self.clone();
-        let doing = std::mem::replace(&mut next.workers[worker], Doing::Gone);
+        let doing = std::mem::replace(&mut next.workers[worker], Activity::Gone);
         next.workers[worker] = match doing {
-            Doing::Gone => return None,
-            Doing::Idle if !self.scheduler.has_task() => return None,
-            Doing::Idle => next.turn(None),
-            Doing::Asking(report) => next.turn(report),
-            Doing::Running(run) => next.run(run, programs)?,
-            Doing::Publishing { run, left, old, readers_to } => {
+            Activity::Gone => return None,
+            Activity::Idle if !self.scheduler.has_task() => return None,
+            Activity::Idle => next.turn(None),
+            Activity::Asking(report) => next.turn(report),
+            Activity::Running(run) => next.run(run, programs)?,
+            Activity::Publishing { run, left, old, readers_to } => {
                 next.publish(run, left, old, readers_to)
             }
-            Doing::Validating { index, left } => next.validate(index, left),
-            Doing::Marking { index, left } => next.mark(index, left),
+            Activity::Validating { index, left } => next.validate(index, left),
+            Activity::Marking { index, left } => next.mark(index, left),
         };
         Some(next)
     }
 
-    fn turn(&mut self, report: Option<Report>) -> Doing {
+    fn turn(&mut self, report: Option<Report>) -> Activity {
         let committed = self.scheduler.committed();
         if let Some(report) = report {
             self.scheduler.take(report);
         }
         assert!(self.scheduler.committed() >= committed);
         match self.scheduler.claim() {
-            Task::Done => Doing::Gone,
-            Task::Idle => Doing::Idle,
+            Task::Done => Activity::Gone,
+            Task::Idle => Activity::Idle,
             Task::Validate { index } => {
                 assert!(index >= self.scheduler.committed());
                 let left = self.logs[index as usize].reads.clone();
-                Doing::Validating { index, left }
+                Activity::Validating { index, left }
             }
             Task::Execute { index, incarnation, finality } => {
                 assert!(index >= self.scheduler.committed(), "{index} runs after its commit");
                 let (reads, writes) = (Vec::new(), Vec::new());
                 let (op, has, waits) = (0, 0, None);
                 let run = Run { index, incarnation, finality, op, has, reads, writes, waits };
-                Doing::Running(run)
+                Activity::Running(run)
             }
         }
     }
 
-    fn run(&mut self, mut run: Run, programs: &[Program]) -> Option<Doing> {
+    fn run(&mut self, mut run: Run, programs: &[Program]) -> Option<Activity> {
         if let Some(need) = run.waits {
-            let answer = self.ask(run.index, need, Asking::Again);
+            let answer = self.ask(run.index, need, Attempt::Again);
             return match answer {
                 Answer::Wait => None,
                 Answer::GoOn => {
                     run.waits = None;
-                    Some(Doing::Running(run))
+                    Some(Activity::Running(run))
                 }
                 Answer::GiveUp => Some(give_up(&run, need)),
             };
@@ -191,7 +191,7 @@ impl World {
         let Some(op) = programs[run.index as usize].get(run.op).copied() else {
             let left = run.writes.clone();
             let old = std::mem::take(&mut self.logs[run.index as usize].writes);
-            return Some(Doing::Publishing { run, left, old, readers_to: None });
+            return Some(Activity::Publishing { run, left, old, readers_to: None });
         };
         match op {
             Op::Read(cell) | Op::NeedNonZero(cell) => {
@@ -206,7 +206,7 @@ impl World {
                 if matches!(op, Op::NeedNonZero(_)) && value == 0 {
                     assert!(!run.is_final(), "{} is invalid in order", run.index);
                     let (index, until) = (run.index, Until::Lowest);
-                    return Some(Doing::Asking(Some(Report::GivenUp { index, until })));
+                    return Some(Activity::Asking(Some(Report::GivenUp { index, until })));
                 }
             }
             Op::Write(cell) => run.writes.push((cell, run.has + 1)),
@@ -220,23 +220,23 @@ impl World {
             Op::WriteIfEven(_) | Op::NeedLowest => {}
         }
         run.op += 1;
-        Some(Doing::Running(run))
+        Some(Activity::Running(run))
     }
 
-    fn ask(&mut self, index: u32, need: Option<u32>, asking: Asking) -> Answer {
+    fn ask(&mut self, index: u32, need: Option<u32>, attempt: Attempt) -> Answer {
         match need {
-            Some(of) => self.scheduler.ask_for_step(index, of, asking),
-            None => self.scheduler.ask_for_lowest(index, asking),
+            Some(of) => self.scheduler.ask_for_step(index, of, attempt),
+            None => self.scheduler.ask_for_lowest(index, attempt),
         }
     }
 
-    fn stuck(&mut self, mut run: Run, need: Option<u32>) -> Doing {
-        match self.ask(run.index, need, Asking::First) {
-            Answer::GoOn => Doing::Running(run),
+    fn stuck(&mut self, mut run: Run, need: Option<u32>) -> Activity {
+        match self.ask(run.index, need, Attempt::First) {
+            Answer::GoOn => Activity::Running(run),
             Answer::GiveUp => give_up(&run, need),
             Answer::Wait => {
                 run.waits = Some(need);
-                Doing::Running(run)
+                Activity::Running(run)
             }
         }
     }
@@ -247,12 +247,12 @@ impl World {
         mut left: Vec<(usize, u64)>,
         mut old: Vec<usize>,
         mut readers_to: Option<u32>,
-    ) -> Doing {
+    ) -> Activity {
         let is_last = run.is_final() && !self.is_shard;
         let committed = self.scheduler.committed();
-        let keep = if is_last { Keep::Nothing } else { Keep::From(committed) };
+        let retained = if is_last { Retained::None } else { Retained::From(committed) };
         if let Some((cell, value)) = left.pop() {
-            let above = self.cells[cell].write(run.index, run.incarnation, value, keep);
+            let above = self.cells[cell].write(run.index, run.incarnation, value, retained);
             readers_to = readers_to.max(above);
         } else if let Some(cell) = old.pop() {
             let above = self.cells[cell].remove_older(run.index, run.incarnation);
@@ -263,35 +263,35 @@ impl World {
             let keeps_reads = self.is_shard || !run.is_final();
             let reads = if keeps_reads { run.reads } else { Vec::new() };
             self.logs[index as usize] = Log { reads, writes };
-            return Doing::Asking(Some(Report::Finished { index, readers_to, logged: 0 }));
+            return Activity::Asking(Some(Report::Finished { index, readers_to, logged: 0 }));
         }
-        Doing::Publishing { run, left, old, readers_to }
+        Activity::Publishing { run, left, old, readers_to }
     }
 
-    fn validate(&mut self, index: u32, mut left: Vec<(usize, Option<u64>)>) -> Doing {
+    fn validate(&mut self, index: u32, mut left: Vec<(usize, Option<u64>)>) -> Activity {
         match left.pop() {
-            None => Doing::Asking(Some(Report::Valid { index })),
+            None => Activity::Asking(Some(Report::Valid { index })),
             Some((cell, seen)) if self.cells[cell].would_read(index, seen) => {
-                Doing::Validating { index, left }
+                Activity::Validating { index, left }
             }
-            Some(_) => Doing::Marking { index, left: self.logs[index as usize].writes.clone() },
+            Some(_) => Activity::Marking { index, left: self.logs[index as usize].writes.clone() },
         }
     }
 
-    fn mark(&mut self, index: u32, mut left: Vec<usize>) -> Doing {
+    fn mark(&mut self, index: u32, mut left: Vec<usize>) -> Activity {
         match left.pop() {
-            None => Doing::Asking(Some(Report::Invalid { index })),
+            None => Activity::Asking(Some(Report::Invalid { index })),
             Some(cell) => {
                 self.cells[cell].mark_estimate(index);
-                Doing::Marking { index, left }
+                Activity::Marking { index, left }
             }
         }
     }
 }
 
-fn give_up(run: &Run, need: Option<u32>) -> Doing {
+fn give_up(run: &Run, need: Option<u32>) -> Activity {
     let until = need.map_or(Until::Lowest, Until::Executed);
-    Doing::Asking(Some(Report::GivenUp { index: run.index, until }))
+    Activity::Asking(Some(Report::GivenUp { index: run.index, until }))
 }
 
 /// Visits all states that can follow `first`, depth first. `next` returns the successors of a
@@ -327,9 +327,9 @@ fn explore<S: Clone + Debug + Eq + Hash>(
 /// Tries all interleavings; returns how many states there are.
 fn try_all(programs: &[Program], links: &[u32], workers: usize) -> usize {
     let (expected, mut end_count) = (in_order(programs), 0);
-    let next = |world: &World| world.all_next(programs);
-    let state_count = explore(World::new(links, workers), next, |world| {
-        let is_gone = world.workers.iter().all(|doing| *doing == Doing::Gone);
+    let next = |world: &ModelState| world.all_next(programs);
+    let state_count = explore(ModelState::new(links, workers), next, |world| {
+        let is_gone = world.workers.iter().all(|doing| *doing == Activity::Gone);
         assert!(is_gone, "nobody can go on: {world:#?}");
         let last = world.cells.iter().map(|cell| cell.last().map_or(0, |(_, value)| *value));
         assert_eq!(last.collect::<Vec<_>>(), expected, "{programs:?}: {world:#?}");

@@ -6,7 +6,7 @@ use revm::state::EvmState;
 use workload::genesis::AccountState;
 
 use super::{
-    cell::Keep,
+    cell::Retained,
     memory::{Account, CellId, Memory, SeenAccount},
     shared::Log,
     task::Finality,
@@ -96,20 +96,20 @@ impl StepView<'_> {
     pub(super) fn publish(&mut self, incarnation: u32, before: &Log) -> Option<u32> {
         let memory = self.shared.memory;
         let index = self.index;
-        let committed = self.shared.board.committed();
+        let committed = self.shared.scheduler.committed();
         // On a shard, a final run may be validated again, because writes of lower steps on other
         // shards can come late.
         let is_last = self.finality == Finality::Final && !self.shared.is_on_shard();
-        let keep = if is_last { Keep::Nothing } else { Keep::From(committed) };
+        let retained = if is_last { Retained::None } else { Retained::From(committed) };
         let mut readers_to = None;
         for (id, account) in self.accounts.drain(..) {
             let mut cell = memory.accounts.cell(id);
-            readers_to = readers_to.max(cell.cell.write(index, incarnation, account, keep));
+            readers_to = readers_to.max(cell.cell.write(index, incarnation, account, retained));
             self.log.written_accounts.push(id);
         }
         for (id, value) in self.slots.drain(..) {
             let mut cell = memory.slots.cell(id);
-            readers_to = readers_to.max(cell.cell.write(index, incarnation, value, keep));
+            readers_to = readers_to.max(cell.cell.write(index, incarnation, value, retained));
             self.log.written_slots.push(id);
         }
         for id in &before.written_accounts {

@@ -1,6 +1,6 @@
-//! Gives each worker its next task: a state machine of plain data. One lock guards it (`board.rs`),
-//! so its transitions are exactly those that threads can interleave, and `model.rs` tries all of
-//! them.
+//! Gives each worker its next task: a state machine of plain data. One lock guards it
+//! (`shared_scheduler.rs`), so its transitions are exactly those that threads can interleave, and
+//! `model.rs` tries all of them.
 //!
 //! ```text
 //!            ┌──── given up ────┐
@@ -26,8 +26,8 @@
 use workload::BlockAccessIndex;
 
 use super::{
-    task::{Answer, Asking, Finality, Report, Task, Until},
-    window::{LARGEST, Ran, Window},
+    task::{Answer, Attempt, Finality, Report, Task, Until},
+    window::{LARGEST, RunEnd, Window},
 };
 use crate::shards::Speculation;
 
@@ -241,7 +241,7 @@ impl Scheduler {
         &mut self,
         index: BlockAccessIndex,
         of: BlockAccessIndex,
-        asking: Asking,
+        attempt: Attempt,
     ) -> Answer {
         debug_assert!(of < index, "step {index} asks for {of}");
         let wanted = match self.step(of).phase {
@@ -250,32 +250,32 @@ impl Scheduler {
             Phase::Executing | Phase::Validating => Answer::Wait,
             Phase::Ready(_) => Answer::GiveUp,
         };
-        self.answer(wanted, asking)
+        self.answer(wanted, attempt)
     }
 
     /// Answers the run of `index`, which needs all lower steps committed.
-    pub(super) fn ask_for_lowest(&mut self, index: BlockAccessIndex, asking: Asking) -> Answer {
+    pub(super) fn ask_for_lowest(&mut self, index: BlockAccessIndex, attempt: Attempt) -> Answer {
         let near = self.worker_count as u64 * 2;
         let wanted = match u64::from(index - self.committed) {
             0 => Answer::GoOn,
-            distance if asking == Asking::Again || distance <= near => Answer::Wait,
+            distance if attempt == Attempt::Again || distance <= near => Answer::Wait,
             _ => Answer::GiveUp,
         };
-        self.answer(wanted, asking)
+        self.answer(wanted, attempt)
     }
 
-    fn answer(&mut self, wanted: Answer, asking: Asking) -> Answer {
-        let waits = asking == Asking::Again;
-        match (wanted, asking) {
-            (Answer::Wait, Asking::First) if self.waiting_count + 1 >= self.worker_count => {
+    fn answer(&mut self, wanted: Answer, attempt: Attempt) -> Answer {
+        let waits = attempt == Attempt::Again;
+        match (wanted, attempt) {
+            (Answer::Wait, Attempt::First) if self.waiting_count + 1 >= self.worker_count => {
                 Answer::GiveUp
             }
-            (Answer::Wait, Asking::First) => {
+            (Answer::Wait, Attempt::First) => {
                 self.waiting_count += 1;
                 self.speculation.waits += 1;
                 Answer::Wait
             }
-            (Answer::Wait, Asking::Again) => Answer::Wait,
+            (Answer::Wait, Attempt::Again) => Answer::Wait,
             (answer, _) => {
                 self.waiting_count -= usize::from(waits);
                 answer
@@ -375,7 +375,7 @@ impl Scheduler {
         logged: u32,
     ) {
         debug_assert_eq!(self.step(index).phase, Phase::Executing);
-        self.window.note(Ran::ToItsEnd);
+        self.window.note(RunEnd::Completed);
         self.step_mut(index).logged = logged;
         self.logged += u64::from(logged);
         self.disturb(index, readers_to);
@@ -406,7 +406,7 @@ impl Scheduler {
 
     fn ready_again(&mut self, index: BlockAccessIndex, until: Until) {
         self.speculation.aborts += 1;
-        self.window.note(Ran::Aborted);
+        self.window.note(RunEnd::Aborted);
         self.step_mut(index).phase = Phase::Ready(until);
         insert(&mut self.redo, index);
     }

@@ -19,13 +19,13 @@ use alloy_primitives::{Address, U256};
 use workload::{Batch, BlockAccessIndex, StepKind, Steps, Workload};
 
 use super::{
-    board::Board,
     cell::Found,
     deferred_fees::{self, BatchFees},
     intake::{Codes, Intake, Values},
     memory::Memory,
     scheduler::Scheduler,
     shared::{Logs, Results, Shared},
+    shared_scheduler::SharedScheduler,
     worker,
 };
 use crate::{
@@ -91,13 +91,13 @@ pub fn run_optimistic_shard(
     let scheduler = Scheduler::new(&links, threads).on_shard(&assignment.steps);
     let over = AtomicBool::new(false);
     let flush = || part.results.flush();
-    let board = Board::new(scheduler, &over).with_idle_call(&flush);
+    let scheduler = SharedScheduler::new(scheduler, &over).with_idle_call(&flush);
     coordinator.ready().map_err(|_| EngineError::Cancelled)?;
-    let is_whole = part.run(&board, stop, &over);
+    let is_whole = part.run(&scheduler, stop, &over);
     if !is_whole {
         return Err(lock(&part.failures).pop().unwrap_or(EngineError::Cancelled));
     }
-    let runs = board.into_scheduler().speculation();
+    let runs = scheduler.into_scheduler().speculation();
     let times = part.times.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(OptimisticFinished { times, runs })
 }
@@ -105,14 +105,14 @@ pub fn run_optimistic_shard(
 impl Part<'_> {
     /// Runs the shard's steps. Returns whether all steps of the batch are committed, also those of
     /// other shards.
-    fn run(&self, board: &Board<'_>, stop: &AtomicBool, over: &AtomicBool) -> bool {
+    fn run(&self, scheduler: &SharedScheduler<'_>, stop: &AtomicBool, over: &AtomicBool) -> bool {
         let ready = Instant::now();
         let (ahead_ns, executed_ns) = (&AtomicU64::new(0), &AtomicU64::new(0));
         let intake = Intake {
             coordinator: self.coordinator,
             memory: &self.memory,
             fees: &self.fees,
-            board,
+            scheduler,
             codes: &self.codes,
             results: &self.results,
             step_count: self.steps.count(),
@@ -125,7 +125,7 @@ impl Part<'_> {
             for _ in 0..self.assignment.thread_count.max(1) {
                 let results = self.results.producer();
                 scope.spawn(move || {
-                    self.work(board, over, &|step| {
+                    self.work(scheduler, over, &|step| {
                         let ns = u64::try_from(ready.elapsed().as_nanos()).unwrap_or(u64::MAX);
                         executed_ns.fetch_max(ns, Ordering::Relaxed);
                         results.push(step);
@@ -150,14 +150,19 @@ impl Part<'_> {
     }
 
     /// Executes steps on one thread until the batch is over.
-    fn work(&self, board: &Board<'_>, over: &AtomicBool, send: &(dyn Fn(OptimisticStep) + Sync)) {
+    fn work(
+        &self,
+        scheduler: &SharedScheduler<'_>,
+        over: &AtomicBool,
+        send: &(dyn Fn(OptimisticStep) + Sync),
+    ) {
         let shared = Shared {
             workload: self.workload,
             batch_index: self.assignment.batch,
             steps: &self.steps,
             memory: &self.memory,
             fees: &self.fees,
-            board,
+            scheduler,
             logs: &self.logs,
             results: Results::Sent(send),
             written: None,

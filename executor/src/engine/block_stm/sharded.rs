@@ -21,10 +21,10 @@ use super::{
 };
 use crate::{
     engine::{
-        clock::{Engine, Turn},
+        clock::{CurrentBatch, Engine},
         error::EngineError,
         executed::{BatchResult, Executed},
-        on_shards::{self, Lead, OnShards, Parts},
+        on_shards::{self, LeadState, OnShards, Parts},
         tally::WorkerCounts,
         task::Task,
     },
@@ -40,7 +40,7 @@ pub(in crate::engine) struct Sharded<'a>(pub(in crate::engine) OnShards<'a>);
 
 impl<'a> Engine for Sharded<'a> {
     type Job = Job;
-    type Lead = Lead<'a>;
+    type Lead = LeadState<'a>;
 
     const NAME: &'static str = "sharded block-stm";
 
@@ -63,7 +63,7 @@ impl<'a> Engine for Sharded<'a> {
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
         let task = self.0.at.task;
-        Lead::new(self.0.at, |lead, batch_index| {
+        LeadState::new(self.0.at, |lead, batch_index| {
             let start = Instant::now();
             let parts = partition(task, batch_index, lead.reader.as_mut());
             lead.partitioning += start.elapsed();
@@ -74,17 +74,18 @@ impl<'a> Engine for Sharded<'a> {
     fn run_batch(
         &self,
         lead: &mut Self::Lead,
-        turn: &Turn<'_, Job>,
+        current: &CurrentBatch<'_, Job>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let task = self.0.at.task;
-        let parts = lead.next_parts(turn.spans, |reader| partition(task, turn.index, reader))?;
+        let parts =
+            lead.next_parts(current.spans, |reader| partition(task, current.index, reader))?;
         let Parts { steps, shard_of_tx } = parts;
-        let job = turn.work_on(new_job(turn, task, steps));
-        let start = turn.spans.elapsed();
-        let job = Arc::into_inner(job).unwrap_or_else(|| panic!("batch {} is done", turn.index));
+        let job = current.work_on(new_job(current, task, steps));
+        let start = current.spans.elapsed();
+        let job = Arc::into_inner(job).unwrap_or_else(|| panic!("batch {} is done", current.index));
         let result = finish(job, task, lead.reader.as_mut(), executed)?;
-        turn.spans.close(Phase::Validate, start);
+        current.spans.close(Phase::Validate, start);
         Ok(BatchResult { shard_of_tx, ..result })
     }
 
@@ -110,10 +111,10 @@ fn partition(
     Ok(Parts::new(&task.workload.batches[batch_index], sharding, accesses))
 }
 
-fn new_job(turn: &Turn<'_, Job>, task: &Task<'_>, parts: Vec<Vec<u32>>) -> Job {
-    let steps = Steps::of(turn.batch);
+fn new_job(current: &CurrentBatch<'_, Job>, task: &Task<'_>, parts: Vec<Vec<u32>>) -> Job {
+    let steps = Steps::of(current.batch);
     let memory = Memory::new(steps.count() as usize);
-    let fees = BatchFees::new(turn.batch, &steps, &memory);
+    let fees = BatchFees::new(current.batch, &steps, &memory);
     let mut owner = vec![0; steps.count() as usize];
     for (shard, steps) in (0_u32..).zip(&parts) {
         steps.iter().for_each(|index| owner[*index as usize] = shard);
@@ -121,16 +122,16 @@ fn new_job(turn: &Turn<'_, Job>, task: &Task<'_>, parts: Vec<Vec<u32>>) -> Job {
     let (outboxes, inboxes): (Vec<_>, Vec<_>) = parts.iter().map(|_| mpsc::channel()).unzip();
     let hub = Hub::new(owner, outboxes.clone());
     Job {
-        batch_index: turn.index,
+        batch_index: current.index,
         steps,
         memory,
         fees,
         hub: Mutex::new(hub),
-        parts: on_shards::assignments(parts, turn.index, &Bytes::new(), &task.variant),
+        parts: on_shards::assignments(parts, current.index, &Bytes::new(), &task.variant),
         outboxes,
         inboxes: inboxes.into_iter().map(|inbox| Mutex::new(Some(inbox))).collect(),
         codes: SingleFlight::default(),
-        spans: Arc::clone(turn.spans),
+        spans: Arc::clone(current.spans),
         failures: Mutex::default(),
     }
 }

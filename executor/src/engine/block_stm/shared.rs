@@ -10,10 +10,10 @@ use evm::TxResult;
 use workload::{BlockAccessIndex, Steps, Workload};
 
 use super::{
-    board::Board,
     deferred_fees::BatchFees,
     memory::{CellId, Memory, SeenAccount},
     scheduler::MOST_UNCOMMITTED,
+    shared_scheduler::SharedScheduler,
 };
 use crate::{lock::lock, root::WrittenKeys, shards::versions::OptimisticStep};
 
@@ -25,7 +25,7 @@ pub(super) struct Shared<'a> {
     pub(super) steps: &'a Steps,
     pub(super) memory: &'a Memory,
     pub(super) fees: &'a BatchFees,
-    pub(super) board: &'a Board<'a>,
+    pub(super) scheduler: &'a SharedScheduler<'a>,
     pub(super) logs: &'a Logs,
     pub(super) results: Results<'a>,
     /// Takes the keys that runs write, also of runs that are aborted later.

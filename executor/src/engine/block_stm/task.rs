@@ -90,7 +90,7 @@ pub(super) enum Answer {
 
 /// Whether a run asks for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Asking {
+pub(super) enum Attempt {
     /// The run asks for the first time.
     First,
     /// The run was told to wait, and has waited.

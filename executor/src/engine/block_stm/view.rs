@@ -16,10 +16,10 @@ use revm::{
 use workload::{BlockAccessIndex, genesis::AccountState};
 
 use super::{
-    board::Verdict,
     cell::{Cell, Found},
     memory::{Account, CellId, SeenAccount},
     shared::{Log, Results, Shared},
+    shared_scheduler::WaitResult,
     task::{Finality, Until},
 };
 use crate::{
@@ -146,11 +146,11 @@ impl<'a> StepView<'a> {
 
     /// Waits for an event, if the scheduler allows the wait. A run that is given up begins again
     /// after `restart`.
-    fn need(&self, event: Until, restart: Until) -> Result<(), ReadError> {
-        match self.shared.board.need(self.index, event) {
-            Verdict::GoOn => Ok(()),
-            Verdict::GiveUp => Err(ReadError::GivenUp(restart)),
-            Verdict::Stopped => Err(ViewError::Cancelled.into()),
+    fn wait_for(&self, event: Until, restart: Until) -> Result<(), ReadError> {
+        match self.shared.scheduler.wait_for(self.index, event) {
+            WaitResult::GoOn => Ok(()),
+            WaitResult::GiveUp => Err(ReadError::GivenUp(restart)),
+            WaitResult::Stopped => Err(ViewError::Cancelled.into()),
         }
     }
 
@@ -177,7 +177,7 @@ impl<'a> StepView<'a> {
                     continue;
                 }
                 Found::Estimate(of) => {
-                    self.need(Until::Executed(of), Until::Executed(of))?;
+                    self.wait_for(Until::Executed(of), Until::Executed(of))?;
                     continue;
                 }
             };
@@ -206,7 +206,7 @@ impl<'a> StepView<'a> {
     /// the coordinator.
     fn beneficiary(&mut self, id: CellId, address: &Address) -> Result<Account, ReadError> {
         if self.finality == Finality::Speculative {
-            self.need(Until::Lowest, Until::Lowest)?;
+            self.wait_for(Until::Lowest, Until::Lowest)?;
         }
         let memory = self.shared.memory;
         let mut account = loop {
@@ -222,7 +222,7 @@ impl<'a> StepView<'a> {
                     continue;
                 }
                 Found::Estimate(of) => {
-                    self.need(Until::Executed(of), Until::Lowest)?;
+                    self.wait_for(Until::Executed(of), Until::Lowest)?;
                     continue;
                 }
             }
@@ -284,7 +284,7 @@ impl<'a> StepView<'a> {
                     continue;
                 }
                 Found::Estimate(of) => {
-                    self.need(Until::Executed(of), Until::Executed(of))?;
+                    self.wait_for(Until::Executed(of), Until::Executed(of))?;
                     continue;
                 }
             };

@@ -13,9 +13,9 @@ const MOST_PATIENCE: u32 = 256;
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Ran {
+pub(super) enum RunEnd {
     /// The run was completed.
-    ToItsEnd,
+    Completed,
     /// The run was aborted: given up, or its reads have changed.
     Aborted,
 }
@@ -46,9 +46,9 @@ impl Window {
     }
 
     /// Counts a run.
-    pub(super) fn note(&mut self, ran: Ran) {
+    pub(super) fn note(&mut self, end: RunEnd) {
         self.run_count += 1;
-        self.aborted_count += u32::from(ran == Ran::Aborted);
+        self.aborted_count += u32::from(end == RunEnd::Aborted);
         if self.run_count < SPAN {
             return;
         }
@@ -81,32 +81,32 @@ impl Window {
 mod tests {
     use super::*;
 
-    fn spans(window: &mut Window, count: u32, ran: Ran) {
-        (0..count * SPAN).for_each(|_| window.note(ran));
+    fn spans(window: &mut Window, count: u32, end: RunEnd) {
+        (0..count * SPAN).for_each(|_| window.note(end));
     }
 
     #[test]
     fn the_window_shrinks_to_one_step_and_grows_to_its_bound() {
         let mut window = Window::new(2);
-        spans(&mut window, 20, Ran::Aborted);
+        spans(&mut window, 20, RunEnd::Aborted);
         assert_eq!(window.size(), 1);
-        spans(&mut window, 20, Ran::ToItsEnd);
+        spans(&mut window, 20, RunEnd::Completed);
         assert_eq!(window.size(), LARGEST);
     }
 
     #[test]
     fn one_step_at_a_time_lasts_longer_each_time_two_were_aborted() {
         let mut window = Window::new(2);
-        spans(&mut window, 20, Ran::Aborted);
+        spans(&mut window, 20, RunEnd::Aborted);
         let mut lasted = Vec::new();
         for _ in 0..4 {
             let mut calm = 0;
             while window.size() == 1 {
-                spans(&mut window, 1, Ran::ToItsEnd);
+                spans(&mut window, 1, RunEnd::Completed);
                 calm += 1;
             }
             lasted.push(calm);
-            spans(&mut window, 1, Ran::Aborted);
+            spans(&mut window, 1, RunEnd::Aborted);
         }
         assert!(lasted.is_sorted() && lasted[0] < lasted[3], "{lasted:?}");
     }

@@ -1,4 +1,4 @@
-//! A worker's part of a batch: it carries out the board's tasks until no task is left.
+//! A worker's part of a batch: it carries out the scheduler's tasks until no task is left.
 
 use std::{
     mem,
@@ -20,7 +20,7 @@ use crate::{
         tally::Reading,
     },
     shards::versions::OptimisticStep,
-    trace::What,
+    trace::EventKind,
 };
 
 /// Number of entries of a log above which the log's memory is freed and not reused.
@@ -38,7 +38,7 @@ pub(super) fn work<'a>(
     let runner = Runner::new(shared.workload, view).with_fees(Fees::Apart);
     let mut worker = Worker { shared, runner, entered: None };
     let mut report = None;
-    while let Some(task) = shared.board.turn(report.take()) {
+    while let Some(task) = shared.scheduler.next_task(report.take()) {
         report = match task {
             Task::Execute { index, incarnation, finality } => {
                 Some(worker.execute(index, incarnation, finality)?)
@@ -75,7 +75,7 @@ impl Worker<'_> {
         let end = Instant::now();
         if let Some(trace) = self.runner.db().trace() {
             let gas = ran.as_ref().ok().and_then(StepOutput::receipt_gas);
-            trace.seldom(What::Step { batch: batch_index, index, step, gas }, start, end);
+            trace.record_rare(EventKind::Step { batch: batch_index, index, step, gas }, start, end);
         }
         match ran {
             Ok(output) => {

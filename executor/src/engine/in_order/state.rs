@@ -27,7 +27,7 @@ struct Slot {
 
 /// An account before the batch and now, with its slots.
 #[derive(Debug)]
-struct Held {
+struct TrackedAccount {
     address: Address,
     /// State before the batch.
     before: Option<AccountState>,
@@ -45,7 +45,7 @@ struct Held {
 pub(super) struct BatchState<'d, D> {
     database: &'d mut D,
     indices: AddressMap<u32>,
-    accounts: Vec<Held>,
+    accounts: Vec<TrackedAccount>,
     codes: B256Map<Bytecode>,
     /// Builds the list, if that is a duty of the engine.
     list: BalState,
@@ -89,32 +89,32 @@ impl<'d, D: Database> BatchState<'d, D> {
             Entry::Vacant(entry) => {
                 let info = (!account.is_loaded_as_not_existing()).then(|| account.original_info());
                 entry.insert(self.accounts.len() as u32);
-                self.accounts.push(Held::new(address, info));
+                self.accounts.push(TrackedAccount::new(address, info));
                 self.accounts.len() - 1
             }
         };
-        let held = &mut self.accounts[index];
-        held.is_touched = true;
+        let tracked = &mut self.accounts[index];
+        tracked.is_touched = true;
         // A contract that destroys itself in the transaction that created it leaves no storage
         // (EIP-6780). An empty account does not exist (EIP-161).
         let is_gone = account.is_selfdestructed() || account.is_empty();
         let is_born = account.is_created();
         if is_gone || is_born {
-            held.is_bare = true;
-            held.slots.values_mut().for_each(|slot| slot.now = U256::ZERO);
+            tracked.is_bare = true;
+            tracked.slots.values_mut().for_each(|slot| slot.now = U256::ZERO);
         }
         if is_gone {
-            held.now = None;
+            tracked.now = None;
             return;
         }
         if let (true, Some(code)) = (is_born, &account.info.code) {
             self.codes.insert(account.info.code_hash, code.clone());
         }
-        held.now = Some(account.info);
+        tracked.now = Some(account.info);
         for (key, slot) in account.storage {
             if slot.is_changed() {
                 let before = slot.original_value();
-                held.slots.entry(key).or_insert(Slot { before, now: before }).now =
+                tracked.slots.entry(key).or_insert(Slot { before, now: before }).now =
                     slot.present_value();
             }
         }
@@ -128,19 +128,19 @@ impl<'d, D: Database> BatchState<'d, D> {
                 let info = self.database.basic(address)?;
                 let index = self.accounts.len();
                 entry.insert(index as u32);
-                self.accounts.push(Held::new(address, info));
+                self.accounts.push(TrackedAccount::new(address, info));
                 Ok(index)
             }
         }
     }
 
     fn slot(&mut self, index: usize, key: U256) -> Result<U256, D::Error> {
-        let held = &mut self.accounts[index];
-        match held.slots.entry(key) {
+        let tracked = &mut self.accounts[index];
+        match tracked.slots.entry(key) {
             Entry::Occupied(entry) => Ok(entry.get().now),
-            Entry::Vacant(_) if held.is_bare => Ok(U256::ZERO),
+            Entry::Vacant(_) if tracked.is_bare => Ok(U256::ZERO),
             Entry::Vacant(entry) => {
-                let value = self.database.storage(held.address, key)?;
+                let value = self.database.storage(tracked.address, key)?;
                 entry.insert(Slot { before: value, now: value });
                 Ok(value)
             }
@@ -150,15 +150,15 @@ impl<'d, D: Database> BatchState<'d, D> {
     /// Returns the net changes, and the list if it was built.
     pub(super) fn finish(mut self) -> (NetChanges, Option<Bal>) {
         let mut changes = NetChanges::default();
-        for held in self.accounts.iter().filter(|held| held.is_touched) {
-            held.changes(&mut changes);
+        for tracked in self.accounts.iter().filter(|tracked| tracked.is_touched) {
+            tracked.changes(&mut changes);
         }
         changes.sort();
         (changes, self.list.take_built_bal())
     }
 }
 
-impl Held {
+impl TrackedAccount {
     fn new(address: Address, now: Option<AccountInfo>) -> Self {
         let before = now.as_ref().map(account_state);
         let is_bare = now.is_none();

@@ -24,17 +24,17 @@ use super::job::{Cache, Job, Key};
 use crate::{
     engine::{
         error::{EngineError, ViewError},
-        row::{self, Lifted},
+        row::{self, FundedSender},
         tally::{ReadTally, Reading},
     },
     single_flight::Arrival,
     store::Reader,
-    trace::{self, What},
+    trace::{self, EventKind},
 };
 
 /// One worker's pass over a batch.
 #[derive(Clone, Copy)]
-pub(super) struct Ahead<'a> {
+pub(super) struct SpeculativePass<'a> {
     pub(super) workload: &'a Workload,
     pub(super) job: &'a Job,
     pub(super) cache: &'a Cache,
@@ -44,18 +44,18 @@ pub(super) struct Ahead<'a> {
 }
 
 /// The state before the batch, with the sender of the current transaction adjusted.
-struct Before<'a> {
-    ahead: Ahead<'a>,
+struct StateBeforeBatch<'a> {
+    pass: SpeculativePass<'a>,
     reader: &'a mut dyn Reader,
     tally: &'a mut ReadTally,
     /// The current step.
     index: BlockAccessIndex,
     /// Hashes of the keys that this worker has read, if keys are counted one by one.
     read: Vec<u64>,
-    lifted: Lifted,
+    funded_sender: FundedSender,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> SpeculativePass<'a> {
     /// Runs transactions of the job, which all workers share, until the run in order has begun all
     /// of the transactions. Returns hashes of the keys that this worker has read, if keys are
     /// counted one by one.
@@ -66,9 +66,16 @@ impl<'a> Ahead<'a> {
         let Job { batch_index, steps, next_step, passed_count, .. } = self.job;
         let batch_index = *batch_index;
         let batch = &self.workload.batches[batch_index];
-        let lifted = Lifted::default();
+        let funded_sender = FundedSender::default();
         let Reading { reader, tally } = reading;
-        let database = Before { ahead: self, reader, tally, index: 0, read: Vec::new(), lifted };
+        let database = StateBeforeBatch {
+            pass: self,
+            reader,
+            tally,
+            index: 0,
+            read: Vec::new(),
+            funded_sender,
+        };
         let mut runner = Runner::new(self.workload, database);
         let mut entered = None;
         while !self.cancel.load(Ordering::Relaxed) {
@@ -94,8 +101,8 @@ impl<'a> Ahead<'a> {
             let ran = runner.run(block, step.kind, |_, _| ());
             if let Some(trace) = &mut runner.db().tally.trace {
                 let gas = ran.as_ref().ok().and_then(StepOutput::receipt_gas);
-                trace.seldom(
-                    What::Step { batch: batch_index, index, step, gas },
+                trace.record_rare(
+                    EventKind::Step { batch: batch_index, index, step, gas },
                     start,
                     Instant::now(),
                 );
@@ -112,12 +119,12 @@ impl<'a> Ahead<'a> {
     }
 }
 
-impl Before<'_> {
+impl StateBeforeBatch<'_> {
     /// Lets `tx` begin as the step `index`. Adjusts the transaction's sender, since earlier
     /// transactions of the sender, and transactions that pay the sender, have not run here.
     fn begin(&mut self, index: BlockAccessIndex, tx: &Transaction) {
         self.index = index;
-        self.lifted = Lifted::new(tx);
+        self.funded_sender = FundedSender::new(tx);
     }
 
     /// Checks that the run in order has not begun the current transaction.
@@ -125,35 +132,35 @@ impl Before<'_> {
     /// # Errors
     /// [`ViewError::Cancelled`]: the run in order has begun it.
     fn is_wanted(&self) -> Result<(), ViewError> {
-        let passed_count = self.ahead.job.passed_count.load(Ordering::Relaxed);
+        let passed_count = self.pass.job.passed_count.load(Ordering::Relaxed);
         if passed_count >= self.index { Err(ViewError::Cancelled) } else { Ok(()) }
     }
 
     fn note(&mut self, key: Key, arrival: Arrival) {
         if arrival == Arrival::Read {
             self.tally.read_count += 1;
-            self.read.extend(self.ahead.hasher.map(|hasher| hasher.hash_one(key)));
+            self.read.extend(self.pass.hasher.map(|hasher| hasher.hash_one(key)));
         }
     }
 }
 
-impl Database for Before<'_> {
+impl Database for StateBeforeBatch<'_> {
     type Error = ViewError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
         self.is_wanted()?;
-        let Ahead { cache, cancel, .. } = self.ahead;
+        let SpeculativePass { cache, cancel, .. } = self.pass;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (row, arrival) = cache.accounts.get_or_read(address, cancel, || {
             tally.timed(trace::Key::Account, || reader.account(&address)).map_err(ViewError::from)
         })?;
         self.note(Key::Account(address), arrival);
-        Ok(self.lifted.see(address, row).map(row::info))
+        Ok(self.funded_sender.adjusted(address, row).map(row::info))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ViewError> {
         self.is_wanted()?;
-        let Ahead { cache, cancel, .. } = self.ahead;
+        let SpeculativePass { cache, cancel, .. } = self.pass;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (code, arrival) = cache.codes.get_or_read(hash, cancel, || {
             let code = tally.timed(trace::Key::Code, || reader.code(&hash))?;
@@ -165,7 +172,7 @@ impl Database for Before<'_> {
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
         self.is_wanted()?;
-        let Ahead { cache, cancel, .. } = self.ahead;
+        let SpeculativePass { cache, cancel, .. } = self.pass;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (value, arrival) = cache.slots.get_or_read((address, key), cancel, || {
             tally.timed(trace::Key::Slot, || reader.slot(&address, &key)).map_err(ViewError::from)
@@ -175,6 +182,6 @@ impl Database for Before<'_> {
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {
-        self.ahead.workload.block_hash(number).ok_or(ViewError::MissingBlockHash(number))
+        self.pass.workload.block_hash(number).ok_or(ViewError::MissingBlockHash(number))
     }
 }

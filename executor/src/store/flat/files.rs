@@ -208,7 +208,7 @@ mod tests {
     use variant::CacheMode;
 
     use super::*;
-    use crate::store::flat::index::Begins;
+    use crate::store::flat::index::RowPosition;
 
     #[test]
     fn the_blocks_of_a_range_are_those_with_its_rows() {
@@ -218,7 +218,7 @@ mod tests {
         let keys: Vec<B256> = (0..3 * per_block).map(|i| key(2 * i + 10)).collect();
         for (place, key) in keys.iter().enumerate() {
             let begins = place.is_multiple_of(per_block);
-            index.add(key.as_slice(), if begins { Begins::Block } else { Begins::Nothing });
+            index.add(key.as_slice(), if begins { RowPosition::First } else { RowPosition::Later });
         }
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rows");

@@ -13,7 +13,7 @@ use workload::{ContentDigest, Genesis, Layout, Table};
 use super::{
     block::{BLOCK_BYTES, Block, Shape},
     files::{CodePlace, EXTENSION, Files, RowFile, index_name, rows_name, write_code_places},
-    index::{Begins, Index},
+    index::{Index, RowPosition},
     nodes::NodeWriter,
     settings::{NAME, failed_io},
     trie_verify,
@@ -193,7 +193,7 @@ fn write_rows(
         if count == shape.rows_per_block() {
             write(&mut block, &mut count)?;
         }
-        index.add(key, if count == 0 { Begins::Block } else { Begins::Nothing });
+        index.add(key, if count == 0 { RowPosition::First } else { RowPosition::Later });
         shape.put(&mut block, count, key, value);
         count += 1;
         tries.as_mut().map_or(Ok(()), |tries| tries.row(table, key, value))
@@ -248,7 +248,7 @@ fn scan_rows(
         last.clear();
         last.extend_from_slice(key);
         let is_first = last_block.replace(number) != Some(number);
-        index.add(key, if is_first { Begins::Block } else { Begins::Nothing });
+        index.add(key, if is_first { RowPosition::First } else { RowPosition::Later });
         digest.add(table, key, value);
         watched.add_one()
     })?;

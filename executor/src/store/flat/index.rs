@@ -48,9 +48,8 @@ impl Index {
         Self { account_bytes, accounts: Vec::new(), firsts: Vec::new() }
     }
 
-    /// Adds the next row, in ascending order. `begins` says whether the row is the first of its
-    /// block.
-    pub(super) fn add(&mut self, key: &[u8], begins: Begins) {
+    /// Adds the next row, in ascending order, with its position in its block.
+    pub(super) fn add(&mut self, key: &[u8], position: RowPosition) {
         let (account, rest) = key.split_at(self.account_bytes);
         if !account.is_empty() {
             let account = padded(account);
@@ -58,7 +57,7 @@ impl Index {
                 self.accounts.push(account);
             }
         }
-        if begins == Begins::Block {
+        if position == RowPosition::First {
             let number = self.accounts.len().saturating_sub(1);
             self.firsts.push(self.lead(number, rest));
         }
@@ -132,13 +131,13 @@ impl Index {
     }
 }
 
-/// Whether a row is the first of its block.
+/// Position of a row in its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Begins {
+pub(super) enum RowPosition {
     /// The row is the first of its block.
-    Block,
+    First,
     /// The row follows another.
-    Nothing,
+    Later,
 }
 
 fn padded(key: &[u8]) -> [u8; ACCOUNT_BYTES] {
@@ -173,7 +172,7 @@ mod tests {
         let keys = keys();
         for (place, key) in keys.iter().enumerate() {
             let begins = place.is_multiple_of(PER_BLOCK);
-            index.add(key, if begins { Begins::Block } else { Begins::Nothing });
+            index.add(key, if begins { RowPosition::First } else { RowPosition::Later });
         }
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("index");

@@ -59,7 +59,7 @@ struct Batch {
     keys: Vec<U256>,
     indices: Vec<u32>,
     /// Blocks to read, each with its range of the sorted parts.
-    blocks: Vec<Wanted>,
+    blocks: Vec<RequestedBlock>,
 }
 
 /// Key of a row, as an index looks it up.
@@ -73,7 +73,7 @@ struct Place<'k> {
 
 /// A block to read, and the range of the call's sorted parts whose rows it may hold.
 #[derive(Clone, Copy, Debug)]
-struct Wanted {
+struct RequestedBlock {
     block: usize,
     first_part: u32,
     end_part: u32,
@@ -207,7 +207,7 @@ impl<'a> FlatReader<'a> {
             let block = found.map_or(0, |found| found.last);
             match blocks.last_mut() {
                 Some(last) if last.block == block => last.end_part = at + 1,
-                _ => blocks.push(Wanted { block, first_part: at, end_part: at + 1 }),
+                _ => blocks.push(RequestedBlock { block, first_part: at, end_part: at + 1 }),
             }
         }
     }
@@ -225,28 +225,32 @@ impl<'a> FlatReader<'a> {
         self.counters.block_count += blocks.len() as u64;
         self.counters.block_bytes += (blocks.len() * BLOCK_BYTES) as u64;
         let (file, layout) = (&self.sample.files.slots, self.layout);
-        let mut landing = Landing { file, account, layout, parts, before: Vec::new(), sink };
+        let mut extractor =
+            SlotExtractor { file, account, layout, parts, before: Vec::new(), sink };
         #[cfg(feature = "io-uring")]
         if let Some(ring) = &mut self.ring {
             let mut next = blocks.iter();
             let read = ring.read(
                 || {
-                    let wanted = next.next()?;
-                    Some((BlockAt { file: QUEUED_SLOTS, number: wanted.block as u64 }, wanted))
+                    let requested = next.next()?;
+                    Some((
+                        BlockAt { file: QUEUED_SLOTS, number: requested.block as u64 },
+                        requested,
+                    ))
                 },
-                |wanted, block| landing.land(wanted, block),
+                |requested, block| extractor.extract(requested, block),
             );
             read.map_err(|error| failed(error, || "slots".to_owned()))?;
-            return Ok(landing.before);
+            return Ok(extractor.before);
         }
         let descriptor = file.file.of(self.sample.cache);
-        for wanted in blocks {
-            let offset = wanted.block as u64 * BLOCK_BYTES as u64;
+        for requested in blocks {
+            let offset = requested.block as u64 * BLOCK_BYTES as u64;
             let read = descriptor.read_exact_at(&mut self.block.0, offset);
-            let landed = read.and_then(|()| landing.land(wanted, &self.block));
-            landed.map_err(|error| failed(error, || "slots".to_owned()))?;
+            let extracted = read.and_then(|()| extractor.extract(requested, &self.block));
+            extracted.map_err(|error| failed(error, || "slots".to_owned()))?;
         }
-        Ok(landing.before)
+        Ok(extractor.before)
     }
 
     fn has_ring(&self) -> bool {
@@ -258,7 +262,7 @@ impl<'a> FlatReader<'a> {
 }
 
 /// Extracts the slots of a batch from the blocks that were read.
-struct Landing<'b, 's> {
+struct SlotExtractor<'b, 's> {
     file: &'b RowFile,
     account: &'b RowKey,
     layout: Layout,
@@ -267,11 +271,12 @@ struct Landing<'b, 's> {
     sink: &'b mut (dyn FnMut(usize, U256) + 's),
 }
 
-impl Landing<'_, '_> {
+impl SlotExtractor<'_, '_> {
     /// Passes the slots that `block` was read for to the sink.
-    fn land(&mut self, wanted: &Wanted, block: &Block) -> io::Result<()> {
-        let rows = self.file.rows(block, wanted.block as u64)?;
-        for (part, index) in &self.parts[wanted.first_part as usize..wanted.end_part as usize] {
+    fn extract(&mut self, requested: &RequestedBlock, block: &Block) -> io::Result<()> {
+        let rows = self.file.rows(block, requested.block as u64)?;
+        for (part, index) in &self.parts[requested.first_part as usize..requested.end_part as usize]
+        {
             let row = self.layout.slot_key_of_part(self.account, part);
             let key = row.as_slice();
             if key < rows.first_key() {

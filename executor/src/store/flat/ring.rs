@@ -6,7 +6,7 @@ use std::{fs::File, io, os::fd::AsRawFd, sync::Mutex};
 use super::block::{BLOCK_BYTES, Block};
 use crate::{
     device::{Extent, Ring},
-    fiber::{Awaited, Turn, Wait},
+    fiber::{Awaited, Wait, WaitAction},
     lock::lock,
 };
 
@@ -74,7 +74,7 @@ impl BlockRing {
                 return outcome;
             }
             self.ring.wait()?;
-            for &(slot, result) in self.ring.landed() {
+            for &(slot, result) in self.ring.completed() {
                 self.free.push(slot);
                 let Some((number, with)) = flights[slot].take() else { continue };
                 let read = whole(number, result).and_then(|()| land(with, self.ring.block(slot)));
@@ -109,9 +109,9 @@ impl Queue {
         lock(queue).begin(slot, at)?;
         let mut wait = Wait::new(Awaited::Read);
         loop {
-            let turn = wait.turn();
+            let action = wait.next_action();
             let mut queue = lock(queue);
-            if turn == Turn::Block && queue.results[slot].is_none() {
+            if action == WaitAction::Block && queue.results[slot].is_none() {
                 queue.reap()?;
             }
             if let Some(result) = queue.results[slot].take() {
@@ -134,7 +134,7 @@ impl Queue {
     /// Waits until a read completes, and takes the results of all completed reads.
     fn reap(&mut self) -> io::Result<()> {
         self.ring.wait()?;
-        for &(slot, result) in self.ring.landed() {
+        for &(slot, result) in self.ring.completed() {
             self.results[slot] = Some(result);
         }
         Ok(())

@@ -8,8 +8,8 @@ use workload::{AccountFamily, ContentDigest, Genesis, Table};
 
 use super::{
     cluster::Topology,
+    connections::{Content, Marker, Memory, NodeConnections},
     error::{RedisError, fault},
-    held::{Content, Held, Marker, Memory},
     lines::Lines,
     row::{Key, seal},
 };
@@ -64,22 +64,22 @@ pub(super) fn check_size(genesis: &Genesis, limit_bytes: u64) -> Result<(), Redi
 ///
 /// # Errors
 /// The cluster holds keys of other programs, is in use by another process, or cannot be filled.
-pub(super) fn see_to_it(
-    held: &Held,
+pub(super) fn ensure_filled(
+    connections: &NodeConnections,
     topology: &Topology,
     wanted: &BuildInput<'_>,
     watch: &Watch<'_>,
 ) -> Result<Filled, RedisError> {
     let marker = Marker::begun(wanted.genesis.digest(), wanted.layout);
-    let content = held.content()?;
+    let content = connections.content()?;
     if let Content::Marked(Some(found)) = &content
         && found.is_of(&marker)
         && let Some(row_count) = found.row_count
-        && held.check_key_count(row_count).is_ok()
+        && connections.check_key_count(row_count).is_ok()
     {
         return Ok(Filled { row_count, history: "before this run".to_owned() });
     }
-    let Memory { used_bytes, limit_bytes } = held.memory()?;
+    let Memory { used_bytes, limit_bytes } = connections.memory()?;
     // Rows of `stress` will be removed, so their memory counts as free.
     let free_bytes = match content {
         Content::Nothing | Content::Unmarked => limit_bytes.saturating_sub(used_bytes),
@@ -93,13 +93,17 @@ pub(super) fn see_to_it(
         };
         watch.progress.note(&format!("the Redis Cluster holds {state}: it is filled again"));
     }
-    held.clear(&content)?;
+    connections.clear(&content)?;
     let start = Instant::now();
-    held.mark(&marker)?;
+    connections.mark(&marker)?;
     let digest = fill(topology, wanted, watch)?;
     let row_count = digest.row_count();
-    held.check_key_count(row_count)?;
-    held.mark(&Marker { row_count: Some(row_count), content: Some(digest.finish()), ..marker })?;
+    connections.check_key_count(row_count)?;
+    connections.mark(&Marker {
+        row_count: Some(row_count),
+        content: Some(digest.finish()),
+        ..marker
+    })?;
     let seconds = start.elapsed().as_secs_f64();
     let rate = row_count as f64 / seconds.max(1e-3);
     let history = format!("{row_count} rows in {seconds:.2} s, {rate:.0} a second");

@@ -11,8 +11,8 @@ use workload::{
 };
 
 use super::{
+    connections::damaged,
     error::fault,
-    held::damaged,
     lines::Lines,
     row::{Key, unsealed},
     sample::{RedisSample, Shared},

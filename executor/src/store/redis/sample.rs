@@ -12,7 +12,7 @@ use workload::Layout;
 
 use super::{
     cluster::Topology,
-    held::{Held, damaged},
+    connections::{NodeConnections, damaged},
     lines::Pool,
     row::Key,
 };
@@ -39,7 +39,7 @@ impl Shared {
 #[derive(Debug)]
 pub(super) struct RedisSample<'s> {
     pub(super) shared: &'s Shared,
-    held: &'s Held,
+    connections: &'s NodeConnections,
     /// Number of rows in the cluster, without the marker.
     row_count: u64,
     pub(super) overlay: Overlay,
@@ -48,9 +48,13 @@ pub(super) struct RedisSample<'s> {
 }
 
 impl<'s> RedisSample<'s> {
-    pub(super) fn new(shared: &'s Shared, held: &'s Held, row_count: u64) -> Self {
+    pub(super) fn new(
+        shared: &'s Shared,
+        connections: &'s NodeConnections,
+        row_count: u64,
+    ) -> Self {
         let (overlay, has_failed) = (Overlay::default(), AtomicBool::new(false));
-        Self { shared, held, row_count, overlay, has_failed }
+        Self { shared, connections, row_count, overlay, has_failed }
     }
 
     pub(super) fn note_failure(&self) {
@@ -63,6 +67,6 @@ impl<'s> RedisSample<'s> {
         if self.has_failed.load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.held.check_key_count(self.row_count)
+        self.connections.check_key_count(self.row_count)
     }
 }

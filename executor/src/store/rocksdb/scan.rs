@@ -36,14 +36,14 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     let families = options::families(&database, &cache, &format);
     let db = DB::open_cf_descriptors(&database, input.scratch, families)
         .map_err(|error| damaged(input, "the database cannot be opened", error))?;
-    let stretches = stretches(&db)?;
+    let key_ranges = key_ranges(&db)?;
     let scanned = pool(THREADS)?.install(|| {
-        try_map(&stretches, || (), |(), _, stretch| scan_stretch(input, &db, stretch, watch))
+        try_map(&key_ranges, || (), |(), _, range| scan_range(input, &db, range, watch))
     })?;
     let (mut digest, mut rows) = (ContentDigest::default(), RowCounts::default());
-    for (stretch, scanned) in stretches.iter().zip(scanned) {
+    for (range, scanned) in key_ranges.iter().zip(scanned) {
         digest.merge(&scanned);
-        rows.add(stretch.table, scanned.row_count());
+        rows.add(range.table, scanned.row_count());
     }
     let tries = match format.tries {
         Some(format) => Some(trie_verify::verify(input, watch, &db, format)?),
@@ -53,21 +53,21 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
 }
 
 /// A range of keys: from the first key of a file of the last level up to the next file. The
-/// stretches of a table cover all possible keys, so no row of another level is left out.
-struct Stretch {
+/// ranges of a table cover all possible keys, so no row of another level is left out.
+struct KeyRange {
     table: Table,
     /// Name of the file of the last level.
     file: String,
-    /// First key; `None` for the first stretch of the table.
+    /// First key; `None` for the first range of the table.
     first: Option<Vec<u8>>,
-    /// First key of the next stretch; `None` for the last stretch of the table.
+    /// First key of the next range; `None` for the last range of the table.
     end: Option<Vec<u8>>,
 }
 
-/// Returns the stretches of all tables.
-fn stretches(db: &DB) -> Result<Vec<Stretch>, StateError> {
+/// Returns the key ranges of all tables.
+fn key_ranges(db: &DB) -> Result<Vec<KeyRange>, StateError> {
     let files = db.live_files().map_err(failed("list the table files"))?;
-    let mut stretches = Vec::new();
+    let mut key_ranges = Vec::new();
     for table in Table::ALL {
         let family = options::family_of(table);
         let of_table = files.iter().filter(|file| file.column_family_name == family);
@@ -76,10 +76,10 @@ fn stretches(db: &DB) -> Result<Vec<Stretch>, StateError> {
         last_level.sort_unstable_by(|a, b| a.start_key.cmp(&b.start_key));
         if last_level.is_empty() && of_table.count() > 0 {
             let file = "of the first level".to_owned();
-            stretches.push(Stretch { table, file, first: None, end: None });
+            key_ranges.push(KeyRange { table, file, first: None, end: None });
         }
         for (index, file) in last_level.iter().enumerate() {
-            stretches.push(Stretch {
+            key_ranges.push(KeyRange {
                 table,
                 file: file.name.trim_start_matches('/').to_owned(),
                 first: file.start_key.clone().filter(|_| index > 0),
@@ -87,28 +87,28 @@ fn stretches(db: &DB) -> Result<Vec<Stretch>, StateError> {
             });
         }
     }
-    stretches.sort_by(|a, b| a.file.cmp(&b.file));
-    Ok(stretches)
+    key_ranges.sort_by(|a, b| a.file.cmp(&b.file));
+    Ok(key_ranges)
 }
 
-fn scan_stretch(
+fn scan_range(
     input: &ScanInput<'_>,
     db: &DB,
-    stretch: &Stretch,
+    range: &KeyRange,
     watch: &Watch<'_>,
 ) -> Result<ContentDigest, StateError> {
     let mut digest = ContentDigest::default();
-    let table = stretch.table;
+    let table = range.table;
     let family = sample::family(db, options::family_of(table))?;
     let mut reads = options::scan_reads();
-    if let Some(first) = &stretch.first {
+    if let Some(first) = &range.first {
         reads.set_iterate_lower_bound(first.clone());
     }
-    if let Some(end) = &stretch.end {
+    if let Some(end) = &range.end {
         reads.set_iterate_upper_bound(end.clone());
     }
     let mut watched = watch.rows();
-    let unreadable = |error| damaged(input, &format!("file {} is damaged", stretch.file), error);
+    let unreadable = |error| damaged(input, &format!("file {} is damaged", range.file), error);
     let mut rows = Rows::new(db, family, reads);
     while let Some((key, value)) = rows.next().map_err(unreadable)? {
         digest.add(table, key, value);

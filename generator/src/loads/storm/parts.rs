@@ -20,9 +20,9 @@ pub(crate) struct Parts<'g> {
     /// The contracts that transactions call in turn; at least one.
     pub(crate) targets: Vec<Target<'g>>,
     /// Order of the keys; `None` for the order of their indices.
-    pub(crate) sorted: Option<Sorted<'g>>,
+    pub(crate) sorted: Option<RowOrder<'g>>,
     /// The nibble below which the rows of all keys lie, if the scenario sets one.
-    pub(crate) below: Option<Below<'g>>,
+    pub(crate) below: Option<NibbleSlots<'g>>,
     /// Padding of the calldata, as a share of the most padding that costs the standard price.
     pub(crate) calldata_share: f64,
     /// Content of the padding.
@@ -48,7 +48,7 @@ impl<'g> Parts<'g> {
 
 /// The order of rows in a store that sorts them, or its opposite.
 #[derive(Debug)]
-pub(crate) struct Sorted<'g> {
+pub(crate) struct RowOrder<'g> {
     /// The layout, which gives the keys of rows.
     pub(crate) layout: Layout,
     pub(crate) order: SlotOrder,
@@ -56,7 +56,7 @@ pub(crate) struct Sorted<'g> {
     pub(crate) families: Vec<&'g SlotFamily>,
 }
 
-impl Sorted<'_> {
+impl RowOrder<'_> {
     /// The indices of `ranges` of the family of `target`, in this order.
     pub(super) fn indices(&self, target: usize, ranges: &[IndexRange]) -> Vec<u64> {
         let indices: Vec<u64> =
@@ -77,7 +77,7 @@ impl Sorted<'_> {
 
 /// The slots whose hashes begin with one nibble.
 #[derive(Debug)]
-pub(crate) struct Below<'g> {
+pub(crate) struct NibbleSlots<'g> {
     /// The nibble, 0 to 15.
     pub(crate) nibble: u8,
     /// The family of each target.
@@ -90,13 +90,13 @@ pub(crate) struct Target<'g> {
     /// Address of the contract.
     pub(crate) to: Address,
     /// The kind of the family's members.
-    pub(crate) asked: Asked,
+    pub(crate) member_kind: MemberKind,
     /// Index of the family among the genesis' families of its kind.
     pub(crate) family: u32,
     /// Number of existing members.
     pub(crate) held_count: u64,
     /// The first word of calldata.
-    pub(crate) first: First<'g>,
+    pub(crate) first: FirstWord<'g>,
     /// The words between the first word and the ranges.
     pub(crate) tail: Vec<B256>,
     /// The present index to begin at; `None` where the load's seed decides it.
@@ -105,7 +105,7 @@ pub(crate) struct Target<'g> {
 
 /// The kind of a family's members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum MemberKind {
     /// Slots.
     Slots,
     /// Accounts.
@@ -126,12 +126,12 @@ pub(crate) enum Asked {
 
 /// The first word of a storm's calldata.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum First<'g> {
+pub(crate) enum FirstWord<'g> {
     /// The same word for all transactions.
     Word(B256),
     /// The key of the first slot.
     KeyOf(&'g SlotFamily),
     /// The key of the first slot of a chain through these families, in the order of
-    /// [`Asked::Hops`].
+    /// [`MemberKind::Hops`].
     KeyOfHop(&'g [SlotFamily]),
 }

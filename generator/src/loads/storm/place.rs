@@ -10,7 +10,7 @@ use workload::{
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    state::{ContractName, Placed, add_contract, numbered_contract},
+    state::{ContractName, LoadGenesis, add_contract, numbered_contract},
 };
 use spec::{
     AccountStorm, AccountTarget, ContractChase, KeyOrder, PrefetchMiss, SloadStorm, SlotOrder,
@@ -98,7 +98,7 @@ impl StormPlace<'_> {
         &self,
         storm: &SloadStorm,
         genesis: &mut Genesis,
-    ) -> Result<Placed, GeneratorError> {
+    ) -> Result<LoadGenesis, GeneratorError> {
         let contract = sload_contract(storm);
         self.families(contract, storm.contract_count, rules(storm.keys), genesis)
     }
@@ -110,7 +110,7 @@ impl StormPlace<'_> {
         &self,
         chase: &ContractChase,
         genesis: &mut Genesis,
-    ) -> Result<Placed, GeneratorError> {
+    ) -> Result<LoadGenesis, GeneratorError> {
         let rules = Rules { keys: KeyRule::Addressed, values: ValueRule::Random };
         let placed = self.families(Contract::HopTarget, chase.contract_count, rules, genesis)?;
         let families = &mut genesis.slots[placed.families.start as usize..];
@@ -123,14 +123,14 @@ impl StormPlace<'_> {
             family.values = ValueRule::KeyElsewhere { address, ahead };
         }
         let contract = self.contract(Contract::HopStorm, Vec::new(), genesis)?;
-        Ok(Placed { contract, ..placed })
+        Ok(LoadGenesis { contract, ..placed })
     }
 
     pub(crate) fn sstore(
         &self,
         storm: &SstoreStorm,
         genesis: &mut Genesis,
-    ) -> Result<Placed, GeneratorError> {
+    ) -> Result<LoadGenesis, GeneratorError> {
         if storm.keys.is_one_a_contract() {
             return self.spread(storm, genesis);
         }
@@ -141,7 +141,11 @@ impl StormPlace<'_> {
     /// Adds contracts in each of which one slot is written, and the contract that calls them. The
     /// addresses are hashes of an index, which code can compute. All contracts have equally many
     /// slots; the remainder is left out.
-    fn spread(&self, storm: &SstoreStorm, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+    fn spread(
+        &self,
+        storm: &SstoreStorm,
+        genesis: &mut Genesis,
+    ) -> Result<LoadGenesis, GeneratorError> {
         let (contract_count, least) = (storm.contract_count, storm.keys.slots_a_contract());
         self.check_slots(contract_count * least, contract_count)?;
         let (keys, count) = match storm.keys {
@@ -169,14 +173,18 @@ impl StormPlace<'_> {
             });
         }
         let contract = self.contract(Contract::SpreadStorm, Vec::new(), genesis)?;
-        Ok(Placed { contract, families: first..genesis.slots.len() as u32, ..Placed::default() })
+        Ok(LoadGenesis {
+            contract,
+            families: first..genesis.slots.len() as u32,
+            ..LoadGenesis::default()
+        })
     }
 
     pub(crate) fn prefetch_miss(
         &self,
         storm: &PrefetchMiss,
         genesis: &mut Genesis,
-    ) -> Result<Placed, GeneratorError> {
+    ) -> Result<LoadGenesis, GeneratorError> {
         let reader = read_contract(storm.keys);
         let placed = self.families(reader, 1, rules(storm.keys), genesis)?;
         let family = &genesis.slots[placed.families.start as usize];
@@ -187,14 +195,14 @@ impl StormPlace<'_> {
         };
         let slot = vec![(U256::ZERO, pointer)];
         let contract = self.contract(pointer_contract(storm.keys), slot, genesis)?;
-        Ok(Placed { contract, ..placed })
+        Ok(LoadGenesis { contract, ..placed })
     }
 
     pub(crate) fn accounts(
         &self,
         storm: &AccountStorm,
         genesis: &mut Genesis,
-    ) -> Result<Placed, GeneratorError> {
+    ) -> Result<LoadGenesis, GeneratorError> {
         let contract = self.contract(Contract::AccountStorm, Vec::new(), genesis)?;
         let code = match storm.target {
             AccountTarget::Plain | AccountTarget::Absent => CodeRule::Nothing,
@@ -206,12 +214,12 @@ impl StormPlace<'_> {
         let seed = stream_seed(self.seed, &name);
         let account_family = genesis.account_families.len() as u32;
         genesis.account_families.push(AccountFamily { seed, count: storm.account_count, code });
-        Ok(Placed { contract, account_family, ..Placed::default() })
+        Ok(LoadGenesis { contract, account_family, ..LoadGenesis::default() })
     }
 
     /// Adds an account with all slots of the load, at consecutive keys, which delegates its code
     /// (EIP-7702).
-    pub(crate) fn bloated(&self, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+    pub(crate) fn bloated(&self, genesis: &mut Genesis) -> Result<LoadGenesis, GeneratorError> {
         let delegated_to = self.contract(Contract::Bloated, Vec::new(), genesis)?;
         let name = "bloated account";
         let address = ContractName { tag: self.tag, name }.address();
@@ -225,7 +233,7 @@ impl StormPlace<'_> {
             values: ValueRule::AfterKey,
             seed: stream_seed(self.seed, &format!("state/load[{}]/{name}", self.tag)),
         });
-        Ok(Placed { contract: address, families: first..first + 1, ..Placed::default() })
+        Ok(LoadGenesis { contract: address, families: first..first + 1, ..LoadGenesis::default() })
     }
 
     /// Adds the account of a contract of the load, with the slots `storage`.
@@ -240,11 +248,11 @@ impl StormPlace<'_> {
     }
 
     /// Adds a token whose balances are the storm's slots, and the contract that reads the balances.
-    pub(crate) fn balances(&self, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+    pub(crate) fn balances(&self, genesis: &mut Genesis) -> Result<LoadGenesis, GeneratorError> {
         let rules = Rules { keys: KeyRule::Balance, values: ValueRule::Random };
         let placed = self.families(Contract::Token, 1, rules, genesis)?;
         let contract = self.contract(Contract::BalanceStorm, Vec::new(), genesis)?;
-        Ok(Placed { contract, ..placed })
+        Ok(LoadGenesis { contract, ..placed })
     }
 
     /// Checks that the load has at least `needed_count` slots for its contracts.
@@ -273,7 +281,7 @@ impl StormPlace<'_> {
         contract_count: u64,
         Rules { keys, values }: Rules,
         genesis: &mut Genesis,
-    ) -> Result<Placed, GeneratorError> {
+    ) -> Result<LoadGenesis, GeneratorError> {
         let Self { tag, seed, slot_count, .. } = *self;
         self.check_slots(contract_count, contract_count)?;
         let first = genesis.slots.len() as u32;
@@ -292,6 +300,6 @@ impl StormPlace<'_> {
                 seed: stream_seed(seed, &format!("state/load[{tag}]/{}/{place}", contract.name())),
             });
         }
-        Ok(Placed { families: first..genesis.slots.len() as u32, ..Placed::default() })
+        Ok(LoadGenesis { families: first..genesis.slots.len() as u32, ..LoadGenesis::default() })
     }
 }

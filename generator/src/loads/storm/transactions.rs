@@ -8,7 +8,7 @@ use spec::{CalldataByte, Overlap};
 use workload::block::IndexRange;
 
 use super::{
-    parts::{Asked, First, Parts},
+    parts::{FirstWord, MemberKind, Parts},
     picks::Picks,
 };
 use crate::{
@@ -121,9 +121,9 @@ impl<'g> Storm<'g> {
         // A contract that takes a count alone keeps its own position, so it gets no ranges.
         let said = if contract.takes_count_alone() { vec![(start, count)] } else { pairs.clone() };
         let first = match target.first {
-            First::Word(word) => word,
-            First::KeyOf(family) => B256::from(family.key(start)),
-            First::KeyOfHop(families) => {
+            FirstWord::Word(word) => word,
+            FirstWord::KeyOf(family) => B256::from(family.key(start)),
+            FirstWord::KeyOfHop(families) => {
                 let count = families.len() as u64;
                 B256::from(families[(start % count) as usize].key(start / count))
             }
@@ -197,17 +197,17 @@ impl Planner for Storm<'_> {
         self.take(&storm, count);
         let target = &self.parts.targets[storm.target];
         let indices = storm.ranges.iter().flat_map(|of| of.start..of.start + of.count);
-        let slots = match target.asked {
-            Asked::Accounts => Vec::new(),
-            Asked::Slots => storm.ranges.clone(),
-            Asked::Hops { contract_count } => indices
+        let slots = match target.member_kind {
+            MemberKind::Accounts => Vec::new(),
+            MemberKind::Slots => storm.ranges.clone(),
+            MemberKind::Hops { contract_count } => indices
                 .map(|index| IndexRange {
                     family: target.family + (index % contract_count) as u32,
                     start: index / contract_count,
                     count: 1,
                 })
                 .collect(),
-            Asked::Each { slot } => indices
+            MemberKind::Each { slot } => indices
                 .map(|contract| IndexRange {
                     family: target.family + contract as u32,
                     start: slot,
@@ -215,8 +215,8 @@ impl Planner for Storm<'_> {
                 })
                 .collect(),
         };
-        let touched = match target.asked {
-            Asked::Accounts => Touched { accounts: storm.ranges, ..Touched::default() },
+        let touched = match target.member_kind {
+            MemberKind::Accounts => Touched { accounts: storm.ranges, ..Touched::default() },
             _ => Touched { slots, ..Touched::default() },
         };
         let cost = storm.price.cost();

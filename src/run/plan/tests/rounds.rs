@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, time::Duration};
 use proptest::{collection::vec, prelude::*};
 use variant::{BlockDuties, Design, StoreKind, Variant};
 
-use crate::run::plan::{PlannedCell, Rounds, Taken, order};
+use crate::run::plan::{CellProgress, PlannedCell, Rounds, order};
 
 #[test]
 fn two_cells_alternate_in_octets() {
@@ -41,18 +41,18 @@ fn cells_share_places_and_neighbours_evenly() {
 }
 
 /// Cells of one design, each with its number of samples and their seconds.
-fn taken(cells: &[(usize, u64)]) -> Vec<Taken> {
+fn taken(cells: &[(usize, u64)]) -> Vec<CellProgress> {
     cells.iter().map(|&(count, seconds)| taken_of(Design::BatchedIo, count, seconds)).collect()
 }
 
-fn taken_of(design: Design, sample_count: usize, seconds: u64) -> Taken {
+fn taken_of(design: Design, sample_count: usize, seconds: u64) -> CellProgress {
     let variant = Variant::of(design, NonZeroUsize::MIN, NonZeroUsize::MIN);
     let cell = PlannedCell { store: StoreKind::Rocksdb, variant };
-    Taken::alike(cell, sample_count, Duration::from_secs(seconds))
+    CellProgress::alike(cell, sample_count, Duration::from_secs(seconds))
 }
 
 /// The same of a whole row.
-fn whole_of(design: Design, sample_count: usize, seconds: u64) -> Taken {
+fn whole_of(design: Design, sample_count: usize, seconds: u64) -> CellProgress {
     let mut taken = taken_of(design, sample_count, seconds);
     taken.cell.variant.block_duties = BlockDuties::all();
     taken

@@ -15,7 +15,7 @@ use crate::{
     engine::{
         bal::{
             check,
-            feasible::{Ended, UnreportedWork},
+            feasible::{EndedTx, UnreportedWork},
             join::Written,
             prefetch::Lane,
             prestate::{PreState, Reads},
@@ -27,7 +27,7 @@ use crate::{
     },
     lock::lock,
     store::Reader,
-    trace::{What, close_part},
+    trace::{EventKind, close_part},
 };
 
 /// State of a worker from step to step.
@@ -43,7 +43,7 @@ pub(super) struct WorkerState {
 }
 
 /// A step that the EVM has run.
-pub(super) struct Ran<'w> {
+pub(super) struct StepRun<'w> {
     pub(super) step: Step,
     pub(super) block: &'w Block,
     pub(super) output: StepOutput,
@@ -74,7 +74,7 @@ impl<P: PreState> Job<P> {
         let came = counts.on_demand.trace.is_some().then(Instant::now);
         self.gate.wait();
         if let (Some(trace), Some(came)) = (&mut counts.on_demand.trace, came) {
-            trace.seldom(What::Gate, came, Instant::now());
+            trace.record_rare(EventKind::Gate, came, Instant::now());
         }
         let start = self.spans.elapsed();
         let view = View::new(
@@ -124,7 +124,7 @@ impl<P: PreState> Job<P> {
         task: &Task<'w>,
         index: BlockAccessIndex,
         state: &mut WorkerState,
-    ) -> Result<Ran<'w>, EngineError> {
+    ) -> Result<StepRun<'w>, EngineError> {
         let step = self.steps.at(index);
         let block = &task.workload.batches[self.batch_index].blocks[step.block];
         let WorkerState { entered, writes, .. } = state;
@@ -146,7 +146,7 @@ impl<P: PreState> Job<P> {
         if let Some(trace) = runner.db().trace() {
             let gas = output.as_ref().ok().and_then(StepOutput::receipt_gas);
             let batch = self.batch_index;
-            trace.seldom(What::Step { batch, index, step, gas }, start, end);
+            trace.record_rare(EventKind::Step { batch, index, step, gas }, start, end);
         }
         let output =
             output.and_then(|output| unasked.map(|()| output).map_err(StepError::Database));
@@ -157,7 +157,7 @@ impl<P: PreState> Job<P> {
             StepError::Database(read) => EngineError::of_read(self.batch_index, index, read),
             other => self.rejected(ListFault::InvalidStep { index, reason: other.to_string() }),
         })?;
-        Ok(Ran { step, block, output, latency, end })
+        Ok(StepRun { step, block, output, latency, end })
     }
 
     /// Runs a step, and checks that it makes exactly the changes of the list.
@@ -168,7 +168,8 @@ impl<P: PreState> Job<P> {
         index: BlockAccessIndex,
         state: &mut WorkerState,
     ) -> Result<StepResult, EngineError> {
-        let Ran { step, block, output, latency, .. } = self.run_evm(runner, task, index, state)?;
+        let StepRun { step, block, output, latency, .. } =
+            self.run_evm(runner, task, index, state)?;
         let WorkerState { unreported, writes, written, .. } = state;
         check::check_writes(&self.shared.list, index, writes, written)
             .map_err(|fault| self.rejected(fault))?;
@@ -177,7 +178,7 @@ impl<P: PreState> Job<P> {
         }
         if let (Reads::Declared, StepKind::Transaction(tx_index)) = (P::READS, step.kind) {
             let (tx, fork) = (&block.transactions[tx_index], task.workload.rules_of(block).fork);
-            let ended = Ended { tx, gas: &output.gas, fork };
+            let ended = EndedTx { tx, gas: &output.gas, fork };
             let met_count = runner.db().met_slot_count();
             self.feasible
                 .ended(ended, met_count, unreported)

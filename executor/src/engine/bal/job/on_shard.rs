@@ -11,7 +11,7 @@ use evm::Runner;
 
 use super::{
     Failure, Job, Part,
-    execution::{Ran, WorkerState},
+    execution::{StepRun, WorkerState},
 };
 use crate::{
     engine::{
@@ -25,7 +25,7 @@ use crate::{
         task::Task,
     },
     lock::lock,
-    shards::{Met, ShardStep},
+    shards::{AccessedKeys, ShardStep},
 };
 
 impl Job<Declared> {
@@ -56,7 +56,7 @@ impl Job<Declared> {
         {
             let ran = self.run_evm(&mut runner, task, index, &mut state);
             let ran = ran.map_err(|error| Failure { taken, error })?;
-            let Ran { output, latency, end, .. } = ran;
+            let StepRun { output, latency, end, .. } = ran;
             last_end = end;
             let met_count = runner.db().met_slot_count();
             let met_slot_count = met_count - std::mem::replace(&mut sent_met_count, met_count);
@@ -73,13 +73,13 @@ impl Job<Declared> {
     ///
     /// # Errors
     /// The failure of a step.
-    pub(in crate::engine::bal) fn met(&self) -> Result<Met, EngineError> {
+    pub(in crate::engine::bal) fn accessed_keys(&self) -> Result<AccessedKeys, EngineError> {
         if let Some(error) = self.failure() {
             return Err(error);
         }
         let mut touched = Touched::new(&self.shared.list);
         lock(&self.parts).iter().for_each(|part| touched.union(&part.touched));
         let Touched { accounts, slots } = touched;
-        Ok(Met { accounts: accounts.into_words(), slots: slots.into_words() })
+        Ok(AccessedKeys { accounts: accounts.into_words(), slots: slots.into_words() })
     }
 }

@@ -14,7 +14,7 @@ use crate::{
         bal::{
             bitset::Bitset,
             check,
-            feasible::Ended,
+            feasible::EndedTx,
             prestate::Declared,
             view::{Touched, View},
         },
@@ -23,7 +23,7 @@ use crate::{
     },
     lock::lock,
     process,
-    shards::{Assignment, Finished, Met, Report, ShardStep, StateValues, Wanted},
+    shards::{AccessedKeys, Assignment, Finished, KeyRequest, Report, ShardStep, StateValues},
 };
 
 mod message;
@@ -81,7 +81,7 @@ impl ShardBatch<'_, '_> {
             ready: None,
             requested: RequestedKeys::new(&job.shared.list),
         };
-        let Finished { met, times } = loop {
+        let Finished { accessed_keys, times } = loop {
             let cpu_before = process::thread_cpu_time();
             let report = conversation.receive(stop).map_err(|error| self.blame(error.0))?;
             if let Some(reason) = message::untimely(&report, taken.ready) {
@@ -123,7 +123,8 @@ impl ShardBatch<'_, '_> {
             let reason = format!("it says that all is done, and sent no result of step {index}");
             return Err(self.blame(reason));
         }
-        let touched = touched(&job.shared.list, met).map_err(|reason| self.blame(reason))?;
+        let touched =
+            touched(&job.shared.list, accessed_keys).map_err(|reason| self.blame(reason))?;
         self.connection.add_times(&job.spans, taken.ready.unwrap_or(start), &times);
         let ShardResults { steps, mut state, .. } = taken;
         state.written.keep_last();
@@ -135,7 +136,7 @@ impl ShardBatch<'_, '_> {
     /// Returns the values that the shard wants. A shard that wants a key twice is blamed.
     fn values(
         &mut self,
-        keys: &Wanted,
+        keys: &KeyRequest,
         requested: &mut RequestedKeys,
     ) -> Result<StateValues, EngineError> {
         if let Some(reason) = requested.add(keys) {
@@ -183,7 +184,7 @@ impl ShardBatch<'_, '_> {
         if let (Some(result), Some(tx)) = (&result, tx) {
             let block = &task.workload.batches[job.batch_index].blocks[job.steps.at(index).block];
             let fork = task.workload.rules_of(block).fork;
-            let ended = Ended { tx, gas: &result.gas(), fork };
+            let ended = EndedTx { tx, gas: &result.gas(), fork };
             let ended = job.feasible.ended(ended, taken.met_slot_count, unreported);
             ended.map_err(|fault| job.rejected(fault))?;
         }
@@ -214,15 +215,15 @@ impl ShardBatch<'_, '_> {
 }
 
 /// Returns the keys of `list` that a shard's steps touched.
-fn touched(list: &ListIndex, met: Met) -> Result<Touched, String> {
+fn touched(list: &ListIndex, accessed_keys: AccessedKeys) -> Result<Touched, String> {
     Ok(Touched {
-        accounts: met_keys(met.accounts, list.account_count(), "accounts")?,
-        slots: met_keys(met.slots, list.slot_count(), "slots")?,
+        accounts: accessed_bits(accessed_keys.accounts, list.account_count(), "accounts")?,
+        slots: accessed_bits(accessed_keys.slots, list.slot_count(), "slots")?,
     })
 }
 
 /// Returns the touched keys of one kind. The list has `count` keys of this kind.
-fn met_keys(words: Vec<u64>, count: u32, what: &str) -> Result<Bitset, String> {
+fn accessed_bits(words: Vec<u64>, count: u32, what: &str) -> Result<Bitset, String> {
     let found = words.len();
     Bitset::from_words(words, count as usize)
         .ok_or_else(|| format!("it met {what} in {found} words of bits, and the list has {count}"))

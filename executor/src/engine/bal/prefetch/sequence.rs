@@ -21,7 +21,7 @@ const SLOTS_PER_THREAD_MIN: usize = 8_192;
 
 /// A slot with its sort key.
 #[derive(Clone, Copy, Debug, Default)]
-struct Placed {
+struct SortedSlot {
     /// First 8 bytes of the slot's hash, or the step of its first write.
     prefix: u64,
     /// Position of the slot's account in the order of accounts.
@@ -33,7 +33,7 @@ struct Placed {
 #[derive(Debug)]
 pub(crate) struct Sequence {
     accounts: Vec<AccountId>,
-    slots: Vec<Placed>,
+    slots: Vec<SortedSlot>,
     rows: Option<HashedRows>,
 }
 
@@ -77,7 +77,7 @@ impl Sequence {
         let places = places(&accounts);
         let mut slots = Vec::with_capacity(list.slot_count() as usize);
         for account in list.accounts() {
-            slots.extend(list.slots_of(account).map(|slot| Placed {
+            slots.extend(list.slots_of(account).map(|slot| SortedSlot {
                 prefix: of_slot(SlotId(slot)).into(),
                 account_place: places[account.get()],
                 slot,
@@ -94,7 +94,7 @@ impl Sequence {
 
     /// Returns the slot at a position, and its row to read.
     pub(super) fn slot<'a>(&self, list: &'a ListIndex, place: usize) -> (SlotId, SlotRow<'a>) {
-        let Placed { account_place, slot, .. } = self.slots[place];
+        let SortedSlot { account_place, slot, .. } = self.slots[place];
         let (account, slot) = (self.accounts[account_place as usize], SlotId(slot));
         let row = self.rows.as_ref().map(|rows| {
             let account = Layout::Hashed.account_key_of_part(&rows.accounts[account.get()]);
@@ -114,13 +114,13 @@ fn places(accounts: &[AccountId]) -> Vec<u32> {
 }
 
 /// Returns all slots in the order of their rows, and the hashes of their keys by id.
-fn slots_by_hash(list: &ListIndex, account_places: &[u32]) -> (Vec<Placed>, Vec<[u8; 32]>) {
+fn slots_by_hash(list: &ListIndex, account_places: &[u32]) -> (Vec<SortedSlot>, Vec<[u8; 32]>) {
     let count = list.slot_count() as usize;
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = cores.min(count / SLOTS_PER_THREAD_MIN).max(1);
     let share = count.div_ceil(threads).max(1);
     let mut parts = vec![[0; 32]; count];
-    let mut slots = vec![Placed::default(); count];
+    let mut slots = vec![SortedSlot::default(); count];
     let shares = slots.chunks_mut(share).zip(parts.chunks_mut(share)).zip((0..).step_by(share));
     // New threads, like all threads that work inside the clock: a shared pool may be busy with
     // earlier work.
@@ -149,7 +149,7 @@ fn sort_share(
     list: &ListIndex,
     account_places: &[u32],
     first: u32,
-    slots: &mut [Placed],
+    slots: &mut [SortedSlot],
     parts: &mut [[u8; 32]],
 ) {
     let keys = &list.slot_keys()[first as usize..][..slots.len()];
@@ -162,12 +162,12 @@ fn sort_share(
             end = list.slots_of(account).end;
         }
         let prefix = part.first_chunk().copied().map_or(0, u64::from_be_bytes);
-        *placed = Placed { prefix, account_place: account_places[account.get()], slot };
+        *placed = SortedSlot { prefix, account_place: account_places[account.get()], slot };
     }
     slots.sort_unstable_by(|a, b| compare(a, b, |slot| &parts[(slot - first) as usize]));
 }
 
-fn compare<'p>(a: &Placed, b: &Placed, part: impl Fn(u32) -> &'p [u8; 32]) -> Ordering {
-    let begin = |placed: &Placed| (placed.account_place, placed.prefix);
+fn compare<'p>(a: &SortedSlot, b: &SortedSlot, part: impl Fn(u32) -> &'p [u8; 32]) -> Ordering {
+    let begin = |placed: &SortedSlot| (placed.account_place, placed.prefix);
     begin(a).cmp(&begin(b)).then_with(|| part(a.slot).cmp(part(b.slot)))
 }

@@ -8,8 +8,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{CELLS, Doing, Op, Program, Report, World, explore, in_order, mix};
-use crate::engine::block_stm::{cell::Keep, scheduler::NO_STEP};
+use super::{Activity, CELLS, ModelState, Op, Program, Report, explore, in_order, mix};
+use crate::engine::block_stm::{cell::Retained, scheduler::NO_STEP};
 
 /// Word to the shard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ enum Order {
 
 /// A run of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Ran {
+struct StepRun {
     incarnation: u32,
     reads: Vec<(usize, Option<u64>)>,
     writes: BTreeMap<usize, u64>,
@@ -33,19 +33,19 @@ struct Ran {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Both {
-    shard: World,
+    shard: ModelState,
     /// Runs of the shard that are under way to the coordinator, with their steps.
-    runs: VecDeque<(u32, Ran)>,
+    runs: VecDeque<(u32, StepRun)>,
     orders: VecDeque<Order>,
     /// At the coordinator: the last run of each step, and how far they are committed.
-    last: Vec<Option<Ran>>,
+    last: Vec<Option<StepRun>>,
     committed: u32,
 }
 
 impl Both {
     fn new(own: &[u32], programs: &[Program], workers: usize) -> Self {
         let links = vec![NO_STEP; programs.len()];
-        let mut shard = World::new(&links, workers);
+        let mut shard = ModelState::new(&links, workers);
         shard.is_shard = true;
         shard.scheduler = shard.scheduler.on_shard(own);
         let last = vec![None; programs.len()];
@@ -58,12 +58,12 @@ impl Both {
         below.filter_map(|ran| ran.writes.get(&cell)).next().copied()
     }
 
-    fn is_right(&self, index: u32, ran: &Ran) -> bool {
+    fn is_right(&self, index: u32, ran: &StepRun) -> bool {
         ran.reads.iter().all(|(cell, seen)| self.seen(index, *cell) == *seen)
     }
 
     /// Takes a run in, and commits what can be.
-    fn take(&mut self, index: u32, ran: Ran) {
+    fn take(&mut self, index: u32, ran: StepRun) {
         if index >= self.committed {
             self.last[index as usize] = Some(ran);
         }
@@ -84,7 +84,8 @@ impl Both {
         for worker in 0..self.shard.workers.len() {
             let Some(shard) = self.shard.after(worker, programs) else { continue };
             let mut next = Self { shard, ..self.clone() };
-            if let Doing::Asking(Some(Report::Finished { index, .. })) = next.shard.workers[worker]
+            if let Activity::Asking(Some(Report::Finished { index, .. })) =
+                next.shard.workers[worker]
             {
                 let ran = next.ran_here(index);
                 next.runs.push_back((index, ran));
@@ -100,7 +101,7 @@ impl Both {
         if let Some(order) = self.orders.front() {
             let mut next = self.clone();
             next.orders.pop_front();
-            next.hear(order);
+            next.receive(order);
             all.push(next);
         }
         for index in (self.committed..programs.len() as u32).filter(|index| !own.contains(index)) {
@@ -110,15 +111,15 @@ impl Both {
     }
 
     /// The last run of a step of the shard.
-    fn ran_here(&self, index: u32) -> Ran {
+    fn ran_here(&self, index: u32) -> StepRun {
         let reads = self.shard.logs[index as usize].reads.clone();
         let incarnation = self.shard.scheduler.incarnations().nth(index as usize).unwrap();
         let written =
             |cell: usize| self.shard.cells[cell].written_by(index).map(|value| (cell, *value));
-        Ran { incarnation, reads, writes: (0..CELLS).filter_map(written).collect() }
+        StepRun { incarnation, reads, writes: (0..CELLS).filter_map(written).collect() }
     }
 
-    fn hear(&mut self, order: &Order) {
+    fn receive(&mut self, order: &Order) {
         match order {
             Order::Committed(to) => {
                 self.shard.scheduler.finalize(*to);
@@ -129,12 +130,12 @@ impl Both {
                 }
             }
             Order::Writes { index, incarnation, values } => {
-                let keep = Keep::From(self.shard.scheduler.committed());
+                let retained = Retained::From(self.shard.scheduler.committed());
                 let mut readers_to = None;
                 for (cell, value) in values {
                     let cell = &mut self.shard.cells[*cell];
                     readers_to = readers_to.max(match value {
-                        Some(value) => cell.write(*index, *incarnation, *value, keep),
+                        Some(value) => cell.write(*index, *incarnation, *value, retained),
                         None => cell.remove_older(*index, *incarnation),
                     });
                 }
@@ -150,7 +151,7 @@ impl Both {
             return None;
         }
         let before = before.unwrap_or_default();
-        let mut ran = Ran { incarnation: before.incarnation + 1, ..Ran::default() };
+        let mut ran = StepRun { incarnation: before.incarnation + 1, ..StepRun::default() };
         let mut has = 0;
         for op in program {
             match *op {
@@ -183,7 +184,7 @@ impl Both {
 
     fn is_over(&self) -> bool {
         self.committed as usize == self.last.len()
-            && self.shard.workers.iter().all(|doing| *doing == Doing::Gone)
+            && self.shard.workers.iter().all(|doing| *doing == Activity::Gone)
     }
 }
 

@@ -51,9 +51,9 @@ fn while_too_much_is_logged_only_the_lowest_step_runs() {
 fn the_last_worker_that_does_not_wait_may_not() {
     let mut scheduler = Scheduler::new(&[NO_STEP; 3], 2);
     assert_eq!(claim_all(&mut scheduler), [0, 1, 2]);
-    assert_eq!(scheduler.ask_for_step(2, 1, Asking::First), Answer::Wait);
-    assert_eq!(scheduler.ask_for_lowest(1, Asking::First), Answer::GiveUp);
+    assert_eq!(scheduler.ask_for_step(2, 1, Attempt::First), Answer::Wait);
+    assert_eq!(scheduler.ask_for_lowest(1, Attempt::First), Answer::GiveUp);
     finish(&mut scheduler, 1, 1);
-    assert_eq!(scheduler.ask_for_step(2, 1, Asking::Again), Answer::GoOn);
-    assert_eq!(scheduler.ask_for_lowest(2, Asking::First), Answer::Wait);
+    assert_eq!(scheduler.ask_for_step(2, 1, Attempt::Again), Answer::GoOn);
+    assert_eq!(scheduler.ask_for_lowest(2, Attempt::First), Answer::Wait);
 }

@@ -9,7 +9,7 @@ use workload::{Transaction, list::ListIndex};
 
 use crate::{
     engine::{bal::bitset::Bitset, message},
-    shards::{Report, ShardStep, StateValues, Wanted},
+    shards::{KeyRequest, Report, ShardStep, StateValues},
 };
 
 /// Returns the fault of a message that comes before the shard is ready, is a second `Ready`, or is
@@ -24,7 +24,7 @@ pub(super) fn untimely(report: &Report, ready: Option<Duration>) -> Option<&'sta
         Report::Wanted { .. } | Report::Steps(_) if ready.is_none() => {
             Some("it says more before it says that it is ready")
         }
-        Report::Wanted { keys, .. } if *keys == Wanted::default() => Some("it wants no key"),
+        Report::Wanted { keys, .. } if *keys == KeyRequest::default() => Some("it wants no key"),
         Report::Steps(steps) if steps.is_empty() => Some("it sent no step as results"),
         Report::Wanted { .. } | Report::Steps(_) | Report::Done(_) => None,
     }
@@ -58,7 +58,7 @@ impl RequestedKeys {
     /// Adds the keys of a request. Returns the request's fault, if any: a key outside the list, a
     /// key requested before, or a code that no account has of those whose values the shard was
     /// given.
-    pub(super) fn add(&mut self, keys: &Wanted) -> Option<String> {
+    pub(super) fn add(&mut self, keys: &KeyRequest) -> Option<String> {
         for (what, ids, set, count) in [
             ("account", &keys.accounts, &mut self.accounts, self.account_count),
             ("slot", &keys.slots, &mut self.slots, self.slot_count),

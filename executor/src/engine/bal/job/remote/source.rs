@@ -16,7 +16,7 @@ use crate::{
         tally::{CallClock, Reading},
     },
     error::StoreError,
-    shards::{StateValues, Wanted},
+    shards::{KeyRequest, StateValues},
     store::SlotRow,
     trace::Key,
 };
@@ -34,7 +34,7 @@ impl Source<'_> {
     ///
     /// # Errors
     /// [`ViewError`]: the store failed, or the sample was stopped.
-    pub(super) fn answer_to(&mut self, keys: &Wanted) -> Result<StateValues, ViewError> {
+    pub(super) fn answer_to(&mut self, keys: &KeyRequest) -> Result<StateValues, ViewError> {
         let own_accounts = self.read_new_accounts(&keys.accounts)?;
         let own_slots = self.read_new_slots(&keys.slots)?;
         let Shared { list, pre_state, code_rows, .. } = self.shared;

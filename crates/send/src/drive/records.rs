@@ -21,10 +21,10 @@ use crate::{
 
 /// Records of a running load.
 #[derive(Debug)]
-pub(crate) struct Books {
+pub(crate) struct LoadRecords {
     ledger: Ledger,
     /// Signed bytes of each transaction, once it is signed.
-    kept: Vec<Option<Kept>>,
+    tracked_txs: Vec<Option<TrackedTx>>,
     /// Transaction at which the next search for forgotten transactions begins.
     cursor: usize,
     pub(crate) attempts: Attempts,
@@ -51,19 +51,19 @@ const CONFIRMATION_WAIT_BLOCKS: u32 = 4;
 
 /// Signed bytes of a transaction.
 #[derive(Clone, Debug)]
-struct Kept {
+struct TrackedTx {
     signed: Signed,
     /// Time at which the node took the bytes, or last answered about them.
-    asked: Duration,
+    answered_at: Duration,
     /// Whether a call asks the node for the bytes, or will soon.
     is_asked: bool,
 }
 
-impl Books {
+impl LoadRecords {
     pub(crate) fn new(count: usize) -> Self {
         Self {
             ledger: Ledger::new(count),
-            kept: vec![None; count],
+            tracked_txs: vec![None; count],
             cursor: 0,
             attempts: Attempts::default(),
             errors: ErrorLog::default(),
@@ -84,8 +84,9 @@ impl Books {
 
     pub(crate) fn signed(&mut self, tx: usize, signed: &Signed) {
         self.ledger.signed(tx, signed.hash);
-        let kept = Kept { signed: signed.clone(), asked: Duration::ZERO, is_asked: false };
-        self.kept[tx] = Some(kept);
+        let tracked_tx =
+            TrackedTx { signed: signed.clone(), answered_at: Duration::ZERO, is_asked: false };
+        self.tracked_txs[tx] = Some(tracked_tx);
     }
 
     /// Notes that a transaction is sent. `earlier_count` calls sent it before.
@@ -106,8 +107,8 @@ impl Books {
 
     pub(crate) fn taken(&mut self, tx: usize, now: Duration) {
         self.ledger.taken(tx, now);
-        if let Some(kept) = &mut self.kept[tx] {
-            kept.asked = now;
+        if let Some(tracked_tx) = &mut self.tracked_txs[tx] {
+            tracked_tx.answered_at = now;
         }
         (self.answered_at, self.progressed_at) = (now, now);
     }
@@ -120,7 +121,8 @@ impl Books {
     /// transaction has used their nonce. Returns whether the transaction must be signed anew. That
     /// is not so once a block has it or it has other bytes.
     pub(crate) fn lost(&mut self, tx: usize, hash: B256) -> bool {
-        let is_last = self.kept[tx].as_ref().is_some_and(|kept| kept.signed.hash == hash);
+        let is_last =
+            self.tracked_txs[tx].as_ref().is_some_and(|tracked_tx| tracked_tx.signed.hash == hash);
         let is_open = is_last && self.ledger.lost(tx);
         self.attempts.nonces_corrected += u64::from(is_open);
         self.attempts.signed_anew += u64::from(is_open);
@@ -193,7 +195,7 @@ impl Books {
     /// node last answered `after` ago or earlier. Begins where the last search ended. The found
     /// transactions count as asked for until [`Self::reminded`].
     pub(crate) fn forgotten(&mut self, now: Duration, after: Duration, most: usize) -> Vec<usize> {
-        let count = self.kept.len();
+        let count = self.tracked_txs.len();
         let mut found = Vec::new();
         for step in 0..count {
             if found.len() == most {
@@ -201,9 +203,11 @@ impl Books {
             }
             let tx = (self.cursor + step) % count;
             let is_open = self.is_pooled(tx);
-            let Some(kept) = self.kept[tx].as_mut().filter(|_| is_open) else { continue };
-            if !kept.is_asked && kept.asked + after <= now {
-                kept.is_asked = true;
+            let Some(tracked_tx) = self.tracked_txs[tx].as_mut().filter(|_| is_open) else {
+                continue;
+            };
+            if !tracked_tx.is_asked && tracked_tx.answered_at + after <= now {
+                tracked_tx.is_asked = true;
                 found.push(tx);
             }
         }
@@ -217,15 +221,15 @@ impl Books {
     /// by now.
     pub(crate) fn reminder(&mut self, tx: usize) -> Option<Signed> {
         let is_open = self.is_pooled(tx);
-        let kept = self.kept[tx].as_mut()?;
-        kept.is_asked = is_open;
-        is_open.then(|| kept.signed.clone())
+        let tracked_tx = self.tracked_txs[tx].as_mut()?;
+        tracked_tx.is_asked = is_open;
+        is_open.then(|| tracked_tx.signed.clone())
     }
 
     /// Notes that the node has answered whether it has a transaction, or that this call failed.
     pub(crate) fn reminded(&mut self, tx: usize, now: Duration) {
-        if let Some(kept) = &mut self.kept[tx] {
-            (kept.is_asked, kept.asked) = (false, now);
+        if let Some(tracked_tx) = &mut self.tracked_txs[tx] {
+            (tracked_tx.is_asked, tracked_tx.answered_at) = (false, now);
         }
     }
 
@@ -278,33 +282,33 @@ mod tests {
     fn every_forgotten_transaction_has_its_turn_and_none_is_asked_for_twice_at_once() {
         const COUNT: usize = 1_000;
         const MOST: usize = 32;
-        let mut books = Books::new(COUNT);
+        let mut records = LoadRecords::new(COUNT);
         for tx in 0..COUNT {
             let hash = B256::from(alloy_primitives::U256::from(tx));
-            books.signed(tx, &Signed { raw: Bytes::new(), hash, nonce: 0 });
-            books.sent(tx, Duration::ZERO, 0);
-            books.taken(tx, Duration::ZERO);
+            records.signed(tx, &Signed { raw: Bytes::new(), hash, nonce: 0 });
+            records.sent(tx, Duration::ZERO, 0);
+            records.taken(tx, Duration::ZERO);
         }
         // Looked for each second, and due again after two: the first must not hide the last.
         let after = Duration::from_secs(2);
         let mut asked = vec![0; COUNT];
         for second in 2..34 {
             let now = Duration::from_secs(second);
-            let found = books.forgotten(now, after, MOST);
+            let found = records.forgotten(now, after, MOST);
             assert_eq!(found.len(), MOST);
             for tx in &found {
                 asked[*tx] += 1;
-                assert!(books.reminder(*tx).is_some());
+                assert!(records.reminder(*tx).is_some());
             }
             for tx in found {
-                books.reminded(tx, now);
+                records.reminded(tx, now);
             }
         }
         assert!(asked.iter().all(|count| (1..=2).contains(count)), "{asked:?}");
         let late = Duration::from_secs(100);
-        assert_eq!(books.forgotten(late, after, COUNT).len(), COUNT);
-        assert_eq!(books.forgotten(late, after, COUNT), [0; 0], "all are being asked for");
-        books.failed(7, ErrorKind::Rejected);
-        assert!(books.reminder(7).is_none(), "it is settled by now");
+        assert_eq!(records.forgotten(late, after, COUNT).len(), COUNT);
+        assert_eq!(records.forgotten(late, after, COUNT), [0; 0], "all are being asked for");
+        records.failed(7, ErrorKind::Rejected);
+        assert!(records.reminder(7).is_none(), "it is settled by now");
     }
 }

@@ -23,24 +23,24 @@ type Nodes = HashMap<(TrieId, NodeKey), Option<Vec<u8>>>;
 
 /// Nodes that are in memory when a sample starts.
 #[derive(Debug, Default)]
-pub struct KeptNodes(Nodes);
+pub struct CachedNodes(Nodes);
 
 /// The nodes in memory while a sample runs.
 #[derive(Debug)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct NodeCache<'a> {
     /// The rule that selects the nodes to keep.
     cache: RootCache,
     /// True if nodes that are read are kept, too.
     keeps_reads: bool,
-    before: Option<&'a KeptNodes>,
+    before: Option<&'a CachedNodes>,
     /// Nodes that were added during the sample; they replace nodes of `before`.
     later: RwLock<Nodes>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> NodeCache<'a> {
     /// Makes the cache of nodes of a sample. `before` has the nodes that are in memory when the
     /// sample starts.
-    pub(super) fn new(cache: RootCache, before: Option<&'a KeptNodes>) -> Self {
+    pub(super) fn new(cache: RootCache, before: Option<&'a CachedNodes>) -> Self {
         Self { cache, keeps_reads: false, before, later: RwLock::default() }
     }
 
@@ -72,11 +72,11 @@ impl<'a> Kept<'a> {
     }
 
     /// Returns the nodes that are in memory when a sample with `cache` starts.
-    pub(super) fn into_nodes(self, cache: RootCache) -> KeptNodes {
+    pub(super) fn into_nodes(self, cache: RootCache) -> CachedNodes {
         let mut nodes = self.later.into_inner().unwrap_or_else(PoisonError::into_inner);
         let next = Self::new(cache, None);
         nodes.retain(|(_, key), _| next.keeps(key));
-        KeptNodes(nodes)
+        CachedNodes(nodes)
     }
 }
 
@@ -90,15 +90,15 @@ pub(super) struct NodeCounts {
 }
 
 /// A thread's reader that searches the nodes in memory first.
-pub(super) struct KeptReader<'a> {
+pub(super) struct CachedNodeReader<'a> {
     reader: Box<dyn TrieReader + 'a>,
-    kept: &'a Kept<'a>,
+    node_cache: &'a NodeCache<'a>,
     counts: NodeCounts,
 }
 
-impl<'a> KeptReader<'a> {
-    pub(super) fn new(reader: Box<dyn TrieReader + 'a>, kept: &'a Kept<'a>) -> Self {
-        Self { reader, kept, counts: NodeCounts::default() }
+impl<'a> CachedNodeReader<'a> {
+    pub(super) fn new(reader: Box<dyn TrieReader + 'a>, node_cache: &'a NodeCache<'a>) -> Self {
+        Self { reader, node_cache, counts: NodeCounts::default() }
     }
 
     /// Takes the counts since the last call.
@@ -108,8 +108,8 @@ impl<'a> KeptReader<'a> {
 
     /// Passes to `sink` the nodes that are in memory. Returns the indices of the other keys.
     fn look_up(&self, keys: &[(TrieId, NodeKey)], sink: &mut NodeSink<'_>) -> Vec<usize> {
-        let later = self.kept.later.read().unwrap_or_else(PoisonError::into_inner);
-        let before = self.kept.before.map(|KeptNodes(nodes)| nodes);
+        let later = self.node_cache.later.read().unwrap_or_else(PoisonError::into_inner);
+        let before = self.node_cache.before.map(|CachedNodes(nodes)| nodes);
         let mut missing = Vec::new();
         for (index, id) in keys.iter().enumerate() {
             match later.get(id).or_else(|| before?.get(id)) {
@@ -121,13 +121,13 @@ impl<'a> KeptReader<'a> {
     }
 }
 
-impl TrieReader for KeptReader<'_> {
+impl TrieReader for CachedNodeReader<'_> {
     fn nodes(
         &mut self,
         keys: &[(TrieId, NodeKey)],
         sink: &mut NodeSink<'_>,
     ) -> Result<(), StoreError> {
-        if self.kept.cache == RootCache::Cold {
+        if self.node_cache.cache == RootCache::Cold {
             self.counts.read_count += keys.len() as u64;
             return self.reader.nodes(keys, sink);
         }
@@ -139,7 +139,7 @@ impl TrieReader for KeptReader<'_> {
         }
         let missing: Vec<_> = indices.iter().map(|index| keys[*index]).collect();
         let mut read = Vec::new();
-        let keeps_reads = self.kept.keeps_reads;
+        let keeps_reads = self.node_cache.keeps_reads;
         self.reader.nodes(&missing, &mut |index, node| {
             if keeps_reads {
                 read.push((missing[index], node.map(<[u8]>::to_vec)));
@@ -147,7 +147,7 @@ impl TrieReader for KeptReader<'_> {
             sink(indices[index], node);
         })?;
         if keeps_reads {
-            self.kept.later.write().unwrap_or_else(PoisonError::into_inner).extend(read);
+            self.node_cache.later.write().unwrap_or_else(PoisonError::into_inner).extend(read);
         }
         Ok(())
     }

@@ -16,24 +16,24 @@ use workload::BlockAccessIndex;
 
 use super::{
     scheduler::Scheduler,
-    task::{Answer, Asking, Report, Task, Until},
+    task::{Answer, Attempt, Report, Task, Until},
 };
 
 use crate::lock::lock;
 
 /// Number of polls before a worker sleeps. [`PAUSES`] pauses are between two polls.
-const LOOKS: u32 = 200;
+const POLL_COUNT: u32 = 200;
 /// Number of pause instructions of the processor between two polls.
 const PAUSES: u32 = 16;
 /// A worker yields its core at each poll whose number is a multiple of this, in case there are more
 /// threads than cores.
-const LOOKS_BEFORE_YIELD: u32 = 50;
+const POLLS_BEFORE_YIELD: u32 = 50;
 /// Polling interval of the stop flag, whose setter wakes no sleeper.
 const STOP_CHECK: Duration = Duration::from_millis(1);
 
 /// The result of a wait within a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum WaitResult {
     /// The awaited event has happened, so the run continues.
     GoOn,
     /// The run is given up.
@@ -52,7 +52,7 @@ struct Guarded {
 }
 
 /// The scheduler of a batch behind its lock, and the waits of its workers.
-pub(super) struct Board<'a> {
+pub(super) struct SharedScheduler<'a> {
     guarded: Mutex<Guarded>,
     /// Number of changes of the scheduler: reports, and messages from other shards.
     change_count: AtomicU32,
@@ -66,14 +66,14 @@ pub(super) struct Board<'a> {
     on_idle: &'a (dyn Fn() + Sync),
 }
 
-impl fmt::Debug for Board<'_> {
+impl fmt::Debug for SharedScheduler<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Board").field("guarded", &self.guarded).finish_non_exhaustive()
+        f.debug_struct("SharedScheduler").field("guarded", &self.guarded).finish_non_exhaustive()
     }
 }
 
-impl<'a> Board<'a> {
-    /// Makes a board for a batch that has not begun. Another thread sets `stop` to give up the
+impl<'a> SharedScheduler<'a> {
+    /// Makes the scheduler of a batch that has not begun. Another thread sets `stop` to give up the
     /// whole batch.
     pub(super) const fn new(scheduler: Scheduler, stop: &'a AtomicBool) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Returns this board with a function that each worker calls before it waits.
+    /// Returns this scheduler with a function that each worker calls before it waits.
     #[must_use]
     pub(super) fn with_idle_call(self, on_idle: &'a (dyn Fn() + Sync)) -> Self {
         Self { on_idle, ..self }
@@ -114,7 +114,7 @@ impl<'a> Board<'a> {
 
     /// Applies a report and returns the next task. Waits if there is no task yet. Returns `None`
     /// once all tasks are done, or the batch is given up.
-    pub(super) fn turn(&self, report: Option<Report>) -> Option<Task> {
+    pub(super) fn next_task(&self, report: Option<Report>) -> Option<Task> {
         let mut guarded = self.lock();
         if let Some(report) = report {
             guarded.scheduler.take(report);
@@ -130,7 +130,7 @@ impl<'a> Board<'a> {
             self.notify(&guarded);
             match task {
                 Task::Done => return None,
-                Task::Idle => guarded = self.pass_time(guarded),
+                Task::Idle => guarded = self.wait_for_task(guarded),
                 task => return Some(task),
             }
         }
@@ -160,10 +160,10 @@ impl<'a> Board<'a> {
         }
     }
 
-    fn pass_time<'g>(&'g self, guarded: MutexGuard<'g, Guarded>) -> MutexGuard<'g, Guarded> {
+    fn wait_for_task<'g>(&'g self, guarded: MutexGuard<'g, Guarded>) -> MutexGuard<'g, Guarded> {
         drop(guarded);
         (self.on_idle)();
-        if look_for(|| self.has_task.load(Ordering::Acquire) || self.is_stopped()) {
+        if poll(|| self.has_task.load(Ordering::Acquire) || self.is_stopped()) {
             return self.lock();
         }
         let mut guarded = self.lock();
@@ -178,27 +178,27 @@ impl<'a> Board<'a> {
     }
 
     /// Waits in the run of `index` for `event`, if the scheduler allows the wait.
-    pub(super) fn need(&self, index: BlockAccessIndex, event: Until) -> Verdict {
-        let mut asking = Asking::First;
+    pub(super) fn wait_for(&self, index: BlockAccessIndex, event: Until) -> WaitResult {
+        let mut attempt = Attempt::First;
         loop {
             let mut guarded = self.lock();
             let answer = match event {
                 Until::Now => Answer::GoOn,
-                Until::Executed(of) => guarded.scheduler.ask_for_step(index, of, asking),
-                Until::Lowest => guarded.scheduler.ask_for_lowest(index, asking),
+                Until::Executed(of) => guarded.scheduler.ask_for_step(index, of, attempt),
+                Until::Lowest => guarded.scheduler.ask_for_lowest(index, attempt),
             };
             match answer {
-                Answer::GoOn => return Verdict::GoOn,
-                Answer::GiveUp => return Verdict::GiveUp,
-                Answer::Wait if self.is_stopped() => return Verdict::Stopped,
-                Answer::Wait => asking = Asking::Again,
+                Answer::GoOn => return WaitResult::GoOn,
+                Answer::GiveUp => return WaitResult::GiveUp,
+                Answer::Wait if self.is_stopped() => return WaitResult::Stopped,
+                Answer::Wait => attempt = Attempt::Again,
             }
             let seen = self.change_count.load(Ordering::Relaxed);
             let has_changed =
                 || self.change_count.load(Ordering::Acquire) != seen || self.is_stopped();
             drop(guarded);
             (self.on_idle)();
-            if look_for(has_changed) {
+            if poll(has_changed) {
                 continue;
             }
             guarded = self.lock();
@@ -212,12 +212,12 @@ impl<'a> Board<'a> {
 }
 
 /// Polls `has_happened` for a few microseconds. Returns whether it returned true.
-fn look_for(has_happened: impl Fn() -> bool) -> bool {
-    for look in 1..=LOOKS {
+fn poll(has_happened: impl Fn() -> bool) -> bool {
+    for count in 1..=POLL_COUNT {
         if has_happened() {
             return true;
         }
-        if look % LOOKS_BEFORE_YIELD == 0 {
+        if count % POLLS_BEFORE_YIELD == 0 {
             thread::yield_now();
         } else {
             (0..PAUSES).for_each(|_| hint::spin_loop());

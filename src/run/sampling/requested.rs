@@ -18,11 +18,11 @@ type Start = (Kind, u32, u64);
 
 /// The keys that samples have asked for, as disjoint ranges.
 #[derive(Clone, Debug, Default)]
-pub struct AskedBefore {
+pub struct RequestedKeys {
     ends: BTreeMap<Start, u64>,
 }
 
-impl AskedBefore {
+impl RequestedKeys {
     /// Adds the plan of `workload`. Returns the share of the plan that was asked for before; `None`
     /// for an empty plan.
     pub fn take_in(&mut self, workload: &Workload) -> Option<f64> {
@@ -81,14 +81,14 @@ mod tests {
     #[test]
     fn the_same_work_again_was_asked_for_before_and_another_was_not() {
         let range = |start| IndexRange { family: 0, start, count: 10 };
-        let mut asked = AskedBefore::default();
-        assert_eq!(asked.take_in(&planning(Vec::new())), None);
-        assert_eq!(asked.take_in(&planning(vec![range(5)])), Some(0.0));
-        assert_eq!(asked.take_in(&planning(vec![range(5)])), Some(1.0));
-        assert_eq!(asked.take_in(&planning(vec![range(10)])), Some(0.5));
-        assert_eq!(asked.take_in(&planning(vec![range(100), range(0)])), Some(0.25));
+        let mut requested = RequestedKeys::default();
+        assert_eq!(requested.take_in(&planning(Vec::new())), None);
+        assert_eq!(requested.take_in(&planning(vec![range(5)])), Some(0.0));
+        assert_eq!(requested.take_in(&planning(vec![range(5)])), Some(1.0));
+        assert_eq!(requested.take_in(&planning(vec![range(10)])), Some(0.5));
+        assert_eq!(requested.take_in(&planning(vec![range(100), range(0)])), Some(0.25));
         let other = IndexRange { family: 1, start: 5, count: 10 };
-        assert_eq!(asked.take_in(&planning(vec![other])), Some(0.0));
+        assert_eq!(requested.take_in(&planning(vec![other])), Some(0.0));
     }
 
     proptest! {
@@ -96,9 +96,9 @@ mod tests {
         fn ranges_count_as_their_indices_do(
             ranges in proptest::collection::vec((0..3_u32, 0..60_u64, 1..20_u64), 1..40)
         ) {
-            let (mut asked, mut indices) = (AskedBefore::default(), HashSet::new());
+            let (mut requested, mut indices) = (RequestedKeys::default(), HashSet::new());
             for (family, start, count) in ranges {
-                let got = asked.add(Kind::Slots, &IndexRange { family, start, count });
+                let got = requested.add(Kind::Slots, &IndexRange { family, start, count });
                 let all = start..start + count;
                 let known = all.filter(|index| !indices.insert((family, *index))).count();
                 prop_assert_eq!(got, known as u64);

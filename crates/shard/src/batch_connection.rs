@@ -19,8 +19,8 @@ use tonic::Streaming;
 
 use crate::{
     convert,
-    delay::{Entered, Entry, Left, line},
-    error::{Patience, STOP_CHECK, ended, silent},
+    delay::{EnterResult, Entry, LeaveResult, delay_line},
+    error::{STOP_CHECK, WaitLimits, ended, silent},
     incoming::Incoming,
     optimistic,
     wire::{
@@ -44,13 +44,13 @@ impl Outgoing {
         if delay.is_zero() {
             return Self::Direct(to);
         }
-        let (entry, exit) = line(delay, WINDOW);
+        let (entry, exit) = delay_line(delay, WINDOW);
         thread::spawn(move || {
             loop {
                 let is_wanted = match exit.next(STOP_CHECK) {
-                    Left::Message(message) => to.blocking_send(message).is_ok(),
-                    Left::Nothing => !to.is_closed(),
-                    Left::End => false,
+                    LeaveResult::Message(message) => to.blocking_send(message).is_ok(),
+                    LeaveResult::Nothing => !to.is_closed(),
+                    LeaveResult::End => false,
                 };
                 if !is_wanted {
                     return;
@@ -71,9 +71,9 @@ impl Outgoing {
                 Ok(()) | Err(TrySendError::Closed(_)) => None,
             },
             Self::Delayed(line) => match line.enter(wrapped) {
-                Entered::Full(back) => back.message,
+                EnterResult::Full(back) => back.message,
                 // The same holds for a receiver behind the delay line.
-                Entered::Held | Entered::Unwanted => None,
+                EnterResult::Queued | EnterResult::Closed => None,
             },
         };
         back.map_or(Ok(()), Err)
@@ -91,7 +91,7 @@ impl Outgoing {
 
 /// The connection to a shard during one batch.
 #[derive(Debug)]
-pub(crate) struct Talk<'c> {
+pub(crate) struct BatchConnection<'c> {
     sender: MessageSender<'c>,
     receiver: MessageReceiver<'c>,
 }
@@ -100,7 +100,7 @@ pub(crate) struct Talk<'c> {
 #[derive(Debug)]
 struct MessageSender<'c> {
     runtime: &'c Runtime,
-    patience: Patience<'c>,
+    limits: WaitLimits<'c>,
     to: Outgoing,
 }
 
@@ -108,24 +108,24 @@ impl MessageSender<'_> {
     /// Sends a message. Waits while too many messages to the shard are under way. Returns false if
     /// the receiver is gone.
     fn send(&self, message: Message) -> Result<bool, ShardError> {
-        self.patience.wait(self.runtime, self.to.send(message))
+        self.limits.wait(self.runtime, self.to.send(message))
     }
 }
 
-impl<'c> Talk<'c> {
+impl<'c> BatchConnection<'c> {
     /// Makes the connection. Messages to the shard go to `to`. Messages from the shard come from
     /// `from`, each delayed by `delay`.
     pub(crate) fn new(
         runtime: &'c Runtime,
-        patience: Patience<'c>,
+        limits: WaitLimits<'c>,
         to: Outgoing,
         from: Streaming<FromShard>,
         delay: Duration,
     ) -> Self {
         let from = Incoming::new(runtime, from, delay);
         Self {
-            sender: MessageSender { runtime, patience, to },
-            receiver: MessageReceiver { runtime, patience, from },
+            sender: MessageSender { runtime, limits, to },
+            receiver: MessageReceiver { runtime, limits, from },
         }
     }
 
@@ -156,7 +156,7 @@ impl<'c> Talk<'c> {
 #[derive(Debug)]
 struct MessageReceiver<'c> {
     runtime: &'c Runtime,
-    patience: Patience<'c>,
+    limits: WaitLimits<'c>,
     from: Incoming,
 }
 
@@ -180,8 +180,8 @@ impl MessageReceiver<'_> {
                     return Err(ShardError("the sample was stopped".to_owned()));
                 }
                 None if !owes() => since = Instant::now(),
-                None if since.elapsed() >= self.patience.most => {
-                    return Err(silent(self.patience.most));
+                None if since.elapsed() >= self.limits.most => {
+                    return Err(silent(self.limits.most));
                 }
                 None => {}
             }
@@ -193,7 +193,7 @@ fn nonsense(what: String) -> ShardError {
     ShardError(format!("it sent nonsense: {what}"))
 }
 
-impl Conversation for Talk<'_> {
+impl Conversation for BatchConnection<'_> {
     fn receive(&mut self, stop: &AtomicBool) -> Result<Report, ShardError> {
         convert::report(self.receiver.receive(stop, &|| true)?).map_err(nonsense)
     }

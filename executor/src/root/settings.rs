@@ -13,7 +13,7 @@ const WRITES_PER_SHARD: usize = 8;
 
 /// The settings of root computation over the tries of a state.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct RootSettings {
     /// Format that decides which nodes the state stores.
     pub(super) format: Format,
     pub(super) shards: ShardCount,
@@ -24,7 +24,7 @@ pub(crate) struct Way {
     pub(super) ranges_per_call: usize,
 }
 
-impl Way {
+impl RootSettings {
     /// Makes the settings from the variant's `root`, for a state that was built from `genesis`.
     ///
     /// # Errors
