@@ -46,7 +46,7 @@ use files::Files;
 use hooks::{Cleanup, Hooks};
 use plan::{Machine, PlannedCell};
 use prepare::{
-    Databases, FilledWork, InUse, Preparation, Prepared, Request, Source, WithWhole,
+    Databases, DeviceFigures, FilledWork, InUse, Preparation, Prepared, Request, Source, WithWhole,
     on_one_database, on_same_keys,
 };
 use sampling::{Sampled, Sampling};
@@ -81,17 +81,6 @@ pub struct RunInput {
     pub hooks: Hooks,
     /// Shows the finished samples, if the user interrupts and the run cannot stop in time.
     pub show_kept: fn(&RunResult),
-}
-
-/// Origin of the figures of the device below the stores.
-#[derive(Clone, Debug)]
-pub enum DeviceFigures {
-    /// The run measures the device.
-    Measured,
-    /// The cells of a sweep share the figures in this file.
-    Shared(PathBuf),
-    /// Nothing measures the device, and no sample's requests are repeated on it.
-    Unmeasured,
 }
 
 impl RunInput {

@@ -32,10 +32,10 @@ use crate::{
     },
     machine::{self, environment},
     run::{
-        DeviceFigures, RunInput,
+        RunInput,
         extras::ExtraSamples,
         hooks::Hooks,
-        prepare::{self, InUse, Size, Source, asked_data_dir},
+        prepare::{self, DeviceFigures, InUse, Size, Source, asked_data_dir},
     },
     terminal::{self, Code, Failure, Look, OpenCodes, WithExitCode, exit::fail},
 };

@@ -15,10 +15,7 @@ use variant::Design;
 
 use crate::{
     figures::cells::ns,
-    run::{
-        DeviceFigures,
-        prepare::{self, Size},
-    },
+    run::prepare::{self, DeviceFigures, Size},
     sweep::{
         cell::FinishedCell,
         dir::SweepDir,

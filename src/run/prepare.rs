@@ -13,7 +13,7 @@ mod stores;
 mod whole;
 mod work;
 
-use std::time::Instant;
+use std::{path::PathBuf, time::Instant};
 
 use executor::{device::Disk, state::BuiltState};
 use spec::{RunSpec, Scenario};
@@ -24,7 +24,7 @@ use result::{Device, Fill, WorkloadFacts};
 use crate::{
     figures::facts,
     machine,
-    run::{DeviceFigures, plan::Machine, session::Session, shards::Running},
+    run::{plan::Machine, session::Session, shards::Running},
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
@@ -59,6 +59,17 @@ pub struct Preparation<'a> {
     pub machine: &'a Machine,
     /// Shows the progress of long steps.
     pub progress: &'a Progress,
+}
+
+/// Origin of the figures of the device below the stores.
+#[derive(Clone, Debug)]
+pub enum DeviceFigures {
+    /// The run measures the device.
+    Measured,
+    /// The cells of a sweep share the figures in this file.
+    Shared(PathBuf),
+    /// Nothing measures the device, and no sample's requests are repeated on it.
+    Unmeasured,
 }
 
 /// A prepared workload.

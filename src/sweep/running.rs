@@ -25,10 +25,10 @@ use variant::WholeRows;
 use crate::{
     machine::child::{self, Ended},
     run::{
-        DeviceFigures, RunInput,
+        RunInput,
         extras::ExtraSamples,
         hooks::Hooks,
-        prepare::{InUse, once},
+        prepare::{DeviceFigures, InUse, once},
     },
     terminal::{self, Code, Failure, Look, OpenCodes, WithExitCode, interrupt},
 };

@@ -183,7 +183,10 @@ mod tests {
             assert_eq!(text.matches("  2026-01-01 00:00 UTC").count(), 2, "{text}");
             assert_eq!(text.matches("  1.5").count(), 2, "{text}");
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(words.contains("in 5.0 % of histories at most, over all 2 variants"), "{text}");
+            assert!(
+                words.contains("at most 5.0 % of histories have one, over all 2 variants"),
+                "{text}"
+            );
         }
     }
 
@@ -200,7 +203,7 @@ mod tests {
         }
         let text = history_table(&results, 80, Paint::Plain);
         assert!(
-            text.contains("a series each") && text.contains("workload fedcba987654\n"),
+            text.contains("has series of its own") && text.contains("workload fedcba987654\n"),
             "{text}"
         );
         assert!(text.contains("DISAGREE 2.json"), "{text}");

@@ -70,11 +70,16 @@ fn parts_of(blocks: &Workload) -> (Workload, Value, Value) {
     (whole, block, witness)
 }
 
-fn add_contract(workload: &mut Workload, address: Address, code: Bytes) {
+/// Gives the account at `address` a code. It is a new account where there is none.
+fn set_code(workload: &mut Workload, address: Address, code: Bytes) {
     let accounts = &mut workload.genesis.accounts;
-    let (nonce, balance, storage) = (1, U256::ZERO, Vec::new());
-    accounts.push(GenesisAccount { address, nonce, balance, code, storage });
-    accounts.sort_by_key(|account| account.address);
+    match accounts.binary_search_by_key(&address, |account| account.address) {
+        Ok(index) => accounts[index].code = code,
+        Err(index) => {
+            let (nonce, balance, storage) = (1, U256::ZERO, Vec::new());
+            accounts.insert(index, GenesisAccount { address, nonce, balance, code, storage });
+        }
+    }
 }
 
 #[test]
@@ -115,7 +120,7 @@ fn a_block_beside_its_witness_has_the_outcome_that_it_has_on_the_whole_state() {
 fn a_witness_may_lack_codes_that_the_block_does_not_run() {
     let mut blocks = two_blocks();
     let paid = bytes!("00");
-    add_contract(&mut blocks, BENEFICIARY, paid.clone());
+    set_code(&mut blocks, BENEFICIARY, paid.clone());
     let (whole, block, witness) = parts_of(&blocks);
     let made = beside(&block, &witness, None).unwrap();
     assert_eq!((made.not_compared(), made.notes.len()), (vec!["state root"], 0));
@@ -146,10 +151,10 @@ fn a_witness_may_lack_codes_that_the_block_does_not_run() {
 fn a_code_whose_hash_the_block_reads_must_be_in_the_witness() {
     let mut blocks = two_blocks();
     let (paid, reader) = (bytes!("00"), Address::with_last_byte(0x99));
-    add_contract(&mut blocks, BENEFICIARY, paid.clone());
+    set_code(&mut blocks, BENEFICIARY, paid.clone());
     // PUSH20 the beneficiary, EXTCODEHASH, PUSH0, SSTORE.
     let code = [&[0x73], BENEFICIARY.as_slice(), &[0x3f, 0x5f, 0x55]].concat();
-    add_contract(&mut blocks, reader, code.into());
+    set_code(&mut blocks, reader, code.into());
     blocks.batches[0].blocks[0].transactions[0].to = Some(reader);
     reference::complete(&mut blocks, || ()).unwrap();
     let (whole, block, mut witness) = parts_of(&blocks);

@@ -14,7 +14,13 @@ use super::{
 use crate::{
     cli::args::{DatabaseArgs, HowArgs, OpenArgs, OwnOr, ResultArgs, pair, typed_words},
     client::{self, Attached, ClientInput, Clients, StartFile},
-    run::{DeviceFigures, RunInput, extras::ExtraSamples, hooks::Hooks, minimal, prepare::Source},
+    run::{
+        RunInput,
+        extras::ExtraSamples,
+        hooks::Hooks,
+        minimal,
+        prepare::{DeviceFigures, Source},
+    },
     terminal::{Code, Failure, WithExitCode},
 };
 

@@ -17,9 +17,9 @@ use crate::{
     figures::facts,
     machine::environment,
     run::{
-        DeviceFigures, minimal,
+        minimal,
         plan::Machine,
-        prepare::{self, Databases, InUse, Preparation},
+        prepare::{self, Databases, DeviceFigures, InUse, Preparation},
         session::Session,
     },
     simulate::{self, MEASURED_STORE, Predictions},

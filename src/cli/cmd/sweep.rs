@@ -18,7 +18,7 @@ use crate::{
     },
     figures::claims,
     machine::child,
-    run::{DeviceFigures, prepare::Size},
+    run::prepare::{DeviceFigures, Size},
     sweep::{
         dir::SweepDir,
         matrix::{self, MatrixInput},
