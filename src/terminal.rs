@@ -103,7 +103,7 @@ pub fn delivered() -> Result<()> {
     }
 }
 
-/// Turns off notes and progress.
+/// Turns off notes and progress, as `--quiet` asks.
 pub fn be_quiet() {
     IS_QUIET.store(true, Ordering::Relaxed);
 }

@@ -1,5 +1,5 @@
-//! Arguments that several verbs take, and the plain values that the program makes of them. A
-//! verb's own arguments stand beside it, in `cmd/`.
+//! Arguments that several verbs take, and the plain values that the program makes of them.
+//! Arguments of one verb alone are in the verb's file in `cmd/`.
 
 mod named;
 mod option;
@@ -138,8 +138,8 @@ pub struct RunArgs {
     /// thread, for Perfetto (ui.perfetto.dev) or Chrome
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// After the run, take more samples of a variant, or of the fastest of a design, and show
-    /// which functions take the CPU's time, with a flame graph (flame-graph-START.svg, in DIR of --out)
+    /// After the run, take more samples of a variant, or of the fastest of a design, and show which
+    /// functions take the CPU's time, with a flame graph (flame-graph-START.svg, in DIR of --out)
     #[arg(long, value_name = "VARIANT|DESIGN")]
     pub profile: Option<String>,
     /// Whether output files are replaced
@@ -147,7 +147,7 @@ pub struct RunArgs {
     pub force: ForceArgs,
 }
 
-/// How a verb ends on claims and figures that are left open.
+/// Options for the exit codes of claims and figures that are inconclusive, or not judged at all.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct OpenArgs {
     /// Exit with 4 where samples are too few to judge a claim ([[expect]], --deadline) or a figure
@@ -187,7 +187,7 @@ impl DatabaseArgs {
     }
 }
 
-/// How builds are driven.
+/// Times of a comparison of builds: the least time of a slot, and the timeout of a sample.
 #[derive(Debug, Args)]
 pub struct DriveArgs {
     /// Least wall time of each slot's samples: short samples are taken in several passes
@@ -198,8 +198,8 @@ pub struct DriveArgs {
     pub timeout: String,
 }
 
-/// Returns the command line as it was typed, for results and errors. A mark replaces bytes that are
-/// not UTF-8. Other processes get the original words (`std::env::args_os`).
+/// Returns the command line as it was typed, for results and errors. The character U+FFFD replaces
+/// bytes that are not UTF-8. Other processes get the original words (`std::env::args_os`).
 pub fn typed_words() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
@@ -245,7 +245,7 @@ impl ResultArgs {
 }
 
 impl Format {
-    /// Returns the look of progress beside this format.
+    /// Returns the look of the progress display while standard output has this format.
     pub fn look(self) -> Look {
         match self {
             Self::Table => terminal::look(),
@@ -270,8 +270,8 @@ impl Format {
     }
 }
 
-/// Makes the error of `verb` for a command line without work. `more` follows the scenario in its
-/// example.
+/// Makes the error of `verb` for a command line that names no work. `more` is the end of the
+/// command that the error shows as an example.
 pub fn nothing_named(verb: &str, more: &str) -> anyhow::Error {
     anyhow!(
         "nothing to run: name a scenario, as in `{verb} --scenario sload-storm {more}`, or a file, as in \
@@ -368,7 +368,8 @@ impl RunArgs {
         }
     }
 
-    /// Returns the first option for the work or the run, as the user gave it.
+    /// Returns the first argument that names the work, or sets a key of the work or the run, as the
+    /// user gave it.
     pub fn first_of_run(&self) -> Option<String> {
         let word = self.words.first().map(|word| word.to_string_lossy().into_owned());
         let scenario = self.scenario.as_ref().map(|name| format!("--scenario {name}"));
@@ -379,8 +380,8 @@ impl RunArgs {
         [word, scenario, workload, quick].into_iter().flatten().chain(overrides).next()
     }
 
-    /// Returns the source of the work, and the overrides of the run. Beside a workload file, the
-    /// overrides include the keys of `--set`.
+    /// Returns the source of the work, and the overrides of the run. For a workload file, the
+    /// overrides of the run include the keys of `--set`.
     fn source_and_how(&self) -> Result<(Source, Vec<Override>), Failure> {
         let mut how = self.how.overrides();
         let (scenario, workload) = (self.scenario.as_deref(), self.workload.as_deref());

@@ -10,11 +10,11 @@ use clap::{
 
 use super::{args::print_help, short, verbs::Cli};
 
-/// The verb that writes reports, whose format follows from the ending of a file.
+/// The verb that writes reports. The ending of the report's file names the format.
 const REPORT: &str = "report";
 
-/// Formats that a user may type as options of a report: the option, the ending of the format's
-/// file, and the options before `--out`.
+/// Options that a user may type for the format of a report, though `stress report` has none of
+/// them. Each has the ending of the format's file, and the words to write before `--out`.
 const FORMATS: [(&str, &str, &str); 6] = [
     ("--html", "html", ""),
     ("--htm", "html", ""),
@@ -27,7 +27,7 @@ const FORMATS: [(&str, &str, &str); 6] = [
 const WRITE_FILES: &str =
     "write the files alone: `stress import alloc.json env.json txs.json --fork FORK --out FILE`";
 
-/// Options of earlier versions, and what to do in their place.
+/// Options of earlier versions, each with its remedy.
 const CHANGED: [(&str, &str); 22] = [
     ("--alloc", WRITE_FILES),
     ("--candidate", "write `--program BINARY`"),
@@ -101,8 +101,8 @@ fn format_tip(words: &[OsString], option: &str) -> Option<String> {
     Some(format!("{rule}: {before}--out {}", file_of(words, name, ending)))
 }
 
-/// Returns the file that was typed as the value of `option`, with this ending. Without a value it
-/// is `report`.
+/// Returns the file that was typed as the value of `option`, with this ending. Without a value the
+/// file's name is `report`.
 fn file_of(words: &[OsString], option: &str, ending: &str) -> String {
     let mut words = words.iter().map(|word| word.to_string_lossy());
     let typed = words.find_map(|word| match word.strip_prefix(option)? {

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 
 use clap::{Arg, Command};
 
-/// The options that a verb's short help shows. A verb that is not listed shows all its options.
+/// Verbs, each with the options that its short help shows. A verb that is not here shows all its
+/// options.
 const SHOWN: [(&str, &str); 17] = [
     ("", "quick gas"),
     ("run", "quick gas slots set design store threads io-threads samples budget out format"),
@@ -26,7 +27,7 @@ const SHOWN: [(&str, &str); 17] = [
     ("doctor io", "store read depth slots budget set out"),
 ];
 
-/// Whether a word asks for the short help, alone or with other letters: `-h`, `-qh`.
+/// Whether a word asks for the short help: `-h`, alone or with other short options (`-qh`).
 pub fn is_asked(word: &OsString) -> bool {
     let word = word.to_string_lossy();
     word.starts_with('-') && !word.starts_with("--") && word.contains('h')

@@ -40,7 +40,7 @@ Exit codes: 0 fine, 1 a claim fails or the gate finds a regression, 2 usage or s
 5 the machine gives reason for doubt (gate; doctor --strict), 6 input, output or run time,
 7 a claim or times were not judged, 130 interrupted (finished samples are kept).";
 
-/// Help with the first examples before the options, of which there are too many for a screen.
+/// Help with the first examples before the options, as the options alone fill more than a screen.
 const HELP_TEMPLATE: &str = "\
 {before-help}{about-with-newline}
 {usage-heading} {usage}
@@ -63,7 +63,8 @@ pub struct Cli {
     /// The verb; without one, a workload is run.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Take samples for another process that asks on standard input (docs/contributing.md#an-executor-of-your-own)
+    /// Take samples for another process that asks on standard input
+    /// (docs/contributing.md#an-executor-of-your-own)
     #[arg(long, hide = true)]
     pub worker: bool,
     /// The work and the settings of a run.

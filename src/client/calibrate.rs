@@ -1,6 +1,6 @@
-//! Compares a client with our designs on many scenarios. Processes of this program export and run
-//! each scenario, one after the other. Each result has its own directory, and the same command
-//! resumes.
+//! Compares a client with our designs on many scenarios (`stress client rank`). Processes of this
+//! program export and run each scenario, one after the other. Each result has its own directory.
+//! The same command resumes an interrupted calibration.
 
 use std::{
     ffi::OsString,
@@ -23,16 +23,17 @@ use crate::{
     terminal::{self, Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
-/// The file with the settings of the calibration in a directory.
+/// Name of the file with the settings of a calibration, in the calibration's directory.
 const MANIFEST: &str = "calibrate-against.json";
-/// File of the report page.
+/// Name of the file of the report page.
 const PAGE: &str = "calibration.html";
-/// Forms of each export. Rows are for a state that is too large for a `genesis.json`.
+/// Forms in which each scenario is exported. `rows` is for a state that is too large for a
+/// `genesis.json`.
 const FORMS: &str = "engine,rows";
 /// Prefix of the names of twins of official tests.
 const OFFICIAL: &str = "official/";
 
-/// A calibration.
+/// Settings of a calibration, and its directory.
 #[derive(Clone, Debug)]
 pub struct CalibrateInput {
     /// Names of shipped scenarios. If empty: all twins and storms.
@@ -41,9 +42,9 @@ pub struct CalibrateInput {
     pub work: Vec<Override>,
     /// Start file of the client.
     pub start: StartFile,
-    /// Number of siblings of each export, one for each sample.
+    /// Number of siblings of each exported block: one for each sample, and one for a warm-up.
     pub sibling_count: u64,
-    /// Options of `stress client`, without the export and the output.
+    /// Options of `stress client` for each scenario, without the export's directory and `--out`.
     pub client: Vec<OsString>,
     /// Directory of the calibration.
     pub out: PathBuf,
@@ -52,7 +53,7 @@ pub struct CalibrateInput {
 /// The outcome of a calibration.
 #[derive(Debug)]
 pub struct CalibrationResult {
-    /// The results of all scenarios that have one.
+    /// The results of all scenarios that have one, also the finished parts of interrupted runs.
     pub results: Vec<Shown>,
     /// The scenarios without a whole result.
     pub unfinished: Vec<Unfinished>,
@@ -116,7 +117,7 @@ impl CalibrateInput {
             Some(_) => Outcome::Whole,
             None => self.measure(name, &dir)?,
         };
-        // A run that was ended keeps its finished part, which is shown.
+        // A run that ended early keeps its finished part, and the report shows that part.
         if let Ok(stored) = Stored::read(&dir)
             && !stored.result.clients.is_empty()
         {
@@ -226,7 +227,8 @@ impl CalibrateInput {
                     out.display()
                 );
             }
-            // This verb does not remove files of other directories.
+            // The verb removes results in its directory, so the directory must not have other
+            // files.
             Err(_)
                 if fs::read_dir(out)
                     .with_context(cannot)
@@ -265,7 +267,7 @@ impl CalibrateInput {
         }
     }
 
-    /// The settings on which figures depend.
+    /// Returns the settings on which the figures depend.
     fn manifest(&self) -> Value {
         let work = self.work.iter().map(|given| format!("{} = {}", given.key, given.value));
         let words = self.client.iter().map(|word| word.to_string_lossy().into_owned());
@@ -279,14 +281,14 @@ impl CalibrateInput {
     }
 }
 
-/// Overrides that a scenario takes, and the other overrides with the reason.
+/// Overrides that a scenario takes, and the other overrides, each with the error that it causes.
 #[derive(Debug, Default)]
 struct OverridesOf {
     taken: Vec<Override>,
     left_out: Vec<(Override, String)>,
 }
 
-/// The end of a scenario.
+/// The outcome of one scenario.
 enum Outcome {
     /// The scenario has a whole result.
     Whole,
@@ -297,7 +299,7 @@ enum Outcome {
     },
 }
 
-/// Runs a verb in its own process; `None` if it succeeded.
+/// Runs the verb `name` in its own process. Returns `None` if it succeeded.
 fn step(name: &'static str, words: Vec<OsString>) -> Result<Option<Outcome>, Failure> {
     let ended = child::run_bound(&words).with_exit_code(Code::Io)?;
     Ok(match ended {
@@ -314,7 +316,8 @@ fn finished(dir: &Path) -> Option<Stored> {
     (!result.interrupted && result.is_sound() && !result.clients.is_empty()).then_some(stored)
 }
 
-/// Returns the twins of official benchmark tests, and the storms.
+/// Returns the names of the twins of official benchmark tests, and of the scenarios that have only
+/// storms.
 fn twins_and_storms() -> Vec<String> {
     let all = shipped::all().iter().filter(|(name, text)| {
         name.starts_with(OFFICIAL)

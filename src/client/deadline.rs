@@ -1,4 +1,5 @@
-//! Judges the deadline of a block on our designs and on clients, by the upper end of the interval.
+//! Judges the deadline of a block on our designs and on clients, by the upper end of the 95 %
+//! interval of the block's time.
 
 use std::{cmp::Ordering, time::Duration};
 

@@ -1,5 +1,5 @@
-//! The Engine API of a client over HTTP. Every request has its own token, is sent once, and is
-//! never repeated. A client would answer a repeated block without an execution.
+//! Calls the Engine API of a client over HTTP. Every request has its own token, is sent once, and
+//! is never repeated. A client would answer a repeated block without an execution.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,12 +22,12 @@ pub struct Engine {
     timeout: Duration,
 }
 
-/// Times of a block.
+/// Times of the two requests that make a block the head, each from the request to its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// Time of the new payload.
+    /// Time of `engine_newPayload`.
     pub new_payload: Duration,
-    /// Time of the update of the fork choice.
+    /// Time of `engine_forkchoiceUpdated`.
     pub forkchoice: Duration,
 }
 
@@ -75,7 +75,7 @@ impl Engine {
     /// Sends a block and makes it the head.
     ///
     /// # Errors
-    /// One of the two answers is not VALID.
+    /// One of the two answers is not VALID, or is missing.
     pub fn execute(&self, calls: &Calls) -> Result<Times, Refusal> {
         let (answer, new_payload) = self.timed(&calls.new_payload)?;
         is_valid(calls, &calls.new_payload, &answer, &answer)?;
@@ -144,8 +144,8 @@ fn no_answer(line: &str, status: u16, body: &[u8]) -> Refusal {
     Refusal::NoAnswer { method: method(line), status, text }
 }
 
-/// Reads the status of the payload that `calls` sends. An error shows `answer` if it has no known
-/// status. VALID must name the payload's own block (Engine API, status of a payload).
+/// Checks that `status` finds the block of `calls` valid. VALID must name the payload's own block
+/// (Engine API, status of a payload). If the status is unknown, the error shows `answer`.
 fn is_valid(calls: &Calls, line: &str, status: &Value, answer: &Value) -> Result<(), Refusal> {
     let method = method(line);
     match status["status"].as_str() {
@@ -169,7 +169,8 @@ fn id(line: &str) -> Option<u64> {
     rest.split([',', '}']).next()?.parse().ok()
 }
 
-/// Returns the method of a call. It is near the begin of the text, as payloads have many megabytes.
+/// Returns the method of a call. The calls have it near the beginning of the text, so a payload of
+/// many megabytes is not searched.
 fn method(line: &str) -> String {
     let rest = line.split_once("\"method\":\"").map_or("a call", |(_, rest)| rest);
     rest.split('"').next().unwrap_or_default().to_owned()

@@ -1,5 +1,5 @@
-//! A directory that `stress export` wrote: its blocks, and the calls that send each sibling to a
-//! client. Calls are read one block at a time, as a payload has many megabytes.
+//! Reads a directory that `stress export` wrote: its blocks, and the calls that send each sibling
+//! to a client. Calls are read one block at a time, as a payload has many megabytes.
 
 pub mod write;
 
@@ -28,7 +28,7 @@ pub struct Export {
     growth: Option<CallFile>,
 }
 
-/// A file with two lines for each of its blocks, a call in each line.
+/// A file with two lines for each of its blocks (a sibling is a block), a call in each line.
 #[derive(Clone, Debug)]
 struct CallFile {
     path: PathBuf,
@@ -60,7 +60,7 @@ struct Block {
     sibling_hashes: Vec<String>,
 }
 
-/// The files of the state below the blocks, for a program that makes a database of it.
+/// The files with the state before the first block, from which a client's database is made.
 #[derive(Clone, Debug)]
 pub struct StateFiles {
     /// The absolute path of the export.
@@ -103,7 +103,7 @@ impl Export {
     /// Opens the export in `dir`.
     ///
     /// # Errors
-    /// `dir` is no export, or lacks the calls or the workload.
+    /// `dir` is no export, lacks the calls or the workload, or its files contradict each other.
     pub fn open(dir: &Path) -> Result<Self> {
         let name = dir.display();
         let text = fs::read_to_string(dir.join(MANIFEST)).with_context(|| {
@@ -182,7 +182,8 @@ impl Export {
         self.manifest.differing_tx_count
     }
 
-    /// Returns the number of blocks after the genesis block.
+    /// Returns the number of sampled blocks: blocks that grow the state, and siblings, are not
+    /// counted.
     pub const fn block_count(&self) -> usize {
         self.manifest.blocks.len()
     }

@@ -1,7 +1,7 @@
-//! The directories of a client that is started: its database and its files, and the share of the
-//! database in the page cache. The database is made under another name and then renamed, so a
-//! database with its final name is complete. A chain runs on a copy of the database, made anew for
-//! each sample.
+//! The directories of a client that is started: its database and its other files. This module also
+//! finds the share of the database in the page cache. The database is made under another name and
+//! then renamed, so a database with its final name is complete. A chain runs on a copy of the
+//! database, which is made anew for each sample.
 
 use std::{
     fs, io,
@@ -19,7 +19,8 @@ use super::{
 };
 use crate::terminal::{Code, Failure, WithExitCode};
 
-/// Maximal number of listings of the files. They are listed again if a file vanished meanwhile.
+/// Maximal number of times that the database's files are listed. They are listed again if a file
+/// vanished meanwhile.
 const LISTINGS: usize = 5;
 
 /// The file with the secret of the Engine API.
@@ -37,7 +38,7 @@ pub struct Home {
     state: StateFiles,
 }
 
-/// Size of a database, and the part of it in the page cache.
+/// Size of a database, and the size of its part in the page cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pages {
     /// Bytes of all files of the database.
@@ -87,7 +88,7 @@ impl Home {
         }
     }
 
-    /// Returns the values of placeholders, for a client at `port`.
+    /// Returns the values of the start file's placeholders, for a client at `port`.
     pub fn placeholders(&self, port: u16) -> Placeholders {
         Placeholders {
             datadir: self.datadir.clone(),
@@ -139,8 +140,8 @@ impl Home {
             return Ok(false);
         }
         let unfinished = self.own.join("unfinished");
-        // An earlier run may have been killed while its client grew the state. That client still
-        // runs.
+        // An earlier run may have been killed while its client grew the state. That client may
+        // still run.
         leftover::end(&self.note_path(), &unfinished);
         let emptied = remove_dir(&unfinished).and_then(|()| fs::create_dir(&unfinished));
         emptied.with_context(|| unfinished.display().to_string()).with_exit_code(Code::Io)?;
@@ -170,7 +171,8 @@ impl Home {
         device::fadvise_dontneed(&files).with_context(|| self.datadir.display().to_string())
     }
 
-    /// Returns the part of the database in the page cache; `None` if the kernel does not report it.
+    /// Returns the size of the database and of its part in the page cache; `None` if the kernel
+    /// does not report that part.
     pub fn pages(&self) -> Option<Pages> {
         // A client may remove files at any time. All files are listed again then.
         (0..LISTINGS).find_map(|_| {

@@ -19,7 +19,7 @@ const PREFIX: &str = ".stress-client-";
 
 /// Name of the file with the process group of a running client.
 pub const NOTE: &str = "client.group";
-/// Maximal time for such a client to stop before it is killed.
+/// Maximal time for the client of an ended run to stop before it is killed.
 const STOP_MAX: Duration = Duration::from_secs(10);
 /// Polling interval for the end of the client.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);

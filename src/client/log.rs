@@ -16,12 +16,12 @@ use std::{
 
 use super::start_file::{OwnTimes, StartFile};
 
-/// Maximal number of blocks whose times are kept until they are taken. A warm client may report a
-/// block after the next block has begun.
+/// Maximal number of blocks whose own times are kept until a sample takes them. A warm client may
+/// report a block after the next block has begun.
 const TOLD_BLOCKS_MAX: usize = 16;
-/// Number of lines that an error shows.
+/// Maximal number of the log's last lines that an error shows.
 const TAIL_LINES: usize = 12;
-/// Maximal length of a line. A longer line counts as several lines.
+/// Maximal length of a line in bytes. A longer line counts as several lines.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// Maximal time to wait for the last lines of a client that has ended.
@@ -32,7 +32,7 @@ const LAST_LINES_MAX: Duration = Duration::from_secs(2);
 pub struct Log {
     start: StartFile,
     state: Mutex<LogState>,
-    /// Number of streams that have not ended.
+    /// Number of the client's output streams that have not ended.
     open_count: AtomicUsize,
 }
 
@@ -94,7 +94,8 @@ impl Log {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the client has reported that it is ready, or reports no readiness.
+    /// Whether the client has reported that it is ready. Also true if its start file names no line
+    /// of readiness.
     pub fn is_ready(&self) -> bool {
         self.start.ready.is_empty() || self.state().is_ready
     }
@@ -111,7 +112,8 @@ impl Log {
         self.start.own_time.is_some()
     }
 
-    /// Returns the last lines of a client that has ended.
+    /// Returns the last lines of the log of a client that has ended. Waits for lines that are not
+    /// read yet.
     pub fn tail(&self) -> String {
         let begun = Instant::now();
         while self.open_count.load(Ordering::Acquire) > 0 && begun.elapsed() < LAST_LINES_MAX {
@@ -120,7 +122,7 @@ impl Log {
         self.tail_so_far()
     }
 
-    /// Returns the last lines of a client that runs.
+    /// Returns the last lines of the log of a client that runs.
     pub fn tail_so_far(&self) -> String {
         let state = self.state();
         let lines: Vec<_> = state.tail.iter().map(String::as_str).collect();

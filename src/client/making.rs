@@ -22,7 +22,7 @@ use crate::{
     terminal::{Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
-/// Number of characters of a failed command's output that are shown.
+/// Maximal number of characters of a failed command's output that an error shows.
 const SHOWN_CHARS: usize = 2_000;
 /// Polling interval for the end of a command.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -31,7 +31,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Remedy for a missing client program.
 pub const NAME_PROGRAM: &str = "name it by --program, or in the start file (program = …)";
-/// Remedy for a missing program that reads rows.
+/// Remedy for a missing `fill` program.
 const INSTALL_FILLER: &str =
     "install it (docs/import-export.md#rows), or write its path into the start file (fill = …)";
 
@@ -39,7 +39,7 @@ const INSTALL_FILLER: &str =
 struct DatabaseCommand<'a> {
     program: PathBuf,
     arguments: &'a [String],
-    /// Whether the command makes the directory, too.
+    /// Whether the command makes the directory of the database itself.
     makes_directory: bool,
     /// Remedy for a missing program.
     remedy: &'static str,
@@ -99,7 +99,7 @@ fn end_of(log: &Path) -> String {
     output.chars().skip(skipped).collect()
 }
 
-/// Checks that a database can be made, before any other step takes time.
+/// Checks that a database can be made. Errors come before other steps of a run take time.
 ///
 /// # Errors
 /// The start file has no command for this export, the export lacks the files that the command
@@ -155,7 +155,7 @@ fn wait(mut child: Child, log: &Path, shown: &dyn Fn(u64)) -> Result<ExitStatus,
             return Ok(status);
         }
         if interrupt::happened() {
-            // A half made database is of no use.
+            // An unfinished database is of no use.
             child::send(&child, Signal::KILL, Reach::Group);
             drop(child.wait());
             fail!(Code::Interrupted, "interrupted");

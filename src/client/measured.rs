@@ -1,5 +1,5 @@
-//! A sample of a client: times and counts are summed over its blocks, so they exclude the time
-//! between two blocks.
+//! Makes a sample of a client from its blocks. Times and counts are sums over the blocks, so they
+//! exclude the time between two blocks.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use crate::figures::cells::ns;
 
 use super::{engine::Times, home::Pages, start_file::OwnTimes};
 
-/// Maximal share of a cold database in the page cache just before the request.
+/// Maximal share of a database that may be in the page cache just before the request of a cold
+/// sample.
 const RESIDENT_MAX: f64 = 0.05;
 
 /// Counts of a process since its start, and of the device below its database since the device's

@@ -1,6 +1,6 @@
-//! A node's JSON-RPC interface over HTTP. It sends one request at a time, limited in size and time.
-//! It repeats a request only after a failed connection, or if a gateway asks to wait. It knows
-//! nothing of blocks.
+//! Calls a node's JSON-RPC interface over HTTP, for imports. It sends one request at a time. The
+//! answer is limited in size and time. It repeats a request only after a failed connection, or if a
+//! gateway asks to wait. It knows nothing of blocks.
 
 use std::{thread, time::Duration};
 
@@ -17,7 +17,7 @@ use crate::{
 const MAX_TRACES_BYTES: usize = 512 << 20;
 /// Maximal size of the answers to all other calls of a request, in bytes.
 const MAX_ANSWER_BYTES: usize = 128 << 20;
-/// Maximal time of an answer: a node executes a block again to trace it.
+/// Maximal time of an answer. It is long, as a node executes a block again to trace it.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 /// Times to wait before a request is sent again.
 const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];

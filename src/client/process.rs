@@ -1,6 +1,6 @@
-//! A running client: it is started on a free port, and runs until it is stopped. At an interrupt it
-//! is asked to stop, and killed after a time limit. It is killed if this program ends in another
-//! way.
+//! The process of a client that this program starts on a free port, and later stops. At an
+//! interrupt the client is asked to stop, and is killed after a time limit. It is killed if this
+//! program ends in another way.
 
 use std::{
     fs, io,
@@ -34,23 +34,24 @@ use crate::{
 
 /// Maximal time for a client to be ready.
 const START_MAX: Duration = Duration::from_secs(600);
-/// Maximal time for a client to stop: it writes its memory to disk.
+/// Maximal time for a client to stop. It is long, as a client writes its memory to disk then.
 const STOP_MAX: Duration = Duration::from_secs(600);
-/// Maximal time to stop after an interrupt. It is shorter than the time that the program itself
-/// has.
+/// Maximal time for a client to stop after an interrupt. It is shorter than the time in which this
+/// program itself must end.
 const INTERRUPTED_STOP_MAX: Duration = Duration::from_secs(8);
 /// Polling interval while the client starts and stops.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Polling interval for an interrupt. It is long, as samples are timed meanwhile.
 const INTERRUPT_CHECK_INTERVAL: Duration = Duration::from_millis(100);
-/// Window of time for CPU time. A client that uses less than a tenth of it has settled.
+/// Window in which the client's CPU time is measured. A client that uses less CPU time than a tenth
+/// of the window has settled.
 const SETTLED_WINDOW: Duration = Duration::from_millis(300);
 /// Maximal time between the client's answer and its own report of the block's time.
 const OWN_TIME_MAX: Duration = Duration::from_secs(1);
-/// Maximal time for a process that failed to answer to end.
+/// Maximal time to wait for the end of a client that gave no answer.
 const DEATH_MAX: Duration = Duration::from_millis(500);
 
-/// State of a listening socket in the kernel's tables.
+/// State of a listening socket in `/proc/net/tcp`.
 const LISTENING: &str = "0A";
 
 /// A client that was started.
@@ -139,7 +140,8 @@ impl Running {
         None
     }
 
-    /// Returns `refusal`, or [`Refusal::Died`] if the client has ended.
+    /// Returns `refusal`, or [`Refusal::Died`] if the connection failed because the client has
+    /// ended.
     pub fn explained(&self, refusal: Refusal) -> Refusal {
         if !matches!(refusal, Refusal::CutOff { .. } | Refusal::NoConnection { .. }) {
             return refusal;
@@ -330,7 +332,8 @@ fn listens_elsewhere(pid: u32, port: u16) -> Option<bool> {
     Some(!names.any(|name| sockets.iter().any(|socket| name.as_os_str() == socket.as_str())))
 }
 
-/// Returns the names of the sockets in a kernel's table that listen at `port`.
+/// Returns the names of the sockets that listen at `port`. `table` is the text of `/proc/net/tcp`
+/// or of `/proc/net/tcp6`.
 fn listening(table: &str, port: u16) -> Vec<String> {
     let port = format!(":{port:04X}");
     let sockets = table.lines().filter_map(|line| {

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::terminal::{Code, Failure};
 
-/// Time after which the HTTP server of go-ethereum closes a connection.
+/// Time after which the HTTP server of go-ethereum closes a connection, by default.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The reason for which a request of the Engine API gives no sample. `method` is the called method.
@@ -73,7 +73,7 @@ pub enum Refusal {
          export with another --fork, or take a newer client"
     )]
     Error { method: String, code: i64, message: String },
-    /// The answer is not of the Engine API. `text` is the begin of the answer.
+    /// The answer is not of the Engine API. `text` is the beginning of the answer.
     #[error(
         "{method}: no answer of an Engine API (HTTP status {status}): {text:?}: give the client's \
          Engine API as --url (geth: port 8551)"

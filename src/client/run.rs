@@ -1,5 +1,5 @@
-//! Samples all clients in turn. The result has their cells beside the cells of our designs on the
-//! same work, and is written after each sample.
+//! Samples all clients in turn (`stress client`). The result has their cells beside the cells of
+//! our designs on the same work. It is written after each sample.
 
 use std::{
     path::{Path, PathBuf},
@@ -42,24 +42,25 @@ pub enum Clients {
     },
 }
 
-/// A run of clients.
+/// Settings of a run of clients.
 #[derive(Clone, Debug)]
 pub struct ClientInput {
     /// The directory of the export.
     pub dir: PathBuf,
     /// The clients.
     pub clients: Clients,
-    /// Number of samples of each client; `None`: as many as the export has.
+    /// Number of samples of each client. `None`: for a single block, as many as it has siblings
+    /// without the warm-up; for a chain, six, or one if the client runs already.
     pub sample_count: Option<usize>,
-    /// Cache state at the start of a sample. `None`: cold, if clients are started.
+    /// Cache state at the start of a sample. `None`: cold if clients are started, or else warm.
     pub cache: Option<CacheMode>,
     /// Maximal time of an answer.
     pub timeout: Duration,
-    /// Maximal time of a block.
+    /// Maximal time of a block; `None` if no deadline is judged.
     pub deadline: Option<Duration>,
     /// Our designs on the same work, which run first.
     pub designs: Option<RunInput>,
-    /// The directory of the result.
+    /// The directory of the result; `None` if no file is written.
     pub out: Option<PathBuf>,
     /// The command line.
     pub command: Vec<String>,
@@ -106,8 +107,8 @@ impl ClientInput {
         Ok(wanted)
     }
 
-    /// Returns the number of samples of each client on a chain. A client that is started has a copy
-    /// of its database for each sample.
+    /// Returns the number of samples of each client on a chain. A client that is started gets a new
+    /// copy of its database for each sample, and a client that runs already takes one sample.
     fn chain_sample_count(&self, export: &Export) -> Result<usize, Failure> {
         let is_attached = matches!(self.clients, Clients::Attached(_));
         let wanted = self.sample_count.unwrap_or(if is_attached { 1 } else { INTERVAL_COUNT_MIN });
@@ -128,7 +129,7 @@ impl ClientInput {
     /// Samples the designs and then the clients.
     ///
     /// # Errors
-    /// Nothing could be sampled, so there is no result.
+    /// An option or the export is not valid, or nothing could be sampled: there is no result.
     pub fn run(&self) -> Result<Finished, Failure> {
         let export = Export::open(&self.dir).with_exit_code(Code::Usage)?;
         // An interrupt stops the started clients, and the finished part is kept.
@@ -236,7 +237,7 @@ struct ClientRun<'a> {
 }
 
 impl<'a> ClientRun<'a> {
-    /// Makes the missing databases, client after client.
+    /// Prepares the clients one after the other, and makes their missing databases.
     fn begin(
         &mut self,
         sources: &[Source],
@@ -274,7 +275,8 @@ impl<'a> ClientRun<'a> {
         Ok(())
     }
 
-    /// Writes the result so far, and keeps it for a run that cannot stop in time.
+    /// Writes the result so far. Also keeps it to be shown, if an interrupted run cannot stop in
+    /// time.
     fn keep(&mut self) -> Result<(), Failure> {
         let mut result = self.result(None);
         // The run goes on. If it ends before the next write, the file says that it was interrupted.
@@ -307,7 +309,7 @@ impl<'a> ClientRun<'a> {
             let failure = failure.get_or_insert(error);
             result = self.result(Some(failure));
         }
-        // The result names a wrong block.
+        // A block that a client finds invalid is no failure here: the result names it.
         let failure = failure.filter(|_| !is_wrong);
         Ok(Finished { result, failure, written: self.written })
     }
@@ -349,7 +351,8 @@ impl<'a> ClientRun<'a> {
     }
 }
 
-/// Returns the doubt about a chain on which transactions end otherwise than in the workload.
+/// Returns a warning if transactions of the exported chain have another outcome than in the
+/// workload.
 fn differing(export: &Export) -> Option<String> {
     let count = Some(export.differing_tx_count()).filter(|count| *count > 0)?;
     Some(format!(

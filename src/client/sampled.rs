@@ -36,7 +36,7 @@ pub struct Attached {
     pub jwt: PathBuf,
 }
 
-/// The source of a client.
+/// Where a client comes from.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A client that runs.
@@ -50,14 +50,14 @@ pub enum Source {
     },
 }
 
-/// The task of a client.
+/// The work of a client, and how it is sampled.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// The blocks with their siblings.
     pub export: &'a Export,
     /// Gas that the blocks use: the sum of their receipts.
     pub gas: u64,
-    /// Batches that our designs run the blocks in.
+    /// Number of batches in which our designs run the blocks.
     pub batch_count: u64,
     /// Cache state at the start of a sample.
     pub cache: CacheMode,
@@ -164,7 +164,8 @@ impl<'a> SampledClient<'a> {
         self.samples.len() as u64 <= self.warm_up_count
     }
 
-    /// Takes a sample. A warm client first takes an uncounted sample before its first counted one.
+    /// Takes a sample. On a single block, a warm client takes an uncounted sample before its first
+    /// counted one.
     ///
     /// # Errors
     /// The client gives no sample, or cannot be started.
@@ -193,12 +194,13 @@ impl<'a> SampledClient<'a> {
         self.task.export.is_chain() || self.next < self.task.export.sibling_count()
     }
 
-    /// The last sample.
+    /// Returns the last sample.
     pub fn last(&self) -> Option<&ClientSample> {
         self.samples.last()
     }
 
-    /// Returns the name and version that the client reported; `None` before a client is asked.
+    /// Returns the name and version that the client reported; `None` if it was not asked yet, or
+    /// reports none.
     pub fn version(&self) -> Option<&str> {
         self.version.as_deref().filter(|version| !version.is_empty())
     }
@@ -223,7 +225,8 @@ impl<'a> SampledClient<'a> {
         }
     }
 
-    /// Prepares the client for a sample: it is started or, for cold samples, started anew.
+    /// Prepares the client for a sample. Starts it if it does not run. For a cold sample or a
+    /// chain, starts it anew.
     fn make_ready(&mut self) -> Result<(), Failure> {
         let is_cold = self.task.cache == CacheMode::Cold;
         if self.begins_anew() {
@@ -288,8 +291,8 @@ impl<'a> SampledClient<'a> {
         Ok(())
     }
 
-    /// Sends all blocks of a chain, each as the child of the head. For a warm client, a sibling
-    /// goes before each block.
+    /// Takes a sample of a chain: sends all its blocks, each as the child of the head. To a warm
+    /// client, it sends a sibling before each block.
     fn take_chain(&mut self) -> Result<(), Failure> {
         let export = self.task.export;
         if self.explained(self.engine()?.knows(export.hash(export.last_sibling(0))))? {
@@ -310,7 +313,7 @@ impl<'a> SampledClient<'a> {
         Ok(())
     }
 
-    /// Makes a sample just before its first request.
+    /// Makes an empty sample, just before the sample's first request.
     fn new_sample(&self) -> ClientSample {
         let pages = match (&self.kind, self.task.cache) {
             (Kind::Started { home, .. }, CacheMode::Cold) => home.pages(),

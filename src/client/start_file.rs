@@ -16,7 +16,7 @@ use serde_json::Value;
 /// The start files that come with the program, by name.
 const SHIPPED: [(&str, &str); 1] = [("geth", include_str!("../../deploy/clients/geth.toml"))];
 
-/// Maximal time to wait until a client has settled, in seconds.
+/// Maximum of `settle_s`, in seconds.
 const SETTLE_MAX_S: f64 = 86_400.0;
 
 /// The description of how to start a client.
@@ -27,18 +27,19 @@ pub struct StartFile {
     pub name: String,
     /// The program.
     pub program: PathBuf,
-    /// Arguments that make a database; empty if the client needs none.
+    /// Arguments of the program that make a database from `genesis.json`; empty if the client makes
+    /// its database when it starts.
     #[serde(default)]
     pub init: Vec<String>,
     /// A program and its arguments that make a database from an export's rows.
     #[serde(default)]
     pub fill: Vec<String>,
-    /// Arguments that run the client.
+    /// Arguments of the program that run the client.
     pub start: Vec<String>,
     /// Texts that the line of readiness in the log must have.
     #[serde(default)]
     pub ready: Vec<String>,
-    /// Seconds after the start within which the client must use hardly any CPU.
+    /// Maximal number of seconds from the start until the client uses hardly any CPU.
     #[serde(default = "settle_s")]
     pub settle_s: f64,
     /// Variables of the client's environment, beside those of this program.
@@ -83,7 +84,7 @@ const fn settle_s() -> f64 {
 /// The placeholders in arguments, in the order of the fields of [`Placeholders`].
 const PLACEHOLDERS: [&str; 6] = ["{datadir}", "{genesis}", "{rows}", "{port}", "{jwt}", "{files}"];
 
-/// Values of placeholders.
+/// Values of the placeholders in arguments.
 #[derive(Clone, Debug)]
 pub struct Placeholders {
     /// The client's database.
@@ -96,7 +97,7 @@ pub struct Placeholders {
     pub port: u16,
     /// The file with the secret of the Engine API.
     pub jwt: PathBuf,
-    /// The directory of the files of the start file.
+    /// The directory with the files that the start file names in `[files]`.
     pub files: PathBuf,
 }
 
@@ -136,7 +137,7 @@ impl StartFile {
         Ok(file)
     }
 
-    /// Returns the start file with a database that is always made from rows.
+    /// Returns a start file by which the client's database is always made from rows.
     ///
     /// # Errors
     /// The start file has no command that reads rows.

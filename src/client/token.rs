@@ -1,5 +1,5 @@
-//! The token of the Engine API: a JSON Web Token (HS256) with the time of the request, signed by
-//! the shared secret. A client refuses one that is a minute old.
+//! The token of the Engine API: a JSON Web Token (HS256) with the time of the request, signed with
+//! the shared secret. A client refuses a token that is more than a minute old.
 
 use std::{
     fs,

@@ -103,7 +103,7 @@ pub fn result(facts: LoadFacts, measured: &Measured, pace: Pace) -> SendResult {
     }
 }
 
-/// Returns the number per second; `None` for a time of zero.
+/// Returns the count per second; `None` for a time of zero.
 fn rate(count: u64, time: Duration) -> Option<f64> {
     (!time.is_zero()).then(|| count as f64 / time.as_secs_f64())
 }

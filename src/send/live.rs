@@ -6,8 +6,8 @@ use send::{Confirmations, End, Measured, Settings, Snapshot};
 
 use crate::terminal::{Live, Progress, progress::Stage};
 
-/// Maximal delay of the sender, as a share of the time to inclusion. With a larger delay the
-/// figures are doubtful.
+/// Maximal delay of the sender, as a share of the time to inclusion, both at the 90th percentile.
+/// With a larger delay the figures are doubtful.
 const DELAY_SHARE_MAX: f64 = 0.1;
 
 /// Shows the progress of a load: lines on a terminal, a share in a log.
@@ -64,7 +64,7 @@ fn lines(at: &Snapshot, settled: u64) -> Live {
     Live { head, below, position: settled, length: tally.planned.max(1) }
 }
 
-/// Returns the doubts that follow from the figures.
+/// Returns warnings about the load that follow from its figures.
 pub fn doubts(result: &SendResult) -> Vec<String> {
     let mut doubts = Vec::new();
     let latency = &result.latency;
@@ -95,7 +95,7 @@ pub fn doubts(result: &SendResult) -> Vec<String> {
     doubts
 }
 
-/// Returns a doubt about the end of a load: the load was given up, or its last block has too few
+/// Returns a warning about the end of a load: the load was given up, or its last block has too few
 /// blocks above it.
 pub fn doubt_of_end(measured: &Measured, settings: &Settings) -> Option<String> {
     let patience = units::time(settings.patience);

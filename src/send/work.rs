@@ -65,7 +65,8 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
     };
     add(&mut overrides, "fork", Override::new("fork", fork, "the node's rules"));
     let size = Override::new("block.transactions", TRANSACTIONS, "the default");
-    // This default applies only if the user gives neither key.
+    // This default applies only if the user sets none of `block.limit`, `block.gas` and
+    // `block.transactions`.
     if !overrides.iter().any(|given| given.key == "block.limit") {
         add(&mut overrides, "block.gas", size);
     }
@@ -83,8 +84,8 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
     prepare::scenario(&input.scenario, overrides, Size::Stated)
 }
 
-/// Returns the default number of accounts: at most the number of accounts with slots in a contract
-/// that one transaction creates.
+/// Returns the default number of accounts: the smallest default of the scenario's loads. A load has
+/// a smaller one if a single transaction creates a contract with slots for all accounts.
 fn default_accounts(scenario: &Scenario) -> &'static str {
     let counts = scenario.loads.iter().map(|load| match load.kind {
         LoadKind::Chains(_) => "300",
@@ -108,7 +109,8 @@ fn add(overrides: &mut Vec<Override>, other: &str, default: Override) {
     }
 }
 
-/// Returns the key of a load for the number of accounts with their own slot in its contract.
+/// Returns the name of the load's key for the number of accounts that have a slot of their own in
+/// its contract.
 const fn crowd_key(kind: &LoadKind) -> Option<&'static str> {
     match kind {
         LoadKind::Erc20(_) | LoadKind::Erc721(_) | LoadKind::Airdrop(_) => Some("holders"),
@@ -117,7 +119,8 @@ const fn crowd_key(kind: &LoadKind) -> Option<&'static str> {
     }
 }
 
-/// Returns the first load that transactions cannot prepare, and the reason.
+/// Returns the kind of the first load whose state cannot be made by transactions, and the reason.
+/// `None` if the scenario can be sent.
 fn refusal(scenario: &Scenario) -> Option<(&'static str, &'static str)> {
     scenario.loads.iter().find_map(|load| Some((load.kind.name(), reason(&load.kind)?)))
 }

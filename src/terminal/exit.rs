@@ -10,7 +10,7 @@ use executor::state::StateError;
 pub enum Code {
     /// Success.
     Fine = 0,
-    /// A claim of the scenario fails.
+    /// A claim fails, a gate finds a regression, or a sent transaction is in no block or reverted.
     Claim = 1,
     /// Wrong usage, or a scenario that is not valid.
     Usage = 2,
@@ -18,7 +18,7 @@ pub enum Code {
     Disagree = 3,
     /// Too few samples for a verdict, with `--strict`.
     Inconclusive = 4,
-    /// The machine gives reason for doubt, with `stress doctor --strict`.
+    /// The machine gives reason for doubt, in a gate or with `stress doctor --strict`.
     Untrusted = 5,
     /// Input, output or another operation at run time failed.
     Io = 6,
@@ -48,7 +48,7 @@ impl OpenCodes {
 pub struct Failure {
     /// The exit code.
     pub code: Code,
-    /// The error, which is printed as one chain.
+    /// The error, which is printed with the chain of its causes.
     pub error: anyhow::Error,
 }
 
@@ -61,7 +61,8 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
-    /// Formats the whole chain in one line, unless the error is a text of several lines itself.
+    /// Formats the error and its causes in one line, unless a text of them has several lines
+    /// itself.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#}", self.error)
     }
@@ -78,8 +79,8 @@ macro_rules! fail {
 }
 pub(crate) use fail;
 
-/// Joins the end of the main work with that of `side` work. A failure of the side work counts only
-/// if the main work succeeded; otherwise it is a note.
+/// Joins the outcome of the main work with that of the `side` work. A failure of the side work is
+/// returned only if the main work ended with [`Code::Fine`]; otherwise `tell` reports it.
 ///
 /// # Errors
 /// The failure of the main work, or else of the side work.

@@ -1,7 +1,7 @@
 //! Interrupts: Ctrl-C, SIGTERM or the end of the terminal. The first signal asks all work to stop,
-//! and the finished part is kept. The program ends within a second, also during long work. A second
-//! signal, half a second later or more, ends the process at once. State databases and workload
-//! files are never half written.
+//! and the finished part is kept. The program ends within a second, also during long work; a
+//! [`Hold`] delays the end by ten seconds at most. A second signal, half a second later or more,
+//! ends the process at once. State databases and workload files are never half written.
 
 use std::{
     fs,
@@ -29,9 +29,9 @@ use crate::terminal::exit::{Code, Failure, fail};
 const SAME: Duration = Duration::from_millis(500);
 /// Time after `SAME` for all work to stop by itself.
 const GRACE: Duration = Duration::from_millis(100);
-/// Maximal time for writing the finished part, and for the end of children.
+/// Maximal time for which holds delay the end: to write the finished part, or to wait for children.
 const HOLD_MAX: Duration = Duration::from_secs(10);
-/// Polling interval for the end of holds.
+/// Interval at which the end of all holds is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
@@ -105,8 +105,8 @@ pub fn answer() -> ControlFlow<()> {
     if happened() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-/// Delays the end of an interrupted process while it lives, for at most ten seconds. The process
-/// writes finished samples meanwhile, or waits for a child that writes them.
+/// Delays the end of an interrupted process until the hold is dropped, for at most ten seconds. The
+/// process writes finished samples meanwhile, or waits for a child that writes them.
 #[derive(Debug)]
 #[must_use = "the process may be ended once it is dropped"]
 pub struct Hold(());
@@ -129,13 +129,14 @@ pub fn finishing() {
     HOLD_COUNT.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Keeps `show` for a process that cannot stop in time. It replaces an earlier one.
+/// Keeps `show`, which shows the finished part if the process cannot stop in time. It replaces an
+/// earlier `show`.
 pub fn keep(show: impl FnOnce() + Send + 'static) {
     *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(show));
 }
 
 /// Registers `act` as the last action of a process that cannot stop in time. It replaces an earlier
-/// one.
+/// `act`.
 pub fn at_end(act: fn()) {
     *AT_END.lock().unwrap_or_else(PoisonError::into_inner) = Some(act);
 }

@@ -1,5 +1,5 @@
-//! Progress of a long stage, on standard error. A terminal has a bar, with the figures of a run so
-//! far. Elsewhere there are plain lines, at most one every few seconds. No thread runs for
+//! Shows the progress of long stages on standard error. A terminal has a bar, with the figures of a
+//! run so far. Elsewhere there are plain lines, at most one every few seconds. No thread runs for
 //! progress: each line is drawn within a call. No line is drawn while a sample's clock runs
 //! ([`Progress::pause`]).
 
@@ -42,7 +42,7 @@ const BAR_INTERVAL: Duration = Duration::from_millis(100);
 /// Rows of a state with tries that two cores build in a second.
 const BUILT_ROWS_PER_S: f64 = 400_000.0;
 
-/// The form of progress.
+/// The form in which progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// Bars, and the figures of samples so far, on a terminal.
@@ -184,7 +184,7 @@ impl Progress {
         self.start(UnderWay::new(name, total.into()))
     }
 
-    /// Begins a stage if none is under way.
+    /// Begins a stage. No other stage may be under way.
     fn start(&self, stage: UnderWay) -> Stage<'_> {
         self.done.store(0, Ordering::Relaxed);
         self.screen().stage = Some(stage);
@@ -217,8 +217,8 @@ impl Progress {
         Shown { live, is_drawn: false }
     }
 
-    /// Returns whether a sample of about this time needs live lines (0: unknown time). They need a
-    /// terminal. A short sample keeps lines that were drawn just now.
+    /// Returns whether new live lines are wanted for a sample of about this time (0: unknown time).
+    /// Without a terminal they never are. A short sample keeps lines that were drawn just now.
     pub fn wants_live(&self, time: Duration) -> bool {
         let is_long = time.is_zero() || time > BAR_INTERVAL;
         self.look.has_bars() && (is_long || self.is_due() || !self.screen().has_lines())
@@ -270,7 +270,8 @@ impl Progress {
         }
     }
 
-    /// Stops drawing until the guard is dropped, while a sample's clock runs. Steps still count.
+    /// Stops drawing until the guard is dropped, while a sample's clock runs. Finished amounts are
+    /// still counted.
     pub fn pause(&self) -> PauseGuard<'_> {
         if self.look.has_bars() {
             // The last drawing before the pause makes the screen current.

@@ -18,8 +18,8 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
 }
 
-/// Returns as many of `cpus` as `busy_count` threads keep busy. Each `number` gets the next CPUs.
-/// `None` if the threads keep all CPUs busy.
+/// Returns `busy_count` of `cpus`, one for each busy thread of a worker. The next `number` gets the
+/// next CPUs. `None` if the threads keep all CPUs busy.
 pub fn turn(cpus: &[usize], busy_count: usize, number: usize) -> Option<Vec<usize>> {
     let is_fewer = (1..cpus.len()).contains(&busy_count);
     let first = number * busy_count;

@@ -23,9 +23,10 @@ use super::{
 };
 use crate::terminal::{Code, Failure, WithExitCode, interrupt};
 
-/// Maximal length of a worker's line. A sample of thousands of batches is far shorter.
+/// Maximal length of a worker's line in bytes. The answer for a sample of thousands of batches is
+/// far shorter.
 const LINE_BYTES_MAX: u64 = 1 << 20;
-/// Number of bytes of the worker's standard error that are kept, from its end.
+/// Maximal number of bytes that are kept of the end of the worker's standard error.
 const TAIL_BYTES: usize = 2_000;
 /// Number of characters of an invalid line that an error shows.
 const SHOWN_CHARS: usize = 120;
@@ -105,7 +106,7 @@ impl Driver {
         &self.name
     }
 
-    /// Asks the worker to load a workload.
+    /// Asks the worker to load a workload. Returns its digest and the variants that can be sampled.
     ///
     /// # Errors
     /// The worker cannot load it, or does not answer.

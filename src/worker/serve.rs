@@ -1,5 +1,5 @@
 //! The worker: answers a driver's requests, one line at a time, until a request or the end of its
-//! standard input ends it. It does not judge its samples.
+//! standard input ends it. It compares no builds; it judges only claims, and only on request.
 
 use std::{
     io::{self, BufRead},

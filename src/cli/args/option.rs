@@ -1,4 +1,4 @@
-//! Turns options of a run into the keys that they set.
+//! Turns options of a run into the keys of a scenario that they set.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::overrides::{HowArgs, WorkArgs};
 /// The option that sets any key.
 const SET: &str = "set";
 
-/// The options of a run alone.
+/// A command line that has only options of a run, and no verb.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
 struct Options {
@@ -40,8 +40,8 @@ pub fn as_option(name: &str, value: &str) -> Result<Option<Override>> {
     Ok(overrides.pop())
 }
 
-/// Returns the keys that a command line sets, each with its last value. They are the keys of
-/// options with a value, and of `--set`.
+/// Returns the keys of a scenario that a command line sets by `--set` or by an option with a value.
+/// Each key has its last value.
 pub fn set_keys(command: &[String]) -> BTreeMap<String, String> {
     let mut keys = BTreeMap::new();
     let mut words = command.iter().peekable();

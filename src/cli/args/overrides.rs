@@ -12,7 +12,7 @@ pub fn names<T: Named>() -> String {
     T::ALL.iter().map(|value| value.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// Lets an option take `-5` as a value, so that the error is about its key.
+/// Lets an option take a negative number as its value, so that the error names the option's key.
 fn takes_negative(option: Arg) -> Arg {
     let has_value = option.get_action().takes_values();
     option.allow_negative_numbers(has_value)
@@ -82,19 +82,20 @@ pub struct HowArgs {
     /// Content of memory when a sample starts.
     #[arg(long, value_name = "MODE", help = names::<CacheMode>().replace(", ", " or "))]
     pub cache: Option<String>,
-    /// Keys of the samples: fresh (other keys in each sample, so that a cache below this machine has
-    /// few of them) or same (the scenario's in every sample) [default: fresh for cold samples on disks]
+    /// Keys of the samples: fresh (other keys in each sample, so that a cache below this machine
+    /// has few of them) or same (the scenario's in every sample) [default: fresh for cold samples
+    /// on disks]
     #[arg(long, value_name = "KEYS")]
     pub keys: Option<String>,
-    /// Number of databases to run on, each built from a seed of its own. Each gives one value; six or
-    /// more give an interval [default: 1]
+    /// Number of databases to run on, each built from a seed of its own. Each gives one value; six
+    /// or more give an interval [default: 1]
     #[arg(long, value_name = "COUNT")]
     pub databases: Option<String>,
     /// Samples of each cell (on each database), instead of a budget
     #[arg(long, value_name = "COUNT")]
     pub samples: Option<String>,
-    /// Time for samples of all variants, such as 60s; the fastest get up to 1.75 times as much again,
-    /// for intervals
+    /// Time for samples of all variants, such as 60s; the fastest get up to 1.75 times as much
+    /// again, for intervals
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
 }
@@ -171,7 +172,8 @@ impl HowArgs {
     }
 }
 
-/// Returns the overrides of the given options. `flags`: name, key, value.
+/// Returns the overrides of those `flags` that have a value. A flag is its option's name, its key
+/// and its value.
 pub fn of_flags(flags: &[(&str, &str, &Option<String>)]) -> Vec<Override> {
     let given = flags.iter().filter_map(|(flag, key, value)| {
         let value = value.as_deref()?;

@@ -1,13 +1,13 @@
-//! A verb that has arguments of its own and further verbs.
+//! A verb that has arguments of its own and verbs below it: `stress gate`, `stress gate calibrate`.
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 
-/// A verb's own arguments, or one of its verbs.
+/// A verb's own arguments, or one of the verbs below it.
 #[derive(Debug)]
 pub enum OwnOr<A, V> {
-    /// Its own arguments.
+    /// The verb's own arguments.
     Own(A),
-    /// One of its verbs.
+    /// A verb below it.
     Verb(V),
 }
 

@@ -1,4 +1,4 @@
-//! `stress show --bal`: a block-level access list (EIP-7928), or the differences of two.
+//! `stress show --bal`: prints a block-level access list (EIP-7928), or how two lists differ.
 
 mod shown;
 
@@ -28,9 +28,10 @@ use crate::{
 };
 use shown::{Comparison, Side};
 
-/// Largest file that is read, workloads apart: the JSON of a list of some 900 Mgas.
+/// Maximal size in bytes of a file with lists, about the JSON of a list of 900 Mgas. A workload
+/// file may be larger.
 const MAX_FILE_BYTES: u64 = 1 << 25;
-/// Lists of a file that an error names.
+/// Maximal number of a file's lists that an error names.
 const NAMED_LISTS: usize = 5;
 
 /// Arguments of `stress show --bal`.
@@ -55,7 +56,7 @@ pub struct BalArgs {
     pub format: Format,
 }
 
-/// A list and the name that it is shown with.
+/// A list that the user chose, not yet decoded, and the name that it is shown with.
 struct Chosen {
     name: String,
     path: PathBuf,
@@ -67,11 +68,12 @@ struct Chosen {
 enum Content {
     /// A workload file.
     Workload,
-    /// Any other, read.
+    /// The bytes of any other file.
     Bytes(Vec<u8>),
 }
 
-/// Prints the list, or the differences of two. They are no error, and have an exit code.
+/// Prints the list, or the differences between two lists. Differences, and faults of a single list,
+/// are no error: the exit code `Code::Disagree` reports them.
 pub fn show(args: &BalArgs, format: Format) -> Result<Code, Failure> {
     let (left, right) = match (&args.bal[..], &args.block) {
         ([only], None) => (None, choose(only)?),
@@ -86,7 +88,7 @@ pub fn show(args: &BalArgs, format: Format) -> Result<Code, Failure> {
             )
         }
     };
-    // Lists that are compared are of one block.
+    // Lists that are compared are of one block, so the bounds of one hold for the other.
     let bounds = left.as_ref().and_then(|left| left.found.bounds).or(right.found.bounds);
     let bounds = bounds.unwrap_or(ListBounds::UNKNOWN);
     let right = side(right, &bounds)?;
@@ -97,7 +99,7 @@ pub fn show(args: &BalArgs, format: Format) -> Result<Code, Failure> {
     shown::comparison(&comparison, &args.address, format)
 }
 
-/// The list that was chosen, read.
+/// Decodes the chosen list.
 fn side(chosen: Chosen, bounds: &ListBounds) -> Result<Side, Failure> {
     let Chosen { name, found, .. } = chosen;
     let list = found.list.with_context(|| format!("{name}: the block has no list here"));
@@ -106,7 +108,7 @@ fn side(chosen: Chosen, bounds: &ListBounds) -> Result<Side, Failure> {
     Ok(Side { name, list })
 }
 
-/// The list that `FILE[#N]` names.
+/// Finds the list that `FILE[#N]` names.
 fn choose(given: &Path) -> Result<Chosen, Failure> {
     let (path, number) = split(given);
     let file = path.display().to_string();
@@ -130,14 +132,16 @@ fn choose(given: &Path) -> Result<Chosen, Failure> {
     Ok(Chosen { name, path, content, found })
 }
 
-/// The path and the number of `FILE#N`; a file may have such a name itself.
+/// Splits `FILE#N` into the path and the number N. The name of an existing file stays whole, even
+/// if it has such an ending.
 fn split(given: &Path) -> (PathBuf, Option<usize>) {
     let parts = given.to_str().filter(|_| !given.exists()).and_then(|text| text.rsplit_once('#'));
     let numbered = parts.and_then(|(path, number)| Some((path, number.parse().ok()?)));
     numbered.map_or_else(|| (given.to_owned(), None), |(path, number)| (path.into(), Some(number)))
 }
 
-/// The index of the `number`-th list of a file, or of its only one.
+/// Returns the index of the `number`-th block of a file. Without a number, returns that of the only
+/// block, or of the only block with a list.
 fn index_of(file: &str, number: Option<usize>, all: &[FoundList]) -> Result<usize, Failure> {
     let with_list = || all.iter().enumerate().filter(|(_, found)| found.list.is_some());
     let chosen = match number {
@@ -163,12 +167,12 @@ fn index_of(file: &str, number: Option<usize>, all: &[FoundList]) -> Result<usiz
     )
 }
 
-/// The list of a block as the reference makes it.
+/// Makes the list of the block that `given` names, by the reference.
 fn by_reference(given: &Path, format: Format) -> Result<Chosen, Failure> {
     let progress = Progress::new(format.look());
     let mut chosen = choose(given)?;
     match &chosen.content {
-        // It is compared with the reference's as it is read.
+        // Reading a workload file compares its lists with those of the reference.
         Content::Workload => drop(prepare::read_workload(&chosen.path, &progress)?),
         Content::Bytes(bytes) => {
             let file = chosen.path.display().to_string();
@@ -192,7 +196,8 @@ fn failure(error: ImportError) -> Failure {
     Failure { code, error: error.into() }
 }
 
-/// The content of a file. Of a workload file, which may be larger, its beginning.
+/// Reads a file with lists. Of a workload file, which may be larger than `MAX_FILE_BYTES`, it reads
+/// only the beginning.
 fn read(path: &Path, name: &str) -> Result<Vec<u8>, Failure> {
     let opened = File::open(path).with_context(|| format!("cannot open {name}"));
     let mut bytes = Vec::new();

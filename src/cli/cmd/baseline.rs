@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Number of a digest's characters in the list.
+/// Number of characters of a workload's digest that the list of baselines shows.
 const SHOWN_DIGEST_CHARS: usize = 12;
 
 /// Help of `stress state baseline`.

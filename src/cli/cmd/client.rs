@@ -1,4 +1,4 @@
-//! `stress client`: runs an exported block on real clients, beside our designs.
+//! `stress client`: runs an exported block or chain on real clients, beside our designs.
 
 use std::path::{Path, PathBuf};
 
@@ -69,11 +69,11 @@ pub struct ClientArgs {
     /// The client's program [default: that of its start file]
     #[arg(long, value_name = "PATH", requires = "client")]
     pub program: Option<PathBuf>,
-    /// Make databases from the export's rows, by the command `fill` of the start files, although there is
-    /// a genesis.json; without one it is always done so
+    /// Make databases from the export's rows, by the command `fill` of the start files, although
+    /// there is a genesis.json; without one it is always done so
     #[arg(long, requires = "client")]
     pub fill: bool,
-    /// Keep the clients' databases below this directory, each in one of its name
+    /// Keep the clients' databases in this directory, each in a directory of its client's name
     #[arg(long, value_name = "DIR", requires = "client")]
     pub client_data: Option<PathBuf>,
     /// Engine API of a client that runs.
@@ -130,8 +130,8 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
         same_work: None,
         data_dir: args.databases.data_dir.asked().map(Path::to_path_buf),
         in_use: args.databases.in_use(),
-        // A client has its own duties, which a note beside its time names. A deadline is about
-        // whole blocks.
+        // The duties in a client's time are its own, and a note beside the time names them, so the
+        // designs need no whole rows. A deadline needs whole rows, as it is about whole blocks.
         open_whole: match deadline {
             Some(_) => WholeRows::One,
             None => WholeRows::Nothing,

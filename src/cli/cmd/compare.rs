@@ -1,4 +1,4 @@
-//! `stress compare`: result files side by side.
+//! `stress compare`: shows the results of several files side by side.
 
 use std::path::{Path, PathBuf};
 
@@ -152,7 +152,7 @@ fn check_work(named: &Named) -> anyhow::Result<()> {
         return Ok(());
     };
     let path = path.display();
-    // Cells of a joined file have no file of their own.
+    // Cells in the joined result of a sweep have no file of their own.
     let compared = match twins(results).filter(|_| named.path.is_dir()) {
         Some([a, b]) => {
             let (a, b) = (a.path.display(), b.path.display());

@@ -23,14 +23,14 @@ Examples:
 
 docs/workloads.md explains the figures.";
 
-/// Default numbers of threads for the ideal speed-up.
+/// Default thread counts for which the ideal speed-up is computed.
 const IDEAL_THREADS: [usize; 5] = [2, 4, 8, 16, 64];
 
 /// Arguments of `stress describe`.
 #[derive(Debug, Args)]
 #[command(after_help = DESCRIBE_EXAMPLES)]
 pub struct DescribeArgs {
-    /// The scenario; its threads are those that the ideal speed-up is given for [default: 2, 4, 8,
+    /// The scenario. Its `--threads` are the thread counts of the ideal speed-up [default: 2, 4, 8,
     /// 16 and 64]
     #[command(flatten)]
     pub of: ScenarioArgs,
@@ -47,8 +47,8 @@ pub struct DescribeArgs {
     /// Print all figures as JSON
     #[arg(long)]
     pub json: bool,
-    /// Also write the components of the conflict graph as a picture (SVG). A file that ends in .hgr gets
-    /// the hypergraph of transactions and keys for hMETIS; of several batches the first
+    /// Also write the components of the conflict graph as a picture (SVG). A file that ends in .hgr
+    /// gets the hypergraph of transactions and keys for hMETIS; of several batches the first
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Whether it is replaced

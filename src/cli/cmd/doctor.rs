@@ -12,7 +12,8 @@ use crate::{
     terminal::{Code, Failure},
 };
 
-/// Time for which stolen time is watched. The kernel counts it in steps of 10 ms.
+/// Time for which the CPU time that the hypervisor takes (stolen time) is watched. The kernel
+/// counts stolen time in steps of 10 ms.
 const WATCH: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\

@@ -15,9 +15,10 @@ use crate::{
     terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
-/// Maximal number of siblings of a block: each is written out.
+/// Maximal number of siblings of a block, as the export writes each of them.
 const MAX_SIBLINGS: u64 = 10_000;
-/// Maximal number of attempts to generate blocks that fill a limit together with their delegations.
+/// Maximal number of attempts to generate blocks that fill a gas limit together with the gas of
+/// their delegations (EIP-7702).
 const LIMIT_TRIES: usize = 3;
 
 const EXPORT_EXAMPLES: &str = "\
@@ -64,8 +65,8 @@ pub struct ExportArgs {
         value_parser = clap::value_parser!(u64).range(1..=MAX_SIBLINGS)
     )]
     pub siblings: u64,
-    /// Let blocks write the slots of contracts, for clients that no program fills: a small genesis.json,
-    /// and the calls of these blocks (grow.txt), which go before payloads.txt
+    /// Let blocks write the slots of contracts, for clients that no program fills: a small
+    /// genesis.json, and the calls of these blocks (grow.txt), which go before payloads.txt
     #[arg(long)]
     pub grow: bool,
     /// Chain id [default: the workload's]
@@ -134,8 +135,7 @@ fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure>
             }
             let mut workload = prepare::generate(&scenario, progress)?;
             let BlockTarget::Limit(limit) = scenario.block.target else { return Ok(workload) };
-            // The chain's blocks keep the limit, so transactions pay for delegations within the
-            // limit.
+            // A block of the chain has the same gas limit, which must also pay for the delegations.
             for _ in 0..LIMIT_TRIES {
                 let left = BlockTarget::Limit(limit.saturating_sub(delegations_gas(&workload)));
                 if scenario.block.target == left {
@@ -149,13 +149,14 @@ fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure>
     }
 }
 
-/// Returns an override of the transactions' gas limit that leaves room for the price of a
-/// delegation. `None` if the user sets that limit, if it leaves the room already, or if it is above
+/// Returns an override of the transactions' gas limit that leaves gas for a delegation below the
+/// fork's cap. `None` if the user sets that limit, if it leaves the gas already, or if it is above
 /// the cap.
 fn room_for_delegation(scenario: &Scenario, given: &[Override]) -> Option<Override> {
     let cap = scenario.fork.tx_gas_cap();
     let most = cap - delegation_gas(scenario.fork);
-    // A limit above the cap is for state gas, and execution may be far below the cap.
+    // A limit above the cap is for state gas, and the gas of the execution may be far below the
+    // cap.
     let is_near_cap = scenario.block.tx_gas > most && scenario.block.tx_gas <= cap;
     if !is_near_cap || given.iter().any(|given| given.key == "block.tx_gas") {
         return None;

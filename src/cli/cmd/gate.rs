@@ -43,7 +43,7 @@ mod options;
 use calibrate::CalibrateArgs;
 use options::in_help;
 
-/// Default number of processes of a run whose times are judged: fewer give no interval.
+/// Default number of processes of a run whose times are judged. Fewer processes give no interval.
 const PROCESS_COUNT: usize = 6;
 /// Maximal number of processes of a run.
 const PROCESS_COUNT_MAX: usize = 1_000;
@@ -80,8 +80,8 @@ pub struct GateArgs {
     /// The build to compare with: a program that speaks the worker protocol
     #[arg(long, value_name = "BINARY", conflicts_with = "baseline")]
     pub against: Option<PathBuf>,
-    /// Judge a client: B is this start file (or the name of a shipped one), A that of --against, and the
-    /// work is the directory of an export with siblings
+    /// Judge a client: B is this start file (or the name of a shipped one), A that of --against,
+    /// and the work is the directory of an export with siblings
     #[arg(
         long,
         value_name = "NAME|FILE",
@@ -177,7 +177,8 @@ pub fn gate(verb: &OwnOr<GateArgs, GateCommand>) -> Result<Code, Failure> {
     })
 }
 
-/// Judges as [`gate()`] does, without the file of metrics. `kept` gets the result, if there is one.
+/// Judges as [`gate()`] does, but writes no file of metrics. `kept` gets the result, if there is
+/// one.
 fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure> {
     let delta = share("--delta", &args.delta).with_exit_code(Code::Usage)?;
     // A directory that cannot be written is an error before the work, not after it.
@@ -312,8 +313,8 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
 }
 
 /// Returns the input of a run that is compared with a stored side. Each design has a whole row if
-/// the stored side has any, so that both run over states of one form. A deadline also needs whole
-/// rows.
+/// the stored side has a whole row, so that both sides run over states of one form. A deadline also
+/// needs whole rows.
 fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
     let mut input = args.run.input(typed_words())?;
     // The comparison refuses a side that cannot be read.
@@ -327,8 +328,8 @@ fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
     Ok(input)
 }
 
-/// Finds the stored side: a path, or a baseline by its name. If one process is compared with one,
-/// only the newest result of a baseline counts.
+/// Finds the stored side: a path, or a baseline by its name. If the other side is one process
+/// without `--absolute`, only the newest result of a baseline counts.
 fn stored_side(args: &GateArgs, given: &Path) -> Result<Found, Failure> {
     let found = args.run.databases.data_dir.find_result(given)?;
     let is_several = args.absolute
@@ -341,7 +342,8 @@ fn stored_side(args: &GateArgs, given: &Path) -> Result<Found, Failure> {
     Ok(Found { path, ..found })
 }
 
-/// Returns the number of processes that run; several if times are judged.
+/// Returns the number of processes of the run: by default `PROCESS_COUNT` if times are judged, or
+/// else 1.
 fn process_count(args: &GateArgs) -> Result<usize, Failure> {
     let count = args.processes.unwrap_or(if args.absolute { PROCESS_COUNT } else { 1 });
     if !(1..=PROCESS_COUNT_MAX).contains(&count) {
@@ -359,7 +361,7 @@ fn words(dir: &Path) -> Vec<OsString> {
         std::process::id().to_string().into(),
     ];
     let mut words = std::env::args_os().skip(1);
-    // The verb comes first.
+    // The verb stays the first word.
     let verb = words.next();
     verb.into_iter().chain(own).chain(words).collect()
 }

@@ -1,4 +1,4 @@
-//! `stress generate`: a scenario becomes a workload file.
+//! `stress generate`: turns a scenario into a workload file.
 
 use clap::{Args, Subcommand};
 

@@ -1,5 +1,5 @@
-//! `stress import`: real blocks become a workload file. Their outcome in the files or the node is
-//! compared with the reference's before anything is written.
+//! `stress import`: turns blocks of files or of a node into a workload file. Before it writes, it
+//! compares the outcome that the files or the node give with the outcome of the reference.
 
 mod chain;
 mod file;
@@ -69,7 +69,7 @@ pub fn import(verb: &OwnOr<FilesArgs, ImportCommand>) -> Result<Code, Failure> {
         OwnOr::Own(args) => return files::import(args, &progress),
         OwnOr::Verb(ImportCommand::Rpc(args)) => args,
     };
-    // A file that cannot be written is better known before the work than after it.
+    // A file that cannot be written is an error before the work, not after it.
     let file = args.to.file()?;
     terminal::out(&write(rpc(args, &progress)?, file, args.batch, &progress)?);
     Ok(Code::Fine)

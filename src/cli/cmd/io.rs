@@ -1,4 +1,5 @@
-//! `stress doctor io`: raw random reads of the stores, point after point, beside the device's rate.
+//! `stress doctor io`: measures raw random reads of the stores, beside the device's rate. It
+//! measures points one after the other: a point is a depth and a number of threads.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -76,7 +77,7 @@ impl IoArgs {
         IoPlan::new(self.overrides()?, self.depth.as_deref(), self.budget.as_deref())
     }
 
-    /// Returns the options that are keys of a scenario.
+    /// Returns the overrides of the scenario's keys that the options set.
     ///
     /// # Errors
     /// A `--set` names a key that raw reads do not have.
@@ -107,8 +108,8 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let started_unix_s = machine::unix_s();
     let plan = args.plan().with_exit_code(Code::Usage)?;
     let progress = Progress::new(terminal::look());
-    // The environment is probed before the state is built, so that a warning of load is not about
-    // our own load.
+    // The environment is probed before the state is built, so that no warning of load is about the
+    // load of this program.
     let environment = args.data_dir.environment();
     let out = args.result.json_out("io")?;
     let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();

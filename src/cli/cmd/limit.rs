@@ -1,4 +1,5 @@
-//! `stress limit`: which block gas limit is safe on this machine, and which operation is underpriced here.
+//! `stress limit`: which block gas limit is safe on this machine, and which operation is
+//! underpriced here.
 
 use std::path::{Path, PathBuf};
 
@@ -78,7 +79,7 @@ pub struct LimitArgs {
     pub format: LimitFormat,
 }
 
-/// Forms of the limits.
+/// Formats of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LimitFormat {
     /// A table
@@ -137,7 +138,7 @@ fn shipped_loads() -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// Returns the limits, ascending and each once.
+/// Parses the gas limits of `--limits`. Returns them in ascending order, each once.
 fn limits(text: &str) -> Result<Vec<u64>, Failure> {
     let limits = text.split(',').map(|limit| spec::gas("--limits", limit.trim()));
     let mut limits = limits.collect::<Result<Vec<_>, _>>().with_exit_code(Code::Usage)?;

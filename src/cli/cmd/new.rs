@@ -1,4 +1,4 @@
-//! `stress generate new`: a scenario to start from.
+//! `stress generate new`: writes a scenario to start from.
 
 use std::{
     env,
@@ -52,7 +52,8 @@ pub fn new(args: &NewArgs) -> Result<Code, Failure> {
     Ok(Code::Fine)
 }
 
-/// Refuses a path in place of a name, if the path's file name could be a scenario's name.
+/// Refuses a path in the place of a name if its file name could be a scenario's name. The spec
+/// refuses any other path later.
 fn check_is_no_path(given: &str) -> Result<(), Failure> {
     let path = Path::new(given);
     let is_path = given.contains('/') || path.extension().is_some_and(|own| own == ENDING);

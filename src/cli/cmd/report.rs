@@ -1,5 +1,5 @@
 //! `stress report`: writes results as a page, a summary, a table, or figures for other tools. It
-//! also writes the history of results: the same work over time, and where its times change.
+//! also writes the history of results: the times of the same work, and where they change.
 
 use std::{
     collections::BTreeSet,
@@ -74,7 +74,8 @@ pub enum ReportFormat {
     Csv,
     /// MGas/s (of loads: transactions/s) as github-action-benchmark's customBiggerIsBetter
     BiggerIsBetter,
-    /// Milliseconds a batch (of loads: to inclusion) as github-action-benchmark's customSmallerIsBetter
+    /// Milliseconds a batch (of loads: to inclusion) as github-action-benchmark's
+    /// customSmallerIsBetter
     SmallerIsBetter,
 }
 
@@ -119,7 +120,7 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     Ok(code(&results))
 }
 
-/// Returns the limits that `stress limit` found; empty if all results are of other verbs.
+/// Returns the gas limits that `stress limit` found; empty if no result is of `stress limit`.
 fn limits(paths: &[PathBuf]) -> Result<Vec<StoredLimit>, Failure> {
     let mut limits = Vec::new();
     for path in paths {
@@ -135,7 +136,7 @@ fn limits(paths: &[PathBuf]) -> Result<Vec<StoredLimit>, Failure> {
     }
 }
 
-/// Writes the report of limits.
+/// Writes the report of gas limits.
 fn limit_report(
     limits: &[StoredLimit],
     format: ReportFormat,
@@ -190,7 +191,7 @@ fn read_each_once(paths: &[PathBuf]) -> Result<Vec<Shown>, Failure> {
                      shows it"
                 );
             }
-            // A cell of joined results is no file, and has the same name each time.
+            // A cell of joined results is no file. Its name is the same each time that it is read.
             let real = fs::canonicalize(&shown.path).unwrap_or_else(|_| shown.path.clone());
             if known.insert(real) {
                 results.push(shown);
@@ -200,7 +201,7 @@ fn read_each_once(paths: &[PathBuf]) -> Result<Vec<Shown>, Failure> {
     Ok(results)
 }
 
-/// The report of loads on live nodes.
+/// Returns the text of the report of loads on live nodes.
 fn load_report(loads: &[StoredLoad], format: ReportFormat) -> Result<String, Failure> {
     Ok(match format {
         ReportFormat::Html => html::page_of_loads(loads),

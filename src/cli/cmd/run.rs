@@ -82,7 +82,7 @@ impl<'a> Saving<'a> {
     /// Returns the work of the baseline's existing results.
     fn same_work(&self) -> Option<SameWork> {
         let option = format!("--save-baseline {}", self.name);
-        // A note reports an unreadable baseline when it is replaced.
+        // An unreadable baseline is no error: the run replaces it, and a note reports that.
         let stored = Stored::read(&self.baselines.dir().join(self.name)).ok()?;
         let remedy = "save under another name, or replace all with --force";
         Some(SameWork::of(option, &stored, remedy))
@@ -118,8 +118,8 @@ impl<'a> Saving<'a> {
     }
 }
 
-/// Prints the result, and a line for each written file. Histograms beside the result are counted in
-/// the result's line.
+/// Prints the result, and a line for each written file. Histograms have no line: the result's line
+/// has their count.
 ///
 /// # Errors
 /// A number in the result is not finite.
@@ -147,7 +147,7 @@ fn page() -> fn(&RunResult, usize, Paint) -> String {
 
 /// Returns the function that prints the finished part of a run that cannot stop in time.
 pub fn show_kept(format: Format) -> fn(&RunResult) {
-    // An error here would come after the user's interrupt, so it is dropped.
+    // An error of the output would follow the user's interrupt, so it is dropped.
     match format {
         Format::Table => |result| drop(Format::Table.print(result, page())),
         Format::Json => |result| drop(Format::Json.print(result, page())),

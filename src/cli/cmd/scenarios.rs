@@ -1,4 +1,5 @@
-//! `stress list`, `stress show`, `stress validate`: scenarios and workload files as texts.
+//! `stress list`, `stress show` and `stress validate`: print and check scenarios, workload files
+//! and lists.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,7 @@ Examples:
   stress validate my.toml
   stress validate my.toml --gas 640M --design full";
 
-/// Said of a valid scenario.
+/// Lines that `stress validate` prints below the name of a valid scenario.
 const CHECKED: &str = "  checked: every key and value, and the rules between keys\n  \
                        not done: no block was generated, nothing was run\n";
 
@@ -76,7 +77,8 @@ pub struct ValidateArgs {
     pub of: ScenarioArgs,
 }
 
-/// Columns of the names that `stress list` prints on a terminal; a longer name has its own line.
+/// Width in columns of the names that `stress list` prints on a terminal. A name of this width or
+/// more has its own line.
 const NAME_WIDTH: usize = 24;
 
 /// A shipped scenario in the output of `stress list`.
@@ -108,7 +110,7 @@ fn one_a_line(all: &[Listed]) -> String {
     all.iter().map(|of| format!("{:width$}  {}\n", of.name, of.description)).collect()
 }
 
-/// Names, and beside them descriptions wrapped into lines of at most `width` columns.
+/// Formats names, and beside them descriptions, in lines of at most `width` columns.
 fn in_columns(all: &[Listed], width: usize) -> String {
     let mut out = String::new();
     for Listed { name, description } in all {
@@ -176,7 +178,8 @@ fn show_workload(args: &ShowArgs, path: &Path, format: Format) -> Result<Code, F
     Ok(Code::Fine)
 }
 
-/// Checks a scenario: says first whether it is valid, then warns of claims that no run of it can judge.
+/// Checks a scenario: says first whether it is valid, then warns of claims that no run of it can
+/// judge.
 pub fn validate(args: &ValidateArgs) -> Result<Code, Failure> {
     let word = args.of.words.first().map(|word| word.to_string_lossy().into_owned());
     let name = word.or_else(|| args.of.scenario.clone());

@@ -1,4 +1,4 @@
-//! `stress send`: a scenario's load on a live node, over JSON-RPC.
+//! `stress send`: sends a scenario's load to a live node over JSON-RPC, and prints the result.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -54,10 +54,11 @@ pub struct SendArgs {
     /// Transactions a second, whatever the node does; a late one counts its delay [default: 100]
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["in_flight", "pool_depth"])]
     pub rate: Option<String>,
-    /// Instead: at most so many that are sent and in no block
+    /// Instead of a rate: at most so many transactions that are sent and in no block
     #[arg(long, value_name = "COUNT", conflicts_with = "pool_depth")]
     pub in_flight: Option<u64>,
-    /// Instead: as many as keep about so many in the node's pool (`txpool_status`)
+    /// Instead of a rate: enough to keep about so many transactions in the node's pool
+    /// (`txpool_status`)
     #[arg(long, value_name = "COUNT")]
     pub pool_depth: Option<u64>,
     /// Calls under way at a time
@@ -66,10 +67,11 @@ pub struct SendArgs {
     /// How long the node may take for an answer
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub timeout: String,
-    /// How long nothing may happen before the rest is given up
+    /// How long nothing may happen before transactions that are in no block are given up
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub patience: String,
-    /// Blocks above the last one of the load that are waited for, in case a reorganisation removes it; 0 for none
+    /// Number of blocks to wait for above the last block of the load, in case a reorganisation
+    /// removes that block; 0 for none
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub confirmations: u64,
     /// The chain that is meant; needed unless it is one of developer nodes (1337, 13370, 31337)

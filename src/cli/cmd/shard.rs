@@ -1,4 +1,5 @@
-//! `stress shard`: shards of execution, served for a coordinator on this host or another, or simulated.
+//! `stress shard`: serves a shard of execution for a coordinator on this host or another, or
+//! simulates shards.
 
 use std::{io::Read, net::SocketAddr, thread, time::Duration};
 
@@ -11,7 +12,7 @@ use crate::{
     terminal::{self, Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
-/// Polling interval for the end of the server.
+/// Interval at which the server checks whether it must end.
 const END_CHECK: Duration = Duration::from_millis(50);
 
 /// Help of `stress shard`.
@@ -49,8 +50,8 @@ impl ShardCommand {
 
 docs/shards.md says how work and values travel.")]
 pub struct ServeArgs {
-    /// Address and port to listen on; beyond the loopback `STRESS_SHARD_TOKEN` must be set, here and at the
-    /// coordinator
+    /// Address and port to listen on; beyond the loopback `STRESS_SHARD_TOKEN` must be set, here
+    /// and at the coordinator
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7001")]
     pub listen: SocketAddr,
     /// End when standard input does: for a coordinator that starts its shards
@@ -58,7 +59,7 @@ pub struct ServeArgs {
     pub attached: bool,
 }
 
-/// Serves until the user interrupts.
+/// Serves until the user interrupts, or with `--attached` until standard input ends.
 fn serve(args: &ServeArgs) -> Result<Code, Failure> {
     let (listen, token) = (args.listen, shards::token());
     if !listen.ip().is_loopback() && token.is_none() {
@@ -70,7 +71,7 @@ fn serve(args: &ServeArgs) -> Result<Code, Failure> {
     }
     if args.attached {
         thread::spawn(|| {
-            // Nothing is sent on standard input: only its end matters.
+            // The coordinator writes nothing to standard input: only its end matters.
             drop(std::io::stdin().read_to_end(&mut Vec::new()));
             interrupt::flag().store(true, std::sync::atomic::Ordering::Relaxed);
         });

@@ -64,8 +64,8 @@ pub struct SimulateArgs {
     /// with a core for each thread
     #[arg(long, value_name = "CORES")]
     pub one_host: Option<u32>,
-    /// Also predict the rows of a result of the same workload that shards on this host executed, and show
-    /// the error
+    /// Also predict the rows of a result of the same workload that shards on this host executed,
+    /// and show the error
     #[arg(long, value_name = "RESULT")]
     pub check: Option<PathBuf>,
     /// Format of standard output
@@ -150,7 +150,8 @@ fn one_shard_rate(rows: &[SimulatedRow], of: &SimulatedRow) -> Option<f64> {
 }
 
 impl SimulateArgs {
-    /// Fills in the published numbers of shards and threads, if the user gives none.
+    /// Fills in the published numbers of shards and threads, and the design `batched-io`, if the
+    /// user gives none.
     fn with_defaults(mut self) -> Self {
         let ScenarioArgs { work, how, .. } = &mut self.of;
         for (key, value, default) in

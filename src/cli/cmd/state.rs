@@ -87,7 +87,7 @@ pub enum StateCommand {
     },
 }
 
-/// Which databases are removed.
+/// Arguments of `stress state rm`: which databases it removes.
 #[derive(Debug, Args)]
 #[command(after_help = RM_HELP)]
 #[command(group = ArgGroup::new("which").required(true))]
@@ -222,7 +222,7 @@ fn tell(state: &StateInfo, fate: &Fate, args: &RmArgs) {
     terminal::out(&(line + "\n"));
 }
 
-/// Prints the sums, and returns the end of the program.
+/// Prints the sums of a removal, and returns the exit code or the error of the program.
 fn conclude(outcome: Outcome, selection: &Selection, args: &RmArgs) -> Result<Code, Failure> {
     let Outcome { removed_count, freed_bytes, in_use_count, left_bytes, failure } = outcome;
     let states = units::things(removed_count, "state");
@@ -305,7 +305,7 @@ fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
     Ok(code)
 }
 
-/// Formats a table of stored nodes by depth.
+/// Formats a table of the tries' stored nodes by depth.
 fn by_depth(form: &str, nodes: &NodeCounts) -> String {
     let depths = nodes.accounts.len().max(nodes.slots.len());
     let rows = (0..depths)

@@ -133,9 +133,9 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
     }
 }
 
-/// Returns the look of a cell's progress. With JSON, figures are left out if standard output is the
-/// same terminal. A cell of a sweep cannot check that, as the output is its parent's, so it always
-/// leaves figures out.
+/// Returns the look of a cell's progress. If the JSON goes to a terminal, progress has no figures,
+/// which would mix with it. A cell of a sweep cannot check that, as its parent has the terminal, so
+/// with JSON its progress never has figures.
 fn cell_look(args: &SweepArgs) -> Look {
     match (args.parent, args.format) {
         (Some(_), Format::Json) => terminal::look().without_figures(),

@@ -27,20 +27,20 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, exit::fail, interrupt},
 };
 
-/// The manifest: it lists the contents of an export.
+/// File of the manifest, which lists the contents of an export.
 pub const MANIFEST: &str = "export.json";
-/// The workload.
+/// File of the workload.
 pub const WORKLOAD: &str = "work.workload";
-/// The calls of all blocks with their siblings.
+/// File of the calls that send all blocks and their siblings.
 pub const CALLS: &str = "payloads.txt";
-/// The genesis block with the state below it.
+/// File of the genesis block with its whole state.
 pub const GENESIS: &str = "genesis.json";
-/// The chain's settings, if only rows hold the state.
+/// File of the chain's settings, in an export whose state is in rows alone.
 pub const SETTINGS: &str = "genesis-without-alloc.json";
-/// A file of every export with rows.
+/// File of the slots' rows. Every export with rows has it.
 pub const SLOT_ROWS: &str = "slots.rows";
 
-/// A form of a chain. The comments are the help.
+/// A form in which a chain is written. The comments of the variants are help texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Form {
     /// genesis.json, and Engine API calls, one a line: payloads.txt
@@ -70,11 +70,11 @@ pub struct ExportInput {
     pub forms: Vec<Form>,
     /// How a client gets the state.
     pub state: StateSource,
-    /// Number of siblings of each block, with the block itself.
+    /// Number of siblings of each block. The block itself is one of them.
     pub sibling_count: NonZeroU64,
     /// Chain id; `None`: that of the workload.
     pub chain_id: Option<u64>,
-    /// The directory.
+    /// The directory to make.
     pub output: PathBuf,
 }
 
@@ -160,8 +160,8 @@ fn check_state(workload: &Workload, input: &ExportInput) -> Result<(), Failure> 
     }
 }
 
-/// Makes the blocks that grow the state. Each block is written at once, as all together are as
-/// large as the state.
+/// Makes the blocks that grow the state. Writes each block as soon as it is made, as all these
+/// blocks together are as large as the state.
 fn grow(
     workload: &Workload,
     forms: &[Form],
@@ -196,7 +196,7 @@ fn grow(
     Ok(grown)
 }
 
-/// Returns the files with blocks as RLP.
+/// Returns the names of the files with blocks as RLP, and whether their blocks have lists.
 fn rlp_files(fork: Fork, forms: &[Form]) -> Vec<(&'static str, Lists)> {
     let mut files = Vec::new();
     if forms.contains(&Form::Rlp) {

@@ -8,7 +8,7 @@ use std::{
 
 use report::units;
 
-/// The samples that have ended, and those of them without a line in the log.
+/// The line of the sample that ended last, and the number of samples without a line in the log.
 #[derive(Debug)]
 pub(super) struct SampleLog {
     /// Minimal time between two lines.

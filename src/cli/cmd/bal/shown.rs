@@ -1,4 +1,4 @@
-//! Lists and their differences as text and as JSON.
+//! Prints lists, and the differences between two lists, as text and as JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,25 +15,25 @@ use crate::{
     terminal::{self, Code, Failure, WithExitCode},
 };
 
-/// Faults of a list that are printed.
+/// Maximal number of a list's faults that are printed.
 const SHOWN_FAULTS: usize = 20;
-/// Differences that are printed; JSON has all.
+/// Maximal number of differences in the text. JSON has all differences.
 const SHOWN_DIFFERENCES: usize = 40;
 
-/// A list and its name.
+/// A decoded list and its name.
 pub(super) struct Side {
     pub(super) name: String,
     pub(super) list: LenientList,
 }
 
-/// Two lists, of which the left one is held to be right.
+/// Two lists and their differences. The left list is taken for the correct one.
 pub(super) struct Comparison {
     pub(super) left: Side,
     pub(super) right: Side,
     pub(super) differences: Vec<Difference>,
 }
 
-/// Prints a list: of the accounts in `only`, if it has any.
+/// Prints a list: the accounts in `only`, or all accounts if `only` is empty.
 pub(super) fn list(side: &Side, only: &[Address], format: Format) -> Result<Code, Failure> {
     let accounts = side.list.accounts.iter().filter(|of| is_shown(only, of.changes.address));
     match format {
@@ -53,7 +53,8 @@ pub(super) fn list(side: &Side, only: &[Address], format: Format) -> Result<Code
     Ok(if side.list.faults.is_empty() { Code::Fine } else { Code::Disagree })
 }
 
-/// Prints how the right list differs from the left: at the accounts in `only`, if it has any.
+/// Prints how the right list differs from the left one: at the accounts in `only`, or at all
+/// accounts if `only` is empty.
 pub(super) fn comparison(
     of: &Comparison,
     only: &[Address],
@@ -90,7 +91,7 @@ fn is_shown(only: &[Address], address: Address) -> bool {
     only.is_empty() || only.contains(&address)
 }
 
-/// Notes of wanted accounts that no list has.
+/// Makes a note for each account in `only` that is in none of the lists.
 fn absent<'s>(only: &[Address], sides: impl IntoIterator<Item = &'s Side>) -> Vec<ListLine> {
     let accounts = sides.into_iter().flat_map(|side| &side.list.accounts);
     let there: BTreeSet<Address> = accounts.map(|of| of.changes.address).collect();
@@ -187,7 +188,7 @@ fn difference_lines(shown: &[&Difference]) -> Vec<ListLine> {
     lines
 }
 
-/// `slot 0x5, index 3: wrong value; left 0x1, right 0x2`.
+/// Formats a difference, such as `slot 0x5, index 3: wrong value; left 0x1, right 0x2`.
 fn difference_words(of: &Difference) -> String {
     let field = of.field.map(|field| field.to_string());
     let index = of.index.map(|index| format!("index {index}"));
@@ -200,7 +201,7 @@ fn difference_words(of: &Difference) -> String {
     format!("{place}{}{sides}", of.kind.name())
 }
 
-/// Two lists and their differences.
+/// Two lists and their differences, as JSON.
 #[derive(Serialize)]
 struct ComparisonJson<'a> {
     left: SideJson<'a>,
@@ -210,7 +211,7 @@ struct ComparisonJson<'a> {
     differences: &'a [&'a Difference],
 }
 
-/// A list as a whole.
+/// Name, counts, size and hash of a list, as JSON.
 #[derive(Serialize)]
 struct SideJson<'a> {
     name: &'a str,
@@ -227,7 +228,7 @@ impl<'a> From<&'a Side> for SideJson<'a> {
     }
 }
 
-/// An account as execution-apis has it.
+/// Formats an account as JSON with the keys of `execution-apis`.
 fn account_json(account: &LenientAccount) -> Value {
     let of = &account.changes;
     let slots = of.storage_changes.iter().map(|slot| {
@@ -256,7 +257,7 @@ fn account_json(account: &LenientAccount) -> Value {
     })
 }
 
-/// A change of a slot, a balance or a nonce.
+/// Formats the change of a slot, a balance or a nonce as JSON. `index` is its block access index.
 fn change(index: u64, value: impl Serialize) -> Value {
     json!({ "index": format!("{index:#x}"), "value": value })
 }

@@ -1,13 +1,14 @@
-//! Options of a run in the help of the gate and of `stress gate calibrate`. Refused options are hidden.
-//! Options for the run beside stored results have a heading of their own.
+//! Help of `stress gate` and `stress gate calibrate`: hides the options of a run that the verb
+//! refuses. Options of a run that is compared with stored results have a heading of their own.
 
 use clap::Arg;
 
 /// Options of a run that every gate refuses.
 const REFUSED: [&str; 5] = ["prepare", "cleanup", "save-baseline", "trace", "profile"];
-/// Options of a run beside stored results. A comparison of builds has no use for them.
+/// Options of a run that is compared with stored results. A comparison of builds has no use for
+/// them.
 const BESIDE_STORED: [&str; 6] = ["samples", "budget", "databases", "keys", "whole", "wait"];
-/// Heading of these options in the help.
+/// Heading of the options of `BESIDE_STORED` in the help.
 const HEADING: &str = "The run beside stored results (only with --baseline)";
 
 /// Returns an option in the form of the gate's help.
@@ -80,7 +81,8 @@ mod tests {
         }
     }
 
-    /// Whether an option is refused as one that a comparison of builds has no use for, whatever its value.
+    /// Whether an option is refused as one that a comparison of builds has no use for, whatever its
+    /// value.
     fn is_refused_between_builds(args: &GateArgs) -> bool {
         let made = args.run.of_builds(Default::default());
         let error = made.err().map(|failure| failure.to_string()).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Chains as RLP and Engine payloads on their genesis, read as they come.
+//! Imports a chain with its genesis: blocks in RLP, or Engine payloads. Files are read block by
+//! block.
 
 use std::{
     io::{self, BufRead, BufReader, Cursor, Read},
@@ -14,7 +15,7 @@ use serde_json::Value;
 use super::file::{Files, failure, open, read};
 use crate::terminal::{Code, Failure, Progress, WithExitCode, interrupt};
 
-/// Numbers of wanted blocks.
+/// Range of the numbers of the wanted blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockRange {
     first: u64,
@@ -22,7 +23,7 @@ pub struct BlockRange {
 }
 
 impl Default for BlockRange {
-    /// All blocks but that of the genesis.
+    /// Returns the range of all blocks but the genesis.
     fn default() -> Self {
         Self { first: 1, last: u64::MAX }
     }
@@ -54,7 +55,7 @@ impl From<BlockRange> for RangeInclusive<u64> {
     }
 }
 
-/// The blocks of a chain as RLP.
+/// Imports the wanted blocks of a chain in RLP.
 pub(super) fn of_rlp(
     files: &Files,
     wanted: BlockRange,
@@ -75,7 +76,7 @@ pub(super) fn of_rlp(
     })
 }
 
-/// The blocks of Engine payloads, of all files in their order.
+/// Imports the wanted blocks of Engine payloads, from all files of payloads in their order.
 pub(super) fn of_payloads(
     files: &Files,
     wanted: BlockRange,
@@ -96,7 +97,7 @@ pub(super) fn of_payloads(
     })
 }
 
-/// Calls `import` with a function that is called after each block before the wanted ones.
+/// Calls `import` with a function that counts the blocks before the wanted ones, as they run.
 fn with_progress(
     progress: &Progress,
     import: impl FnOnce(&mut dyn FnMut() -> ControlFlow<()>) -> Result<Imported, ImportError>,
@@ -112,7 +113,7 @@ fn with_progress(
     imported.map_err(failure)
 }
 
-/// The lines of a file. The elements of a JSON array become a line each.
+/// Opens a file for reading by lines. If it is a JSON array, each element becomes a line.
 fn lines(path: &Path) -> Result<Box<dyn Read>, Failure> {
     let name = path.display();
     let mut file = BufReader::new(open(path)?);

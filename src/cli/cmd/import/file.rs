@@ -1,4 +1,4 @@
-//! The files of an import: input, output, and errors.
+//! The files of `stress import`: its input, its output, and their errors.
 
 use std::{
     fs::File,
@@ -25,10 +25,12 @@ use crate::{
     },
 };
 
-/// Largest file that is read, in bytes: many times a block with all the state that it touches.
+/// Maximal size in bytes of a file that is read whole: many times a block with all the state that
+/// it touches.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// Runs the reference, compares, writes the workload, and says so in the lines that it gives.
+/// Runs the reference, compares the outcomes, and writes the workload. Returns the lines that
+/// report this to the user.
 pub(super) fn write(
     mut imported: Imported,
     file: WholeFile,
@@ -100,7 +102,7 @@ pub(super) fn write(
     Ok(said)
 }
 
-/// The exit code of an import that failed.
+/// Adds the exit code to an error of an import.
 pub(super) fn failure(error: ImportError) -> Failure {
     let code = match &error {
         ImportError::Reference(ReferenceError::Cancelled) => Code::Interrupted,
@@ -109,14 +111,15 @@ pub(super) fn failure(error: ImportError) -> Failure {
         _ => Code::Usage,
     };
     let error = match error {
-        // Their message has its cause already.
+        // The messages of these errors contain their causes already.
         told @ (ImportError::Json { .. } | ImportError::Read { .. }) => anyhow!("{told}"),
         other => other.into(),
     };
     Failure { code, error }
 }
 
-/// The failure of t8n files, whose result may be over more accounts than the files have.
+/// Adds a hint to a failed comparison of state roots: the t8n run may have had more accounts than
+/// the files.
 pub(super) fn with_hint_of_root(failure: Failure) -> Failure {
     let error = failure.error.downcast_ref::<ImportError>();
     match error {
@@ -131,17 +134,17 @@ pub(super) fn with_hint_of_root(failure: Failure) -> Failure {
     }
 }
 
-/// The fork that was named.
+/// Returns the fork that `--fork` names.
 pub(super) fn fork_named(name: &str) -> Result<Fork, Failure> {
     let fork = import::fork_of(name)
         .ok_or_else(|| anyhow!("--fork {name}: no such fork; there are {}", import::fork_names()));
     fork.with_exit_code(Code::Usage)
 }
 
-/// Files and their kinds.
+/// The files that the user names, and their kinds.
 pub(super) struct Files {
     pub(super) paths: Vec<PathBuf>,
-    /// Name and kind of each.
+    /// Name and kind of the file of each path.
     pub(super) kinds: Vec<(String, Kind)>,
 }
 
@@ -151,13 +154,13 @@ impl Files {
         Ok(Self { kinds: kinds.collect::<Result<_, Failure>>()?, paths })
     }
 
-    /// Reads the file of this kind, where there is one.
+    /// Reads the first file of this kind. `None` if there is none.
     pub(super) fn read(&self, wanted: Kind) -> Result<Option<Named>, Failure> {
         let index = self.kinds.iter().position(|(_, kind)| *kind == wanted);
         index.map(|index| read(&self.paths[index])).transpose()
     }
 
-    /// Reads the file of this kind, which every set of its kind has.
+    /// Reads the file of this kind, which the set of the files is known to have.
     pub(super) fn part(&self, wanted: Kind) -> Result<Named, Failure> {
         Ok(self.read(wanted)?.expect("the set is whole"))
     }
@@ -174,7 +177,7 @@ pub(super) fn open(path: &Path) -> Result<File, Failure> {
     opened.with_code_of_named()
 }
 
-/// A file's content with its name.
+/// The content of a file, and its name.
 pub(super) struct Named {
     pub(super) name: String,
     pub(super) content: String,
@@ -186,7 +189,7 @@ impl Named {
     }
 }
 
-/// Reads a file of text, up to the most that a block may have.
+/// Reads a file of UTF-8 text of at most `MAX_FILE_BYTES`.
 pub(super) fn read(path: &Path) -> Result<Named, Failure> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! `stress import FILE…`: files that make blocks together, told by their content.
+//! `stress import FILE…`: imports files that together make blocks. Their content tells their kinds.
 
 use std::{
     num::NonZeroUsize,
@@ -49,11 +49,12 @@ pub struct FilesArgs {
     /// The case, where a file has several tests: its number, its name or a part of the name
     #[arg(long, value_name = "NAME|NUMBER")]
     pub case: Option<String>,
-    /// Numbers of the blocks of a chain or of payloads, such as 100..120; those before are only run
+    /// Numbers of the blocks of a chain or of payloads, such as 100..120; blocks before them are
+    /// only run
     #[arg(long, value_name = "A..B")]
     pub blocks: Option<BlockRange>,
-    /// Rules of t8n files, or of a block beside its witness: paris, shanghai, cancun, prague, osaka, bpo1, bpo2
-    /// or amsterdam
+    /// Rules of t8n files, or of a block beside its witness: paris, shanghai, cancun, prague,
+    /// osaka, bpo1, bpo2 or amsterdam
     #[arg(long, value_name = "FORK")]
     pub fork: Option<String>,
     /// Chain id of t8n files, or of a block beside its witness [default: 1]
@@ -83,7 +84,7 @@ pub(super) fn import(args: &FilesArgs, progress: &Progress) -> Result<Code, Fail
     let files = Files::new(paths)?;
     let set = Set::of(&files.kinds).map_err(failure)?;
     check_options(args, set)?;
-    // A file that cannot be written is better known before the work than after it.
+    // A file that cannot be written is an error before the work, not after it.
     let output = args.to.file()?;
     let wanted = args.blocks.unwrap_or_default();
     let imported = match set {
@@ -138,7 +139,7 @@ fn check_options(args: &FilesArgs, set: Set) -> Result<(), Failure> {
     }
 }
 
-/// The block of the t8n files.
+/// Imports the block of t8n files.
 fn transition(args: &FilesArgs, files: &Files) -> Result<Imported, Failure> {
     let Some(fork) = &args.fork else {
         let forks = import::fork_names();
@@ -158,7 +159,7 @@ fn transition(args: &FilesArgs, files: &Files) -> Result<Imported, Failure> {
     import(TransitionInput::Files { alloc, env, txs })
 }
 
-/// The block beside its witness.
+/// Imports a block with its witness.
 fn witness(args: &FilesArgs, files: &Files) -> Result<Imported, Failure> {
     let fork = args.fork.as_deref().map(fork_named).transpose()?;
     let (block, witness) = (files.part(Kind::Block)?, files.part(Kind::Witness)?);

@@ -1,11 +1,11 @@
-//! Directories that `stress import` takes: exports of ours, a chain and its genesis, t8n files. All others are
-//! folders of tests.
+//! Directories that `stress import` takes: exports of ours, a chain and its genesis, t8n files. All
+//! others are folders of tests.
 
 use std::path::{Path, PathBuf};
 
 use crate::terminal::{Code, Failure, exit::fail};
 
-/// The meaning of a directory.
+/// Content of a directory that the user names.
 pub(super) enum Folder {
     /// Files that make blocks together.
     Set(Vec<PathBuf>),
@@ -13,11 +13,12 @@ pub(super) enum Folder {
     Tests,
 }
 
-/// Finds the files of `dir` by their usual names.
+/// Finds the files of `dir` by their usual names. Without such files, `dir` is a folder of tests.
 pub(super) fn find(dir: &Path) -> Result<Folder, Failure> {
     let at = |name: &str| Some(dir.join(name)).filter(|path| path.is_file());
     let first = |names: &[&str]| names.iter().find_map(|name| at(name));
-    // Calls of an export; blocks with lists, which a chain without them lacks.
+    // `payloads.txt` is the calls of an export. Of the files of a chain, the one with lists is read
+    // if there is one.
     let blocks = match at("payloads.txt") {
         Some(payloads) => at("grow.txt").into_iter().chain([payloads]).collect(),
         None => Vec::from_iter(first(&["chain-with-lists.rlp", "chain.rlp"])),

@@ -1,5 +1,6 @@
-//! Tests of execution-spec-tests: one case of a file becomes a workload file, or every test of a folder its
-//! own. A test of a folder that cannot be imported is named, and the rest goes on.
+//! Imports tests of execution-spec-tests: one test of a file becomes a workload file, or each test
+//! of a folder becomes one. If a test of a folder cannot be imported, a note names it, and the
+//! import goes on.
 
 use std::{
     collections::HashSet,
@@ -21,13 +22,15 @@ use crate::{
     },
 };
 
-/// Names of tests that an error shows.
+/// Maximal number of tests whose names an error shows.
 const SHOWN_TESTS: usize = 5;
 
-/// Longest name of a file that is made of a test's name, in bytes; file systems take 255.
+/// Maximal length in bytes of the part of a file's name that is made from a test's name. File
+/// systems take names of 255 bytes.
 const MAX_NAME_BYTES: usize = 200;
 
-/// The test of a file that `case` chooses. Without it, prints the cases of a file with several.
+/// Imports the test of a file that `case` chooses. Without `case`, a file with several tests is an
+/// error, and its tests are printed.
 pub(super) fn imported(case: Option<&str>, path: &Path) -> Result<Imported, Failure> {
     let file = read(path)?;
     let mut tests = import::each_blockchain_test(&file.name, &file.content).map_err(failure)?;
@@ -46,7 +49,8 @@ pub(super) fn imported(case: Option<&str>, path: &Path) -> Result<Imported, Fail
     }
 }
 
-/// The place of the test with this name or number, or of the only one with this in its name.
+/// Returns the index of the test with the name or number `case`, or of the only test whose name
+/// contains `case`.
 fn index_of(tests: &[NamedTest], case: &str) -> Result<usize, String> {
     if let Some(index) = tests.iter().position(|(name, _)| name == case) {
         return Ok(index);
@@ -71,7 +75,7 @@ fn index_of(tests: &[NamedTest], case: &str) -> Result<usize, String> {
     }
 }
 
-/// The first of these names.
+/// Joins the first `SHOWN_TESTS` of these names.
 fn shown(mut names: Vec<&str>) -> String {
     if names.len() > SHOWN_TESTS {
         names.truncate(SHOWN_TESTS);
@@ -80,7 +84,7 @@ fn shown(mut names: Vec<&str>) -> String {
     names.join(", ")
 }
 
-/// A line of each test: number, fork, number of blocks, name.
+/// Formats a line for each test: number, fork, number of blocks, name.
 fn cases(tests: &[NamedTest]) -> String {
     let rows = tests.iter().map(|(name, test)| match test {
         Ok(test) => {
@@ -101,10 +105,10 @@ fn cases(tests: &[NamedTest]) -> String {
     lines.collect()
 }
 
-/// The wanted tests of a folder.
+/// The wanted tests of a folder, and the settings of their workload files.
 #[derive(Debug)]
 pub(super) struct TestsInput<'a> {
-    /// Part of their names.
+    /// Text in the names of the wanted tests; `None`: all tests are wanted.
     pub(super) case: Option<&'a str>,
     pub(super) batch: NonZeroUsize,
     pub(super) to: &'a OutputArgs,
@@ -153,12 +157,12 @@ pub(super) fn import_folder(
     }
 }
 
-/// The JSON files in `folder` and in those below it.
+/// Adds to `out` the JSON files in `folder` and in the folders below it.
 fn find(folder: &Path, out: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     let entries = fs::read_dir(folder);
     for entry in entries.with_context(|| format!("cannot list {}", folder.display()))? {
         let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.path();
-        // A link to a folder is passed over: it may lead back.
+        // A link to a folder is passed over, as it may lead to a folder above.
         if path.is_dir() && !path.is_symlink() {
             find(&path, out)?;
         } else if path.extension().is_some_and(|extension| extension == "json") {
@@ -168,22 +172,22 @@ fn find(folder: &Path, out: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The import of a folder as far as it is.
+/// State of the import of a folder.
 struct FolderImport<'a> {
     input: &'a TestsInput<'a>,
     progress: &'a Progress,
-    /// Names of files that are written.
+    /// Names of files that tests of this import have taken.
     taken: HashSet<String>,
     count: u64,
-    /// Tests whose blocks all must be refused, and were: nothing is written for them.
+    /// Number of tests whose blocks all must be refused, and were. Nothing is written for them.
     refused_count: u64,
-    /// Exit codes of the failures.
+    /// Exit codes of the files and tests that could not be imported.
     failed: Vec<Code>,
 }
 
 impl FolderImport<'_> {
-    /// Imports the tests of a file, and passes over other files of imports. Only an interruption and a full
-    /// disk end it all.
+    /// Imports the tests of a file. Passes over files of other kinds. Only an interrupt or an I/O
+    /// error ends the import of the folder.
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
         match kind(path) {
             Ok(Kind::Tests) => {}
@@ -241,7 +245,8 @@ impl FolderImport<'_> {
         Ok(())
     }
 
-    /// The file's name for a test: letters, digits and `-_.` of its own, once each.
+    /// Returns the file's name for a test, different for each test: its letters, digits and `-_.`,
+    /// with `_` in the place of any other character.
     fn name_of(&mut self, test: &str) -> String {
         let plain = test.chars().map(|c| if is_plain(c) { c } else { '_' });
         let stem: String = plain.take(MAX_NAME_BYTES).collect();

@@ -10,7 +10,7 @@ use executor::state::{StateError, StateInfo};
 /// Units of an age, in seconds.
 const TIMES: [(&str, f64); 5] =
     [("s", 1.0), ("m", 60.0), ("h", 3_600.0), ("d", 86_400.0), ("w", 604_800.0)];
-/// Units of a size, in bytes: decimal as lists print them, and binary.
+/// Units of a size, in bytes: decimal ones, as `stress state list` prints them, and binary ones.
 const SIZES: [(&str, f64); 13] = [
     ("B", 1.0),
     ("k", 1e3),
@@ -53,16 +53,16 @@ pub enum Fate {
     Failed(StateError),
 }
 
-/// The sums over all states.
+/// Counts and sizes of a removal.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Number of removed states.
     pub removed_count: u64,
     /// Bytes of the removed states.
     pub freed_bytes: u64,
-    /// Number of states that another process uses.
+    /// Number of selected states that stay, as a process uses them.
     pub in_use_count: u64,
-    /// Bytes of the states that are left.
+    /// Bytes of all states that are left, without directories of other programs.
     pub left_bytes: u64,
     /// The first failure, or the interrupt of the user.
     pub failure: Option<StateError>,
@@ -79,9 +79,9 @@ impl Fate {
     }
 }
 
-/// Removes the selected states of `states` by calls of `by`, and reports the fate of each to
-/// `tell`. `now_unix_s` is the present time. After a failure it continues with the next state, but
-/// not after an interrupt.
+/// Removes the selected states of `states` by calls of `by`, and reports the fate of each selected
+/// state to `tell`. `now_unix_s` is the present time. After a failure it continues with the next
+/// state, but not after an interrupt.
 pub fn remove(
     states: Vec<StateInfo>,
     selection: &Selection,
@@ -171,7 +171,7 @@ fn quantity(text: &str, units: &[(&str, f64)]) -> Option<u64> {
     let (number, unit) = text.split_at(end);
     let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim())?;
     let value = (number.parse::<f64>().ok()? * factor).round();
-    // Above this a double is no exact count, and no device is as large.
+    // No device is larger than this, and the conversion to an integer is within its range.
     (value <= 1e18).then_some(value as u64)
 }
 

@@ -1,6 +1,6 @@
-//! Writes the stateful form of benchmarkoor: text files with a JSON-RPC call in each line. Steps
-//! before all tests make the state. A test is one sibling of the last block. Each step has a
-//! folder, in which a test has one file at the same path.
+//! Writes the stateful form of benchmarkoor: text files with a JSON-RPC call in each line. The
+//! `pre_run_steps` run before all tests: they send the blocks before the last block. A test sends
+//! one sibling of the last block, and has one file in the folder `testing`.
 
 use std::{io::Write, num::NonZeroU64};
 
@@ -9,12 +9,12 @@ use generator::export::{self, Chain};
 use super::directory::{Directory, GROWTH};
 use crate::{client::start_file::is_plain, terminal::Failure};
 
-/// The folder of all steps.
+/// The folder of the files with calls.
 const FOLDER: &str = "benchmarkoor";
 /// File of the configuration.
 const CONFIG: &str = "benchmarkoor.yaml";
 
-/// Writes the steps, and a configuration that names them.
+/// Writes the steps and the tests, and a configuration that names them.
 pub(super) fn write(
     dir: &mut Directory<'_>,
     chain: &Chain,
@@ -49,7 +49,7 @@ fn plain(scenario: &str) -> String {
     if plain.trim_matches('.').is_empty() { "workload".to_owned() } else { plain }
 }
 
-/// Returns the configuration. Siblings need no rollback.
+/// Returns the configuration. It asks for no rollback, as siblings need none.
 fn config(name: &str, steps: &[String]) -> String {
     let steps: String = steps.iter().map(|step| format!("\n            - {step}")).collect();
     let steps = if steps.is_empty() { " []".to_owned() } else { steps };

@@ -1,4 +1,4 @@
-//! A directory that is being filled, with the names of its files.
+//! The directory of an export while it is filled, with the names of its files.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -12,10 +12,10 @@ use workload::RowError;
 
 use crate::terminal::{Code, Failure, WithExitCode};
 
-/// The calls of the blocks that grow the state.
+/// File of the calls that send the blocks that grow the state.
 pub const GROWTH: &str = "grow.txt";
 
-/// A directory that is being filled.
+/// The directory of an export while it is filled.
 pub(super) struct Directory<'a> {
     path: &'a Path,
     files: Vec<String>,
@@ -31,14 +31,14 @@ impl<'a> Directory<'a> {
         &self.files
     }
 
-    /// Adds an existing file to the names.
+    /// Adds a file to the names, once.
     pub(super) fn add(&mut self, name: &str) {
         if !self.files.iter().any(|known| known == name) {
             self.files.push(name.to_owned());
         }
     }
 
-    /// Writes a file, after the content that it already has.
+    /// Writes to the end of a file, and makes the file if it does not exist.
     pub(super) fn file(
         &mut self,
         name: &str,
@@ -55,7 +55,7 @@ impl<'a> Directory<'a> {
         out.flush().with_context(|| format!("cannot write {name}")).with_exit_code(Code::Io)
     }
 
-    /// Opens a file for writing, after the content that it already has.
+    /// Opens a file for writing at its end, and makes the file if it does not exist.
     pub(super) fn create(&mut self, name: &str) -> Result<BufWriter<File>, Failure> {
         self.add(name);
         let path = self.path.join(name);
