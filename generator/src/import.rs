@@ -1,6 +1,7 @@
-//! Imports blocks from elsewhere: tests of execution-spec-tests, files of go-ethereum's transition tool,
-//! chains, Engine payloads, and blocks of a running node. Facts of a block are compared with those of the
-//! reference and never taken over.
+//! Imports blocks that others made: tests of execution-spec-tests, files of go-ethereum's
+//! transition tool (t8n), chains, Engine payloads, and blocks of a running node. The outcome of a
+//! block that its source states is compared with the outcome of the reference, and never taken
+//! over.
 
 mod blockchain_test;
 mod chain;
@@ -42,44 +43,47 @@ pub use set::Set;
 pub use state::state_after;
 pub use t8n::{Text, TransitionInput, transition};
 
-/// Files that are imported, for errors.
+/// Kinds of files that can be imported, as a text for errors.
 const TAKEN: &str = "tests (blockchain_test, blockchain_test_engine), t8n files (alloc, env, \
     txs, result), a genesis beside a chain as RLP or Engine payloads, a block beside its witness";
 
-/// Blocks as a workload with one block a batch, and their facts in the files. The expected outcome
-/// in the workload's batches is still empty: see [`complete`].
+/// Imported blocks: a workload with one block a batch, and the facts that the source states of the
+/// blocks. The expected outcome in the workload's batches is still empty: see [`complete`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     /// Name of the test, or of the block.
     pub name: String,
-    /// Genesis and blocks.
+    /// The workload: genesis and blocks.
     pub workload: Workload,
-    /// Per block, its facts in the files.
+    /// Facts that the source states of each block of the workload.
     pub blocks: Vec<ImportedBlock>,
-    /// The state after the last block by ascending address; `None` where no file has it.
+    /// The accounts after the last block, in ascending order of their addresses; `None` if no file
+    /// has them.
     pub post_state: Option<Vec<GenesisAccount>>,
     /// The source of the compared values.
     pub source: Source,
-    /// Blocks that must be refused.
+    /// Blocks that the reference must refuse.
     pub invalid: Vec<InvalidBlock>,
-    /// Facts of blocks before these, and values that are assumed, one sentence each.
+    /// Notes for the user, one sentence each: facts of blocks before the imported ones, and values
+    /// that are assumed.
     pub notes: Vec<String>,
-    /// Values beside those of blocks that were compared while they were read.
+    /// Names of values that were compared while the source was read. Values of single blocks are in
+    /// `blocks`.
     compared: Vec<&'static str>,
 }
 
 /// A block that must be refused, for a reason that its file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidBlock {
-    /// Number of valid blocks before it.
+    /// Number of valid blocks before this block.
     pub before_count: usize,
-    /// Names of the rules, one of which it breaks.
+    /// Names of rules, of which the block breaks one.
     pub exception: String,
-    /// The block, or why it cannot be read.
+    /// The block, or the reason for which it cannot be read.
     read: Result<Box<(Block, ImportedBlock)>, String>,
 }
 
-/// The source of the blocks' outcomes.
+/// The source that states the blocks' outcomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Files.
@@ -97,12 +101,12 @@ impl fmt::Display for Source {
     }
 }
 
-/// Facts of a block in files; `None` where they have none.
+/// Facts that the source states of a block; `None` for a fact that it does not state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportedBlock {
-    /// Gas used in the header's sense.
+    /// Gas used, as the header counts it.
     pub gas_used: Option<u64>,
-    /// Gas of blobs (EIP-4844).
+    /// Gas used for blobs (EIP-4844).
     pub blob_gas_used: Option<u64>,
     /// The receipts, in order.
     pub receipts: Option<Vec<SaidReceipt>>,
@@ -122,25 +126,25 @@ pub struct ImportedBlock {
     pub requests_hash: Option<B256>,
     /// Keccak-256 of the list's RLP (EIP-7928); `None` before Amsterdam.
     pub list_hash: Option<B256>,
-    /// The list's RLP, once for each place in the files.
+    /// RLP of the list, from each place in the source that has it.
     pub lists: Vec<Bytes>,
     /// The block's hash.
     pub hash: Option<B256>,
-    /// Its header by its fields.
+    /// The block's header.
     header: Option<Header>,
-    /// Values that were compared while it was read.
+    /// Names of values that were compared while the block was read.
     compared: Vec<&'static str>,
-    /// Values that are stated, and that cannot be computed from the files.
+    /// Names of values that the source states, and that cannot be computed from it.
     not_compared: Vec<&'static str>,
-    /// Its transactions as it carries them; `None` where one is not signed.
+    /// The block's transactions in their signed form (EIP-2718); `None` if one is not signed.
     signed: Option<Vec<Bytes>>,
-    /// Root of the withdrawals that were read, which no run is needed for; `None` where a file leaves
-    /// out a part of one.
+    /// Root computed from the withdrawals that were read, without a run; `None` if a file leaves
+    /// out a part of a withdrawal.
     made_withdrawals_root: Option<B256>,
 }
 
 impl Imported {
-    /// Names of values that the files state, and that cannot be computed from them.
+    /// Returns the names of values that the source states, and that cannot be computed from it.
     pub fn not_compared(&self) -> Vec<&'static str> {
         let mut names: Vec<_> =
             self.blocks.iter().flat_map(|block| block.not_compared.iter().copied()).collect();
@@ -150,18 +154,18 @@ impl Imported {
     }
 }
 
-/// The signed transactions of all blocks; none where one of them is not signed.
+/// Returns the signed transactions of all blocks; no transaction if one of them is not signed.
 fn signed_transactions(blocks: &[ImportedBlock]) -> Vec<Bytes> {
     let of_blocks: Option<Vec<_>> = blocks.iter().map(|block| block.signed.as_deref()).collect();
     of_blocks.map(|of_blocks| of_blocks.concat()).unwrap_or_default()
 }
 
-/// A receipt in a file.
+/// The facts of a receipt that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SaidReceipt {
-    /// Status 1.
+    /// Whether the receipt has status 1 (success).
     pub has_succeeded: bool,
-    /// Gas of this transaction alone.
+    /// Gas that this transaction alone used.
     pub gas_used: u64,
 }
 
@@ -171,10 +175,10 @@ impl fmt::Display for SaidReceipt {
     }
 }
 
-/// Blocks that cannot be imported.
+/// Reasons for which blocks cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// A file is no JSON.
+    /// A file is not valid JSON.
     #[error("{file}: this is not valid JSON (truncated?): {source}")]
     Json {
         /// The file.
@@ -195,7 +199,7 @@ pub enum ImportError {
     Field {
         /// The file.
         file: String,
-        /// Path in the file.
+        /// Path of the value in the file.
         path: String,
         /// The value.
         got: String,
@@ -210,7 +214,7 @@ pub enum ImportError {
         /// Its likely kind.
         seems: String,
     },
-    /// Files are no whole set.
+    /// The files are no set that can be imported together.
     #[error("{0}")]
     Set(String),
     /// A file lacks values, accounts or blocks that are needed.
@@ -221,16 +225,16 @@ pub enum ImportError {
         /// All that is missing, and why it is needed.
         missing: String,
     },
-    /// A transaction cannot be part of a block here.
+    /// The reference refuses a transaction of a block.
     #[error("block {block}, transaction {tx_index} from {sender}: {reason}{hint}")]
     Transaction {
         /// Number of the block.
         block: u64,
-        /// The transaction in the block, 0-based.
+        /// Index of the transaction in the block, from 0.
         tx_index: usize,
         /// The sender.
         sender: Address,
-        /// The reference's value.
+        /// The reason of the reference.
         reason: String,
         /// A possible cause.
         hint: &'static str,
@@ -243,7 +247,7 @@ pub enum ImportError {
     Block {
         /// Number of the block.
         block: u64,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A node gives no answer that can be used.
@@ -253,22 +257,22 @@ pub enum ImportError {
         node: String,
         /// The call, with its first parameter.
         call: String,
-        /// Its answer, or why there was none.
+        /// The node's answer, or the reason for a missing answer.
         said: String,
         /// The remedy.
         remedy: String,
     },
-    /// The fork of blocks is not known, or not the one that was named.
+    /// The fork of the blocks is unknown, or is not the fork that the user named.
     #[error("{0}")]
     Fork(String),
-    /// The reference makes something else of a block than the files or the node say.
+    /// The reference has another outcome of a block than the source states.
     #[error("block {block}: {what} is {said} {source_name}, and {made} by the reference")]
     Differs {
-        /// Source of `said`.
+        /// The source that states `said`.
         source_name: Source,
         /// Number of the block.
         block: u64,
-        /// The part that differs.
+        /// Name of the value that differs.
         what: String,
         /// The source's value.
         said: String,
@@ -278,7 +282,7 @@ pub enum ImportError {
 }
 
 impl ImportError {
-    /// A step of `block` cannot be run.
+    /// Makes the error for a step of `block` that cannot be run.
     fn step(block: &Block, kind: StepKind, reason: String) -> Self {
         let number = block.env.number;
         match kind {
@@ -292,7 +296,8 @@ impl ImportError {
         }
     }
 
-    /// The reason alone: names of files and tests, which may be named after a rule, are left out.
+    /// Returns the reason without the names of files and tests, as these names may contain the name
+    /// of a rule.
     fn reason(&self) -> String {
         match self {
             Self::Field { path, got, allowed, .. } => {
@@ -305,12 +310,12 @@ impl ImportError {
     }
 }
 
-/// The fork of this name, however it is capitalised.
+/// Returns the fork of this name. Upper and lower case are the same.
 pub fn fork_of(name: &str) -> Option<Fork> {
     Fork::ALL.into_iter().find(|fork| fork.name().eq_ignore_ascii_case(name))
 }
 
-/// The forks that blocks can be of, for errors.
+/// Returns the names of all forks, as a text for errors.
 pub fn fork_names() -> String {
     let names = Fork::ALL.map(Fork::name).join(", ");
     format!("one of {names}")

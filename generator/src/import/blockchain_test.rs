@@ -1,6 +1,7 @@
-//! The JSON formats `blockchain_test` and `blockchain_test_engine` of execution-spec-tests. A block is
-//! its fields, its RLP, or both, which then must be the same; or the parameters of `engine_newPayload`.
-//! Blocks that must be refused (`expectException`, `validationError`) are kept apart.
+//! Reads the JSON formats `blockchain_test` and `blockchain_test_engine` of execution-spec-tests. A
+//! test has the fields of a block, its RLP, or both, which must then be equal. Or it has the
+//! parameters of `engine_newPayload`. Blocks that must be refused (`expectException`,
+//! `validationError`) are kept apart.
 
 use alloy_consensus::Header;
 use workload::{Batch, Block, ChainRules, Fork, ForkChange, ForkSchedule, Genesis, Workload};
@@ -13,25 +14,26 @@ use super::{
     read, rules, signed_transactions, state,
 };
 
-/// Reads all tests of a file, by name. `file` is the name that errors use.
+/// Reads all tests of a file. `file` is the name that errors use.
 ///
 /// # Errors
-/// [`ImportError`] with file, key, value and the allowed values.
+/// [`ImportError`] of the first test that cannot be read, with file, key, value and the allowed
+/// values.
 pub fn blockchain_tests(file: &str, text: &str) -> Result<Vec<Imported>, ImportError> {
     each_blockchain_test(file, text)?.into_iter().map(|(_, test)| test).collect()
 }
 
-/// A test of a file: its name, and its blocks or why they cannot be read.
+/// A test of a file: its name, and its blocks or the reason for which they cannot be read.
 pub type NamedTest = (String, Result<Imported, ImportError>);
 
-/// Reads each test of a file by itself.
+/// Reads the tests of a file. A test that cannot be read is an error in its own item only.
 ///
 /// # Errors
-/// [`ImportError`] where the file has no tests; inside, the fault of a test.
+/// [`ImportError`] if the file is not a file of tests.
 pub fn each_blockchain_test(file: &str, text: &str) -> Result<Vec<NamedTest>, ImportError> {
     let json = node::parse(file, text)?;
     let tests = Node::root(file, &json).entries()?;
-    // A file of something else is one fault, not one a key.
+    // A file of another kind is one error, and not an error for each of its keys.
     tests.iter().try_for_each(|(_, test)| test.entries().map(drop))?;
     Ok(tests.into_iter().map(|(name, test)| (name.to_owned(), import(name, &test))).collect())
 }
@@ -60,7 +62,8 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
     let chain = reader.chain(test, parent)?;
     let rules = reader.rules;
     let post_state = test.find(&["postState"])?.map(|state| read::accounts(&state)).transpose()?;
-    // An empty one stands in tests whose maker left the state out; no state is without system contracts.
+    // An empty state means that the maker of the test left it out, as every state has system
+    // contracts.
     let post_state = post_state.filter(|state| !state.is_empty());
     let block_hashes = chain.hashes.clone();
     check_last(test, &chain, &mut compared)?;
@@ -88,7 +91,8 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
     })
 }
 
-/// The rules of a network, which may change from one fork to another, and the chain's own in `config`.
+/// Reads the rules of a network, whose fork may change at a timestamp. `config` has settings of the
+/// chain itself.
 fn rules(network: &Node<'_>, config: Option<&Node<'_>>) -> Result<ForkSchedule, ImportError> {
     let name = network.text()?;
     let of = |name| {
@@ -103,7 +107,8 @@ fn rules(network: &Node<'_>, config: Option<&Node<'_>>) -> Result<ForkSchedule, 
     Ok(ForkSchedule { first, changes: vec![ForkChange { timestamp, rules }] })
 }
 
-/// The rules of `fork`, whose name in the file is `name`.
+/// Returns the rules of `fork`, whose name in the file is `name`, with the chain's own settings in
+/// `config`.
 fn chain_rules(
     fork: Fork,
     name: &str,
@@ -122,7 +127,8 @@ fn chain_rules(
     Ok(rules)
 }
 
-/// The forks before and after of a network that changes from one to another, and when.
+/// Splits the name of a network that changes its fork: a fork, `To`, a later fork, `AtTime`, and
+/// the timestamp of the change (`k` for thousands). Returns both forks and the timestamp.
 fn transition(network: &str) -> Option<(&str, &str, u64)> {
     let (before, rest) = network.split_once("To")?;
     let (after, time) = rest.split_once("AtTime")?;
@@ -130,7 +136,7 @@ fn transition(network: &str) -> Option<(&str, &str, u64)> {
     Some((before, after, number.parse::<u64>().ok()?.checked_mul(unit)?))
 }
 
-/// Checks the facts that a file has of its genesis block: its hash, and its RLP.
+/// Compares the hash and the RLP of the genesis block that a file states with the block's `header`.
 fn check_genesis(
     test: &Node<'_>,
     node: &Node<'_>,
@@ -150,7 +156,8 @@ fn check_genesis(
     Ok(())
 }
 
-/// Checks the facts that a file has of the last valid block: its hash, and the root of the state after it.
+/// Compares the hash of the last valid block that a file states, and the state root after it, with
+/// the block's header.
 fn check_last(
     test: &Node<'_>,
     chain: &Chain,
@@ -170,8 +177,8 @@ fn check_last(
     Ok(())
 }
 
-/// Names of the rules, one of which the block at `node` breaks, or the code of the Engine API's answer;
-/// `None` of a valid block.
+/// Returns the names of rules, of which the block at `node` breaks one, or the error code of the
+/// Engine API's answer; `None` for a valid block.
 fn exception(node: &Node<'_>) -> Result<Option<String>, ImportError> {
     let Some(said) = node.find(&["expectException", "validationError", "errorCode"])? else {
         return Ok(None);
@@ -181,16 +188,16 @@ fn exception(node: &Node<'_>) -> Result<Option<String>, ImportError> {
 
 /// The blocks of a test.
 struct Chain {
-    /// Hashes of the genesis block and of the valid ones.
+    /// Hashes of the genesis block and of the valid blocks.
     hashes: Vec<alloy_primitives::B256>,
-    /// Header of the last valid one, or of the genesis block.
+    /// Header of the last valid block, or of the genesis block.
     last: Header,
     batches: Vec<Batch>,
     blocks: Vec<ImportedBlock>,
     invalid: Vec<InvalidBlock>,
 }
 
-/// The rules and the state that blocks are read with.
+/// Reads the blocks of a test under its rules, on its genesis state.
 struct Reader<'a> {
     rules: ForkSchedule,
     chain_id: u64,
@@ -251,7 +258,7 @@ impl Reader<'_> {
         Ok(chain)
     }
 
-    /// The block of the call at `node`.
+    /// Reads the block of the Engine API's call at `node`.
     fn payload(&self, node: &Node<'_>) -> Result<(Block, ImportedBlock), ImportError> {
         let params = node.get(&["params"], "the parameters of engine_newPayload")?;
         let (payload, payload_params) = PayloadParams::from_params(&params)?;
@@ -265,7 +272,8 @@ impl Reader<'_> {
         payload::block(&payload, &payload_params, self.chain_id, rules)
     }
 
-    /// Checks the header of a block against that of its parent.
+    /// Checks the header of a block against that of its parent. For the first block, also checks
+    /// that the state has the fork's system contracts.
     fn check(&self, said: &ImportedBlock, parent: &Header) -> Result<(), ImportError> {
         let Some(header) = &said.header else { return Ok(()) };
         let rules = self.rules.at(header.timestamp);
@@ -277,7 +285,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The block at `node`.
+    /// Reads the block at `node`.
     fn block(&self, node: &Node<'_>) -> Result<(Block, ImportedBlock), ImportError> {
         let header_node = node.find(&["blockHeader"])?;
         let header = header_node.as_ref().map(header::header).transpose()?;
@@ -309,7 +317,7 @@ impl Reader<'_> {
         Ok((block, said))
     }
 
-    /// The block of an RLP, which is that of the fields beside it, as far as there are any.
+    /// Reads the block of an RLP. If there are fields beside it, they must be of the same block.
     fn rlp_block(
         &self,
         rlp: &Node<'_>,

@@ -1,5 +1,5 @@
-//! A chain as RLP, block after block, as `geth export`, Hive and reth write it, beside its genesis. It is
-//! read as a stream: one block is in memory at a time.
+//! Imports a chain in RLP with its genesis: block after block, as `geth export`, Hive and reth
+//! write it. The file is read as a stream: one block is in memory at a time.
 
 use std::{
     fmt,
@@ -20,18 +20,18 @@ use super::{
 };
 use crate::reference::Answer;
 
-/// Most bytes of a block.
+/// Maximal length of a block in bytes, without the head of its RLP list.
 const MAX_BLOCK_BYTES: u64 = 128 << 20;
-/// First byte of the longest list whose length stands in that byte.
+/// First byte of the longest RLP list whose length is encoded in that byte itself.
 const SHORT_LIST_CODE_MAX: u8 = 0xf7;
-/// First bytes of a block that an error shows.
+/// Number of first bytes of a block that an error shows.
 const SHOWN_BYTES: usize = 16;
 
-/// A file's content as it comes, and the name that errors use.
+/// The content of a file, which is read as a stream, and the name that errors use.
 pub struct Stream<'a> {
-    /// Name, such as its path.
+    /// Name of the file, such as its path.
     pub name: &'a str,
-    /// Its content.
+    /// Content of the file.
     pub source: &'a mut dyn Read,
 }
 
@@ -42,16 +42,16 @@ impl fmt::Debug for Stream<'_> {
 }
 
 impl Stream<'_> {
-    /// The error of its source.
+    /// Makes the error for a failed read of the stream.
     pub(super) fn fault(&self, source: io::Error) -> ImportError {
         ImportError::Read { file: self.name.to_owned(), source }
     }
 }
 
-/// Reads the blocks of a chain as RLP on its `genesis.json`. Those with the numbers `wanted` become a
-/// workload, whose expected outcome is still empty: see [`super::complete`]. Those before, and all before
-/// Paris, are run by stock revm and compared at once. `on_tx` is called after each of their transactions, and
-/// may stop the import.
+/// Reads the blocks of a chain in RLP on its `genesis.json`. Blocks from Paris on with the numbers
+/// `wanted` become a workload, whose expected outcome is still empty: see [`super::complete`].
+/// Blocks before them are run by stock revm and compared at once. `on_tx` is called after each
+/// transaction of such a block, and may stop the import.
 ///
 /// # Errors
 /// [`ImportError`] with file, block, byte, value and the allowed values.
@@ -83,7 +83,8 @@ pub(super) fn read_genesis(text: Text<'_>) -> Result<ChainGenesis, ImportError> 
     genesis(&Node::root(text.name, &text.json()?))
 }
 
-/// Whether `block` is block 0, which an export may begin with, and which the genesis makes again.
+/// Whether `block` is block 0, with which an export may begin. It must equal the block that the
+/// genesis makes.
 fn is_genesis(node: &Node<'_>, block: &RlpBlock, intake: &Intake<'_>) -> Result<bool, ImportError> {
     let (last, header) = (intake.last(), &block.header);
     if last.number > 0 || header.number > 0 {
@@ -98,24 +99,24 @@ fn is_genesis(node: &Node<'_>, block: &RlpBlock, intake: &Intake<'_>) -> Result<
     }
 }
 
-/// The RLP of a block.
+/// The RLP of a block, and its place for errors.
 struct Item {
-    /// Its place in the file.
+    /// Place of the block in the file, in words.
     path: String,
     bytes: Vec<u8>,
-    /// Its first bytes.
+    /// First bytes of the RLP, in hex.
     shown: String,
 }
 
 /// The blocks of a file.
 struct Blocks<'a> {
     chain: Stream<'a>,
-    /// Number of bytes that were read.
+    /// Number of bytes that were read so far.
     offset: u64,
 }
 
 impl Blocks<'_> {
-    /// The next block, after the one with the number `last`; `None` at the end of the file.
+    /// Reads the next block, after the block with the number `last`; `None` at the end of the file.
     fn next(&mut self, last: u64) -> Result<Option<Item>, ImportError> {
         let offset = self.offset;
         let path = match last {
@@ -155,7 +156,8 @@ impl Blocks<'_> {
         Ok(Some(Item { path, bytes, shown }))
     }
 
-    /// The next bytes, fewer at the end of the file. Memory is taken as they come.
+    /// Reads the next `count` bytes, or fewer at the end of the file. Memory grows with the bytes
+    /// that are read, not with `count`.
     fn read(&mut self, count: u64) -> Result<Vec<u8>, ImportError> {
         let mut bytes = Vec::new();
         let read = (&mut *self.chain.source).take(count).read_to_end(&mut bytes);
@@ -164,7 +166,7 @@ impl Blocks<'_> {
     }
 }
 
-/// The first of `bytes`, as an error shows them.
+/// Formats the first of `bytes` for an error.
 fn shown(bytes: &[u8]) -> String {
     let more = if bytes.len() > SHOWN_BYTES { "…" } else { "" };
     hex::encode_prefixed(&bytes[..bytes.len().min(SHOWN_BYTES)]) + more

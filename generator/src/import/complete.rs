@@ -1,5 +1,5 @@
-//! The reference run of imported blocks: fills in their expected outcome, and compares it with
-//! the files.
+//! Runs the reference on imported blocks, fills in their expected outcome, and compares it with the
+//! outcome that the source states.
 
 use std::{fmt::Display, num::NonZeroUsize};
 
@@ -17,16 +17,17 @@ use crate::{
     reference::{self, Answer, BatchReference, ReferenceError, ReferenceRun},
 };
 
-/// Bytes of a list that differs that an error shows.
+/// Maximal number of a list's bytes that an error shows, from the first different byte on.
 const SHOWN_BYTES: usize = 16;
 
-/// Runs the reference on `imported`, fills in the expected outcome, and compares it with the
-/// files. Gives the names of the compared values. `on_tx` is called after each transaction and
-/// may stop the run.
+/// Runs the reference on `imported`, compares the outcome with the facts of the source, and fills
+/// in the expected outcome. Returns the names of the compared values. `on_tx` is called after each
+/// transaction and may stop the run.
 ///
 /// # Errors
-/// [`ImportError::Differs`] at the first difference; [`ImportError::Transaction`] and
-/// [`ImportError::Reference`] where the blocks cannot be run. `imported` is then as before.
+/// [`ImportError::Differs`] at the first difference; [`ImportError::Transaction`],
+/// [`ImportError::Block`] or [`ImportError::Reference`] if the blocks cannot be run. `imported` is
+/// then unchanged.
 pub fn complete<A: Answer>(
     imported: &mut Imported,
     mut on_tx: impl FnMut() -> A,
@@ -44,12 +45,12 @@ pub fn complete<A: Answer>(
     Ok(compared)
 }
 
-/// Joins `count` consecutive batches of `workload` to one each, and fills in the expected outcome
-/// of them. For blocks whose genesis is written out, which need no plan: plans of families stay in
-/// each batch apart. `on_tx` is called after each transaction and may stop the run.
+/// Joins every `count` consecutive batches of `workload` into one batch, and fills in the expected
+/// outcomes. The genesis must have explicit accounts alone: the joined batches have no plan, which
+/// families need. `on_tx` is called after each transaction and may stop the run.
 ///
 /// # Errors
-/// [`ReferenceError`]; the workload is then as before.
+/// [`ReferenceError`]; the workload is then unchanged.
 pub fn in_batches<A: Answer>(
     workload: &mut Workload,
     count: NonZeroUsize,
@@ -65,7 +66,7 @@ pub fn in_batches<A: Answer>(
     Ok(())
 }
 
-/// The outcome of all blocks, and the values of the files that it equals.
+/// The reference's outcome of all blocks, and its comparison with the source.
 struct ComparedOutcome {
     batches: Vec<BatchReference>,
     comparison: Comparison,
@@ -109,7 +110,8 @@ fn compare<A: Answer>(
     Ok(ComparedOutcome { batches, comparison })
 }
 
-/// Checks that `invalid` is refused after the valid blocks before it, for a reason that its file names.
+/// Checks that the reference accepts the valid blocks before `invalid`, and refuses `invalid` for a
+/// reason that its file names.
 fn refuse<A: Answer>(
     imported: &Imported,
     invalid: &InvalidBlock,
@@ -153,7 +155,7 @@ fn refuse<A: Answer>(
     Err(comparison.differs(what, &invalid.exception, reason))
 }
 
-/// The error with the number of the block that it is about, and with its transaction.
+/// Makes an error with the number of the block, and with the transaction, to which `error` belongs.
 pub(super) fn name_place(workload: &Workload, error: ReferenceError) -> ImportError {
     let reason = error.reason();
     let (batch, block, tx_index) = match error {
@@ -178,13 +180,13 @@ pub(super) fn name_place(workload: &Workload, error: ReferenceError) -> ImportEr
     ImportError::Transaction { block: number, tx_index, sender, reason, hint }
 }
 
-/// The account at `address` in `all`, which are sorted.
+/// Returns the account at `address` in `all`, which is sorted by address.
 fn account_at(all: &[GenesisAccount], address: Address) -> Option<&GenesisAccount> {
     let index = all.binary_search_by_key(&address, |account| account.address);
     index.ok().map(|index| &all[index])
 }
 
-/// An account in an error.
+/// Formats an account for an error.
 fn shown(account: Option<&GenesisAccount>) -> String {
     account.map_or("absent".to_owned(), |account| {
         let GenesisAccount { nonce, balance, code, storage, .. } = account;
@@ -193,14 +195,15 @@ fn shown(account: Option<&GenesisAccount>) -> String {
     })
 }
 
-/// Adds a compared value, once.
+/// Adds the name of a compared value, once.
 fn push(compared: &mut Vec<&'static str>, what: &'static str) {
     if !compared.contains(&what) {
         compared.push(what);
     }
 }
 
-/// The values compared so far.
+/// A comparison of the reference's outcome with the facts of the source. It has the number of the
+/// present block, and the names of the values that were compared so far.
 pub(super) struct Comparison {
     pub(super) block: u64,
     pub(super) source: Source,
@@ -208,7 +211,7 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    /// Compares the outcome of a block.
+    /// Compares the outcome of a block with the facts that the source states of it.
     pub(super) fn compare(
         &mut self,
         block: &Block,
@@ -235,7 +238,7 @@ impl Comparison {
         self.same("requests hash", said.requests_hash, Some(requests.requests_hash()))
     }
 
-    /// Finds the account that differs in the state after the last block.
+    /// Compares the accounts after the last block. The error names the first account that differs.
     fn post_state(
         &mut self,
         said: &[GenesisAccount],
@@ -254,8 +257,8 @@ impl Comparison {
         Ok(())
     }
 
-    /// Finds where the list parts from the reference's, where the file has one: more help than a
-    /// hash.
+    /// Compares a list with that of the reference. The error shows the first different bytes, which
+    /// help more than a hash.
     fn list(&mut self, said: &[u8], made: &[u8]) -> Result<(), ImportError> {
         if *said == *made {
             push(&mut self.compared, "list");
@@ -269,7 +272,8 @@ impl Comparison {
         Err(self.differs("list", said, made))
     }
 
-    /// Finds the receipt that differs, where the file has receipts: more help than a root.
+    /// Compares the receipts, if the source has them. The error names the first receipt that
+    /// differs, which helps more than a root.
     fn receipts(&mut self, said: &ImportedBlock, made: &[TxOutcome]) -> Result<(), ImportError> {
         let Some(receipts) = &said.receipts else { return Ok(()) };
         let (said_count, made_count) = (receipts.len(), made.len());
@@ -287,7 +291,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// Compares where both are known.
+    /// Compares two values, if both are known.
     pub(super) fn same<T: PartialEq + Display>(
         &mut self,
         what: &'static str,

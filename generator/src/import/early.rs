@@ -1,5 +1,5 @@
-//! Blocks before Paris: the rules of their headers, and the rewards of miners. Neither the proof of work nor
-//! the difficulty is checked.
+//! Checks the headers of blocks before Paris (proof of work), and computes the rewards of their
+//! miners. Neither the proof of work nor the difficulty is checked.
 
 use alloy_consensus::{Header, proofs};
 use alloy_eips::eip1559::INITIAL_BASE_FEE;
@@ -16,12 +16,12 @@ use super::{
     rules::{self, HeaderFault},
 };
 
-/// Values that are not checked, and why not.
+/// Note for the user: values of blocks before Paris that are not checked.
 pub(super) const NOT_CHECKED: &str = "not checked before Paris: proof of work, difficulty, headers of ommers; receipts before Byzantium";
 
 const ETHER: u64 = 1_000_000_000_000_000_000;
 const MAX_OMMERS: usize = 2;
-/// Blocks after an ommer in which it may stand.
+/// Maximal distance in block numbers from an ommer to the block that has it.
 const OMMER_DEPTH: u64 = 6;
 
 /// A block before Paris.
@@ -29,7 +29,7 @@ pub(super) struct EarlyBlock {
     pub(super) block: Block,
     pub(super) said: ImportedBlock,
     pub(super) rules: EarlyRules,
-    /// Rewards of its miner and of those of its ommers.
+    /// Rewards of the block's miner and of its ommers' miners.
     pub(super) rewards: Vec<(Address, U256)>,
 }
 
@@ -57,7 +57,8 @@ impl EarlyBlock {
             ..BlockEnv::default()
         };
         let rules = EarlyRules { spec: config.early_fork(number), difficulty: header.difficulty };
-        // Receipts had the root after each transaction before Byzantium (EIP-658).
+        // Before Byzantium (EIP-658) a receipt had the state root after its transaction, which no
+        // run here computes.
         let has_status = config.is_early("byzantiumBlock", number);
         let rewards = rewards(&header, &ommers, config);
         let said = ImportedBlock {
@@ -100,7 +101,7 @@ fn check(
         if said != Some(INITIAL_BASE_FEE) {
             return Err(HeaderFault::BaseFee { said, expected: Some(INITIAL_BASE_FEE) });
         }
-        // The limit is twice the target from here on.
+        // From London on the gas limit is twice the gas target (EIP-1559).
         let gas_limit = parent.gas_limit.saturating_mul(2);
         rules::check_gas_limit(header, &Header { gas_limit, ..Header::default() })?;
     } else {
@@ -128,7 +129,8 @@ fn check_ommers(header: &Header, ommers: &[Header]) -> Result<(), HeaderFault> {
     }
 }
 
-/// Rewards of a block with these ommers, which were checked (EIP-649, EIP-1234).
+/// Returns the rewards of a block with these `ommers`, which were checked before (EIP-649,
+/// EIP-1234).
 fn rewards(header: &Header, ommers: &[Header], config: &ChainConfig) -> Vec<(Address, U256)> {
     let ether = match header.number {
         number if config.is_early("constantinopleBlock", number) => 2,

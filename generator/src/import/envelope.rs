@@ -15,26 +15,27 @@ use workload::{
 
 use crate::envelope::envelope;
 
-/// Half the order of secp256k1; a greater s is invalid (EIP-2).
+/// Half the order of the curve secp256k1. A signature with a greater `s` is invalid (EIP-2).
 const HALF_ORDER: U256 =
     uint!(0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0_U256);
 
 const NO_TYPE: Error = Error::Custom("a type that is not 0 to 4");
 
-/// A transaction with the fields that are signed and not run.
+/// A transaction with its signatures, and with the fields that are signed but not executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Envelope {
-    /// Without its sender.
+    /// The transaction, without its sender.
     pub(super) tx: Transaction,
-    /// The chain it is for; `None` for one of type 0 that is for any (before EIP-155).
+    /// Id of the chain for which it is signed; `None` for a transaction of type 0 that is valid on
+    /// any chain (before EIP-155).
     pub(super) chain_id: Option<u64>,
-    /// Signatures of its authorizations.
+    /// Signatures of its authorizations (EIP-7702), in order.
     pub(super) authorities: Vec<Signature>,
     /// The sender's signature; `None` for an unsigned transaction.
     pub(super) signature: Option<Signature>,
 }
 
-/// The transaction type of this number.
+/// Returns the transaction type of this number.
 pub(super) const fn type_of(number: u64) -> Option<TxType> {
     Some(match number {
         0 => TxType::Legacy,
@@ -47,7 +48,7 @@ pub(super) const fn type_of(number: u64) -> Option<TxType> {
 }
 
 impl Envelope {
-    /// The signer; `None` for a missing or invalid signature.
+    /// Returns the signer; `None` if the signature is missing or invalid.
     pub(super) fn signer(&self) -> Option<Address> {
         let hash = match (self.tx.tx_type, self.chain_id) {
             (TxType::Legacy, None) => unprotected_signing_hash(&self.tx),
@@ -56,15 +57,15 @@ impl Envelope {
         signer(&self.signature?, hash)
     }
 
-    /// Its encoding in a block, where it is signed.
+    /// Returns the transaction's encoding of EIP-2718; `None` if it is not signed.
     pub(super) fn encode(&self) -> Option<Vec<u8>> {
         let (sender, authorities) = (self.signature?, self.authorities.clone());
         let signatures = TxSignatures { sender, authorities };
         Some(envelope(&self.tx, self.chain_id, &signatures).encoded_2718())
     }
 
-    /// Decodes the encoding that a block has of it: a list, or a byte string with the type
-    /// before the list.
+    /// Decodes the first transaction in `bytes`, which are of a block: a list, or a byte string of
+    /// the type and a list. Moves `bytes` behind it.
     pub(super) fn decode(bytes: &mut &[u8]) -> alloy_rlp::Result<Self> {
         let before = *bytes;
         let header = Header::decode(bytes)?;
@@ -82,7 +83,7 @@ impl Envelope {
         }
     }
 
-    /// Decodes the encoding of EIP-2718: a list, or the type before one.
+    /// Decodes the encoding of EIP-2718: a list, or the type and a list.
     pub(super) fn decode_2718(bytes: &[u8]) -> alloy_rlp::Result<Self> {
         let (first, list) = bytes.split_first().ok_or(Error::InputTooShort)?;
         match *first {
@@ -152,12 +153,13 @@ impl Envelope {
     }
 }
 
-/// The y parity of a signature: 0 or 1; anything else is invalid.
+/// Returns the y parity of a signature: 0 or 1, or a number that `signer` refuses.
 pub(super) fn parity(number: U256) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }
 
-/// Chain and parity from the v of a transaction of type 0 (EIP-155).
+/// Splits the `v` of a transaction of type 0 into the chain id, if it has one, and the y parity
+/// (EIP-155). `None` if no signature has this `v`.
 pub(super) fn split_v(v: U256) -> Option<(Option<u64>, u8)> {
     let rest = v.checked_sub(U256::from(27))?;
     if rest <= U256::ONE {
@@ -168,7 +170,7 @@ pub(super) fn split_v(v: U256) -> Option<(Option<u64>, u8)> {
     Some((Some(chain_id), parity(rest & U256::ONE)))
 }
 
-/// A delegation (EIP-7702) by the signer of `signature`.
+/// Makes an authorization (EIP-7702) by the signer of `signature`.
 pub(super) fn authorization(
     chain_id: U256,
     address: Address,
@@ -179,7 +181,7 @@ pub(super) fn authorization(
     Authorization { authority: signer(signature, authorization_hash(&unsigned)), ..unsigned }
 }
 
-/// Recovers the signer of the message with this hash; `None` where the signature is invalid.
+/// Recovers the signer of the message with this hash; `None` if the signature is invalid.
 fn signer(signature: &Signature, hash: B256) -> Option<Address> {
     let Signature { y_parity, r, s } = signature;
     if *s > HALF_ORDER || *y_parity > 1 {

@@ -1,10 +1,11 @@
-//! Names that execution-spec-tests gives to rules of invalid blocks (`expectException`,
-//! `validationError`), and the words in our reasons for the same rules.
+//! Names that execution-spec-tests gives to the rules that invalid blocks break (`expectException`,
+//! `validationError`), and texts in the reasons of this crate for the same rules.
 
-/// Between the names of a block that may break one of several rules, and between words.
+/// Separator of rules, of which an invalid block may break any one; also of texts in `REASONS`.
 const OR: char = '|';
 
-/// Rules of transactions and of blocks: the name, and words. Our reason has at least one of the words.
+/// Names of rules of transactions and blocks, each with texts. The reason of this crate contains at
+/// least one of the texts.
 const REASONS: &[(&str, &str)] = &[
     ("TransactionException.SENDER_NOT_EOA", "senders with deployed code"),
     ("TransactionException.NONCE_MISMATCH_TOO_HIGH", "too high, expected"),
@@ -92,7 +93,7 @@ const REASONS: &[(&str, &str)] = &[
     // Codes of the Engine API: invalid parameters, and a payload of another fork.
     ("-32602", "is missing|: payloads of|, of payloads of|requests, each|versioned hashes of"),
     ("-38005", "is missing|: payloads of|, of payloads of"),
-    // Names before execution-spec-tests had their own (ethereum/legacytests).
+    // Names of older tests (ethereum/legacytests).
     ("TR_FeeCapLessThanBlocks", "gas price is less than basefee"),
     ("TR_FeeCapLessThanBlocksORGasLimitReached", "gas price is less than basefee|has left after"),
     ("TR_FeeCapLessThanBlocksORNoFunds", "gas price is less than basefee|lack of funds"),
@@ -129,7 +130,8 @@ const REASONS: &[(&str, &str)] = &[
     ("UnknownParent2", "its parent is"),
 ];
 
-/// Whether `reason` is that of a rule which `exception` names; `None` where it names none that is known.
+/// Whether `reason` is the reason of a rule that `exception` names; `None` if it names no known
+/// rule.
 pub(super) fn is_expected(exception: &str, reason: &str) -> Option<bool> {
     let known: Vec<&str> = exception
         .split(OR)

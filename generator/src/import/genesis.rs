@@ -1,5 +1,5 @@
-//! `genesis.json` as go-ethereum and Hive write it: the state and the header of block 0, and the forks of
-//! the chain.
+//! Reads a `genesis.json` as go-ethereum and Hive write it: the state and the header of block 0,
+//! and the forks of the chain.
 
 use alloy_consensus::{
     EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH, Header, constants::EMPTY_WITHDRAWALS,
@@ -12,8 +12,8 @@ use workload::{ChainRules, Fork, ForkChange, ForkSchedule, MAINNET_DEPOSIT_CONTR
 
 use super::{ImportError, node::Node, read, state::ChainState};
 
-/// Keys of forks before Paris, each with revm's name. Glaciers change the difficulty alone. Constantinople
-/// is Petersburg without EIP-1283, which revm does not have.
+/// Keys of forks before Paris, each with revm's name. Forks that change only the difficulty
+/// (glaciers) are left out. Constantinople is run as Petersburg, as revm does not have EIP-1283.
 const EARLY_FORKS: [(&str, SpecId); 9] = [
     ("homesteadBlock", SpecId::HOMESTEAD),
     ("eip150Block", SpecId::TANGERINE),
@@ -26,38 +26,39 @@ const EARLY_FORKS: [(&str, SpecId); 9] = [
     ("londonBlock", SpecId::LONDON),
 ];
 
-/// The end of a key that names the time of a fork.
+/// Ending of the keys that have the timestamps of forks.
 const TIME: &str = "Time";
 
 /// The content of a genesis file.
 pub(super) struct ChainGenesis {
     /// Header of block 0.
     pub(super) header: Header,
-    /// The state in it.
+    /// State of block 0.
     pub(super) state: ChainState,
     /// Forks of the chain.
     pub(super) config: ChainConfig,
 }
 
-/// The forks of a chain.
+/// The chain id and the forks of a chain.
 pub(super) struct ChainConfig {
     pub(super) chain_id: u64,
     /// Numbers of the first blocks of forks before Paris, in the order of [`EARLY_FORKS`].
     early: [Option<u64>; EARLY_FORKS.len()],
-    /// Block at which accounts of the DAO are emptied.
+    /// Number of the block that empties the accounts of the DAO; `None` if the chain has none.
     pub(super) dao_block: Option<u64>,
     /// Whether blocks before Paris are signed by authorities instead of mined.
     pub(super) is_clique: bool,
-    /// Total difficulty from which on blocks are of Paris, where the file has it.
+    /// Total difficulty from which on blocks are of Paris; `None` if the file does not have it
+    /// exactly.
     pub(super) terminal_difficulty: Option<U256>,
     /// Rules from Paris on.
     pub(super) rules: ForkSchedule,
-    /// Keys and times of forks that are not known here.
+    /// Keys and timestamps of forks that this crate does not know.
     unknown: Vec<(String, u64)>,
 }
 
 impl ChainConfig {
-    /// revm's name of the fork of block `number`, which is before Paris.
+    /// Returns revm's name of the fork of block `number`, which is before Paris.
     pub(super) fn early_fork(&self, number: u64) -> SpecId {
         let begun = self.early.iter().zip(EARLY_FORKS).rev();
         let mut begun = begun.filter(|(first, _)| first.is_some_and(|first| first <= number));
@@ -70,7 +71,8 @@ impl ChainConfig {
         all.any(|(first, (of, _))| of == key && first.is_some_and(|first| first <= number))
     }
 
-    /// Tells of blocks up to `last` under Constantinople alone, where there are any.
+    /// Returns a note about the blocks up to `last` that are of Constantinople and before
+    /// Petersburg, if there are any.
     pub(super) fn constantinople_note(&self, last: u64) -> Option<String> {
         let first =
             |key| self.early.iter().zip(EARLY_FORKS).find(|(_, (of, _))| *of == key)?.0.as_ref();
@@ -84,7 +86,8 @@ impl ChainConfig {
         })
     }
 
-    /// Checks that the rules of block `number`, of this time and from Paris on, are known.
+    /// Checks that this crate knows the fork of block `number`, which has this timestamp and is of
+    /// Paris or later.
     pub(super) fn check_known(&self, number: u64, timestamp: u64) -> Result<(), ImportError> {
         let begun = self.unknown.iter().find(|(_, time)| *time <= timestamp);
         begun.map_or(Ok(()), |(key, time)| {
@@ -95,7 +98,7 @@ impl ChainConfig {
         })
     }
 
-    /// The rules of blocks from time `first` to `last`.
+    /// Returns the rules of blocks with timestamps from `first` to `last`.
     pub(super) fn rules_between(&self, first: u64, last: u64) -> ForkSchedule {
         let mut changes: Vec<ForkChange> = Vec::new();
         for change in &self.rules.changes {
@@ -117,7 +120,8 @@ pub(super) fn genesis(node: &Node<'_>) -> Result<ChainGenesis, ImportError> {
     Ok(ChainGenesis { header, state, config })
 }
 
-/// The header of block 0: its fields in the file, and those that blocks of its fork have.
+/// Makes the header of block 0 from its fields in the file. Fields that only later forks have
+/// depend on its fork.
 fn header(node: &Node<'_>, config: &ChainConfig, root: B256) -> Result<Header, ImportError> {
     if let Some(number) = node.find(&["number"])?
         && number.u64()? != 0
@@ -164,7 +168,8 @@ fn config(node: &Node<'_>) -> Result<ChainConfig, ImportError> {
     let supports_dao = node.find(&["daoForkSupport"])?.map_or(Ok(false), |at| at.bool())?;
     let terminal_difficulty = match node.find(&["terminalTotalDifficulty"])? {
         Some(at) if at.text().is_ok() => Some(at.u256()?),
-        // A JSON number above 64 bits is not exact here; the difficulty of blocks tells Paris too.
+        // A JSON number above 64 bits is not exact, so it is left out. The difficulty of a block
+        // also tells whether it is of Paris.
         at => at.and_then(|at| at.u256().ok()),
     };
     let (rules, unknown) = rules(node)?;
@@ -179,7 +184,8 @@ fn config(node: &Node<'_>) -> Result<ChainConfig, ImportError> {
     })
 }
 
-/// The rules from Paris on, and the keys and times of forks that are not known here.
+/// Reads the rules from Paris on, and the keys and timestamps of forks that this crate does not
+/// know.
 fn rules(node: &Node<'_>) -> Result<(ForkSchedule, Vec<(String, u64)>), ImportError> {
     let deposit_contract = node.find(&["depositContractAddress"])?;
     let deposit_contract =
@@ -200,7 +206,7 @@ fn rules(node: &Node<'_>) -> Result<(ForkSchedule, Vec<(String, u64)>), ImportEr
         {
             blobs = Some(read::blob_schedule(&schedule, fork)?);
         }
-        // A schedule holds until a later fork has one.
+        // A blob schedule holds until a later fork has one of its own.
         let blobs = blobs.filter(|_| fork.is_from(Fork::Cancun));
         let blobs = blobs.unwrap_or_else(|| fork.blob_schedule());
         rules

@@ -1,6 +1,7 @@
-//! Headers, in the dialects of execution-spec-tests and of nodes. Blocks of a header and a body:
-//! the block to run, and the outcome in its header. RLP of blocks: header, transactions, ommers,
-//! withdrawals. As in go-ethereum's exports, a block-level access list may follow.
+//! Reads headers in the dialects of execution-spec-tests and of nodes, and blocks in RLP. Makes of
+//! a header and a body the block to run, and the outcome that the header states. The RLP of a block
+//! has its header, transactions, ommers and withdrawals. As in go-ethereum's exports, a block-level
+//! access list may follow.
 
 use alloy_consensus::Header;
 use alloy_primitives::Bytes;
@@ -21,7 +22,7 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// The body whose lists are keys of `node`.
+    /// Reads the body whose transactions and withdrawals are keys of `node`.
     pub(super) fn new(node: &Node<'_>, chain_id: u64) -> Result<Self, ImportError> {
         let transactions = match node.find(&["transactions"])? {
             Some(transactions) => read::signed_transactions(&transactions, chain_id)?,
@@ -31,7 +32,7 @@ impl Body {
     }
 }
 
-/// The withdrawals of the block at `node`, each with all its parts.
+/// Reads the withdrawals of the block at `node`. Each withdrawal must have all its fields.
 pub(super) fn withdrawals(node: &Node<'_>) -> Result<read::Withdrawals, ImportError> {
     let nodes = node.items_at("withdrawals")?;
     for withdrawal in &nodes {
@@ -41,12 +42,12 @@ pub(super) fn withdrawals(node: &Node<'_>) -> Result<read::Withdrawals, ImportEr
     read::withdrawals(&nodes)
 }
 
-/// Value of a field that every withdrawal of a block has, for errors.
+/// Allowed value of a field that every withdrawal has, for errors.
 const WITHDRAWAL: &str = "a number, which the root of withdrawals is made of (EIP-4895)";
-/// Values of a field that every header has, for errors.
+/// Allowed value of a field that every header has, for errors.
 const FIELD: &str = "the value that every header has";
 
-/// The header at `node`.
+/// Reads the header at `node`.
 pub(super) fn header(node: &Node<'_>) -> Result<Header, ImportError> {
     Ok(Header {
         parent_hash: node.get(&["parentHash"], FIELD)?.b256()?,
@@ -85,7 +86,8 @@ pub(super) fn check_no_ommers(node: &Node<'_>) -> Result<(), ImportError> {
     }
 }
 
-/// The block of `header` and `body`, and its outcome by the header. Errors name fields of `node`.
+/// Makes the block of `header` and `body`, and the outcome that the header states. Errors name
+/// fields of `node`.
 pub(super) fn block(
     node: &Node<'_>,
     header: Header,
@@ -118,8 +120,8 @@ pub(super) fn block(
     Ok((Block { env, transactions: body.transactions.all, withdrawals }, said))
 }
 
-/// Length of the RLP of a block, where all of it is known: all transactions are signed, and no withdrawal lacks
-/// a part.
+/// Returns the length of a block's RLP in bytes. `None` if a transaction is not signed, or a
+/// withdrawal lacks a field.
 fn rlp_bytes(header: &Header, body: &Body) -> Option<usize> {
     let transactions = body.transactions.signed.as_ref()?.iter().map(|tx| match tx.first() {
         Some(first) if *first >= EMPTY_LIST_CODE => tx.len(),
@@ -131,12 +133,13 @@ fn rlp_bytes(header: &Header, body: &Body) -> Option<usize> {
     Some(list_bytes(parts.into_iter().sum()))
 }
 
-/// Length of an RLP list whose items have `payload_length` bytes.
+/// Returns the length in bytes of an RLP list whose items have `payload_length` bytes together.
 fn list_bytes(payload_length: usize) -> usize {
     alloy_rlp::Header { list: true, payload_length }.length_with_payload()
 }
 
-/// The environment that code sees in the block with this header.
+/// Makes the environment that code sees in the block with this header. Checks that the header has
+/// exactly the fields of its fork.
 fn env(node: &Node<'_>, header: &Header, rules: &ChainRules) -> Result<BlockEnv, ImportError> {
     let fork = rules.fork;
     let allowed = format!("the value that headers of {fork} have");
@@ -178,18 +181,19 @@ fn env(node: &Node<'_>, header: &Header, rules: &ChainRules) -> Result<BlockEnv,
     })
 }
 
-/// The parts of a block.
+/// The decoded parts of a block in RLP.
 pub(super) struct RlpBlock {
     pub(super) header: Header,
     pub(super) body: Body,
-    /// Headers of its ommers, which only blocks before the Merge have.
+    /// Headers of the block's ommers, which only blocks before the Merge have.
     pub(super) ommers: Vec<Header>,
-    /// The list behind the withdrawals, where there is one.
+    /// The block-level access list behind the other parts, if there is one.
     pub(super) list: Option<Bytes>,
 }
 
 impl RlpBlock {
-    /// The block to run under `rules`, and its outcome by the header. Errors name `node`.
+    /// Makes the block to run under `rules`, and the outcome that the header states. Errors name
+    /// `node`.
     pub(super) fn under(
         self,
         node: &Node<'_>,
@@ -216,12 +220,12 @@ impl RlpBlock {
     }
 }
 
-/// The block whose RLP is the text at `node`, on chain `chain_id`.
+/// Decodes the block whose RLP is the text at `node`, on chain `chain_id`.
 pub(super) fn decode_block(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
     decode_bytes(node, &node.bytes()?, chain_id)
 }
 
-/// The block of this RLP, on chain `chain_id`. Errors name `node`.
+/// Decodes the block of this RLP, on chain `chain_id`. Errors name `node`.
 pub(super) fn decode_bytes(
     node: &Node<'_>,
     mut rest: &[u8],
@@ -247,7 +251,7 @@ pub(super) fn decode_bytes(
     Ok(RlpBlock { header, body: Body { transactions, withdrawals }, ommers, list })
 }
 
-/// The value at `node` has an error in `what` of the block.
+/// Makes the error for the part `what` of the block whose RLP is at `node`.
 fn fault(node: &Node<'_>, what: &str, error: Error) -> ImportError {
     node.fault(format!(
         "the RLP of a block: header, transactions, ommers, withdrawals; {what}: {error}"

@@ -1,5 +1,6 @@
-//! Blocks on a genesis, one after the other. Those before Paris and before the wanted ones are run at once,
-//! and their state is carried on. The others become the workload on that state.
+//! Takes the blocks of a chain on its genesis, one after the other. Blocks before Paris, and blocks
+//! before the wanted ones, are run at once and change the carried state. The wanted blocks become
+//! the workload on that state.
 
 use std::ops::{ControlFlow, RangeInclusive};
 
@@ -24,33 +25,33 @@ use crate::{
     reference::{BatchReference, ReferenceError},
 };
 
-/// Most bytes of the blocks that become a workload, with their transactions and lists.
+/// Maximal number of bytes of the blocks that become a workload, with their transactions and lists.
 const MAX_KEPT_BYTES: usize = 1 << 30;
 
-/// Called after each transaction that is run; may stop the import.
+/// Function that is called after each transaction that is run, and may stop the import.
 pub(super) type OnTx<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
 
-/// Blocks that are read one after the other.
+/// The import of a chain's blocks, as far as they have come.
 pub(super) struct Intake<'a> {
     config: ChainConfig,
     wanted: RangeInclusive<u64>,
-    /// Header of the last block.
+    /// Header of the last block that has come.
     last: Header,
     total_difficulty: U256,
     stage: Stage,
     comparison: Comparison,
-    /// The last block before Paris.
+    /// Number of the last block before Paris; `None` before such a block comes.
     early: Option<u64>,
     on_tx: OnTx<'a>,
 }
 
 enum Stage {
-    /// No block of the workload has come.
+    /// No block of the workload has come yet: each block is run on the carried state.
     Carried(Box<Runner<ChainState>>),
     Kept(KeptBlocks),
 }
 
-/// The blocks of the workload, and what is below them.
+/// The blocks of the workload, and the state and the block hashes before them.
 #[derive(Default)]
 struct KeptBlocks {
     genesis: Genesis,
@@ -62,7 +63,7 @@ struct KeptBlocks {
 }
 
 impl<'a> Intake<'a> {
-    /// Blocks on `genesis`, of which those with the numbers `wanted` become the workload.
+    /// Begins an import on `genesis`. Blocks with the numbers `wanted` become the workload.
     pub(super) fn new(genesis: ChainGenesis, wanted: RangeInclusive<u64>, on_tx: OnTx<'a>) -> Self {
         let ChainGenesis { header, mut state, config } = genesis;
         state.add_hash(header.number, header.hash_slow());
@@ -77,7 +78,7 @@ impl<'a> Intake<'a> {
             comparison: Comparison {
                 block: 0,
                 source: Source::Files,
-                // Block 1 names it as its parent.
+                // Block 1 names block 0 as its parent.
                 compared: vec!["genesis hash"],
             },
             early: None,
@@ -89,23 +90,23 @@ impl<'a> Intake<'a> {
         self.config.chain_id
     }
 
-    /// Header of the last block.
+    /// Returns the header of the last block that has come.
     pub(super) const fn last(&self) -> &Header {
         &self.last
     }
 
-    /// Whether no more block is wanted.
+    /// Whether the last wanted block has come.
     pub(super) const fn is_done(&self) -> bool {
         self.last.number >= *self.wanted.end()
     }
 
-    /// The rules of the next block, which has this time and is of Paris or later.
+    /// Returns the rules of the next block, which has this timestamp and is of Paris or later.
     pub(super) fn rules(&self, timestamp: u64) -> Result<&ChainRules, ImportError> {
         self.config.check_known(self.last.number + 1, timestamp)?;
         Ok(self.config.rules.at(timestamp))
     }
 
-    /// Adds the next block, whose RLP is at `node`.
+    /// Adds the next block, which is decoded from the RLP at `node`.
     pub(super) fn add_rlp(
         &mut self,
         node: &Node<'_>,
@@ -136,7 +137,7 @@ impl<'a> Intake<'a> {
         }
         match header.number < *self.wanted.start() {
             true => {
-                // The list of a block is made where it becomes a part of the workload.
+                // The list is compared only for a block of the workload, as no list is made here.
                 let said = ImportedBlock { list_hash: None, lists: Vec::new(), ..said };
                 self.carry(&block, &said, None)?;
             }
@@ -146,7 +147,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Checks that the first block of all is on block 0.
+    /// Checks that the parent of the first block is block 0.
     fn check_first(&self, header: &Header) -> Result<(), ImportError> {
         let (said, made) = (header.parent_hash, self.last.hash_slow());
         if self.last.number > 0 || said == made {
@@ -187,7 +188,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Runs a block, compares its outcome with `said`, and carries the state on.
+    /// Runs a block on the carried state, and compares its outcome with `said`.
     fn carry(
         &mut self,
         block: &Block,
@@ -215,7 +216,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Makes a block a part of the workload.
+    /// Adds a block to the workload.
     fn keep(
         &mut self,
         block: Block,
@@ -242,7 +243,8 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Makes the carried state the one below the workload, whose first block has this number.
+    /// Makes the carried state the genesis state of the workload, whose first block has this
+    /// number.
     fn begin(&mut self, number: u64, rules: &ChainRules) -> Result<(), ImportError> {
         let Stage::Carried(runner) =
             std::mem::replace(&mut self.stage, Stage::Kept(KeptBlocks::default()))
@@ -265,7 +267,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// The blocks as a workload. `file` is the name that errors use.
+    /// Returns the kept blocks as a workload. `file` is the name that errors use.
     pub(super) fn finish(self, file: &str) -> Result<Imported, ImportError> {
         let (last, wanted) = (self.last.number, self.wanted);
         let is_short = *wanted.end() < u64::MAX && last < *wanted.end();
@@ -330,7 +332,7 @@ impl<'a> Intake<'a> {
 
 type Rewards = [(alloy_primitives::Address, U256)];
 
-/// The run of a block whose state is carried on.
+/// The run of a block on the carried state.
 struct BlockRun<'a> {
     runner: &'a mut Runner<ChainState>,
     block: &'a Block,
@@ -338,7 +340,7 @@ struct BlockRun<'a> {
 }
 
 impl BlockRun<'_> {
-    /// Runs a block from Paris on.
+    /// Runs a block of Paris or later, with its system calls and withdrawals.
     fn whole(&mut self, on_tx: OnTx<'_>) -> Result<(BatchReference, Receipts), ImportError> {
         self.block.check(self.rules).map_err(|rule| self.reason(rule.to_string()))?;
         self.runner.enter(self.block);
@@ -357,7 +359,7 @@ impl BlockRun<'_> {
         Ok((made, receipts))
     }
 
-    /// Runs a block before Paris.
+    /// Runs a block before Paris, and pays the rewards.
     fn early(
         &mut self,
         rules: EarlyRules,

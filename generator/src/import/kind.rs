@@ -1,5 +1,5 @@
-//! Kinds of files, told by their content alone, and the sets that make blocks together. Reads the first
-//! bytes of a file and the keys of its first JSON value, and keeps no values.
+//! Finds the kind of a file from its content alone. Reads the first bytes of the file and the first
+//! keys of its first JSON value, and keeps no values.
 
 use std::{
     fmt,
@@ -13,21 +13,22 @@ use serde::{
 
 use super::ImportError;
 
-/// Bytes that tell binary formats apart; `ustar` of an archive ends at 262.
+/// Number of first bytes that are searched for marks of binary formats. The last such mark, `ustar`
+/// of a tar archive, ends at byte 262.
 const HEAD_BYTES: u64 = 512;
-/// Keys of an object that are looked at.
+/// Maximal number of an object's keys that are read.
 const MAX_KEYS: usize = 64;
-/// Levels of objects whose keys are looked at.
+/// Number of nested levels of objects and arrays whose keys are read.
 const LEVELS: usize = 2;
-/// Digits of a hex text that are looked at.
+/// Maximal number of digits of a hex text that are read.
 const HEX_DIGITS: usize = 64;
 
 /// A kind of file that is imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `blockchain_test` or `blockchain_test_engine`, of one or many cases.
+    /// `blockchain_test` or `blockchain_test_engine`, with one or several tests.
     Tests,
-    /// A chain's configuration, first state and first header.
+    /// A chain's configuration, and the state and the header of block 0.
     Genesis,
     /// Blocks as RLP, one behind the other.
     Chain,
@@ -50,7 +51,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Names the content of a file of this kind.
+    /// Returns a name of this kind for users.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tests => "tests",
@@ -67,11 +68,11 @@ impl Kind {
         }
     }
 
-    /// Tells the kind of `content`, that of the file with this name.
+    /// Finds the kind of a file from its `content`. `file` is the name that errors use.
     ///
     /// # Errors
-    /// [`ImportError::Kind`] with the likely kind of a file that is not imported; [`ImportError::Json`];
-    /// [`ImportError::Read`].
+    /// [`ImportError::Kind`] with the likely kind of a file that is not imported;
+    /// [`ImportError::Json`]; [`ImportError::Read`].
     pub fn of(file: &str, mut content: impl Read) -> Result<Self, ImportError> {
         let unread = |source| ImportError::Read { file: file.to_owned(), source };
         let mut head = Vec::new();
@@ -84,7 +85,8 @@ impl Kind {
                 let mut json = serde_json::Deserializer::from_reader(all);
                 let read = Seed { out: &mut outline, levels: LEVELS }.deserialize(&mut json);
                 match (outline.kind(), read) {
-                    // Keys before a fault tell the kind; the fault is told when all is read.
+                    // If the keys before a fault tell the kind, the import itself reports the fault
+                    // later.
                     (Err(_), Err(source)) if source.is_io() => {
                         return Err(unread(source.into()));
                     }
@@ -99,10 +101,11 @@ impl Kind {
     }
 }
 
-/// The kind of a file, or the likely kind of one that is not imported.
+/// The kind of a file, or a description of a file that cannot be imported.
 type Known = Result<Kind, String>;
 
-/// Tells binary files, pages and empty files by their first bytes.
+/// Recognises binary files, pages of HTML or XML, and empty files by their first bytes; `None` for
+/// any other file.
 fn binary(head: &[u8]) -> Option<Known> {
     const MARKS: [(&[u8], &str); 11] = [
         (&[0x1f, 0x8b], "compressed by gzip; unpack it by gunzip"),
@@ -138,7 +141,7 @@ fn binary(head: &[u8]) -> Option<Known> {
     is_binary.then(|| Err("binary, and no RLP of blocks".to_owned()))
 }
 
-/// Tells RLP in hex, with quotation marks or without.
+/// Recognises RLP in hex, with or without quotation marks; `None` for any other file.
 fn hex_text(head: &[u8]) -> Option<Known> {
     let text = head.trim_ascii_start();
     let text = text.strip_prefix(b"\"").unwrap_or(text);
@@ -152,7 +155,8 @@ fn hex_text(head: &[u8]) -> Option<Known> {
     })
 }
 
-/// Tells blocks from transactions by the first items of their lists.
+/// Tells the RLP of blocks from that of transactions by the first items of the lists; `None` if it
+/// is neither.
 fn rlp(head: &[u8]) -> Option<Kind> {
     let (items, _) = list_items(head)?;
     match list_items(items) {
@@ -160,7 +164,7 @@ fn rlp(head: &[u8]) -> Option<Kind> {
         Some(([0xa0, ..], is_long)) => is_long.then_some(Kind::Chain),
         Some(([0x94, ..], _)) => None,
         Some(_) => Some(Kind::Transactions),
-        // Transactions of later types are texts in the list.
+        // Transactions of types 1 to 4 are byte strings in the list.
         None => match items.first() {
             None | Some(0xb8..=0xbf) => Some(Kind::Transactions),
             Some(_) => None,
@@ -168,7 +172,8 @@ fn rlp(head: &[u8]) -> Option<Kind> {
     }
 }
 
-/// The start of the items of the list in `bytes`, and whether the list has 56 bytes or more.
+/// Returns the start of the items of the RLP list in `bytes`, and whether the items have 56 bytes
+/// or more.
 fn list_items(bytes: &[u8]) -> Option<(&[u8], bool)> {
     match *bytes.first()? {
         code @ 0xf8.. => Some((bytes.get(1 + usize::from(code - 0xf7)..)?, true)),
@@ -177,7 +182,8 @@ fn list_items(bytes: &[u8]) -> Option<(&[u8], bool)> {
     }
 }
 
-/// The first keys of a JSON object, and of the objects in it; of an array its first element, without a key.
+/// The first keys of a JSON object, and of the objects in it. An array has its first element alone,
+/// with an empty key.
 #[derive(Debug, Default)]
 struct Outline {
     shape: Shape,
@@ -265,7 +271,7 @@ impl Outline {
             || self.has(&["executionPayload"])
     }
 
-    /// The likely kind of an object that is not imported.
+    /// Describes an object that cannot be imported, by its likely kind.
     fn other(&self) -> String {
         for (keys, words) in [
             (&["jsonrpc"][..], "another answer of a node; blocks of a node: stress import rpc"),
@@ -301,7 +307,7 @@ fn is_address(key: &str) -> bool {
     digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Reads an outline, which keeps what was read before an error.
+/// Reads JSON into an outline. Keys that come before an error stay in `out`.
 struct Seed<'o> {
     out: &'o mut Outline,
     levels: usize,

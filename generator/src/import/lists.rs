@@ -1,6 +1,6 @@
-//! Block-level access lists (EIP-7928) in files of any kind, told by their content: RLP, hex, JSON of
-//! a list, payloads and requests, answers of nodes, tests. And the list that the reference makes of a
-//! test's block.
+//! Finds the block-level access lists (EIP-7928) in a file. The content tells the file's kind: RLP,
+//! hex or JSON of a list, payloads and requests, answers of nodes, or tests. Also makes the list of
+//! a test's block by the reference.
 
 use alloy_primitives::Bytes;
 use serde_json::{Deserializer, Value};
@@ -13,27 +13,27 @@ use crate::reference::{Answer, ReferenceRun};
 
 /// First byte of the RLP of any list.
 const RLP_LIST: u8 = alloy_rlp::EMPTY_LIST_CODE;
-/// Keys of a list beside the facts of its block.
+/// Keys that hold a list, in an object with facts of the list's block.
 const LIST_KEYS: [&str; 3] = ["blockAccessList", "balRlp", "encoded"];
-/// Keys of an object that has the list, or such objects.
+/// Keys that may hold a list, or one or several objects with a list.
 const INNER_KEYS: [&str; 6] =
     ["result", "params", "executionPayload", "rlp_decoded", "batches", "list"];
-/// Keys of the blocks of a test.
+/// Keys that hold the blocks of a test.
 const BLOCK_KEYS: [&str; 2] = ["blocks", "engineNewPayloads"];
 /// Allowed contents of a file, for errors.
 const ALLOWED: &str = "a block-level access list: its RLP, hex or JSON, a payload, a node's answer, \
                        a test, or a workload file";
 
-/// A list in a file, or a block that has none.
+/// A list in a file, or a block without a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundList {
-    /// Its place in the file; empty where the file is the list.
+    /// Place of the list in the file; empty if the file is the list alone.
     pub name: String,
-    /// Its RLP.
+    /// RLP of the list; `None` if the block has no list.
     pub list: Option<Bytes>,
-    /// Its bounds, where the file has its block.
+    /// Bounds of the list, which follow from its block; `None` if the file does not have the block.
     pub bounds: Option<ListBounds>,
-    /// Its block, where the file has the state before it.
+    /// The list's block; `None` if the file does not have the state before the block.
     test_block: Option<TestBlock>,
 }
 
@@ -41,12 +41,12 @@ pub struct FoundList {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TestBlock {
     test: String,
-    /// Position among all blocks of the test, those that must be refused too.
+    /// Index of the block among all blocks of the test, also those that must be refused.
     index: usize,
 }
 
 impl FoundList {
-    /// The lists of a workload's batches.
+    /// Returns the lists of a workload's batches.
     pub fn of_workload(workload: &Workload) -> Vec<Self> {
         let lists = workload.batches.iter().map(|batch| {
             let numbers: Vec<_> = batch.blocks.iter().map(|block| block.env.number).collect();
@@ -61,7 +61,8 @@ impl FoundList {
     }
 }
 
-/// Finds the lists in the content of `file`, in its order. Of a test there is one entry a block.
+/// Finds the lists in the content of `file`, in their order. A test has an item for each block,
+/// also for a block without a list.
 ///
 /// # Errors
 /// [`ImportError`] with file, key, value and the allowed values; [`ImportError::Json`].
@@ -84,7 +85,7 @@ pub fn lists(file: &str, bytes: &[u8]) -> Result<Vec<FoundList>, ImportError> {
         };
     }
     let mut search = Search::default();
-    // Payloads stand one a line: a file may have several values.
+    // A file may have several JSON values, such as payloads, one a line.
     for value in Deserializer::from_slice(bytes).into_iter::<Value>() {
         let value = value.map_err(|source| ImportError::Json { file: file.to_owned(), source })?;
         search.value(&Node::root(file, &value))?;
@@ -99,19 +100,19 @@ pub fn lists(file: &str, bytes: &[u8]) -> Result<Vec<FoundList>, ImportError> {
     Ok(search.found)
 }
 
-/// The only list of a file.
+/// Makes the item of a list without facts of its block.
 fn found(list: Bytes) -> FoundList {
     FoundList { list: Some(list), ..FoundList::default() }
 }
 
-/// The lists of a file as far as they are found.
+/// The lists of a file that were found so far.
 #[derive(Default)]
 struct Search {
     found: Vec<FoundList>,
 }
 
 impl Search {
-    /// Searches a value that is a list, an object, or several objects.
+    /// Searches a value that is a list, an object, or an array of objects.
     fn value(&mut self, node: &Node<'_>) -> Result<(), ImportError> {
         if node.text().is_ok() {
             self.found.push(found(node.block_access_list()?));
@@ -147,7 +148,7 @@ impl Search {
             };
         }
         for (name, test) in node.entries()? {
-            // Beside the tests there may be anything.
+            // Entries beside the tests may have any form, and are passed over.
             if matches!(test.find(&BLOCK_KEYS), Ok(Some(_))) {
                 self.test(name, &test)?;
             }
@@ -177,7 +178,7 @@ impl Search {
     }
 }
 
-/// The list beside the facts of its block at `node`; `None` where it has no list.
+/// Reads the list that is a key of the block at `node`; `None` if the block has no list.
 fn of_block(node: &Node<'_>) -> Result<Option<FoundList>, ImportError> {
     let Some(list) = node.find(&LIST_KEYS)? else { return Ok(None) };
     let header = node.find(&["blockHeader"])?;
@@ -195,9 +196,9 @@ fn block_name(node: &Node<'_>) -> Result<String, ImportError> {
     Ok(number.map(|number| format!("block {number}")).unwrap_or_default())
 }
 
-/// Makes the list of the block that `found` is of, by the reference, and gives its bounds. `text` is
-/// the content of `file`, in which it was found. `on_tx` is called after each transaction and may
-/// stop the run.
+/// Makes the list of the block of `found` by the reference. Returns it with its bounds. `text` is
+/// the content of `file`, in which `found` was found. `on_tx` is called after each transaction and
+/// may stop the run.
 ///
 /// # Errors
 /// [`ImportError`]: the file has no state before the block, or the blocks cannot be run.
@@ -227,12 +228,12 @@ pub fn list_by_reference<A: Answer>(
 }
 
 impl Imported {
-    /// The workload of the valid blocks before the one at `index` among all of the file, and of that
-    /// one, which may be one that must be refused.
+    /// Returns the workload of the block at `index` among all blocks of the test, and of the valid
+    /// blocks before it. The block itself may be one that must be refused.
     fn workload_to(self, index: usize) -> Result<Workload, ImportError> {
         let mut workload = self.workload;
         let mut invalid = self.invalid.into_iter().enumerate();
-        // The blocks that must be refused and that stand before it.
+        // Number of the blocks before it that must be refused.
         let mut passed_count = 0;
         let refused = invalid.find_map(|(nth, block)| {
             let position = block.before_count + nth;

@@ -1,5 +1,5 @@
-//! A value of a JSON file with its place in it, so that errors name file, key and value. Unknown
-//! keys are ignored: dialects differ in them.
+//! Reads values of a JSON file. Each value has its path in the file, so that errors name file, key
+//! and value. Unknown keys are ignored, as dialects differ in them.
 
 use std::str::FromStr;
 
@@ -13,10 +13,10 @@ use workload::list;
 
 use super::ImportError;
 
-/// Longest text of a wrong value that an error shows.
+/// Maximal number of characters of a wrong value that an error shows.
 const SHOWN_CHARS: usize = 80;
 
-/// A value and where it is.
+/// A JSON value, with its file and its path in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Node<'a> {
     file: &'a str,
@@ -30,17 +30,17 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Value, ImportError> {
 }
 
 impl<'a> Node<'a> {
-    /// All of a file.
+    /// Makes the node of the whole value of a file.
     pub(super) const fn root(file: &'a str, value: &'a Value) -> Self {
         Self { file, path: String::new(), value }
     }
 
-    /// A value that stands at `path` of a file that is no single JSON value.
+    /// Makes the node of a value at `path` of a file that is not a single JSON value.
     pub(super) const fn at(file: &'a str, path: String, value: &'a Value) -> Self {
         Self { file, path, value }
     }
 
-    /// Name of the file.
+    /// Returns the name of the file.
     pub(super) const fn file(&self) -> &'a str {
         self.file
     }
@@ -54,7 +54,7 @@ impl<'a> Node<'a> {
         Self { file: self.file, path, value }
     }
 
-    /// This value is not an allowed one.
+    /// Makes the error for this value, which is not one of `allowed`.
     pub(super) fn fault(&self, allowed: impl Into<String>) -> ImportError {
         let shown = self.json();
         let mut got: String = shown.chars().take(SHOWN_CHARS).collect();
@@ -70,19 +70,19 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A key that must be there is not.
+    /// Makes the error for a missing key.
     pub(super) fn missing(&self, key: &str, allowed: impl Into<String>) -> ImportError {
         let path = self.child(key, self.value).path;
         let (file, got) = (self.file.to_owned(), "missing".to_owned());
         ImportError::Field { file, path, got, allowed: allowed.into() }
     }
 
-    /// The file lacks something else than a key.
+    /// Makes the error for a file that lacks something else than a key.
     pub(super) fn lacks(&self, missing: String) -> ImportError {
         ImportError::State { file: self.file.to_owned(), missing }
     }
 
-    /// The value of the first of these keys that is there and not `null`.
+    /// Returns the value of the first of these keys that exists and is not `null`.
     pub(super) fn find(&self, keys: &[&str]) -> Result<Option<Self>, ImportError> {
         let object = self.value.as_object().ok_or_else(|| self.fault("an object"))?;
         let found = keys.iter().find_map(|key| {
@@ -91,31 +91,31 @@ impl<'a> Node<'a> {
         Ok(found.map(|(key, value)| self.child(key, value)))
     }
 
-    /// The value of the first of these keys; `allowed` has the wanted values for the error where
-    /// none is there.
+    /// Returns the value of the first of these keys that exists. If none exists, the error names
+    /// `allowed` as the wanted values.
     pub(super) fn get(&self, keys: &[&str], allowed: &str) -> Result<Self, ImportError> {
         self.find(keys)?.ok_or_else(|| self.missing(keys[0], allowed))
     }
 
-    /// The elements of an array.
+    /// Returns the elements of an array.
     pub(super) fn items(&self) -> Result<Vec<Self>, ImportError> {
         let items = self.value.as_array().ok_or_else(|| self.fault("an array"))?;
         let items = items.iter().enumerate();
         Ok(items.map(|(index, value)| self.child(&format!("[{index}]"), value)).collect())
     }
 
-    /// The elements of the array at `key`; none where it is not there.
+    /// Returns the elements of the array at `key`; no element if there is no such key.
     pub(super) fn items_at(&self, key: &str) -> Result<Vec<Self>, ImportError> {
         self.find(&[key])?.map_or(Ok(Vec::new()), |list| list.items())
     }
 
-    /// The entries of an object.
+    /// Returns the entries of an object.
     pub(super) fn entries(&self) -> Result<Vec<(&'a str, Self)>, ImportError> {
         let object = self.value.as_object().ok_or_else(|| self.fault("an object"))?;
         Ok(object.iter().map(|(key, value)| (key.as_str(), self.child(key, value))).collect())
     }
 
-    /// A text.
+    /// Reads a text.
     pub(super) fn text(&self) -> Result<&'a str, ImportError> {
         self.value.as_str().ok_or_else(|| self.fault("a text"))
     }
@@ -125,12 +125,12 @@ impl<'a> Node<'a> {
         self.value.is_null()
     }
 
-    /// The value as JSON.
+    /// Formats the value as JSON.
     pub(super) fn json(&self) -> String {
         self.value.to_string()
     }
 
-    /// True or false.
+    /// Reads true or false.
     pub(super) fn bool(&self) -> Result<bool, ImportError> {
         self.value.as_bool().ok_or_else(|| self.fault("true or false"))
     }
@@ -139,37 +139,38 @@ impl<'a> Node<'a> {
         self.text()?.parse().map_err(|_| self.fault(allowed))
     }
 
-    /// An address.
+    /// Reads an address.
     pub(super) fn address(&self) -> Result<Address, ImportError> {
         self.parsed(ADDRESS)
     }
 
-    /// An address that is an object's key.
+    /// Reads an address that is an object's key.
     pub(super) fn address_of_key(&self, key: &str) -> Result<Address, ImportError> {
         key.parse().map_err(|_| self.key_fault(key, ADDRESS))
     }
 
-    /// 32 bytes.
+    /// Reads 32 bytes.
     pub(super) fn b256(&self) -> Result<B256, ImportError> {
         self.parsed("32 bytes: 0x and 64 hex digits")
     }
 
-    /// 8 bytes.
+    /// Reads 8 bytes.
     pub(super) fn b64(&self) -> Result<B64, ImportError> {
         self.parsed("8 bytes: 0x and 16 hex digits")
     }
 
-    /// A bloom filter.
+    /// Reads a bloom filter.
     pub(super) fn bloom(&self) -> Result<Bloom, ImportError> {
         self.parsed("256 bytes: 0x and 512 hex digits")
     }
 
-    /// Any bytes.
+    /// Reads bytes of any number.
     pub(super) fn bytes(&self) -> Result<Bytes, ImportError> {
         self.parsed("bytes: 0x and an even number of hex digits")
     }
 
-    /// RLP of a block-level access list, which is a text of that or an array of accounts. Their order is kept.
+    /// Returns the RLP of a block-level access list, which is given as a text of its RLP, or as an
+    /// array of accounts. The order of the accounts is kept.
     pub(super) fn block_access_list(&self) -> Result<Bytes, ImportError> {
         if self.text().is_ok() {
             return self.bytes();
@@ -179,7 +180,7 @@ impl<'a> Node<'a> {
         Ok(list::encode(&accounts))
     }
 
-    /// An account of a block-level access list. Its empty arrays may be left out.
+    /// Reads an account of a block-level access list. Its empty arrays may be left out.
     fn account_changes(&self) -> Result<AccountChanges, ImportError> {
         let mut out = AccountChanges::new(self.get(&["address"], ADDRESS)?.address()?);
         for slot in self.list_entries("storageChanges")? {
@@ -210,7 +211,7 @@ impl<'a> Node<'a> {
         Ok(out)
     }
 
-    /// The entries of an account at `key`; none where it is not there.
+    /// Returns the entries of an account's array at `key`; no entry if there is no such key.
     fn list_entries(&self, key: &str) -> Result<Vec<Self>, ImportError> {
         let Some(entries) = self.find(&[key])? else { return Ok(Vec::new()) };
         let count = entries.value.as_array().map_or(0, Vec::len) as u64;
@@ -220,18 +221,18 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The block access index of a change.
+    /// Reads the block access index of a change.
     fn access_index(&self) -> Result<BlockAccessIndex, ImportError> {
         let index = self.get(&["index", "blockAccessIndex", "txIndex"], "the change's index")?;
         Ok(BlockAccessIndex::new(index.u64()?))
     }
 
-    /// A number of up to 256 bits.
+    /// Reads a number of up to 256 bits.
     pub(super) fn u256(&self) -> Result<U256, ImportError> {
         self.number().ok_or_else(|| self.fault("a number of 256 bits: 0x and hex digits"))
     }
 
-    /// A number of up to 256 bits that is an object's key.
+    /// Reads a number of up to 256 bits that is an object's key.
     pub(super) fn u256_of_key(&self, key: &str) -> Result<U256, ImportError> {
         number_of(key)
             .ok_or_else(|| self.key_fault(key, "a key of 256 bits at most: 0x and hex digits"))
@@ -243,13 +244,13 @@ impl<'a> Node<'a> {
         Node { file: self.file, path, value: &key }.fault(allowed)
     }
 
-    /// A number of up to 128 bits.
+    /// Reads a number of up to 128 bits.
     pub(super) fn u128(&self) -> Result<u128, ImportError> {
         let number = self.number().and_then(|number| u128::try_from(number).ok());
         number.ok_or_else(|| self.fault("a number of 128 bits: 0x and hex digits"))
     }
 
-    /// A number of up to 64 bits.
+    /// Reads a number of up to 64 bits.
     pub(super) fn u64(&self) -> Result<u64, ImportError> {
         let number = self.number().and_then(|number| u64::try_from(number).ok());
         number.ok_or_else(|| self.fault("a number of 64 bits: 0x and hex digits"))
@@ -263,17 +264,17 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The number of up to 64 bits at `key`, where there is one.
+    /// Reads the number of up to 64 bits at `key`, if there is one.
     pub(super) fn u64_at(&self, key: &str) -> Result<Option<u64>, ImportError> {
         self.find(&[key])?.map(|value| value.u64()).transpose()
     }
 
-    /// The number of up to 256 bits at `key`, where there is one.
+    /// Reads the number of up to 256 bits at `key`, if there is one.
     pub(super) fn u256_at(&self, key: &str) -> Result<Option<U256>, ImportError> {
         self.find(&[key])?.map(|value| value.u256()).transpose()
     }
 
-    /// The 32 bytes at `key`, where there are any.
+    /// Reads the 32 bytes at `key`, if there are any.
     pub(super) fn b256_at(&self, key: &str) -> Result<Option<B256>, ImportError> {
         self.find(&[key])?.map(|value| value.b256()).transpose()
     }
@@ -281,7 +282,7 @@ impl<'a> Node<'a> {
 
 const ADDRESS: &str = "an address: 0x and 40 hex digits";
 
-/// A number as go-ethereum writes one: 0x and hex digits, or decimal digits.
+/// Parses a number as go-ethereum writes it: `0x` and hex digits, or decimal digits.
 fn number_of(text: &str) -> Option<U256> {
     let (digits, radix) = text.strip_prefix("0x").map_or((text, 10), |digits| (digits, 16));
     let is_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix));

@@ -1,6 +1,6 @@
-//! Payloads of the Engine API: fields of a header, and transactions as bytes. The other parameters of
-//! `engine_newPayload` stand beside them. The block's header is made of all, and its hash compared with the
-//! payload's.
+//! Reads payloads of the Engine API: fields of a header, and transactions as bytes. The block's
+//! header is made of the payload and the other parameters of `engine_newPayload`. Its hash is
+//! compared with the payload's.
 
 use std::ops::RangeInclusive;
 
@@ -16,13 +16,13 @@ use super::{
     read,
 };
 
-/// Values of a field that every payload has, for errors.
+/// Allowed value of a field that every payload has, for errors.
 const FIELD: &str = "the value that every payload has";
 const HASHES: &str = "expectedBlobVersionedHashes";
 const BEACON_ROOT: &str = "parentBeaconBlockRoot";
 const REQUESTS: &str = "executionRequests";
 
-/// The parameters of a call beside its payload; `None` where there are none.
+/// The parameters of a call beside its payload; `None` for a parameter that the call does not have.
 #[derive(Clone, Debug)]
 pub(super) struct PayloadParams<'a> {
     versioned_hashes: Option<Node<'a>>,
@@ -31,8 +31,9 @@ pub(super) struct PayloadParams<'a> {
 }
 
 impl<'a> PayloadParams<'a> {
-    /// The payload that is the first of these parameters of `engine_newPayload`, and what is beside it.
-    pub(super) fn from_params(params: &Node<'a>) -> Result<(Node<'a>, Self), ImportError> {
+    /// Splits the parameters of `engine_newPayload` into the payload, which is the first, and the
+    /// others.
+    pub(super) fn from_params(from_params: &Node<'a>) -> Result<(Node<'a>, Self), ImportError> {
         const ALL: &str = "payload, hashes of blobs, beacon root, requests";
         let mut items = params.items()?;
         if items.is_empty() || items.len() > 4 {
@@ -46,7 +47,8 @@ impl<'a> PayloadParams<'a> {
         Ok((payload, payload_params))
     }
 
-    /// The values that are keys of `node`, by the names that the Engine API gives to parameters.
+    /// Reads the parameters from from_keys of `node`. The from_keys are the names that the Engine API gives
+    /// to the parameters.
     pub(super) fn from_keys(node: &Node<'a>) -> Result<Self, ImportError> {
         Ok(Self {
             versioned_hashes: node.find(&[HASHES])?,
@@ -56,7 +58,7 @@ impl<'a> PayloadParams<'a> {
     }
 }
 
-/// Versions of `engine_newPayload` that take payloads of `fork`.
+/// Returns the versions of `engine_newPayload` that take payloads of `fork`.
 pub(super) fn versions(fork: Fork) -> RangeInclusive<u64> {
     match fork {
         Fork::Paris => 1..=2,
@@ -67,7 +69,8 @@ pub(super) fn versions(fork: Fork) -> RangeInclusive<u64> {
     }
 }
 
-/// The block of the payload at `node` on chain `chain_id`, and its outcome by the payload.
+/// Reads the block of the payload at `node` on chain `chain_id`, and the outcome that the payload
+/// states.
 pub(super) fn block(
     node: &Node<'_>,
     payload_params: &PayloadParams<'_>,
@@ -142,7 +145,7 @@ fn check_fields(
     }
 }
 
-/// The fields of a header that the payload at `node` has.
+/// Reads the fields of a header that the payload at `node` has.
 fn fields(node: &Node<'_>) -> Result<Header, ImportError> {
     Ok(Header {
         parent_hash: node.get(&["parentHash"], FIELD)?.b256()?,
@@ -167,12 +170,12 @@ fn fields(node: &Node<'_>) -> Result<Header, ImportError> {
     })
 }
 
-/// Timestamp of the payload at `node`, which decides its fork.
+/// Reads the timestamp of the payload at `node`, which decides its fork.
 pub(super) fn timestamp(node: &Node<'_>) -> Result<u64, ImportError> {
     node.get(&["timestamp"], FIELD)?.u64()
 }
 
-/// Hash of the requests at `node`.
+/// Computes the hash of the requests at `node` (EIP-7685).
 fn requests_hash(node: &Node<'_>) -> Result<B256, ImportError> {
     let requests = node.items()?.iter().map(Node::bytes).collect::<Result<Vec<_>, _>>()?;
     let is_sorted = requests.is_sorted_by(|a, b| a.first() < b.first());
@@ -182,7 +185,7 @@ fn requests_hash(node: &Node<'_>) -> Result<B256, ImportError> {
     Ok(Requests::new(requests).requests_hash())
 }
 
-/// Checks that the hashes at `node` are those of the block's transactions.
+/// Checks that the hashes at `node` are the blob hashes of the block's transactions.
 fn check_versioned_hashes(node: &Node<'_>, block: &Block) -> Result<(), ImportError> {
     let said = node.items()?.iter().map(Node::b256).collect::<Result<Vec<_>, _>>()?;
     let made = block.transactions.iter().flat_map(|tx| tx.blob_hashes.iter());

@@ -1,5 +1,5 @@
-//! Engine payloads as JSON lines beside a genesis: calls of `engine_newPayload`, between other calls of the
-//! Engine API, or bare payloads. One line is read at a time.
+//! Imports Engine payloads in JSON lines with a genesis: calls of `engine_newPayload`, between
+//! other calls of the Engine API, or payloads alone. One line is read at a time.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -19,17 +19,20 @@ use super::{
 };
 use crate::reference::Answer;
 
-/// Most bytes of a line, and of all payloads of one number together: as hex twice those of a block.
+/// Maximal length of a line in bytes. A block in hex takes twice its bytes.
 const MAX_LINE_BYTES: u64 = 64 << 20;
+/// Maximal number of bytes of all payloads with the same block number together.
 const MAX_SIBLING_BYTES: u64 = 256 << 20;
-/// Values of a field that every payload has, for errors.
+/// Allowed value of a field that every payload has, for errors.
 const FIELD: &str = "the value that every payload has";
 
-/// Reads the payloads of a file of JSON lines on its `genesis.json`. Those with the numbers `wanted` become a
-/// workload, whose expected outcome is still empty: see [`super::complete`]. Those before are run by stock
-/// revm and compared at once. `on_tx` is called after each of their transactions, and may stop the import.
+/// Reads payloads in JSON lines on their `genesis.json`. Payloads with the block numbers `wanted`
+/// become a workload, whose expected outcome is still empty: see [`super::complete`]. Payloads
+/// before them are run by stock revm and compared at once. `on_tx` is called after each transaction
+/// of such a payload, and may stop the import.
 ///
-/// Of several payloads of one number the parent of the next is imported, of the last number the last of them.
+/// If several payloads have the same number, the parent of the next payload is imported. Of the
+/// last number, the last payload is imported.
 ///
 /// # Errors
 /// [`ImportError`] with file, line, value and the allowed values.
@@ -52,7 +55,7 @@ pub fn payloads<A: Answer>(
     reader.finish()
 }
 
-/// A payload, or the call of one.
+/// A line of the file: a payload, or a call.
 struct Line {
     number: u64,
     bytes: u64,
@@ -85,7 +88,8 @@ impl Line {
     }
 }
 
-/// A payload whose number has more than one, until it is known which one is imported.
+/// A payload of the next block number. It waits until it is known which of the payloads with this
+/// number is imported.
 struct Sibling {
     line: Line,
     hash: B256,
@@ -94,13 +98,13 @@ struct Sibling {
 struct Reader<'a> {
     file: &'a str,
     intake: Intake<'a>,
-    /// Payloads of the next number.
+    /// Payloads of the next block number.
     siblings: Vec<Sibling>,
     passed_over: u64,
 }
 
 impl Reader<'_> {
-    /// Takes the next line.
+    /// Takes the next line of the file.
     fn read(&mut self, line: Line) -> Result<(), ImportError> {
         let Some((payload, _)) = line.payload(self.file)? else { return Ok(()) };
         let field = payload.get(&["blockNumber"], FIELD)?;
@@ -171,15 +175,15 @@ impl Reader<'_> {
     }
 }
 
-/// The lines of a file.
+/// Reads the lines of a file.
 struct Lines<R> {
     lines: BufReader<R>,
-    /// Number of the last line.
+    /// Number of the last line that was read.
     number: u64,
 }
 
 impl<R: Read> Lines<R> {
-    /// The next line that is not empty; `None` at the end of the file.
+    /// Reads the next line that is not empty; `None` at the end of the file.
     fn next(&mut self, file: &str) -> Result<Option<Line>, ImportError> {
         loop {
             self.number += 1;

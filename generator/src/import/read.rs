@@ -1,5 +1,5 @@
-//! Accounts, transactions and withdrawals of JSON files, in the dialects that go-ethereum,
-//! execution-spec-tests and nodes write.
+//! Reads accounts, transactions, receipts and withdrawals of JSON files, in the dialects that
+//! go-ethereum, execution-spec-tests and nodes write.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -19,19 +19,19 @@ use super::{
     node::Node,
 };
 
-/// Least gas limit of a block, as clients have it.
+/// Minimal gas limit of a block that clients accept.
 const MIN_BLOCK_GAS: u64 = 5_000;
 
-/// Transactions of a block, and a header's facts of them.
+/// Transactions of a block, and their signed encodings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transactions {
     pub(super) all: Vec<Transaction>,
-    /// Their encodings; `None` where one is not signed.
+    /// Encoding of each transaction (EIP-2718); `None` if one is not signed.
     pub(super) signed: Option<Vec<Bytes>>,
 }
 
 impl Transactions {
-    /// A block without any.
+    /// Returns the transactions of a block that has none.
     pub(super) fn none() -> Self {
         Self::new(Vec::new())
     }
@@ -45,7 +45,8 @@ impl Transactions {
     }
 }
 
-/// The transactions of a JSON array, or of the RLP list that is a JSON text, on chain `chain_id`.
+/// Reads the transactions of chain `chain_id` from a JSON array, or from a JSON text that is their
+/// RLP list in hex.
 pub(super) fn transactions(node: &Node<'_>, chain_id: u64) -> Result<Transactions, ImportError> {
     if node.text().is_ok() {
         return rlp_transactions(node, chain_id);
@@ -54,7 +55,7 @@ pub(super) fn transactions(node: &Node<'_>, chain_id: u64) -> Result<Transaction
     Ok(Transactions::new(envelopes.collect::<Result<_, _>>()?))
 }
 
-/// The transactions of a block, each of which is signed.
+/// Reads the transactions of a block, and checks that each is signed.
 pub(super) fn signed_transactions(
     node: &Node<'_>,
     chain_id: u64,
@@ -71,8 +72,8 @@ pub(super) fn signed_transactions(
     transactions(node, chain_id)
 }
 
-/// The accounts of an object, by ascending address. Slots of zero are left out: they do not
-/// exist.
+/// Reads the accounts of an object, in ascending order of addresses. Slots of value zero are left
+/// out, as they do not exist.
 pub(super) fn accounts(node: &Node<'_>) -> Result<Vec<GenesisAccount>, ImportError> {
     let mut accounts = BTreeMap::new();
     for (key, node) in node.entries()? {
@@ -100,7 +101,7 @@ pub(super) fn accounts(node: &Node<'_>) -> Result<Vec<GenesisAccount>, ImportErr
     Ok(accounts.into_values().collect())
 }
 
-/// Whether an account exists (EIP-161). Tracers name those too that do not.
+/// Whether an account exists (EIP-161). Tracers also name accounts that do not exist.
 pub(super) fn is_there(account: &GenesisAccount) -> bool {
     account.nonce > 0
         || !account.balance.is_zero()
@@ -109,7 +110,7 @@ pub(super) fn is_there(account: &GenesisAccount) -> bool {
 }
 
 /// Names the system contracts that every block of `fork` calls and that `accounts` lack. Without
-/// them all blocks are invalid (EIP-7002, EIP-7251, EIP-8282). `None` where none is missing.
+/// them every block is invalid (EIP-7002, EIP-7251, EIP-8282). `None` if none is missing.
 pub(super) fn missing_system_contracts(accounts: &[GenesisAccount], fork: Fork) -> Option<String> {
     let missing: Vec<_> = system::after_transactions(fork)
         .into_iter()
@@ -129,7 +130,7 @@ pub(super) fn missing_system_contracts(accounts: &[GenesisAccount], fork: Fork) 
     Some(format!("{all} {verb} missing: every block of {fork} calls {contracts}, with code"))
 }
 
-/// The content of a receipt.
+/// Reads status and gas of a receipt.
 pub(super) fn receipt(node: &Node<'_>) -> Result<SaidReceipt, ImportError> {
     let status = node.get(&["status"], "0x0 or 0x1")?;
     let has_succeeded = match status.u64()? {
@@ -140,8 +141,8 @@ pub(super) fn receipt(node: &Node<'_>) -> Result<SaidReceipt, ImportError> {
     Ok(SaidReceipt { has_succeeded, gas_used })
 }
 
-/// The receipts of a block. Those of execution-specs have `succeeded` in the place of the status, and the gas
-/// of all transactions so far.
+/// Reads the receipts of a block. Those of execution-specs have `succeeded`, not a status, and
+/// cumulative gas.
 pub(super) fn receipts(node: &Node<'_>) -> Result<Vec<SaidReceipt>, ImportError> {
     let mut before_gas = 0;
     let mut receipts = Vec::new();
@@ -165,9 +166,9 @@ pub(super) fn receipts(node: &Node<'_>) -> Result<Vec<SaidReceipt>, ImportError>
 #[derive(Clone, Debug, Default)]
 pub(super) struct Withdrawals {
     pub(super) all: Vec<Withdrawal>,
-    /// Root of their trie; `None` where a part of one is left out.
+    /// Root of the withdrawals' trie; `None` if a field of a withdrawal is left out.
     pub(super) root: Option<B256>,
-    /// Length of their RLP, where there is a root.
+    /// Length in bytes of the RLP of all withdrawals. It has a meaning only if there is a root.
     pub(super) rlp_bytes: usize,
 }
 
@@ -184,7 +185,7 @@ impl Withdrawals {
     }
 }
 
-/// The withdrawals at `nodes`.
+/// Reads the withdrawals at `nodes`.
 pub(super) fn withdrawals(nodes: &[Node<'_>]) -> Result<Withdrawals, ImportError> {
     let (mut all, mut is_whole) = (Vec::new(), true);
     for node in nodes {
@@ -214,7 +215,8 @@ fn rlp_transactions(node: &Node<'_>, chain_id: u64) -> Result<Transactions, Impo
     decoded_transactions(node, items, chain_id)
 }
 
-/// The transactions whose RLP `items` are one behind the other, as in the list at `node`.
+/// Decodes transactions from `items`: their encodings one behind the other, as in an RLP list.
+/// Errors name `node`.
 pub(super) fn decoded_transactions(
     node: &Node<'_>,
     mut items: &[u8],
@@ -233,7 +235,8 @@ pub(super) fn decoded_transactions(
     Ok(Transactions::new(envelopes))
 }
 
-/// The transactions of an array, each the text of its bytes (EIP-2718), on chain `chain_id`.
+/// Decodes the transactions of chain `chain_id` from an array. Each element is the text of a
+/// transaction's bytes (EIP-2718).
 pub(super) fn encoded_transactions(
     node: &Node<'_>,
     chain_id: u64,
@@ -249,7 +252,7 @@ pub(super) fn encoded_transactions(
     Ok(Transactions::new(envelopes.collect::<Result<_, _>>()?))
 }
 
-/// The transaction, which must be for chain `chain_id`, and its signer.
+/// Returns the transaction with its signer. The transaction must be valid on chain `chain_id`.
 fn with_signer(envelope: Envelope, chain_id: u64) -> Result<(Envelope, Address), String> {
     if let Some(other) = envelope.chain_id.filter(|id| *id != chain_id) {
         return Err(format!("chain {other} is not {chain_id}"));
@@ -280,7 +283,7 @@ fn json_transaction(node: &Node<'_>, chain_id: u64) -> Result<(Envelope, Address
         let v = node.get(&["v"], "")?;
         return Err(v.fault(format!("a v of chain {chain_id} (EIP-155); this is {of_v}'s")));
     }
-    // A node writes the chain even where the signature is for any.
+    // A node writes a chain id even if the signature is valid on any chain.
     if let Some(said) = node.find(&["chainId"])?
         && !(out.chain_id.is_none() || said.u256()? == U256::from(chain_id))
     {
@@ -349,25 +352,27 @@ fn fields(node: &Node<'_>, tx_type: TxType) -> Result<Transaction, ImportError> 
     })
 }
 
-/// The chain on which a signature counts.
+/// The chain on which a signature is valid.
 #[derive(Clone, Copy)]
 enum Replay {
-    /// On that which a field of the transaction names.
+    /// The chain that a field of the transaction names.
     Field,
-    /// On that of its v (EIP-155).
+    /// The chain of the signature's `v` (EIP-155).
     Chain(u64),
-    /// On any.
+    /// Any chain.
     AnyChain,
 }
 
-/// r and s of the signature; `None` where there is none, or one of zeros, which stands for none.
+/// Reads `r` and `s` of the signature. `None` if they are missing, or both zero, which also means
+/// no signature.
 fn r_and_s(node: &Node<'_>) -> Result<Option<(U256, U256)>, ImportError> {
     let (Some(r), Some(s)) = (node.find(&["r"])?, node.find(&["s"])?) else { return Ok(None) };
     let (r, s) = (r.u256()?, s.u256()?);
     Ok((!r.is_zero() || !s.is_zero()).then_some((r, s)))
 }
 
-/// The y parity of a signature, which has two keys: where both are there, they are the same.
+/// Reads the y parity of a signature, which has two possible keys. If both keys are there, they
+/// must have the same value.
 fn y_parity<'n>(node: &Node<'n>, allowed: &str) -> Result<(Node<'n>, U256), ImportError> {
     let found = node.get(&["yParity", "v"], allowed)?;
     let number = found.u256()?;
@@ -379,7 +384,7 @@ fn y_parity<'n>(node: &Node<'n>, allowed: &str) -> Result<(Node<'n>, U256), Impo
     }
 }
 
-/// The signature, where there is one, and where it counts.
+/// Reads the signature, and the chain on which it is valid; `None` for an unsigned transaction.
 fn signature_of(
     node: &Node<'_>,
     tx_type: TxType,
@@ -401,7 +406,7 @@ fn signature_of(
     Ok(Some((Signature { y_parity, r, s }, replay)))
 }
 
-/// The sender: the signer, the holder of `secretKey`, or the account that is named, in this order.
+/// Finds the sender: the signer, or else the account of `secretKey`, or else the named account.
 fn sender(node: &Node<'_>, envelope: &Envelope) -> Result<Address, ImportError> {
     let named = node.find(&["from", "sender"])?;
     if envelope.signature.is_some() {
@@ -427,7 +432,7 @@ fn sender(node: &Node<'_>, envelope: &Envelope) -> Result<Address, ImportError> 
     named.ok_or_else(|| node.missing("from", wanted))?.address()
 }
 
-/// A signed delegation (EIP-7702).
+/// Reads a signed delegation (EIP-7702).
 fn delegation(node: &Node<'_>) -> Result<(Authorization, Signature), ImportError> {
     const PART: &str = "part of a signed delegation (EIP-7702)";
     let (node_of_parity, y_parity) = y_parity(node, PART)?;
@@ -443,7 +448,7 @@ fn delegation(node: &Node<'_>) -> Result<(Authorization, Signature), ImportError
     Ok((authorization(chain_id, address, nonce, &signature), signature))
 }
 
-/// `gas_limit`, that of the block at `node`, within its bounds.
+/// Checks the bounds of `gas_limit`, the gas limit of the block at `node`, and returns it.
 pub(super) fn gas_limit(node: &Node<'_>, gas_limit: u64, fork: Fork) -> Result<u64, ImportError> {
     let most = max_block_gas(fork);
     if !(MIN_BLOCK_GAS..=most).contains(&gas_limit) {
@@ -453,7 +458,7 @@ pub(super) fn gas_limit(node: &Node<'_>, gas_limit: u64, fork: Fork) -> Result<u
     Ok(gas_limit)
 }
 
-/// `excess`, the excess blob gas of the block at `node`, within its bound.
+/// Checks the bound of `excess`, the excess blob gas of the block at `node`, and returns it.
 pub(super) fn excess_blob_gas(
     node: &Node<'_>,
     excess: u64,
@@ -469,7 +474,7 @@ pub(super) fn excess_blob_gas(
     Ok(excess)
 }
 
-/// The blob schedule at `node`; what it leaves out is as in that of `fork`.
+/// Reads the blob schedule at `node`. A value that it leaves out is that of the schedule of `fork`.
 pub(super) fn blob_schedule(node: &Node<'_>, fork: Fork) -> Result<BlobSchedule, ImportError> {
     let BlobSchedule { target, max, base_fee_update_fraction } = fork.blob_schedule();
     let fraction = node.u64_at("baseFeeUpdateFraction")?;
@@ -484,7 +489,8 @@ pub(super) fn blob_schedule(node: &Node<'_>, fork: Fork) -> Result<BlobSchedule,
     }
 }
 
-/// The field of the block at `node` that has one of these keys; where the block is RLP, the block.
+/// Returns the field of the block at `node` with one of these keys, for errors. If the block is RLP
+/// or lacks the field, returns the block.
 pub(super) fn number_at<'n>(node: &Node<'n>, keys: &[&str]) -> Result<Node<'n>, ImportError> {
     if node.text().is_ok() {
         return Ok(node.clone());

@@ -1,7 +1,8 @@
-//! Blocks of a running node by JSON-RPC: headers, transactions, receipts, hashes of earlier blocks,
-//! and the touched state below the first block. The state comes from the node's tracer
-//! (`prestateTracer`), the rest of it from single reads of the parent's state. The caller owns the
-//! connection and implements [`Rpc`].
+//! Imports blocks of a running node by JSON-RPC: headers, transactions, receipts and hashes of
+//! earlier blocks. It also reads the part of the state before the first block that the blocks
+//! touch. That part comes from the node's tracer (`prestateTracer`). Values that the tracer does
+//! not give are read one by one from the parent's state. The caller owns the connection and
+//! implements [`Rpc`].
 
 mod ask;
 mod below;
@@ -20,68 +21,69 @@ use workload::Fork;
 pub use blocks::blocks;
 pub use witness::witness;
 
-/// Most blocks in an import.
+/// Maximal number of blocks of an import.
 pub const MAX_BLOCKS: u64 = 1024;
 
-/// A call of a node's interface.
+/// A call of a node's JSON-RPC interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// The method.
     pub method: &'static str,
-    /// Its parameters, an array.
+    /// The parameters, an array.
     pub params: Value,
 }
 
 /// A node's answer that is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The code; -32601 where there is no such method.
+    /// The error code; -32601 if the node does not know the method.
     pub code: i64,
-    /// The node's answer.
+    /// The node's message.
     pub message: String,
 }
 
-/// Reason for no answer at all.
+/// Reason for a missing answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Silence {
-    /// The connection, or an answer over it.
+    /// The connection failed, or the node sent no answer that can be read.
     Failed {
         /// The failure.
         what: String,
         /// The remedy.
         remedy: String,
     },
-    /// The user does not want to wait for it.
+    /// The user interrupted.
     Stopped,
 }
 
 /// A node that answers calls.
 pub trait Rpc {
-    /// Its name for errors, without the secret parts of its URL.
+    /// Returns the node's name for errors, without the secret parts of its URL.
     fn name(&self) -> &str;
 
-    /// Sends `calls` together; gives an answer each, in order.
+    /// Sends `calls` in one request, and returns an answer to each call, in order.
     ///
     /// # Errors
-    /// [`Silence`] where not all of them are answered.
+    /// [`Silence`] if a call has no answer.
     fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, Silence>;
 }
 
-/// The wanted blocks, and the way to their state.
+/// The wanted blocks of a node, and their fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The last block.
     pub last: BlockName,
-    /// Number of consecutive blocks that end with it.
+    /// Number of consecutive blocks, of which `last` is the last.
     pub count: NonZeroU64,
-    /// The blocks' fork; `None` to ask the node.
+    /// The fork of the blocks whose fork neither their headers nor the node tell; `None` if the
+    /// user names no fork.
     pub fork: Option<Fork>,
 }
 
-/// Name of a block.
+/// The name by which a node is asked for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockName {
-    /// The node's newest.
+    /// The node's newest block.
     Latest,
     /// The block's number.
     Number(u64),
@@ -110,7 +112,7 @@ impl FromStr for BlockName {
     }
 }
 
-/// A number as the interface has it.
+/// Formats a number as JSON-RPC has it: `0x` and hex digits.
 fn quantity(number: u64) -> String {
     format!("{number:#x}")
 }

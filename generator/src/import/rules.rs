@@ -1,5 +1,5 @@
-//! Rules of a header: those that it keeps alone, and those that its parent's header decides. Names of
-//! EIPs stand in the messages.
+//! Checks a header by itself, and against its parent's header. The messages of the errors name the
+//! EIPs.
 
 use alloy_consensus::{EMPTY_OMMER_ROOT_HASH, Header};
 use alloy_eips::eip1559::BaseFeeParams;
@@ -9,14 +9,17 @@ use workload::{ChainRules, Fork};
 
 use super::ImportError;
 
-/// Most bytes of a header's extra data.
+/// Maximal number of bytes of a header's extra data.
 const MAX_EXTRA_BYTES: usize = 32;
-/// Share of the parent's gas limit that a block's gas limit stays within.
+/// Divisor of the parent's gas limit. A block's gas limit differs from its parent's by less than
+/// the quotient.
 const GAS_LIMIT_DIVISOR: u64 = 1_024;
-/// Least gas limit of a parent, and most base fee, with which the next base fee can be computed.
+/// Minimal gas limit of a parent from which the next base fee can be computed.
 const MIN_PARENT_GAS: u64 = 2;
+/// Maximal base fee of a parent from which the next base fee can be computed.
 const MAX_BASE_FEE: u64 = u64::MAX / 16;
-/// Most blob gas of a parent with which the next excess can be computed: that of 65536 blobs.
+/// Maximal blob gas of a parent from which the next excess blob gas can be computed: that of 65536
+/// blobs.
 const MAX_BLOB_GAS: u64 = 1 << (16 + 17);
 
 /// A rule that a header breaks.
@@ -65,13 +68,13 @@ fn shown(number: Option<u64>) -> String {
 }
 
 impl HeaderFault {
-    /// The error of the block `number` with this header.
+    /// Makes the error of the block `number`, whose header breaks this rule.
     pub(super) fn of_block(&self, number: u64) -> ImportError {
         ImportError::Block { block: number, reason: self.to_string() }
     }
 }
 
-/// Checks `header`, of a block under `rules`, by itself and against that of its parent.
+/// Checks `header`, of a block under `rules`, by itself and against the header `parent`.
 pub(super) fn check(
     header: &Header,
     parent: &Header,
@@ -95,7 +98,7 @@ fn check_alone(header: &Header) -> Result<(), HeaderFault> {
     check_bounds(header)
 }
 
-/// Checks the bounds of extra data and gas.
+/// Checks the bounds of extra data and of gas used.
 pub(super) fn check_bounds(header: &Header) -> Result<(), HeaderFault> {
     if header.extra_data.len() > MAX_EXTRA_BYTES {
         return Err(HeaderFault::ExtraData(header.extra_data.len()));
@@ -111,7 +114,7 @@ fn check_parent(header: &Header, parent: &Header, rules: &ChainRules) -> Result<
     check_excess_blob_gas(header, parent, rules)
 }
 
-/// Checks that a block follows its parent.
+/// Checks that a block follows its parent: by hash, number and timestamp.
 pub(super) fn check_place(header: &Header, parent: &Header) -> Result<(), HeaderFault> {
     let (said, hash) = (header.parent_hash, parent.hash_slow());
     if said != hash {
@@ -139,7 +142,7 @@ pub(super) fn check_base_fee(header: &Header, parent: &Header) -> Result<(), Hea
     if said == expected { Ok(()) } else { Err(HeaderFault::BaseFee { said, expected }) }
 }
 
-/// Base fee of the block after `parent`; `None` where it cannot be computed.
+/// Returns the base fee of the block after `parent`; `None` if it cannot be computed.
 pub(super) fn base_fee_after(parent: &Header) -> Option<u64> {
     let is_computable = parent.gas_limit >= MIN_PARENT_GAS
         && parent.gas_used <= parent.gas_limit
@@ -156,14 +159,15 @@ fn check_excess_blob_gas(
     if said == expected { Ok(()) } else { Err(HeaderFault::ExcessBlobGas { said, expected }) }
 }
 
-/// Excess blob gas of the block after `parent`; `None` where it has none, or it cannot be computed.
+/// Returns the excess blob gas of the block after `parent`; `None` if the block has none, or if it
+/// cannot be computed.
 pub(super) fn excess_blob_gas_after(parent: &Header, rules: &ChainRules) -> Option<u64> {
     let blobs = rules.blobs;
-    // More takes a time without bound to compute, or goes beyond 64 bits.
+    // The computation of a larger value takes unbounded time, or exceeds 64 bits.
     let is_computable = parent.excess_blob_gas.is_none_or(|gas| gas <= blobs.max_excess_blob_gas())
         && parent.blob_gas_used.is_none_or(|gas| gas <= MAX_BLOB_GAS);
     match parent.excess_blob_gas {
-        // The first block with blobs begins at 0.
+        // The excess of the first block that can have blobs is 0.
         None => rules.fork.is_from(Fork::Cancun).then_some(0),
         Some(_) if is_computable => parent.next_block_excess_blob_gas(blob_params(rules)),
         Some(_) => None,

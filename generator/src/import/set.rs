@@ -1,25 +1,25 @@
-//! Files that make blocks together.
+//! Finds the set of files that together make blocks.
 
 use std::ops::RangeInclusive;
 
 use super::{ImportError, kind::Kind};
 
-/// Blocks that files make together.
+/// A set of files that together make blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Set {
-    /// Cases of tests, of which one is imported.
+    /// A file of tests, of which one is imported.
     Tests,
-    /// A block of the state transition tool.
+    /// The files of a block of the state transition tool (t8n).
     Transition,
-    /// Blocks as RLP on their genesis.
+    /// A chain in RLP, and its genesis.
     Chain,
-    /// Engine payloads on their genesis.
+    /// Engine payloads, and their genesis.
     Payloads,
-    /// A block and the state that it reads.
+    /// A block and its witness, which has the state that the block reads.
     Witness,
 }
 
-/// A part of a set, and how often it is there.
+/// A kind of file in a set, and the allowed number of its files.
 type Part = (Kind, RangeInclusive<usize>);
 
 const fn once(kind: Kind) -> Part {
@@ -27,10 +27,10 @@ const fn once(kind: Kind) -> Part {
 }
 
 impl Set {
-    /// Tells the set that files of these names and kinds make.
+    /// Finds the set that files with these names and kinds make.
     ///
     /// # Errors
-    /// [`ImportError::Set`] with all that is missing and all that is too much.
+    /// [`ImportError::Set`] with all missing kinds and all surplus files.
     pub fn of(files: &[(String, Kind)]) -> Result<Self, ImportError> {
         let is_there = |kind| files.iter().any(|(_, of)| *of == kind);
         let (set, parts): (Self, Vec<Part>) = if is_there(Kind::Tests) {
@@ -74,7 +74,7 @@ impl Set {
         }
     }
 
-    /// Names a part of this set.
+    /// Returns the name of a kind of file in this set, for errors.
     const fn words(self, kind: Kind) -> &'static str {
         match (self, kind) {
             (Self::Chain, Kind::Chain) => "blocks of it (a chain as RLP, or Engine payloads)",

@@ -1,4 +1,5 @@
-//! A state in memory that blocks change, and its root, which costs the changes since the last one.
+//! A state in memory that blocks change, and its root. The work for a root follows from the changes
+//! since the last root.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,19 +15,20 @@ use workload::{AccountState, Genesis, GenesisAccount, NetChanges};
 
 use crate::tries::{HashedTrie, account_leaf, hashed_key, slot_leaf};
 
-/// Hashes of earlier blocks that code can ask for (BLOCKHASH).
+/// Maximal number of earlier blocks whose hashes code can read (BLOCKHASH).
 pub(super) const HASH_COUNT: usize = 256;
 
-/// Rows are sorted where they are written, and no value is empty where a trie is built.
+/// Reason for which tries have no errors: rows are sorted when they are written, and no value is
+/// empty when a trie is built.
 const SORTED: &str = "rows of a trie in memory";
 
-/// Root of a state that has exactly `accounts`.
+/// Returns the root of a state that has exactly `accounts`.
 pub(super) fn state_root(accounts: &[GenesisAccount]) -> B256 {
     ChainState::new(accounts.iter().cloned()).root()
 }
 
-/// The state after `changes` on `genesis`, by ascending address. Only for a genesis that writes
-/// all its accounts out; families are left as they are.
+/// Returns the accounts after `changes` on `genesis`, in ascending order of addresses. The genesis
+/// must have explicit accounts alone, as families are ignored.
 pub fn state_after(genesis: &Genesis, changes: &[NetChanges]) -> Vec<GenesisAccount> {
     let mut state = ChainState::new(genesis.accounts.iter().cloned());
     changes.iter().for_each(|changes| state.apply(changes));
@@ -44,17 +46,17 @@ pub(super) enum Unknown {
 
 impl DBErrorMarker for Unknown {}
 
-/// A state, and the hashes of the last blocks.
+/// A state, and the hashes of the last blocks before the next one.
 #[derive(Debug, Default)]
 pub(super) struct ChainState {
     accounts: BTreeMap<Address, Account>,
     codes: B256Map<Code>,
     hashes: VecDeque<B256>,
-    /// Number of the last block of `hashes`.
+    /// Number of the block with the last hash of `hashes`.
     last: u64,
-    /// Accounts that changed since the last root, and their slots.
+    /// Accounts that changed since the last root, and their slots that changed.
     changed: BTreeMap<Address, BTreeSet<U256>>,
-    /// The trie of all accounts, from the first root on.
+    /// The trie of all accounts; `None` before the first root.
     trie: Option<HashedTrie>,
 }
 
@@ -63,11 +65,11 @@ struct Account {
     state: AccountState,
     storage: BTreeMap<U256, U256>,
     storage_root: B256,
-    /// Trie of the storage, from its first change on.
+    /// The trie of the storage; `None` before its first change after a root.
     trie: Option<HashedTrie>,
 }
 
-/// A code, and its form that runs, once that was asked for.
+/// A code, and its executable form, which is made when it is first read.
 #[derive(Debug)]
 struct Code {
     bytes: Bytes,
@@ -79,7 +81,7 @@ impl Account {
         Self { state, storage, storage_root: EMPTY_ROOT, trie: None }
     }
 
-    /// Sets a slot; zero removes it.
+    /// Sets a slot. The value zero removes it.
     fn set(&mut self, key: U256, value: U256) {
         match value.is_zero() {
             true => self.storage.remove(&key),
@@ -87,7 +89,7 @@ impl Account {
         };
     }
 
-    /// Makes the storage root that after changes of the slots at `keys`.
+    /// Updates the storage root after changes of the slots at `keys`.
     fn update(&mut self, keys: &BTreeSet<U256>) {
         match &mut self.trie {
             Some(trie) => {
@@ -115,7 +117,7 @@ fn storage_trie(storage: &BTreeMap<U256, U256>) -> HashedTrie {
 }
 
 impl ChainState {
-    /// A state of exactly `accounts`.
+    /// Makes a state of exactly `accounts`.
     pub(super) fn new(accounts: impl IntoIterator<Item = GenesisAccount>) -> Self {
         let mut out = Self::default();
         for account in accounts {
@@ -131,7 +133,7 @@ impl ChainState {
         self.codes.entry(hash).or_insert_with(|| Code { bytes: bytes.clone(), bytecode: None });
     }
 
-    /// Adds the hash of the next block, which has this number.
+    /// Adds the hash of the next block, which has the number `number`.
     pub(super) fn add_hash(&mut self, number: u64, hash: B256) {
         if self.hashes.len() == HASH_COUNT {
             self.hashes.pop_front();
@@ -140,12 +142,12 @@ impl ChainState {
         self.last = number;
     }
 
-    /// Hashes of the last blocks, ascending.
+    /// Returns the hashes of the last blocks, in ascending order of block numbers.
     pub(super) fn hashes(&self) -> impl ExactSizeIterator<Item = B256> {
         self.hashes.iter().copied()
     }
 
-    /// Root of the state.
+    /// Returns the root of the state.
     pub(super) fn root(&mut self) -> B256 {
         let changed = std::mem::take(&mut self.changed);
         let Some(trie) = &mut self.trie else {
@@ -167,7 +169,7 @@ impl ChainState {
         trie.root
     }
 
-    /// Makes the net changes of blocks part of the state.
+    /// Applies the net changes of blocks to the state.
     pub(super) fn apply(&mut self, changes: &NetChanges) {
         for (hash, code) in &changes.codes {
             self.learn(*hash, code);
@@ -193,10 +195,11 @@ impl ChainState {
             .or_insert_with(|| Account::new(AccountState::default(), BTreeMap::new()))
     }
 
-    /// Makes an account as a transaction or a system call left it part of the state.
+    /// Puts an account into the state, as a transaction or a system call left it.
     fn commit_account(&mut self, address: Address, touched: Touched) {
         let keys = self.changed.entry(address).or_default();
-        // An empty account that was touched is removed (EIP-161); revm marks those before it as created.
+        // An empty account that was touched is removed (EIP-161). Before EIP-161 it stays, and revm
+        // marks it as created.
         let is_gone = touched.is_empty() && !touched.is_created();
         if is_gone || touched.is_selfdestructed() {
             self.accounts.remove(&address);
@@ -216,7 +219,7 @@ impl ChainState {
         }
     }
 
-    /// All accounts, by ascending address.
+    /// Returns all accounts, in ascending order of addresses.
     pub(super) fn into_accounts(self) -> Vec<GenesisAccount> {
         let codes = self.codes;
         let accounts = self.accounts.into_iter().map(|(address, account)| {
@@ -245,7 +248,8 @@ impl Database for ChainState {
             balance: account.state.balance,
             nonce: account.state.nonce,
             code_hash: account.state.code_hash,
-            // Asked for by hash when it is needed; a default here would be an empty code.
+            // The code is read by its hash when it is needed. A default code here would be an empty
+            // one.
             code: None,
             ..AccountInfo::default()
         }))

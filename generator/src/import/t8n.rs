@@ -1,6 +1,7 @@
-//! Files of go-ethereum's transition tool (`evm t8n`): pre-state (`alloc`), environment (`env`),
-//! transactions (`txs`) and, where there is one, the tool's `result`. Values that the environment leaves out
-//! are derived from the parent as the tool does it, or assumed and named. All that is missing is told at once.
+//! Imports files of go-ethereum's transition tool (`evm t8n`): pre-state (`alloc`), environment
+//! (`env`), transactions (`txs`) and, if there is one, the tool's `result`. Values that the
+//! environment leaves out are derived from the parent's values, as the tool does. Or they are
+//! assumed, and a note names them. One error names all missing values.
 
 use std::{collections::BTreeMap, slice};
 
@@ -19,14 +20,14 @@ use super::{
 /// A file's text, and the name that errors use.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
-    /// Name, such as its path.
+    /// Name of the file, such as its path.
     pub name: &'a str,
-    /// Its content.
+    /// Content of the file.
     pub text: &'a str,
 }
 
 impl Text<'_> {
-    /// The value of the JSON, or of hex without quotation marks.
+    /// Parses the file as JSON, or as hex without quotation marks.
     pub(super) fn json(self) -> Result<Value, ImportError> {
         match self.text.trim() {
             hex if hex.starts_with("0x") => Ok(Value::String(hex.to_owned())),
@@ -35,28 +36,28 @@ impl Text<'_> {
     }
 }
 
-/// The files of a block.
+/// The files of a block for the tool.
 #[derive(Clone, Copy, Debug)]
 pub enum TransitionInput<'a> {
-    /// A file each.
+    /// One file for each part.
     Files {
         /// The state before the block.
         alloc: Text<'a>,
-        /// Its environment.
+        /// The block's environment.
         env: Text<'a>,
-        /// Its transactions: a JSON array, or their RLP in hex.
+        /// The block's transactions: a JSON array, or their RLP in hex.
         txs: Text<'a>,
     },
     /// One file with the keys `alloc`, `env`, and `txs` or `txsRlp`.
     Whole(Text<'a>),
 }
 
-/// Reads a block under `fork` on chain `chain_id`, and the tool's `result`, where there is one. The expected
-/// outcome in the workload's batch is still empty: see [`super::complete`].
+/// Reads a block under `fork` on chain `chain_id`, and the tool's `result`, if there is one. The
+/// expected outcome in the workload's batch is still empty: see [`super::complete`].
 ///
 /// # Errors
-/// [`ImportError`] with file, key, value and the allowed values; [`ImportError::State`] with all that is
-/// missing.
+/// [`ImportError`] with file, key, value and the allowed values; [`ImportError::State`] with all
+/// missing values.
 pub fn transition(
     input: TransitionInput<'_>,
     result: Option<Text<'_>>,
@@ -90,7 +91,7 @@ pub fn transition(
     }
 }
 
-/// The parts of a block.
+/// The parts of a block, as JSON values.
 struct Parts<'a> {
     alloc: Node<'a>,
     env: Node<'a>,
@@ -135,7 +136,8 @@ impl Parts<'_> {
                 said.not_compared.push(what);
             }
         }
-        // The tool's root is that of all accounts of the file.
+        // The tool's root is over all accounts of the file, also over those that do not exist
+        // (EIP-161) and are not imported.
         said.state_root = said.state_root.filter(|_| is_whole);
         let name = format!("block-{}", block_env.number);
         let (transactions, withdrawals) = (transactions.all, withdrawals.all);
@@ -164,25 +166,25 @@ impl Parts<'_> {
     }
 }
 
-/// Names what an environment lacks; `None` where nothing is missing.
+/// Formats the values that an environment lacks; `None` if no value is missing.
 fn of_env(missing: &[String]) -> Option<String> {
     let verb = if missing.len() == 1 { "is" } else { "are" };
     (!missing.is_empty()).then(|| format!("{} {verb} missing", missing.join(", ")))
 }
 
-/// An environment as it is read.
+/// Reads an environment, and collects the values that it lacks.
 struct Env<'n, 'a> {
     node: &'n Node<'a>,
     /// Whether a transaction has blobs, which need the excess blob gas.
     has_blobs: bool,
-    /// Values that it lacks, and that nothing stands for.
+    /// Values that it lacks, and that nothing can replace.
     missing: Vec<String>,
-    /// Values that are taken for those that it lacks or contradicts.
+    /// Values that are assumed, as it lacks them, or as it contradicts its parent.
     assumed: Vec<String>,
 }
 
 impl<'a> Env<'_, 'a> {
-    /// The value at `key`, which every environment of the fork has.
+    /// Reads the value at `key`, which every environment of the fork must have.
     fn need<T: Default>(
         &mut self,
         key: &str,
@@ -234,8 +236,8 @@ impl<'a> Env<'_, 'a> {
         })
     }
 
-    /// Checks `block` against its parent, as far as the environment says what that was, and the tool does
-    /// not overrule it.
+    /// Checks timestamp and gas limit of `block` against its parent, if the environment has the
+    /// parent's values. The tool lets the environment overrule all other values of the parent.
     fn check_parent(&self, block: &BlockEnv) -> Result<(), ImportError> {
         let BlockEnv { timestamp, gas_limit, .. } = *block;
         let header = Header { timestamp, gas_limit, ..Header::default() };
@@ -248,7 +250,7 @@ impl<'a> Env<'_, 'a> {
         checked.map_err(|fault| fault.of_block(block.number))
     }
 
-    /// The parent's values in the environment.
+    /// Returns the parent's values in the environment, as a header.
     fn parent(&self) -> Result<Header, ImportError> {
         let node = self.node;
         Ok(Header {
@@ -274,7 +276,7 @@ impl<'a> Env<'_, 'a> {
 
     fn excess_blob_gas(&mut self, fork: Fork) -> Result<u64, ImportError> {
         let (mut parent, rules) = (self.parent()?, ChainRules::from(fork));
-        // Before EIP-7918 the excess does not depend on it.
+        // Before EIP-7918 the excess blob gas does not depend on the parent's base fee.
         parent.base_fee_per_gas =
             parent.base_fee_per_gas.or((!fork.is_from(Fork::Osaka)).then_some(0));
         let of_parent =
@@ -293,7 +295,8 @@ impl<'a> Env<'_, 'a> {
         }
     }
 
-    /// The value at `key`, which counts, or else that after the parent.
+    /// Returns the value at `key`, or else `of_parent`, which follows from the parent. If they
+    /// differ, the value at `key` counts, and a note names it.
     fn given_or(&mut self, key: &str, of_parent: Option<u64>) -> Result<Option<u64>, ImportError> {
         let given = self.node.u64_at(key)?;
         if let (Some(given), Some(of_parent)) = (given, of_parent)
@@ -304,7 +307,8 @@ impl<'a> Env<'_, 'a> {
         Ok(given.or(of_parent))
     }
 
-    /// Number of the first hash that is given, and the hashes from there to the parent's.
+    /// Reads the hashes of the blocks before. Returns the number of the first block with a hash,
+    /// and the hashes from it to the parent's.
     fn block_hashes(&mut self) -> Result<(u64, Vec<B256>), ImportError> {
         let Some(number) = self.node.find(&["currentNumber"])? else {
             self.missing.push("currentNumber".to_owned());
@@ -351,7 +355,8 @@ impl<'a> Env<'_, 'a> {
 /// Keys of a receipt that are compared.
 const RECEIPT: [&str; 5] = ["status", "succeeded", "gasUsed", "cumulativeGasUsed", "type"];
 
-/// The content of a result file, and the state after the block, where all of the tool's output is there.
+/// Reads a result file: the facts of the block, and the state after the block if the file has all
+/// of the tool's output.
 fn said(
     file: &Node<'_>,
     env: &BlockEnv,

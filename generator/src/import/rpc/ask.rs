@@ -1,4 +1,5 @@
-//! Asks a node, many calls at once, and makes one clear error where there is no answer.
+//! Asks a node, with many calls in a request. A missing or useless answer becomes an error with a
+//! remedy.
 
 use serde_json::Value;
 
@@ -8,19 +9,20 @@ use super::{
 };
 use crate::reference::ReferenceError;
 
-/// Calls in one request. Nodes and gateways refuse long batches, from about 100 on.
+/// Maximal number of calls in one request. Nodes and gateways refuse requests of about 100 calls or
+/// more.
 const BATCH: usize = 64;
-/// The code of JSON-RPC for a method that is not there.
+/// The error code of JSON-RPC for an unknown method.
 const NO_METHOD: i64 = -32601;
 
-/// A node's needs for answering a call.
+/// The fact that a node needs to answer a call. The remedy in an error follows from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Need {
-    /// The method.
+    /// The node must know the method.
     Method,
-    /// The block.
+    /// The node must have the block.
     Block,
-    /// The state of this block.
+    /// The node must have the state after the block of this number.
     State(u64),
 }
 
@@ -38,7 +40,7 @@ impl Need {
 
 /// Whether a node refuses a call because it does not know the method, or its tracer.
 fn lacks_method(refusal: &Refusal) -> bool {
-    // Nodes word it differently, and not all of them use the code.
+    // Nodes have different messages for it, and not all nodes use the code.
     let said = refusal.message.to_lowercase();
     let of_method = said.contains("method") || said.contains("tracer");
     refusal.code == NO_METHOD || of_method && !said.contains("state")
@@ -51,7 +53,7 @@ fn needs_state(number: u64) -> String {
     )
 }
 
-/// An answer, with the call in whose name errors are made.
+/// An answer, with the name of its call for errors.
 #[derive(Clone, Debug)]
 pub(super) struct Reply {
     name: String,
@@ -59,18 +61,18 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// All of it.
+    /// Returns the whole answer.
     pub(super) fn node(&self) -> Node<'_> {
         Node::root(&self.name, &self.value)
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the answer is `null`.
     pub(super) fn is_null(&self) -> bool {
         self.value.is_null()
     }
 }
 
-/// Asks a node.
+/// Sends calls to a node.
 pub(super) struct Asker<'a> {
     rpc: &'a mut dyn Rpc,
 }
@@ -80,12 +82,12 @@ impl<'a> Asker<'a> {
         Self { rpc }
     }
 
-    /// The node's name for errors.
+    /// Returns the node's name for errors.
     pub(super) fn name(&self) -> &str {
         self.rpc.name()
     }
 
-    /// The answer to one call.
+    /// Returns the answer to one call.
     pub(super) fn one(
         &mut self,
         method: &'static str,
@@ -97,7 +99,7 @@ impl<'a> Asker<'a> {
         self.accept(&call, answer, need)
     }
 
-    /// The answer to one call; `None` where the node does not know the method.
+    /// Returns the answer to one call; `None` if the node does not know the method.
     pub(super) fn known(
         &mut self,
         method: &'static str,
@@ -111,7 +113,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// The answers to `calls`, in order.
+    /// Returns the answers to `calls`, in order.
     pub(super) fn all(&mut self, calls: Vec<Call>, need: Need) -> Result<Vec<Reply>, ImportError> {
         let mut replies = Vec::with_capacity(calls.len());
         for calls in calls.chunks(BATCH) {
@@ -122,7 +124,7 @@ impl<'a> Asker<'a> {
         Ok(replies)
     }
 
-    /// The answer to a call that a node need not know: inside, its refusal.
+    /// Returns the answer to a call that a node may refuse, or the refusal.
     pub(super) fn attempt(
         &mut self,
         method: &'static str,
@@ -167,7 +169,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// The call in short: with its first parameter.
+    /// Formats a call in short, with its first parameter alone.
     fn call_in_short(call: &Call) -> String {
         let first = call.params.get(0).map_or_else(String::new, |first| {
             first.as_str().map_or_else(|| first.to_string(), str::to_owned)

@@ -1,5 +1,5 @@
-//! The known part of the state below the first imported block: values of a tracer, and values that
-//! a node or a witness gave key by key. Execution cannot tell them apart.
+//! The state before the first imported block, as far as it is known. It has values of a tracer, and
+//! values that a node or a witness gave key by key. Execution reads both in the same way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,25 +20,25 @@ use super::{
     trace::TxTrace,
 };
 
-/// A key could not be read.
+/// The error of a key of the state that could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub(super) struct ReadFailed(pub(super) ImportError);
 
 impl DBErrorMarker for ReadFailed {}
 
-/// Remedy where a source lacks a part of the state.
+/// Remedy if a source lacks a part of the state.
 pub(super) const REMEDY: &str = "import the block from the node (stress import rpc)";
 
-/// A source of the state below the first block.
+/// A source of the state before the first block.
 pub(super) trait StateSource {
-    /// Its name for errors.
+    /// Returns the source's name for errors.
     fn name(&self) -> &str;
 
-    /// The accounts at `addresses`, in order.
+    /// Reads the accounts at `addresses`, in order.
     fn accounts(&mut self, addresses: &[Address]) -> Result<Vec<Fields>, ImportError>;
 
-    /// The values of `slots`, in order.
+    /// Reads the values of `slots`, in order.
     fn slots(&mut self, slots: &[(Address, U256)]) -> Result<Vec<U256>, ImportError>;
 }
 
@@ -78,25 +78,25 @@ impl StateSource for NodeState<'_> {
     }
 }
 
-/// The known values of an account; others have not been asked for.
+/// The known values of an account. Its other values have not been read yet.
 #[derive(Clone, Debug, Default)]
 struct Known {
     fields: Option<Fields>,
-    /// Slots, those too that are zero.
+    /// Known slots, also those of value zero.
     slots: BTreeMap<U256, U256>,
 }
 
-/// The fields of an account; zero and empty where there is none.
+/// The fields of an account; zero and empty if the account does not exist.
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
     pub(super) nonce: u64,
     pub(super) balance: U256,
     pub(super) code_hash: B256,
-    /// `None` where the source lacks it.
+    /// The code; `None` if the source lacks it.
     pub(super) code: Option<Bytes>,
 }
 
-/// The state below the first block.
+/// The state before the first block.
 pub(super) struct Below<'a> {
     source: &'a mut dyn StateSource,
     /// Number of the first block.
@@ -105,13 +105,14 @@ pub(super) struct Below<'a> {
     codes: B256Map<Bytecode>,
     first_hash_number: u64,
     block_hashes: Vec<B256>,
-    /// State that traced transactions have changed: its value in a later trace is not that below.
+    /// Accounts that a traced transaction has changed. Later traces do not have their values before
+    /// the first block.
     written: HashSet<Address>,
     written_slots: HashSet<(Address, U256)>,
 }
 
 impl<'a> Below<'a> {
-    /// Nothing is known yet of the state below the blocks of `workload`.
+    /// Makes the state before the blocks of `workload`, of which nothing is known yet.
     pub(super) fn new(source: &'a mut dyn StateSource, workload: &Workload) -> Self {
         Self {
             source,
@@ -125,9 +126,10 @@ impl<'a> Below<'a> {
         }
     }
 
-    /// Learns values below the first block from a transaction's trace: those that no earlier
-    /// transaction wrote. Traces must come in order. Nonce, balance and code of `changed_untraced`
-    /// may have changed without a trace, slots of `systems` too. They are read later.
+    /// Takes from a transaction's trace the values that no earlier transaction wrote, so they are
+    /// those before the first block. Traces must come in order. Nonce, balance and code of the
+    /// accounts in `changed_untraced`, and slots of the accounts in `systems`, may have changed
+    /// without a trace. They are read from the source later.
     pub(super) fn learn(
         &mut self,
         tx: &TxTrace,
@@ -159,8 +161,9 @@ impl<'a> Below<'a> {
         }
     }
 
-    /// Reads at once the accounts that the blocks name: senders, callees, receivers, access lists.
-    /// The rest is read when it is asked for.
+    /// Reads together the accounts and slots that the blocks name: senders, recipients, delegates,
+    /// access lists, and accounts that change without a trace. All others are read when execution
+    /// needs them.
     pub(super) fn fetch_named(&mut self, workload: &Workload) -> Result<(), ImportError> {
         let mut accounts = changed_untraced(workload);
         let mut slots = BTreeSet::new();
@@ -213,7 +216,8 @@ impl<'a> Below<'a> {
         self.source.name()
     }
 
-    /// Makes each code that the source lacks an empty one. Gives the accounts that have such a code.
+    /// Replaces each code that the source lacks by an empty code. Returns the accounts with such a
+    /// code.
     pub(super) fn empty_lacking_codes(&mut self) -> BTreeSet<Address> {
         let mut lacking = BTreeSet::new();
         for (address, known) in &mut self.accounts {
@@ -225,7 +229,7 @@ impl<'a> Below<'a> {
         lacking
     }
 
-    /// All accounts that are known to exist, by ascending address.
+    /// Returns all accounts that are known to exist, in ascending order of addresses.
     pub(super) fn into_accounts(self) -> Vec<GenesisAccount> {
         self.accounts
             .into_iter()
@@ -249,7 +253,8 @@ impl<'a> Below<'a> {
             balance: fields.balance,
             nonce: fields.nonce,
             code_hash: fields.code_hash,
-            // Asked for by hash when it is needed; a default here would be an empty code.
+            // The code is read by its hash when it is needed. A default code here would be an empty
+            // one.
             code: None,
             ..AccountInfo::default()
         }))
@@ -314,7 +319,7 @@ impl Database for Below<'_> {
         let index = number.checked_sub(self.first_hash_number);
         let index = index.and_then(|index| usize::try_from(index).ok());
         let hash = index.and_then(|index| self.block_hashes.get(index)).copied();
-        // Only numbers that there are are asked for, and their hashes have been read.
+        // Execution asks only for hashes of existing blocks, and these have been read.
         hash.ok_or_else(|| {
             let reason = format!("the hash of block {number} is asked for, and is not known");
             ReadFailed(ImportError::Block { block: self.number, reason })
@@ -322,14 +327,14 @@ impl Database for Below<'_> {
     }
 }
 
-/// The system contracts, whose slots change before the first transaction is traced.
+/// Returns the system contracts, whose slots change before the first transaction, without a trace.
 pub(super) fn system_contracts(rules: &ForkSchedule) -> BTreeSet<Address> {
     let contracts = rules.all().flat_map(|rules| system::contracts(rules.fork));
     contracts.map(|account| account.address).collect()
 }
 
-/// Accounts that a block changes and that tracers may not name: receivers of fees and of
-/// withdrawals, authorities of delegations, system contracts.
+/// Returns the accounts that a block changes and that tracers may not name: receivers of fees and
+/// withdrawals, authorities of delegations, and system contracts.
 pub(super) fn changed_untraced(workload: &Workload) -> BTreeSet<Address> {
     let mut all = system_contracts(&workload.rules);
     for block in workload.blocks() {

@@ -1,5 +1,5 @@
-//! The blocks that are wanted of a node, each the parent of the next, as a workload with the state
-//! below the first.
+//! Imports the wanted blocks of a node, each the parent of the next, as a workload with the state
+//! before the first block.
 
 use alloy_consensus::Header;
 use alloy_primitives::B256;
@@ -17,11 +17,11 @@ use super::{
     fork, quantity, replay, trace,
 };
 
-/// Blocks below the first whose hashes code can ask for (BLOCKHASH).
+/// Number of blocks before the first block whose hashes code can read (BLOCKHASH).
 const HASHES: u64 = 256;
 
-/// Reads the blocks that are `wanted`, and the state below them. The expected outcome in the
-/// workload's batches is still empty: see [`crate::import::complete`].
+/// Reads the `wanted` blocks and the state before them. The expected outcome in the workload's
+/// batches is still empty: see [`crate::import::complete`].
 ///
 /// # Errors
 /// [`ImportError`]: the call, the node's answer, and the remedy.
@@ -45,7 +45,8 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         let body = header::Body::new(&node_of, chain_id)?;
         let (block, mut said) = header::block(&node_of, header, body, rules)?;
         said.hash = Some(node_of.get(&["hash"], "its hash")?.b256()?);
-        // The root of the whole state; only a part of it is imported.
+        // The root is that of the whole state, of which only a part is imported, so it is not
+        // compared.
         said.state_root = None;
         said.receipts = Some(receipts(&mut node, &block, &node_of)?);
         blocks.push(said);
@@ -116,7 +117,7 @@ fn check_hash(reply: &Reply, wanted: Option<B256>) -> Result<(), ImportError> {
     }
 }
 
-/// The blocks with their transactions, in order, with the numbers that were asked for.
+/// Asks for the wanted blocks with their transactions, in order, and checks their numbers.
 fn bodies(node: &mut Asker<'_>, wanted: &Wanted) -> Result<Vec<Reply>, ImportError> {
     let (method, name) = match wanted.last {
         BlockName::Latest => ("eth_getBlockByNumber", json!("latest")),
@@ -147,13 +148,13 @@ fn bodies(node: &mut Asker<'_>, wanted: &Wanted) -> Result<Vec<Reply>, ImportErr
     Ok(all)
 }
 
-/// The blocks before the first, as many as code can ask for the hashes of.
+/// The blocks before the first wanted block whose hashes code can read.
 struct Ancestors {
-    /// Number of the first of them.
+    /// Number of the first of these blocks.
     start: u64,
-    /// Hashes from there to the last block's.
+    /// Hashes of the blocks from `start` to the last wanted block.
     hashes: Vec<B256>,
-    /// Header of the first block's parent.
+    /// Header of the first wanted block's parent.
     parent: Header,
 }
 
@@ -198,7 +199,7 @@ fn receipts(
     Ok(all)
 }
 
-/// Receipts of a node that does not give those of a block together.
+/// Asks for each receipt alone, as some nodes do not give the receipts of a block together.
 fn one_by_one(node: &mut Asker<'_>, header: &Node<'_>) -> Result<Vec<SaidReceipt>, ImportError> {
     let mut calls = Vec::new();
     for tx in header.items_at("transactions")? {

@@ -1,6 +1,6 @@
-//! The rules of a node's blocks: forks, blob schedules and deposit contract. The node gives them
-//! (`eth_config`, EIP-7910), or the user names a fork. Headers and the node's answers check that
-//! fork as far as they can.
+//! Finds the rules of a node's blocks: forks, blob schedules and deposit contract. The node gives
+//! them (`eth_config`, EIP-7910), or the user names a fork. A named fork is checked by the headers
+//! and the node's answer, as far as they tell it.
 
 use alloy_primitives::Address;
 use serde_json::json;
@@ -13,23 +13,26 @@ use super::{
     ask::{Asker, Reply},
 };
 
-/// Address of the precompile that Osaka brings (EIP-7951), at the end of its 20 bytes.
+/// Address of the precompile that Osaka adds (EIP-7951), in hex without `0x`.
 const OSAKA_PRECOMPILE: &str = "0000000000000000000000000000000000000100";
 
-/// The node's answer on the rules of its newest block.
+/// The rules of the node's newest block, as the node answers.
 struct Config {
-    /// Start of the rules, Unix time in seconds.
+    /// Time from which the rules hold, in seconds of Unix time.
     since: u64,
-    /// Parts of its blob schedule.
+    /// Target number of blobs of a block, if the node states it.
     target: Option<u64>,
+    /// Maximal number of blobs of a block, if the node states it.
     max: Option<u64>,
+    /// `baseFeeUpdateFraction` of the blob schedule.
     fraction: u64,
+    /// Whether the rules have the precompile of Osaka.
     has_osaka: bool,
     deposit_contract: Option<Address>,
 }
 
-/// The rules of the blocks whose headers are in `bodies`, the first block first. A named fork is that of the
-/// blocks whose fork neither their fields nor the node tell.
+/// Returns the rules of the blocks in `bodies`, which are in order. The fork `named` is that of the
+/// blocks whose fork neither their headers' fields nor the node tell.
 pub(super) fn schedule(
     node: &mut Asker<'_>,
     named: Option<Fork>,
@@ -68,7 +71,7 @@ pub(super) fn schedule(
 struct Rules {
     number: u64,
     timestamp: u64,
-    /// The first fork with the fields of its header.
+    /// The first fork whose headers have the fields of the block's header.
     fields: Fork,
     rules: ChainRules,
 }
@@ -87,7 +90,7 @@ impl Rules {
         let deposit_contract = deposit_contract.unwrap_or(MAINNET_DEPOSIT_CONTRACT);
         let config = config.filter(|config| config.since <= timestamp);
         let said = match fields {
-            // Headers of later forks but Amsterdam have the same fields.
+            // Headers of the later forks before Amsterdam have the same fields.
             Fork::Prague => config.and_then(Config::fork_of_prague_fields),
             fork => Some(fork),
         };
@@ -117,7 +120,7 @@ impl Rules {
     }
 }
 
-/// Checks that a block is of the fork that was named.
+/// Checks that at least one block is of the fork that the user named.
 fn check_named(named: Fork, all: &[Rules]) -> Result<(), ImportError> {
     if all.iter().any(|of| of.rules.fork == named) {
         return Ok(());
@@ -133,7 +136,7 @@ fn check_named(named: Fork, all: &[Rules]) -> Result<(), ImportError> {
     Err(ImportError::Fork(format!("--fork {named}: {reason}")))
 }
 
-/// The first fork whose headers have the fields of this one.
+/// Returns the first fork whose headers have the fields of the header at `node`.
 fn fork_of_fields(node: &Node<'_>) -> Result<Fork, ImportError> {
     for (key, fork) in [
         ("blockAccessListHash", Fork::Amsterdam),
@@ -148,7 +151,7 @@ fn fork_of_fields(node: &Node<'_>) -> Result<Fork, ImportError> {
     Ok(Fork::Paris)
 }
 
-/// The first fork whose headers have the fields of those of `fork`.
+/// Returns the first fork whose headers have the same fields as the headers of `fork`.
 const fn header_fork(fork: Fork) -> Fork {
     match fork {
         Fork::Prague | Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => Fork::Prague,
@@ -157,7 +160,8 @@ const fn header_fork(fork: Fork) -> Fork {
 }
 
 impl Config {
-    /// The chain's blob schedule; what it leaves out is as in that of `fork`.
+    /// Returns the chain's blob schedule. A value that the node leaves out is that of the schedule
+    /// of `fork`.
     fn blobs(&self, fork: Fork) -> Result<BlobSchedule, ImportError> {
         let of_fork = fork.blob_schedule();
         let blobs = BlobSchedule {
@@ -174,9 +178,10 @@ impl Config {
         }
     }
 
-    /// The fork from Prague to before Amsterdam whose fees these are.
+    /// Returns the fork from Prague to the last one before Amsterdam that has these blob fees.
+    /// `None` if no fork has them.
     fn fork_of_prague_fields(&self) -> Option<Fork> {
-        // Blobs cost as much in Osaka as in Prague, the fork before.
+        // Osaka has the same blob fees as Prague, so the precompile tells the two apart.
         let forks: &[Fork] = match self.has_osaka {
             true => &[Fork::Osaka, Fork::Bpo1, Fork::Bpo2],
             false => &[Fork::Prague],
@@ -236,7 +241,8 @@ mod tests {
         }
     }
 
-    /// The schedule of blocks with these fields at times 10, 20, …; bpo2 is in force from time 40 on.
+    /// The schedule of blocks with these fields at times 10, 20, …; bpo2 is in force from time 40
+    /// on.
     fn schedule_of(named: Option<Fork>, fields: &[&str]) -> Result<String, String> {
         let blobs = json!({"baseFeeUpdateFraction": 11_684_671, "target": 14, "max": 21});
         let precompiles = json!({"P256VERIFY": "0x0000000000000000000000000000000000000100"});

@@ -1,6 +1,6 @@
-//! Runs imported blocks over the state that is known below them. An unknown value is asked for
-//! when it is read, so that afterwards the state holds all that the blocks touch. Each transaction
-//! is compared with the tracer's changes.
+//! Runs imported blocks on the state before them, as far as it is known. An unknown value is asked
+//! for when it is read, so that afterwards the state holds all values that the blocks touch. Each
+//! transaction is compared with the tracer's changes.
 
 use std::collections::BTreeSet;
 
@@ -20,11 +20,12 @@ use super::{
     trace::{Difference, TxTrace},
 };
 
-/// Runs the blocks of `workload`. The state below them then has all that they touch. `traces` are
-/// those of the transactions of each block; none where there was no tracer.
+/// Runs the blocks of `workload`. The state before them then has all values that they touch.
+/// `traces` has the traces of each block's transactions; it is empty if the node has no tracer.
 ///
-/// # Errors A key cannot be read; a transaction that cannot be run; [`ImportError::Differs`] at the
-/// first transaction that changes something else than its trace.
+/// # Errors
+/// A key cannot be read, or a transaction cannot be run; [`ImportError::Differs`] at the first
+/// transaction whose changes differ from its trace.
 pub(super) fn run<'a>(
     below: Below<'a>,
     workload: &Workload,
@@ -56,10 +57,12 @@ pub(super) fn run<'a>(
     Ok(runner.into_db())
 }
 
-/// The accounts that the blocks of `workload` touch, and those of them whose code the source lacks.
-/// Such a code is empty, as a second run proves that the outcome does not depend on it.
+/// Returns the accounts that the blocks of `workload` touch, and the addresses of those whose code
+/// the source lacks. Such an account gets an empty code: a second run proves that the outcome does
+/// not depend on the code.
 ///
-/// # Errors As [`run`]; [`ImportError::State`] where the outcome depends on a lacking code.
+/// # Errors
+/// The errors of [`run`]; [`ImportError::State`] if the outcome depends on a lacking code.
 pub(super) fn accounts_without_lacking_codes(
     below: Below<'_>,
     workload: &Workload,
@@ -83,7 +86,7 @@ pub(super) fn accounts_without_lacking_codes(
     }
 }
 
-/// Whether two runs left the same state, but for the codes of the accounts `lacking`.
+/// Whether two runs left the same state, except for the codes of the accounts `lacking`.
 fn is_same(one: &CacheState, other: &CacheState, lacking: &BTreeSet<Address>) -> bool {
     let (one, other) = (&one.accounts, &other.accounts);
     one.len() == other.len()

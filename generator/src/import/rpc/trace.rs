@@ -1,6 +1,6 @@
-//! A node's trace of the transactions of a block (`prestateTracer`): the state before each, and in
-//! its diff mode the changes of each. Tracers leave out absent values, the system calls before the
-//! first transaction, and withdrawals.
+//! Reads a node's traces of a block's transactions (`prestateTracer`): the state before each
+//! transaction, and in its diff mode the changes of each transaction. Tracers leave out absent
+//! values, the system calls before the first transaction, and withdrawals.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,8 @@ use super::{
     quantity,
 };
 
-/// The trace of an account; empty where there is none.
+/// The values of an account in a trace; `None` and no slots for values that the trace does not
+/// have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traced {
     pub(super) balance: Option<U256>,
@@ -27,15 +28,16 @@ pub(super) struct Traced {
 /// The trace of a transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TxTrace {
-    /// The state that it touched, as it was before it.
+    /// Accounts and slots that the transaction touched, with their values before it.
     pub(super) before: BTreeMap<Address, Traced>,
-    /// The state that it changed, as it was before it.
+    /// Accounts and slots that the transaction changed, with their values before it.
     pub(super) changed_before: BTreeMap<Address, Traced>,
-    /// The state that it changed, as it is after it; a slot that is cleared is left out.
+    /// Accounts and slots that the transaction changed, with their values after it. A slot that it
+    /// cleared is left out.
     pub(super) changed_after: BTreeMap<Address, Traced>,
 }
 
-/// A difference between a transaction's changes and the tracer's.
+/// A difference between the changes of a transaction in this run and in its trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     pub(super) what: String,
@@ -43,7 +45,7 @@ pub(super) struct Difference {
     pub(super) made: String,
 }
 
-/// The traces of a block's transactions, in order; `None` where the node has no tracer.
+/// Asks for the traces of a block's transactions, in order; `None` if the node has no tracer.
 pub(super) fn block(
     node: &mut Asker<'_>,
     block: &Block,
@@ -74,7 +76,7 @@ fn ask(node: &mut Asker<'_>, block: &Block, config: Value) -> Result<Option<Repl
     node.known("debug_traceBlockByNumber", json!([quantity(number), tracer]), need)
 }
 
-/// The traces in `reply`, one for each transaction of `block`.
+/// Returns the traces in `reply`, and checks that there is one for each transaction of `block`.
 fn traces<'r>(reply: &'r Reply, block: &Block) -> Result<Vec<Node<'r>>, ImportError> {
     let all = reply.node();
     let traces = all.items()?;
@@ -108,7 +110,8 @@ fn traced(node: &Node<'_>) -> Result<Traced, ImportError> {
 }
 
 impl TxTrace {
-    /// The place where `made`, the transaction's changes here, differs from the trace.
+    /// Returns the first difference between the trace and `made`, the changes of the transaction in
+    /// this run; `None` if all changes in the trace are equal.
     pub(super) fn difference(&self, made: &EvmState) -> Option<Difference> {
         self.changed_after.iter().find_map(|(address, said)| {
             let Some(made) = made.get(address) else {
@@ -121,7 +124,8 @@ impl TxTrace {
         })
     }
 
-    /// The name of the first part of an account that differs, as the trace says it, and as it was made.
+    /// Returns the name of the first value of an account that differs, the value in the trace, and
+    /// the value in this run.
     fn part_that_differs(
         &self,
         address: &Address,

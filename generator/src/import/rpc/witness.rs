@@ -1,5 +1,6 @@
-//! A block beside its execution witness (`debug_executionWitness`): the nodes of the state's tries that the
-//! block reads, codes, and headers of its ancestors. The parent's state root proves each value.
+//! Imports a block with its execution witness (`debug_executionWitness`): the nodes of the state's
+//! tries that the block reads, codes, and headers of the block's ancestors. The parent's state root
+//! proves each value.
 
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256, map::B256Map};
@@ -22,20 +23,21 @@ use super::{
     replay,
 };
 
-/// Names of a witness's parts, for errors.
+/// Descriptions of a witness's parts, for errors.
 const NODES: &str = "the nodes of tries, as an array of their RLP";
 const CODES: &str = "an array of codes";
 const HEADERS: &str = "an array of headers, the parent's among them";
-/// Name of the codes that a witness may lack.
+/// Name of the values that cannot be compared if a witness lacks codes.
 const UNREAD_CODES: &str = "codes that the block does not run";
 
-/// Reads the block of `block`, a node's JSON of it or hex of its RLP, and the state that it touches, from
-/// `witness`. A fork that the header's fields do not tell is `fork`. The expected outcome in the workload's
-/// batch is still empty: see [`crate::import::complete`].
+/// Reads a block from `block`, which is a node's JSON or the hex of its RLP, and the state that it
+/// touches from `witness`. `fork` is the block's fork; without it, the header's fields must tell
+/// the fork. The expected outcome in the workload's batch is still empty: see
+/// [`crate::import::complete`].
 ///
 /// # Errors
-/// [`ImportError`] with file, key, value and the allowed values; [`ImportError::State`] where the witness
-/// lacks what the block reads.
+/// [`ImportError`] with file, key, value and the allowed values; [`ImportError::State`] if the
+/// witness lacks values that the block reads.
 pub fn witness(
     block: Text<'_>,
     witness: Text<'_>,
@@ -98,7 +100,7 @@ pub fn witness(
     })
 }
 
-/// The result of a node's answer, or the value itself.
+/// Returns the result of a node's answer. Any other value is returned itself.
 fn answer<'a>(node: &Node<'a>) -> Result<Node<'a>, ImportError> {
     match node.text() {
         Ok(_) => Ok(node.clone()),
@@ -106,7 +108,7 @@ fn answer<'a>(node: &Node<'a>) -> Result<Node<'a>, ImportError> {
     }
 }
 
-/// The parts of the block at `node`: a node's JSON, or hex of RLP.
+/// Reads the parts of the block at `node`: a node's JSON, or hex of RLP.
 fn parts(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
     if node.text().is_ok() {
         return header::decode_block(node, chain_id);
@@ -116,7 +118,7 @@ fn parts(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
     Ok(RlpBlock { header, body, ommers: Vec::new(), list: None })
 }
 
-/// The fork of a header, where its fields tell it.
+/// Returns the fork of a header. If its fields do not tell the fork, that is an error.
 fn fork_of(header: &Header) -> Result<Fork, ImportError> {
     Ok(match header {
         Header { block_access_list_hash: Some(_), .. } => Fork::Amsterdam,
@@ -133,7 +135,8 @@ fn fork_of(header: &Header) -> Result<Fork, ImportError> {
     })
 }
 
-/// The headers of a witness, each the parent of the next, the last that of the block with `header`.
+/// Reads the headers of a witness. Returns the ancestors of the block with `header`: each is the
+/// parent of the next, and the last is the block's parent.
 fn ancestors(witness: &Node<'_>, header: &Header) -> Result<Vec<Header>, ImportError> {
     let all = witness.get(&["headers"], HEADERS)?;
     let mut found: B256Map<Header> = B256Map::default();
@@ -159,7 +162,7 @@ fn ancestors(witness: &Node<'_>, header: &Header) -> Result<Vec<Header>, ImportE
     Ok(chain)
 }
 
-/// The bytes at `node` by their hashes.
+/// Reads the byte strings at `node`, by their hashes.
 fn by_hash(node: &Node<'_>) -> Result<B256Map<Bytes>, ImportError> {
     let all = node.items()?.into_iter().map(|node| {
         let bytes = node.bytes()?;
@@ -168,7 +171,7 @@ fn by_hash(node: &Node<'_>) -> Result<B256Map<Bytes>, ImportError> {
     all.collect()
 }
 
-/// The part of the parent's state that is in a witness.
+/// The part of the parent's state that a witness has.
 struct WitnessState<'a> {
     name: &'a str,
     root: B256,
@@ -182,14 +185,16 @@ impl WitnessState<'_> {
         ImportError::State { file: self.name.to_owned(), missing }
     }
 
-    /// The decoded value of a key in the trie with this root; `None` where there is none.
+    /// Returns the decoded value of a key in the trie with this root; `None` if the trie does not
+    /// have the key.
     fn value<T: Decodable>(&self, root: B256, key: B256) -> Result<Option<T>, ImportError> {
         let value = self.encoded(root, key).map_err(|fault| self.fault(&fault))?;
         let value = value.map(|value| T::decode(&mut value.as_slice())).transpose();
         value.map_err(|error| self.fault(&format!("a value of a trie is invalid: {error}")))
     }
 
-    /// The value of a key in the trie with this root; an error says what the witness lacks.
+    /// Returns the encoded value of a key in the trie with this root. An error names the trie node
+    /// that the witness lacks, or that is invalid.
     fn encoded(&self, root: B256, key: B256) -> Result<Option<Vec<u8>>, String> {
         if root == EMPTY_ROOT_HASH {
             return Ok(None);
