@@ -1,7 +1,7 @@
 //! Imports blocks that others made: tests of execution-spec-tests, files of go-ethereum's
-//! transition tool (t8n), chains, Engine payloads, and blocks of a running node. The outcome of a
-//! block that its source states is compared with the outcome of the reference, and never taken
-//! over.
+//! transition tool (t8n), chains, Engine payloads, and blocks of a running node. The source (files
+//! or node) gives outcomes of the blocks. They are compared with those of the reference, and never
+//! taken over.
 
 mod blockchain_test;
 mod chain;
@@ -47,15 +47,15 @@ pub use t8n::{Text, TransitionInput, transition};
 const TAKEN: &str = "tests (blockchain_test, blockchain_test_engine), t8n files (alloc, env, \
     txs, result), a genesis beside a chain as RLP or Engine payloads, a block beside its witness";
 
-/// Imported blocks: a workload with one block a batch, and the facts that the source states of the
-/// blocks. The expected outcome in the workload's batches is still empty: see [`complete`].
+/// Imported blocks: a workload with one block a batch, and the facts that the source gives about
+/// the blocks. The expected outcome in the workload's batches is still empty: see [`complete`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     /// Name of the test, or of the block.
     pub name: String,
     /// The workload: genesis and blocks.
     pub workload: Workload,
-    /// Facts that the source states of each block of the workload.
+    /// Facts that the source gives about each block of the workload.
     pub blocks: Vec<ImportedBlock>,
     /// The accounts after the last block, in ascending order of their addresses; `None` if no file
     /// has them.
@@ -83,7 +83,7 @@ pub struct InvalidBlock {
     read: Result<Box<(Block, ImportedBlock)>, String>,
 }
 
-/// The source that states the blocks' outcomes.
+/// The source that gives the blocks' outcomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Files.
@@ -101,10 +101,10 @@ impl fmt::Display for Source {
     }
 }
 
-/// Facts that the source states of a block; `None` for a fact that it does not state.
+/// Facts that the source gives about a block; `None` for a fact that it does not give.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportedBlock {
-    /// Gas used, as the header counts it.
+    /// Gas used, as headers count it.
     pub gas_used: Option<u64>,
     /// Gas used for blobs (EIP-4844).
     pub blob_gas_used: Option<u64>,
@@ -134,7 +134,7 @@ pub struct ImportedBlock {
     header: Option<Header>,
     /// Names of values that were compared while the block was read.
     compared: Vec<&'static str>,
-    /// Names of values that the source states, and that cannot be computed from it.
+    /// Names of values that the source gives, and that cannot be computed from it.
     not_compared: Vec<&'static str>,
     /// The block's transactions in their signed form (EIP-2718); `None` if one is not signed.
     signed: Option<Vec<Bytes>>,
@@ -144,7 +144,7 @@ pub struct ImportedBlock {
 }
 
 impl Imported {
-    /// Returns the names of values that the source states, and that cannot be computed from it.
+    /// Returns the names of values that the source gives, and that cannot be computed from it.
     pub fn not_compared(&self) -> Vec<&'static str> {
         let mut names: Vec<_> =
             self.blocks.iter().flat_map(|block| block.not_compared.iter().copied()).collect();
@@ -165,7 +165,7 @@ fn signed_transactions(blocks: &[ImportedBlock]) -> Vec<Bytes> {
 pub struct SaidReceipt {
     /// Whether the receipt has status 1 (success).
     pub has_succeeded: bool,
-    /// Gas that this transaction alone used.
+    /// Gas that the receipt's transaction used, without that of earlier transactions.
     pub gas_used: u64,
 }
 
@@ -265,10 +265,10 @@ pub enum ImportError {
     /// The fork of the blocks is unknown, or is not the fork that the user named.
     #[error("{0}")]
     Fork(String),
-    /// The reference has another outcome of a block than the source states.
+    /// The reference has another outcome of a block than the source gives.
     #[error("block {block}: {what} is {said} {source_name}, and {made} by the reference")]
     Differs {
-        /// The source that states `said`.
+        /// The source that gives `said`.
         source_name: Source,
         /// Number of the block.
         block: u64,

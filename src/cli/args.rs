@@ -80,7 +80,7 @@ impl DataDirArgs {
         }
     }
 
-    /// Returns the facts of this machine, with the device below the data directory.
+    /// Returns the facts of this machine, with those of the device that has the data directory.
     pub fn environment(&self) -> Environment {
         let data_path = prepare::data_path(self.asked());
         environment::probe(data_path.as_deref().unwrap_or(Path::new(".")))

@@ -48,7 +48,8 @@ pub struct Pages {
 }
 
 impl Home {
-    /// Makes the home below `dir` for the client `name`. Its database has the state `state`.
+    /// Returns the directories of the client `name` in `dir`, and makes the one of its other files.
+    /// The database is made later, from `state`.
     ///
     /// # Errors
     /// A directory cannot be made.

@@ -284,7 +284,8 @@ impl Drop for Running {
     fn drop(&mut self) {
         let mut child = self.child();
         if let Ok(None) = child.try_wait() {
-            // A client that was not stopped gives up its database, or has only read it.
+            // A client that was not stopped has only read its database, or the database is
+            // discarded.
             child::send(&child, Signal::KILL, Reach::Group);
             let _ = child.wait();
             drop(fs::remove_file(&self.note));

@@ -36,7 +36,7 @@ pub struct Attached {
     pub jwt: PathBuf,
 }
 
-/// Where a client comes from.
+/// The source of a client: it runs already, or this program starts it.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A client that runs.

@@ -127,8 +127,8 @@ fn chain_rules(
     Ok(rules)
 }
 
-/// Splits the name of a network that changes its fork: a fork, `To`, a later fork, `AtTime`, and
-/// the timestamp of the change (`k` for thousands). Returns both forks and the timestamp.
+/// Splits the name of a network that changes its fork: a fork, `To`, a later fork, `AtTime` and a
+/// timestamp (`k` for thousands). Returns both forks and the timestamp.
 fn transition(network: &str) -> Option<(&str, &str, u64)> {
     let (before, rest) = network.split_once("To")?;
     let (after, time) = rest.split_once("AtTime")?;
@@ -136,7 +136,7 @@ fn transition(network: &str) -> Option<(&str, &str, u64)> {
     Some((before, after, number.parse::<u64>().ok()?.checked_mul(unit)?))
 }
 
-/// Compares the hash and the RLP of the genesis block that a file states with the block's `header`.
+/// Compares the hash and the RLP of the genesis block that a file gives with the block's `header`.
 fn check_genesis(
     test: &Node<'_>,
     node: &Node<'_>,
@@ -156,7 +156,7 @@ fn check_genesis(
     Ok(())
 }
 
-/// Compares the hash of the last valid block that a file states, and the state root after it, with
+/// Compares the hash of the last valid block that a file gives, and the state root after it, with
 /// the block's header.
 fn check_last(
     test: &Node<'_>,

@@ -50,8 +50,8 @@ impl Stream<'_> {
 
 /// Reads the blocks of a chain in RLP on its `genesis.json`. Blocks from Paris on with the numbers
 /// `wanted` become a workload, whose expected outcome is still empty: see [`super::complete`].
-/// Blocks before them are run by stock revm and compared at once. `on_tx` is called after each
-/// transaction of such a block, and may stop the import.
+/// Blocks before them are run by stock revm, and their outcomes are compared at once. `on_tx` is
+/// called after each transaction of such a block, and may stop the import.
 ///
 /// # Errors
 /// [`ImportError`] with file, block, byte, value and the allowed values.

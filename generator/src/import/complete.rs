@@ -1,5 +1,5 @@
 //! Runs the reference on imported blocks, fills in their expected outcome, and compares it with the
-//! outcome that the source states.
+//! outcome that the source gives.
 
 use std::{fmt::Display, num::NonZeroUsize};
 
@@ -155,7 +155,7 @@ fn refuse<A: Answer>(
     Err(comparison.differs(what, &invalid.exception, reason))
 }
 
-/// Makes an error with the number of the block, and with the transaction, to which `error` belongs.
+/// Adds to `error` the number of its block, and its transaction if it is about one.
 pub(super) fn name_place(workload: &Workload, error: ReferenceError) -> ImportError {
     let reason = error.reason();
     let (batch, block, tx_index) = match error {
@@ -211,7 +211,7 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    /// Compares the outcome of a block with the facts that the source states of it.
+    /// Compares the outcome of a block with the facts that the source gives about it.
     pub(super) fn compare(
         &mut self,
         block: &Block,

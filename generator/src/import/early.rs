@@ -21,7 +21,7 @@ pub(super) const NOT_CHECKED: &str = "not checked before Paris: proof of work, d
 
 const ETHER: u64 = 1_000_000_000_000_000_000;
 const MAX_OMMERS: usize = 2;
-/// Maximal distance in block numbers from an ommer to the block that has it.
+/// Maximal difference between the number of a block and that of an ommer in it.
 const OMMER_DEPTH: u64 = 6;
 
 /// A block before Paris.

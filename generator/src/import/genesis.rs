@@ -120,8 +120,8 @@ pub(super) fn genesis(node: &Node<'_>) -> Result<ChainGenesis, ImportError> {
     Ok(ChainGenesis { header, state, config })
 }
 
-/// Makes the header of block 0 from its fields in the file. Fields that only later forks have
-/// depend on its fork.
+/// Makes the header of block 0 from its fields in the file, with the fields that headers of its
+/// fork have.
 fn header(node: &Node<'_>, config: &ChainConfig, root: B256) -> Result<Header, ImportError> {
     if let Some(number) = node.find(&["number"])?
         && number.u64()? != 0

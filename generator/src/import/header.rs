@@ -1,5 +1,5 @@
 //! Reads headers in the dialects of execution-spec-tests and of nodes, and blocks in RLP. Makes of
-//! a header and a body the block to run, and the outcome that the header states. The RLP of a block
+//! a header and a body the block to run, and the outcome that the header gives. The RLP of a block
 //! has its header, transactions, ommers and withdrawals. As in go-ethereum's exports, a block-level
 //! access list may follow.
 
@@ -86,7 +86,7 @@ pub(super) fn check_no_ommers(node: &Node<'_>) -> Result<(), ImportError> {
     }
 }
 
-/// Makes the block of `header` and `body`, and the outcome that the header states. Errors name
+/// Makes the block of `header` and `body`, and the outcome that the header gives. Errors name
 /// fields of `node`.
 pub(super) fn block(
     node: &Node<'_>,
@@ -192,7 +192,7 @@ pub(super) struct RlpBlock {
 }
 
 impl RlpBlock {
-    /// Makes the block to run under `rules`, and the outcome that the header states. Errors name
+    /// Makes the block to run under `rules`, and the outcome that the header gives. Errors name
     /// `node`.
     pub(super) fn under(
         self,

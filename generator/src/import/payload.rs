@@ -70,7 +70,7 @@ pub(super) fn versions(fork: Fork) -> RangeInclusive<u64> {
 }
 
 /// Reads the block of the payload at `node` on chain `chain_id`, and the outcome that the payload
-/// states.
+/// gives.
 pub(super) fn block(
     node: &Node<'_>,
     payload_params: &PayloadParams<'_>,

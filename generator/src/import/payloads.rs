@@ -28,8 +28,8 @@ const FIELD: &str = "the value that every payload has";
 
 /// Reads payloads in JSON lines on their `genesis.json`. Payloads with the block numbers `wanted`
 /// become a workload, whose expected outcome is still empty: see [`super::complete`]. Payloads
-/// before them are run by stock revm and compared at once. `on_tx` is called after each transaction
-/// of such a payload, and may stop the import.
+/// before them are run by stock revm, and their outcomes are compared at once. `on_tx` is called
+/// after each transaction of such a payload, and may stop the import.
 ///
 /// If several payloads have the same number, the parent of the next payload is imported. Of the
 /// last number, the last payload is imported.

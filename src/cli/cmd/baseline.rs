@@ -55,7 +55,7 @@ pub enum BaselineCommand {
 }
 
 impl BaselineCommand {
-    /// Lists or removes baselines below `data_dir`.
+    /// Lists or removes the baselines in the data directory `data_dir`.
     pub fn run(&self, data_dir: Option<&Path>) -> Result<Code, Failure> {
         let baselines = Baselines::below(&prepare::known_data_path(data_dir)?);
         match self {

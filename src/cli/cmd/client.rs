@@ -69,8 +69,8 @@ pub struct ClientArgs {
     /// The client's program [default: that of its start file]
     #[arg(long, value_name = "PATH", requires = "client")]
     pub program: Option<PathBuf>,
-    /// Make databases from the export's rows, by the command `fill` of the start files, although
-    /// there is a genesis.json; without one it is always done so
+    /// Make databases from the export's rows with the command `fill` of the start files, also if
+    /// there is a genesis.json; without a genesis.json rows are always used
     #[arg(long, requires = "client")]
     pub fill: bool,
     /// Keep the clients' databases in this directory, each in a directory of its client's name

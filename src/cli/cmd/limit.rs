@@ -1,5 +1,5 @@
-//! `stress limit`: which block gas limit is safe on this machine, and which operation is
-//! underpriced here.
+//! `stress limit`: finds the block gas limits that are safe on this machine, and the operations
+//! that are underpriced here.
 
 use std::path::{Path, PathBuf};
 

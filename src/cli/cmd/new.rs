@@ -52,8 +52,8 @@ pub fn new(args: &NewArgs) -> Result<Code, Failure> {
     Ok(Code::Fine)
 }
 
-/// Refuses a path in the place of a name if its file name could be a scenario's name. The spec
-/// refuses any other path later.
+/// Refuses a path in the place of a name if its file name could be a scenario's name.
+/// `spec::starter` refuses any other path later.
 fn check_is_no_path(given: &str) -> Result<(), Failure> {
     let path = Path::new(given);
     let is_path = given.contains('/') || path.extension().is_some_and(|own| own == ENDING);

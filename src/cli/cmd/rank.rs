@@ -97,7 +97,7 @@ fn input(args: &RankArgs) -> Result<CalibrateInput, Failure> {
         scenarios: args.scenarios.clone(),
         work,
         start: StartFile { program: program.clone(), ..start.clone() },
-        // A sample needs a sibling of the block: the same work with another hash. A warm client
+        // Each sample needs a sibling of the block: the same work with another hash. A warm client
         // needs one more sibling, for its warm-up.
         sibling_count: sample_count + 1,
         client: client_words(args, sample_count)?,

@@ -15,7 +15,7 @@ const BATCH: usize = 64;
 /// The error code of JSON-RPC for an unknown method.
 const NO_METHOD: i64 = -32601;
 
-/// The fact that a node needs to answer a call. The remedy in an error follows from it.
+/// A condition for the answer to a call. The remedy in an error follows from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Need {
     /// The node must know the method.

@@ -105,8 +105,8 @@ pub(super) struct Below<'a> {
     codes: B256Map<Bytecode>,
     first_hash_number: u64,
     block_hashes: Vec<B256>,
-    /// Accounts that a traced transaction has changed. Later traces do not have their values before
-    /// the first block.
+    /// Accounts that traced transactions have changed, so that later traces do not show the values
+    /// before the first block.
     written: HashSet<Address>,
     written_slots: HashSet<(Address, U256)>,
 }
@@ -126,10 +126,10 @@ impl<'a> Below<'a> {
         }
     }
 
-    /// Takes from a transaction's trace the values that no earlier transaction wrote, so they are
-    /// those before the first block. Traces must come in order. Nonce, balance and code of the
-    /// accounts in `changed_untraced`, and slots of the accounts in `systems`, may have changed
-    /// without a trace. They are read from the source later.
+    /// Takes values before the first block from a transaction's trace: those that no earlier
+    /// transaction wrote. Traces must come in order. Nonce, balance and code of the accounts in
+    /// `changed_untraced`, and slots of the accounts in `systems`, may have changed without a
+    /// trace. They are read from the source later.
     pub(super) fn learn(
         &mut self,
         tx: &TxTrace,

@@ -20,9 +20,9 @@ const OSAKA_PRECOMPILE: &str = "0000000000000000000000000000000000000100";
 struct Config {
     /// Time from which the rules hold, in seconds of Unix time.
     since: u64,
-    /// Target number of blobs of a block, if the node states it.
+    /// Target number of blobs of a block, if the node gives it.
     target: Option<u64>,
-    /// Maximal number of blobs of a block, if the node states it.
+    /// Maximal number of blobs of a block, if the node gives it.
     max: Option<u64>,
     /// `baseFeeUpdateFraction` of the blob schedule.
     fraction: u64,

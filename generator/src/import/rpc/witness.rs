@@ -30,9 +30,9 @@ const HEADERS: &str = "an array of headers, the parent's among them";
 /// Name of the values that cannot be compared if a witness lacks codes.
 const UNREAD_CODES: &str = "codes that the block does not run";
 
-/// Reads a block from `block`, which is a node's JSON or the hex of its RLP, and the state that it
-/// touches from `witness`. `fork` is the block's fork; without it, the header's fields must tell
-/// the fork. The expected outcome in the workload's batch is still empty: see
+/// Reads a block from `block`, which is a node's JSON or the hex of its RLP. Reads the state that
+/// the block touches from `witness`. `fork` is the block's fork; without it, the header's fields
+/// must tell the fork. The expected outcome in the workload's batch is still empty: see
 /// [`crate::import::complete`].
 ///
 /// # Errors

@@ -144,7 +144,7 @@ pub(super) fn fork_named(name: &str) -> Result<Fork, Failure> {
 /// The files that the user names, and their kinds.
 pub(super) struct Files {
     pub(super) paths: Vec<PathBuf>,
-    /// Name and kind of the file of each path.
+    /// Name and kind of each file, in the order of `paths`.
     pub(super) kinds: Vec<(String, Kind)>,
 }
 
