@@ -222,7 +222,7 @@ pub enum ImportError {
     State {
         /// The file.
         file: String,
-        /// All that is missing, and why it is needed.
+        /// All missing values, accounts or blocks, and the reason for which they are needed.
         missing: String,
     },
     /// The reference refuses a transaction of a block.

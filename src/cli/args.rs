@@ -169,7 +169,7 @@ impl OpenArgs {
     }
 }
 
-/// State databases of a run.
+/// Options for the state databases of a run.
 #[derive(Debug, Default, Args)]
 pub struct DatabaseArgs {
     /// Where they are

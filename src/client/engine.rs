@@ -11,7 +11,7 @@ use crate::client::node;
 
 /// Maximal size of an answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
-/// Number of characters of a wrong answer that an error shows.
+/// Maximal number of characters of a wrong answer that an error shows.
 const SHOWN_CHARS: usize = 120;
 
 /// The Engine API of a client.

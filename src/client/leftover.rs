@@ -1,6 +1,6 @@
-//! Scratch directories of clients' databases, and clients that outlived their run. When a run is
-//! killed, the process that it started is killed too. If that process is a wrapper script without
-//! `exec`, the client itself stays. So the process group of each client is noted beside its
+//! Makes scratch directories for clients' databases, and ends clients that outlived their run. When
+//! a run is killed, the process that it started is killed too. If that process is a wrapper script
+//! without `exec`, the client itself stays. So the process group of each client is noted beside its
 //! database, and the next run ends the processes that are left.
 
 use std::{
@@ -23,8 +23,8 @@ pub const NOTE: &str = "client.group";
 const STOP_MAX: Duration = Duration::from_secs(10);
 /// Polling interval for the end of the client.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Levels of directories between a scratch directory and the notes in it: an arm of a gate, and a
-/// client.
+/// Number of levels of directories between a scratch directory and the notes in it: an arm of a
+/// gate, and a client.
 const DEPTH: usize = 2;
 
 /// Makes a new directory beside `path`. Directories of killed runs are removed, after the clients

@@ -1,5 +1,5 @@
-//! Standard output and error of a client. They are written to a file, and searched for the line of
-//! readiness and for the client's own block times.
+//! Reads standard output and error of a client. Writes them to a file, and searches them for the
+//! line of readiness and for the client's own block times.
 
 use std::{
     collections::VecDeque,

@@ -15,7 +15,7 @@ use super::{engine::Times, home::Pages, start_file::OwnTimes};
 /// sample.
 const RESIDENT_MAX: f64 = 0.05;
 
-/// Counts of a process since its start, and of the device below its database since the device's
+/// Counts of a process since its start, and of the device with its database since the device's
 /// start.
 #[derive(Clone, Copy, Debug)]
 pub struct Counters {

@@ -24,7 +24,7 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1
 /// Number of characters of a wrong answer that an error shows.
 const SHOWN_CHARS: usize = 120;
 
-/// Remedy for an answer of another server.
+/// Remedy for an answer that no JSON-RPC interface of a node gives.
 const OTHER_URL: &str = "is this the URL of a node's JSON-RPC interface?";
 
 /// Returns the maximal size of an answer to a call of `method`, in bytes. In memory an answer can
@@ -174,7 +174,7 @@ fn answers(answer: &HttpAnswer, count: usize) -> Result<Vec<Result<Value, Refusa
     let value: Value = value.map_err(|_| unreadable(answer, "the answer is no JSON"))?;
     let items = match value {
         Value::Array(items) => items,
-        // An error for all calls, or for a call that the node could not read, has no number.
+        // An error for all calls, or for a call that the node could not read, has no id.
         one => match refusal(&one) {
             Some(refusal) if count > 1 || one.get("id").is_none_or(Value::is_null) => {
                 return Ok(vec![Err(refusal); count]);

@@ -1,5 +1,5 @@
-//! Start files: a TOML file with a client's program, its commands, and the lines of its log that
-//! are searched for. The program has a start file for go-ethereum.
+//! Reads start files. A start file is a TOML file with a client's program, its commands, and texts
+//! of the log lines that are searched for. `stress` ships with a start file for go-ethereum.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,7 @@ const SETTLE_MAX_S: f64 = 86_400.0;
 pub struct StartFile {
     /// The client's name in results.
     pub name: String,
-    /// The program.
+    /// The client's program.
     pub program: PathBuf,
     /// Arguments of the program that make a database from `genesis.json`; empty if the client makes
     /// its database when it starts.

@@ -10,7 +10,7 @@ use crate::terminal::{Live, Progress, progress::Stage};
 /// With a larger delay the figures are doubtful.
 const DELAY_SHARE_MAX: f64 = 0.1;
 
-/// Shows the progress of a load: lines on a terminal, a share in a log.
+/// Shows the progress of a load: lines of figures on a terminal, the finished share in a log.
 pub struct LiveView<'p> {
     progress: &'p Progress,
     /// The stage of a log; `None` on a terminal.

@@ -30,7 +30,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub struct ProfileInput {
     /// The URL, which may name the seconds of the profile.
     pub url: NodeUrl,
-    /// The directory of its file.
+    /// The directory for the file of the profile.
     pub dir: PathBuf,
 }
 

@@ -1,5 +1,5 @@
-//! URLs without secrets: scheme, host and port. A path often has a key, and an authority a
-//! password.
+//! Shows URLs without secrets: only scheme, host and port. The path of a URL often has a key, and
+//! the part before the host a password.
 
 use http::Uri;
 use send::NodeUrl;

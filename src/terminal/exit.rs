@@ -28,7 +28,7 @@ pub enum Code {
     Interrupted = 130,
 }
 
-/// Exit codes for claims and figures that stay open.
+/// Exit codes for claims and figures that are inconclusive, or not judged at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenCodes {
     /// Code for too few samples: [`Code::Fine`], or [`Code::Inconclusive`] (`--strict`).

@@ -39,7 +39,7 @@ const SAMPLE_LINE_INTERVALS: u32 = 3;
 /// Minimal time between two drawings of a bar, as the lock and the clock are too slow for each row.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Rows of a state with tries that two cores build in a second.
+/// Number of rows of a state with tries that two cores build in a second.
 const BUILT_ROWS_PER_S: f64 = 400_000.0;
 
 /// The form in which progress is shown.
@@ -93,7 +93,7 @@ struct Screen {
     stage: Option<UnderWay>,
     /// Lines that could not be drawn yet.
     held: Vec<String>,
-    /// Log lines of samples.
+    /// The samples for which a log still needs lines.
     samples: SampleLog,
 }
 
@@ -104,7 +104,7 @@ pub struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Sets the finished amount and the total of the stage. A total of 0 is not known.
+    /// Sets the finished amount and the total of the stage. A total of 0 means that it is unknown.
     pub fn set(&self, done: u64, total: u64) {
         if let Some(stage) = &mut self.progress.screen().stage {
             stage.total = total.into();
@@ -141,7 +141,7 @@ pub struct PauseGuard<'a> {
 }
 
 impl Progress {
-    /// Makes a progress on standard error.
+    /// Makes a progress that is shown on standard error.
     pub fn new(look: Look) -> Self {
         Self::on(look, LINE_INTERVAL, Box::new(io::stderr()), Box::new(ProgressDrawTarget::stderr))
     }
@@ -171,8 +171,8 @@ impl Progress {
         }
     }
 
-    /// Returns a silent progress for work between samples, if this progress is a log. `None`: use
-    /// this progress.
+    /// Returns a silent progress for work between samples, if this progress is a log. `None` if
+    /// that work may use this progress.
     pub fn silent_between_samples(&self) -> Option<Self> {
         (self.look == Look::Lines).then(|| Self::new(Look::Nothing))
     }

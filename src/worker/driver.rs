@@ -28,7 +28,7 @@ use crate::terminal::{Code, Failure, WithExitCode, interrupt};
 const LINE_BYTES_MAX: u64 = 1 << 20;
 /// Maximal number of bytes that are kept of the end of the worker's standard error.
 const TAIL_BYTES: usize = 2_000;
-/// Number of characters of an invalid line that an error shows.
+/// Maximal number of characters of an invalid line that an error shows.
 const SHOWN_CHARS: usize = 120;
 /// Maximal time for a worker's hello, and for its end.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);

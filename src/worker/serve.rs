@@ -42,10 +42,11 @@ use crate::{
     terminal::{self, Code, Failure, Look, Progress, WithExitCode},
 };
 
-/// Variable with the nanoseconds that are added to each read of the memory store. It tests a gate,
-/// and is not for measurements.
+/// Environment variable with the nanoseconds that are added to each read of the memory store. It is
+/// for tests of a gate, and not for measurements.
 const SLOW_READ: &str = "STRESS_SLOW_READ_NS";
-/// Variable that makes each sample read one key twice, if it is `1`. It tests a gate, too.
+/// Environment variable that makes each sample read one key twice, if it is `1`. It is for tests of
+/// a gate, too.
 const READ_TWICE: &str = "STRESS_READ_ONE_TWICE";
 
 /// Answers the requests of standard input on standard output.

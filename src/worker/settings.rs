@@ -40,7 +40,7 @@ pub fn of_expect(expect: &Expect) -> String {
         Bound::Min(min) => ("min", min),
         Bound::Max(max) => ("max", max),
     };
-    // A build without scopes of claims refuses a scope by its name.
+    // An older build that has no scopes of claims refuses the metric, and names it.
     let mut lines = format!("metric = \"{}\"\n{bound} = {limit:?}\n", expect.scoped());
     let store = expect.when.store.map(|store| format!("store = \"{store}\""));
     let cache = expect.when.cache.map(|cache| format!("cache = \"{cache}\""));

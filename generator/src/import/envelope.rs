@@ -1,5 +1,5 @@
-//! Transactions as they are signed (EIP-2718): encodes and decodes their RLP, and finds their
-//! signers. Transactions that no block may have are decoded too; other code rejects them.
+//! Encodes and decodes signed transactions (EIP-2718), and finds their signers. Transactions that
+//! no block may have are decoded too; other code rejects them.
 
 use alloy_eips::{eip2718::Encodable2718, eip2930::AccessList, eip7702::SignedAuthorization};
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, uint};

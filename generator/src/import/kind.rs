@@ -30,11 +30,11 @@ pub enum Kind {
     Tests,
     /// A chain's configuration, and the state and the header of block 0.
     Genesis,
-    /// Blocks as RLP, one behind the other.
+    /// Blocks in RLP, one behind the other.
     Chain,
     /// Payloads of the Engine API, or calls with them, as JSON.
     Payloads,
-    /// A block: a node's JSON of it, or hex of its RLP.
+    /// A block: a node's JSON, or the hex of the block's RLP.
     Block,
     /// The part of a state that a block reads, with proofs.
     Witness,
@@ -224,7 +224,7 @@ impl Outline {
             return Ok(Kind::Payloads);
         }
         match self.at("result") {
-            // A text is the RLP of a block (debug_getRawBlock).
+            // If the result is a text, it is the RLP of a block (debug_getRawBlock).
             Some(result) if result.shape == Shape::Other && self.has(&["jsonrpc"]) => {
                 return Ok(Kind::Block);
             }

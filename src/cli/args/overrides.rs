@@ -18,7 +18,7 @@ fn takes_negative(option: Arg) -> Arg {
     option.allow_negative_numbers(has_value)
 }
 
-/// Overrides of the workload.
+/// Overrides of keys of the work.
 #[derive(Debug, Default, Args)]
 #[command(
     next_help_heading = "The work (overrides keys of the scenario)",
@@ -54,7 +54,7 @@ pub struct WorkArgs {
     pub set: Vec<String>,
 }
 
-/// Overrides of how the workload is run.
+/// Overrides of keys of the run.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "The run (lists are separated by commas)", mut_args(takes_negative))]
 pub struct HowArgs {

@@ -1,4 +1,5 @@
-//! `stress state baseline`: results of runs that were saved by name.
+//! `stress state baseline`: lists and removes baselines, which are results of runs that were saved
+//! by name.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `stress describe`: keys, conflicts and list sizes of a workload, before it runs.
+//! `stress describe`: describes the keys, conflicts and list sizes of a workload before it runs.
 
 use std::path::PathBuf;
 

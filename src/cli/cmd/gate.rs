@@ -317,7 +317,7 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
 /// needs whole rows.
 fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
     let mut input = args.run.input(typed_words())?;
-    // The comparison refuses a side that cannot be read.
+    // The comparison itself later refuses a stored side that cannot be read.
     let stored = Stored::read(base).ok();
     let option = format!("--baseline {}", args.baseline.as_deref().unwrap_or(base).display());
     let mut cells = stored.iter().flat_map(|stored| &stored.result.cells);

@@ -1,4 +1,5 @@
-//! `stress show schema`: the JSON Schemas of scenarios and of each kind of result file.
+//! `stress show schema`: prints or writes the JSON Schemas of scenarios and of each kind of result
+//! file.
 
 use std::path::PathBuf;
 

@@ -32,10 +32,10 @@ Exit codes: 0 all transactions are in blocks and succeeded, 1 one is not or reve
 answer from the node or a fault of stress, 130 interrupted (what was sent so far is kept). More:
 docs/send.md";
 
-/// Time without news after which the node is asked for a transaction that it has accepted.
+/// Time that an accepted transaction may be in no block before the node is asked for it.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(5);
-/// Maximal number of refusals in a row that time may remedy, before a transaction counts as failed:
-/// half a minute.
+/// Maximal number of refusals in a row that time may remedy, before a transaction counts as failed.
+/// With the pauses between them they take about half a minute.
 const PATIENT_TRY_COUNT: u32 = 32;
 
 /// Arguments of `stress send`.

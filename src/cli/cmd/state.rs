@@ -1,4 +1,5 @@
-//! `stress state`: the databases that runs have built, and the baselines that they saved.
+//! `stress state`: lists, verifies and removes the databases that runs have built. It also has the
+//! verbs for saved baselines.
 
 mod removal;
 

@@ -68,7 +68,7 @@ pub enum StateSource {
 #[derive(Clone, Debug)]
 pub struct ExportInput {
     pub forms: Vec<Form>,
-    /// How a client gets the state.
+    /// The source from which a client gets the state.
     pub state: StateSource,
     /// Number of siblings of each block. The block itself is one of them.
     pub sibling_count: NonZeroU64,
@@ -230,7 +230,7 @@ fn run(
     chain.map_err(failure)
 }
 
-/// Writes all forms of a chain.
+/// Writes a chain in all requested forms, and then the manifest.
 fn write(
     mut dir: Directory<'_>,
     chain: &Chain,

@@ -7,8 +7,8 @@ use report::units;
 
 /// Minimal finished share of a stage for which the time left is shown.
 const TELLING_SHARE: f64 = 0.01;
-/// Minimal time that is shown while nothing is counted. The first words may stand for long, and a 0
-/// would look like a fault.
+/// Time from which on a stage without a count shows its time. A shorter time would be shown as 0,
+/// and could stay on the screen for long, like a fault.
 const TELLING_TIME: Duration = Duration::from_secs(1);
 
 /// Lines that a stage shows in place of a count.
@@ -91,7 +91,7 @@ impl UnderWay {
     /// as drawn, so that a log does not repeat it.
     pub(super) fn show(&mut self, live: Live) {
         let before = self.live.take();
-        // The bar of a count has another form.
+        // The bar of a stage with a count has another form, so the bar is drawn anew.
         self.is_shown &= before.is_some();
         let is_drawn = before.is_some_and(|shown| shown.is_drawn && shown.live.head == live.head);
         self.live = Some(Shown { live, is_drawn });

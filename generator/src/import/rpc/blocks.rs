@@ -102,7 +102,8 @@ fn check_number(reply: &Reply, wanted: u64) -> Result<(), ImportError> {
     }
 }
 
-/// Checks that the header in a reply has the hash `wanted`, or else the hash that stands beside it.
+/// Checks that the header in a reply has the hash that the reply gives, and the hash `wanted` if
+/// there is one.
 fn check_hash(reply: &Reply, wanted: Option<B256>) -> Result<(), ImportError> {
     let node = reply.node();
     let (said, made) = (node.get(&["hash"], "its hash")?, header::header(&node)?.hash_slow());

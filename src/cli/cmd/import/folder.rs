@@ -9,7 +9,7 @@ use crate::terminal::{Code, Failure, exit::fail};
 pub(super) enum Folder {
     /// Files that make blocks together.
     Set(Vec<PathBuf>),
-    /// Tests in its JSON files and in those of the folders below it.
+    /// Tests, in the JSON files of the directory and of the directories in it.
     Tests,
 }
 
