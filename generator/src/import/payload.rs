@@ -33,7 +33,7 @@ pub(super) struct PayloadParams<'a> {
 impl<'a> PayloadParams<'a> {
     /// Splits the parameters of `engine_newPayload` into the payload, which is the first, and the
     /// others.
-    pub(super) fn from_params(from_params: &Node<'a>) -> Result<(Node<'a>, Self), ImportError> {
+    pub(super) fn from_params(params: &Node<'a>) -> Result<(Node<'a>, Self), ImportError> {
         const ALL: &str = "payload, hashes of blobs, beacon root, requests";
         let mut items = params.items()?;
         if items.is_empty() || items.len() > 4 {
@@ -47,7 +47,7 @@ impl<'a> PayloadParams<'a> {
         Ok((payload, payload_params))
     }
 
-    /// Reads the parameters from from_keys of `node`. The from_keys are the names that the Engine API gives
+    /// Reads the parameters from keys of `node`. The keys are the names that the Engine API gives
     /// to the parameters.
     pub(super) fn from_keys(node: &Node<'a>) -> Result<Self, ImportError> {
         Ok(Self {

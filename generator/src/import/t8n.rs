@@ -237,7 +237,8 @@ impl<'a> Env<'_, 'a> {
     }
 
     /// Checks timestamp and gas limit of `block` against its parent, if the environment has the
-    /// parent's values. The tool lets the environment overrule all other values of the parent.
+    /// parent's values. The tool lets the environment overrule other values that follow from the
+    /// parent.
     fn check_parent(&self, block: &BlockEnv) -> Result<(), ImportError> {
         let BlockEnv { timestamp, gas_limit, .. } = *block;
         let header = Header { timestamp, gas_limit, ..Header::default() };

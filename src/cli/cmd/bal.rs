@@ -140,8 +140,8 @@ fn split(given: &Path) -> (PathBuf, Option<usize>) {
     numbered.map_or_else(|| (given.to_owned(), None), |(path, number)| (path.into(), Some(number)))
 }
 
-/// Returns the index of the `number`-th block of a file. Without a number, returns that of the only
-/// block, or of the only block with a list.
+/// Returns the index of the `number`-th item of a file: a list, or a block that may have none.
+/// Without a number, returns that of the only item, or of the only item with a list.
 fn index_of(file: &str, number: Option<usize>, all: &[FoundList]) -> Result<usize, Failure> {
     let with_list = || all.iter().enumerate().filter(|(_, found)| found.list.is_some());
     let chosen = match number {
