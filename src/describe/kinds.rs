@@ -176,18 +176,9 @@ fn best(cells: &[Cell]) -> Option<(String, f64)> {
     let (chosen, _) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let in_order = cells.iter().find(|cell| cell.design == Design::Sequential);
     let [in_order, best] =
-        [in_order, Some(chosen)].map(|cell| Some((best_name(cell?), rate(cell?, Half::Tells)?)));
+        [in_order, Some(chosen)].map(|cell| Some((report::row_name(cell?), rate(cell?, Half::Tells)?)));
     let best = best?;
     Some(in_order.filter(|(_, rate)| *rate > best.1).unwrap_or(best))
-}
-
-/// Names a cell by its design and threads, without the store: `batched-io@2+8io`.
-fn best_name(cell: &Cell) -> String {
-    match cell.io_threads {
-        0 if cell.fibers > 1 => format!("{}@{}x{}", cell.design, cell.threads, cell.fibers),
-        0 => format!("{}@{}", cell.design, cell.threads),
-        readers => format!("{}@{}+{readers}io", cell.design, cell.threads),
-    }
 }
 
 /// Returns the mean gas of an operation. The gas of a key is the mean gas of a transaction over its
@@ -231,7 +222,7 @@ mod tests {
         // The second is lucky in those that choose, and no better in the others.
         let cells = [row(1, [10, 10, 10, 10]), row(2, [5, 20, 5, 20])];
         let (name, rate) = best(&cells).unwrap();
-        assert!(name.contains("@2"), "{name}");
+        assert!(name.contains(" 2"), "{name}");
         assert_eq!(rate, 50.0);
         // In order is a row too, and none is said to be best that is slower.
         let mut lucky = [row(1, [10, 10, 10, 10]), row(2, [5, 20, 5, 20])];

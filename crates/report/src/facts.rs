@@ -216,7 +216,7 @@ pub(super) fn threads(cell: &Cell) -> String {
 }
 
 /// `batched-io 2+8io`: the name of a row, design and threads. A single thread is not named.
-pub(super) fn row_name(cell: &Cell) -> String {
+pub fn row_name(cell: &Cell) -> String {
     match threads(cell).as_str() {
         "1" => cell.design.name().to_owned(),
         threads => format!("{} {threads}", cell.design),

@@ -60,7 +60,7 @@ pub use checks::checks;
 pub use comparison::comparison;
 pub use describe::describe;
 pub use error::Error;
-pub use facts::{SCATTERED_BLOCKS_PER_KEY, best, most_duties};
+pub use facts::{SCATTERED_BLOCKS_PER_KEY, best, most_duties, row_name};
 pub use gate::{calibration, gate};
 pub use history::by_time;
 pub use history_table::history_table;
