@@ -30,7 +30,7 @@ pub trait Background {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
     /// All flushes and compactions have ended.
-    Waited,
+    Ended,
     /// The user interrupted; work may continue until the sample is closed.
     Cancelled,
 }

@@ -122,7 +122,7 @@ impl GateWork {
         on_one_database(&run, "builds are compared")?;
         let WithWhole { run: whole, .. } =
             prepare::with_whole(run.clone(), WholeRows::One, &workload);
-        let whole_rows = match run.leaves_whole_open() {
+        let whole_rows = match run.lets_verb_choose_whole() {
             true => whole.whole.rows.unwrap_or(WholeRows::Nothing),
             false => WholeRows::Nothing,
         };

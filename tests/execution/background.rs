@@ -132,7 +132,7 @@ impl Background for Scripted<'_> {
             return Ok(Settled::Cancelled);
         }
         self.has_settled.store(true, Ordering::Relaxed);
-        Ok(Settled::Waited)
+        Ok(Settled::Ended)
     }
 
     fn counters(&self) -> Result<WriteCounters, StoreError> {

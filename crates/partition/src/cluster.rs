@@ -6,11 +6,11 @@ use crate::{hypergraph::Hypergraph, random::Random};
 
 /// Maximum number of vertices of an edge that counts in ratings. A larger edge takes long to rate.
 /// It gets smaller on coarser levels, where smaller edges have joined its vertices.
-pub(crate) const RATED_PIN_COUNT_MAX: usize = 1_000;
+pub(crate) const RATED_VERTEX_COUNT_MAX: usize = 1_000;
 
 /// Sum of the ratings that an edge gives to the neighbours of one of its vertices. Each of its
 /// other vertices gets an equal part.
-pub(crate) const EDGE_RATING: u64 = 1 << 32;
+pub(crate) const EDGE_RATING_SUM: u64 = 1 << 32;
 
 /// Clusters of a hypergraph's vertices.
 #[derive(Debug)]
@@ -38,10 +38,10 @@ pub(crate) fn clusters(graph: &Hypergraph, weight_max: u64, random: &mut Random)
         }
         for edge in graph.edges_of(vertex) {
             let pins = graph.pins_of(*edge);
-            if pins.len() > RATED_PIN_COUNT_MAX {
+            if pins.len() > RATED_VERTEX_COUNT_MAX {
                 continue;
             }
-            let rating = EDGE_RATING / (pins.len() as u64 - 1);
+            let rating = EDGE_RATING_SUM / (pins.len() as u64 - 1);
             for pin in pins {
                 let cluster = cluster_of[*pin as usize];
                 if ratings[cluster as usize] == 0 {
@@ -82,7 +82,7 @@ fn numbered(mut cluster_of: Vec<u32>) -> Clusters {
         }
         *cluster = *number;
     }
-    Clusters { of: cluster_of, count: count as usize }
+    Clusters { cluster_of, count: count as usize }
 }
 
 #[cfg(test)]
@@ -104,7 +104,7 @@ mod tests {
     fn transactions_of_a_small_key_join_before_those_of_a_large_one() {
         let clusters = clusters(&pairs(), 20, &mut Random::new(3));
         assert_eq!(clusters.count, 50);
-        assert!((0..50).all(|tx| clusters.of[tx] == clusters.of[tx + 50]));
+        assert!((0..50).all(|tx| clusters.cluster_of[tx] == clusters.cluster_of[tx + 50]));
     }
 
     #[test]
@@ -113,7 +113,7 @@ mod tests {
         for weight_max in [0, 10, 35, 100, 10_000] {
             let clusters = clusters(&graph, weight_max, &mut Random::new(3));
             let mut weights = vec![0; clusters.count];
-            clusters.of.iter().for_each(|cluster| weights[*cluster as usize] += 10);
+            clusters.cluster_of.iter().for_each(|cluster| weights[*cluster as usize] += 10);
             assert!(weights.iter().all(|weight| *weight <= weight_max.max(10)), "{weights:?}");
         }
     }

@@ -75,8 +75,8 @@ fn levels(
         if found.count as f64 > SHRINKING_MAX * count as f64 {
             return levels;
         }
-        let graph = finest.contracted(&found.of, found.count);
-        levels.push(Level { graph, cluster_of: found.of });
+        let graph = finest.contracted(&found.cluster_of, found.count);
+        levels.push(Level { graph, cluster_of: found.cluster_of });
     }
 }
 

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use crate::{
     balance::Bounds,
-    cluster::{EDGE_RATING, RATED_PIN_COUNT_MAX},
+    cluster::{EDGE_RATING_SUM, RATED_VERTEX_COUNT_MAX},
     hypergraph::Hypergraph,
     placement::Placement,
     random::Random,
@@ -26,7 +26,7 @@ pub(crate) fn scattered<'g>(
 
 /// Fills one shard after the other up to the mean weight. Each shard begins with a random vertex.
 /// The next vertex is always the vertex that shares most edges with the shard's vertices. An edge
-/// with few vertices counts more; an edge of more than [`RATED_PIN_COUNT_MAX`] vertices does not
+/// with few vertices counts more; an edge of more than [`RATED_VERTEX_COUNT_MAX`] vertices does not
 /// count. The remaining vertices go where the objective grows least.
 pub(crate) fn grown<'g>(
     graph: &'g Hypergraph,
@@ -57,10 +57,10 @@ pub(crate) fn grown<'g>(
             placement.put(vertex, shard);
             for edge in graph.edges_of(vertex) {
                 let pins = graph.pins_of(*edge);
-                if pins.len() > RATED_PIN_COUNT_MAX {
+                if pins.len() > RATED_VERTEX_COUNT_MAX {
                     continue;
                 }
-                let rating = EDGE_RATING / (pins.len() as u64 - 1);
+                let rating = EDGE_RATING_SUM / (pins.len() as u64 - 1);
                 for pin in pins.iter().filter(|pin| !placement.has(**pin)) {
                     pulls[*pin as usize] += rating;
                     near.push((pulls[*pin as usize], Reverse(*pin)));

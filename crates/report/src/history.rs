@@ -19,7 +19,7 @@ const COMMIT_CHARS: usize = 10;
 /// results (`stress compare`) shows all.
 const SHOWN_FACT_COUNT: usize = 4;
 /// Facts of the tool that follow from its commit, or add nothing to it.
-const TOLD_BY_COMMIT: [&str; 3] = ["tool.commit", "tool.binary_hash", "tool.version"];
+const FACTS_OF_COMMIT: [&str; 3] = ["tool.commit", "tool.binary_hash", "tool.version"];
 
 /// Text for an unknown fact of a machine or a program.
 const UNKNOWN: &str = "unknown";
@@ -183,7 +183,7 @@ pub(crate) fn commit(run: &RunResult) -> String {
 /// skip`.
 fn changed_facts(before: &RunResult, after: &RunResult) -> Vec<String> {
     let mut others = compare::differences(before, after);
-    others.retain(|change| !TOLD_BY_COMMIT.contains(&change.key.as_str()));
+    others.retain(|change| !FACTS_OF_COMMIT.contains(&change.key.as_str()));
     let shown = others.iter().take(SHOWN_FACT_COUNT).map(|change| {
         let values = change.values.iter().map(|value| match value {
             serde_json::Value::String(text) => text.clone(),

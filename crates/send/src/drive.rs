@@ -20,7 +20,7 @@ use crate::{
     plan::Plan,
     settings::Snapshot,
     setup::Ready,
-    stop::{is_asked, unless_asked},
+    stop::{is_stop_requested, unless_stopped},
     watch::{self, Seen},
 };
 
@@ -47,7 +47,7 @@ pub(crate) async fn drive(
     on: &dyn Fn(&Snapshot),
 ) -> Result<Measured, SendError> {
     let remedy = "is the node still up?";
-    let base = unless_asked(input.stop, input.node.latest()).await.ok_or(SendError::Stopped)?;
+    let base = unless_stopped(input.stop, input.node.latest()).await.ok_or(SendError::Stopped)?;
     let base =
         base.map_err(|error| SendError::Call { method: "eth_getBlockByNumber", error, remedy })?;
     let began = Instant::now();
@@ -82,7 +82,7 @@ async fn run(
             reported = now;
             on(&drive.records.snapshot(now));
         }
-        if is_asked(drive.input.stop) {
+        if is_stop_requested(drive.input.stop) {
             break End::Interrupted;
         }
         if let Some(end) = drive.end() {

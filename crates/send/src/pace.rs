@@ -33,7 +33,7 @@ pub(crate) struct Release {
     window: f64,
     /// Whether the window was halved since the last block. It is halved once a block, since only
     /// blocks empty a pool.
-    is_cut: bool,
+    was_halved: bool,
     /// Whether [`Self::pool_was_full`] was called since the last sample of the pool.
     was_full: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) struct LoadProgress {
 
 impl Release {
     pub(crate) const fn new(pace: Pace, total: usize) -> Self {
-        Self { pace, total, released: 0, window: START_WINDOW, is_cut: false, was_full: false }
+        Self { pace, total, released: 0, window: START_WINDOW, was_halved: false, was_full: false }
     }
 
     /// Releases the next transaction, if it is due at `now`. Returns its index and due time.
@@ -89,7 +89,7 @@ impl Release {
 
     /// Notes a new block.
     pub(crate) const fn block_seen(&mut self) {
-        self.is_cut = false;
+        self.was_halved = false;
     }
 
     /// Notes that the node takes more transactions only after a block. Its pool is full, or the
@@ -104,9 +104,9 @@ impl Release {
         let is_too_much = progress.depth > wanted || self.was_full || progress.all_wait;
         self.was_full = false;
         if is_too_much {
-            if !self.is_cut {
+            if !self.was_halved {
                 self.window = (self.window / 2.0).max(1.0);
-                self.is_cut = true;
+                self.was_halved = true;
             }
         } else if progress.in_flight as f64 >= self.window * 0.9 {
             self.window += (wanted as f64 / STEPS).max(1.0);

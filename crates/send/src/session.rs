@@ -16,7 +16,7 @@ use crate::{
     public,
     settings::{Funder, NodeFacts, Settings, Snapshot},
     setup::{self, Ready},
-    stop::unless_asked,
+    stop::unless_stopped,
 };
 
 /// Number of threads of the runtime beside the caller's thread. They encode calls and read answers.
@@ -69,7 +69,7 @@ impl Session {
     /// [`SendError`]: no node answers, or the load is not allowed on its chain.
     pub fn connect(settings: Settings, stop: &AtomicBool) -> Result<Self, SendError> {
         let threads = Threads::start()?;
-        let reached = threads.block_on(unless_asked(stop, connected(&settings)));
+        let reached = threads.block_on(unless_stopped(stop, connected(&settings)));
         let (node, facts) = reached.unwrap_or(Err(SendError::Stopped))?;
         public::check(facts.chain_id, settings.chain_id)?;
         Ok(Self { threads, node, facts, settings })
@@ -88,7 +88,7 @@ impl Session {
         if !matches!(pace, Pace::PoolDepth(_)) {
             return Ok(());
         }
-        let asked = self.threads.block_on(unless_asked(stop, self.node.pool_status()));
+        let asked = self.threads.block_on(unless_stopped(stop, self.node.pool_status()));
         asked.ok_or(SendError::Stopped)?.map_err(SendError::NoPoolStatus).map(drop)
     }
 
@@ -110,7 +110,7 @@ impl Session {
             patience: self.settings.patience,
             on,
         };
-        let work = unless_asked(stop, run.make(plan, funder));
+        let work = unless_stopped(stop, run.make(plan, funder));
         self.threads.block_on(work).ok_or(SendError::Stopped)?
     }
 

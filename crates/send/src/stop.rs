@@ -14,14 +14,17 @@ use tokio::time::sleep;
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Whether the user has requested a stop.
-pub(crate) fn is_asked(stop: &AtomicBool) -> bool {
+pub(crate) fn is_stop_requested(stop: &AtomicBool) -> bool {
     stop.load(Ordering::Relaxed)
 }
 
 /// The result of `work`; `None` once the user has requested a stop.
-pub(crate) async fn unless_asked<T>(stop: &AtomicBool, work: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn unless_stopped<T>(
+    stop: &AtomicBool,
+    work: impl Future<Output = T>,
+) -> Option<T> {
     let asked = async {
-        while !is_asked(stop) {
+        while !is_stop_requested(stop) {
             sleep(POLL_INTERVAL).await;
         }
     };

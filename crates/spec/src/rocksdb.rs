@@ -65,33 +65,33 @@ const GIB: u64 = 1 << 30;
 const TIB: u64 = 1 << 40;
 
 /// Bounds of a size, and the reasons for them.
-struct Sizes {
+struct SizeBounds {
     least: u64,
     most: u64,
     why: &'static str,
     example: &'static str,
 }
 
-const BLOCK: Sizes = Sizes {
+const BLOCK: SizeBounds = SizeBounds {
     least: KIB,
     most: MIB,
     why: "a block holds some rows, and is read whole for one of them",
     example: "4KiB",
 };
-const FILE: Sizes = Sizes {
+const FILE: SizeBounds = SizeBounds {
     least: MIB,
     most: TIB,
     why: "a state has a few large files, or one if a file may be as large as the state",
     example: "768MiB",
 };
-const CACHE: Sizes = Sizes {
+const CACHE: SizeBounds = SizeBounds {
     least: MIB,
     most: TIB,
     why: "less cannot hold the blocks that many threads read at once",
     example: "256MiB",
 };
 
-const WRITE_BUFFER: Sizes = Sizes {
+const WRITE_BUFFER: SizeBounds = SizeBounds {
     least: 64 * KIB,
     most: TIB,
     why: "RocksDB takes no smaller one, and each table has one in memory",
@@ -280,7 +280,7 @@ fn pairs(text: &str) -> impl Iterator<Item = &str> {
     pairs.map(str::trim).filter(|pair| !pair.is_empty())
 }
 
-fn size(fields: &Fields<'_>, key: &str, sizes: &Sizes) -> Result<Option<u64>, Fault> {
+fn size(fields: &Fields<'_>, key: &str, sizes: &SizeBounds) -> Result<Option<u64>, Fault> {
     let Some(bytes) = fields.bytes(key)? else { return Ok(None) };
     if (sizes.least..=sizes.most).contains(&bytes) {
         return Ok(Some(bytes));

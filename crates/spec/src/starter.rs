@@ -40,7 +40,7 @@ const WIDTH: usize = 96;
 /// [`ScenarioError::Invalid`] for an invalid name or an unknown kind; [`ScenarioError::Several`]
 /// for several mistakes.
 pub fn starter(name: &str, kinds: &[&str]) -> Result<String, ScenarioError> {
-    let scenario = least(name, kinds)?;
+    let scenario = minimal(name, kinds)?;
     let mut out = format!(
         "# Describe the effect of {name} on a client here.\n#\n\
          #   stress describe {name}.toml    its keys, conflicts and list sizes\n\
@@ -92,7 +92,7 @@ fn given(key: &str, value: &str, origin: String) -> Override {
 }
 
 /// Returns the minimal scenario of this name and these kinds, with slots if a kind needs them.
-fn least(name: &str, kinds: &[&str]) -> Result<Scenario, ScenarioError> {
+fn minimal(name: &str, kinds: &[&str]) -> Result<Scenario, ScenarioError> {
     let mut text = BASE.to_owned();
     let mut overrides = vec![given("name", name, format!("NAME {name}"))];
     for (index, (kind, share)) in kinds.iter().zip(shares(kinds.len())).enumerate() {

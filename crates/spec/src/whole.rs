@@ -8,9 +8,9 @@ use variant::{BlockDuties, BlockDuty, Durability, RootTime, RootWay, TrieForm, W
 
 /// Default format of the trie nodes that a state stores for whole rows: the smallest of the formats
 /// that clients have.
-const TRIE: TrieForm = TrieForm::RethLike;
+const DEFAULT_TRIE_FORM: TrieForm = TrieForm::RethLike;
 /// Default time of the root of whole rows.
-const ROOT: RootTime = RootTime::After;
+const DEFAULT_ROOT_TIME: RootTime = RootTime::After;
 
 /// Keys of a run whose defaults depend on `whole`.
 #[derive(Clone, Debug)]
@@ -42,15 +42,15 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<Whole, Fault> {
             duties: duties.unwrap_or_default(),
         },
         Some(WholeRows::One) => Whole {
-            spec: WholeSpec { rows, root: root.unwrap_or(ROOT) },
+            spec: WholeSpec { rows, root: root.unwrap_or(DEFAULT_ROOT_TIME) },
             root: root.unwrap_or_default(),
-            trie: trie.unwrap_or(TRIE),
+            trie: trie.unwrap_or(DEFAULT_TRIE_FORM),
             duties: duties.unwrap_or_else(|| BlockDuty::ALL.to_vec()),
         },
         Some(WholeRows::All) => Whole {
-            spec: WholeSpec { rows, root: root.unwrap_or(ROOT) },
-            root: root.unwrap_or(ROOT),
-            trie: trie.unwrap_or(TRIE),
+            spec: WholeSpec { rows, root: root.unwrap_or(DEFAULT_ROOT_TIME) },
+            root: root.unwrap_or(DEFAULT_ROOT_TIME),
+            trie: trie.unwrap_or(DEFAULT_TRIE_FORM),
             duties: duties.unwrap_or_else(|| BlockDuty::ALL.to_vec()),
         },
     })
@@ -83,7 +83,7 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
 
 impl RunSpec {
     /// Returns whether the scenario leaves the choice of whole rows to the verb.
-    pub const fn leaves_whole_open(&self) -> bool {
+    pub const fn lets_verb_choose_whole(&self) -> bool {
         self.whole.rows.is_none()
     }
 
@@ -91,12 +91,12 @@ impl RunSpec {
     /// not choose whole rows. Other rows of the run stay as they are.
     #[must_use]
     pub fn with_whole_rows(self) -> Self {
-        if !self.leaves_whole_open() {
+        if !self.lets_verb_choose_whole() {
             return self;
         }
         let RootSpec { time, .. } = self.root;
-        let root = if time == RootTime::Nothing { ROOT } else { time };
-        let trie = if self.trie == TrieForm::Nothing { TRIE } else { self.trie };
+        let root = if time == RootTime::Nothing { DEFAULT_ROOT_TIME } else { time };
+        let trie = if self.trie == TrieForm::Nothing { DEFAULT_TRIE_FORM } else { self.trie };
         let whole = WholeSpec { rows: Some(WholeRows::One), root };
         Self { whole, trie, duties: BlockDuty::ALL.to_vec(), ..self }
     }

@@ -24,7 +24,7 @@ const MEAN_MIN: f64 = 1e-6;
 const MEAN_FULL: f64 = 600.0;
 /// End of the sum over the possible numbers of rows below a path. With a mean up to [`MEAN_FULL`],
 /// larger numbers are too rare to count.
-const ROWS_MAX: i32 = 1_500;
+const SUMMED_ROW_COUNT_END: i32 = 1_500;
 
 /// Expected nodes of tries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -56,14 +56,14 @@ impl Format {
         };
         let mut paths = 1.0;
         for depth in 0..64 {
-            let below = Below::of(row_count as f64 / paths);
+            let below = RowsBelow::of(row_count as f64 / paths);
             if below.mean < MEAN_MIN {
                 break;
             }
             let at_path = match self {
                 // The number of rows of the whole trie is known.
-                Self::Cut(cut) if depth == 0 => branch_of(row_count, cut.rows()),
-                Self::Branches if depth == 0 => branch_of(row_count, 1),
+                Self::Cut(cut) if depth == 0 => branch_above(row_count, cut.rows()),
+                Self::Branches if depth == 0 => branch_above(row_count, 1),
                 Self::Cut(cut) => below.cut(cut.rows()),
                 Self::RethLike => below.reth_like(),
                 Self::Branches => below.cut(1),
@@ -76,9 +76,10 @@ impl Format {
     }
 }
 
-/// The expected branch above `row_count` rows. No branch is stored for `most` rows or fewer.
-fn branch_of(row_count: u64, most: u8) -> ExpectedNodes {
-    if row_count <= u64::from(most) {
+/// The expected branch above `row_count` rows. No branch is stored for `unstored_row_count_max`
+/// rows or fewer.
+fn branch_above(row_count: u64, unstored_row_count_max: u8) -> ExpectedNodes {
+    if row_count <= u64::from(unstored_row_count_max) {
         return ExpectedNodes::default();
     }
     let rows = row_count.min(u64::from(u16::MAX)) as f64;
@@ -90,7 +91,7 @@ fn branch_of(row_count: u64, most: u8) -> ExpectedNodes {
 
 /// Distribution of the rows below a path over its 16 children.
 #[derive(Clone, Copy)]
-struct Below {
+struct RowsBelow {
     /// Mean number of rows.
     mean: f64,
     /// Chance that a child has no row.
@@ -98,14 +99,14 @@ struct Below {
     /// Chance that a child has one row.
     one: f64,
     /// Chance that a child has several rows.
-    more: f64,
+    several: f64,
 }
 
-impl Below {
+impl RowsBelow {
     fn of(mean: f64) -> Self {
         let none = (-mean / 16.0).exp();
         let one = mean / 16.0 * none;
-        Self { mean, none, one, more: (1.0 - none - one).max(0.0) }
+        Self { mean, none, one, several: (1.0 - none - one).max(0.0) }
     }
 
     /// The chance that the 15 other children are not all empty.
@@ -113,16 +114,18 @@ impl Below {
         1.0 - self.none.powi(15)
     }
 
-    /// The expected branch at the path, which is stored if more than `most` rows are below it.
-    fn cut(&self, most: u8) -> ExpectedNodes {
+    /// The expected branch at the path, which is stored if more than `unstored_row_count_max` rows
+    /// are below it.
+    fn cut(&self, unstored_row_count_max: u8) -> ExpectedNodes {
         if self.mean > MEAN_FULL {
             return ExpectedNodes { count: 1.0, bytes: MASK_BYTES + 16.0 * CHILD_BYTES };
         }
         let mut nodes = ExpectedNodes::default();
         let mut chance = (-self.mean).exp();
-        for rows in 0..ROWS_MAX {
-            if rows > i32::from(most) {
-                nodes = nodes.plus(chance, branch_of(rows.unsigned_abs().into(), most));
+        for rows in 0..SUMMED_ROW_COUNT_END {
+            if rows > i32::from(unstored_row_count_max) {
+                nodes = nodes
+                    .plus(chance, branch_above(rows.unsigned_abs().into(), unstored_row_count_max));
             }
             chance *= self.mean / f64::from(rows + 1);
         }
@@ -131,10 +134,10 @@ impl Below {
 
     /// The expected branch at the path, which is stored if a child has several rows.
     fn reth_like(&self) -> ExpectedNodes {
-        let alone = 16.0 * self.more * self.none.powi(15);
-        let count = 1.0 - (1.0 - self.more).powi(16) - alone;
-        let stored = self.more * CHILD_BYTES * self.has_sibling();
-        let leaves = self.one * (1.0 - (1.0 - self.more).powi(15));
+        let alone = 16.0 * self.several * self.none.powi(15);
+        let count = 1.0 - (1.0 - self.several).powi(16) - alone;
+        let stored = self.several * CHILD_BYTES * self.has_sibling();
+        let leaves = self.one * (1.0 - (1.0 - self.several).powi(15));
         ExpectedNodes { count, bytes: MASK_BYTES * count + 16.0 * (stored + leaves) }
     }
 

@@ -18,12 +18,12 @@ fn main() {
     let mut args = std::env::args().skip(1).map_while(|arg| arg.parse::<u64>().ok());
     let rows = args.next().unwrap_or(20) * 1_000_000;
     let threads = args.next().unwrap_or(2) as usize;
-    let part_rows = args.next();
+    let bucket_rows = args.next();
     let settings = |memory_bytes_max| {
         let mut settings = RowSettings::new(std::env::temp_dir());
         settings.threads = threads;
         settings.memory_bytes_max = memory_bytes_max;
-        settings.bucket_row_count_max = part_rows.unwrap_or(settings.bucket_row_count_max);
+        settings.bucket_row_count_max = bucket_rows.unwrap_or(settings.bucket_row_count_max);
         settings
     };
     let cases = [

@@ -95,7 +95,7 @@ impl<'s> WriteWatch<'s> {
         let start = spans.elapsed();
         match background.settle(cancel)? {
             Settled::Cancelled => Err(EngineError::Cancelled),
-            Settled::Waited => {
+            Settled::Ended => {
                 spans.close(Phase::Settle, start);
                 Ok(())
             }

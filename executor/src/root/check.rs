@@ -86,24 +86,24 @@ impl Checked<'_> {
 }
 
 /// Compares the roots of a sample with roots from walks over `base`, the tries of the state before
-/// the sample. `known` has the root that the store recorded for `base`.
+/// the sample. `base_facts` has the root that the store recorded for `base`.
 ///
 /// Each batch with changes has two walks over the tries that earlier batches left, along the paths
 /// of the batch's changes alone. The walk without the changes must give the root before the batch:
-/// `known`'s root, or that of the batch before. The walk with the changes gives the root that the
-/// sample must have.
+/// `base_facts`'s root, or that of the batch before. The walk with the changes gives the root that
+/// the sample must have.
 ///
 /// # Errors
 /// [`StoreError`].
 pub(crate) fn check(
     base: &dyn Tries,
-    known: &StateTries,
+    base_facts: &StateTries,
     batches: &[(&NetChanges, &Rooted)],
 ) -> Result<Option<Disagreement>, StoreError> {
     let mut reader = base.reader()?;
     let reader = Overlaid::new(reader.as_mut());
     let mut checked = Checked { reader, format: base.format() };
-    match check_by(&mut checked, known.root, batches) {
+    match check_by(&mut checked, base_facts.root, batches) {
         Ok(()) => Ok(None),
         Err(CheckError::Fault(fault)) => Ok(Some(*fault)),
         Err(CheckError::Store(error)) => Err(error),
@@ -115,8 +115,8 @@ fn check_by(
     mut root: B256,
     batches: &[(&NetChanges, &Rooted)],
 ) -> Result<(), CheckError> {
-    for (batch, (made, rooted)) in batches.iter().enumerate() {
-        let changes = HashedChanges::new(made);
+    for (batch, (net_changes, rooted)) in batches.iter().enumerate() {
+        let changes = HashedChanges::new(net_changes);
         if !changes.is_empty() {
             let before = checked.root(&changes, StateVersion::Before)?;
             if before != root {

@@ -18,7 +18,7 @@ pub struct WithWhole {
 
 /// Returns `run` of `workload` with the whole rows `open`, if the run names none.
 pub fn with_whole(run: RunSpec, open: WholeRows, workload: &Workload) -> WithWhole {
-    if open == WholeRows::Nothing || !run.leaves_whole_open() {
+    if open == WholeRows::Nothing || !run.lets_verb_choose_whole() {
         return WithWhole { run, reason: None };
     }
     match obstacle(&run, workload) {

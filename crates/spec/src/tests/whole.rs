@@ -8,7 +8,7 @@ use super::{assert_error, parse, run, with_run};
 #[test]
 fn without_a_word_the_verb_chooses_and_one_row_of_each_design_is_whole() {
     let open = run("");
-    assert!(open.leaves_whole_open() && open.block_duties().is_none());
+    assert!(open.lets_verb_choose_whole() && open.block_duties().is_none());
     let whole = open.clone().with_whole_rows();
     assert_eq!(whole.whole.rows, Some(WholeRows::One));
     assert_eq!(whole.block_duties(), BlockDuties::all());

@@ -8,8 +8,8 @@
 pub(super) const LARGEST: u32 = 256;
 /// Number of runs in a span. The distance may change after each span.
 const SPAN: u32 = 64;
-/// Largest value of [`Window::patience`].
-const MOST_PATIENCE: u32 = 256;
+/// Largest value of [`Window::calm_spans_to_grow`].
+const CALM_SPANS_MAX: u32 = 256;
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,7 +28,7 @@ pub(super) struct Window {
     aborted_count: u32,
     /// Number of calm spans after which the distance grows from one step to two. A span is calm if
     /// at most one in 16 of its runs is aborted.
-    patience: u32,
+    calm_spans_to_grow: u32,
     calm_spans: u32,
 }
 
@@ -37,7 +37,7 @@ impl Window {
     pub(super) fn new(worker_count: usize) -> Self {
         let workers = u32::try_from(worker_count).unwrap_or(LARGEST);
         let size = if workers == 1 { 1 } else { workers.saturating_mul(8).min(LARGEST) };
-        Self { size, run_count: 0, aborted_count: 0, patience: 1, calm_spans: 0 }
+        Self { size, run_count: 0, aborted_count: 0, calm_spans_to_grow: 1, calm_spans: 0 }
     }
 
     /// Returns the distance in steps; at least 1.
@@ -54,7 +54,7 @@ impl Window {
         }
         if self.aborted_count >= SPAN / 4 {
             if self.size == 2 {
-                self.patience = (self.patience * 2).min(MOST_PATIENCE);
+                self.calm_spans_to_grow = (self.calm_spans_to_grow * 2).min(CALM_SPANS_MAX);
             }
             self.size = (self.size / 2).max(1);
             self.calm_spans = 0;
@@ -66,11 +66,11 @@ impl Window {
 
     fn grow(&mut self) {
         self.calm_spans += 1;
-        if self.size == 1 && self.calm_spans < self.patience {
+        if self.size == 1 && self.calm_spans < self.calm_spans_to_grow {
             return;
         }
         if self.size >= 8 {
-            self.patience = 1;
+            self.calm_spans_to_grow = 1;
         }
         self.size = (self.size * 2).min(LARGEST);
         self.calm_spans = 0;

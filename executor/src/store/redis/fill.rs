@@ -10,7 +10,7 @@ use super::{
     cluster::Topology,
     connections::{Content, Marker, Memory, NodeConnections},
     error::{RedisError, fault},
-    lines::Lines,
+    lines::NodeConnections,
     row::{Key, seal},
 };
 use crate::{
@@ -128,7 +128,7 @@ fn write_tables(
     input: &BuildInput<'_>,
     watch: &Watch<'_>,
 ) -> Result<ContentDigest, RedisError> {
-    let mut lines = Lines::connect(topology)?;
+    let mut lines = NodeConnections::connect(topology)?;
     let mut digest = ContentDigest::default();
     let mut sealed = Vec::new();
     for table in [Table::Slots, Table::Accounts, Table::Codes] {

@@ -12,12 +12,12 @@ use super::{
 };
 use crate::{error::StoreError, lock::lock};
 
-/// A function that takes an answer: the number that was given to [`Line::add`] with its command,
-/// and the server's value.
+/// A function that takes an answer: the number that was given to [`NodeConnection::add`] with its
+/// command, and the server's value.
 pub(super) type Take<'a> = dyn FnMut(usize, Value) -> Result<(), StoreError> + 'a;
 
 /// The connection to a node.
-pub(super) struct Line {
+pub(super) struct NodeConnection {
     pub(super) address: String,
     connection: Connection,
     /// Commands that are not sent yet.
@@ -28,7 +28,7 @@ pub(super) struct Line {
     sent: Vec<usize>,
 }
 
-impl Line {
+impl NodeConnection {
     /// Adds a command. Its answer is later passed on together with `number`.
     pub(super) fn add(&mut self, command: &Cmd, number: usize) {
         command.write_packed_command(&mut self.out);
@@ -68,24 +68,24 @@ impl Line {
 }
 
 /// Connections to all nodes in the order of the topology's nodes.
-pub(super) struct Lines {
-    pub(super) lines: Vec<Line>,
+pub(super) struct NodeConnections {
+    pub(super) lines: Vec<NodeConnection>,
     /// False while answers are awaited, and after an error. After an error, late answers could be
     /// mistaken for the answers to other commands.
     is_sound: bool,
 }
 
-impl fmt::Debug for Lines {
+impl fmt::Debug for NodeConnections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lines").field("is_sound", &self.is_sound).finish_non_exhaustive()
+        f.debug_struct("NodeConnections").field("is_sound", &self.is_sound).finish_non_exhaustive()
     }
 }
 
-impl Lines {
+impl NodeConnections {
     /// Connects to all nodes.
     pub(super) fn connect(topology: &Topology) -> Result<Self, StoreError> {
         let lines = topology.nodes().iter().map(|node| {
-            Ok::<_, StoreError>(Line {
+            Ok::<_, StoreError>(NodeConnection {
                 address: node.address.clone(),
                 connection: node.connect_for_sample()?,
                 out: Vec::new(),
@@ -108,7 +108,7 @@ impl Lines {
             return Err(fault("read", "a connection was lost before"));
         }
         self.is_sound = false;
-        self.lines.iter_mut().try_for_each(Line::send)?;
+        self.lines.iter_mut().try_for_each(NodeConnection::send)?;
         self.lines.iter_mut().try_for_each(|line| line.receive(take))?;
         self.is_sound = true;
         Ok(())
@@ -117,22 +117,22 @@ impl Lines {
 
 /// Idle connections, which readers of the next sample reuse.
 #[derive(Debug, Default)]
-pub(super) struct Pool(Mutex<Vec<Lines>>);
+pub(super) struct Pool(Mutex<Vec<NodeConnections>>);
 
 impl Pool {
     /// Returns the connections of an earlier reader, or connects to all nodes.
-    pub(super) fn take(&self, topology: &Topology) -> Result<Lines, StoreError> {
+    pub(super) fn take(&self, topology: &Topology) -> Result<NodeConnections, StoreError> {
         let kept = lock(&self.0).pop();
         // A server may have closed an idle connection.
-        match kept.and_then(Lines::alive) {
+        match kept.and_then(NodeConnections::alive) {
             Some(lines) => Ok(lines),
-            None => Lines::connect(topology),
+            None => NodeConnections::connect(topology),
         }
     }
 
     /// Keeps the connections for the next reader, if all commands are answered.
-    pub(super) fn put(&self, lines: Lines) {
-        if lines.is_sound && lines.lines.iter().all(Line::is_idle) {
+    pub(super) fn put(&self, lines: NodeConnections) {
+        if lines.is_sound && lines.lines.iter().all(NodeConnection::is_idle) {
             lock(&self.0).push(lines);
         }
     }

@@ -13,7 +13,7 @@ use workload::{
 use super::{
     connections::damaged,
     error::fault,
-    lines::Lines,
+    lines::NodeConnections,
     row::{Key, unsealed},
     sample::{RedisSample, Shared},
 };
@@ -30,7 +30,7 @@ const KEYS_PER_CALL: usize = 256;
 pub(super) struct RedisReader<'a> {
     sample: &'a RedisSample<'a>,
     /// `None` once the drop of the reader has given them back.
-    lines: Option<Lines>,
+    lines: Option<NodeConnections>,
     account_keys: AccountKeys,
     batch: Batch,
     checked_codes: CheckedCodes,
@@ -67,7 +67,7 @@ impl Drop for RedisReader<'_> {
 type Take<'t> = dyn FnMut(usize, &Key, Option<&[u8]>) -> Result<(), StoreError> + 't;
 
 impl<'a> RedisReader<'a> {
-    pub(super) fn new(sample: &'a RedisSample<'a>, lines: Lines) -> Self {
+    pub(super) fn new(sample: &'a RedisSample<'a>, lines: NodeConnections) -> Self {
         Self {
             sample,
             lines: Some(lines),

@@ -77,7 +77,7 @@ impl Background for RocksSample<'_> {
         options.set_timeout(CANCEL_POLL_MICROS);
         while !cancel.load(Ordering::Relaxed) {
             match self.db().wait_for_compact(&options) {
-                Ok(()) => return Ok(Settled::Waited),
+                Ok(()) => return Ok(Settled::Ended),
                 Err(error) if error.kind() == ErrorKind::TimedOut => {}
                 Err(error) => return Err(failed("wait for flushes and compactions")(error)),
             }

@@ -59,7 +59,7 @@ fn work<'a>(sample: &'a RocksSample<'_>) -> &'a dyn Background {
 /// Waits for that work.
 fn settle(sample: &RocksSample<'_>) {
     let settled = work(sample).settle(&AtomicBool::new(false));
-    assert_eq!(settled.unwrap(), Settled::Waited);
+    assert_eq!(settled.unwrap(), Settled::Ended);
 }
 
 #[test]
