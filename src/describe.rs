@@ -8,4 +8,4 @@ mod seen;
 mod shards;
 
 pub use figures::Figures;
-pub use seen::{Asked, of_scenario, of_workload, seen};
+pub use seen::{Requested, of_scenario, of_workload, touched_keys};

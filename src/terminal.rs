@@ -28,7 +28,7 @@ pub use progress::{Live, Look, Progress};
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Default number of columns, as for a pipe, and the minimal one.
-const DEFAULT_WIDTH: usize = 80;
+const WIDTH_MIN: usize = 80;
 
 /// Whether standard output was closed when the process began. The standard library opens the null
 /// device in its place before `main`.
@@ -125,11 +125,11 @@ pub fn error(text: &str) {
     drop(writeln!(io::stderr(), "{}", visible(text)));
 }
 
-/// Returns the number of columns by `COLUMNS` or by the terminal, at least [`DEFAULT_WIDTH`].
+/// Returns the number of columns by `COLUMNS` or by the terminal, at least [`WIDTH_MIN`].
 pub fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let columns = columns.or_else(|| Some(usize::from(terminal_size()?.0.0)));
-    columns.unwrap_or(DEFAULT_WIDTH).max(DEFAULT_WIDTH)
+    columns.unwrap_or(WIDTH_MIN).max(WIDTH_MIN)
 }
 
 /// Returns the number of columns for a list. `None` if standard output is no terminal, as another

@@ -54,7 +54,7 @@ pub struct SlotRow<'a> {
 
 /// Sizes of a reader's calls that suit the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Batching {
+pub struct CallSizes {
     /// Suitable number of keys for one call of [`Reader::slots`], if the keys are in any order.
     pub slots_per_call: usize,
     /// Suitable number of keys for one call, if the keys are in the order of their rows.
@@ -66,7 +66,7 @@ pub struct Batching {
     pub reads_at_once: Option<usize>,
 }
 
-impl Batching {
+impl CallSizes {
     /// Sizes for a reader that reads one key after the other.
     pub const ONE_BY_ONE: Self = Self {
         slots_per_call: 32,
@@ -155,8 +155,8 @@ pub trait Reader: fmt::Debug + Send {
     }
 
     /// Sizes of this reader's calls that suit the store.
-    fn batching(&self) -> Batching {
-        Batching::ONE_BY_ONE
+    fn call_sizes(&self) -> CallSizes {
+        CallSizes::ONE_BY_ONE
     }
 
     /// Average number of device reads in flight during a call that reads `key_count` keys together

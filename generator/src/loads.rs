@@ -70,7 +70,7 @@ pub(crate) fn place(site: &Site<'_>, genesis: &mut Genesis) -> Result<LoadGenesi
     let tag = scenario.loads[index].tag(index);
     let tag = tag.as_str();
     let state_slot_count = scenario.state.slot_count;
-    let at = storm::StormPlace { index, tag, seed, slot_count, state_slot_count };
+    let at = storm::StormInput { index, tag, seed, slot_count, state_slot_count };
     match &scenario.loads[index].kind {
         LoadKind::SloadStorm(storm) => at.sload(storm, genesis),
         LoadKind::SstoreStorm(storm) => at.sstore(storm, genesis),

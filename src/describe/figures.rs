@@ -27,12 +27,12 @@ pub struct Figures {
     pub first_batch: Option<Transactions>,
 }
 
-/// Computes the figures of a workload from `seen`, the keys that the reference run touched.
+/// Computes the figures of a workload from `description`, the keys that the reference run touched.
 /// `scenario` is `None` for a workload file. `threads`: the thread counts of the ideal speed-ups.
 pub fn figures(
     workload: &Workload,
     scenario: Option<Loads<'_>>,
-    seen: &Description,
+    description: &Description,
     threads: &[usize],
 ) -> Figures {
     let overridden = scenario.map(|of| of.scenario.overridden.clone());
@@ -42,14 +42,14 @@ pub fn figures(
     let (loads, load_of_txs) =
         scenario.map_or((&[][..], &[][..]), |of| (&of.scenario.loads[..], of.of_txs));
     let mut of_loads = vec![Tally::default(); loads.len()];
-    for (tx_index, (gas, keys)) in gas.iter().zip(&seen.transactions).enumerate() {
+    for (tx_index, (gas, keys)) in gas.iter().zip(&description.transactions).enumerate() {
         all.add(*gas, keys);
         if let Some(load_index) = load_of_txs.get(tx_index) {
             of_loads[*load_index as usize].add(*gas, keys);
         }
     }
     let all = all.facts();
-    let fill = facts::fill(workload, &seen.gas, scenario);
+    let fill = facts::fill(workload, &description.gas, scenario);
     let facts = facts::workload(workload, overridden.unwrap_or_default());
     let facts = WorkloadFacts { fill: Some(fill), ..facts };
     let blocks = workload.batches.iter().flat_map(|batch| &batch.blocks);
@@ -65,7 +65,7 @@ pub fn figures(
         let (name, kind) = (spec.name.clone(), spec.kind.name().to_owned());
         LoadFacts { name, kind, gas_share, transactions }
     });
-    let components = components(&seen.batches);
+    let components = components(&description.batches);
     let described = Described {
         schema: SCHEMA,
         tool: facts::tool(&environment::build()),
@@ -76,7 +76,7 @@ pub fn figures(
         wire_bytes_per_mgas: ratio((list_bytes + calldata_bytes) as f64, mgas),
         loads: loads.collect(),
         all,
-        conflicts: conflicts(&seen.batches, &components, all.gas, threads),
+        conflicts: conflicts(&description.batches, &components, all.gas, threads),
         workload: facts,
         shards: Vec::new(),
     };

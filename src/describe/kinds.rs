@@ -5,7 +5,7 @@ use variant::Design;
 
 use super::{
     figures::Figures,
-    seen::{Asked, of_scenario},
+    seen::{Requested, of_scenario},
 };
 use report::KindRow;
 use result::{
@@ -128,7 +128,8 @@ fn row(
         overrides.push(of_table(key, value));
     }
     let scenario = Scenario::parse(name, text, &overrides).with_exit_code(Code::Usage)?;
-    let (Figures { described, .. }, workload) = of_scenario(&scenario, Asked::default(), progress)?;
+    let (Figures { described, .. }, workload) =
+        of_scenario(&scenario, Requested::default(), progress)?;
     let cells = run::measure(workload, &scenario.run, progress)?;
     let is_storm = scenario.loads.iter().all(|load| load.kind.is_storm());
     let operation = if is_storm { Operation::Key } else { Operation::Transaction };
@@ -145,7 +146,7 @@ fn row(
         in_order_mgas_per_s: cells
             .iter()
             .find(|cell| cell.design == Design::Sequential)
-            .and_then(|cell| rate(cell, Half::Tells)),
+            .and_then(|cell| rate(cell, RateHalf::Rating)),
         best: best(&cells),
         about: about(text, &described),
     })
@@ -154,15 +155,15 @@ fn row(
 /// A half of a row's samples: every second sample. If the same samples chose the fastest row and
 /// gave its rate, the rate would be too high (the winner's curse).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Half {
+enum RateHalf {
     /// The half that chooses the fastest row.
-    Chooses = 0,
+    Selection = 0,
     /// The half that gives the rates of the table.
-    Tells = 1,
+    Rating = 1,
 }
 
 /// Returns the median rate of one half of a row's samples, in MGas/s; `None` if the half is empty.
-fn rate(cell: &Cell, half: Half) -> Option<f64> {
+fn rate(cell: &Cell, half: RateHalf) -> Option<f64> {
     let samples = cell.counted().into_iter().flatten().skip(half as usize).step_by(2);
     let rates = samples.map(|sample| sample.gas as f64 * 1e3 / sample.wall_ns as f64);
     stats::median(&rates.collect::<Vec<_>>())
@@ -172,11 +173,11 @@ fn rate(cell: &Cell, half: Half) -> Option<f64> {
 /// the other half gives its rate. If execution in order has a higher rate in that other half, it is
 /// the best row.
 fn best(cells: &[Cell]) -> Option<(String, f64)> {
-    let rates = cells.iter().filter_map(|cell| Some((cell, rate(cell, Half::Chooses)?)));
+    let rates = cells.iter().filter_map(|cell| Some((cell, rate(cell, RateHalf::Selection)?)));
     let (chosen, _) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let in_order = cells.iter().find(|cell| cell.design == Design::Sequential);
-    let [in_order, best] =
-        [in_order, Some(chosen)].map(|cell| Some((report::row_name(cell?), rate(cell?, Half::Tells)?)));
+    let [in_order, best] = [in_order, Some(chosen)]
+        .map(|cell| Some((report::row_name(cell?), rate(cell?, RateHalf::Rating)?)));
     let best = best?;
     Some(in_order.filter(|(_, rate)| *rate > best.1).unwrap_or(best))
 }

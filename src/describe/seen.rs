@@ -20,7 +20,7 @@ use crate::{
 
 /// The thread counts and shard counts for which the user asks figures.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Asked<'a> {
+pub struct Requested<'a> {
     /// Thread counts of the ideal speed-ups.
     pub threads: &'a [usize],
     /// Shard counts of the partitions.
@@ -34,7 +34,7 @@ pub struct Asked<'a> {
 /// user interrupted.
 pub fn of_scenario(
     scenario: &Scenario,
-    asked: Asked<'_>,
+    asked: Requested<'_>,
     progress: &Progress,
 ) -> Result<(Figures, Workload), Failure> {
     let Generated { workload, loads, .. } = prepare::generate_by_load(scenario, progress)?;
@@ -50,14 +50,14 @@ pub fn of_scenario(
 pub fn of_workload(
     workload: &Workload,
     scenario: Option<Loads<'_>>,
-    asked: Asked<'_>,
+    asked: Requested<'_>,
     progress: &Progress,
 ) -> Result<Figures, Failure> {
     let detail = if asked.shards.is_empty() { Detail::Graphs } else { Detail::Accesses };
-    let mut seen = seen(workload, detail, progress)?;
-    let mut figures = figures::figures(workload, scenario, &seen, asked.threads);
+    let mut description = touched_keys(workload, detail, progress)?;
+    let mut figures = figures::figures(workload, scenario, &description, asked.threads);
     if !asked.shards.is_empty() {
-        let batches = shards::transactions(workload, &mut seen);
+        let batches = shards::transactions(workload, &mut description);
         figures.described.shards = shards::partitioned(&batches, asked.shards, progress)?;
         figures.first_batch = batches.into_iter().next();
     }
@@ -68,7 +68,7 @@ pub fn of_workload(
 ///
 /// # Errors
 /// The reference run differs from the workload's expected outcome, or the user interrupted.
-pub fn seen(
+pub fn touched_keys(
     workload: &Workload,
     detail: Detail,
     progress: &Progress,
@@ -76,13 +76,13 @@ pub fn seen(
     let total = workload.tx_count();
     let stage = progress.stage("reading the touched keys", total);
     let mut done = 0;
-    let seen = describe::describe_with_detail(workload, detail, || {
+    let description = describe::describe_with_detail(workload, detail, || {
         done += 1;
         stage.set(done, total);
         interrupt::answer()
     });
     stage.finish();
-    seen.map_err(|error| {
+    description.map_err(|error| {
         let code = match &error {
             ReferenceError::Cancelled => Code::Interrupted,
             _ => Code::Disagree,

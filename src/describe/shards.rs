@@ -17,18 +17,18 @@ use crate::terminal::{Failure, Progress, interrupt};
 const SEED: u64 = 1;
 
 /// Builds the transactions of each batch in the form that partitioners take. Moves the accesses out
-/// of `seen`.
-pub fn transactions(workload: &Workload, seen: &mut Description) -> Vec<Transactions> {
-    let batches = workload.batches.iter().zip(&mut seen.batches);
-    batches.map(|(batch, seen)| transactions_of(batch, seen)).collect()
+/// of `description`.
+pub fn transactions(workload: &Workload, description: &mut Description) -> Vec<Transactions> {
+    let batches = workload.batches.iter().zip(&mut description.batches);
+    batches.map(|(batch, description)| transactions_of(batch, description)).collect()
 }
 
-fn transactions_of(batch: &Batch, seen: &mut BatchDescription) -> Transactions {
-    let of_txs = std::mem::take(&mut seen.accesses);
+fn transactions_of(batch: &Batch, description: &mut BatchDescription) -> Transactions {
+    let of_txs = std::mem::take(&mut description.accesses);
     let mut numbers = HashMap::new();
     let mut transactions = Transactions::default();
     let all = batch.blocks.iter().flat_map(|block| &block.transactions);
-    for (tx, (envelope, gas)) in all.zip(seen.graph.gas()).enumerate() {
+    for (tx, (envelope, gas)) in all.zip(description.graph.gas()).enumerate() {
         let next = numbers.len() as u32;
         let sender = *numbers.entry(envelope.sender).or_insert(next);
         let accesses = of_txs.of(tx).iter();

@@ -28,7 +28,7 @@ pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
 fn spread(cell: &GateCell) -> Option<Spread> {
     let octets = cell.octets.iter();
     let octets = octets.filter_map(|o| octet_differences(o, Metric::Wall, cell.samples_per_slot));
-    let (new, null) = decide::spreads(&octets.collect::<Vec<_>>())?;
+    let (new, null) = decide::estimates(&octets.collect::<Vec<_>>())?;
     // Both spreads are of a build against itself. The larger spread is the safe choice.
     let spread = if new.error > null.error { new } else { null };
     Some(Spread {

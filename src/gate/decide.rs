@@ -113,7 +113,7 @@ impl Figure {
 
 /// Returns the estimate of `octets`; `None` for fewer than six.
 pub fn look(octets: &[Differences], split: Split) -> Option<Look> {
-    let (new, null) = spreads(octets)?;
+    let (new, null) = estimates(octets)?;
     Some(Look {
         octet_count: octets.len(),
         estimate: new.mean,
@@ -125,7 +125,7 @@ pub fn look(octets: &[Differences], split: Split) -> Option<Look> {
 
 /// Returns the estimates of B and of the null, with their spreads; `None` for fewer than six
 /// octets.
-pub fn spreads(octets: &[Differences]) -> Option<(Trimmed, Trimmed)> {
+pub fn estimates(octets: &[Differences]) -> Option<(Trimmed, Trimmed)> {
     let (new, null): (Vec<_>, Vec<_>) = octets.iter().map(|octet| (octet.new, octet.null)).unzip();
     Some((Trimmed::of(&new)?, Trimmed::of(&null)?))
 }
@@ -154,9 +154,9 @@ pub struct Limits {
 
 /// The effect of the null on the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Null {
+enum NullVerdict {
     /// The difference of A from itself is surely within ±δ/2.
-    Holds,
+    Narrow,
     /// The difference of A from itself may be above δ/2: there is much noise.
     Wide,
     /// The difference of A from itself is surely above the floor.
@@ -164,33 +164,34 @@ enum Null {
 }
 
 impl Limits {
-    fn null(&self, [low, high]: [f64; 2]) -> Null {
+    fn null(&self, [low, high]: [f64; 2]) -> NullVerdict {
         let floor = self.floor.ln_1p();
         if low > floor || high < -floor {
-            Null::Biased
+            NullVerdict::Biased
         } else if low.abs().max(high.abs()) <= (self.delta / 2.0).ln_1p() {
-            Null::Holds
+            NullVerdict::Narrow
         } else {
-            Null::Wide
+            NullVerdict::Wide
         }
     }
 
     /// Returns the change of B that a difference of A from itself may explain. It is 0 if the null
-    /// holds, the estimate of a wide null, or the far end of a biased null.
+    /// is narrow, the estimate of a wide null, or the far end of a biased null.
     pub fn null_change(self, null: [f64; 2]) -> f64 {
         match self.null(null) {
-            Null::Holds => 0.0,
-            Null::Wide => middle(null).abs(),
-            Null::Biased => far_end(null),
+            NullVerdict::Narrow => 0.0,
+            NullVerdict::Wide => middle(null).abs(),
+            NullVerdict::Biased => far_end(null),
         }
     }
 
     /// Returns the bounds of B that decide. The lower bound falls by [`Self::null_change`]. The
-    /// upper bound rises by the far end of a null that does not hold. If one process of A is slower
+    /// upper bound rises by the far end of a null that is not narrow. If one process of A is slower
     /// than the other, B seems faster, and noise may hide that.
     pub fn bounds(self, look: &Look) -> [f64; 2] {
-        let room = if self.null(look.null) == Null::Holds { 0.0 } else { far_end(look.null) };
-        [look.lower - self.null_change(look.null), look.upper + room]
+        let margin =
+            if self.null(look.null) == NullVerdict::Narrow { 0.0 } else { far_end(look.null) };
+        [look.lower - self.null_change(look.null), look.upper + margin]
     }
 }
 
@@ -202,7 +203,7 @@ pub fn verdict(look: &Look, limits: Limits) -> Option<Verdict> {
     let is_last = look.octet_count >= OCTET_COUNT_MAX;
     match (by_bounds(lower, upper, limits.delta), limits.null(look.null)) {
         (Verdict::Regression, _) => Some(Verdict::Regression),
-        (_, Null::Biased) => is_last.then_some(Verdict::Untrusted),
+        (_, NullVerdict::Biased) => is_last.then_some(Verdict::Untrusted),
         (Verdict::Pass, _) => Some(Verdict::Pass),
         _ => is_last.then_some(Verdict::Inconclusive),
     }
@@ -230,7 +231,7 @@ pub fn hidden_by_null(look: &Look, limits: Limits) -> Option<HiddenVerdict> {
         _ => (upper - look.upper, limit - (upper - look.upper)),
     };
     let is_hidden = verdict != Verdict::Inconclusive
-        && limits.null(look.null) == Null::Wide
+        && limits.null(look.null) == NullVerdict::Wide
         && by_bounds(lower, upper, limits.delta) == Verdict::Inconclusive;
     is_hidden.then(|| HiddenVerdict {
         verdict,
@@ -252,7 +253,7 @@ fn far_end([low, high]: [f64; 2]) -> f64 {
 /// estimates and deviations. Errors fall with the square root of the number. `None` if no number
 /// would decide.
 pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
-    if limits.null(look.null) == Null::Biased {
+    if limits.null(look.null) == NullVerdict::Biased {
         return None;
     }
     let limit = limits.delta.ln_1p();
@@ -281,7 +282,7 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
 /// bound below δ. It also passes if the upper bound plus the far end of a wide null is below δ. The
 /// result depends on the noise only, not on the estimates.
 pub fn smallest_delta(new: &Trimmed, null: &Trimmed, split: Split) -> f64 {
-    let [_, null_upper] = off(null).interval(NULL_CONFIDENCE);
+    let [_, null_upper] = worst_of_nine_in_ten(null).interval(NULL_CONFIDENCE);
     let beside_narrow = bounded_delta(new, split).max(2.0 * null_upper.exp_m1());
     // The estimates of B and of the null are independent: their sum is seldom off by more than
     // this.
@@ -293,11 +294,11 @@ pub fn smallest_delta(new: &Trimmed, null: &Trimmed, split: Split) -> f64 {
 
 /// Returns the smallest δ that is decided in nine runs of ten without a null.
 fn bounded_delta(spread: &Trimmed, split: Split) -> f64 {
-    off(spread).upper(split.share(ALPHA_PASS)).exp_m1()
+    worst_of_nine_in_ten(spread).upper(split.share(ALPHA_PASS)).exp_m1()
 }
 
 /// Returns an estimate with this spread, at its worst in nine runs of ten, if nothing differs.
-fn off(spread: &Trimmed) -> Trimmed {
+fn worst_of_nine_in_ten(spread: &Trimmed) -> Trimmed {
     Trimmed { mean: NINE_OF_TEN * spread.error, ..*spread }
 }
 
@@ -305,18 +306,18 @@ fn off(spread: &Trimmed) -> Trimmed {
 /// [`smallest_delta`]. `None` if it is at most `delta`, since the noise then allows a verdict, and
 /// for fewer than six octets.
 pub fn delta_to_decide(octets: &[Differences], split: Split, delta: f64) -> Option<f64> {
-    let (new, null) = spreads(octets)?;
-    named(smallest_delta(&new, &null, split), delta)
+    let (new, null) = estimates(octets)?;
+    next_delta_step(smallest_delta(&new, &null, split), delta)
 }
 
 /// Returns the δ to propose for stored results, if a figure has this spread. `None` as in
 /// [`delta_to_decide`].
 pub fn delta_between(spread: &Trimmed, split: Split, delta: f64) -> Option<f64> {
-    named(bounded_delta(spread, split), delta)
+    next_delta_step(bounded_delta(spread, split), delta)
 }
 
 /// Rounds a δ up to the next step, as a bound must lie below δ. `None` if it is not above `delta`.
-fn named(smallest: f64, delta: f64) -> Option<f64> {
+fn next_delta_step(smallest: f64, delta: f64) -> Option<f64> {
     let above = ((smallest / DELTA_STEP).floor() + 1.0) * DELTA_STEP;
     (smallest.is_finite() && above > delta).then_some(above)
 }

@@ -127,18 +127,19 @@ pub struct Differences {
 /// Estimates a pass from the values of a metric in its slots, in `order`. `None` unless all values
 /// are positive. B against A and N together, and N against A, are orthogonal contrasts: noise that
 /// sets A and N apart does not move the estimate of B.
-pub fn differences(order: &[Arm], rates: &[f64]) -> Option<Differences> {
-    if rates.is_empty() || rates.iter().any(|rate| *rate <= 0.0) {
+pub fn differences(order: &[Arm], values: &[f64]) -> Option<Differences> {
+    if values.is_empty() || values.iter().any(|value| *value <= 0.0) {
         return None;
     }
-    let [base, new, null] = Arm::ALL.map(|arm| mean_log(order, rates, arm));
+    let [base, new, null] = Arm::ALL.map(|arm| mean_log(order, values, arm));
     Some(Differences { new: new - f64::midpoint(base, null), null: null - base })
 }
 
 /// Returns the mean logarithm of an arm's values.
-fn mean_log(order: &[Arm], rates: &[f64], arm: Arm) -> f64 {
-    let slots = zip(order, rates).filter(|(slot, _)| **slot == arm);
-    let (sum, count) = slots.fold((0.0, 0), |(sum, count), (_, rate)| (sum + rate.ln(), count + 1));
+fn mean_log(order: &[Arm], values: &[f64], arm: Arm) -> f64 {
+    let slots = zip(order, values).filter(|(slot, _)| **slot == arm);
+    let (sum, count) =
+        slots.fold((0.0, 0), |(sum, count), (_, value)| (sum + value.ln(), count + 1));
     sum / f64::from(count)
 }
 
@@ -248,7 +249,7 @@ mod tests {
             luck in 0.9..1.1_f64,
         ) {
             let order = order(number, if is_new_first { Arm::New } else { Arm::Base });
-            let rates = order.iter().enumerate().map(|(slot, arm)| {
+            let values = order.iter().enumerate().map(|(slot, arm)| {
                 let own: f64 = match arm {
                     Arm::Base => 1.0,
                     Arm::New => factor,
@@ -256,8 +257,8 @@ mod tests {
                 };
                 own * (drift * slot as f64).exp()
             });
-            let rates: Vec<_> = rates.collect();
-            let found = differences(&order, &rates).expect("all above zero");
+            let values: Vec<_> = values.collect();
+            let found = differences(&order, &values).expect("all above zero");
             prop_assert!((found.new - (factor.ln() - luck.ln() / 2.0)).abs() < 1e-9, "{:?}", found);
             prop_assert!((found.null - luck.ln()).abs() < 1e-9, "{:?}", found);
         }
@@ -286,8 +287,8 @@ mod tests {
     #[test]
     fn a_slot_without_time_is_no_observation() {
         let order = order(0, Arm::Base);
-        let mut rates = [1.0; SLOT_COUNT];
-        rates[3] = 0.0;
-        assert_eq!(differences(&order, &rates), None);
+        let mut values = [1.0; SLOT_COUNT];
+        values[3] = 0.0;
+        assert_eq!(differences(&order, &values), None);
     }
 }

@@ -21,7 +21,7 @@ const MANY_PASSES: u64 = 4;
 /// A shorter slot is proposed if an octet then takes at most this share of its time.
 const SHORTER_MAX: f64 = 0.8;
 /// An estimate is printed again if it is wrong by more than this factor.
-const OFF_BY: u32 = 2;
+const RESTATE_FACTOR: u32 = 2;
 
 /// The source of the work. It decides which options for less work are proposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub struct Pace {
     /// Estimated time of an octet, by the warm-ups.
     estimate: Option<Duration>,
     /// Time of all octets that was shown to the user.
-    said: Option<Duration>,
+    shown_time: Option<Duration>,
     /// The octet under way.
     under_way: Option<UnderWay>,
     /// Number of octets that have ended. `took` is the sum of their times.
@@ -106,7 +106,7 @@ impl Pace {
             source,
             remedies: String::new(),
             estimate: None,
-            said: None,
+            shown_time: None,
             under_way: None,
             ended_count: 0,
             took: Duration::ZERO,
@@ -122,7 +122,7 @@ impl Pace {
         let octet = work.time(work.asked);
         self.estimate = Some(octet);
         self.remedies = self.remedies(work);
-        self.said = Some(all(octet));
+        self.shown_time = Some(all_octets_time(octet));
         let words = self.words(octet, 0);
         Some(format!("estimate before the first octet: an octet takes about {words}"))
     }
@@ -140,9 +140,10 @@ impl Pace {
         let took = now.duration_since(before.began);
         self.took = self.took.saturating_add(took);
         self.ended_count += 1;
-        let all = all(took);
-        let is_said = self.said.is_some_and(|said| {
-            all <= said.saturating_mul(OFF_BY) && said <= all.saturating_mul(OFF_BY)
+        let all = all_octets_time(took);
+        let is_said = self.shown_time.is_some_and(|shown_time| {
+            all <= shown_time.saturating_mul(RESTATE_FACTOR)
+                && shown_time <= all.saturating_mul(RESTATE_FACTOR)
         });
         (self.ended_count == 1 && all >= LONG && !is_said)
             .then(|| format!("measured, after the first octet: one takes {}", self.words(took, 1)))
@@ -168,7 +169,7 @@ impl Pace {
                  {OCTET_COUNT_MAX} at most, in up to {last}"
             ),
         };
-        let remedies = match all(octet) >= LONG && !self.remedies.is_empty() {
+        let remedies = match all_octets_time(octet) >= LONG && !self.remedies.is_empty() {
             true => format!("; for less take {}", self.remedies),
             false => String::new(),
         };
@@ -247,7 +248,7 @@ fn about(time: Duration) -> String {
 }
 
 /// Returns the maximal time of all octets.
-fn all(octet: Duration) -> Duration {
+fn all_octets_time(octet: Duration) -> Duration {
     times(octet, OCTET_COUNT_MAX as u64)
 }
 
@@ -403,12 +404,12 @@ mod tests {
     #[test]
     fn a_short_gate_and_a_true_estimate_are_not_told_again() {
         let begun = Instant::now();
-        for (said, is_told) in
+        for (shown_time, is_told) in
             [(None, true), (Some(200), false), (Some(60), true), (Some(900), true)]
         {
-            let mut pace = Pace { said: said.map(seconds), ..pace() };
+            let mut pace = Pace { shown_time: shown_time.map(seconds), ..pace() };
             assert_eq!(pace.at(0, begun), None);
-            assert_eq!(pace.at(1, begun + seconds(20)).is_some(), is_told, "{said:?}");
+            assert_eq!(pace.at(1, begun + seconds(20)).is_some(), is_told, "{shown_time:?}");
         }
         let mut short = pace();
         assert_eq!(short.at(0, begun), None);

@@ -27,7 +27,7 @@ use crate::terminal::{Code, interrupt};
 
 /// Polling interval for the child's end. It is long compared with the cost of a poll, as samples
 /// are timed meanwhile.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The file of this program, even if its path has another file by now. So all children are of the
 /// same build.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -113,7 +113,7 @@ fn ended(mut command: Command) -> Result<Ended> {
             send(&child, Signal::TERM, Reach::Process);
             is_told = true;
         }
-        thread::sleep(LOOK_INTERVAL);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
 
 const SHELL: &str = "/bin/sh";
 /// Minimal and maximal polling interval for the end of a command.
-const LOOK_INTERVAL: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
+const POLL_INTERVAL: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
 /// Time that a command has to end after a request to stop.
 const GRACE: Duration = Duration::from_millis(200);
 /// Maximal time of the last command after an interrupt, as results are written after it.
@@ -125,7 +125,7 @@ fn run(option: &str, command: &str, mut stops: impl FnMut() -> bool) -> Result<C
     shell.args(["-c", command]).stdout(Stdio::null());
     shell.stderr(told.try_clone().with_context(cannot)?);
     let mut child = shell.spawn().with_context(cannot)?;
-    let [mut pause, longest] = LOOK_INTERVAL;
+    let [mut pause, longest] = POLL_INTERVAL;
     let status = loop {
         if let Some(status) = child.try_wait().with_context(cannot)? {
             break status;
@@ -152,7 +152,7 @@ fn stop(child: &mut Child) {
     let begun = Instant::now();
     child::send(child, Signal::TERM, Reach::Group);
     while begun.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
-        thread::sleep(LOOK_INTERVAL[0]);
+        thread::sleep(POLL_INTERVAL[0]);
     }
     child::send(child, Signal::KILL, Reach::Group);
     // The child has ended, or ends now.

@@ -24,7 +24,7 @@ use result::{Device, Fill, WorkloadFacts};
 use crate::{
     figures::facts,
     machine,
-    run::{plan::Machine, session::Session, shards::Running},
+    run::{plan::Machine, session::Session, shards::RunningShards},
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
@@ -184,7 +184,7 @@ impl Preparation<'_> {
 /// A list of the workload cannot be decoded.
 pub fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
     // Shards start before all long work, so that a missing shard is an error at once.
-    let shards = Running::of(run).with_exit_code(Code::Io)?;
+    let shards = RunningShards::of(run).with_exit_code(Code::Io)?;
     let work = work::with_lists(workload, &run.designs, run.block_duties(), progress)?;
     Ok(Session::new(work).with_shards(shards))
 }

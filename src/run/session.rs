@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 
-use crate::run::shards::Running;
+use crate::run::shards::RunningShards;
 use alloy_primitives::{B256, Bytes, keccak256};
 use executor::{
     engine::{EngineError, Task},
@@ -98,7 +98,7 @@ pub struct Session {
     /// Blocks that warm samples read, kept while their store is closed.
     warm_blocks: Option<WarmBlocks>,
     /// The shards, if variants execute on shards.
-    shards: Option<Running>,
+    shards: Option<RunningShards>,
 }
 
 impl Session {
@@ -109,7 +109,7 @@ impl Session {
 
     /// Returns this session with shards.
     #[must_use]
-    pub fn with_shards(self, shards: Option<Running>) -> Self {
+    pub fn with_shards(self, shards: Option<RunningShards>) -> Self {
         Self { shards, ..self }
     }
 
@@ -176,7 +176,7 @@ impl Session {
         let lists = lists.unwrap_or_else(|| panic!("no list for {variant}"));
         let task = Task::new(&work.workload, &lists.encoded, variant, cancel);
         let (list_hashes, blocks) = (&lists.hashes, &work.blocks);
-        let shards = self.shards.as_ref().map(Running::shards);
+        let shards = self.shards.as_ref().map(RunningShards::shards);
         let task = Task { list_hashes, blocks, known_costs, trace, shards, ..task };
         sample::take_with_records(self.stores[store].as_ref(), &task, cache, records)
     }

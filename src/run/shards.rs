@@ -34,12 +34,12 @@ const START_MAX: Duration = Duration::from_secs(10);
 
 /// The connected shards. Shards that were started on this host end on drop.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningShards {
     cluster: Cluster,
     _children: Children,
 }
 
-impl Running {
+impl RunningShards {
     /// Starts or connects the shards of a run; `None` if the run has no shards.
     ///
     /// # Errors
@@ -117,8 +117,8 @@ impl Children {
     }
 }
 
-/// Returns the first line that a shard prints within `most`.
-fn first_line(out: impl Read + Send + 'static, most: Duration) -> Result<String> {
+/// Returns the first line that a shard prints within `timeout`.
+fn first_line(out: impl Read + Send + 'static, timeout: Duration) -> Result<String> {
     let (to, read) = mpsc::channel();
     thread::spawn(move || {
         let mut line = String::new();
@@ -126,10 +126,10 @@ fn first_line(out: impl Read + Send + 'static, most: Duration) -> Result<String>
         // The receiver may have timed out. The shard is ended then.
         drop(to.send(read.map(|_| line)));
     });
-    match read.recv_timeout(most) {
+    match read.recv_timeout(timeout) {
         Ok(line) => line.context("cannot read from a shard that was started"),
         Err(RecvTimeoutError::Timeout) => {
-            bail!("a shard that was started does not listen after {} s", most.as_secs_f64())
+            bail!("a shard that was started does not listen after {} s", timeout.as_secs_f64())
         }
         Err(RecvTimeoutError::Disconnected) => bail!("cannot read from a shard that was started"),
     }

@@ -30,13 +30,17 @@ struct TimedPartition {
 }
 
 impl<'a> Predictions<'a> {
-    /// Prepares predictions for a workload. `seen` has the keys that its transactions touch.
+    /// Prepares predictions for a workload. `description` has the keys that its transactions touch.
     ///
     /// # Errors
     /// A list cannot be decoded, or a step has no time.
-    pub fn new(workload: &'a Workload, seen: &Description, costs: &Costs) -> Result<Self, Failure> {
-        let batches =
-            SimulatedBatch::all(workload, seen, &costs.step_times).with_exit_code(Code::Io)?;
+    pub fn new(
+        workload: &'a Workload,
+        description: &Description,
+        costs: &Costs,
+    ) -> Result<Self, Failure> {
+        let batches = SimulatedBatch::all(workload, description, &costs.step_times)
+            .with_exit_code(Code::Io)?;
         Ok(Self { batches, costs: costs.facts.clone() })
     }
 
@@ -64,21 +68,21 @@ impl<'a> Predictions<'a> {
         partition: &TimedPartition,
     ) -> Setting {
         let batch_count = self.batches.len().max(1) as u64;
-        let of = &self.costs;
+        let facts = &self.costs;
         let partition_ns = match sharding.partition_time {
             PartitionTime::Inside => partition.partition_ns,
             PartitionTime::Before => 0,
         };
         let costs = ModelCosts {
-            before_ns: (of.decode_ns + partition_ns) / batch_count,
-            start_ns: of.start_ns,
-            message_ns: of.message_ns,
-            value_ns: of.value_ns,
-            result_ns: of.result_ns,
-            shard_message_ns: of.shard_message_ns,
-            shard_value_ns: of.shard_value_ns,
-            shard_result_ns: of.shard_result_ns,
-            after_ns: of.after_ns / batch_count,
+            before_ns: (facts.decode_ns + partition_ns) / batch_count,
+            start_ns: facts.start_ns,
+            message_ns: facts.message_ns,
+            value_ns: facts.value_ns,
+            result_ns: facts.result_ns,
+            shard_message_ns: facts.shard_message_ns,
+            shard_value_ns: facts.shard_value_ns,
+            shard_result_ns: facts.shard_result_ns,
+            after_ns: facts.after_ns / batch_count,
         };
         Setting {
             shard_count: u32::try_from(sharding.count).unwrap_or(u32::MAX),
@@ -124,55 +128,59 @@ impl<'a> Predictions<'a> {
         sharding: &Sharding,
         setting: &Setting,
         partition: &TimedPartition,
-        of: &Simulated,
+        simulated: &Simulated,
     ) -> SimulatedRow {
         let tx_count: usize = self.batches.iter().map(SimulatedBatch::tx_count).sum();
-        let (bound, bound_ns) = self.bound(setting, of);
+        let (bound, bound_ns) = self.bound(setting, simulated);
         SimulatedRow {
             shard_count: u64::from(setting.shard_count),
             thread_count: u64::from(setting.thread_count),
             sharding: way(sharding),
             has_list: setting.knowledge == Knowledge::List,
-            time_ns: of.time_ns as u64,
-            tx_per_s: per(tx_count as f64 * 1e9, of.time_ns),
+            time_ns: simulated.time_ns as u64,
+            tx_per_s: per(tx_count as f64 * 1e9, simulated.time_ns),
             speedup: None,
             bound,
-            bound_share: per(bound_ns, of.time_ns),
+            bound_share: per(bound_ns, simulated.time_ns),
             partition_ns: partition.partition_ns,
-            imbalance: per(of.fullest_work_ns * f64::from(setting.shard_count), of.step_work_ns)
-                - 1.0,
-            chain_ns: of.chain_ns as u64,
-            value_wait_ns: of.value_wait_ns as u64,
-            coordinator_work_ns: of.coordinator_work_ns as u64,
-            busiest_thread_work_ns: of.busiest_thread_work_ns as u64,
-            shard_message_work_ns: of.shard_message_work_ns as u64,
-            ahead_request_count: of.ahead_request_count,
-            ahead_key_count: of.ahead_key_count,
-            demand_request_count: of.demand_request_count,
-            result_message_count: of.result_message_count,
-            shard_message_count: of.shard_message_count,
+            imbalance: per(
+                simulated.fullest_work_ns * f64::from(setting.shard_count),
+                simulated.step_work_ns,
+            ) - 1.0,
+            chain_ns: simulated.chain_ns as u64,
+            value_wait_ns: simulated.value_wait_ns as u64,
+            coordinator_work_ns: simulated.coordinator_work_ns as u64,
+            busiest_thread_work_ns: simulated.busiest_thread_work_ns as u64,
+            shard_message_work_ns: simulated.shard_message_work_ns as u64,
+            ahead_request_count: simulated.ahead_request_count,
+            ahead_key_count: simulated.ahead_key_count,
+            demand_request_count: simulated.demand_request_count,
+            result_message_count: simulated.result_message_count,
+            shard_message_count: simulated.shard_message_count,
         }
     }
 
     /// Returns the largest lower bound of a predicted time, with its nanoseconds.
-    fn bound(&self, setting: &Setting, of: &Simulated) -> (SimulatedBound, f64) {
-        let alone = of.coordinator_work_ns - self.talking(of);
+    fn bound(&self, setting: &Setting, simulated: &Simulated) -> (SimulatedBound, f64) {
+        let serial_work_ns = simulated.coordinator_work_ns - self.message_work_ns(simulated);
         let cores = match setting.hosts {
             Hosts::One { core_count } => {
-                let work = of.step_work_ns + of.coordinator_work_ns + of.shard_message_work_ns;
+                let work = simulated.step_work_ns
+                    + simulated.coordinator_work_ns
+                    + simulated.shard_message_work_ns;
                 (SimulatedBound::HostCores, work / f64::from(core_count))
             }
             Hosts::Apart { coordinator_core_count } => {
-                let work = self.talking(of) / f64::from(coordinator_core_count);
-                (SimulatedBound::CoordinatorCores, alone + work)
+                let work = self.message_work_ns(simulated) / f64::from(coordinator_core_count);
+                (SimulatedBound::CoordinatorCores, serial_work_ns + work)
             }
         };
         let delays = 4.0 * setting.delay_ns as f64 * self.batches.len() as f64;
-        let threads = of.fullest_work_ns / f64::from(setting.thread_count);
+        let threads = simulated.fullest_work_ns / f64::from(setting.thread_count);
         let bounds = [
             (SimulatedBound::ShardThreads, threads),
-            (SimulatedBound::Chain, of.chain_ns),
-            (SimulatedBound::CoordinatorThread, alone + of.busiest_thread_work_ns),
+            (SimulatedBound::Chain, simulated.chain_ns),
+            (SimulatedBound::CoordinatorThread, serial_work_ns + simulated.busiest_thread_work_ns),
             cores,
             (SimulatedBound::Delays, delays),
         ];
@@ -180,10 +188,10 @@ impl<'a> Predictions<'a> {
     }
 
     /// Returns the work of the coordinator's threads that exchange messages with shards.
-    fn talking(&self, of: &Simulated) -> f64 {
-        let value_count = of.ahead_key_count + of.demand_request_count;
-        let request_count = of.ahead_request_count + of.demand_request_count;
-        let message_count = of.result_message_count + request_count;
+    fn message_work_ns(&self, simulated: &Simulated) -> f64 {
+        let value_count = simulated.ahead_key_count + simulated.demand_request_count;
+        let request_count = simulated.ahead_request_count + simulated.demand_request_count;
+        let message_count = simulated.result_message_count + request_count;
         self.costs.result_ns as f64 * self.step_count()
             + self.costs.value_ns as f64 * value_count as f64
             + self.costs.message_ns as f64 * message_count as f64

@@ -23,7 +23,7 @@ const ONCE: &str = "measured once, for all cells";
 /// Note if earlier processes have measured the device for the sweep.
 const AGAIN: &str = "measured again, as the sweep goes on; finished cells keep their figures";
 /// The device is measured again before a cell if the last measurement is at least this old.
-const AGE_MAX: Duration = Duration::from_secs(1_800);
+const REMEASURE_AGE: Duration = Duration::from_secs(1_800);
 
 /// The device during a sweep.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl<'a> WatchedDevice<'a> {
             return Ok(());
         }
         if let Some(known) = shared::read(&self.path)? {
-            terminal::note(&told(&known, if self.was_measured { AGAIN } else { ONCE }));
+            terminal::note(&note(&known, if self.was_measured { AGAIN } else { ONCE }));
             self.is_told = true;
         }
         Ok(())
@@ -117,7 +117,7 @@ impl<'a> WatchedDevice<'a> {
 }
 
 /// Formats the figures of the first cell on disk, for the user.
-fn told(known: &SweepDevice, times: &str) -> String {
+fn note(known: &SweepDevice, times: &str) -> String {
     let figure = match (known.ceilings.first(), &known.device.reason) {
         (Some(ceiling), _) => {
             format!("{} random reads/s of 4 KiB at most", units::number(ceiling.ceiling_iops))
@@ -131,7 +131,7 @@ fn told(known: &SweepDevice, times: &str) -> String {
 /// Whether the last measurement is so old that another one is due.
 fn is_due(known: &SweepDevice, now_unix_s: u64) -> bool {
     known.ceilings.last().is_some_and(|Ceiling { measured_unix_s, .. }| {
-        now_unix_s.saturating_sub(*measured_unix_s) >= AGE_MAX.as_secs()
+        now_unix_s.saturating_sub(*measured_unix_s) >= REMEASURE_AGE.as_secs()
     })
 }
 
@@ -168,11 +168,11 @@ mod tests {
     #[test]
     fn the_user_is_told_once_what_was_measured_or_why_not_and_that_it_is_done_again() {
         let known = measured(&[(100, 70_512.0)]);
-        let once = told(&known, ONCE);
+        let once = note(&known, ONCE);
         assert!(once.contains("70.5k random reads/s") && once.contains("measured once"), "{once}");
-        assert!(told(&known, AGAIN).contains("measured again, as the sweep goes on"));
+        assert!(note(&known, AGAIN).contains("measured again, as the sweep goes on"));
         let mut unknown = measured(&[]);
         unknown.device.reason = Some("/x lies in memory".to_owned());
-        assert!(told(&unknown, ONCE).contains("not measured (/x lies in memory)"));
+        assert!(note(&unknown, ONCE).contains("not measured (/x lies in memory)"));
     }
 }

@@ -20,7 +20,7 @@ use crate::{
 /// Minimal estimated time of a sweep that prints its estimate before it begins.
 const LONG: Duration = Duration::from_secs(60);
 /// Minimal reported time of work that a cell does for later cells, such as building a state.
-const TOLD: Duration = Duration::from_millis(100);
+const REPORTED_MIN: Duration = Duration::from_millis(100);
 /// Keys of a scenario that limit the samples of a run. Their values depend on no other key.
 const LIMITS: [&str; 2] = ["run.budget", "run.samples"];
 
@@ -137,7 +137,7 @@ pub fn took_in_words(took: &[CellTime], left_count: usize, end: Duration) -> Str
     let Some(last) = took.last() else { return String::new() };
     let mut words = format!("took {}", units::time(last.wall));
     let once = last.wall.saturating_sub(repeated(took.len() - 1, last));
-    if once >= TOLD {
+    if once >= REPORTED_MIN {
         words.push_str(&format!(", {} of it once for all cells", units::time(once)));
     }
     let left = left(took, left_count) + end;

@@ -48,8 +48,8 @@ pub(crate) enum Place {
     Empty,
     /// A subtree that no write touches, known by its reference.
     Opaque { reference: Reference, rows: u8 },
-    /// The rows at `range` in element `batch` of [`Tree::rows`].
-    Rows { batch: usize, range: Range<usize> },
+    /// The rows at `range` in element `rows_index` of [`Tree::rows`].
+    Rows { rows_index: usize, range: Range<usize> },
     /// A branch at or below the place's path. `open` is the branch's index in [`Tree::branches`],
     /// once its node is read.
     Branch { path: Path, reference: Reference, open: Option<usize> },
@@ -151,7 +151,7 @@ impl Tree {
 
     fn supply_rows(&mut self, rows: Rows) -> Result<(), Error> {
         let pending = std::mem::take(&mut self.pending_rows);
-        let batch = self.rows.len();
+        let rows_index = self.rows.len();
         let mut found = 0;
         if !rows.keys().is_sorted_by(|a, b| a < b) {
             return Err(Error::Answer { rule: "rows ascend, none comes twice" });
@@ -163,7 +163,7 @@ impl Tree {
                 return Err(Error::RowCount { path: touch.path, counted, found: range.len() });
             }
             found += range.len();
-            touch.place = Place::Rows { batch, range };
+            touch.place = Place::Rows { rows_index, range };
         }
         if found != rows.len() {
             return Err(Error::Answer { rule: "no rows beside those asked for" });
@@ -272,7 +272,8 @@ impl Tree {
                 let key = path.join(&suffix).ok_or(NodeError::Path).map_err(invalid(path))?;
                 let mut rows = Rows::default();
                 rows.push(key.first_key(), &value);
-                self.touches[touch].place = Place::Rows { batch: self.rows.len(), range: 0..1 };
+                self.touches[touch].place =
+                    Place::Rows { rows_index: self.rows.len(), range: 0..1 };
                 self.rows.push(rows);
                 Ok(false)
             }

@@ -265,8 +265,8 @@ impl Update {
         each: &mut impl FnMut(&B256, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut keys = keys.peekable();
-        if let Place::Rows { batch, range } = place {
-            let rows = &self.tree.rows[*batch];
+        if let Place::Rows { rows_index, range } = place {
+            let rows = &self.tree.rows[*rows_index];
             for row in narrow(rows.keys(), range, nibble) {
                 let key = &rows.keys()[row];
                 while let Some(write) = keys.next_if(|write| self.tree.keys[*write] < *key) {

@@ -100,7 +100,7 @@ impl AccountFamily {
     }
 
     /// Index of account `index`'s code among the family's codes; `None` in a family without codes.
-    pub fn code_place(&self, index: u64) -> Option<u64> {
+    pub fn code_index(&self, index: u64) -> Option<u64> {
         match self.code {
             CodeRule::Nothing => None,
             CodeRule::Jumpdests { distinct_count, .. } => Some(index % distinct_count.max(1)),
@@ -165,7 +165,7 @@ impl CodeHashes {
     /// The hash of the code of account `index` of `family`, which is at `family_index` in the
     /// genesis. `None` in a family without codes.
     pub fn get(&self, family_index: usize, family: &AccountFamily, index: u64) -> Option<B256> {
-        family.code_place(index).map(|code| self.0[family_index][code as usize])
+        family.code_index(index).map(|code| self.0[family_index][code as usize])
     }
 
     /// All hashes, each with the index of its family and the index of the code in the family.
@@ -193,7 +193,7 @@ mod tests {
         let coded = family(CodeRule::Jumpdests { bytes: 12, distinct_count: 5 });
         assert_eq!(coded.address(7), plain.address(7));
         assert_eq!(coded.code(3), Bytes::from_static(b"\x67\0\0\0\0\0\0\0\x03\x50\x5b\x5b"));
-        assert_eq!(coded.code_place(13), Some(3));
+        assert_eq!(coded.code_index(13), Some(3));
         let hash = b256!("a07a770d9efd3e2233e5d14feafa171e7c1cf06f491a1b1652a277898ff22dcc");
         let state = AccountState { nonce: 1, balance: U256::from(14), code_hash: hash };
         assert_eq!(coded.state(13, Some(keccak256(coded.code(3)))), state);

@@ -234,11 +234,11 @@ impl Fork {
 
     /// Whether this fork is `first` or a later one.
     pub const fn is_from(self, first: Self) -> bool {
-        self.age() >= first.age()
+        self.position() >= first.position()
     }
 
     /// Index in [`Self::ALL`].
-    const fn age(self) -> usize {
+    const fn position(self) -> usize {
         match self {
             Self::Paris => 0,
             Self::Shanghai => 1,

@@ -168,7 +168,7 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
         if let Some(trace) = self.at.task.trace {
             trace.add(Track::Main, lead.recorder);
         }
-        executed.prefetch_reads_at_once = lead.reader.batching().reads_at_once;
+        executed.prefetch_reads_at_once = lead.reader.call_sizes().reads_at_once;
         executed.counters = lead.reader.counters();
     }
 }

@@ -195,10 +195,10 @@ impl<'t> CallClock<'t> {
     /// Begins a call that reads keys of the kind `key`.
     pub(crate) fn start(reader: &dyn Reader, key: Key, tally: &'t mut ReadTally) -> Self {
         let start = tally.now();
-        let batching = reader.batching();
+        let call_sizes = reader.call_sizes();
         let together = match key {
-            Key::Account => batching.reads_accounts_together,
-            Key::Slot | Key::Code => batching.reads_together(),
+            Key::Account => call_sizes.reads_accounts_together,
+            Key::Slot | Key::Code => call_sizes.reads_together(),
         };
         let since = start.filter(|_| !together);
         let is_asked = start.is_some() && together;

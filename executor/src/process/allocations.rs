@@ -15,20 +15,20 @@ pub struct Counting;
 
 /// Number of counters. Each thread has a counter of its own, up to this number of threads. With
 /// more threads, several share a counter.
-const PLACE_COUNT: usize = 128;
+const COUNTER_COUNT: usize = 128;
 
 /// A counter on a cache line of its own, so that threads do not contend.
 #[repr(align(128))]
-struct Place(AtomicU64);
+struct Counter(AtomicU64);
 
 static IS_COUNTING: AtomicBool = AtomicBool::new(false);
-static PLACES: [Place; PLACE_COUNT] = [const { Place(AtomicU64::new(0)) }; PLACE_COUNT];
-static NEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
+static COUNTERS: [Counter; COUNTER_COUNT] = [const { Counter(AtomicU64::new(0)) }; COUNTER_COUNT];
+static NEXT_COUNTER: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     /// Index of the thread's counter; `usize::MAX` before its first allocation. The index has no
     /// destructor, so it exists as long as the thread allocates.
-    static OWN_PLACE: Cell<usize> = const { Cell::new(usize::MAX) };
+    static OWN_COUNTER: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
 /// Starts counting, in all threads.
@@ -40,7 +40,7 @@ pub fn begin() {
 /// before [`begin`], and in a program with another allocator.
 pub fn count() -> Option<u64> {
     // Every program allocates memory, so a count of zero means another allocator.
-    let sum = PLACES.iter().map(|place| place.0.load(Relaxed)).sum();
+    let sum = COUNTERS.iter().map(|counter| counter.0.load(Relaxed)).sum();
     (IS_COUNTING.load(Relaxed) && sum > 0).then_some(sum)
 }
 
@@ -48,13 +48,13 @@ fn add_one() {
     if !IS_COUNTING.load(Relaxed) {
         return;
     }
-    let place = OWN_PLACE.with(|own| {
+    let counter = OWN_COUNTER.with(|own| {
         if own.get() == usize::MAX {
-            own.set(NEXT_PLACE.fetch_add(1, Relaxed) % PLACE_COUNT);
+            own.set(NEXT_COUNTER.fetch_add(1, Relaxed) % COUNTER_COUNT);
         }
         own.get()
     });
-    PLACES[place].0.fetch_add(1, Relaxed);
+    COUNTERS[counter].0.fetch_add(1, Relaxed);
 }
 
 #[expect(unsafe_code, reason = "an allocator is unsafe to implement")]
@@ -101,11 +101,11 @@ mod tests {
         // Other tests allocate meanwhile: there are at least these.
         let before = count().expect("it counts");
         let work = || (0..1_000).map(|size| vec![0_u8; size + 1].len()).sum::<usize>();
-        let threads = (0..2 * PLACE_COUNT).map(|_| thread::spawn(work)).collect::<Vec<_>>();
+        let threads = (0..2 * COUNTER_COUNT).map(|_| thread::spawn(work)).collect::<Vec<_>>();
         let sizes = threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>();
         assert!(sizes.iter().all(|size| *size == 500_500));
         let after = count().expect("it counts");
-        assert!(after - before >= 2 * PLACE_COUNT as u64 * 1_000, "{before} {after}");
+        assert!(after - before >= 2 * COUNTER_COUNT as u64 * 1_000, "{before} {after}");
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub(super) fn prepare<'a>(
     let reader = sample.reader()?;
     let batch_len = match shared.reads.slots_per_call {
         SlotsPerCall::One => KEYS_AHEAD,
-        SlotsPerCall::Many(count) if reader.batching().reads_together() => count.get(),
+        SlotsPerCall::Many(count) if reader.call_sizes().reads_together() => count.get(),
         SlotsPerCall::Many(_) => return Err(RawError::NotTogether { store: shared.store }),
     };
     let now = Instant::now();

@@ -123,7 +123,7 @@ impl DataDir {
 
     /// Builds the state in another directory, and then renames the directory to the state's name.
     fn build(&self, spec: &StateSpec<'_>, name: &str, watch: &Watch<'_>) -> Result<(), StateError> {
-        let place = self.new_place(name)?;
+        let place = self.new_building_dir(name)?;
         let built = self.build_at(spec, name, &place, watch);
         let renamed = built.and_then(|()| {
             let dir = self.state(name);
@@ -145,7 +145,7 @@ impl DataDir {
     }
 
     /// Makes a directory for a state under construction, or for the scratch files of its build.
-    fn new_place(&self, name: &str) -> Result<PathBuf, StateError> {
+    fn new_building_dir(&self, name: &str) -> Result<PathBuf, StateError> {
         let mut end = std::process::id().to_string();
         loop {
             let place = self.path().join(format!("{name}{BUILDING}{end}"));
@@ -166,7 +166,7 @@ impl DataDir {
     ) -> Result<(), StateError> {
         // The scratch directory is not inside the state's directory, which may hold only files of
         // the state.
-        let scratch = self.new_place(name)?;
+        let scratch = self.new_building_dir(name)?;
         let start = Instant::now();
         let (genesis, layout, threads) = (spec.genesis, spec.layout, spec.threads.max(1));
         let input = BuildInput { genesis, layout, dir: place, scratch: &scratch, threads };

@@ -28,7 +28,7 @@ pub struct StateInfo {
     pub byte_count: u64,
     /// Manifest of a complete state. `None` if the state is half built or damaged, or if only
     /// directories of its samples are left.
-    pub whole: Option<Manifest>,
+    pub manifest: Option<Manifest>,
     /// Reason why the state cannot be used; `None` for a complete state.
     pub fault: Option<String>,
     /// True for a half-built state, and for samples without a state.
@@ -88,20 +88,20 @@ impl DataDir {
             Ok(manifest)
         });
         let has_dir = dir.is_dir();
-        let (whole, fault) = match checked {
+        let (manifest, fault) = match checked {
             _ if half_built => (None, Some("half built".to_owned())),
             _ if !has_dir => (None, Some("only samples of killed runs are left".to_owned())),
             Err(error) => (None, Some(error.to_string())),
             Ok(manifest) => (Some(manifest), None),
         };
         let all: Vec<_> = samples.chain([dir.as_path()]).collect();
-        let created_unix_s = match &whole {
-            Some(whole) => Some(whole.created_unix_s),
+        let created_unix_s = match &manifest {
+            Some(manifest) => Some(manifest.created_unix_s),
             None => all.iter().filter_map(|path| modified_unix_s(path)).max(),
         };
         Ok(StateInfo {
             byte_count: byte_count(&all)?,
-            whole,
+            manifest,
             fault,
             is_unfinished: half_built || !has_dir,
             is_ours: !has_dir || self.is_ours(&name),

@@ -13,6 +13,7 @@
 //! **Invariant**: the files of the base are only ever opened for reading.
 
 mod block;
+mod dual_file;
 mod files;
 mod format;
 mod index;
@@ -24,7 +25,6 @@ mod sample;
 mod settings;
 mod trie_verify;
 mod tries;
-mod two_ways;
 
 use std::{
     fs::File,

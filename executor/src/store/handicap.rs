@@ -16,7 +16,7 @@ use workload::genesis::AccountState;
 use super::{ReadCounters, Reader, StoreError};
 
 /// Shortest delay that a thread spins for. Shorter delays accumulate to this time.
-const LEAST_DELAY: Duration = Duration::from_micros(2);
+const DELAY_MIN: Duration = Duration::from_micros(2);
 
 /// Slowdown of reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl<R> HandicappedReader<'_, R> {
     /// delay.
     fn delay(&mut self) {
         self.owed += self.handicap.read_delay;
-        if self.owed < LEAST_DELAY {
+        if self.owed < DELAY_MIN {
             return;
         }
         let begun = Instant::now();

@@ -48,7 +48,7 @@ struct Share {
 ///
 /// # Errors
 /// The errors of the row stream and of `sink`, and [`StateError::Cancelled`].
-pub(super) fn hand_over(
+pub(super) fn stream_rows(
     input: &BuildInput<'_>,
     watch: &Watch<'_>,
     table: Table,

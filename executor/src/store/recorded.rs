@@ -15,7 +15,7 @@ use std::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{AccountState, Layout, NetChanges};
 
-use super::{Background, Batching, ReadCounters, Reader, Sample, SlotRow, StoreError};
+use super::{Background, CallSizes, ReadCounters, Reader, Sample, SlotRow, StoreError};
 use crate::{
     lock::lock,
     place::{AskedRow, Places},
@@ -206,8 +206,8 @@ impl Reader for RecordedReader<'_> {
         })
     }
 
-    fn batching(&self) -> Batching {
-        self.reader.batching()
+    fn call_sizes(&self) -> CallSizes {
+        self.reader.call_sizes()
     }
 
     fn at_once(&self, key_count: usize, block_count: u64) -> f64 {

@@ -176,7 +176,7 @@ fn removing_a_state_removes_the_links_that_killed_runs_left() {
     leave(b"1234567");
     let list = dir.list().unwrap();
     assert_eq!((list[0].name.as_str(), list[0].byte_count), (name.as_str(), 21));
-    assert!(list[0].whole.is_none() && list[0].fault.as_ref().unwrap().contains("samples"));
+    assert!(list[0].manifest.is_none() && list[0].fault.as_ref().unwrap().contains("samples"));
     dir.remove(&name).unwrap();
     assert_eq!(names(&data.path().join("samples")), [""; 0]);
     assert!(matches!(dir.remove(&name), Err(StateError::NotFound { .. })));
@@ -223,9 +223,9 @@ fn a_list_tells_whole_states_from_damaged_and_half_built_ones() {
     let list = dir.list().unwrap();
     assert_eq!(list.len(), 3);
     for info in list {
-        assert_eq!(info.whole.is_some(), info.name == whole, "{info:?}");
+        assert_eq!(info.manifest.is_some(), info.name == whole, "{info:?}");
         assert_eq!(info.fault.is_none(), info.name == whole, "{info:?}");
-        if let Some(state) = info.whole {
+        if let Some(state) = info.manifest {
             assert_eq!((state.scenario.as_str(), state.rows.accounts), ("test", 1_604));
             assert!(info.byte_count > 10_000 && info.last_used_unix_s.is_some());
         }

@@ -271,7 +271,7 @@ fn alloc(chain: &Chain, out: &mut Alloc<'_, impl Write>) -> Result<(), ExportErr
     }
     for family in &genesis.account_families {
         for index in 0..family.count {
-            let code = family.code_place(index).map(|place| family.code(place));
+            let code = family.code_index(index).map(|place| family.code(place));
             // The row needs no code hash: the argument says only whether there is a code.
             let state = family.state(index, code.as_ref().map(|_| B256::ZERO));
             let row = Row {

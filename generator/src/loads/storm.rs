@@ -8,4 +8,4 @@ mod place;
 mod transactions;
 
 pub(crate) use kinds::{StormEnv, account, balance, contract_chase, prefetch_miss, sload, sstore};
-pub(crate) use place::StormPlace;
+pub(crate) use place::StormInput;

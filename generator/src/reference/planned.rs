@@ -213,11 +213,11 @@ impl<'w> PlannedState<'w> {
             let indices: Vec<u64> = (start..end.min(start.saturating_add(CHUNK))).collect();
             family.addresses(&indices, &mut addresses);
             let present = indices.iter().filter(|index| **index < family.count);
-            let codes = present.filter_map(|index| family.code_place(*index));
+            let codes = present.filter_map(|index| family.code_index(*index));
             self.make_codes(range.family, family, codes);
             for (index, address) in indices.iter().zip(&addresses) {
                 let state = (*index < family.count).then(|| {
-                    let code = family.code_place(*index);
+                    let code = family.code_index(*index);
                     let code_hash = code.map(|code| self.made_hashes[&(range.family, code)]);
                     family.state(*index, code_hash)
                 });

@@ -8,7 +8,7 @@ use report::units;
 
 use crate::{
     cli::args::{ForceArgs, Format, NamedWork, ScenarioArgs, WorkArgs, write},
-    describe::{self, Asked, Figures, kinds},
+    describe::{self, Figures, Requested, kinds},
     run::prepare,
     terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
@@ -33,7 +33,7 @@ pub struct DescribeArgs {
     /// The scenario. Its `--threads` are the thread counts of the ideal speed-up [default: 2, 4, 8,
     /// 16 and 64]
     #[command(flatten)]
-    pub of: ScenarioArgs,
+    pub scenario: ScenarioArgs,
     /// A workload file that `stress generate` or `stress import` wrote
     #[arg(long, value_name = "FILE", conflicts_with = "table")]
     pub workload: Option<PathBuf>,
@@ -60,10 +60,10 @@ pub struct DescribeArgs {
 pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
     if args.table {
-        return table(&args.of.work, &progress);
+        return table(&args.scenario.work, &progress);
     }
     let is_hypergraph = is_hypergraph(args)?;
-    let mut of_run = args.of.how.overrides();
+    let mut of_run = args.scenario.how.overrides();
     of_run.retain(|given| !["run.threads", "run.shards"].contains(&given.key.as_str()));
     for given in of_run {
         terminal::note(&format!("note: nothing is run: {} does not apply", given.origin));
@@ -90,14 +90,14 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
 /// Whether the file of `--out` is a hypergraph, and not a picture.
 fn is_hypergraph(args: &DescribeArgs) -> Result<bool, Failure> {
     let is_one = args.out.as_ref().is_some_and(|path| path.extension() == Some("hgr".as_ref()));
-    if is_one && args.of.how.shards.is_none() {
+    if is_one && args.scenario.how.shards.is_none() {
         fail!(Code::Usage, "--out FILE.hgr: a hypergraph is of shards: add --shards 2");
     }
     Ok(is_one)
 }
 
 fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure> {
-    let Some(work) = args.of.work(args.workload.as_deref())? else {
+    let Some(work) = args.scenario.work(args.workload.as_deref())? else {
         fail!(
             Code::Usage,
             "nothing to describe: name a scenario (NAME|FILE) or a file (--workload FILE), or all \
@@ -105,11 +105,11 @@ fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure>
         );
     };
     let run = work.run();
-    let threads = match args.of.how.threads {
+    let threads = match args.scenario.how.threads {
         Some(_) => run.thread_counts.iter().map(|count| *count as usize).collect(),
         None => IDEAL_THREADS.to_vec(),
     };
-    let asked = Asked { threads: &threads, shards: &run.shards.counts };
+    let asked = Requested { threads: &threads, shards: &run.shards.counts };
     match &work {
         NamedWork::Scenario(scenario) => Ok(describe::of_scenario(scenario, asked, progress)?.0),
         NamedWork::File(path, _) => {

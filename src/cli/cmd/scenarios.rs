@@ -49,7 +49,7 @@ const CHECKED: &str = "  checked: every key and value, and the rules between key
 pub struct ShowArgs {
     /// The scenario
     #[command(flatten)]
-    pub of: ScenarioArgs,
+    pub scenario: ScenarioArgs,
     /// A workload file that `stress generate` or `stress import` wrote
     #[arg(long, value_name = "FILE")]
     pub workload: Option<PathBuf>,
@@ -74,7 +74,7 @@ pub enum ShowCommand {
 pub struct ValidateArgs {
     /// The scenario
     #[command(flatten)]
-    pub of: ScenarioArgs,
+    pub scenario: ScenarioArgs,
 }
 
 /// Width in columns of the names that `stress list` prints on a terminal. A name of this width or
@@ -138,7 +138,7 @@ pub fn show(verb: &OwnOr<ShowArgs, ShowCommand>) -> Result<Code, Failure> {
     if !args.list.bal.is_empty() {
         return bal::show(&args.list, format);
     }
-    match args.of.which(args.workload.as_deref()).with_exit_code(Code::Usage)? {
+    match args.scenario.which(args.workload.as_deref()).with_exit_code(Code::Usage)? {
         Some(Which::Workload(path)) => show_workload(args, &path, format),
         _ if format == Format::Json => {
             fail!(
@@ -148,16 +148,16 @@ pub fn show(verb: &OwnOr<ShowArgs, ShowCommand>) -> Result<Code, Failure> {
             )
         }
         _ => {
-            terminal::out(&args.of.load()?.to_toml());
+            terminal::out(&args.scenario.load()?.to_toml());
             Ok(Code::Fine)
         }
     }
 }
 
 fn show_workload(args: &ShowArgs, path: &Path, format: Format) -> Result<Code, Failure> {
-    let of_work = args.of.work.overrides().with_exit_code(Code::Usage)?.into_iter();
-    let mut given = of_work.chain(args.of.how.overrides()).map(|given| given.origin);
-    let quick = args.of.quick.then(|| "--quick".to_owned());
+    let of_work = args.scenario.work.overrides().with_exit_code(Code::Usage)?.into_iter();
+    let mut given = of_work.chain(args.scenario.how.overrides()).map(|given| given.origin);
+    let quick = args.scenario.quick.then(|| "--quick".to_owned());
     if let Some(origin) = given.next().or(quick) {
         fail!(Code::Usage, "{origin}: a workload file is shown as it is; leave {origin} out");
     }
@@ -181,9 +181,9 @@ fn show_workload(args: &ShowArgs, path: &Path, format: Format) -> Result<Code, F
 /// Checks a scenario: says first whether it is valid, then warns of claims that no run of it can
 /// judge.
 pub fn validate(args: &ValidateArgs) -> Result<Code, Failure> {
-    let word = args.of.words.first().map(|word| word.to_string_lossy().into_owned());
-    let name = word.or_else(|| args.of.scenario.clone());
-    let scenario = args.of.load().inspect_err(|failure| {
+    let word = args.scenario.words.first().map(|word| word.to_string_lossy().into_owned());
+    let name = word.or_else(|| args.scenario.scenario.clone());
+    let scenario = args.scenario.load().inspect_err(|failure| {
         let error = failure.error.downcast_ref::<ScenarioError>();
         let mut mistakes = error.iter().flat_map(|error| error.diagnostics());
         if let (Some(name), true) = (&name, mistakes.any(Diagnostic::is_of_file)) {

@@ -53,7 +53,7 @@ pub struct SimulateArgs {
     /// The scenario; its shards, threads, partitioners and delays are simulated [default: 1 to 30
     /// shards of 60 threads]
     #[command(flatten)]
-    pub of: ScenarioArgs,
+    pub scenario: ScenarioArgs,
     /// A workload file that `stress generate` or `stress import` wrote
     #[arg(long, value_name = "FILE")]
     pub workload: Option<PathBuf>,
@@ -84,7 +84,7 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
     let tx_time = tx_time.with_exit_code(Code::Usage)?;
     let progress = Progress::new(args.format.look());
     let (workload, run) = args.work(&progress)?;
-    let seen = describe::seen(&workload, Detail::Accesses, &progress)?;
+    let description = describe::touched_keys(&workload, Detail::Accesses, &progress)?;
     let core_count = Machine::this().core_count;
     let (ways, thread_counts) = (run.shards.ways(), run.thread_counts.clone());
     let session = session(workload, &run, &progress)?;
@@ -92,7 +92,7 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
     let costs = simulate::measure(&session, sample_count, &progress)?;
     let workload = session.workload();
     let stage = progress.stage("simulating", 0);
-    let mut predictions = Predictions::new(workload, &seen, &costs)?;
+    let mut predictions = Predictions::new(workload, &description, &costs)?;
     let checks = match &args.check {
         Some(path) => {
             let digest = facts::workload(workload, Vec::new()).digest;
@@ -101,7 +101,8 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
         None => Vec::new(),
     };
     if let Some(time) = tx_time {
-        predictions = Predictions::new(workload, &seen, &costs.with_tx_time(time, workload))?;
+        predictions =
+            Predictions::new(workload, &description, &costs.with_tx_time(time, workload))?;
     }
     let mut rows = Vec::new();
     for thread_count in &thread_counts {
@@ -153,7 +154,7 @@ impl SimulateArgs {
     /// Fills in the published numbers of shards and threads, and the design `batched-io`, if the
     /// user gives none.
     fn with_defaults(mut self) -> Self {
-        let ScenarioArgs { work, how, .. } = &mut self.of;
+        let ScenarioArgs { work, how, .. } = &mut self.scenario;
         for (key, value, default) in
             [("run.shards=", &mut how.shards, SHARDS), ("run.threads=", &mut how.threads, THREADS)]
         {
@@ -167,7 +168,7 @@ impl SimulateArgs {
 
     /// Returns the workload, and the settings of its run.
     fn work(&self, progress: &Progress) -> Result<(Workload, RunSpec), Failure> {
-        match self.of.work(self.workload.as_deref())? {
+        match self.scenario.work(self.workload.as_deref())? {
             Some(NamedWork::File(path, run)) => {
                 Ok((prepare::read_workload(&path, progress)?, *run))
             }

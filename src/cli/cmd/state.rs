@@ -126,13 +126,13 @@ fn list(dir: &DataDir) -> Result<Code, Failure> {
     let mut total_bytes = 0;
     for state in &states {
         total_bytes += state.byte_count;
-        let contents = match (&state.whole, state.is_ours) {
-            (Some(whole), _) => format!(
+        let contents = match (&state.manifest, state.is_ours) {
+            (Some(manifest), _) => format!(
                 "{:>7} rows  {}{}  {}",
-                progress::count(whole.rows.total()),
-                whole.layout.name(),
-                form(whole),
-                whole.scenario
+                progress::count(manifest.rows.total()),
+                manifest.layout.name(),
+                form(manifest),
+                manifest.scenario
             ),
             (None, true) => {
                 let fault = state.fault.as_deref().unwrap_or("not whole");

@@ -89,20 +89,20 @@ pub(super) fn of_store(
                 over.iter().map(|other| other.ratios_to(cell)).collect::<Vec<Vec<f64>>>()
             });
             let pairs = rows.collect::<Vec<_>>();
-            let ends = Ends::at_once(faster.len() * over.len());
-            let least = pairs.iter().map(|row| ends.of_each(row, f64::min));
-            Ends::joined(least, f64::max).figure(ends.choice_count, "no round has both")
+            let joint = JointConfidence::at_once(faster.len() * over.len());
+            let least = pairs.iter().map(|row| joint.of_each(row, f64::min));
+            JointConfidence::joined(least, f64::max).figure(joint.choice_count, "no round has both")
         }
         Metric::MgasPerS(design) => {
             let rates: Vec<Vec<f64>> = rows_of(design, &compared)?.into_iter().map(rates).collect();
-            let ends = Ends::at_once(rates.len());
-            ends.of_each(&rates, f64::max).figure(ends.choice_count, "no throughput")
+            let joint = JointConfidence::at_once(rates.len());
+            joint.of_each(&rates, f64::max).figure(joint.choice_count, "no throughput")
         }
         Metric::MsPerBlock(design) => {
             let cells = rows_of(design, &compared)?.into_iter();
             let times: Vec<Vec<f64>> = cells.map(|cell| block_ms(cell, inputs.workload)).collect();
-            let ends = Ends::at_once(times.len());
-            ends.of_each(&times, f64::min).figure(ends.choice_count, "no time")
+            let joint = JointConfidence::at_once(times.len());
+            joint.of_each(&times, f64::min).figure(joint.choice_count, "no time")
         }
         Metric::TxLatencyP99(design) => p99(fastest(design, &compared)?),
         Metric::DeviceFraction(design) => {
@@ -128,7 +128,7 @@ fn fastest<'a>(design: Design, compared: &[&'a Cell]) -> Result<&'a Cell, Design
 /// The confidence at which the medians of several lists of values are judged together. Each cell,
 /// or pair of cells, has a list.
 #[derive(Clone, Copy, Debug)]
-struct Ends {
+struct JointConfidence {
     choice_count: usize,
     confidence: f64,
 }
@@ -140,7 +140,7 @@ struct Judged {
     ends: Option<[f64; 2]>,
 }
 
-impl Ends {
+impl JointConfidence {
     /// Chooses the confidence so that the intervals of all `count` lists hold at once with 95 %
     /// confidence.
     fn at_once(count: usize) -> Self {

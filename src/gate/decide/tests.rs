@@ -123,7 +123,7 @@ fn noisy() -> Vec<Differences> {
 /// The same octets, moved until the sum of B and the null lies this number of standard errors above
 /// no difference.
 fn around(octets: &[Differences], errors: f64) -> Vec<Differences> {
-    let (new, null) = spreads(octets).expect("twelve");
+    let (new, null) = estimates(octets).expect("twelve");
     let sum = new.error.hypot(null.error);
     let by = |spread: &Trimmed| errors * spread.error.powi(2) / sum - spread.mean;
     let moved =

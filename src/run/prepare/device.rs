@@ -34,9 +34,9 @@ pub fn short_time() -> Result<Option<Duration>> {
 /// Reads a second of a fast device.
 const FAST_IOPS: u64 = 100_000;
 /// Each way to read may take a state's blocks divided by this number, so that few are read twice.
-const SHARE_PER_METHOD: u64 = 8;
+const BLOCKS_DIVISOR: u64 = 8;
 /// Minimal time of a way to read.
-const LEAST_TIME: Duration = Duration::from_millis(100);
+const TIME_MIN: Duration = Duration::from_millis(100);
 
 /// Returns the maximal time for each way to read the device.
 pub fn time_per_method() -> Duration {
@@ -45,9 +45,9 @@ pub fn time_per_method() -> Duration {
 
 /// Returns the time for each way to read `disk`. It is shorter for a small state.
 pub fn time_per_method_of(disk: &Disk) -> Duration {
-    let block_count = disk.block_count() / SHARE_PER_METHOD;
+    let block_count = disk.block_count() / BLOCKS_DIVISOR;
     let time = Duration::from_nanos(block_count.saturating_mul(1_000_000_000 / FAST_IOPS));
-    time.max(LEAST_TIME).min(time_per_method())
+    time.max(TIME_MIN).min(time_per_method())
 }
 
 /// Measures the device under `state`, by blocks in the random order that `draw_seed` gives. A

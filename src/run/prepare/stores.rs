@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Polling interval for the end of another process's use of a state.
-const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The environment variable with the user of a Redis Cluster.
 const REDIS_USER: &str = "STRESS_REDIS_USER";
@@ -244,7 +244,7 @@ impl StoreOpener<'_> {
                         self.progress.note(&format!("waiting for state {name}: {holder} uses it"));
                     }
                     is_told = true;
-                    thread::sleep(LOOK_INTERVAL);
+                    thread::sleep(POLL_INTERVAL);
                 }
                 built => break built,
             }

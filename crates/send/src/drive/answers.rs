@@ -21,7 +21,7 @@ const REFUSALS_MAX: u32 = 3;
 const ANEW_MAX: u32 = 8;
 /// Interval of searches for forgotten transactions, and the maximum number of transactions that one
 /// search finds.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const LOOK_COUNT: usize = 1_000;
 
 impl Drive<'_> {
@@ -244,7 +244,7 @@ impl Drive<'_> {
     /// Searches for transactions to ask the node for: taken long ago and in no block.
     pub(super) fn look_for_forgotten(&mut self) {
         let now = self.now();
-        if now < self.looked + LOOK_INTERVAL {
+        if now < self.looked + POLL_INTERVAL {
             return;
         }
         self.looked = now;

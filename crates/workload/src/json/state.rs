@@ -88,7 +88,7 @@ impl Serialize for Accounts<'_> {
 
 impl Accounts<'_> {
     fn code_hash(&self, range: &IndexRange, family: &AccountFamily, index: u64) -> Option<B256> {
-        let place = family.code_place(index)?;
+        let place = family.code_index(index)?;
         let mut codes = self.codes.borrow_mut();
         let hash = codes.entry((range.family, place));
         Some(*hash.or_insert_with(|| keccak256(family.code(place))))

@@ -113,7 +113,7 @@ pub(super) struct Decoder {
     pub(super) list: ListIndex,
     /// Keys of the changed slots of the current account, ascending.
     pub(super) changed: Vec<U256>,
-    steps: StepCounts,
+    steps: ChangeCounts,
     max_code_bytes: usize,
     /// Number of accounts and slots that may still follow.
     item_room: usize,
@@ -129,7 +129,7 @@ impl Decoder {
         Self {
             list: ListIndex { keys, ..ListIndex::default() },
             changed: Vec::new(),
-            steps: StepCounts { last_index: bounds.last_index, counts: Vec::new() },
+            steps: ChangeCounts { last_index: bounds.last_index, counts: Vec::new() },
             max_code_bytes: bounds.max_code_bytes,
             item_room,
             max_item_count: bounds.max_item_count(),
@@ -160,18 +160,18 @@ impl Decoder {
         self.index_slots(first_slot);
 
         let id = self.list.addresses.len() as u32 - 1;
-        let place = Place { address, field: Field::Balance };
-        self.steps.read(place, fields.list()?, &mut self.list.balances, Cursor::u256)?;
-        self.list.balances.close_as(id);
-        let place = Place { address, field: Field::Nonce };
-        self.steps.read(place, fields.list()?, &mut self.list.nonces, Cursor::u64)?;
-        self.list.nonces.close_as(id);
-        let place = Place { address, field: Field::Code };
+        let location = ChangeLocation { address, field: Field::Balance };
+        self.steps.read(location, fields.list()?, &mut self.list.balances, Cursor::u256)?;
+        self.list.balances.end_id_as(id);
+        let location = ChangeLocation { address, field: Field::Nonce };
+        self.steps.read(location, fields.list()?, &mut self.list.nonces, Cursor::u64)?;
+        self.list.nonces.end_id_as(id);
+        let location = ChangeLocation { address, field: Field::Code };
         let max_bytes = self.max_code_bytes;
-        self.steps.read(place, fields.list()?, &mut self.list.codes, |cursor| {
+        self.steps.read(location, fields.list()?, &mut self.list.codes, |cursor| {
             read_code(cursor, address, max_bytes)
         })?;
-        self.list.codes.close_as(id);
+        self.list.codes.end_id_as(id);
         fields.finish()
     }
 
@@ -207,10 +207,10 @@ impl Decoder {
             }
             self.take_item_room()?;
             self.changed.push(slot);
-            let place = Place { address, field: Field::Slot(slot) };
-            self.steps.read(place, entry.list()?, &mut self.list.slots, Cursor::u256)?;
+            let location = ChangeLocation { address, field: Field::Slot(slot) };
+            self.steps.read(location, entry.list()?, &mut self.list.slots, Cursor::u256)?;
             entry.finish()?;
-            if self.list.slots.close() == CloseResult::Empty {
+            if self.list.slots.end_id() == CloseResult::Empty {
                 return Err(ListError::NoSlotChanges { address, slot });
             }
         }
@@ -240,7 +240,7 @@ impl Decoder {
                     Ordering::Equal => return Err(ListError::ReadAndChanged { address, slot }),
                     Ordering::Greater => break,
                 }
-                self.list.slots.mark(self.list.keys.len() as u32);
+                self.list.slots.set_id(self.list.keys.len() as u32);
                 self.list.keys.push(*key);
                 changed += 1;
             }
@@ -248,7 +248,7 @@ impl Decoder {
             self.list.keys.push(slot);
         }
         for key in &self.changed[changed..] {
-            self.list.slots.mark(self.list.keys.len() as u32);
+            self.list.slots.set_id(self.list.keys.len() as u32);
             self.list.keys.push(*key);
         }
         Ok(())
@@ -317,12 +317,12 @@ fn read_code(
 
 /// The account and the field of the changes being read, for errors.
 #[derive(Clone, Copy)]
-struct Place {
+struct ChangeLocation {
     address: Address,
     field: Field,
 }
 
-impl Place {
+impl ChangeLocation {
     /// The error of an `index` that may not follow `previous`.
     #[cold]
     const fn disorder(self, previous: BlockAccessIndex, index: BlockAccessIndex) -> ListError {
@@ -336,17 +336,17 @@ impl Place {
 }
 
 /// Number of changes of each step.
-struct StepCounts {
+struct ChangeCounts {
     last_index: BlockAccessIndex,
     /// Number of changes by block access index, up to the last step that has a change.
     counts: Vec<u32>,
 }
 
-impl StepCounts {
+impl ChangeCounts {
     /// Reads the changes of one field, `[[index, value]…]`, and appends them to `writes`.
     fn read<'a, V>(
         &mut self,
-        place: Place,
+        location: ChangeLocation,
         mut changes: Cursor<'a>,
         writes: &mut Writes<V>,
         value: impl Fn(&mut Cursor<'a>) -> Result<V, ListError>,
@@ -356,20 +356,24 @@ impl StepCounts {
             let mut change = changes.list()?;
             let index = change.u32()?;
             if let Some(previous) = previous.filter(|previous| *previous >= index) {
-                return Err(place.disorder(previous, index));
+                return Err(location.disorder(previous, index));
             }
             previous = Some(index);
-            self.count(place, index)?;
+            self.count(location, index)?;
             writes.push(index, value(&mut change)?);
             change.finish()?;
         }
         Ok(())
     }
 
-    fn count(&mut self, place: Place, index: BlockAccessIndex) -> Result<(), ListError> {
+    fn count(
+        &mut self,
+        location: ChangeLocation,
+        index: BlockAccessIndex,
+    ) -> Result<(), ListError> {
         let last_index = self.last_index;
         if index > last_index {
-            let Place { address, field } = place;
+            let ChangeLocation { address, field } = location;
             return Err(ListError::IndexTooHigh { address, field, index, last_index });
         }
         let at = index as usize;

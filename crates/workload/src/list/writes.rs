@@ -42,7 +42,7 @@ impl<V> Writes<V> {
 
     /// Ends the id that is being filled, and returns whether it has a write. An id without one
     /// leaves no trace.
-    pub(super) fn close(&mut self) -> CloseResult {
+    pub(super) fn end_id(&mut self) -> CloseResult {
         // A list has fewer than 2^32 bytes, and so fewer writes.
         let end = self.indices.len() as u32;
         if self.starts.last() == Some(&end) {
@@ -53,15 +53,15 @@ impl<V> Writes<V> {
     }
 
     /// Ends the id that is being filled, whose number is `id`.
-    pub(super) fn close_as(&mut self, id: u32) {
-        if self.close() == CloseResult::Written {
-            self.mark(id);
+    pub(super) fn end_id_as(&mut self, id: u32) {
+        if self.end_id() == CloseResult::Written {
+            self.set_id(id);
         }
     }
 
     /// Sets the number of the first ended id with writes that has no number yet. Numbers must
     /// ascend from call to call.
-    pub(super) fn mark(&mut self, id: u32) {
+    pub(super) fn set_id(&mut self, id: u32) {
         let word = id as usize / 64;
         if self.words.len() <= word {
             self.words.resize(word + 1, Word::default());
@@ -69,7 +69,7 @@ impl<V> Writes<V> {
         self.words[word].bits |= 1 << (id % 64);
     }
 
-    /// Computes the ranks that lookups need. Must follow the last call of `mark`.
+    /// Computes the ranks that lookups need. Must follow the last call of `set_id`.
     pub(super) fn finish(&mut self) {
         let mut rank = 0;
         for word in &mut self.words {
@@ -153,10 +153,10 @@ mod tests {
             for index in indices {
                 writes.push(index, id * 100 + index);
             }
-            assert_eq!(writes.close(), CloseResult::Written);
-            writes.mark(id);
+            assert_eq!(writes.end_id(), CloseResult::Written);
+            writes.set_id(id);
         }
-        assert_eq!(writes.close(), CloseResult::Empty);
+        assert_eq!(writes.end_id(), CloseResult::Empty);
         writes.finish();
         assert_eq!(writes.before(3, 1), None);
         assert_eq!(writes.before(3, 4), Some(&301));

@@ -75,7 +75,7 @@ fn naive(genesis: &Genesis, layout: Layout, table: Table) -> Rows {
             for family in &genesis.account_families {
                 for index in 0..family.count {
                     let key = layout.account_key(&family.address(index));
-                    let code = family.code_place(index).map(|place| family.code(place));
+                    let code = family.code_index(index).map(|place| family.code(place));
                     let state = family.state(index, code.map(keccak256));
                     add(key.as_slice(), &encode_account(&state));
                 }
@@ -99,7 +99,7 @@ fn naive(genesis: &Genesis, layout: Layout, table: Table) -> Rows {
                 rows.insert(state.code_hash.to_vec(), account.code.to_vec());
             }
             for family in &genesis.account_families {
-                let places = (0..family.count).filter_map(|index| family.code_place(index));
+                let places = (0..family.count).filter_map(|index| family.code_index(index));
                 for code in places.map(|place| family.code(place)) {
                     rows.insert(keccak256(&code).to_vec(), code.to_vec());
                 }

@@ -47,7 +47,7 @@ fn planned(workload: &Workload, batch: &Batch) -> Rows {
     for range in &plan.accounts {
         let family = &genesis.account_families[range.family as usize];
         for index in (range.start..range.start + range.count).filter(|at| *at < family.count) {
-            let code = family.code_place(index).map(|place| family.code(place));
+            let code = family.code_index(index).map(|place| family.code(place));
             let code_hash = code.as_ref().map(keccak256);
             rows.accounts.insert(family.address(index), family.state(index, code_hash));
             rows.codes.extend(code_hash.zip(code));

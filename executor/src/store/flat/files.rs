@@ -13,9 +13,9 @@ use workload::{Layout, Table};
 
 use super::{
     block::{Block, Rows, Shape},
+    dual_file::DualFile,
     index::Index,
     nodes::NodeFile,
-    two_ways::TwoWays,
 };
 use crate::{state::StateError, store::sealed};
 
@@ -47,7 +47,7 @@ pub(super) const fn index_name(table: Table) -> &'static str {
 #[derive(Debug)]
 pub(super) struct RowFile {
     pub(super) table: Table,
-    pub(super) file: TwoWays,
+    pub(super) file: DualFile,
     pub(super) index: Index,
     pub(super) shape: Shape,
 }
@@ -56,7 +56,7 @@ impl RowFile {
     pub(super) fn open(dir: &Path, table: Table, layout: Layout) -> io::Result<Self> {
         let shape = Shape::of(table, layout);
         let index = Index::read(&dir.join(index_name(table)), table, shape)?;
-        Ok(Self { table, file: TwoWays::open(dir.join(rows_name(table)))?, index, shape })
+        Ok(Self { table, file: DualFile::open(dir.join(rows_name(table)))?, index, shape })
     }
 
     /// Returns the rows of a block that was read.
@@ -130,7 +130,7 @@ pub(super) struct CodePlace {
 pub(super) struct Files {
     pub(super) accounts: RowFile,
     pub(super) slots: RowFile,
-    pub(super) codes: TwoWays,
+    pub(super) codes: DualFile,
     pub(super) code_places: HashMap<B256, CodePlace>,
     /// Nodes of the tries, for a state with tries.
     pub(super) nodes: Option<NodeFile>,
@@ -143,7 +143,7 @@ impl Files {
             nodes: format.map(|format| NodeFile::open(dir, format)).transpose()?,
             accounts: RowFile::open(dir, Table::Accounts, layout)?,
             slots: RowFile::open(dir, Table::Slots, layout)?,
-            codes: TwoWays::open(dir.join(rows_name(Table::Codes)))?,
+            codes: DualFile::open(dir.join(rows_name(Table::Codes)))?,
             code_places: read_code_places(&dir.join(index_name(Table::Codes)))?,
         })
     }
@@ -223,7 +223,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rows");
         std::fs::write(&path, Block::ZERO.0).unwrap();
-        let file = TwoWays::open(path).unwrap();
+        let file = DualFile::open(path).unwrap();
         assert!(file.of(CacheMode::Warm).metadata().unwrap().is_file());
         let file = RowFile { table: Table::Accounts, file, index, shape };
         let blocks =

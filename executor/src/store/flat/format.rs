@@ -189,7 +189,7 @@ fn write_rows(
         Some(_) => BuildPhase::WritingAndHashing,
         None => BuildPhase::Writing,
     };
-    let digest = ordered::hand_over(input, watch, table, phase, &mut |key, value| {
+    let digest = ordered::stream_rows(input, watch, table, phase, &mut |key, value| {
         if count == shape.rows_per_block() {
             write(&mut block, &mut count)?;
         }
@@ -213,7 +213,7 @@ fn write_codes(input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<ContentDiges
     let mut places = Vec::new();
     let mut offset = 0;
     let phase = BuildPhase::Writing;
-    let digest = ordered::hand_over(input, watch, Table::Codes, phase, &mut |hash, code| {
+    let digest = ordered::stream_rows(input, watch, Table::Codes, phase, &mut |hash, code| {
         places.push((B256::from_slice(hash), CodePlace { offset, byte_count: code.len() }));
         let padding = code.len().next_multiple_of(BLOCK_BYTES) - code.len();
         let zeros = &Block::ZERO.0[..padding];

@@ -21,8 +21,8 @@ use trie::{Format, StoreError as SinkError};
 
 use super::{
     block::{BLOCK_BYTES, Block, HEADER_BYTES, seal_nodes, sealed_nodes},
+    dual_file::DualFile,
     settings::{NAME, failed_io},
-    two_ways::TwoWays,
 };
 use crate::{
     state::StateError,
@@ -106,7 +106,7 @@ impl NodeIndex {
 /// The file of nodes, open for reads, with its index.
 #[derive(Debug)]
 pub(super) struct NodeFile {
-    pub(super) file: TwoWays,
+    pub(super) file: DualFile,
     pub(super) index: NodeIndex,
     /// Format that decides which nodes are stored.
     pub(super) format: Format,
@@ -116,7 +116,7 @@ impl NodeFile {
     /// Opens the file of nodes of a state in `dir`.
     pub(super) fn open(dir: &Path, format: Format) -> io::Result<Self> {
         let index = NodeIndex::read(&dir.join(NODES_INDEX))?;
-        Ok(Self { file: TwoWays::open(dir.join(NODES))?, index, format })
+        Ok(Self { file: DualFile::open(dir.join(NODES))?, index, format })
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{
     error::StoreError,
     place::{self, AskedRow, BlockPlace, Places},
     store::{
-        Background, Batching, ReadCounters, Reader, Sample,
+        Background, CallSizes, ReadCounters, Reader, Sample,
         lookup::{CheckedCodes, RowName, SortedParts},
     },
     tries::Tries,
@@ -46,14 +46,14 @@ pub(super) struct FlatReader<'a> {
     /// The last account, its key, and its number among the accounts with slots. Consecutive slots
     /// are mostly of one account.
     last_account: Option<(Address, RowKey, Option<usize>)>,
-    batch: Batch,
+    batch: CallBuffers,
     checked_codes: CheckedCodes,
     counters: ReadCounters,
 }
 
 /// Memory for the keys of one call, reused by the next call.
 #[derive(Default)]
-struct Batch {
+struct CallBuffers {
     sorted: SortedParts,
     /// Keys that no batch of the sample has committed, so that the files must be read for them.
     keys: Vec<U256>,
@@ -96,7 +96,7 @@ impl<'a> FlatReader<'a> {
             queue: None,
             block: Box::new(Block::ZERO),
             last_account: None,
-            batch: Batch::default(),
+            batch: CallBuffers::default(),
             checked_codes: CheckedCodes::default(),
             counters: ReadCounters::default(),
         }
@@ -177,7 +177,7 @@ impl<'a> FlatReader<'a> {
     /// Passes to `sink` the values of the keys that a batch of the sample has committed. Puts all
     /// other keys into `batch.keys`.
     fn look_above(&mut self, address: &Address, keys: &[U256], sink: &mut dyn FnMut(usize, U256)) {
-        let Batch { keys: left, indices, .. } = &mut self.batch;
+        let CallBuffers { keys: left, indices, .. } = &mut self.batch;
         left.clear();
         indices.clear();
         for (index, key) in keys.iter().enumerate() {
@@ -194,7 +194,7 @@ impl<'a> FlatReader<'a> {
     /// Sorts the slots' parts of the row keys of `batch.keys`, and fills `batch.blocks` with the
     /// blocks to read.
     fn plan(&mut self, account: usize) {
-        let Batch { sorted, keys, indices, blocks } = &mut self.batch;
+        let CallBuffers { sorted, keys, indices, blocks } = &mut self.batch;
         sorted.fill(self.layout, keys, indices.iter().copied());
         blocks.clear();
         let index = &self.sample.files.slots.index;
@@ -220,7 +220,7 @@ impl<'a> FlatReader<'a> {
         account: &RowKey,
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<Vec<(RowKey, u32)>, StoreError> {
-        let Batch { sorted, blocks, .. } = &self.batch;
+        let CallBuffers { sorted, blocks, .. } = &self.batch;
         let parts = &sorted.parts;
         self.counters.block_count += blocks.len() as u64;
         self.counters.block_bytes += (blocks.len() * BLOCK_BYTES) as u64;
@@ -419,12 +419,12 @@ impl Reader for FlatReader<'_> {
         Ok(())
     }
 
-    fn batching(&self) -> Batching {
+    fn call_sizes(&self) -> CallSizes {
         if !self.has_ring() {
-            return Batching::ONE_BY_ONE;
+            return CallSizes::ONE_BY_ONE;
         }
         let settings = &self.sample.settings;
-        Batching {
+        CallSizes {
             // A ring that is deeper than the number of keys of a call would stay partly empty.
             slots_per_call: settings.keys_per_call,
             rows_per_call: settings.keys_per_call,

@@ -14,10 +14,10 @@ use workload::{
 use super::ring::{BlockAt, BlockRing};
 use super::{
     block::{BLOCK_BYTES, Block},
+    dual_file::DualFile,
     nodes::{NODES, NodeFile, each_node},
     sample::FlatSample,
     settings::failed,
-    two_ways::TwoWays,
 };
 use crate::{
     error::StoreError,
@@ -49,7 +49,7 @@ impl Blocks {
 }
 
 impl<'a> FlatTries<'a> {
-    fn file(&self, blocks: Blocks) -> &'a TwoWays {
+    fn file(&self, blocks: Blocks) -> &'a DualFile {
         match blocks {
             Blocks::Slots => &self.sample.files.slots.file,
             Blocks::Accounts => &self.sample.files.accounts.file,

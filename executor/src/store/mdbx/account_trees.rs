@@ -18,7 +18,7 @@ pub(super) struct AccountTree {
     key: [u8; KEY_BYTES],
     /// The table's leaf that stores the root, if that leaf holds rows, too, and so is no index
     /// page. `None` if the leaf is an index page.
-    pub(super) row_leaf: Option<u32>,
+    pub(super) mixed_leaf: Option<u32>,
     /// The tree.
     pub(super) tree: Tree,
 }
@@ -28,14 +28,14 @@ impl AccountTree {
     ///
     /// # Errors
     /// The key is longer than that of an account.
-    pub(super) fn new(key: &[u8], row_leaf: Option<u32>, tree: Tree) -> io::Result<Self> {
-        Ok(Self { key: padded(key).ok_or_else(|| wrong("a long key"))?, row_leaf, tree })
+    pub(super) fn new(key: &[u8], mixed_leaf: Option<u32>, tree: Tree) -> io::Result<Self> {
+        Ok(Self { key: padded(key).ok_or_else(|| wrong("a long key"))?, mixed_leaf, tree })
     }
 
     fn write(&self, out: &mut Vec<u8>) {
         out.extend(self.key);
         // Page 0 is a meta page.
-        out.extend(self.row_leaf.unwrap_or(0).to_le_bytes());
+        out.extend(self.mixed_leaf.unwrap_or(0).to_le_bytes());
         out.extend(self.tree.root.to_le_bytes());
         out.extend(self.tree.height.to_le_bytes());
     }
@@ -47,8 +47,8 @@ impl AccountTree {
         let height = u16::from_le_bytes(rest.try_into().ok()?);
         let leaf = u32::from_le_bytes(*leaf);
         let tree = Tree { root: u32::from_le_bytes(*root), height };
-        let row_leaf = (leaf > 0).then_some(leaf);
-        (height <= HEIGHT_MAX).then_some(Self { key: *key, row_leaf, tree })
+        let mixed_leaf = (leaf > 0).then_some(leaf);
+        (height <= HEIGHT_MAX).then_some(Self { key: *key, mixed_leaf, tree })
     }
 }
 
@@ -109,8 +109,8 @@ mod tests {
             AccountTree::new(&[9; 20], Some(7), tree(11)).unwrap(),
             AccountTree::new(&[2; 20], None, tree(12)).unwrap(),
         ]);
-        assert_eq!(trees.of(&[9; 20]).map(|of| (of.row_leaf, of.tree.root)), Some((Some(7), 11)));
-        assert_eq!(trees.of(&[2; 20]).map(|of| (of.row_leaf, of.tree.root)), Some((None, 12)));
+        assert_eq!(trees.of(&[9; 20]).map(|of| (of.mixed_leaf, of.tree.root)), Some((Some(7), 11)));
+        assert_eq!(trees.of(&[2; 20]).map(|of| (of.mixed_leaf, of.tree.root)), Some((None, 12)));
         assert_eq!(trees.of(&[3; 20]), None);
         let bytes = trees.to_bytes();
         assert_eq!(AccountTrees::from_bytes(&bytes), Some(trees));

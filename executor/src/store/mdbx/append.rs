@@ -73,7 +73,7 @@ impl<'e> Appender<'e> {
                 (None, _) | (_, Table::Codes) => BuildPhase::Writing,
                 (Some(_), Table::Slots | Table::Accounts) => BuildPhase::WritingAndHashing,
             };
-            let written = ordered::hand_over(input, watch, table, phase, &mut |key, value| {
+            let written = ordered::stream_rows(input, watch, table, phase, &mut |key, value| {
                 appender.borrow_mut().row(TableKey { table, key }, value)?;
                 tries.as_mut().map_or(Ok(()), |tries| tries.row(table, key, value))
             })?;

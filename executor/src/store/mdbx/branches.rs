@@ -56,8 +56,8 @@ impl Index {
             for (node, tree) in nodes.iter().zip(of_leaf) {
                 let Some(TableTree { tree, .. }) = tree else { continue };
                 self.add_branches(file, tree)?;
-                let row_leaf = holds_rows.then_some(leaf);
-                trees.push(AccountTree::new(page.key_at(*node)?, row_leaf, tree)?);
+                let mixed_leaf = holds_rows.then_some(leaf);
+                trees.push(AccountTree::new(page.key_at(*node)?, mixed_leaf, tree)?);
             }
             if !holds_rows {
                 self.pages.push(leaf);

@@ -44,8 +44,8 @@ pub(super) struct Leaves<'f> {
     trees: &'f AccountTrees,
     /// Numbers of the index pages, ascending.
     index_pages: &'f [u32],
-    of_table: Levels,
-    of_account: Levels,
+    table_levels: Levels,
+    account_levels: Levels,
 }
 
 impl<'f> Leaves<'f> {
@@ -61,8 +61,8 @@ impl<'f> Leaves<'f> {
         trees: &'f AccountTrees,
     ) -> io::Result<Self> {
         let tables = branches::tables(file, metas)?;
-        let (of_table, of_account) = (Levels::new(), Levels::new());
-        Ok(Self { file, tables, trees, index_pages, of_table, of_account })
+        let (table_levels, account_levels) = (Levels::new(), Levels::new());
+        Ok(Self { file, tables, trees, index_pages, table_levels, account_levels })
     }
 
     /// Finds the leaf pages for the row with `key` in the table `name`.
@@ -83,9 +83,9 @@ impl<'f> Leaves<'f> {
                 (account, Some(subkey))
             }
         };
-        let own = subkey.and_then(|subkey| Some((self.trees.of(account)?, subkey)));
-        let Some((own, subkey)) = own else {
-            let leaf = self.of_table.leaf_of(self.file, table.tree, account)?.number;
+        let account_tree = subkey.and_then(|subkey| Some((self.trees.of(account)?, subkey)));
+        let Some((account_tree, subkey)) = account_tree else {
+            let leaf = self.table_levels.leaf_of(self.file, table.tree, account)?.number;
             // A leaf with only roots is an index page. If the search for an account without a tree
             // ends there, the account has no slots.
             if self.index_pages.binary_search(&leaf).is_err() {
@@ -93,13 +93,13 @@ impl<'f> Leaves<'f> {
             }
             return Ok(path);
         };
-        if let Some(leaf) = own.row_leaf {
+        if let Some(leaf) = account_tree.mixed_leaf {
             path.push(leaf);
         }
-        let found = self.of_account.leaf_of(self.file, own.tree, subkey)?;
+        let found = self.account_levels.leaf_of(self.file, account_tree.tree, subkey)?;
         path.push(found.number);
-        if let Some(first) = found.next_first {
-            path.push(self.of_account.leaf_of(self.file, own.tree, &first)?.number);
+        if let Some(first) = found.next_first_key {
+            path.push(self.account_levels.leaf_of(self.file, account_tree.tree, &first)?.number);
         }
         Ok(path)
     }
@@ -109,7 +109,7 @@ impl<'f> Leaves<'f> {
 struct Leaf {
     number: u32,
     /// First key of the next leaf, if it begins with the searched key.
-    next_first: Option<Vec<u8>>,
+    next_first_key: Option<Vec<u8>>,
 }
 
 /// The last branch page that was read on each level of a tree.
@@ -125,7 +125,7 @@ impl Levels {
     /// subkey, which sorts before the duplicate itself. If the duplicate is the first of a leaf,
     /// the search ends on the leaf before. MDBX finds nothing there and goes on to the next leaf.
     fn leaf_of(&mut self, file: &File, tree: Tree, key: &[u8]) -> io::Result<Leaf> {
-        let mut leaf = Leaf { number: tree.root, next_first: None };
+        let mut leaf = Leaf { number: tree.root, next_first_key: None };
         for level in 1..usize::from(tree.height) {
             let known = &mut self.0[level];
             if known.as_ref().is_none_or(|page| page.number != leaf.number) {
@@ -135,7 +135,7 @@ impl Levels {
             let child = page.child_of(key)?;
             // A lower level has the closer bound.
             if let Some(next) = child.next_key {
-                leaf.next_first = next.starts_with(key).then(|| next.to_vec());
+                leaf.next_first_key = next.starts_with(key).then(|| next.to_vec());
             }
             leaf.number = child.number;
         }

@@ -43,7 +43,7 @@ pub(super) struct MdbxSample<'s> {
     /// Number of committed batches. A reader whose transaction began at a smaller number restarts
     /// it.
     commit_count: AtomicU64,
-    touched: Mutex<Touched>,
+    written: Mutex<WrittenKeys>,
     dir: SampleDir,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Debug for MdbxSample<'_> {
 
 /// Keys that the sample's batches have written.
 #[derive(Default)]
-struct Touched {
+struct WrittenKeys {
     accounts: Vec<RowKey>,
     slots: Vec<RowKey>,
     codes: Vec<B256>,
@@ -63,7 +63,7 @@ struct Touched {
     nodes: Vec<Vec<u8>>,
 }
 
-impl Touched {
+impl WrittenKeys {
     fn keys(&self) -> impl Iterator<Item = TableKey<'_>> {
         let accounts = self.accounts.iter().map(RowKey::as_slice);
         let slots = self.slots.iter().map(RowKey::as_slice);
@@ -93,7 +93,7 @@ impl<'s> MdbxSample<'s> {
             environment,
             tables,
             commit_count: AtomicU64::new(0),
-            touched: Mutex::default(),
+            written: Mutex::default(),
             dir,
         })
     }
@@ -178,24 +178,24 @@ impl<'s> MdbxSample<'s> {
         nodes.iter().try_for_each(|(key, node)| self.tables.write_node(&tx, key, *node))?;
         tx.commit().map_err(failed("commit"))?;
         self.commit_count.fetch_add(1, Ordering::Release);
-        let mut touched = lock(&self.touched);
-        touched.accounts.extend(accounts.iter().map(|(key, _)| *key));
-        touched.slots.extend(slots.iter().map(|(key, _)| *key));
-        touched.codes.extend(changes.codes.iter().map(|(hash, _)| *hash));
-        touched.nodes.extend(nodes.into_iter().map(|(key, _)| key));
+        let mut written = lock(&self.written);
+        written.accounts.extend(accounts.iter().map(|(key, _)| *key));
+        written.slots.extend(slots.iter().map(|(key, _)| *key));
+        written.codes.extend(changes.codes.iter().map(|(hash, _)| *hash));
+        written.nodes.extend(nodes.into_iter().map(|(key, _)| key));
         Ok(())
     }
 
     /// Closes the environment and restores the base. Then reads every key that was committed. The
     /// values must equal those of the base's snapshot before the restore.
     pub(super) fn close(self) -> Result<(), StoreError> {
-        let Self { base, pin, environment, tables, touched, dir, .. } = self;
-        let touched = touched.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Self { base, pin, environment, tables, written, dir, .. } = self;
+        let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut before = Vec::new();
-        for key in touched.keys() {
+        for key in written.keys() {
             before.push(tables.get(&pin, key, name(key), |value| Ok(value.to_vec()))?);
         }
-        let nodes_before = nodes_of(&tables, &pin, &touched)?;
+        let nodes_before = nodes_of(&tables, &pin, &written)?;
         drop(pin);
         drop(environment);
         base.restore().map_err(failed_io("put the state back"))?;
@@ -205,12 +205,12 @@ impl<'s> MdbxSample<'s> {
             let environment = environment::open(&path, Purpose::Check)?;
             let tables = Tables::open(&environment, tables.form())?;
             let tx = environment.begin_ro_unsync().map_err(failed("read the state again"))?;
-            for (key, before) in touched.keys().zip(before) {
+            for (key, before) in written.keys().zip(before) {
                 let now = tables.get(&tx, key, name(key), |value| Ok(value.to_vec()))?;
                 check_same(|| name(key).to_string(), before, now)?;
             }
-            let now = nodes_of(&tables, &tx, &touched)?;
-            for ((key, before), now) in touched.nodes.iter().zip(nodes_before).zip(now) {
+            let now = nodes_of(&tables, &tx, &written)?;
+            for ((key, before), now) in written.nodes.iter().zip(nodes_before).zip(now) {
                 check_same(|| format!("node {}", hex::encode_prefixed(key)), before, now)?;
             }
         }
@@ -236,9 +236,9 @@ fn sorted(changes: &[NodeChanges]) -> Vec<NodeWrite<'_>> {
 fn nodes_of<K: TransactionKind>(
     tables: &Tables,
     tx: &Tx<K>,
-    touched: &Touched,
+    written: &WrittenKeys,
 ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-    let keys = touched.nodes.iter();
+    let keys = written.nodes.iter();
     keys.map(|key| tables.node(tx, key, |node| node.map(<[u8]>::to_vec))).collect()
 }
 

@@ -16,7 +16,7 @@ use workload::Layout;
 
 use super::{
     cluster::Topology,
-    error::{EMPTY_IT, RedisError, failed, fault},
+    error::{REMEDY, RedisError, failed, fault},
     row::{MARKER_KEY, is_ours},
 };
 use crate::{error::StoreError, lock::lock};
@@ -306,5 +306,5 @@ fn shown(key: &[u8]) -> String {
 
 /// Makes the error of a value that differs from the value that was written.
 pub(super) fn damaged(what: &str, address: &str, reason: &str) -> StoreError {
-    fault(format!("read {what} from {address}"), format!("it is damaged: {reason}; {EMPTY_IT}"))
+    fault(format!("read {what} from {address}"), format!("it is damaged: {reason}; {REMEDY}"))
 }

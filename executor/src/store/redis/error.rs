@@ -10,7 +10,7 @@ use crate::{error::StoreError, state::StateError};
 pub(super) const NAME: &str = "redis";
 
 /// Remedy for a damaged state, as the end of a sentence.
-pub(super) const EMPTY_IT: &str = "empty the cluster (FLUSHALL on each node) and run again";
+pub(super) const REMEDY: &str = "empty the cluster (FLUSHALL on each node) and run again";
 
 /// A state in Redis that cannot be opened or filled.
 #[derive(Debug, thiserror::Error)]

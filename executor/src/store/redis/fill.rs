@@ -26,7 +26,7 @@ const PIPELINED_ROWS: usize = 500;
 /// half-full hash table.
 const BYTES_PER_ROW: u64 = 230;
 /// Approximate number of bytes of an empty cluster and of the buffers.
-const BYTES_AT_LEAST: u64 = 16 << 20;
+const BYTES_MIN: u64 = 16 << 20;
 
 /// A complete state in the cluster.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub(super) fn needed_bytes(genesis: &Genesis) -> u64 {
     let written = genesis.accounts.iter().map(|account| account.code.len() as u64);
     row_count(genesis)
         .saturating_mul(BYTES_PER_ROW)
-        .saturating_add(made.chain(written).fold(BYTES_AT_LEAST, u64::saturating_add))
+        .saturating_add(made.chain(written).fold(BYTES_MIN, u64::saturating_add))
 }
 
 /// Returns the number of slots and accounts.
@@ -133,7 +133,7 @@ fn write_tables(
     let mut sealed = Vec::new();
     for table in [Table::Slots, Table::Accounts, Table::Codes] {
         let phase = BuildPhase::Writing;
-        let written = ordered::hand_over(input, watch, table, phase, &mut |row, value| {
+        let written = ordered::stream_rows(input, watch, table, phase, &mut |row, value| {
             let key = Key::of(table, row);
             seal(&key, value, &mut sealed);
             let line = &mut lines.lines[topology.node_of(key.as_slice())];

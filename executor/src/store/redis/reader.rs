@@ -20,7 +20,7 @@ use super::{
 use crate::{
     error::StoreError,
     place::AccountKeys,
-    store::{Background, Batching, ReadCounters, Reader, Sample, SlotRow, lookup::CheckedCodes},
+    store::{Background, CallSizes, ReadCounters, Reader, Sample, SlotRow, lookup::CheckedCodes},
 };
 
 /// Maximal number of keys in one exchange with all nodes.
@@ -32,14 +32,14 @@ pub(super) struct RedisReader<'a> {
     /// `None` once the drop of the reader has given them back.
     lines: Option<NodeConnections>,
     account_keys: AccountKeys,
-    batch: Batch,
+    batch: CallBuffers,
     checked_codes: CheckedCodes,
     counters: ReadCounters,
 }
 
 /// Memory for the keys of one exchange.
 #[derive(Default)]
-struct Batch {
+struct CallBuffers {
     /// Keys to read, with the caller's indices.
     keys: Vec<(Key, usize)>,
     /// Slots whose row keys are not computed yet. `indices` are the caller's indices.
@@ -72,7 +72,7 @@ impl<'a> RedisReader<'a> {
             sample,
             lines: Some(lines),
             account_keys: AccountKeys::default(),
-            batch: Batch::default(),
+            batch: CallBuffers::default(),
             checked_codes: CheckedCodes::default(),
             counters: ReadCounters::default(),
         }
@@ -130,7 +130,7 @@ impl<'a> RedisReader<'a> {
         }
         let account = self.account_row(address);
         let layout = self.sample.shared.layout;
-        let Batch { keys, slots, indices, parts } = &mut self.batch;
+        let CallBuffers { keys, slots, indices, parts } = &mut self.batch;
         parts.resize(slots.len(), [0; 32]);
         layout.slot_key_parts(slots, parts);
         for (part, index) in parts.iter().zip(indices.iter()) {
@@ -286,8 +286,8 @@ impl Reader for RedisReader<'_> {
         self.slot_rows(&rows.collect::<Vec<_>>(), sink)
     }
 
-    fn batching(&self) -> Batching {
-        Batching {
+    fn call_sizes(&self) -> CallSizes {
+        CallSizes {
             slots_per_call: KEYS_PER_CALL,
             rows_per_call: KEYS_PER_CALL,
             reads_accounts_together: true,

@@ -27,7 +27,7 @@ const PROGRAM: &str = "redis-server";
 /// Number of servers in a cluster.
 const NODE_COUNT: u16 = 3;
 /// First major version with `CLUSTER ADDSLOTSRANGE` and `cluster-port`.
-const VERSION_LEAST: u32 = 7;
+const MAJOR_VERSION_MIN: u32 = 7;
 /// Prefix of the names of servers' directories in a data directory; the process id follows.
 const DIR_PREFIX: &str = "redis-servers-";
 /// Maximal number of attempts to start a cluster. An attempt fails if another process takes a port
@@ -234,7 +234,7 @@ impl RedisServers {
                 return Ok(());
             }
         };
-        let log = last_words(&node_dir(&self.place, number));
+        let log = log_tail(&node_dir(&self.place, number));
         Err(RedisError::NotStarted { action: action.to_owned(), reason: format!("{reason}{log}") })
     }
 }
@@ -259,12 +259,12 @@ fn check_version() -> Result<(), RedisError> {
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let version = said.split(' ').find_map(|word| word.strip_prefix("v="));
     let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
-    if major.is_some_and(|major| major >= VERSION_LEAST) {
+    if major.is_some_and(|major| major >= MAJOR_VERSION_MIN) {
         return Ok(());
     }
     let version = version.unwrap_or("of an unknown version");
     let reason = format!(
-        "redis-server on PATH is {version}, and a cluster takes {VERSION_LEAST} or later; install that, or \
+        "redis-server on PATH is {version}, and a cluster takes {MAJOR_VERSION_MIN} or later; install that, or \
          say where a cluster listens (run.redis_addresses)"
     );
     Err(RedisError::NotStarted { action: "start a cluster".to_owned(), reason })
@@ -312,7 +312,7 @@ fn is_formed(connection: &mut Connection) -> redis::RedisResult<bool> {
 }
 
 /// Returns a colon and the last lines of a server's log; an empty text for an empty log.
-fn last_words(dir: &Path) -> String {
+fn log_tail(dir: &Path) -> String {
     let log = fs::read_to_string(dir.join("redis.log")).unwrap_or_default();
     let lines: Vec<_> = log.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(LOG_LINES)..];

@@ -108,7 +108,7 @@ impl StateFormat for RocksFormat {
         if self.aged_ppm > 0 {
             age::age(input.dir, self, &input.genesis.digest(), &rows, watch)?;
         }
-        remove_chatter(input.dir)?;
+        remove_logs(input.dir)?;
         Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
     }
 
@@ -316,7 +316,7 @@ fn check_shape(db: &DB, row_count: u64) -> Result<(), StoreError> {
 }
 
 /// Removes logs and the lock file, which are not a part of the state.
-fn remove_chatter(dir: &Path) -> Result<(), StoreError> {
+fn remove_logs(dir: &Path) -> Result<(), StoreError> {
     for entry in fs::read_dir(dir).map_err(failed_io("list the database"))? {
         let entry = entry.map_err(failed_io("list the database"))?;
         let name = entry.file_name();

@@ -21,7 +21,7 @@ use crate::{
     error::StoreError,
     place::AccountKeys,
     store::{
-        Batching, ReadCounters, Reader, SlotRow,
+        CallSizes, ReadCounters, Reader, SlotRow,
         lookup::{self, CheckedCodes, RowName, SortedParts},
     },
 };
@@ -41,7 +41,7 @@ pub(super) struct RocksReader<'a> {
     /// Maximal number of keys in a call of `MultiGet`. `None` if each key is read by a `Get`.
     pub(super) keys_per_call: Option<usize>,
     account_keys: AccountKeys,
-    batch: Batch,
+    batch: CallBuffers,
     checked_codes: CheckedCodes,
     pub(super) key_count: u64,
     start: ReadCounters,
@@ -53,7 +53,7 @@ type RowSink<'s> = dyn FnMut(u32, RowName<'_>, Option<&[u8]>) -> Result<(), Stor
 
 /// Memory for the keys of one call, reused by the next call.
 #[derive(Default)]
-struct Batch {
+struct CallBuffers {
     sorted: SortedParts,
     /// Keys to read, with the caller's indices.
     rows: Vec<(RowKey, u32)>,
@@ -84,7 +84,7 @@ impl<'a> RocksReader<'a> {
                 ReadMethod::MultiGet => Some(sample.settings().multi_get_key_count),
             },
             account_keys: AccountKeys::default(),
-            batch: Batch::default(),
+            batch: CallBuffers::default(),
             checked_codes: CheckedCodes::default(),
             key_count: 0,
             start: thread_counters(),
@@ -176,9 +176,9 @@ impl Reader for RocksReader<'_> {
         slot_value(value.as_deref(), name)
     }
 
-    fn batching(&self) -> Batching {
-        let one_by_one = Batching::ONE_BY_ONE;
-        Batching {
+    fn call_sizes(&self) -> CallSizes {
+        let one_by_one = CallSizes::ONE_BY_ONE;
+        CallSizes {
             // The setting limits the keys of a call, since a transaction that needs one of its
             // values waits until the whole call is done.
             slots_per_call: self.keys_per_call.unwrap_or(one_by_one.slots_per_call),
@@ -212,7 +212,7 @@ impl Reader for RocksReader<'_> {
             }
             return Ok(());
         };
-        let Batch { rows, unsorted, .. } = &mut self.batch;
+        let CallBuffers { rows, unsorted, .. } = &mut self.batch;
         unsorted.resize(addresses.len(), [0; 32]);
         self.layout.account_key_parts(addresses, unsorted);
         rows.clear();
@@ -261,7 +261,7 @@ impl Reader for RocksReader<'_> {
             }
             return Ok(());
         };
-        let Batch { sorted, rows, .. } = &mut self.batch;
+        let CallBuffers { sorted, rows, .. } = &mut self.batch;
         rows.clear();
         let parts = sorted.parts.iter();
         rows.extend(parts.map(|(part, index)| (layout.slot_key_of_part(&account, part), *index)));

@@ -27,7 +27,7 @@ pub(crate) fn assert_holds(reader: &mut dyn Reader, genesis: &Genesis) {
     }
     for family in &genesis.account_families {
         for index in 0..family.count + 5 {
-            let code = family.code_place(index).map(|place| family.code(place));
+            let code = family.code_index(index).map(|place| family.code(place));
             let state = family.state(index, code.as_ref().map(keccak256));
             let held = (index < family.count).then_some(state);
             assert_eq!(reader.account(&family.address(index)).unwrap(), held);

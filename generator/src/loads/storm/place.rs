@@ -81,7 +81,7 @@ const fn rules(keys: KeyOrder) -> Rules {
 
 /// The index of a storm among the loads, and its part of the state.
 #[derive(Debug)]
-pub(crate) struct StormPlace<'a> {
+pub(crate) struct StormInput<'a> {
     pub(crate) index: usize,
     /// Name of the load in names of contracts and streams.
     pub(crate) tag: &'a str,
@@ -93,7 +93,7 @@ pub(crate) struct StormPlace<'a> {
     pub(crate) state_slot_count: u64,
 }
 
-impl StormPlace<'_> {
+impl StormInput<'_> {
     pub(crate) fn sload(
         &self,
         storm: &SloadStorm,
@@ -146,10 +146,11 @@ impl StormPlace<'_> {
         storm: &SstoreStorm,
         genesis: &mut Genesis,
     ) -> Result<LoadGenesis, GeneratorError> {
-        let (contract_count, least) = (storm.contract_count, storm.keys.slots_a_contract());
-        self.check_slots(contract_count * least, contract_count)?;
+        let (contract_count, slots_per_contract) =
+            (storm.contract_count, storm.keys.slots_a_contract());
+        self.check_slots(contract_count * slots_per_contract, contract_count)?;
         let (keys, count) = match storm.keys {
-            WriteKeys::Deep => (KeyRule::Deep, least),
+            WriteKeys::Deep => (KeyRule::Deep, slots_per_contract),
             WriteKeys::Keccak | WriteKeys::First => {
                 (KeyRule::Index, self.slot_count / contract_count)
             }
@@ -158,12 +159,13 @@ impl StormPlace<'_> {
         let addresses = AccountFamily { seed, count: contract_count, code: CodeRule::Nothing };
         let code = Contract::SpreadTarget.code()?;
         let first = genesis.slots.len() as u32;
-        for place in 0..contract_count {
-            let address = addresses.address(place);
+        for contract_index in 0..contract_count {
+            let address = addresses.address(contract_index);
             let account =
                 GenesisAccount { address, nonce: 1, code: code.clone(), ..Default::default() };
             genesis.accounts.push(account);
-            let seed = stream_seed(self.seed, &format!("state/load[{}]/slots/{place}", self.tag));
+            let seed =
+                stream_seed(self.seed, &format!("state/load[{}]/slots/{contract_index}", self.tag));
             genesis.slots.push(SlotFamily {
                 address,
                 count,
@@ -286,18 +288,21 @@ impl StormPlace<'_> {
         self.check_slots(contract_count, contract_count)?;
         let first = genesis.slots.len() as u32;
         let code = contract.code()?;
-        for place in 0..contract_count {
-            let address = numbered_contract(tag, contract, place);
+        for contract_index in 0..contract_count {
+            let address = numbered_contract(tag, contract, contract_index);
             let account =
                 GenesisAccount { address, nonce: 1, code: code.clone(), ..Default::default() };
             genesis.accounts.push(account);
-            let extra = u64::from(place < slot_count % contract_count);
+            let extra = u64::from(contract_index < slot_count % contract_count);
             genesis.slots.push(SlotFamily {
                 address,
                 count: slot_count / contract_count + extra,
                 keys,
                 values,
-                seed: stream_seed(seed, &format!("state/load[{tag}]/{}/{place}", contract.name())),
+                seed: stream_seed(
+                    seed,
+                    &format!("state/load[{tag}]/{}/{contract_index}", contract.name()),
+                ),
             });
         }
         Ok(LoadGenesis { families: first..genesis.slots.len() as u32, ..LoadGenesis::default() })

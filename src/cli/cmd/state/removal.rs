@@ -187,7 +187,7 @@ mod tests {
         StateInfo {
             name: name.to_owned(),
             byte_count,
-            whole: None,
+            manifest: None,
             fault: None,
             is_unfinished: false,
             is_ours: true,

@@ -134,7 +134,7 @@ impl Form for Values {
                     return Err(ListError::MissingValue { address, slot: missing });
                 }
                 Some((_, Ordering::Equal)) => {
-                    decoder.list.slots.mark(decoder.list.keys.len() as u32);
+                    decoder.list.slots.set_id(decoder.list.keys.len() as u32);
                     changed += 1;
                 }
                 // The slot is not changed, so it is an item of its own.

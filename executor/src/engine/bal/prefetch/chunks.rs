@@ -62,14 +62,14 @@ impl Chunks {
     /// Makes the chunks of `list` by `policy`. If the policy gives no size, a chunk has a size that
     /// suits `reader`.
     pub(super) fn new(policy: &Prefetch, list: &ListIndex, reader: &dyn Reader) -> Self {
-        let batching = reader.batching();
+        let call_sizes = reader.call_sizes();
         let suits = match policy.order {
-            ReadOrder::OnDisk => batching.rows_per_call,
-            ReadOrder::Listed | ReadOrder::FirstWrite => batching.slots_per_call,
+            ReadOrder::OnDisk => call_sizes.rows_per_call,
+            ReadOrder::Listed | ReadOrder::FirstWrite => call_sizes.slots_per_call,
         };
         let suits = suits.max(1);
         let given = policy.chunk.map(|keys| keys.get() as usize);
-        let account_size = if batching.reads_together() { suits } else { ACCOUNT_CHUNK };
+        let account_size = if call_sizes.reads_together() { suits } else { ACCOUNT_CHUNK };
         let account_count = match policy.accounts {
             AccountReads::OnDemand => 0,
             AccountReads::First | AccountReads::Mixed => list.account_count() as usize,

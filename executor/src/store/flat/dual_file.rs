@@ -12,14 +12,14 @@ use variant::CacheMode;
 
 /// A file that is opened twice: for direct reads, and for reads through the page cache.
 #[derive(Debug)]
-pub(super) struct TwoWays {
+pub(super) struct DualFile {
     path: PathBuf,
     /// The file opened with `O_DIRECT`; `None` if the file system refuses `O_DIRECT`.
     direct: Option<File>,
     buffered: File,
 }
 
-impl TwoWays {
+impl DualFile {
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         let mut direct = OpenOptions::new();
         let direct = match direct.read(true).custom_flags(libc::O_DIRECT).open(&path) {
