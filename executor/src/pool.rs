@@ -71,9 +71,9 @@ impl<'a, J> WorkerPool<'a, J> {
         lock(&self.state)
     }
 
-    /// Starts the workers, each of which runs `live`, and calls `lead` on this thread meanwhile.
-    /// Returns the value of `lead` and the values of the workers, in no order. Debuggers and
-    /// profilers show each worker's `name`.
+    /// Starts the workers, each of which runs `run_worker`, and calls `run_leader` on this thread
+    /// meanwhile. Returns the value of `run_leader` and the values of the workers, in no order.
+    /// Debuggers and profilers show each worker's `name`.
     ///
     /// # Errors
     /// The first error of a worker, or the error of `no_thread` if a worker cannot begin.
@@ -81,8 +81,8 @@ impl<'a, J> WorkerPool<'a, J> {
         &self,
         name: impl Fn(usize) -> &'static str,
         no_thread: impl Fn(io::Error) -> E,
-        live: impl Fn(usize) -> Result<T, E> + Sync,
-        lead: impl FnOnce() -> R,
+        run_worker: impl Fn(usize) -> Result<T, E> + Sync,
+        run_leader: impl FnOnce() -> R,
     ) -> Result<(R, Vec<T>), E>
     where
         J: Send + Sync,
@@ -102,28 +102,29 @@ impl<'a, J> WorkerPool<'a, J> {
                 self.give_up();
             }
         };
-        let led = thread::scope(|scope| {
+        let leader_result = thread::scope(|scope| {
             let _end = Guard(self);
             for worker in 0..self.size {
-                let (live, end_life) = (&live, &end_life);
+                let (run_worker, end_life) = (&run_worker, &end_life);
                 let begun = thread::Builder::new().name(name(worker).to_owned()).spawn_scoped(
                     scope,
                     move || {
                         let _absence = Absence(self);
-                        end_life(live(worker));
+                        end_life(run_worker(worker));
                     },
                 );
                 if let Err(error) = begun {
                     end_life(Err(no_thread(error)));
                 }
             }
-            lead()
+            run_leader()
         });
         let given = given.into_inner().unwrap_or_else(PoisonError::into_inner)?;
-        Ok((led, given))
+        Ok((leader_result, given))
     }
 
-    /// Starts workers that only run `work` on each job, and calls `lead` once all of them are idle.
+    /// Starts workers that only run `work` on each job, and calls `run_leader` once all of them are
+    /// idle.
     ///
     /// # Errors
     /// [`StoreError`] in the name of `user`, if a worker cannot begin.
@@ -132,12 +133,12 @@ impl<'a, J> WorkerPool<'a, J> {
         name: &'static str,
         user: &'static str,
         work: impl Fn(&J) + Sync,
-        lead: impl FnOnce() -> R,
+        run_leader: impl FnOnce() -> R,
     ) -> Result<R, StoreError>
     where
         J: Send + Sync,
     {
-        let led = self.run(
+        let leader_result = self.run(
             |_| name,
             |error| StoreError::no_thread(user, &error),
             |_| {
@@ -146,14 +147,14 @@ impl<'a, J> WorkerPool<'a, J> {
             },
             || {
                 self.wait_idle();
-                lead()
+                run_leader()
             },
         );
-        led.map(|(led, _)| led)
+        leader_result.map(|(leader_result, _)| leader_result)
     }
 
-    /// Calls `work` with each job until the `lead` of [`Self::run`] has ended. Each worker calls
-    /// this in its `live`.
+    /// Calls `work` with each job until the `run_leader` of [`Self::run`] has ended. Each worker
+    /// calls this in its `run_worker`.
     pub(crate) fn serve(&self, mut work: impl FnMut(&J)) {
         let mut done = 0;
         loop {
@@ -250,13 +251,13 @@ mod tests {
         let flag = AtomicBool::new(false);
         let pool = WorkerPool::<usize>::new(4, &flag, &flag);
         let sum = AtomicUsize::new(0);
-        let live = |worker| {
+        let run_worker = |worker| {
             pool.serve(|job| {
                 sum.fetch_add(*job, Ordering::Relaxed);
             });
             Ok(worker)
         };
-        let lead = || {
+        let run_leader = || {
             pool.wait_idle();
             for job in [1, 10, 100] {
                 pool.post(Arc::new(job));
@@ -264,7 +265,7 @@ mod tests {
             }
         };
         let ((), mut workers) =
-            pool.run(|_| "test", |error| error.to_string(), live, lead).unwrap();
+            pool.run(|_| "test", |error| error.to_string(), run_worker, run_leader).unwrap();
         workers.sort_unstable();
         assert_eq!(workers, [0, 1, 2, 3]);
         assert_eq!(sum.load(Ordering::Relaxed), 444);
@@ -274,7 +275,7 @@ mod tests {
     fn a_worker_that_cannot_begin_stops_the_others_and_is_told() {
         let (stop, interrupt) = (AtomicBool::new(false), AtomicBool::new(false));
         let pool = WorkerPool::<()>::new(3, &stop, &interrupt);
-        let live = |worker| match worker {
+        let run_worker = |worker| match worker {
             1 => Err("no database".to_owned()),
             _ => {
                 pool.serve(|()| ());
@@ -282,7 +283,7 @@ mod tests {
             }
         };
         let error = pool
-            .run(|_| "test", |error| error.to_string(), live, || pool.wait_idle())
+            .run(|_| "test", |error| error.to_string(), run_worker, || pool.wait_idle())
             .expect_err("one failed");
         assert_eq!(error, "no database");
         assert!(stop.load(Ordering::Relaxed));
@@ -293,12 +294,12 @@ mod tests {
         let (stop, interrupt) = (AtomicBool::new(false), AtomicBool::new(false));
         let pool = WorkerPool::<()>::new(2, &stop, &interrupt);
         let caught = catch_unwind(AssertUnwindSafe(|| {
-            let live = |worker| {
+            let run_worker = |worker| {
                 assert_ne!(worker, 1, "it cannot begin");
                 pool.serve(|()| ());
                 Ok(())
             };
-            pool.run(|_| "test", |error| error.to_string(), live, || pool.wait_idle())
+            pool.run(|_| "test", |error| error.to_string(), run_worker, || pool.wait_idle())
         }));
         assert!(caught.is_err());
         assert!(stop.load(Ordering::Relaxed));
@@ -309,7 +310,7 @@ mod tests {
         let (stop, interrupt) = (AtomicBool::new(false), AtomicBool::new(false));
         let pool = WorkerPool::<()>::new(2, &stop, &interrupt);
         let caught = catch_unwind(AssertUnwindSafe(|| {
-            let live = |worker| {
+            let run_worker = |worker| {
                 pool.serve(|()| {
                     if worker == 1 {
                         std::panic::panic_any(7_u8);
@@ -317,12 +318,12 @@ mod tests {
                 });
                 Ok(())
             };
-            let lead = || {
+            let run_leader = || {
                 pool.wait_idle();
                 pool.post(Arc::new(()));
                 pool.wait_idle();
             };
-            pool.run(|_| "test", |error| error.to_string(), live, lead)
+            pool.run(|_| "test", |error| error.to_string(), run_worker, run_leader)
         }));
         let panic = caught.expect_err("it unwinds");
         assert_eq!(panic.downcast_ref::<u8>(), Some(&7));

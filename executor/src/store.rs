@@ -161,7 +161,7 @@ pub trait Reader: fmt::Debug + Send {
 
     /// Average number of device reads in flight during a call that reads `key_count` keys together
     /// from `block_count` blocks. At most `block_count`.
-    fn at_once(&self, _key_count: usize, _block_count: u64) -> f64 {
+    fn reads_in_flight(&self, _key_count: usize, _block_count: u64) -> f64 {
         1.0
     }
 

@@ -7,7 +7,7 @@
 
 mod graph;
 
-pub use graph::{Access, Accesses, Component, ConflictGraph, Hottest, Meetings};
+pub use graph::{Access, Accesses, Component, ConflictCounts, ConflictGraph, Hottest};
 
 use alloy_primitives::{Address, U256};
 use evm::{StepWrites, TxGas};

@@ -9,7 +9,7 @@ use workload::{Genesis, GenesisAccount, SenderFamily};
 use crate::{
     environment::BENEFICIARY,
     error::GeneratorError,
-    loads::{self, Site},
+    loads::{self, LoadSite},
     state::{SENDER_BALANCE, State, first_secret},
 };
 
@@ -35,7 +35,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<State, GeneratorError> {
     });
     let mut loads = Vec::new();
     for (index, slot_count) in slots_of_loads(scenario).into_iter().enumerate() {
-        let site = Site { scenario, index, seed, slot_count };
+        let site = LoadSite { scenario, index, seed, slot_count };
         loads.push(loads::place(&site, &mut genesis)?);
     }
     genesis.accounts.sort_unstable_by_key(|account| account.address);

@@ -51,7 +51,7 @@ use transfers::{Asset, Parties, Transfers};
 
 /// A load that adds its part to a genesis.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Site<'s> {
+pub(crate) struct LoadSite<'s> {
     pub(crate) scenario: &'s Scenario,
     /// Index of the load.
     pub(crate) index: usize,
@@ -65,8 +65,11 @@ pub(crate) struct Site<'s> {
 ///
 /// # Errors
 /// [`GeneratorError`] when the state is too small for the load.
-pub(crate) fn place(site: &Site<'_>, genesis: &mut Genesis) -> Result<LoadGenesis, GeneratorError> {
-    let Site { scenario, index, seed, slot_count } = *site;
+pub(crate) fn place(
+    site: &LoadSite<'_>,
+    genesis: &mut Genesis,
+) -> Result<LoadGenesis, GeneratorError> {
+    let LoadSite { scenario, index, seed, slot_count } = *site;
     let tag = scenario.loads[index].tag(index);
     let tag = tag.as_str();
     let state_slot_count = scenario.state.slot_count;
@@ -136,8 +139,8 @@ pub(crate) fn planner<'g>(
         LoadKind::OneSlot(load) => boxed(one_slot::calls(callee, load, people)?),
         LoadKind::Dapps(load) => {
             let members = Members::new(index, 0..people.count(), batch);
-            let place = dapps::Place { tag: &tag, fork };
-            boxed(Dapps::new(load, place, members, stream.random(), people)?)
+            let dapps_input = dapps::DappsInput { tag: &tag, fork };
+            boxed(Dapps::new(load, dapps_input, members, stream.random(), people)?)
         }
         LoadKind::Chains(load) => {
             let members = Members::new(index, chains::accounts(load, scenario), batch);

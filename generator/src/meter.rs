@@ -177,22 +177,24 @@ impl Meter {
         let absent = inputs.absent;
         let probe = Probe { absent, ..Probe::new(contract, fork, SENDER, TARGET)? };
         // One byte that is not zero, in a place where the word is no precompile's address.
-        let mut dark = B256::ZERO;
-        dark[12] = 1;
+        let mut sparse = B256::ZERO;
+        sparse[12] = 1;
         let unrolled = contract.unrolled_count();
         let count = PROBE_BLOCK_COUNT * unrolled;
-        let (input, idle) =
-            (inputs.input(contract, dark, &[(0, count | 1)]), inputs.input(contract, dark, &[]));
-        let lit = inputs.input(contract, B256::repeat_byte(1), &[(0, count | 1)]);
+        let (input, idle) = (
+            inputs.input(contract, sparse, &[(0, count | 1)]),
+            inputs.input(contract, sparse, &[]),
+        );
+        let dense = inputs.input(contract, B256::repeat_byte(1), &[(0, count | 1)]);
         let spent_with = |input: &Bytes| probe.spent(input, fork.max_tx_gas(), &inputs.elsewhere);
         let spent = spent_with(&input)?;
         let spent_gas = spent.burnt_gas();
-        let lit_gas = spent_with(&lit)?.burnt_gas();
-        let nonzero_byte_gas = (lit_gas - spent_gas) / 31;
+        let dense_gas = spent_with(&dense)?.burnt_gas();
+        let nonzero_byte_gas = (dense_gas - spent_gas) / 31;
         let one = spent_gas - nonzero_count(&input) * nonzero_byte_gas;
         // Gas above `one`, if all of the calldata were zeros.
         let more = |pairs: &[Pair]| {
-            let input = inputs.input(contract, dark, pairs);
+            let input = inputs.input(contract, sparse, pairs);
             let spent_gas = spent_with(&input)?.burnt_gas();
             Ok::<_, MeterError>(spent_gas - nonzero_count(&input) * nonzero_byte_gas - one)
         };

@@ -189,7 +189,7 @@ fn most(components: &[Component], value: fn(&Component) -> u64) -> u64 {
 /// conflicts in two batches counts twice, since batches run one after the other.
 fn meetings(
     batches: &[BatchDescription],
-    of_kind: fn(&ConflictGraph) -> generator::describe::Meetings,
+    of_kind: fn(&ConflictGraph) -> generator::describe::ConflictCounts,
 ) -> Meetings {
     let all = batches.iter().map(|batch| of_kind(&batch.graph));
     all.fold(Meetings::default(), |sum, of| Meetings {

@@ -244,7 +244,7 @@ fn lead<E: Engine>(
         Ok(())
     });
     let done = done.and_then(|()| writes.settle(&spans, at.task.cancel));
-    executed.wall = spans.elapsed().saturating_sub(writes.time_apart());
+    executed.wall = spans.elapsed().saturating_sub(writes.excluded_time());
     executed.process = process::Snapshot::now().since(&before);
     let done = done.and_then(|()| {
         executed.writes = writes.end()?;

@@ -85,12 +85,12 @@ pub enum ListFault {
     MoreThanChanges(Address),
     /// The remaining steps cannot touch all declared slots that no step has touched yet (EIP-7928).
     #[error(
-        "no step has touched {unmet_count} declared slots yet, and the remaining gas pays for \
+        "no step has touched {untouched_count} declared slots yet, and the remaining gas pays for \
          {payable_count} at most"
     )]
     Infeasible {
         /// Number of declared slots that no step has touched.
-        unmet_count: u64,
+        untouched_count: u64,
         /// Maximal number of slots that the remaining steps can touch with their gas.
         payable_count: u64,
     },

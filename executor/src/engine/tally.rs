@@ -226,7 +226,7 @@ impl<'t> CallClock<'t> {
             let kind = EventKind::Read { key: self.key, count };
             let end = Instant::now();
             let block_count = reader.counters().block_count - self.block_count;
-            let depth = reader.at_once(count, block_count);
+            let depth = reader.reads_in_flight(count, block_count);
             self.tally.record_at(depth, kind, start, end);
         }
     }

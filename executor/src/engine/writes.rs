@@ -55,7 +55,7 @@ pub(super) struct WriteWatch<'s> {
     due_bytes: u64,
     space: Option<Space>,
     /// Time inside the clock that the watch itself took.
-    apart: Duration,
+    excluded: Duration,
 }
 
 impl<'s> WriteWatch<'s> {
@@ -68,7 +68,7 @@ impl<'s> WriteWatch<'s> {
             peak_bytes: bytes,
             after_bytes: bytes,
         });
-        Ok(Self { sample, background, counted, due_bytes: 0, space, apart: Duration::ZERO })
+        Ok(Self { sample, background, counted, due_bytes: 0, space, excluded: Duration::ZERO })
     }
 
     /// Lets the store's background work begin, once the clock has started.
@@ -76,13 +76,13 @@ impl<'s> WriteWatch<'s> {
         // Without background work, no time is subtracted from the clock, so that it ends after all
         // traced events.
         let Some(background) = self.background else { return Ok(()) };
-        self.apart(spans, |_| background.begin())
+        self.excluded(spans, |_| background.begin())
     }
 
     /// Measures the files' size after a batch, if background work may shrink the files later.
     pub(super) fn look(&mut self, spans: &Spans) {
         if self.background.is_some() {
-            self.apart(spans, Self::measure);
+            self.excluded(spans, Self::measure);
         }
     }
 
@@ -90,7 +90,7 @@ impl<'s> WriteWatch<'s> {
     /// time.
     pub(super) fn settle(&mut self, spans: &Spans, cancel: &AtomicBool) -> Result<(), EngineError> {
         let Some(background) = self.background else { return Ok(()) };
-        let counters = self.apart(spans, |_| background.counters())?;
+        let counters = self.excluded(spans, |_| background.counters())?;
         self.due_bytes = counters.pending_compaction_bytes;
         let start = spans.elapsed();
         match background.settle(cancel)? {
@@ -103,8 +103,8 @@ impl<'s> WriteWatch<'s> {
     }
 
     /// Returns the time to subtract from the clock's time.
-    pub(super) const fn time_apart(&self) -> Duration {
-        self.apart
+    pub(super) const fn excluded_time(&self) -> Duration {
+        self.excluded
     }
 
     /// Returns the writes, after the clock has stopped.
@@ -125,10 +125,10 @@ impl<'s> WriteWatch<'s> {
         }
     }
 
-    fn apart<T>(&mut self, spans: &Spans, work: impl FnOnce(&mut Self) -> T) -> T {
+    fn excluded<T>(&mut self, spans: &Spans, work: impl FnOnce(&mut Self) -> T) -> T {
         let start = spans.elapsed();
         let done = work(self);
-        self.apart += spans.elapsed() - start;
+        self.excluded += spans.elapsed() - start;
         done
     }
 }

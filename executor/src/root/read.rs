@@ -58,12 +58,12 @@ impl ReadRequests {
 /// Division of the reads of one kind (nodes, ranges or accounts) into pieces: the number of reads
 /// in a piece, and the number of pieces.
 #[derive(Clone, Copy, Debug)]
-struct Cut {
+struct PieceSplit {
     size: usize,
     count: usize,
 }
 
-impl Cut {
+impl PieceSplit {
     fn new(count: usize, bounds: [usize; 2], thread_count: usize) -> Self {
         let even = count.div_ceil(PIECES_PER_THREAD * thread_count.max(1));
         let size = even.clamp(bounds[0], bounds[1]);
@@ -100,7 +100,7 @@ struct Piece {
 pub(crate) struct ReadJob {
     requests: ReadRequests,
     /// Divisions of the reads of nodes, of ranges and of accounts.
-    cuts: [Cut; 3],
+    splits: [PieceSplit; 3],
     next: AtomicUsize,
     /// Largest number of threads that read for this job.
     thread_count_max: usize,
@@ -121,22 +121,31 @@ struct Done {
 impl ReadJob {
     fn new(requests: ReadRequests, settings: &RootSettings, thread_count: usize) -> Self {
         let counts = [requests.nodes.len(), requests.ranges.len(), requests.accounts.len()];
-        let (cuts, thread_count_max) = match settings.reads {
+        let (splits, thread_count_max) = match settings.reads {
             // The walk to a key must have a node before it knows the next one. So each read is a
             // piece, and at most one thread for each shard reads.
-            RootReads::OnDemand => (counts.map(Cut::single), usize::from(settings.shards.get())),
+            RootReads::OnDemand => {
+                (counts.map(PieceSplit::single), usize::from(settings.shards.get()))
+            }
             RootReads::ByLevel | RootReads::AtOnce => {
                 let [nodes, ranges, accounts] = counts;
-                let cuts = [
-                    Cut::new(nodes, NODES, thread_count),
-                    Cut::new(ranges, [RANGES_MIN, settings.ranges_per_call], thread_count),
-                    Cut::new(accounts, ACCOUNTS, thread_count),
+                let splits = [
+                    PieceSplit::new(nodes, NODES, thread_count),
+                    PieceSplit::new(ranges, [RANGES_MIN, settings.ranges_per_call], thread_count),
+                    PieceSplit::new(accounts, ACCOUNTS, thread_count),
                 ];
-                (cuts, thread_count)
+                (splits, thread_count)
             }
         };
         let (next, joined_thread_count) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { requests, cuts, next, thread_count_max, joined_thread_count, done: Mutex::default() }
+        Self {
+            requests,
+            splits,
+            next,
+            thread_count_max,
+            joined_thread_count,
+            done: Mutex::default(),
+        }
     }
 
     /// Reads pieces until no piece is left.
@@ -147,7 +156,7 @@ impl ReadJob {
         let before = reader.counters();
         let mut pieces = Vec::new();
         let mut failed = None;
-        let piece_count: usize = self.cuts.iter().map(|cut| cut.count).sum();
+        let piece_count: usize = self.splits.iter().map(|split| split.count).sum();
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             if index >= piece_count {
@@ -178,7 +187,7 @@ impl ReadJob {
         reader: &mut dyn TrieReader,
         format: Format,
     ) -> Result<Piece, StoreError> {
-        let [nodes, ranges, accounts] = self.cuts;
+        let [nodes, ranges, accounts] = self.splits;
         let mut found = Piece::default();
         if index < nodes.count {
             let keys = &self.requests.nodes[nodes.range(index, self.requests.nodes.len())];
@@ -233,7 +242,7 @@ impl Readers<'_> {
         work: &mut RootWork,
     ) -> Result<Answers, RootError> {
         let job = ReadJob::new(requests, &self.settings, self.thread_count);
-        let cuts = job.cuts;
+        let splits = job.splits;
         self.pool.post(Arc::new(job));
         let job = self.pool.finish().ok_or(RootError::Cancelled)?;
         let done = std::mem::take(&mut *lock(&job.done));
@@ -251,14 +260,14 @@ impl Readers<'_> {
         let pieces: Vec<_> = pieces.into_iter().map(|(_, piece)| piece).collect();
         work.row_count += pieces.iter().map(|piece| piece.rows.len() as u64).sum::<u64>();
         work.used_node_count += pieces.iter().map(|piece| piece.leaf_node_count).sum::<u64>();
-        Ok(Answers { cuts, pieces })
+        Ok(Answers { splits, pieces })
     }
 }
 
 /// The answers to [`ReadRequests`]. Each answer has the index of its request.
 #[derive(Debug)]
 pub(super) struct Answers {
-    cuts: [Cut; 3],
+    splits: [PieceSplit; 3],
     /// Pieces of nodes, then of ranges, then of accounts.
     pieces: Vec<Piece>,
 }
@@ -266,15 +275,15 @@ pub(super) struct Answers {
 impl Answers {
     /// Returns the node at this index of the requested nodes.
     pub(super) fn node(&self, index: usize) -> Option<&[u8]> {
-        let size = self.cuts[0].size;
+        let size = self.splits[0].size;
         let piece = &self.pieces[index / size];
         piece.nodes[index % size].clone().map(|range| &piece.bytes[range])
     }
 
     /// Returns the rows of the range at this index of the requested ranges.
     pub(super) fn rows(&self, index: usize) -> impl Iterator<Item = (B256, &[u8])> {
-        let size = self.cuts[1].size;
-        let piece = &self.pieces[self.cuts[0].count + index / size];
+        let size = self.splits[1].size;
+        let piece = &self.pieces[self.splits[0].count + index / size];
         let range = index % size;
         let first = range.checked_sub(1).map_or(0, |before| piece.row_ends[before]);
         let rows = first..piece.row_ends[range];
@@ -283,8 +292,8 @@ impl Answers {
 
     /// Returns the account at this index of the requested accounts.
     pub(super) fn account(&self, index: usize) -> Option<AccountState> {
-        let size = self.cuts[2].size;
-        let piece = &self.pieces[self.cuts[0].count + self.cuts[1].count + index / size];
+        let size = self.splits[2].size;
+        let piece = &self.pieces[self.splits[0].count + self.splits[1].count + index / size];
         piece.accounts[index % size]
     }
 }

@@ -210,8 +210,8 @@ impl Reader for RecordedReader<'_> {
         self.reader.call_sizes()
     }
 
-    fn at_once(&self, key_count: usize, block_count: u64) -> f64 {
-        self.reader.at_once(key_count, block_count)
+    fn reads_in_flight(&self, key_count: usize, block_count: u64) -> f64 {
+        self.reader.reads_in_flight(key_count, block_count)
     }
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {

@@ -5,7 +5,7 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// Stands for no transaction in the fields of a [`KeyState`].
-const NOBODY: u32 = u32::MAX;
+const NO_TX: u32 = u32::MAX;
 
 /// An access of a transaction to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub struct Hottest {
 
 /// Size of one kind of conflict: writes with writes, or reads with writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Meetings {
+pub struct ConflictCounts {
     /// Number of transactions with a conflict of this kind.
     pub tx_count: u64,
     /// Number of keys with a conflict of this kind.
@@ -83,8 +83,8 @@ pub struct ConflictGraph {
     gas: Vec<u64>,
     components: Vec<Component>,
     hottest: Option<Hottest>,
-    write_write: Meetings,
-    read_write: Meetings,
+    write_write: ConflictCounts,
+    read_write: ConflictCounts,
     /// End of each transaction's dependencies in `dependencies`.
     dependency_ends: Vec<usize>,
     /// For each transaction, the earlier transactions on which it depends, each once: the last
@@ -125,8 +125,8 @@ impl ConflictGraph {
         assert_eq!(gas.len(), accesses.ends.len(), "gas and accesses of each transaction");
         let unseen = KeyState {
             is_written: false,
-            first: NOBODY,
-            last_writer: NOBODY,
+            first: NO_TX,
+            last_writer: NO_TX,
             tx_count: 0,
             writer_count: 0,
         };
@@ -140,8 +140,8 @@ impl ConflictGraph {
             gas,
             components: Vec::new(),
             hottest: None,
-            write_write: Meetings::default(),
-            read_write: Meetings::default(),
+            write_write: ConflictCounts::default(),
+            read_write: ConflictCounts::default(),
             dependencies: Vec::new(),
         };
         for tx in 0..graph.gas.len() {
@@ -150,13 +150,13 @@ impl ConflictGraph {
         graph.hottest = hottest(&keys);
         let has_two_writers =
             |access: &Access, key: &KeyState| access.writes && key.is_written_twice();
-        graph.write_write = Meetings {
+        graph.write_write = ConflictCounts {
             tx_count: txs_where(accesses, &keys, has_two_writers),
             key_count: keys.iter().filter(|key| key.is_written_twice()).count() as u64,
         };
         // Every transaction on such a key counts: a writer conflicts with a reader, and a reader
         // with a writer.
-        graph.read_write = Meetings {
+        graph.read_write = ConflictCounts {
             tx_count: txs_where(accesses, &keys, |_, key| key.is_read_and_written()),
             key_count: keys.iter().filter(|key| key.is_read_and_written()).count() as u64,
         };
@@ -172,14 +172,14 @@ impl ConflictGraph {
                 continue;
             }
             key.tx_count += 1;
-            if key.first == NOBODY {
+            if key.first == NO_TX {
                 key.first = tx;
             } else {
                 groups.join(key.first, tx);
             }
             // A write is a read too: the gas of an SSTORE and a new balance depend on the value
             // before.
-            if key.last_writer != NOBODY {
+            if key.last_writer != NO_TX {
                 self.dependencies.push(key.last_writer);
             }
             if access.writes {
@@ -241,12 +241,12 @@ impl ConflictGraph {
     }
 
     /// Conflicts of writes with writes: two transactions write the same key.
-    pub const fn write_write(&self) -> Meetings {
+    pub const fn write_write(&self) -> ConflictCounts {
         self.write_write
     }
 
     /// Conflicts of reads with writes: a transaction only reads a key that another writes.
-    pub const fn read_write(&self) -> Meetings {
+    pub const fn read_write(&self) -> ConflictCounts {
         self.read_write
     }
 

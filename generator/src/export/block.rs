@@ -125,7 +125,7 @@ impl Parent {
     }
 
     /// A parent of which only the hash is known.
-    pub(super) fn named(hash: B256) -> Self {
+    pub(super) fn of_hash(hash: B256) -> Self {
         Self { header: Header::default(), hash, withdrawal_count: 0 }
     }
 

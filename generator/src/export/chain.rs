@@ -97,7 +97,7 @@ pub fn chain<A: Answer>(
     let rules = rules(workload)?;
     let chain_id = settings.chain_id_of(workload)?;
     let least_gas_limit = steady_gas_limit(workload);
-    let of_chain = numbered(workload, Numbers { chain_id, below_count: 0, least_gas_limit });
+    let of_chain = numbered(workload, ChainNumbers { chain_id, below_count: 0, least_gas_limit });
     let first = of_chain.blocks().next().ok_or(ExportError::NoBlocks)?;
     let signer = signer(&of_chain, settings)?;
     let rows = HashedRows::new(&of_chain.genesis, &settings.rows())?;
@@ -107,7 +107,7 @@ pub fn chain<A: Answer>(
     let genesis_hash = parent.hash;
     let run = ChainRun::new(&of_chain, 0, genesis_hash)?;
     let changes = Changes::default();
-    let builder = Builder { settings, signer, rows, changes, parent, run, of: &of_chain };
+    let builder = Builder { settings, signer, rows, changes, parent, run, workload: &of_chain };
     let (blocks, outcomes) = builder.build(&mut on_tx)?;
     Ok(Chain {
         scenario: workload.scenario.clone(),
@@ -136,7 +136,7 @@ pub fn chain_above<A: Answer>(
 ) -> Result<Chain, ExportError> {
     let (rules, chain_id) = (rules(workload)?, settings.chain_id_of(workload)?);
     let GrownFacts { block_count, gas_limit, state_root: expected, .. } = grown.facts;
-    let numbers = Numbers { chain_id, below_count: block_count, least_gas_limit: gas_limit };
+    let numbers = ChainNumbers { chain_id, below_count: block_count, least_gas_limit: gas_limit };
     let mut of_chain = Workload { genesis: grown.state, ..numbered(workload, numbers) };
     pay_for_delegations(workload, &mut of_chain);
     let signer = signer(&of_chain, settings)?;
@@ -152,7 +152,7 @@ pub fn chain_above<A: Answer>(
     grown.hashes[1..].iter().for_each(|hash| run.seal(*hash));
     let changes = Changes::default();
     let builder =
-        Builder { settings, signer, rows, changes, parent: grown.parent, run, of: &of_chain };
+        Builder { settings, signer, rows, changes, parent: grown.parent, run, workload: &of_chain };
     let (blocks, outcomes) = builder.build(&mut on_tx)?;
     check_statuses(workload, &outcomes)?;
     Ok(Chain {
@@ -274,7 +274,7 @@ struct Builder<'a> {
     changes: Changes,
     parent: Parent,
     run: ChainRun<'a>,
-    of: &'a Workload,
+    workload: &'a Workload,
 }
 
 impl Builder<'_> {
@@ -284,10 +284,10 @@ impl Builder<'_> {
         on_tx: &mut impl FnMut() -> A,
     ) -> Result<(Vec<ChainBlock>, Vec<TxOutcome>), ExportError> {
         let (mut blocks, mut outcomes) = (Vec::new(), Vec::new());
-        for (index, batch) in self.of.batches.iter().enumerate() {
+        for (index, batch) in self.workload.batches.iter().enumerate() {
             self.run.plan(index, batch)?;
             for block in &batch.blocks {
-                let block = self.parent.next(block, self.of.rules_of(block));
+                let block = self.parent.next(block, self.workload.rules_of(block));
                 let mut receipts = Receipts::default();
                 let made = self.run.run(block.clone(), |outcome, logs| {
                     receipts.add(block.transactions[receipts.len()].tx_type, &outcome, logs);
@@ -306,10 +306,11 @@ impl Builder<'_> {
         made: BatchReference,
         receipts: Receipts,
     ) -> Result<ChainBlock, ExportError> {
-        let fork = self.of.rules_of(block).fork;
+        let fork = self.workload.rules_of(block).fork;
         self.changes.add(&made.changes);
         let state_root = state_root(&self.rows, &self.changes)?;
-        let transactions = signed(block, self.of.chain_id, &self.signer, self.settings.cancel)?;
+        let transactions =
+            signed(block, self.workload.chain_id, &self.signer, self.settings.cancel)?;
         let outcome = BlockOutcome { fork, made, receipts, state_root };
         let sealed = self.parent.seal(block, transactions, outcome);
         check_length(&sealed)?;
@@ -320,7 +321,7 @@ impl Builder<'_> {
 
 /// Numbers of a chain.
 #[derive(Clone, Copy, Debug)]
-struct Numbers {
+struct ChainNumbers {
     /// Chain id.
     chain_id: u64,
     /// Number of blocks between the genesis block and the workload's first block.
@@ -356,8 +357,8 @@ fn steady_gas_limit(workload: &Workload) -> u64 {
 }
 
 /// Returns `workload` with one gas limit, and with block numbers that follow the blocks below.
-fn numbered(workload: &Workload, numbers: Numbers) -> Workload {
-    let Numbers { chain_id, below_count, least_gas_limit } = numbers;
+fn numbered(workload: &Workload, numbers: ChainNumbers) -> Workload {
+    let ChainNumbers { chain_id, below_count, least_gas_limit } = numbers;
     let of_workload = workload.chain_id;
     let gas_limit = gas_limit(workload, least_gas_limit);
     let mut out = Workload { chain_id, ..workload.clone() };

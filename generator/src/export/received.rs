@@ -68,7 +68,7 @@ pub fn received_blocks(
             };
             let (fork, state_root) = (workload.rules_of(block).fork, B256::ZERO);
             let outcome = BlockOutcome { fork, made: of_block, receipts, state_root };
-            let sealed = Parent::named(block.env.parent_hash).seal(block, transactions, outcome);
+            let sealed = Parent::of_hash(block.env.parent_hash).seal(block, transactions, outcome);
             check_length(&sealed)?;
             Ok(received(&sealed))
         });

@@ -45,7 +45,7 @@ const PUBLISHED_MOST: f64 = 10.0;
 
 /// The name of the load, from which the DApps' addresses follow, and the fork.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct DappsInput<'a> {
     /// Name of the load in names of contracts.
     pub(crate) tag: &'a str,
     pub(crate) fork: Fork,
@@ -79,12 +79,12 @@ impl Dapps {
     /// Calls of the load's DApps by `members`; `random` is the load's stream.
     pub(crate) fn new(
         spec: &Spec,
-        place: Place<'_>,
+        dapps_input: DappsInput<'_>,
         members: Members,
         random: Random,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
-        let Place { tag, fork } = place;
+        let DappsInput { tag, fork } = dapps_input;
         let contracts =
             (0..spec.dapp_count).map(|index| numbered_contract(tag, Contract::Dapp, index));
         let contracts: Vec<Address> = contracts.collect();

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use generator::{
     Generated,
-    describe::{Access, Accesses, ConflictGraph, Description, Meetings, describe},
+    describe::{Access, Accesses, ConflictCounts, ConflictGraph, Description, describe},
     generate_by_load, reference,
 };
 use proptest::prelude::*;
@@ -64,7 +64,7 @@ fn components(txs: &Txs) -> Vec<usize> {
 }
 
 /// Conflicts of writes with writes, and of reads with writes, tried pair by pair.
-fn meetings(txs: &Txs) -> (Meetings, Meetings) {
+fn meetings(txs: &Txs) -> (ConflictCounts, ConflictCounts) {
     let meet = |is_such: &dyn Fn(usize, usize, u32) -> bool| {
         let (mut of_txs, mut keys) = (HashSet::new(), HashSet::new());
         for (a, b) in (0..txs.len()).flat_map(|a| (0..txs.len()).map(move |b| (a, b))) {
@@ -73,7 +73,7 @@ fn meetings(txs: &Txs) -> (Meetings, Meetings) {
                 keys.insert(key);
             }
         }
-        Meetings { tx_count: of_txs.len() as u64, key_count: keys.len() as u64 }
+        ConflictCounts { tx_count: of_txs.len() as u64, key_count: keys.len() as u64 }
     };
     let writes = |tx: usize, key: u32| txs[tx].2.contains(&key);
     let only_reads = |tx: usize, key: u32| txs[tx].1.contains(&key) && !writes(tx, key);

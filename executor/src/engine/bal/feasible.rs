@@ -23,7 +23,7 @@ use crate::engine::error::ListFault;
 /// A worker reports its progress once the gas limits of its unreported transactions reach this sum.
 /// So a long step of a storm is reported alone, and about a hundred transfers are reported
 /// together.
-const TELL_GAS: u64 = 2_000_000;
+const REPORT_GAS: u64 = 2_000_000;
 
 /// The sums of a batch's declared and touched slots and of its gas, which all workers share.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Feasibility {
     /// Gas that the batch's blocks can burn before refunds.
     burnable_gas: u64,
     /// Upper bound of the number of slots that ended steps have touched.
-    met_count: AtomicU64,
+    touched_slot_count: AtomicU64,
     /// Lower bound of the gas of ended steps.
     used_gas: AtomicU64,
     /// Gas limits of transactions that have not ended.
@@ -45,7 +45,7 @@ pub(crate) struct Feasibility {
 #[derive(Debug, Default)]
 pub(crate) struct UnreportedWork {
     /// Number of slots that the worker's view had touched at its last report.
-    told_met_count: u64,
+    reported_slot_count: u64,
     used_gas: u64,
     limits_gas: u64,
 }
@@ -83,7 +83,7 @@ impl Feasibility {
             declared_count,
             free_count: bounds.free_item_count,
             burnable_gas: bounds.gas_limit,
-            met_count: AtomicU64::new(0),
+            touched_slot_count: AtomicU64::new(0),
             used_gas: AtomicU64::new(0),
             limits_gas: AtomicU64::new(limits.fold(0, u64::saturating_add)),
         };
@@ -91,15 +91,15 @@ impl Feasibility {
         Ok(new)
     }
 
-    /// Records that a worker ended a transaction, after which its view has touched `met_count`
-    /// slots. Reports to the other workers once the unreported gas limits reach [`TELL_GAS`].
+    /// Records that a worker ended a transaction, after which its view has touched
+    /// `touched_slot_count` slots. Reports to the other workers once the unreported gas limits reach [`REPORT_GAS`].
     ///
     /// # Errors
     /// [`ListFault::Infeasible`].
     pub(crate) fn ended(
         &self,
         ended: EndedTx<'_>,
-        met_count: u64,
+        touched_slot_count: u64,
         unreported: &mut UnreportedWork,
     ) -> Result<(), ListFault> {
         if self.declared_count <= self.free_count {
@@ -113,27 +113,29 @@ impl Feasibility {
             true => gas.block_regular_gas,
             false => gas.receipt_gas,
         };
-        if unreported.limits_gas < TELL_GAS {
+        if unreported.limits_gas < REPORT_GAS {
             return Ok(());
         }
         // A check that sees a step's gas limit subtracted must also see the step's slots, so the
         // slots are added first.
-        self.met_count.fetch_add(met_count - unreported.told_met_count, Ordering::AcqRel);
+        self.touched_slot_count
+            .fetch_add(touched_slot_count - unreported.reported_slot_count, Ordering::AcqRel);
         self.used_gas.fetch_add(unreported.used_gas, Ordering::AcqRel);
         self.limits_gas.fetch_sub(unreported.limits_gas, Ordering::AcqRel);
-        *unreported = UnreportedWork { told_met_count: met_count, ..UnreportedWork::default() };
+        *unreported =
+            UnreportedWork { reported_slot_count: touched_slot_count, ..UnreportedWork::default() };
         self.check()
     }
 
     fn check(&self) -> Result<(), ListFault> {
         let limits = self.limits_gas.load(Ordering::Acquire);
         let used = self.used_gas.load(Ordering::Acquire);
-        let met = self.met_count.load(Ordering::Acquire);
-        let unmet_count = self.declared_count.saturating_sub(met);
+        let touched = self.touched_slot_count.load(Ordering::Acquire);
+        let untouched_count = self.declared_count.saturating_sub(touched);
         let gas = limits.min(self.burnable_gas.saturating_sub(used));
         let payable_count = (gas / ITEM_COST_GAS).saturating_add(self.free_count);
-        if unmet_count > payable_count {
-            return Err(ListFault::Infeasible { unmet_count, payable_count });
+        if untouched_count > payable_count {
+            return Err(ListFault::Infeasible { untouched_count, payable_count });
         }
         Ok(())
     }
@@ -162,20 +164,20 @@ mod tests {
     fn a_list_that_no_transaction_can_pay_for_never_begins() {
         assert!(begin(10_001).1.is_ok());
         let fault = begin(10_002).1.unwrap_err();
-        let wanted = ListFault::Infeasible { unmet_count: 10_002, payable_count: 10_001 };
+        let wanted = ListFault::Infeasible { untouched_count: 10_002, payable_count: 10_001 };
         assert_eq!(fault.to_string(), wanted.to_string());
     }
 
     #[test]
     fn a_transaction_that_met_too_little_ends_the_batch() {
         let used = TxGas { block_regular_gas: 9_000_000, ..TxGas::default() };
-        for (met, passes) in [(5_000, true), (4_999, false), (0, false)] {
+        for (touched, passes) in [(5_000, true), (4_999, false), (0, false)] {
             let (batch, begun) = begin(10_001);
             let (feasible, mut unreported) = (begun.unwrap(), UnreportedWork::default());
             let tx = &batch.blocks[0].transactions[0];
             let ended =
-                feasible.ended(EndedTx { tx, gas: &used, fork: FORK }, met, &mut unreported);
-            assert_eq!(ended.is_ok(), passes, "{met} met");
+                feasible.ended(EndedTx { tx, gas: &used, fork: FORK }, touched, &mut unreported);
+            assert_eq!(ended.is_ok(), passes, "{touched} touched");
         }
     }
 
@@ -188,7 +190,7 @@ mod tests {
             let ended = EndedTx { tx: &tx, gas: &TxGas::default(), fork: FORK };
             feasible.ended(ended, n, &mut unreported).is_ok()
         });
-        // Each meets one and could have met fifty.
+        // Each meets one and could have touched fifty.
         let first_refused = ended.take_while(|passes| *passes).count() + 1;
         assert_eq!(first_refused, 20);
     }

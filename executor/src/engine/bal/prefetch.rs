@@ -18,7 +18,7 @@ mod sequence;
 #[cfg(test)]
 mod tests;
 
-use batch::Batch;
+use batch::CallBuffers;
 pub(crate) use batch::{Sink, Target};
 use chunks::Chunks;
 pub(crate) use chunks::Lane;
@@ -103,7 +103,7 @@ impl ReadAhead {
         };
         let has_ended = || self.has_ended.load(Ordering::Relaxed) || target.values.is_full();
         let goes_on = || !cancel.load(Ordering::Relaxed) && !has_ended();
-        let mut batch = Batch::new(target, sequence);
+        let mut batch = CallBuffers::new(target, sequence);
         while goes_on() {
             let Some(number) = take() else { break };
             target.values.begin_chunk(number);

@@ -80,7 +80,7 @@ pub(crate) struct View<'a, P> {
     index: BlockAccessIndex,
     touched: Touched,
     /// Number of slots in `touched`.
-    met_slot_count: u64,
+    touched_slot_count: u64,
     tally: &'a mut ReadTally,
     /// Codes that this worker has read, for later reads without a lock.
     codes: HashMap<B256, Bytecode>,
@@ -99,7 +99,7 @@ impl<'a, P: PreState> View<'a, P> {
         let Reading { reader, tally } = reading;
         Self {
             touched: Touched::new(&shared.list),
-            met_slot_count: 0,
+            touched_slot_count: 0,
             shared,
             workload,
             cancel,
@@ -117,8 +117,8 @@ impl<'a, P: PreState> View<'a, P> {
     }
 
     /// Returns the number of declared slots that this view has touched.
-    pub(crate) const fn met_slot_count(&self) -> u64 {
-        self.met_slot_count
+    pub(crate) const fn touched_slot_count(&self) -> u64 {
+        self.touched_slot_count
     }
 
     /// Returns the recorder of this worker, if the sample is traced.
@@ -132,7 +132,7 @@ impl<'a, P: PreState> View<'a, P> {
     ///
     /// # Errors
     /// [`ViewError::UndeclaredSlot`] if a complete list does not have such a slot.
-    pub(crate) fn mark_unasked(&mut self, state: &EvmState) -> Result<(), ViewError> {
+    pub(crate) fn mark_unread(&mut self, state: &EvmState) -> Result<(), ViewError> {
         for (address, account) in state {
             if account.storage.is_empty() || !account.original_info().is_empty_code_hash() {
                 continue;
@@ -142,7 +142,7 @@ impl<'a, P: PreState> View<'a, P> {
             for key in account.storage.keys() {
                 match id.and_then(|id| list.slot_id(id, key)) {
                     Some(slot) => {
-                        self.met_slot_count += u64::from(self.touched.slots.insert(slot.get()));
+                        self.touched_slot_count += u64::from(self.touched.slots.insert(slot.get()));
                     }
                     None if P::READS == Reads::Declared => {
                         return Err(ViewError::UndeclaredSlot { address: *address, key: *key });
@@ -254,7 +254,7 @@ impl<P: PreState> Database for View<'_, P> {
         let announce = |id| pre_state.announce(id);
         let id = account.and_then(|account| list.slot_id_announced(account, &key, announce));
         if let Some(id) = id {
-            self.met_slot_count += u64::from(self.touched.slots.insert(id.get()));
+            self.touched_slot_count += u64::from(self.touched.slots.insert(id.get()));
             if let Some(value) = self.shared.list.slot_before(id, self.index) {
                 return Ok(value);
             }

@@ -34,7 +34,7 @@ use crate::shards::Speculation;
 /// Link of a step that waits for no other step.
 pub(super) const NO_STEP: BlockAccessIndex = BlockAccessIndex::MAX;
 /// Largest number of steps that are examined in search of a step that can run.
-const LOOK: usize = 32;
+const SEARCH_LIMIT: usize = 32;
 /// Factor by which the window is larger on a shard, beside the number of shards as a second factor.
 /// So the shard has steps to run while the message of a commit is under way.
 const SHARD_STRETCH: u32 = 16;
@@ -157,7 +157,7 @@ impl Scheduler {
         if let Phase::Remote { has_run } = &mut self.step_mut(index).phase {
             *has_run = true;
         }
-        self.disturb(index, readers_to);
+        self.mark_dirty(index, readers_to);
     }
 
     /// Returns the lowest uncommitted step.
@@ -299,7 +299,7 @@ impl Scheduler {
 
     /// Returns the task of the lowest step that has one.
     fn choose(&self) -> Option<Choice> {
-        let again = self.redo.iter().take(LOOK).position(|index| self.can_run(*index));
+        let again = self.redo.iter().take(SEARCH_LIMIT).position(|index| self.can_run(*index));
         let validate = self.dirty.first().copied();
         let again_index = again.map(|position| self.redo[position]);
         if let Some(index) = validate
@@ -312,7 +312,7 @@ impl Scheduler {
 
     /// Returns the first step that can run among the steps from `next` on.
     fn new_step(&self) -> Option<BlockAccessIndex> {
-        let room = LOOK.saturating_sub(self.redo.len());
+        let room = SEARCH_LIMIT.saturating_sub(self.redo.len());
         let end = self.committed.saturating_add(self.distance());
         let positions = self.next_own..self.next_own.saturating_add(room);
         positions
@@ -378,13 +378,13 @@ impl Scheduler {
         self.window.note(RunEnd::Completed);
         self.step_mut(index).logged = logged;
         self.logged += u64::from(logged);
-        self.disturb(index, readers_to);
+        self.mark_dirty(index, readers_to);
         self.executed(index);
     }
 
     /// Marks the steps after `index` as dirty, up to `readers_to`: the last step that may have read
     /// a key that the step `index` wrote.
-    fn disturb(&mut self, index: BlockAccessIndex, readers_to: Option<BlockAccessIndex>) {
+    fn mark_dirty(&mut self, index: BlockAccessIndex, readers_to: Option<BlockAccessIndex>) {
         let end = readers_to.map_or(0, |last| last.saturating_add(1)).min(self.next);
         // Committed steps are not marked: a late write from another shard does not concern them.
         for reader in (index + 1).max(self.committed)..end {

@@ -434,7 +434,7 @@ impl Reader for FlatReader<'_> {
     }
 
     /// The next read begins as soon as one completes, so the ring stays full until the last reads.
-    fn at_once(&self, _key_count: usize, block_count: u64) -> f64 {
+    fn reads_in_flight(&self, _key_count: usize, block_count: u64) -> f64 {
         block_count.min(self.sample.settings.depth as u64) as f64
     }
 

@@ -190,7 +190,7 @@ impl Reader for RocksReader<'_> {
         }
     }
 
-    fn at_once(&self, key_count: usize, block_count: u64) -> f64 {
+    fn reads_in_flight(&self, key_count: usize, block_count: u64) -> f64 {
         match io_uring_state() {
             // RocksDB reads groups of keys, one group after the other.
             IoUring::Available => {

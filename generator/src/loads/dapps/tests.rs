@@ -34,8 +34,8 @@ fn drawn(spec: &Spec, tx_count: u64) -> Drawn {
     let mut people = People::new(&family);
     let members = Members::new(0, 0..1 << 32, 1);
     let random = Random::new(1, "load[0]");
-    let place = Place { tag: "0", fork: Fork::Amsterdam };
-    let mut dapps = Dapps::new(spec, place, members, random, &mut people).unwrap();
+    let dapps_input = DappsInput { tag: "0", fork: Fork::Amsterdam };
+    let mut dapps = Dapps::new(spec, dapps_input, members, random, &mut people).unwrap();
     dapps.begin(BlockTarget::Transactions(tx_count)).unwrap();
     Drawn { user_count: dapps.user_count, calls: dapps.drawn }
 }

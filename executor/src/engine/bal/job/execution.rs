@@ -133,11 +133,11 @@ impl<P: PreState> Job<P> {
         }
         runner.db().set_index(index);
         writes.clear();
-        let mut unasked = Ok(());
+        let mut unread = Ok(());
         let start = Instant::now();
         let output = runner.run(block, step.kind, |view, state| {
-            if unasked.is_ok() {
-                unasked = view.mark_unasked(&state);
+            if unread.is_ok() {
+                unread = view.mark_unread(&state);
             }
             writes.add(&state);
         });
@@ -148,8 +148,7 @@ impl<P: PreState> Job<P> {
             let batch = self.batch_index;
             trace.record_rare(EventKind::Step { batch, index, step, gas }, start, end);
         }
-        let output =
-            output.and_then(|output| unasked.map(|()| output).map_err(StepError::Database));
+        let output = output.and_then(|output| unread.map(|()| output).map_err(StepError::Database));
         let output = output.map_err(|error| match error {
             StepError::Database(read) if read.is_undeclared() => {
                 self.rejected(ListFault::Undeclared { index, read })
@@ -179,9 +178,9 @@ impl<P: PreState> Job<P> {
         if let (Reads::Declared, StepKind::Transaction(tx_index)) = (P::READS, step.kind) {
             let (tx, fork) = (&block.transactions[tx_index], task.workload.rules_of(block).fork);
             let ended = EndedTx { tx, gas: &output.gas, fork };
-            let met_count = runner.db().met_slot_count();
+            let touched_slot_count = runner.db().touched_slot_count();
             self.feasible
-                .ended(ended, met_count, unreported)
+                .ended(ended, touched_slot_count, unreported)
                 .map_err(|fault| self.rejected(fault))?;
         }
         Ok(StepResult { index, result: output.result, latency })

@@ -50,7 +50,7 @@ impl Job<Declared> {
         let view = View::new(&self.shared, task.workload, stop, reading);
         let mut runner = Runner::new(task.workload, view);
         let mut state = WorkerState::default();
-        let mut sent_met_count = 0;
+        let mut sent_touched_slot_count = 0;
         while !stop.load(Ordering::Relaxed)
             && let Some((taken, index)) = self.take_step()
         {
@@ -58,8 +58,9 @@ impl Job<Declared> {
             let ran = ran.map_err(|error| Failure { taken, error })?;
             let StepRun { output, latency, end, .. } = ran;
             last_end = end;
-            let met_count = runner.db().met_slot_count();
-            let met_slot_count = met_count - std::mem::replace(&mut sent_met_count, met_count);
+            let touched_slot_count = runner.db().touched_slot_count();
+            let met_slot_count = touched_slot_count
+                - std::mem::replace(&mut sent_touched_slot_count, touched_slot_count);
             let writes = std::mem::take(&mut state.writes);
             let result = output.result;
             results.push(ShardStep { index, result, writes, latency, met_slot_count });

@@ -47,7 +47,7 @@ struct ShardResults {
     steps: Vec<StepResult>,
     state: WorkerState,
     /// Number of slots that each of the shard's threads has touched, summed over the threads.
-    met_slot_count: u64,
+    touched_slot_count: u64,
     /// Time from the start of the clock until the shard was ready.
     ready: Option<Duration>,
     requested: RequestedKeys,
@@ -77,7 +77,7 @@ impl ShardBatch<'_, '_> {
             has_result: vec![false; assignment.steps.len()],
             steps: Vec::with_capacity(assignment.steps.len()),
             state: WorkerState::default(),
-            met_slot_count: 0,
+            touched_slot_count: 0,
             ready: None,
             requested: RequestedKeys::new(&job.shared.list),
         };
@@ -180,12 +180,12 @@ impl ShardBatch<'_, '_> {
         if let Some(keys) = task.root.written {
             keys.add_writes(&writes);
         }
-        taken.met_slot_count = taken.met_slot_count.saturating_add(met_slot_count);
+        taken.touched_slot_count = taken.touched_slot_count.saturating_add(met_slot_count);
         if let (Some(result), Some(tx)) = (&result, tx) {
             let block = &task.workload.batches[job.batch_index].blocks[job.steps.at(index).block];
             let fork = task.workload.rules_of(block).fork;
             let ended = EndedTx { tx, gas: &result.gas(), fork };
-            let ended = job.feasible.ended(ended, taken.met_slot_count, unreported);
+            let ended = job.feasible.ended(ended, taken.touched_slot_count, unreported);
             ended.map_err(|fault| job.rejected(fault))?;
         }
         taken.steps.push(StepResult { index, result, latency });

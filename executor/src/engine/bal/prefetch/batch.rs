@@ -80,7 +80,7 @@ pub(crate) struct Target<'a, S> {
 
 /// A reader's buffers for the keys of a call of the store, reused from chunk to chunk.
 #[derive(Debug)]
-pub(super) struct Batch<'a, S> {
+pub(super) struct CallBuffers<'a, S> {
     target: Target<'a, S>,
     sequence: Option<&'a Sequence>,
     account_ids: Vec<AccountId>,
@@ -92,7 +92,7 @@ pub(super) struct Batch<'a, S> {
     codes: Vec<B256>,
 }
 
-impl<'a, S: Sink> Batch<'a, S> {
+impl<'a, S: Sink> CallBuffers<'a, S> {
     pub(super) const fn new(target: Target<'a, S>, sequence: Option<&'a Sequence>) -> Self {
         Self {
             target,

@@ -34,12 +34,12 @@ pub(super) enum Chunk {
 /// Division of the positions of one kind of key (accounts or slots) into chunks of `size`
 /// positions.
 #[derive(Clone, Copy, Debug)]
-struct Cut {
+struct ChunkSplit {
     place_count: usize,
     size: usize,
 }
 
-impl Cut {
+impl ChunkSplit {
     const fn count(self) -> usize {
         self.place_count.div_ceil(self.size)
     }
@@ -53,8 +53,8 @@ impl Cut {
 /// All chunks of a list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunks {
-    accounts: Cut,
-    slots: Cut,
+    accounts: ChunkSplit,
+    slots: ChunkSplit,
     mixes: bool,
 }
 
@@ -76,8 +76,11 @@ impl Chunks {
         };
         let slot_count = list.slot_count() as usize;
         Self {
-            accounts: Cut { place_count: account_count, size: given.unwrap_or(account_size) },
-            slots: Cut { place_count: slot_count, size: given.unwrap_or(suits) },
+            accounts: ChunkSplit {
+                place_count: account_count,
+                size: given.unwrap_or(account_size),
+            },
+            slots: ChunkSplit { place_count: slot_count, size: given.unwrap_or(suits) },
             mixes: policy.accounts == AccountReads::Mixed,
         }
     }
@@ -114,8 +117,8 @@ impl Chunks {
         let first = if self.mixes { 0..0 } else { 0..accounts };
         let rest = first.end..all;
         let share = move |of: Range<usize>| {
-            let cut = |number: usize| of.start + of.len() * number / lane.count;
-            cut(lane.number)..cut(lane.number + 1)
+            let split = |number: usize| of.start + of.len() * number / lane.count;
+            split(lane.number)..split(lane.number + 1)
         };
         share(first).chain(share(rest))
     }
@@ -130,8 +133,8 @@ mod tests {
         for (account_count, slot_count, mixes) in
             [(0, 0, false), (1, 0, true), (0, 5, true), (17, 100, true), (17, 100, false)]
         {
-            let accounts = Cut { place_count: account_count, size: 3 };
-            let slots = Cut { place_count: slot_count, size: 7 };
+            let accounts = ChunkSplit { place_count: account_count, size: 3 };
+            let slots = ChunkSplit { place_count: slot_count, size: 7 };
             let chunks = Chunks { accounts, slots, mixes };
             let (mut of_accounts, mut of_slots) = (Vec::new(), Vec::new());
             for number in 0..chunks.count() {
@@ -153,9 +156,9 @@ mod tests {
 
     #[test]
     fn mixed_accounts_are_spread_and_accounts_that_come_first_come_first() {
-        let cut = |place_count| Cut { place_count, size: 1 };
+        let split = |place_count| ChunkSplit { place_count, size: 1 };
         let numbers = |mixes| -> Vec<usize> {
-            let chunks = Chunks { accounts: cut(3), slots: cut(9), mixes };
+            let chunks = Chunks { accounts: split(3), slots: split(9), mixes };
             let is_account = |n: &usize| matches!(chunks.at(*n), Chunk::Accounts(_));
             (0..chunks.count()).filter(is_account).collect()
         };
