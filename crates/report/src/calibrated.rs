@@ -47,7 +47,7 @@ pub struct Calibrated<'a> {
 
 /// Figures of a program on a workload: medians over its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Side {
+pub(crate) struct ProgramFigures {
     /// Milliseconds a batch.
     pub(crate) ms: f64,
     /// Read requests of the device in a sample, divided by the number of keys in the lists.
@@ -67,10 +67,10 @@ pub(crate) struct Row<'a> {
     pub(crate) result: usize,
     pub(crate) run: &'a RunResult,
     pub(crate) client: &'a ClientCell,
-    pub(crate) theirs: Side,
+    pub(crate) theirs: ProgramFigures,
     /// The fastest cell of each design with its figures, in the order of the designs. `None` for a
     /// design without figures on this workload.
-    pub(crate) ours: Vec<Option<(&'a Cell, Side)>>,
+    pub(crate) ours: Vec<Option<(&'a Cell, ProgramFigures)>>,
 }
 
 /// A part of a workload's figures that may explain its time.
@@ -146,9 +146,9 @@ impl<'a> Row<'a> {
         let client = run.clients.first()?;
         let ours = designs.iter().map(|design| {
             let cell = facts::best(run.cells.iter().filter(|cell| cell.design == *design))?;
-            Some((cell, Side::from_cell(run, cell)?))
+            Some((cell, ProgramFigures::from_cell(run, cell)?))
         });
-        let theirs = Side::from_client(run, client)?;
+        let theirs = ProgramFigures::from_client(run, client)?;
         Some(Self { result, run, client, theirs, ours: ours.collect() })
     }
 }
@@ -162,7 +162,7 @@ fn ms_per_batch(run: &RunResult, ns: f64) -> f64 {
     ns / 1e6 / run.workload.batch_count.max(1) as f64
 }
 
-impl Side {
+impl ProgramFigures {
     fn from_client(run: &RunResult, client: &ClientCell) -> Option<Self> {
         let requests = client.median(|sample| sample.disk_requests);
         let bytes = client.median(|sample| sample.disk_bytes);
@@ -216,8 +216,8 @@ fn bytes_per_read(requests: Option<f64>, bytes: Option<f64>) -> Option<f64> {
 #[derive(Clone, Copy)]
 struct Pair {
     row: usize,
-    theirs: Side,
-    ours: Side,
+    theirs: ProgramFigures,
+    ours: ProgramFigures,
 }
 
 impl Pair {
@@ -300,8 +300,13 @@ fn term(pair: &Pair, pairs: &[Pair], times_usual: f64) -> Option<(Term, f64)> {
 mod tests {
     use super::*;
 
-    fn side(ms: f64, cpu_ms: f64) -> Side {
-        Side { ms, cpu_ms: Some(cpu_ms), reads_per_key: Some(1.0), ..Side::default() }
+    fn side(ms: f64, cpu_ms: f64) -> ProgramFigures {
+        ProgramFigures {
+            ms,
+            cpu_ms: Some(cpu_ms),
+            reads_per_key: Some(1.0),
+            ..ProgramFigures::default()
+        }
     }
 
     fn pairs() -> Vec<Pair> {
@@ -338,7 +343,8 @@ mod tests {
         pairs[0].theirs.reads_per_key = Some(4.0);
         assert_eq!(of(&pairs)[0].term, Some((Term::Reads, 4.0)));
         // A root of a hundredth of the time is no reason.
-        pairs[0].theirs = Side { root_ms: Some(1.0), reads_per_key: None, ..pairs[0].theirs };
+        pairs[0].theirs =
+            ProgramFigures { root_ms: Some(1.0), reads_per_key: None, ..pairs[0].theirs };
         for pair in &mut pairs {
             pair.ours.root_ms = Some(0.01);
         }

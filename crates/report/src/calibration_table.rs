@@ -4,7 +4,7 @@
 
 use super::{
     Paint,
-    calibrated::{Calibrated, DesignFigures, Figures, RankDifference, Row, Side},
+    calibrated::{Calibrated, DesignFigures, Figures, ProgramFigures, RankDifference, Row},
     page::{Page, Tone, clip, pad_left, pad_right},
     units,
 };
@@ -105,13 +105,13 @@ fn workloads(page: &mut Page, figures: &Figures<'_>) {
 }
 
 /// The client and our designs with their names, the client first.
-pub(crate) fn sides(row: &Row<'_>) -> Vec<(String, Side)> {
+pub(crate) fn sides(row: &Row<'_>) -> Vec<(String, ProgramFigures)> {
     let ours = row.ours.iter().flatten();
     let ours = ours.map(|(cell, side)| (cell.design.name().to_owned(), *side));
     [(row.client.client.clone(), row.theirs)].into_iter().chain(ours).collect()
 }
 
-fn side_figures(side: &Side) -> [String; 5] {
+fn side_figures(side: &ProgramFigures) -> [String; 5] {
     [
         Some(units::plain(side.ms)),
         side.reads_per_key.map(units::ratio),

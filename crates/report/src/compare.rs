@@ -26,7 +26,7 @@ use crate::{
 
 /// Ends of the keys of facts that are left out. Such a fact differs between any two runs, or
 /// repeats a fact of the tool.
-const PASSING: [&str; 12] = [
+const IGNORED_FACT_ENDINGS: [&str; 12] = [
     "environment.memory.available_bytes",
     "environment.host.load_average",
     "environment.steal_ns",
@@ -191,7 +191,7 @@ fn facts_of_run(run: &RunResult) -> BTreeMap<String, Value> {
     for StoreFacts { store, facts: own } in stores {
         facts.extend(flat(&Value::Object(own.clone()), &format!("stores.{store}")));
     }
-    facts.retain(|key, _| !PASSING.iter().any(|passing| key.ends_with(passing)));
+    facts.retain(|key, _| !IGNORED_FACT_ENDINGS.iter().any(|ending| key.ends_with(ending)));
     facts
 }
 

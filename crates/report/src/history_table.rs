@@ -14,14 +14,14 @@ use super::{
 };
 
 /// Placeholder for the head of the column of times, which gives their unit.
-const TIME: &str = "time";
+const TIME_HEAD_PLACEHOLDER: &str = "time";
 /// Heads of the columns, and their widths. The first column has the mark of a change.
 const HEADS: [(&str, usize); 8] = [
     ("", 2),
     ("since", 20),
     (" commit", 11),
     ("results", 7),
-    (TIME, 13),
+    (TIME_HEAD_PLACEHOLDER, 13),
     ("95 %", 12),
     ("ratio", 7),
     ("p", 8),
@@ -97,7 +97,8 @@ pub(crate) fn note(judged_count: usize) -> String {
 
 fn variant(page: &mut Page, series: &Series<'_>, ms_per: &str) {
     page.line(Tone::Strong, series.variant);
-    let heads = HEADS.map(|(head, _)| if head == TIME { ms_per } else { head }.to_owned());
+    let heads =
+        HEADS.map(|(head, _)| if head == TIME_HEAD_PLACEHOLDER { ms_per } else { head }.to_owned());
     page.line(Tone::Faint, &line(heads));
     let changes = [None].into_iter().chain(series.changes.iter().map(Some));
     for (level, change) in series.levels().into_iter().zip(changes) {

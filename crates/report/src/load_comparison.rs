@@ -121,11 +121,12 @@ mod tests {
     use unicode_width::UnicodeWidthStr;
 
     use super::*;
-    use crate::compare_loads::{Side, compare_loads};
+    use crate::compare_loads::{LoadGroup, compare_loads};
 
     fn page(width: usize, load_count: usize) -> String {
         let load = StoredLoad { path: "send.json".into(), result: typical() };
-        let side = |path: &str| Side { path: path.into(), loads: vec![load.clone(); load_count] };
+        let side =
+            |path: &str| LoadGroup { path: path.into(), loads: vec![load.clone(); load_count] };
         let compared = compare_loads(&[side("before"), side("a-rather-long/way/to/after")]);
         load_comparison(&compared.expect("the same work"), width, Paint::Plain)
     }

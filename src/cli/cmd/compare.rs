@@ -7,7 +7,7 @@ use clap::Args;
 
 use report::{
     compare,
-    compare_loads::{Side, compare_loads},
+    compare_loads::{LoadGroup, compare_loads},
 };
 use result::{
     Content, Shown,
@@ -58,7 +58,7 @@ struct Named {
 #[derive(Default)]
 struct AllNamed {
     runs: Vec<Named>,
-    sides: Vec<Side>,
+    sides: Vec<LoadGroup>,
 }
 
 /// Reads the results, refuses results of different work, and prints the differences.
@@ -100,7 +100,7 @@ fn read(args: &CompareArgs) -> Result<AllNamed, Failure> {
         }
         let loads = StoredLoad::read_all(&path).with_code_of_named()?;
         if !loads.is_empty() {
-            all.sides.push(Side { path, loads });
+            all.sides.push(LoadGroup { path, loads });
             continue;
         }
         let mut results = Vec::new();
@@ -182,7 +182,7 @@ fn are_same_work(a: &Stored, b: &Stored) -> bool {
 }
 
 /// Compares loads on live nodes.
-fn compare_sides(sides: &[Side], format: Format) -> Result<Code, Failure> {
+fn compare_sides(sides: &[LoadGroup], format: Format) -> Result<Code, Failure> {
     if let [only] = sides {
         fail!(
             Code::Usage,

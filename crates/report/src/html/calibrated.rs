@@ -7,7 +7,7 @@ use super::{
     markup::{self, Section, esc, number, unknown},
 };
 use crate::{
-    calibrated::{Figures, Row, Side, Unfinished},
+    calibrated::{Figures, ProgramFigures, Row, Unfinished},
     calibration_table::rank_difference_words,
     facts, units,
 };
@@ -96,7 +96,7 @@ fn row_lines(row: &Row<'_>) -> Vec<Vec<String>> {
     lines
 }
 
-fn line(row: &Row<'_>, name: &str, time: Option<Figure>, side: &Side) -> Vec<String> {
+fn line(row: &Row<'_>, name: &str, time: Option<Figure>, side: &ProgramFigures) -> Vec<String> {
     let mut line = vec![
         format!("<code>{}</code>", esc(&row.run.workload.scenario)),
         format!("<code>{}</code>", esc(name)),

@@ -115,9 +115,9 @@ pub(super) struct Series {
 #[derive(Clone, Debug)]
 pub(super) enum Guide {
     /// A horizontal line at this value along y, with its name.
-    Across(f64, String),
+    Horizontal(f64, String),
     /// A vertical line at this value along x, with its name.
-    Upright(f64, String),
+    Vertical(f64, String),
     /// A line from this point on which x and y grow by the same factor. It ends at this value along
     /// x, or at the chart's edge.
     Ideal([f64; 2], f64),
@@ -145,8 +145,8 @@ impl Chart {
         let (mut across, mut upright) = (Vec::new(), Vec::new());
         for guide in &self.guides {
             match guide {
-                Guide::Across(y, _) => across.push(*y),
-                Guide::Upright(x, _) => upright.push(*x),
+                Guide::Horizontal(y, _) => across.push(*y),
+                Guide::Vertical(x, _) => upright.push(*x),
                 Guide::Ideal(..) => {}
             }
         }
@@ -302,8 +302,8 @@ impl Room {
     fn guide(self, svg: &mut String, guide: &Guide, ideal: &str, index: usize) {
         let low = f64::NEG_INFINITY;
         let (from, to, name) = match guide {
-            Guide::Across(y, name) => ([low, *y], [f64::INFINITY, *y], name.as_str()),
-            Guide::Upright(x, name) => ([*x, low], [*x, f64::INFINITY], name.as_str()),
+            Guide::Horizontal(y, name) => ([low, *y], [f64::INFINITY, *y], name.as_str()),
+            Guide::Vertical(x, name) => ([*x, low], [*x, f64::INFINITY], name.as_str()),
             Guide::Ideal([x, y], to) => {
                 let factor = (to / x).min(self.x.max() / x).min(self.y.max() / y).max(1.0);
                 ([*x, *y], [x * factor, y * factor], ideal)
@@ -313,13 +313,13 @@ impl Room {
         // Near the top, the name of a horizontal guide stands below its line, to leave room for
         // names of guides that end at the top.
         let (kind, class, x, room) = match guide {
-            Guide::Across(..) => (" ceiling", "", 1.0, 45.0),
+            Guide::Horizontal(..) => (" ceiling", "", 1.0, 45.0),
             _ => ("", "end", end - 1.0, 20.0),
         };
         svg.push_str(&format!("<g class=\"guide{kind}\">{}", self.line(from, to)));
         if !name.is_empty() {
             let y = match guide {
-                Guide::Upright(..) => y_end + 14.0 + index as f64 * LABEL_HEIGHT,
+                Guide::Vertical(..) => y_end + 14.0 + index as f64 * LABEL_HEIGHT,
                 _ if y_end > TOP + room => y_end - 6.0,
                 _ => y_end + 14.0,
             };
@@ -374,7 +374,7 @@ pub(super) fn mark(design: Design, words: &str, figure: &Figure, whisker: &str) 
 }
 
 /// A design's mark as a small picture, to stand before its name.
-pub(super) fn sample(design: Design) -> String {
+pub(super) fn legend_mark(design: Design) -> String {
     format!(
         "<svg class=\"sample {}\" width=\"14\" height=\"14\" viewBox=\"-7 -7 14 14\" \
          aria-hidden=\"true\">{}</svg>",
@@ -404,7 +404,7 @@ mod tests {
         };
         let ideal = name_y(Guide::Ideal([1.0, 2.0], 4.0));
         for share in [0.85, 0.9, 0.95] {
-            let across = name_y(Guide::Across(4_f64.powf(share), "x".to_owned()));
+            let across = name_y(Guide::Horizontal(4_f64.powf(share), "x".to_owned()));
             assert!((across - ideal).abs() >= 11.0, "{share}: {ideal} {across}");
         }
     }

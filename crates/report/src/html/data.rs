@@ -18,8 +18,8 @@ use result::{
 use super::{
     figure::{Figure, Part, figure, part},
     settings::{
-        DESIGN, DIGEST, Found, OF_DESIGN, OF_STORE, OF_VARIANT, SETTINGS, SOURCE, STORE, Setting,
-        index_told,
+        DESIGN, DIGEST, OF_DESIGN, OF_STORE, OF_VARIANT, SETTINGS, SOURCE, STORE, Setting,
+        SettingSource, variant_key_index,
     },
 };
 use crate::{axes, compare, facts};
@@ -119,7 +119,8 @@ impl<'a> Row<'a> {
         swept: &[String],
         keys: &Keys,
     ) -> Option<Self> {
-        let found = Found { label: &source.label, run: source.shown.run()?, cell: cell.value };
+        let found =
+            SettingSource { label: &source.label, run: source.shown.run()?, cell: cell.value };
         let mut settings = found.settings();
         let values = swept.iter().map(|key| keys.get(key));
         settings.extend(values.map(|value| Some(Setting::swept(value?))));
@@ -129,7 +130,7 @@ impl<'a> Row<'a> {
     /// The row with the values of a cell of the sweep, for the keys that a variant's name has.
     fn at(mut self, keys: &Keys, is_left_out: IsLeftOut) -> Self {
         for (key, value) in keys {
-            if let Some((index, setting)) = Setting::told(key, value) {
+            if let Some((index, setting)) = Setting::from_variant_key(key, value) {
                 self.settings[index] = Some(setting);
             }
         }
@@ -242,7 +243,7 @@ impl<'a> Report<'a> {
     /// Returns whether a setting is an axis of the sweep whose cells the results are.
     pub(super) fn is_axis(&self, index: usize) -> bool {
         let mut swept = self.sources.iter().flat_map(|source| source.shown.swept.keys());
-        index >= SETTINGS.len() || swept.any(|key| index_told(key) == Some(index))
+        index >= SETTINGS.len() || swept.any(|key| variant_key_index(key) == Some(index))
     }
 
     /// Name of a setting.
@@ -293,14 +294,14 @@ impl<'a> Report<'a> {
         let is_one = groups.len() == 1;
         let title = |row: &Row<'_>| match is_one {
             true => String::new(),
-            false => self.told_apart(row, free),
+            false => self.distinguishing_settings(row, free),
         };
         groups.into_iter().map(|rows| (title(rows[0]), rows)).collect()
     }
 
     /// The settings that distinguish a row from others, except those with an index in `but`: `gas
     /// 64M, slots 2M`.
-    pub(super) fn told_apart(&self, row: &Row<'_>, but: &[usize]) -> String {
+    pub(super) fn distinguishing_settings(&self, row: &Row<'_>, but: &[usize]) -> String {
         let indices = self.varying.iter().filter(|index| !but.contains(index));
         let words = indices.filter_map(|index| {
             let text = row.setting(*index)?.text.as_str();
@@ -315,7 +316,7 @@ impl<'a> Report<'a> {
 
     /// The settings that distinguish a row from others of its design, threads and group: schedule,
     /// fibers, prefetch, root, duties and shards.
-    pub(super) fn told_apart_in_design(&self, row: &Row<'_>) -> String {
+    pub(super) fn distinguishing_settings_in_design(&self, row: &Row<'_>) -> String {
         let own = self.varying.iter().filter(|index| OF_DESIGN.contains(*index));
         let words = own.filter_map(|index| row.setting(*index).map(|setting| (*index, setting)));
         let words: Vec<_> = words
@@ -400,7 +401,7 @@ fn varying(rows: &[Row<'_>], swept_count: usize) -> Vec<usize> {
     varying.extend(swept.filter(|index| differs(rows, *index)));
     for index in [DIGEST, SOURCE] {
         let more: Vec<usize> = varying.iter().copied().chain([index]).collect();
-        if told_apart_count(rows, &more) > told_apart_count(rows, &varying) {
+        if distinguished_row_count(rows, &more) > distinguished_row_count(rows, &varying) {
             varying = more;
         }
     }
@@ -432,7 +433,7 @@ fn follows(rows: &[Row<'_>], index: usize, swept: Range<usize>) -> bool {
 
 /// Number of rows that settings distinguish. Within one result the variants' names already
 /// distinguish all cells.
-fn told_apart_count(rows: &[Row<'_>], settings: &[usize]) -> usize {
+fn distinguished_row_count(rows: &[Row<'_>], settings: &[usize]) -> usize {
     let told = rows.iter().map(|row| {
         (settings.iter().map(|index| row.text(*index)).collect::<Vec<_>>(), row.variant())
     });

@@ -9,7 +9,7 @@ use super::{
     data::{Report, Source},
     figure::{Figure, Part, figure, part},
     markup::{self, Column, Section, esc, number},
-    rows::{Row, Rows},
+    rows::{PictureRow, RowPicture},
 };
 use crate::units;
 
@@ -134,7 +134,7 @@ fn picture(all: &[Judged]) -> String {
         let change = of.change.as_ref().map_or_else(String::new, |change| percent(change.value));
         let mut parts = of.name.split(['/', ' ']);
         let design = parts.find_map(|part| Design::ALL.iter().find(|of| of.name() == part));
-        Row {
+        PictureRow {
             title: of.name.clone(),
             name: format!("{} <span class=\"tag\">{}</span>", breakable(&of.name), esc(of.verdict)),
             design: design.copied().unwrap_or(Design::Sequential),
@@ -150,10 +150,10 @@ fn picture(all: &[Judged]) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let picture = Rows {
+    let picture = RowPicture {
         label: "Changes between their bounds",
         heads: ["figure", "change", "bounds"],
-        scale: Rows::scale(&rows),
+        scale: RowPicture::scale(&rows),
         text: percent,
         tick: percent,
         groups: vec![(String::new(), rows)],

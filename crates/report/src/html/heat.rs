@@ -146,7 +146,7 @@ fn ordered(report: &Report<'_>, [a, b]: [usize; 2]) -> [usize; 2] {
 fn title(report: &Report<'_>, map: &Map<'_, '_>) -> String {
     let mut but = map.axes.to_vec();
     but.push(SOURCE);
-    report.told_apart(map.rows[0], &but)
+    report.distinguishing_settings(map.rows[0], &but)
 }
 
 fn draw(report: &Report<'_>, map: &Map<'_, '_>, title: &str, scale: Scale) -> String {

@@ -134,7 +134,7 @@ fn chart(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> S
     chart.figure(&caption, "")
 }
 
-/// Upright lines of the changes, each between the results before and after. Changes between the
+/// Vertical lines of the changes, each between the results before and after. Changes between the
 /// same two results share a line, which names all their numbers.
 fn guides(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> Vec<Guide> {
     let mut all: Vec<(f64, String)> = Vec::new();
@@ -148,7 +148,7 @@ fn guides(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> 
             None => all.push((x, of.number.to_string())),
         }
     }
-    all.into_iter().map(|(x, name)| Guide::Upright(x, name)).collect()
+    all.into_iter().map(|(x, name)| Guide::Vertical(x, name)).collect()
 }
 
 fn line(group: &Group<'_>, series: &history::Series<'_>) -> Series {

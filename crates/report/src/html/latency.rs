@@ -60,7 +60,7 @@ struct Kind {
     /// Plural noun for the values.
     values: &'static str,
     /// Whether the values of a cell are times of calls that read several keys together.
-    is_of_batches: fn(&Cell) -> bool,
+    is_of_calls: fn(&Cell) -> bool,
     lede: &'static str,
 }
 
@@ -82,7 +82,7 @@ const TRANSACTIONS: Kind = Kind {
     histogram: |cell| &cell.tx_latency_histogram,
     count: |cell, index| figure!(cell, tx_latency_histogram[index].count),
     values: "transactions",
-    is_of_batches: |_| false,
+    is_of_calls: |_| false,
     lede: "Time of a transaction, its reads included, over the samples that count. Each step to the right \
            is a rarer case. A percentile is drawn where \
            ten values or more lie beyond it; <em>max</em> is the largest value, whatever their \
@@ -95,7 +95,7 @@ const READS: Kind = Kind {
     histogram: |cell| &cell.read_latency_histogram,
     count: |cell, index| figure!(cell, read_latency_histogram[index].count),
     values: "reads",
-    is_of_batches: |cell| cell.read_latency_of_batches,
+    is_of_calls: |cell| cell.read_latency_of_batches,
     lede: "Time of a read of the store, over the samples that count. Where keys are read together \
            (marked <em>b</em> in the table), each counts as long as its batch.",
 };
@@ -199,7 +199,7 @@ fn histograms(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> Vec<String> {
             [("p50", |of| figure!(of, p50)), ("p99", |of| figure!(of, p99))];
         let guides = of.into_iter().filter_map(|(percentile, find)| {
             let ns = kind.figure(row, find)?.value;
-            Some(Guide::Upright(ns, format!("{percentile} {}", units::time_ns(ns))))
+            Some(Guide::Vertical(ns, format!("{percentile} {}", units::time_ns(ns))))
         });
         let chart = Chart {
             label: format!("{} as a histogram {title}: {name}", kind.title),
@@ -240,7 +240,7 @@ fn table(report: &Report<'_>, kind: &Kind, rows: &[&Row<'_>]) -> String {
     heads.extend(PERCENTILES.iter().map(|percentile| percentile.name));
     heads.push("max");
     let rows = rows.iter().map(|row| {
-        let mark = if (kind.is_of_batches)(&row.cell) {
+        let mark = if (kind.is_of_calls)(&row.cell) {
             " <abbr title=\"as long as its batch\">b</abbr>"
         } else {
             ""

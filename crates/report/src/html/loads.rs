@@ -214,7 +214,7 @@ fn histogram(load: &Load<'_>) -> String {
     ];
     let guides = guides.into_iter().filter_map(|(percentile, figure)| {
         let ns = figure?.value;
-        Some(Guide::Upright(ns, format!("{percentile} {}", units::time_ns(ns))))
+        Some(Guide::Vertical(ns, format!("{percentile} {}", units::time_ns(ns))))
     });
     let title = "time from due to seen in a block, logarithmic";
     let chart = Chart {

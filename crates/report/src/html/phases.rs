@@ -38,7 +38,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
             "<th scope=\"row\" title=\"{}\">{}{} <b>{}</b> {}</th>",
             esc(row.variant()),
             report.prefix(row),
-            chart::sample(design),
+            chart::legend_mark(design),
             esc(design.name()),
             esc(&row.threads()),
         );

@@ -4,7 +4,7 @@
 use variant::Design;
 
 use super::{
-    chart::{mark, sample},
+    chart::{legend_mark, mark},
     figure::Figure,
     look::class,
     markup::{esc, interval, number, unknown},
@@ -16,7 +16,7 @@ const HEIGHT: f64 = 30.0;
 const MIDDLE: f64 = HEIGHT / 2.0;
 
 /// A picture.
-pub(super) struct Rows<'a> {
+pub(super) struct RowPicture<'a> {
     pub(super) label: &'a str,
     /// Headings of names, values and intervals.
     pub(super) heads: [&'a str; 3],
@@ -25,11 +25,11 @@ pub(super) struct Rows<'a> {
     pub(super) text: fn(f64) -> String,
     pub(super) tick: fn(f64) -> String,
     /// Groups below their titles; an empty title is not shown.
-    pub(super) groups: Vec<(String, Vec<Row>)>,
+    pub(super) groups: Vec<(String, Vec<PictureRow>)>,
 }
 
 /// A row.
-pub(super) struct Row {
+pub(super) struct PictureRow {
     /// The full name.
     pub(super) title: String,
     /// The shown name behind the design's mark. Markup.
@@ -47,9 +47,9 @@ pub(super) struct Row {
     pub(super) limit: Option<f64>,
 }
 
-impl Rows<'_> {
+impl RowPicture<'_> {
     /// The scale of these rows. It begins at zero, or at the lowest value below zero.
-    pub(super) fn scale<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Scale {
+    pub(super) fn scale<'r>(rows: impl IntoIterator<Item = &'r PictureRow>) -> Scale {
         Scale::linear(rows.into_iter().flat_map(|row| {
             let ends = row.ends.iter().flatten().map(|end| end.value);
             let singles = row.singles.iter().copied();
@@ -83,13 +83,13 @@ impl Rows<'_> {
         html + "</div></figure>\n"
     }
 
-    fn row(&self, row: &Row) -> String {
+    fn row(&self, row: &PictureRow) -> String {
         format!(
             "<div role=\"row\" class=\"row\"><span role=\"rowheader\" class=\"name\" title=\"{}\">{} {}</span>\
              <span role=\"cell\" class=\"draw\"><svg role=\"group\" width=\"100%\" height=\"{HEIGHT}\">{}</svg></span>\
              <span role=\"cell\" class=\"value\">{}</span><span role=\"cell\" class=\"ends\">{}</span></div>\n",
             esc(&row.title),
-            sample(row.design),
+            legend_mark(row.design),
             row.name,
             self.drawing(row),
             number(row.value.as_ref(), self.text),
@@ -100,7 +100,7 @@ impl Rows<'_> {
         )
     }
 
-    fn drawing(&self, row: &Row) -> String {
+    fn drawing(&self, row: &PictureRow) -> String {
         let x = |value: f64| self.scale.percent(value);
         let upright = |class: &str, value: f64, [top, bottom]: [f64; 2]| {
             let x = x(value);

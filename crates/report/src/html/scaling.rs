@@ -125,7 +125,7 @@ fn name(report: &Report<'_>, kind: &Kind, row: &Row<'_>) -> String {
         THREADS => format!(" …+{}io", count.text),
         _ => format!(" {}+…io", count.text),
     });
-    let apart = report.told_apart_in_design(row);
+    let apart = report.distinguishing_settings_in_design(row);
     let apart = if apart.is_empty() { apart } else { format!(", {apart}") };
     format!("{}{}{apart}", row.cell.design, other.unwrap_or_default())
 }
@@ -165,7 +165,7 @@ fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[&Line<'_, '_>])
     });
     let drawn = ceiling.iter().filter(|(value, _)| *value <= fastest * CEILING_MAX);
     let across = drawn.map(|(value, _)| {
-        Guide::Across(*value, format!("device’s ceiling {}", units::number(*value)))
+        Guide::Horizontal(*value, format!("device’s ceiling {}", units::number(*value)))
     });
     let chart = Chart {
         label: format!("{} {title}", kind.title),

@@ -66,12 +66,12 @@ impl Setting {
 
     /// Reads the value of a key that the variant's name has. Also returns the setting's index in
     /// [`SETTINGS`].
-    pub(super) fn told(key: &str, text: &str) -> Option<(usize, Self)> {
-        let setting = match index_told(key)? {
+    pub(super) fn from_variant_key(key: &str, text: &str) -> Option<(usize, Self)> {
+        let setting = match variant_key_index(key)? {
             THREADS | IO_THREADS => Self::count(text.parse().ok()?),
             _ => Self::text(text),
         };
-        Some((index_told(key)?, setting))
+        Some((variant_key_index(key)?, setting))
     }
 
     /// Orders numbers by size, and texts by their letters; numbers come first.
@@ -86,7 +86,7 @@ impl Setting {
 }
 
 /// The index in [`SETTINGS`] of a key that the variant's name has.
-pub(super) fn index_told(key: &str) -> Option<usize> {
+pub(super) fn variant_key_index(key: &str) -> Option<usize> {
     match key {
         "run.stores" => Some(STORE),
         "run.designs" => Some(DESIGN),
@@ -117,7 +117,7 @@ const UNITS: [(&str, f64); 13] = [
 
 /// The source of a row's settings.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found<'a> {
+pub(super) struct SettingSource<'a> {
     /// The result, as the page names it.
     pub(super) label: &'a str,
     /// The result.
@@ -126,7 +126,7 @@ pub(super) struct Found<'a> {
     pub(super) cell: &'a Cell,
 }
 
-impl Found<'_> {
+impl SettingSource<'_> {
     /// Finds a fact among those of the cell's store.
     fn store(&self, key: &str) -> Option<Setting> {
         let of_cell = self.run.stores.iter().find(|store| store.store == self.cell.store)?;
@@ -149,7 +149,7 @@ fn duties(cell: &Cell) -> String {
 }
 
 /// Finds a setting; `None` where the row does not have it.
-type Find = fn(&Found<'_>) -> Option<Setting>;
+type Find = fn(&SettingSource<'_>) -> Option<Setting>;
 
 /// Settings that may distinguish rows, with their names on the page. `result` counts only where no
 /// other setting distinguishes two rows.

@@ -135,7 +135,7 @@ fn chart(report: &Report<'_>, row: &Row<'_>, sample: usize, noun: &str) -> Strin
     ];
     let guides = lines.into_iter().filter_map(|(name, figure)| {
         let ns = figure?.value;
-        Some(Guide::Across(ns, format!("{name} {}", units::time_ns(ns))))
+        Some(Guide::Horizontal(ns, format!("{name} {}", units::time_ns(ns))))
     });
     let name = format!("{} {}", row.cell.design, row.threads());
     let points = times.chunks(size).enumerate().filter_map(|(chunk, times)| {

@@ -5,7 +5,7 @@ use super::{
     data::{self, Report, Row},
     figure::{figure, interval},
     markup::{self, Column, Section, ends, esc, number, unknown},
-    rows::{self, Rows},
+    rows::{self, RowPicture},
     scale::tick,
     settings::OF_VARIANT,
 };
@@ -89,10 +89,10 @@ fn picture(report: &Report<'_>, groups: &[Group<'_, '_>]) -> String {
         (title.clone(), rows.collect::<Vec<_>>())
     });
     let groups: Vec<_> = drawn.collect();
-    let rows = Rows {
+    let rows = RowPicture {
         label: "Throughput by variant",
         heads: ["variant", "MGas/s", "95 % interval"],
-        scale: Rows::scale(groups.iter().flat_map(|(_, rows)| rows)),
+        scale: RowPicture::scale(groups.iter().flat_map(|(_, rows)| rows)),
         text: units::number,
         tick,
         groups,
@@ -100,15 +100,15 @@ fn picture(report: &Report<'_>, groups: &[Group<'_, '_>]) -> String {
     rows.html()
 }
 
-fn drawn(report: &Report<'_>, row: &Row<'_>, tag: &str) -> rows::Row {
+fn drawn(report: &Report<'_>, row: &Row<'_>, tag: &str) -> rows::PictureRow {
     let (design, threads) = (row.cell.design, row.threads());
-    let other = report.told_apart_in_design(row);
+    let other = report.distinguishing_settings_in_design(row);
     let other = if other.is_empty() { other } else { format!(" {}", esc(&other)) };
     let samples = row.cell.value.counted().into_iter().flatten();
     let singles = samples.filter_map(|of| stats::mgas_per_s(of.gas, of.wall_ns));
     let value = row.throughput();
     let speed = value.as_ref().map_or_else(String::new, |value| units::number(value.value));
-    rows::Row {
+    rows::PictureRow {
         title: row.variant().to_owned(),
         name: format!("<b>{}</b> {}{other}{tag}", esc(design.name()), esc(&threads)),
         design,

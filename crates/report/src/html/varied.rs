@@ -8,7 +8,7 @@ use result::{Cell, sweep::Keys};
 use super::{
     data::{self, Report, Row, Source},
     markup::{self, Section, esc, number, unknown},
-    settings::{DIGEST, OF_VARIANT, SETTINGS, SOURCE, STORE, index_told},
+    settings::{DIGEST, OF_VARIANT, SETTINGS, SOURCE, STORE, variant_key_index},
 };
 use crate::{
     axes::{self, Axis},
@@ -58,7 +58,7 @@ impl Column {
     fn name<'a>(&'a self, report: &'a Report<'_>) -> &'a str {
         match self {
             Self::Axis(Axis { key, .. }) => {
-                index_told(key).map_or(key.as_str(), |index| SETTINGS[index].0)
+                variant_key_index(key).map_or(key.as_str(), |index| SETTINGS[index].0)
             }
             Self::Setting(index) => report.setting_name(*index),
         }

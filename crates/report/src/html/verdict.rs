@@ -77,18 +77,19 @@ pub(super) fn html(report: &Report<'_>) -> String {
         grade.sign(),
         esc(&headline)
     );
-    let told: Vec<_> = if all.len() <= TOLD_RESULT_COUNT {
+    let shown_results: Vec<_> = if all.len() <= TOLD_RESULT_COUNT {
         report.sources.iter().zip(&all).collect()
     } else {
-        let told = report.sources.iter().zip(&all);
-        told.filter(|(_, lines)| lines.iter().any(|line| line.grade > Grade::Good))
+        let shown_results = report.sources.iter().zip(&all);
+        shown_results
+            .filter(|(_, lines)| lines.iter().any(|line| line.grade > Grade::Good))
             .take(TOLD_RESULT_COUNT)
             .collect()
     };
-    for (source, lines) in told {
+    for (source, lines) in shown_results {
         // A page of one result says the headline once.
-        let said = (report.sources.len() == 1).then_some(headline.as_str());
-        html.push_str(&result_html(report, source, lines, said));
+        let shown_headline = (report.sources.len() == 1).then_some(headline.as_str());
+        html.push_str(&result_html(report, source, lines, shown_headline));
     }
     if all.len() > TOLD_RESULT_COUNT {
         html.push_str("<p><a href=\"#results\">Each result</a> is listed at the end.</p>");
@@ -108,7 +109,7 @@ fn result_html(
     report: &Report<'_>,
     source: &Source<'_>,
     lines: &[Line],
-    said: Option<&str>,
+    shown_headline: Option<&str>,
 ) -> String {
     let mut html = String::from("<div class=\"result\">");
     if report.sources.len() > 1 {
@@ -117,7 +118,7 @@ fn result_html(
     }
     let lines: Vec<&Line> = lines
         .iter()
-        .filter(|line| Some(line.text.as_str()) != said || !line.more.is_empty())
+        .filter(|line| Some(line.text.as_str()) != shown_headline || !line.more.is_empty())
         .collect();
     if !lines.is_empty() {
         html.push_str("<ul class=\"lines\">\n");
@@ -136,19 +137,19 @@ fn result_html(
     }
     let sound = source.shown.run().filter(|_| source.is_sound);
     if let Some(run) = sound {
-        html.push_str(&found(run, said));
+        html.push_str(&found(run, shown_headline));
     }
     html.push_str("</div>\n");
     html
 }
 
 /// The answer for each store: the fastest row, then gain, limit and trust. The fastest row is left
-/// out where the page has `said` it already.
-fn found(run: &RunResult, said: Option<&str>) -> String {
+/// out where the page has shown it already, as `shown_headline`.
+fn found(run: &RunResult, shown_headline: Option<&str>) -> String {
     let mut html = String::new();
     for answer in answer::answers(&Reading::new(run)) {
         let headline = answer.headline();
-        if said != Some(headline.as_str()) {
+        if shown_headline != Some(headline.as_str()) {
             html.push_str(&format!("<p class=\"found\">{}</p>", esc(&headline)));
         }
         let [_, others @ ..] = answer.lines();
@@ -315,7 +316,8 @@ pub(super) fn results(report: &Report<'_>) -> Section {
         let scenario = work.as_ref().map_or_else(unknown, |work| esc(&work.scenario));
         let digest = units::digest(work.as_ref().map_or("", |work| &work.digest));
         let commit = source.shown.tool().program.commit.as_deref();
-        let apart = best.map(|row| report.told_apart(row, &OF_VARIANT)).unwrap_or_default();
+        let apart =
+            best.map(|row| report.distinguishing_settings(row, &OF_VARIANT)).unwrap_or_default();
         let apart = if apart.is_empty() { apart } else { format!("<br/>{}", esc(&apart)) };
         vec![
             source.label.clone(),
