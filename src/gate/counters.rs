@@ -60,7 +60,7 @@ fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
     for cell in cells.filter(|cell| common.contains(&cell.variant)) {
         for database in cell.by_database() {
             for (counter, value) in exact_on_database(cell, &database) {
-                let key = format!("{}{} {counter}", cell.variant, database.words());
+                let key = format!("{}{} {counter}", cell.variant, database.suffix());
                 let values = found.entry(key).or_default();
                 if !values.contains(&value) {
                     values.push(value);

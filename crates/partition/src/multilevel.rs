@@ -46,7 +46,7 @@ pub(crate) fn shards(
     let bounds = Bounds::new(graph.weights(), shard_count);
     let levels = levels(graph, shard_count, coarse_count, random);
     let coarsest = levels.last().map_or(graph, |level| &level.graph);
-    let mut shard_of = first(coarsest, bounds, random);
+    let mut shard_of = best_start(coarsest, bounds, random);
     for (index, level) in levels.iter().enumerate().rev() {
         let below = if index == 0 { graph } else { &levels[index - 1].graph };
         shard_of = level.cluster_of.iter().map(|cluster| shard_of[*cluster as usize]).collect();
@@ -82,7 +82,7 @@ fn levels(
 
 /// Returns the shard of each vertex of the coarsest level: the best of several first placements,
 /// each improved by local search.
-fn first(graph: &Hypergraph, bounds: Bounds, random: &mut Random) -> Vec<u32> {
+fn best_start(graph: &Hypergraph, bounds: Bounds, random: &mut Random) -> Vec<u32> {
     let count = if graph.vertex_count() > SEVERAL_STARTS_MAX { 1 } else { START_COUNT };
     let mut best: Option<(u128, Vec<u32>)> = None;
     for number in 0..2 * count {

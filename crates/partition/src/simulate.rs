@@ -62,9 +62,9 @@ pub fn simulate(work: &BatchWork, shard_of: &[u32], setting: &Setting) -> Simula
     of.fullest_work_ns = loads.into_iter().fold(0.0, f64::max);
     of.chain_ns = chain_ns(work, &plan, setting.delay_ns) as f64;
     of.time_ns = end + after_ns as f64;
-    of.busiest_thread_work_ns = simulation.side_work.iter().copied().fold(0.0, f64::max);
+    of.busiest_thread_work_ns = simulation.coordinator_work_ns.iter().copied().fold(0.0, f64::max);
     let alone = (before_ns + after_ns) as f64;
-    of.coordinator_work_ns = simulation.side_work.iter().sum::<f64>() + alone;
+    of.coordinator_work_ns = simulation.coordinator_work_ns.iter().sum::<f64>() + alone;
     of
 }
 
@@ -78,9 +78,9 @@ enum Actor {
     /// A shard sends step results to the coordinator.
     Send(u32),
     /// A shard takes in values that the coordinator has sent.
-    TakeIn(u32),
+    ReceiveValues(u32),
     /// The coordinator's thread for a shard takes in a message of that shard.
-    Side(u32),
+    Coordinator(u32),
 }
 
 struct Simulation<'a> {
@@ -94,9 +94,9 @@ struct Simulation<'a> {
     shards: Vec<ShardState>,
     /// For each shard, messages that wait for the coordinator's thread; the first is being taken
     /// in.
-    sides: Vec<VecDeque<Report>>,
+    coordinator_queues: Vec<VecDeque<Report>>,
     /// Work that the coordinator's thread for each shard has done so far, in nanoseconds.
-    side_work: Vec<f64>,
+    coordinator_work_ns: Vec<f64>,
     /// Number of values and steps that each step still waits for; empty if shards have the list.
     missing: Vec<u32>,
     simulated: Simulated,
@@ -121,8 +121,8 @@ impl<'a> Simulation<'a> {
             network: Network::default(),
             cpus,
             shards: vec![ShardState::new(threads, work.keys.len()); count],
-            sides: vec![VecDeque::new(); count],
-            side_work: vec![0.0; count],
+            coordinator_queues: vec![VecDeque::new(); count],
+            coordinator_work_ns: vec![0.0; count],
             missing: Vec::new(),
             simulated: Simulated::default(),
         }
@@ -183,7 +183,7 @@ impl<'a> Simulation<'a> {
 
     fn start(&mut self, shard: u32, work_ns: u64, actor: Actor) {
         let cpu = match (self.setting.hosts, actor) {
-            (Hosts::One { .. }, _) | (Hosts::Apart { .. }, Actor::Side(_)) => 0,
+            (Hosts::One { .. }, _) | (Hosts::Apart { .. }, Actor::Coordinator(_)) => 0,
             (Hosts::Apart { .. }, _) => 1 + shard as usize,
         };
         self.cpus[cpu].start(self.now, work_ns as f64, actor);
@@ -195,8 +195,8 @@ impl<'a> Simulation<'a> {
                 self.start(shard, self.setting.costs.start_ns, Actor::Start(shard));
             }
             Arrival::Report(shard, report) => {
-                self.sides[shard as usize].push_back(report);
-                if self.sides[shard as usize].len() == 1 {
+                self.coordinator_queues[shard as usize].push_back(report);
+                if self.coordinator_queues[shard as usize].len() == 1 {
                     self.take_in(shard);
                 }
             }
@@ -216,15 +216,15 @@ impl<'a> Simulation<'a> {
 
     /// Makes the coordinator's thread for a shard begin to take in the next message.
     fn take_in(&mut self, shard: u32) {
-        let Some(report) = self.sides[shard as usize].front() else { return };
+        let Some(report) = self.coordinator_queues[shard as usize].front() else { return };
         let Costs { message_ns, value_ns, result_ns, .. } = self.setting.costs;
         let work_ns = match report {
             Report::Wanted(keys) => message_ns + value_ns * keys.len() as u64,
             Report::Results(count) => message_ns + result_ns * count,
             Report::Done => 0,
         };
-        self.side_work[shard as usize] += work_ns as f64;
-        self.start(shard, work_ns, Actor::Side(shard));
+        self.coordinator_work_ns[shard as usize] += work_ns as f64;
+        self.start(shard, work_ns, Actor::Coordinator(shard));
     }
 
     /// Makes a shard begin to take in the next answer, which has values.
@@ -233,7 +233,7 @@ impl<'a> Simulation<'a> {
         let Costs { shard_message_ns, shard_value_ns, .. } = self.setting.costs;
         let work_ns = shard_message_ns + shard_value_ns * keys.len() as u64;
         self.simulated.shard_message_work_ns += work_ns as f64;
-        self.start(shard, work_ns, Actor::TakeIn(shard));
+        self.start(shard, work_ns, Actor::ReceiveValues(shard));
     }
 
     fn ended(&mut self, actor: Actor) {
@@ -241,14 +241,16 @@ impl<'a> Simulation<'a> {
             Actor::Start(shard) => self.ready(shard),
             Actor::Thread(shard, thread) => self.step_ended(shard, thread),
             Actor::Send(shard) => self.results_sent(shard),
-            Actor::TakeIn(shard) => {
+            Actor::ReceiveValues(shard) => {
                 if let Some(keys) = self.shards[shard as usize].answers.pop_front() {
                     self.values_are_here(shard, &keys);
                 }
                 self.take_values_in(shard);
             }
-            Actor::Side(shard) => {
-                if let Some(Report::Wanted(keys)) = self.sides[shard as usize].pop_front() {
+            Actor::Coordinator(shard) => {
+                if let Some(Report::Wanted(keys)) =
+                    self.coordinator_queues[shard as usize].pop_front()
+                {
                     self.send(Arrival::Values(shard, keys));
                 }
                 self.take_in(shard);
@@ -290,13 +292,13 @@ impl<'a> Simulation<'a> {
                 return;
             };
             state.threads[thread as usize] = Thread { step, value_count: 0, waits_since: self.now };
-            self.go_on(shard, thread);
+            self.request_or_execute(shard, thread);
         }
     }
 
     /// Lets a thread request the values of its step one after the other. The thread executes the
     /// step once all values are present.
-    fn go_on(&mut self, shard: u32, thread: u32) {
+    fn request_or_execute(&mut self, shard: u32, thread: u32) {
         let plan = self.plan;
         let state = &mut self.shards[shard as usize];
         let of = &mut state.threads[thread as usize];
@@ -328,8 +330,8 @@ impl<'a> Simulation<'a> {
         }
         for waits in waiting {
             match self.setting.knowledge {
-                Knowledge::List => self.go_on(shard, waits),
-                Knowledge::NoList => self.misses_one_less(waits),
+                Knowledge::List => self.request_or_execute(shard, waits),
+                Knowledge::NoList => self.count_down(waits),
             }
         }
         self.hand_out(shard);
@@ -341,12 +343,12 @@ impl<'a> Simulation<'a> {
         let plan = self.plan;
         for dependent in plan.dependents.row(step as usize) {
             if plan.shard_of[*dependent as usize] == shard {
-                self.misses_one_less(*dependent);
+                self.count_down(*dependent);
             }
         }
     }
 
-    fn misses_one_less(&mut self, step: u32) {
+    fn count_down(&mut self, step: u32) {
         let missing = &mut self.missing[step as usize];
         *missing -= 1;
         let state = &mut self.shards[self.plan.shard_of[step as usize] as usize];

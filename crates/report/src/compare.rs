@@ -290,7 +290,7 @@ fn counters(stored: &Stored) -> BTreeMap<String, Value> {
                     [one] => Value::from(*one),
                     [least, .., most] => Value::from(format!("{least} to {most}")),
                 };
-                counters.insert(format!("{}{} {name}", cell.variant, database.words()), value);
+                counters.insert(format!("{}{} {name}", cell.variant, database.suffix()), value);
             }
         }
     }

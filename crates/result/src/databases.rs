@@ -129,7 +129,7 @@ pub struct OnDatabase<'a> {
 
 impl<'a> OnDatabase<'a> {
     /// Returns ` on database 7` with the seed, or an empty text for a run on one database.
-    pub fn words(&self) -> String {
+    pub fn suffix(&self) -> String {
         self.seed.map_or_else(String::new, |seed| format!(" on database {seed}"))
     }
 

@@ -52,7 +52,7 @@ struct Finite {
 
 impl Finite {
     /// Enters an array, whose values have indices.
-    fn row(&mut self) -> Result<&mut Self, Fault> {
+    fn array(&mut self) -> Result<&mut Self, Fault> {
         self.path.push(Step::Index(0));
         Ok(self)
     }
@@ -185,10 +185,10 @@ impl Serializer for &mut Finite {
     }
 
     begins! {
-        serialize_seq(Option<usize>): row;
-        serialize_tuple(usize): row;
-        serialize_tuple_struct(&'static str, usize): row;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize): row;
+        serialize_seq(Option<usize>): array;
+        serialize_tuple(usize): array;
+        serialize_tuple_struct(&'static str, usize): array;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize): array;
         serialize_map(Option<usize>): map;
         serialize_struct(&'static str, usize): map;
         serialize_struct_variant(&'static str, u32, &'static str, usize): map;

@@ -71,7 +71,7 @@ impl Stored {
     /// # Errors
     /// The file cannot be read, is not JSON, has another schema, or lacks a required key.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        unless_there(path)?;
+        require_exists(path)?;
         let path = match path.is_dir() {
             true => match (newest(path, RUN_NAME)?, files(path, LOAD_NAME)?.pop()) {
                 (Some(newest), _) => newest,
@@ -166,7 +166,7 @@ fn name_number(path: &Path) -> u64 {
 }
 
 /// Refuses a path that does not exist.
-fn unless_there(path: &Path) -> Result<(), Error> {
+fn require_exists(path: &Path) -> Result<(), Error> {
     match path.try_exists() {
         Ok(false) => Err(Error::Missing(format!(
             "cannot read {}: there is no such file or directory; {GIVE_A_RESULT}",

@@ -44,7 +44,7 @@ pub(crate) async fn drive(
     input: DriveInput<'_>,
     plan: &Plan,
     ready: Ready,
-    on: &dyn Fn(&Snapshot),
+    on_progress: &dyn Fn(&Snapshot),
 ) -> Result<Measured, SendError> {
     let remedy = "is the node still up?";
     let base = unless_stopped(input.stop, input.node.latest()).await.ok_or(SendError::Stopped)?;
@@ -57,7 +57,7 @@ pub(crate) async fn drive(
     tasks.spawn(watch::heads(input.node.clone(), began, heads_out, out.clone()));
     tasks.spawn(watch::blocks(input.node.clone(), base, heads, out.clone()));
     tasks.spawn(watch::pool(input.node.clone(), began, out));
-    run(Drive::new(input, plan, ready, began), Watch { tasks, seen }, on).await
+    run(Drive::new(input, plan, ready, began), Watch { tasks, seen }, on_progress).await
 }
 
 /// The tasks that watch the node, and their observations. The tasks end when this value is dropped.
@@ -69,7 +69,7 @@ struct Watch {
 async fn run(
     mut drive: Drive<'_>,
     watch: Watch,
-    on: &dyn Fn(&Snapshot),
+    on_progress: &dyn Fn(&Snapshot),
 ) -> Result<Measured, SendError> {
     let Watch { mut tasks, mut seen } = watch;
     let mut reported = Duration::ZERO;
@@ -80,7 +80,7 @@ async fn run(
         let now = drive.now();
         if now >= reported + REPORT_INTERVAL {
             reported = now;
-            on(&drive.records.snapshot(now));
+            on_progress(&drive.records.snapshot(now));
         }
         if is_stop_requested(drive.input.stop) {
             break End::Interrupted;
@@ -107,7 +107,7 @@ async fn run(
         }
     };
     let elapsed = drive.now();
-    on(&drive.records.snapshot(elapsed));
+    on_progress(&drive.records.snapshot(elapsed));
     let wanted = drive.input.settings.confirmation_count;
     Ok(drive.records.measured(elapsed, end, wanted))
 }

@@ -102,13 +102,13 @@ impl Session {
         plan: &mut Plan,
         funder: &Funder,
         stop: &AtomicBool,
-        on: &dyn Fn(u64, u64),
+        on_progress: &dyn Fn(u64, u64),
     ) -> Result<Ready, SendError> {
         let run = setup::SetupRun {
             node: &self.node,
             facts: &self.facts,
             patience: self.settings.patience,
-            on,
+            on_progress,
         };
         let work = unless_stopped(stop, run.make(plan, funder));
         self.threads.block_on(work).ok_or(SendError::Stopped)?
@@ -127,7 +127,7 @@ impl Session {
         ready: Ready,
         pace: Pace,
         stop: &AtomicBool,
-        on: &dyn Fn(&Snapshot),
+        on_progress: &dyn Fn(&Snapshot),
     ) -> Result<Measured, SendError> {
         let input = DriveInput {
             node: self.node,
@@ -136,7 +136,7 @@ impl Session {
             pace,
             stop,
         };
-        self.threads.block_on(drive::drive(input, plan, ready, on))
+        self.threads.block_on(drive::drive(input, plan, ready, on_progress))
     }
 }
 

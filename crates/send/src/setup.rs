@@ -32,21 +32,21 @@ const CREATION_GAS: u64 = 60_000;
 /// Gas that the maker must be able to pay, as a multiple of the setup's gas on Osaka. Under later
 /// rules, created state has a price of its own (EIP-8037). Money that is left stays with the maker,
 /// for the next load.
-const GAS_TIMES: u64 = 10;
+const GAS_MULTIPLE: u64 = 10;
 /// Funds of a paid sender, as a multiple of the highest cost of its transactions. The fees that
 /// they offer may rise with the base fee.
-const FUNDS_TIMES: u64 = 2;
+const FUNDS_MULTIPLE: u64 = 2;
 /// Maximum of this multiple if the account of a developer node pays, whose money is worthless. With
 /// these funds, senders can still pay the base fee after about eighty full blocks.
-const OWN_FUNDS_TIMES: u64 = 1_024;
+const OWN_FUNDS_MULTIPLE: u64 = 1_024;
 /// Senders get at most the balance of a developer node's account divided by this number, unless
-/// [`FUNDS_TIMES`] demands more.
+/// [`FUNDS_MULTIPLE`] demands more.
 const OWN_FUNDS_DIVISOR: u64 = 4;
 /// Maximum number of the maker's transactions under way together. Every client's pool takes this
 /// number from one account.
-const TXS_TOGETHER: usize = 16;
+const TX_COUNT_MAX: usize = 16;
 /// Maximum number of calls under way together that read balances or nonces.
-const READS_TOGETHER: usize = 32;
+const READ_COUNT_MAX: usize = 32;
 /// Polling interval for receipts, and the wait after a failed call.
 const INTERVAL: Duration = Duration::from_millis(100);
 
@@ -95,7 +95,7 @@ pub(crate) struct SetupRun<'a> {
     pub(crate) node: &'a Node,
     pub(crate) facts: &'a NodeFacts,
     pub(crate) patience: Duration,
-    pub(crate) on: &'a dyn Fn(u64, u64),
+    pub(crate) on_progress: &'a dyn Fn(u64, u64),
 }
 
 /// Makes the error for a failed call of `method`, which the setup needs.
@@ -129,7 +129,7 @@ impl SetupRun<'_> {
             gas: contract.gas,
             creates: Some(*address),
         }));
-        (self.on)(0, tasks.len() as u64);
+        (self.on_progress)(0, tasks.len() as u64);
         self.fund_maker(plan, funder, &tasks, fees).await?;
         self.run(plan, &tasks, first_nonce, fees).await?;
         let nonces =
@@ -158,7 +158,7 @@ impl SetupRun<'_> {
     /// Computes the funds of the senders that cannot pay, as a multiple of `cost`, the highest cost
     /// of their transactions.
     async fn funds_times(&self, funder: &Funder, cost: U256) -> Result<U256, SendError> {
-        let least = U256::from(FUNDS_TIMES);
+        let least = U256::from(FUNDS_MULTIPLE);
         if cost.is_zero() || !self.facts.is_developers || !matches!(funder, Funder::Node) {
             return Ok(least);
         }
@@ -167,7 +167,7 @@ impl SetupRun<'_> {
         let Some(account) = own.first() else { return Ok(least) };
         let funds = self.node.balance(*account).await.map_err(needed("eth_getBalance"))?;
         let times = funds / U256::from(OWN_FUNDS_DIVISOR) / cost;
-        Ok(times.clamp(least, U256::from(OWN_FUNDS_TIMES)))
+        Ok(times.clamp(least, U256::from(OWN_FUNDS_MULTIPLE)))
     }
 
     /// Reads a value of each account by `method`. Returns the values in the order of `accounts`.
@@ -178,7 +178,7 @@ impl SetupRun<'_> {
         read: impl Fn(Node, Address) -> F,
     ) -> Result<Vec<T>, SendError> {
         let reads = accounts.iter().map(|account| read(self.node.clone(), *account));
-        let all = stream::iter(reads).buffered(READS_TOGETHER).try_collect();
+        let all = stream::iter(reads).buffered(READ_COUNT_MAX).try_collect();
         all.await.map_err(needed(method))
     }
 
@@ -191,7 +191,7 @@ impl SetupRun<'_> {
         fees: Fees,
     ) -> Result<(), SendError> {
         let wanted = tasks.iter().fold(U256::ZERO, |sum, task| {
-            let gas = task.gas.saturating_mul(GAS_TIMES);
+            let gas = task.gas.saturating_mul(GAS_MULTIPLE);
             sum + task.value + U256::from(gas) * U256::from(fees.max)
         });
         let has = self.node.balance(plan.maker).await.map_err(needed("eth_getBalance"))?;
@@ -246,7 +246,7 @@ impl SetupRun<'_> {
         let tx_signer = self.tx_signer(plan);
         let mut done = 0;
         let mut last_gas: Option<(&Task, u64)> = None;
-        for (group_index, group) in tasks.chunks(TXS_TOGETHER).enumerate() {
+        for (group_index, group) in tasks.chunks(TX_COUNT_MAX).enumerate() {
             let mut hashes = Vec::with_capacity(group.len());
             for (index, task) in group.iter().enumerate() {
                 let mut content = Content {
@@ -262,7 +262,7 @@ impl SetupRun<'_> {
                     _ => self.gas(&content).await?,
                 };
                 last_gas = Some((task, content.gas_limit));
-                let index = (group_index * TXS_TOGETHER + index) as u64;
+                let index = (group_index * TX_COUNT_MAX + index) as u64;
                 let nonce = first_nonce.saturating_add(index);
                 let signed = tx_signer.sign(content, nonce, fees)?;
                 self.submit(&task.what, &signed).await?;
@@ -275,7 +275,7 @@ impl SetupRun<'_> {
                     return Err(SendError::Setup { what: task.what.clone(), why });
                 }
                 done += 1;
-                (self.on)(done, tasks.len() as u64);
+                (self.on_progress)(done, tasks.len() as u64);
             }
         }
         Ok(())

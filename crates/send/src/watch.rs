@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Number of blocks below the start of the load whose hashes are read, for deep reorganisations.
 const ANCESTOR_COUNT: u64 = 32;
 /// Maximum number of calls for these hashes under way together.
-const READS_TOGETHER: usize = 8;
+const READ_COUNT_MAX: usize = 8;
 
 /// An observation of the node.
 #[derive(Clone, Debug)]
@@ -110,7 +110,7 @@ pub(crate) async fn blocks(
         }
         let (seen, pause) = match reader.next().await {
             Ok(Step::Seen(seen)) => (Some(seen), Duration::ZERO),
-            Ok(Step::Untold) => (None, Duration::ZERO),
+            Ok(Step::Unreported) => (None, Duration::ZERO),
             Ok(Step::Missing) => (None, BLOCK_INTERVAL),
             Err(error) => (Some(Seen::Failed(error)), PAUSE),
         };
@@ -129,7 +129,7 @@ pub(crate) async fn blocks(
 async fn ancestors(node: &Node, base: &Header) -> Vec<Header> {
     let numbers =
         (1..=ANCESTOR_COUNT).map_while(|depth| base.number.to::<u64>().checked_sub(depth));
-    let reads = stream::iter(numbers).map(|number| node.block(number)).buffered(READS_TOGETHER);
+    let reads = stream::iter(numbers).map(|number| node.block(number)).buffered(READ_COUNT_MAX);
     let known = reads.map(|read| read.ok().flatten()).take_while(|found| {
         let is_found = found.is_some();
         async move { is_found }
@@ -142,7 +142,7 @@ enum Step {
     /// An event of the chain.
     Seen(Seen),
     /// A change of blocks that were not reported.
-    Untold,
+    Unreported,
     /// There is no event yet: the node has no further block, or does not return it.
     Missing,
 }
@@ -201,9 +201,9 @@ impl Reader {
     /// branch may have transactions of the load there.
     async fn go_back(&mut self) -> Result<Step, CallError> {
         self.heads.change_branch();
-        if let Some(link) = self.chain.pop() {
-            let removed = Seen::Removed { number: link.number };
-            return Ok(if link.is_told { Step::Seen(removed) } else { Step::Untold });
+        if let Some(block) = self.chain.pop() {
+            let removed = Seen::Removed { number: block.number };
+            return Ok(if block.is_reported { Step::Seen(removed) } else { Step::Unreported });
         }
         match self.chain.tip().number.checked_sub(1) {
             None => Ok(Step::Missing),
@@ -211,7 +211,7 @@ impl Reader {
                 None => Step::Missing,
                 Some(base) => {
                     self.chain.restart(&base);
-                    Step::Untold
+                    Step::Unreported
                 }
             }),
         }

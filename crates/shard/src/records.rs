@@ -18,17 +18,17 @@ const NAME_BYTES: usize = 20 + 32;
 const SLOT_BYTES: usize = NAME_BYTES + 32;
 /// Length in bytes of the record of a slot that may have no value: its name, a flag and its value.
 /// A read has no value if no lower step wrote the key, and a write if the step no longer writes it.
-const SEEN_SLOT_BYTES: usize = SLOT_BYTES + 1;
+const OPTIONAL_SLOT_BYTES: usize = SLOT_BYTES + 1;
 /// Length in bytes of the record of an account that may have no value: address, flags, nonce,
 /// balance, code hash.
-const SEEN_ACCOUNT_BYTES: usize = 20 + 1 + 8 + 32 + 32;
+const OPTIONAL_ACCOUNT_BYTES: usize = 20 + 1 + 8 + 32 + 32;
 /// Length in bytes of the record of an account that may not exist: a flag, nonce, balance, code
 /// hash.
 const STATE_BYTES: usize = 1 + 8 + 32 + 32;
 /// Length in bytes of the record of a write to an account: address, flags, balance, nonce.
 const WRITE_BYTES: usize = 20 + 1 + 32 + 8;
 
-/// Flags of an account in a record of [`SEEN_ACCOUNT_BYTES`].
+/// Flags of an account in a record of [`OPTIONAL_ACCOUNT_BYTES`].
 const HAS_VALUE: u8 = 1;
 const EXISTS: u8 = 2;
 const IS_BORN: u8 = 4;
@@ -90,7 +90,7 @@ pub(crate) fn slots_of_wire(bytes: &[u8]) -> Result<Vec<(Address, U256, U256)>, 
 
 /// Encodes slots that may have no value.
 pub(crate) fn seen_slots_to_wire(slots: &[(Address, U256, Option<U256>)]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(slots.len() * SEEN_SLOT_BYTES);
+    let mut bytes = Vec::with_capacity(slots.len() * OPTIONAL_SLOT_BYTES);
     for (address, key, value) in slots {
         bytes.extend_from_slice(address.as_slice());
         bytes.extend_from_slice(&key.to_be_bytes::<32>());
@@ -103,7 +103,7 @@ pub(crate) fn seen_slots_to_wire(slots: &[(Address, U256, Option<U256>)]) -> Vec
 pub(crate) fn seen_slots_of_wire(
     bytes: &[u8],
 ) -> Result<Vec<(Address, U256, Option<U256>)>, String> {
-    let slots = words::<SEEN_SLOT_BYTES>(bytes, "slots with flags")?.map(|slot| {
+    let slots = words::<OPTIONAL_SLOT_BYTES>(bytes, "slots with flags")?.map(|slot| {
         let mut parts = Parts(&slot);
         let (address, key) = (parts.address(), parts.number());
         let [has_value] = parts.next::<1>();
@@ -119,7 +119,7 @@ pub(crate) fn seen_slots_of_wire(
 
 /// Encodes accounts that may have no value.
 pub(crate) fn seen_accounts_to_wire(accounts: &[(Address, Option<AccountVersion>)]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(accounts.len() * SEEN_ACCOUNT_BYTES);
+    let mut bytes = Vec::with_capacity(accounts.len() * OPTIONAL_ACCOUNT_BYTES);
     for (address, value) in accounts {
         add_account(&mut bytes, address, value.as_ref());
     }
@@ -127,7 +127,7 @@ pub(crate) fn seen_accounts_to_wire(accounts: &[(Address, Option<AccountVersion>
 }
 
 pub(crate) fn accounts_to_wire(accounts: &[(Address, AccountVersion)]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(accounts.len() * SEEN_ACCOUNT_BYTES);
+    let mut bytes = Vec::with_capacity(accounts.len() * OPTIONAL_ACCOUNT_BYTES);
     for (address, value) in accounts {
         add_account(&mut bytes, address, Some(value));
     }
@@ -152,7 +152,7 @@ fn add_account(bytes: &mut Vec<u8>, address: &Address, value: Option<&AccountVer
 pub(crate) fn seen_accounts_of_wire(
     bytes: &[u8],
 ) -> Result<Vec<(Address, Option<AccountVersion>)>, String> {
-    let accounts = words::<SEEN_ACCOUNT_BYTES>(bytes, "accounts")?.map(|account| {
+    let accounts = words::<OPTIONAL_ACCOUNT_BYTES>(bytes, "accounts")?.map(|account| {
         let mut parts = Parts(&account);
         let (address, flags) = (parts.address(), parts.flags("an account")?);
         let nonce = u64::from_be_bytes(parts.next::<8>());

@@ -150,7 +150,7 @@ struct Service {
 #[derive(Debug, Default)]
 struct ActiveCoordinator {
     coordinator: Vec<u8>,
-    batch_count: usize,
+    call_count: usize,
 }
 
 /// Guard of a call that is under way. On drop, the call no longer counts.
@@ -159,7 +159,7 @@ struct ActiveCall(Arc<Mutex<ActiveCoordinator>>);
 
 impl Drop for ActiveCall {
     fn drop(&mut self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).batch_count -= 1;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).call_count -= 1;
     }
 }
 
@@ -178,13 +178,13 @@ impl Service {
             )));
         }
         let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
-        if active.batch_count > 0 && active.coordinator != coordinator {
+        if active.call_count > 0 && active.coordinator != coordinator {
             return Err(Status::failed_precondition(
                 "another coordinator has a batch under way here; start shards of its own for each run",
             ));
         }
         active.coordinator = coordinator.to_vec();
-        active.batch_count += 1;
+        active.call_count += 1;
         drop(active);
         Ok(ActiveCall(Arc::clone(&self.active)))
     }

@@ -46,7 +46,7 @@ pub use mdbx::MdbxSpec;
 pub use metric::{Bound, Expect, Metric, Scope, When};
 pub use names::{
     AccountOp, AccountTarget, Creation, KeyOrder, LoadOrder, Overlap, Pattern, Recipients,
-    SizesName, Work, WriteOp,
+    SizeDistribution, Work, WriteOp,
 };
 pub use overrides::Override;
 pub use paths::all_paths;

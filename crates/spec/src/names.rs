@@ -28,7 +28,7 @@ named! {
 
 named! {
     /// Distribution of the gas limits of a load's transactions.
-    pub enum SizesName: "distribution of sizes" {
+    pub enum SizeDistribution: "distribution of sizes" {
         /// All transactions have the largest gas limit.
         Fixed = "fixed",
         /// Evenly distributed from the least gas limit to the largest.

@@ -4,7 +4,7 @@
 use crate::fault::{Fault, Remedy, Violation};
 use crate::fields::{Fields, Range};
 use crate::keys::{Entry, float, quoted};
-use crate::names::SizesName;
+use crate::names::SizeDistribution;
 use crate::quantity::{grouped, underscored};
 
 /// The least gas in which a transaction can do work. Its parts: 21,000 intrinsic gas, a few words
@@ -25,7 +25,7 @@ pub(crate) const EXPONENT_MAX: f64 = 10.0;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sizes {
     /// Distribution of the gas limits.
-    pub shape: SizesName,
+    pub shape: SizeDistribution,
     /// The smallest gas limit; with fixed sizes equal to the largest.
     pub least_gas: u64,
     /// The largest gas limit.
@@ -38,8 +38,8 @@ pub struct Sizes {
 impl Sizes {
     /// The keys of the sizes with their values as TOML, or with the meaning of leaving them out.
     pub(crate) fn entries(&self) -> Vec<Entry> {
-        let has_least = self.shape != SizesName::Fixed;
-        let is_zipf = self.shape == SizesName::Zipf;
+        let has_least = self.shape != SizeDistribution::Fixed;
+        let is_zipf = self.shape == SizeDistribution::Zipf;
         vec![
             ("sizes", Ok(quoted(self.shape.name()))),
             ("tx_gas", Ok(underscored(self.most_gas))),
@@ -88,10 +88,14 @@ pub(crate) fn read(fields: &Fields<'_>, load: &SizedLoad) -> Result<Option<Sizes
         );
         return Err(fields.fault(given, Violation::new(rule, Remedy::advice("leave it out"))));
     }
-    let shape = shape.unwrap_or(SizesName::Fixed);
+    let shape = shape.unwrap_or(SizeDistribution::Fixed);
     for (key, is_wrong, shape) in [
-        ("tx_gas_least", shape == SizesName::Fixed && least_gas.is_some(), "\"range\" or \"zipf\""),
-        ("zipf", shape != SizesName::Zipf && exponent.is_some(), "\"zipf\""),
+        (
+            "tx_gas_least",
+            shape == SizeDistribution::Fixed && least_gas.is_some(),
+            "\"range\" or \"zipf\"",
+        ),
+        ("zipf", shape != SizeDistribution::Zipf && exponent.is_some(), "\"zipf\""),
     ] {
         if is_wrong {
             let rule = format!("it is of sizes = {shape}, and these are another");
@@ -102,7 +106,7 @@ pub(crate) fn read(fields: &Fields<'_>, load: &SizedLoad) -> Result<Option<Sizes
     if let Some(exponent) = exponent.filter(|n| !(*n > 0.0 && *n <= EXPONENT_MAX)) {
         return Err(no_exponent(fields, "zipf", exponent, "above 0"));
     }
-    if shape != SizesName::Fixed && least_gas.is_none() {
+    if shape != SizeDistribution::Fixed && least_gas.is_none() {
         let advice = format!("from {} to {}", grouped(TX_GAS_MIN), grouped(ceiling));
         return Err(fields.missing("tx_gas_least", Remedy::text("100k").and(&advice)));
     }

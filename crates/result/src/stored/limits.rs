@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{head, other_schema, parse, typed, unless_there};
+use super::{head, other_schema, parse, require_exists, typed};
 use crate::{
     error::Error,
     limit::{LimitResult, LimitSchema},
@@ -29,7 +29,7 @@ impl StoredLimit {
     /// # Errors
     /// The file cannot be read, is not complete, or has a version that this build does not read.
     pub fn read(path: &Path) -> Result<Option<Self>, Error> {
-        unless_there(path)?;
+        require_exists(path)?;
         let path = if path.is_dir() { path.join(LIMIT_FILE) } else { path.to_owned() };
         if !path.exists() || !is_limit(&path)? {
             return Ok(None);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    LOAD_NAME, LOAD_SCHEMA, RUN_NAME, files, head, other_schema, parse, typed, unless_there,
+    LOAD_NAME, LOAD_SCHEMA, RUN_NAME, files, head, other_schema, parse, require_exists, typed,
 };
 use crate::{
     error::Error,
@@ -27,7 +27,7 @@ impl StoredLoad {
     /// # Errors
     /// A file cannot be read, is not complete, or has a version that this build does not read.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
-        unless_there(path)?;
+        require_exists(path)?;
         if !path.is_dir() {
             return Ok(Self::read(path)?.into_iter().collect());
         }

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-use super::{GIVE_A_RESULT, RUN_NAME, Stored, head, newest, parse, typed, unless_there};
+use super::{GIVE_A_RESULT, RUN_NAME, Stored, head, newest, parse, require_exists, typed};
 
 /// Beginning of the names of files with results of gates.
 const GATE_NAME: &str = "gate";
@@ -181,7 +181,7 @@ impl Shown {
     /// The errors of [`Stored::read`], and an error for a directory without a result. In a
     /// directory, files of other schemas are left out, but a truncated file is an error.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
-        unless_there(path)?;
+        require_exists(path)?;
         if !path.is_dir() {
             return Self::from_json(path, parse(path)?);
         }

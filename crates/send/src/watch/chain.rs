@@ -9,18 +9,18 @@ use crate::node::Header;
 
 /// A block that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link {
+pub(super) struct ReadBlock {
     pub(super) number: u64,
     pub(super) hash: B256,
     /// Whether the block was reported to the driving task. Blocks up to the start of the load are
     /// not reported.
-    pub(super) is_told: bool,
+    pub(super) is_reported: bool,
 }
 
-impl Link {
+impl ReadBlock {
     /// A block that is not reported.
     pub(super) fn below(header: &Header) -> Self {
-        Self { number: header.number.to(), hash: header.hash, is_told: false }
+        Self { number: header.number.to(), hash: header.hash, is_reported: false }
     }
 }
 
@@ -29,13 +29,13 @@ impl Link {
 #[derive(Debug)]
 pub(super) struct Chain {
     /// The blocks with rising numbers, without a gap; never empty.
-    links: Vec<Link>,
+    blocks: Vec<ReadBlock>,
 }
 
 impl Chain {
     /// Makes the chain up to `base`. `ancestors` are the blocks right below it, newest first.
     pub(super) fn new(base: &Header, ancestors: &[Header]) -> Self {
-        let mut links = vec![Link::below(base)];
+        let mut blocks = vec![ReadBlock::below(base)];
         let mut child = base;
         for ancestor in ancestors {
             let is_parent = ancestor.hash == child.parent_hash
@@ -43,37 +43,37 @@ impl Chain {
             if !is_parent {
                 break;
             }
-            links.push(Link::below(ancestor));
+            blocks.push(ReadBlock::below(ancestor));
             child = ancestor;
         }
-        links.reverse();
-        Self { links }
+        blocks.reverse();
+        Self { blocks }
     }
 
-    pub(super) fn tip(&self) -> Link {
-        self.links[self.links.len() - 1]
+    pub(super) fn tip(&self) -> ReadBlock {
+        self.blocks[self.blocks.len() - 1]
     }
 
     /// Returns the block with this number, if it was read.
-    fn at(&self, number: u64) -> Option<&Link> {
-        let index = number.checked_sub(self.links[0].number)?;
-        self.links.get(usize::try_from(index).ok()?)
+    fn at(&self, number: u64) -> Option<&ReadBlock> {
+        let index = number.checked_sub(self.blocks[0].number)?;
+        self.blocks.get(usize::try_from(index).ok()?)
     }
 
     /// Adds a block after the tip.
     pub(super) fn push(&mut self, header: &Header) {
         let (number, hash) = (header.number.to(), header.hash);
-        self.links.push(Link { number, hash, is_told: true });
+        self.blocks.push(ReadBlock { number, hash, is_reported: true });
     }
 
     /// Removes the tip, unless no block below it is known.
-    pub(super) fn pop(&mut self) -> Option<Link> {
-        (self.links.len() > 1).then(|| self.links.pop()).flatten()
+    pub(super) fn pop(&mut self) -> Option<ReadBlock> {
+        (self.blocks.len() > 1).then(|| self.blocks.pop()).flatten()
     }
 
     /// Restarts the chain at a block, without the blocks below it.
     pub(super) fn restart(&mut self, base: &Header) {
-        self.links = vec![Link::below(base)];
+        self.blocks = vec![ReadBlock::below(base)];
     }
 
     /// Whether the chain of `latest`, the node's newest block, no longer has the tip. A node that
@@ -176,9 +176,9 @@ mod tests {
         let mut chain = Chain::new(&header(5, 1), &ancestors);
         chain.push(&header(6, 1));
         let removed: Vec<_> = std::iter::from_fn(|| chain.pop()).collect();
-        let told: Vec<_> = removed.iter().map(|link| (link.number, link.is_told)).collect();
+        let told: Vec<_> = removed.iter().map(|block| (block.number, block.is_reported)).collect();
         assert_eq!(told, [(6, true), (5, false), (4, false)], "2 is no parent of 3");
-        assert_eq!(chain.tip(), Link::below(&header(3, 1)));
+        assert_eq!(chain.tip(), ReadBlock::below(&header(3, 1)));
     }
 
     #[test]

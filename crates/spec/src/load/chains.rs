@@ -101,7 +101,7 @@ pub struct Chains {
 
 const LENGTHS: Range = Range::supported(1, 100_000_000, "the shortest group");
 /// Shared keys are explicit slots in the state's recipe: their number bounds the recipe's memory.
-const PLACES_MAX: u64 = 1_000_000;
+const SHARED_KEY_COUNT_MAX: u64 = 1_000_000;
 const WORK: Range = Range::supported(0, 50_000, "");
 const DEFAULT_LENGTH: u64 = 5;
 /// With this work, a transaction uses about 74,000 gas, like a transaction of `dapps`.
@@ -139,7 +139,7 @@ fn groups(fields: &Fields<'_>, account_count: u64, conflict_share: f64) -> Resul
     // Each hotspot takes the place of an account, which then does not send.
     let hotspots = Range {
         least: 1,
-        most: account_count.min(PLACES_MAX).saturating_sub(1).max(1),
+        most: account_count.min(SHARED_KEY_COUNT_MAX).saturating_sub(1).max(1),
         below: "the fewest",
         above: "the accounts, at most 1,000,000, without one that sends",
     };

@@ -212,7 +212,7 @@ fn every_key_is_read() {
     assert_eq!(scenario.block.order, LoadOrder::Phases);
     assert_eq!(scenario.loads.len(), 2);
     assert_eq!(scenario.loads[0].name.as_deref(), Some("many"));
-    let zipf = (SizesName::Zipf, 100_000, 1_000_000, 1.5);
+    let zipf = (SizeDistribution::Zipf, 100_000, 1_000_000, 1.5);
     let sizes =
         scenario.loads[0].sizes.map(|of| (of.shape, of.least_gas, of.most_gas, of.exponent));
     assert_eq!(sizes, Some(zipf));
