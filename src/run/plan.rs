@@ -70,8 +70,8 @@ fn whole_row(rows: &[PlannedCell], run: &RunSpec) -> Option<PlannedCell> {
     if run.whole.rows != Some(WholeRows::One) {
         return None;
     }
-    let deepest = rows.iter().map(PlannedCell::depth).max()?;
-    let row = rows.iter().find(|row| row.depth() == deepest)?;
+    let deepest = rows.iter().map(PlannedCell::read_rank).max()?;
+    let row = rows.iter().find(|row| row.read_rank() == deepest)?;
     let (root, block_duties) = (run.whole_root(), run.block_duties());
     Some(PlannedCell { variant: Variant { root, block_duties, ..row.variant }, ..*row })
 }

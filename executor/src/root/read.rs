@@ -32,8 +32,8 @@ use crate::{
 const PIECES_PER_THREAD: usize = 4;
 /// Bounds of the number of nodes in a piece. A piece's nodes are read in one call.
 const NODES: [usize; 2] = [16, 256];
-/// Smallest number of ranges in a piece. The largest number is [`RootSettings::ranges_per_call`], which
-/// suits a call of the store.
+/// Smallest number of ranges in a piece. The largest number is [`RootSettings::ranges_per_call`],
+/// which suits a call of the store.
 const RANGES_MIN: usize = 1;
 /// Bounds of the number of accounts in a piece.
 const ACCOUNTS: [usize; 2] = [8, 64];

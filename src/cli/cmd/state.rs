@@ -257,8 +257,8 @@ fn conclude(outcome: Outcome, selection: &Selection, args: &RmArgs) -> Result<Co
 /// Formats the state's form, if it is not the default one. `tries cut at 16 rows (9.1 MB)`: the
 /// layout of its tries, and the bytes of their nodes. `aged 0.3`: this share of the rows was
 /// written again. `dupsort`: slots of an account are sorted duplicates.
-fn form(whole: &Manifest) -> String {
-    let shape = &whole.shape;
+fn form(manifest: &Manifest) -> String {
+    let shape = &manifest.shape;
     let slots = match MdbxFormat::of_shape(shape) {
         Some(MdbxFormat { slots: slots @ SlotTable::DupSort, .. }) => format!("  {slots}"),
         _ => String::new(),
@@ -267,7 +267,7 @@ fn form(whole: &Manifest) -> String {
         0 => String::new(),
         ppm => format!("  aged {}", f64::from(ppm) / f64::from(rocksdb::PPM)),
     };
-    let tries = match (tries::name_in_shape(shape), whole.nodes) {
+    let tries = match (tries::name_in_shape(shape), manifest.nodes) {
         (Some(name), Some(nodes)) => format!("  tries {name} ({})", progress::bytes(nodes.bytes)),
         (Some(name), None) => format!("  tries {name}"),
         (None, _) => String::new(),

@@ -23,7 +23,7 @@ impl PlannedCell {
 
     /// Returns the rank of the cell by its reads under way, in parts that are compared in order:
     /// whether it builds lists, number of reading threads, number of transactions under way.
-    pub(super) fn depth(&self) -> (bool, usize, usize) {
+    pub(super) fn read_rank(&self) -> (bool, usize, usize) {
         let Variant { list_duty, thread_count, io_thread_count, fiber_count, sharding, .. } =
             self.variant;
         let execute_count = thread_count * fiber_count * sharding.count.max(1);

@@ -15,7 +15,7 @@ use super::{
     index::{Code, ListIndex, Span, address_key},
     radix::{Ends, Window, compare},
     rlp::Cursor,
-    writes::{CloseResult, Writes},
+    writes::{EndIdResult, Writes},
 };
 use crate::step::BlockAccessIndex;
 
@@ -210,7 +210,7 @@ impl Decoder {
             let location = ChangeLocation { address, field: Field::Slot(slot) };
             self.steps.read(location, entry.list()?, &mut self.list.slots, Cursor::u256)?;
             entry.finish()?;
-            if self.list.slots.end_id() == CloseResult::Empty {
+            if self.list.slots.end_id() == EndIdResult::Empty {
                 return Err(ListError::NoSlotChanges { address, slot });
             }
         }

@@ -42,19 +42,19 @@ impl<V> Writes<V> {
 
     /// Ends the id that is being filled, and returns whether it has a write. An id without one
     /// leaves no trace.
-    pub(super) fn end_id(&mut self) -> CloseResult {
+    pub(super) fn end_id(&mut self) -> EndIdResult {
         // A list has fewer than 2^32 bytes, and so fewer writes.
         let end = self.indices.len() as u32;
         if self.starts.last() == Some(&end) {
-            return CloseResult::Empty;
+            return EndIdResult::Empty;
         }
         self.starts.push(end);
-        CloseResult::Written
+        EndIdResult::Written
     }
 
     /// Ends the id that is being filled, whose number is `id`.
     pub(super) fn end_id_as(&mut self, id: u32) {
-        if self.end_id() == CloseResult::Written {
+        if self.end_id() == EndIdResult::Written {
             self.set_id(id);
         }
     }
@@ -133,9 +133,9 @@ impl<V> Writes<V> {
     }
 }
 
-/// Whether an id that was closed has a write.
+/// Whether an id that was ended has a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CloseResult {
+pub(super) enum EndIdResult {
     /// At least one.
     Written,
     /// No write.
@@ -153,10 +153,10 @@ mod tests {
             for index in indices {
                 writes.push(index, id * 100 + index);
             }
-            assert_eq!(writes.end_id(), CloseResult::Written);
+            assert_eq!(writes.end_id(), EndIdResult::Written);
             writes.set_id(id);
         }
-        assert_eq!(writes.end_id(), CloseResult::Empty);
+        assert_eq!(writes.end_id(), EndIdResult::Empty);
         writes.finish();
         assert_eq!(writes.before(3, 1), None);
         assert_eq!(writes.before(3, 4), Some(&301));

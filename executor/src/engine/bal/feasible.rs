@@ -92,8 +92,8 @@ impl Feasibility {
     }
 
     /// Records that a worker ended a transaction, after which its view has touched
-    /// `touched_slot_count` slots. Reports to the other workers once the unreported gas limits reach
-    /// [`REPORT_GAS`].
+    /// `touched_slot_count` slots. Reports to the other workers once the unreported gas limits
+    /// reach [`REPORT_GAS`].
     ///
     /// # Errors
     /// [`ListFault::Infeasible`].
