@@ -1,9 +1,8 @@
 //! Measures the recovery of senders as a separate phase, outside the clock of samples. Transactions
 //! are signed beforehand. The signers are then recovered on the variant's number of threads, and
 //! compared with the senders of the workload. The work per transaction is that of a client: the
-//! signing hash of its fields, ECDSA recovery on secp256k1, and Keccak of the public key. By EIP-2,
-//! an `s` above half the order of the curve is invalid. Each delegation (EIP-7702) takes the same
-//! work.
+//! signing hash, ECDSA recovery on secp256k1, and Keccak of the public key. By EIP-2, an `s` above
+//! half the order of the curve is invalid. Each delegation (EIP-7702) takes the same work.
 
 mod sign;
 

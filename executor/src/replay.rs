@@ -144,8 +144,8 @@ impl JoinedRequests {
     }
 }
 
-/// Returns whether `next`, which does not begin before `last`, is joined to `last`: no byte is
-/// between them, and the joined request is not too long.
+/// Returns whether `next` is joined to `last`: no byte is between them, and the joined request is
+/// not too long. `next` must not begin before `last`.
 fn can_join(last: &Extent, next: &Extent) -> bool {
     let end = next.offset + u64::from(next.byte_count);
     last.file == next.file

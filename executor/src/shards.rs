@@ -164,8 +164,8 @@ pub struct Finished {
     pub times: ShardTimes,
 }
 
-/// A message from a shard to the coordinator. `K` is the type of requested keys, `S` the type of a
-/// step's result, and `F` the type of the last data about the shard's part.
+/// A message from a shard to the coordinator. `K` is the type of requested keys, `S` that of a
+/// step's result, and `F` that of the last data about the shard's part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report<K = KeyRequest, S = ShardStep, F = Finished> {
     /// The shard has received its assignment, and begins.

@@ -62,7 +62,7 @@ pub enum GeneratorError {
         needed_count: u64,
     },
     /// The blocks write more distinct slots below one nibble of a contract's storage trie than the
-    /// contract has there: slots whose hashed keys begin with that nibble.
+    /// contract has there. The hashed keys of these slots begin with that nibble.
     #[error(
         "load[{load}] writes {wanted_count} distinct slots of a contract below nibble {nibble}, \
          which has {held_count} there ({contract_count} contracts); raise state.slots to \

@@ -351,7 +351,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(out)
     }
 
-    /// Refuses a size that is too small for a transaction, even if it is never drawn: the draw must
+    /// Refuses a size that is too small for a transaction, even if it is never drawn. The draw must
     /// not decide whether there is a workload.
     fn check_sizes(&self) -> Result<(), GeneratorError> {
         for (load, turns) in self.turns.iter().enumerate() {

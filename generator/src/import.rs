@@ -1,7 +1,6 @@
-//! Imports blocks that others made: tests of execution-spec-tests, files of go-ethereum's
-//! transition tool (t8n), chains, Engine payloads, and blocks of a running node. The source (files
-//! or node) gives outcomes of the blocks. They are compared with those of the reference, and never
-//! taken over.
+//! Imports blocks that others made. Sources are execution-spec-tests, files of go-ethereum's
+//! transition tool (t8n), chains, Engine payloads, and a running node. The source gives outcomes of
+//! the blocks. They are compared with those of the reference, and never taken over.
 
 mod blockchain_test;
 mod chain;

@@ -122,8 +122,8 @@ pub(crate) trait Planner {
         false
     }
 
-    /// The number of slots or accounts that transactions need of one family, the one that lacks the
-    /// most, and the smaller number that this family holds. `None` where each family holds enough.
+    /// The number of slots or accounts that transactions need of the family that lacks the most,
+    /// and the smaller number that it holds. `None` where each family holds enough.
     fn shortfall(&self) -> Option<(u64, u64)> {
         None
     }

@@ -49,8 +49,8 @@ pub struct ClientInput {
     pub dir: PathBuf,
     /// The clients.
     pub clients: Clients,
-    /// Number of samples of each client. `None`: for a single block, as many as it has siblings
-    /// without the warm-up; for a chain, six, or one if the client runs already.
+    /// Number of samples of each client. With `None` a single block has as many as it has siblings
+    /// without the warm-up. A chain has six, or one if the client runs already.
     pub sample_count: Option<usize>,
     /// Cache state at the start of a sample. `None`: cold if clients are started, or else warm.
     pub cache: Option<CacheMode>,

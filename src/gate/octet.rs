@@ -125,8 +125,8 @@ pub struct Differences {
 }
 
 /// Estimates a pass from the values of a metric in its slots, in `order`. `None` unless all values
-/// are positive. B against A and N together, and N against A, are orthogonal contrasts: noise that
-/// sets A and N apart does not move the estimate of B.
+/// are positive. The contrast of B to A and N together is orthogonal to that of N to A. So noise
+/// that sets A and N apart does not move the estimate of B.
 pub fn differences(order: &[Arm], values: &[f64]) -> Option<Differences> {
     if values.is_empty() || values.iter().any(|value| *value <= 0.0) {
         return None;

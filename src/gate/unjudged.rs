@@ -1,6 +1,6 @@
-//! The parts of a comparison with a stored result that are not judged: times of another day,
-//! variants and exact counters of the stored side alone, interrupted runs. They are shown, and they
-//! keep a verdict from being a pass.
+//! The parts of a comparison with a stored result that are not judged. They are times of another
+//! day, interrupted runs, and variants and exact counters of the stored side alone. They are shown,
+//! and they keep a verdict from being a pass.
 
 use result::{gate::Shift, stored::Stored};
 

@@ -1,5 +1,5 @@
-//! The work of a gate's processes: the workload in the forms that they read, the settings of each
-//! build, and the variants that both builds sample.
+//! The work of a gate's processes: the workload in the forms that they read, each build's settings,
+//! and the variants that both builds sample.
 
 use std::{
     cell::RefCell,

@@ -1,6 +1,6 @@
 //! Measures the device: its ceiling before and after the points, and the rate of one thread's
-//! `io_uring` at each depth (number of reads under way). Where the kernel refuses `io_uring`,
-//! threads read instead, one for each read under way.
+//! `io_uring` at each depth. A depth is a number of reads under way. Where the kernel refuses
+//! `io_uring`, threads read instead, one for each read under way.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 

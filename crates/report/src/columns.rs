@@ -276,7 +276,8 @@ pub(super) fn plain(labels: &[impl AsRef<str>]) -> Vec<(Tone, &str)> {
     labels.iter().map(|label| (Tone::Plain, label.as_ref())).collect()
 }
 
-/// Of the columns up to this rank: the smallest gap before each, and their width with these gaps.
+/// The smallest gap before each column up to this rank, and the width of these columns with their
+/// gaps.
 fn needed(columns: &[Column], limit: u8) -> (usize, usize) {
     let kept = columns.iter().filter(|column| column.rank <= limit);
     let most = kept.clone().map(|column| column.rank).max().unwrap_or(0);

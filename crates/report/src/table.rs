@@ -112,7 +112,7 @@ fn is_below_its_part(whole: &Cell, cells: &[&Cell]) -> bool {
 }
 
 /// Writes notes that change the meaning of the rows. They are on reads at equal depth, on a whole
-/// block that took less time than its execution alone, and on why no row is whole.
+/// block faster than its execution alone, and on the reason why no row is whole.
 fn notes(page: &mut Page, reading: &Reading<'_>) {
     for of in &reading.stores {
         let groups = facts::by_duties(&of.cells);

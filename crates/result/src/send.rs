@@ -147,7 +147,7 @@ pub struct SendCounts {
 }
 
 /// Latencies of the load's transactions. A transaction that was due and had not reached an event at
-/// the end counts with its wait until then, as a lower bound (Kaplan-Meier estimate).
+/// the end counts with its wait until then. That wait is a lower bound (Kaplan-Meier estimate).
 ///
 /// A percentile in the range of such waits is `null`. So is the maximum where one of them is the
 /// longest.

@@ -3,7 +3,7 @@
 //! its caller reads them.
 //!
 //! A [`Builder`] builds a trie from rows. A [`Plan`] lists the nodes and rows that writes to a
-//! stored trie need, an [`Update`] computes the new root, and [`join`] joins the shards of a trie.
+//! stored trie need. An [`Update`] computes the new root. [`join`] joins the shards of a trie.
 
 mod builder;
 mod error;

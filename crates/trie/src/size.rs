@@ -14,7 +14,7 @@ const CHILD_BYTES: f64 = 34.0;
 const MASK_BYTES: f64 = 2.0;
 /// Number of bytes of a leaf of [`Format::All`] in addition to its path and its value.
 const LEAF_BYTES: f64 = 5.0;
-/// Number of bytes of a branch of [`Format::All`] in addition to the 32 bytes of each child: the
+/// Number of bytes of a branch of [`Format::All`] without the 32 bytes of each child. They are the
 /// list's header, and a byte for each of its 17 items.
 const RLP_BRANCH_BYTES: f64 = 20.0;
 /// Smallest mean number of rows below a path. The nodes of paths with a smaller mean are neglected.

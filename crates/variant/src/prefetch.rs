@@ -66,9 +66,9 @@ axis! {
         OnDisk = "on-disk" "",
         /// The ascending order of the list. The store sorts the keys that a reader takes at a time.
         Listed = "listed" ".listed",
-        /// By the first block access index at which the list has a write of the key, ascending.
-        /// Execution needs the key at that index or before. Keys that are only read come last, in
-        /// the order of the list.
+        /// Ascending order of the first block access index at which the list has a write of the
+        /// key. Execution needs the key at that index or before. Keys that are only read come last,
+        /// in the order of the list.
         FirstWrite = "first-write" ".first-write",
     }
 }

@@ -27,8 +27,8 @@ pub struct Variant {
     pub fiber_count: usize,
     /// The shards that execute in place of this process.
     pub sharding: Sharding,
-    /// Number of threads that only read. 0 if I/O is on demand, or if the executing threads read
-    /// ahead before execution or verify values after it.
+    /// Number of threads that only read. It is 0 if I/O is on demand. It is also 0 if the executing
+    /// threads read ahead before execution, or verify values after it.
     pub io_thread_count: usize,
     /// Order in which free threads take steps; only the `bal` engine supports several orders.
     pub schedule: Schedule,

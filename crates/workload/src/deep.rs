@@ -20,8 +20,8 @@ pub const DEEP_NIBBLE_COUNT: u32 = 9;
 /// Number of candidates among which [`DEEP_KEYS`] were mined: 0 to 2^25 - 1.
 pub const DEEP_CANDIDATE_COUNT: u32 = 1 << 25;
 
-/// Mined slot keys. The hash of the key at index d + 1 shares exactly d first nibbles with the hash
-/// of the key at index 0, for d = 0 to [`DEEP_NIBBLE_COUNT`].
+/// Mined slot keys. The hashes of the keys at index 0 and index d + 1 share exactly d first
+/// nibbles, for d = 0 to [`DEEP_NIBBLE_COUNT`].
 /// `cargo run --release -p workload --example mine_deep_keys` prints them.
 pub const DEEP_KEYS: [u64; DEEP_NIBBLE_COUNT as usize + 2] =
     [543_199, 0, 17, 143, 6_037, 7_376, 1_286_444, 1_759_883, 23_412_415, 30_689_314, 28_872_308];

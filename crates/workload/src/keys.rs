@@ -212,8 +212,8 @@ impl Weyl {
 }
 
 /// Pseudo-random values by `SplitMix64` (Steele, Lea, Flood 2014). Word j of every value comes from
-/// generator j of four: word j of value i is its output 4i + j, where j and the outputs count from
-/// 0. Each generator begins at a state that depends on the whole seed.
+/// generator j of four: word j of value i is its output 4i + j. Generators, words and outputs count
+/// from 0. Each generator begins at a state that depends on the whole seed.
 #[derive(Clone, Copy, Debug)]
 struct Mixer {
     states: [u64; 4],

@@ -21,7 +21,7 @@ pub struct Rooted {
 pub struct RootWork {
     /// Number of changed tries: tries of slots, and the trie of accounts.
     pub trie_count: u64,
-    /// Number of nodes that roots needed, present or not: the sum of `node_count` and
+    /// Number of nodes that roots needed, present or not. It is the sum of `node_count` and
     /// `cached_node_count`, without the nodes that were read ahead and not used.
     pub used_node_count: u64,
     /// Number of nodes that were requested from the store, present or not.

@@ -12,8 +12,8 @@ use crate::{
     store::Store,
 };
 
-/// Loads the nodes of tries that are in memory when the sample's clock starts; none for a variant
-/// without roots, or whose cache of nodes is cold.
+/// Loads the nodes of tries that are in memory when the sample's clock starts. Loads none for a
+/// variant without roots, or with a cold cache of nodes.
 pub(super) fn cached_nodes(store: &dyn Store, task: &Task<'_>) -> Result<CachedNodes, EngineError> {
     let variant = &task.variant;
     if variant.root.is_none() || variant.root.cache == RootCache::Cold {

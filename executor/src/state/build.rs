@@ -51,8 +51,8 @@ impl DataDir {
         self.built(manifest, spec.format.row_extension(), lock, &name)
     }
 
-    /// Removes half-built states and samples of dead processes: those of state `name`, whose lock
-    /// the caller holds, and those of states whose lock is free. Reports a path that has no mark of
+    /// Removes half-built states and samples of dead processes. They belong to state `name`, whose
+    /// lock the caller holds, or to states whose lock is free. Reports a path that has no mark of
     /// `stress` or cannot be removed, and goes on.
     fn remove_leftovers(&self, name: &str, progress: &dyn BuildProgress) {
         for (of, paths) in self.leftovers() {

@@ -2,10 +2,10 @@
 //! block is in memory. A cold read is one block, past the page cache. A call for many slots reads
 //! through `io_uring`, with at most [`FlatSettings::depth`] reads in flight.
 //!
-//! This store shows how close execution can come to the device's rate: in addition to the device's
-//! work, a read costs only a search in memory. No client uses such a database. A sample never
-//! writes the base's files: its commits go to a log and to memory, and both are dropped with the
-//! sample. The index takes 16 bytes of memory per block, about 50 MB for a state of 12 GB.
+//! This store shows how close execution can come to the device's rate. A read costs the device's
+//! work and a search in memory, nothing else. No client uses such a database. A sample never writes
+//! the base's files: its commits go to a log and to memory, and both are dropped with the sample.
+//! The index takes 16 bytes of memory per block, about 50 MB for a state of 12 GB.
 //!
 //! Nodes of tries lie in blocks of a file of their own (`nodes.rs`), and are read in the same way
 //! as rows.

@@ -1,5 +1,5 @@
-//! Makes the blocks of an exported chain: header fields that follow from the parent or from the
-//! block's outcome, signatures, and the check of the block's length.
+//! Makes the blocks of an exported chain: header fields from the parent or the outcome, signatures,
+//! and the check of the block's length.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -31,8 +31,8 @@ use ledger::Ledger;
 
 /// Fork of the blocks that write slots.
 const FORK: Fork = Fork::Osaka;
-/// Maximum number of slots that a transaction of 2^24 gas (EIP-7825) writes. 650 × 22,100 gas,
-/// calldata and the loader fit, although a call keeps back a 64th of the gas (EIP-150).
+/// Maximum number of slots that a transaction of 2^24 gas (EIP-7825) writes. That gas pays for 650
+/// × 22,100, calldata and the loader, although a call keeps back a 64th of it (EIP-150).
 const SLOTS_PER_TX_MAX: u64 = 650;
 /// The most transactions of a block. Their 4 MB are valid (EIP-7934).
 const TXS_PER_BLOCK_MAX: u64 = 96;

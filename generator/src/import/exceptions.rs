@@ -1,5 +1,5 @@
-//! Names that execution-spec-tests gives to the rules that invalid blocks break (`expectException`,
-//! `validationError`), and texts in the reasons of this crate for the same rules.
+//! Names of execution-spec-tests for the rules that invalid blocks break (`expectException`,
+//! `validationError`). Each stands beside texts in the reasons of this crate for the same rule.
 
 /// Separator of rules, of which an invalid block may break any one; also of texts in `REASONS`.
 const OR: char = '|';

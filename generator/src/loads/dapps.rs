@@ -202,7 +202,7 @@ impl Dapps {
 enum Outsiders {
     /// A transaction stays at home with this probability.
     Share(f64),
-    /// Of the `left` transactions that remain, `outside` leave their home.
+    /// The choice among `left` remaining transactions, of which `outside` leave their home.
     Count { outside: u64, left: u64 },
 }
 

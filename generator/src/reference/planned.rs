@@ -271,8 +271,8 @@ impl<'w> PlannedState<'w> {
         self.storage_only.contains(address)
     }
 
-    /// Whether the account has a slot that the genesis writes out, even if an earlier batch cleared
-    /// it, or a slot that an earlier batch wrote.
+    /// Whether the account has a slot that the genesis writes out or that an earlier batch wrote. A
+    /// slot of the genesis counts even if an earlier batch cleared it.
     pub(super) fn has_slots(&self, address: &Address) -> bool {
         self.explicit.get(address).is_some_and(|account| !account.storage.is_empty())
             || self.written_slots.iter().any(|((of, _), value)| of == address && !value.is_zero())

@@ -37,8 +37,8 @@ pub enum Which {
 /// Returns the work that is named by words without an option, by `--scenario` or by `--workload`.
 ///
 /// # Errors
-/// The user names several works, names a file by the option for the other kind of file, or writes a
-/// space in a list of values.
+/// The user names several works, names a file by the option of the other kind, or writes a space in
+/// a list of values.
 pub fn which(
     words: &[OsString],
     scenario: Option<&str>,

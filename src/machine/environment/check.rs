@@ -6,8 +6,8 @@ use result::environment::{Check, Environment, Limit, Status};
 
 use super::warning::{self, Warning};
 
-/// Maximal memory that cold and warm runs need beside the state: a warm cache of 4 GiB, the index
-/// and filters of the shipped state, a workload and its lists.
+/// Maximal memory that cold and warm runs need beside the state. It holds a warm cache of 4 GiB,
+/// the index and filters of the shipped state, a workload and its lists.
 const WORKING_SET_BYTES: u64 = 6 << 30;
 /// Free space for building the shipped state of 128M slots with its tries.
 const STATE_BYTES: u64 = 14_800_000_000;

@@ -102,8 +102,9 @@ fn values_beside_list(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
     rows
 }
 
-/// Returns two rows for each step, if shards have no list: the keys that no lower step has written,
-/// and the last writers of its other keys. A recipient of fees counts as never written.
+/// Returns two rows for each step, if shards have no list. The first has the keys that no lower
+/// step has written, the second the last writers of the other keys. A recipient of fees counts as
+/// never written.
 fn values_and_dependencies(work: &BatchWork) -> (Rows<u32>, Rows<u32>) {
     let mut last_writers = vec![NO_STEP; work.keys.len()];
     let (mut values, mut dependencies) = (Rows::default(), Rows::default());

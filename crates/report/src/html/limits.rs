@@ -1,5 +1,5 @@
-//! The HTML page of `stress limit`: the answer, the safe limit and the price of each load, the
-//! blocks behind them, and the runs that checked them.
+//! The HTML page of `stress limit`: the answer, and the safe limit and the price of each load. It
+//! also shows the blocks behind them and the runs that checked them.
 
 use result::{
     limit::{DesignLimit, LimitResult, LoadLimits, Place},

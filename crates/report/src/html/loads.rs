@@ -1,5 +1,5 @@
-//! The HTML page of loads on live nodes: transactions by block, times to inclusion, depth of the
-//! pool, and the figures and calls of each load.
+//! The HTML page of loads on live nodes: transactions by block, times to inclusion and depth of the
+//! pool. It also shows the figures and calls of each load.
 
 use result::{
     Bucket,

@@ -33,8 +33,8 @@ impl fmt::Display for Field {
     }
 }
 
-/// Reason that bytes are not a list in the form of EIP-7928 or in the `full` form, or not a list
-/// that this batch can have.
+/// Reason to reject the bytes of a list: a form other than EIP-7928's or `full`, or a list that
+/// this batch cannot have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it and its fields are")]
 pub enum ListError {

@@ -215,8 +215,8 @@ impl ListIndex {
         self.slots.contains(slot.0)
     }
 
-    /// The first account that the list names for something else than a change: for a slot that no
-    /// step writes, or without any change or slot. The `parallel-io` form has none.
+    /// The first account that the list does not name for changes alone. It has a slot that no step
+    /// writes, or it has neither changes nor slots. The `parallel-io` form has none.
     pub fn first_read(&self) -> Option<AccountId> {
         if self.slots.id_count() < self.keys.len()
             && let Some(slot) = self.slots().find(|slot| !self.has_changes(*slot))

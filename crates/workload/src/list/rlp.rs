@@ -162,7 +162,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes the payload of the item at `offset`. `kind` is the item's first byte minus the first
-    /// of its kind: up to 55 it is the payload's length; above, it is 55 + the number of bytes that
+    /// of its kind. Up to 55 it is the payload's length. Above, it is 55 + the number of bytes that
     /// the length takes.
     fn payload(&mut self, kind: u8, offset: usize) -> Result<&'a [u8], ListError> {
         let len = match kind.checked_sub(SHORT_MAX_BYTES) {

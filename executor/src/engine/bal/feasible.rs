@@ -6,8 +6,8 @@
 //! Steps run in any order here, so the check uses upper bounds of the touched slots and of the
 //! remaining gas. A slot that two workers touched counts twice, which can only let a list pass. A
 //! check that counts a step as ended also counts the step's gas and slots. Each check permits all
-//! keys that cost no block gas, also those of system calls after the transactions
-//! (ethereum/EIPs#12277 amends the EIP in this sense).
+//! keys that cost no block gas, also those of system calls after the transactions. So does the
+//! amendment of the EIP in ethereum/EIPs#12277.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

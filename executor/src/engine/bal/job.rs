@@ -63,10 +63,10 @@ struct Part {
 /// A failure of a worker. The batch reports the first one by rank.
 #[derive(Debug)]
 pub(super) struct Failure {
-    /// Rank among failures of one kind: the number of the chunk with the wrong value, or the
-    /// position of the failed step in the workers' order. A failed read ahead, or of a value to
-    /// verify, has rank 0. A failure on a shard has the index of its step as its rank, or
-    /// `usize::MAX` without a step.
+    /// Rank among failures of one kind: the number of the chunk with the wrong value, or the failed
+    /// step's position in the workers' order. A failed read ahead, or of a value to verify, has
+    /// rank 0. A failure on a shard has the index of its step as its rank, or `usize::MAX` without
+    /// a step.
     taken: usize,
     error: EngineError,
 }

@@ -1,6 +1,6 @@
-//! Joins the writes of all steps into the net changes of the batch: the last write of each key, if
-//! it differs from the state before the batch. The ids of the keys come from the list, and no
-//! values do.
+//! Joins the writes of all steps into the net changes of the batch. A net change is the last write
+//! of a key, if it differs from the state before the batch. The ids of the keys come from the list,
+//! and no values do.
 
 use std::sync::atomic::AtomicBool;
 

@@ -135,8 +135,8 @@ struct PrefetchKeys {
 impl PrefetchKeys {
     /// Finds the keys that the shard will probably need.
     ///
-    /// Accounts: senders, recipients, fee recipients, receivers of withdrawals, contracts that
-    /// system calls execute, and accounts whose first write in the list is by a step of the shard.
+    /// Accounts: senders, recipients, fee recipients, receivers of withdrawals, and contracts that
+    /// system calls execute. Also accounts whose first write in the list is by a step of the shard.
     ///
     /// Slots: slots whose first write in the list is by a step of the shard, and slots of the
     /// called accounts that no step writes.

@@ -10,6 +10,7 @@
 //!            │                                claim │  │ nothing changed
 //!            └────── a read value changed ────── Validating
 //! ```
+//!
 //! A step is *dirty* if a lower step wrote a key after the step may have read it. The writing step
 //! finds dirty steps, because each cell keeps the highest step that read it. A step that is not
 //! dirty is committed without validation. A run of a step is *final* if all lower steps were

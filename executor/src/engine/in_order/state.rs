@@ -1,5 +1,5 @@
 //! The state of a batch that runs in order. Each key has its value before the batch beside its
-//! current value. So one pass over the keys gives the net changes. revm's own `State` also keeps
+//! current value. So one pass over the keys gives the net changes. The `State` of revm also keeps
 //! transitions and a bundle with reverts, which are not needed here.
 //!
 //! Accounts are in the order of their first use. revm keeps an account's index as its id and

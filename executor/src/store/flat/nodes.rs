@@ -6,8 +6,8 @@
 //! node: length of shared prefix 1 ‖ length of rest 1 ‖ length of node 2 ‖ rest of the key ‖ node
 //! ```
 //!
-//! The numbers above are sizes in bytes. An entry stores only the part of its key that differs from
-//! the key before: the length of the common prefix, and the rest of the key. The keys are made by
+//! The numbers above are sizes in bytes. An entry does not store the prefix that its key shares
+//! with the key before, but the prefix's length and the rest of the key. The keys are made by
 //! [`TrieId::slots_first_key`](crate::tries::TrieId::slots_first_key). The first key of a block is
 //! stored whole.
 

@@ -25,9 +25,9 @@ use crate::{
     tries::{self, TrieId},
 };
 
-/// Number of bytes of a node's row in addition to the node: the end of its key, lengths, a sequence
-/// number, its part of filter and index. The beginning of the key is shared with neighbouring
-/// nodes.
+/// Number of bytes of a node's row without the node. They are the end of its key, lengths, a
+/// sequence number, and its part of filter and index. The beginning of the key is shared with
+/// neighbouring nodes.
 const HEADER_BYTES: u64 = 30;
 /// Share of the bytes of a block that are used, since a block holds whole nodes.
 const FILL: f64 = 0.93;

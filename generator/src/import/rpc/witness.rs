@@ -1,6 +1,6 @@
-//! Imports a block with its execution witness (`debug_executionWitness`): the nodes of the state's
-//! tries that the block reads, codes, and headers of the block's ancestors. The parent's state root
-//! proves each value.
+//! Imports a block with its execution witness (`debug_executionWitness`). A witness has the nodes
+//! of the state's tries that the block reads, codes, and headers of the block's ancestors. The
+//! parent's state root proves each value.
 
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256, map::B256Map};

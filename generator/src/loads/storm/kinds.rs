@@ -46,8 +46,8 @@ impl<'g> StormEnv<'g, '_> {
             .map(move |family_index| (family_index, &state.genesis.slots[family_index as usize]))
     }
 
-    /// The load's slot families as targets: each family's contract, which accesses the slots of its
-    /// family and gets the family's seed as the first word of calldata.
+    /// The load's slot families as targets: each family's contract, which accesses the family's
+    /// slots. The first word of its calldata is the family's seed.
     fn slots(&self, tail: &[B256]) -> Vec<Target<'g>> {
         self.families()
             .map(|(family_index, family)| Target {

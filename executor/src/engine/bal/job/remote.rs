@@ -1,5 +1,5 @@
 //! The coordinator's thread for one shard, during one batch. It answers the shard's requests for
-//! values, checks each step's writes against the list, and adds the results to the job like those
+//! values and checks each step's writes against the list. It adds the results to the job like those
 //! of a local worker. If a step differs from the list, it runs the step itself, to learn whether
 //! the list or the shard is wrong.
 

@@ -55,9 +55,8 @@ impl RequestedKeys {
         }
     }
 
-    /// Adds the keys of a request. Returns the request's fault, if any: a key outside the list, a
-    /// key requested before, or a code that no account has of those whose values the shard was
-    /// given.
+    /// Adds the keys of a request. Returns the request's fault, if any. Faults are a key outside
+    /// the list, a key requested before, and a code of no account whose values the shard was given.
     pub(super) fn add(&mut self, keys: &KeyRequest) -> Option<String> {
         for (what, ids, set, count) in [
             ("account", &keys.accounts, &mut self.accounts, self.account_count),
