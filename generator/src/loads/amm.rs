@@ -120,7 +120,8 @@ pub(crate) struct Swaps {
 }
 
 impl Swaps {
-    /// Swaps at the pairs of the load of `tag` of a state of `seed`.
+    /// Makes the swaps of the load with this tag. `seed` is the state's seed, which draws the
+    /// traders' pairs.
     pub(crate) fn new(amm: &Amm, tag: &str, seed: u64) -> Self {
         let draw = PairDraw::new(amm, tag, seed);
         let address =

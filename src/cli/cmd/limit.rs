@@ -62,7 +62,7 @@ pub struct LimitArgs {
     /// The store [default: rocksdb]
     #[arg(long, value_name = "STORE")]
     pub store: Option<String>,
-    /// Blocks of each limit and design [default: 3]
+    /// Samples of each design at each gas limit [default: 3]
     #[arg(long, value_name = "COUNT")]
     pub samples: Option<String>,
     /// Override any key of all scenarios

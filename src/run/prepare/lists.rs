@@ -15,7 +15,8 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
-/// Rebuilds and compares the lists, outside any clock, if an engine of the run takes no list.
+/// Rebuilds and compares the lists, outside any clock, on behalf of engines that take no list. A
+/// run without such an engine skips this, since the other engines check their lists themselves.
 ///
 /// # Errors
 /// A list differs from the rebuilt list.

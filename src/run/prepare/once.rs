@@ -1,6 +1,7 @@
 //! Records the time that a sweep's cell spends on work that later cells share: a built state stays,
-//! and the device's figures are shared. The cell reports the time in a file beside these figures,
-//! which the sweep then removes. The time only serves an estimate, so no error here ends a run.
+//! and the device's figures are shared. The cell reports the time in a file beside these figures.
+//! After the cell, the sweep reads and removes this file. The time only serves an estimate, so no
+//! error here ends a run.
 
 use std::{fs, path::Path, time::Duration};
 

@@ -42,8 +42,8 @@ pub(super) struct Sorter {
 }
 
 impl Sorter {
-    /// Returns the order of `parts`. By [`share`], all parts must be in the same one of
-    /// `bucket_count` buckets. Equal parts are neighbours.
+    /// Returns the order of `parts`; equal parts are neighbours. All parts must be in one bucket:
+    /// their prefixes have the same [`share`] among `bucket_count` buckets.
     pub(super) fn sort(&mut self, parts: &[[u8; 32]], bucket_count: u64) -> &[Entry] {
         assert!(u32::try_from(parts.len()).is_ok(), "{} keys in a bucket", parts.len());
         let bin_count = parts.len().div_ceil(BIN_KEYS).max(1);

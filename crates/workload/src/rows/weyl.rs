@@ -27,7 +27,7 @@ impl WeylOrder {
         let (mut up, mut above) = (1, WEYL_STEP);
         let (mut down, mut below) = (1, WEYL_STEP.wrapping_neg());
         // The smallest point is the last record low, a point below all points before it. The next
-        // record low is `down` indices later and lower by `below`, if that is not below 0.
+        // record low is `down` indices later and smaller by `below`, unless it would be negative.
         let (mut first, mut lowest) = (0, U256::from_be_bytes(seed.0));
         loop {
             while below <= lowest && first + down < count {

@@ -56,8 +56,8 @@ pub(crate) trait PreState: Send + Sync + Sized {
         None
     }
 
-    /// Loads a value into the CPU's cache, because a read of slot `id`, or of a slot a few ids
-    /// later, follows at once.
+    /// Prefetches the value of slot `id` into the CPU's cache. A read of this slot, or of a slot at
+    /// most a few ids above it, usually follows at once.
     #[inline]
     fn announce(&self, _id: SlotId) {}
 

@@ -34,8 +34,8 @@ pub(super) struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// Returns whether this process is a shard. A shard's coordinator sends values before the batch
-    /// together with writes of other shards, and validates all reads.
+    /// Returns whether this process is a shard. The coordinator sends a shard the values of the
+    /// state before the batch and the writes of other shards, and validates all reads.
     pub(super) const fn is_on_shard(&self) -> bool {
         matches!(self.results, Results::Sent(_))
     }
@@ -57,8 +57,8 @@ pub(super) struct Run {
     pub(super) latency: Duration,
 }
 
-/// The last completed run of each step. The step's next run replaces it, which frees the logs and
-/// the return data of the transaction.
+/// The last completed run of each step. The step's next run replaces it, and so frees the
+/// transaction's EVM logs and return data.
 #[derive(Debug)]
 pub(super) struct LastRuns(Vec<Mutex<Option<Run>>>);
 

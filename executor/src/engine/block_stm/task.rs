@@ -3,10 +3,10 @@
 
 use workload::BlockAccessIndex;
 
-/// The event that a ready step waits for.
+/// The event that a step waits for before it can run or go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Until {
-    /// No event: the step can run now.
+    /// No event: the step need not wait.
     Now,
     /// This lower step has executed.
     Executed(BlockAccessIndex),
