@@ -1,7 +1,7 @@
 //! Computes the state root of each batch, for variants with state roots. Net changes give plans,
 //! plans give reads of nodes and rows, and the nodes and rows give the root and the changed nodes.
-//! The variant decides the time of this work. It is done after execution, or after execution with
-//! nodes that were read meanwhile, or during execution from the batch's list.
+//! The variant decides the time of this work: after execution, or during execution from the batch's
+//! list. A pipelined variant reads nodes during execution, and does the rest after it.
 //!
 //! The root of a batch has four phases. *Plan* hashes the changed keys. *Read* has threads of its
 //! own. For the plans of all tries, these threads read nodes level by level, or all nodes that may
@@ -133,7 +133,7 @@ impl<'l> Rooting<'_, 'l> {
     /// just ended.
     ///
     /// # Errors
-    /// [`RootError`]: the batch is not committed.
+    /// [`RootError`]. The caller must then not commit the batch.
     pub(crate) fn root(
         &mut self,
         changes: &NetChanges,

@@ -111,7 +111,8 @@ fn points(page: &mut Page, store: &IoStore) {
     let of_device = lines.first.iter().map(|_| (Tone::Faint, "disk"));
     let of_store = lines.second.iter().map(|_| (Tone::Plain, store.store.name()));
     table(page, &of_device.chain(of_store).collect::<Vec<_>>(), columns(&lines));
-    let ceiling = "% of the most single random reads a second: above 100 where neighbours come in one request";
+    let ceiling = "% of the device's highest rate of single random reads: above 100 where one \
+                   request reads neighbouring blocks";
     let mut legend = vec![ceiling.to_owned()];
     if store.points.iter().any(|point| point.latency_of_calls) {
         legend.push("b as long as the call it was made in".to_owned());

@@ -268,8 +268,8 @@ impl Keyed for RunSpec {
     }
 }
 
-/// Returns the time of the root, to write it. It is left out if the scenario does not set it,
-/// because `none` in a scenario declines whole rows.
+/// Writes `root`, the time of the root. The key is left out where a written `none` would rule out
+/// whole rows that the scenario allows.
 fn root_time(run: &RunSpec) -> ValueOrMeaning {
     match (run.root.time, run.whole) {
         (RootTime::Nothing, WholeSpec { rows: Some(WholeRows::One), root })
@@ -282,8 +282,8 @@ fn root_time(run: &RunSpec) -> ValueOrMeaning {
     }
 }
 
-/// Returns the nodes that states store, to write them. They are left out if the scenario does not
-/// set them, as [`root_time`] is.
+/// Writes `trie`, the nodes that states store. The key is left out for the same reason as `root` in
+/// [`root_time`].
 fn trie(run: &RunSpec) -> ValueOrMeaning {
     match (run.trie, run.whole.rows) {
         (TrieForm::Nothing, None) => Err("none"),

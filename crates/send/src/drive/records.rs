@@ -118,8 +118,8 @@ impl LoadRecords {
     }
 
     /// Notes that the node has lost the bytes with this hash, which it had taken, and that another
-    /// transaction has used their nonce. Returns whether the transaction must be signed anew. That
-    /// is not so once a block has it or it has other bytes.
+    /// transaction has used their nonce. Returns whether the transaction must be signed anew. A
+    /// transaction in a block, or with other bytes by now, need not be.
     pub(crate) fn lost(&mut self, tx: usize, hash: B256) -> bool {
         let is_last =
             self.tracked_txs[tx].as_ref().is_some_and(|tracked_tx| tracked_tx.signed.hash == hash);

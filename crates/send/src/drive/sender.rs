@@ -21,7 +21,8 @@ pub(crate) struct Sender {
     pub(crate) fees_max: u128,
     /// Number of calls that sent these bytes.
     pub(crate) try_count: u32,
-    /// Number of successive refusals of one kind of the first due transaction, and that kind.
+    /// Number of the first due transaction's successive refusals with one error kind, and that
+    /// kind.
     refusals: (u32, Option<ErrorKind>),
     /// Number of times that the first due transaction was signed anew.
     pub(crate) anew_count: u32,

@@ -1,6 +1,6 @@
 //! Sources of rows: all accounts, or the slots of one account. A source makes records from row
-//! indices, and keys and values from records. A record is the small part of a row that is kept
-//! between the two passes.
+//! indices, and keys and values from records. A record is the small part of a row that pass 1 of
+//! the row stream keeps for pass 2.
 
 use std::ops::Range;
 
