@@ -27,7 +27,7 @@ const SHOWN_CHARS: usize = 2_000;
 /// Polling interval for the end of a command.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Minimal time between two reads of the command's output.
-const POLL_INTERVAL: Duration = Duration::from_millis(500);
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Remedy for a missing client program.
 pub const NAME_PROGRAM: &str = "name it by --program, or in the start file (program = …)";
@@ -160,7 +160,7 @@ fn wait(mut child: Child, log: &Path, shown: &dyn Fn(u64)) -> Result<ExitStatus,
             drop(child.wait());
             fail!(Code::Interrupted, "interrupted");
         }
-        if looked.elapsed() >= POLL_INTERVAL {
+        if looked.elapsed() >= LOOK_INTERVAL {
             looked = Instant::now();
             let said = fs::read(log).unwrap_or_default();
             if let Some(percent) = percent(&String::from_utf8_lossy(&said)) {

@@ -16,7 +16,7 @@ pub(crate) const EDGE_RATING_SUM: u64 = 1 << 32;
 #[derive(Debug)]
 pub(crate) struct Clusters {
     /// Number of each vertex's cluster, below `count`.
-    pub(crate) of: Vec<u32>,
+    pub(crate) cluster_of: Vec<u32>,
     /// Number of clusters.
     pub(crate) count: usize,
 }

@@ -23,7 +23,7 @@ mod servers;
 pub use self::{cluster::Credentials, error::RedisError, servers::RedisServers};
 use self::{
     cluster::Topology,
-    connections::{Memory, NodeConnections},
+    connections::{ControlConnections, Memory},
     error::NAME,
     fill::Filled,
     lines::Pool,
@@ -55,7 +55,7 @@ pub struct RedisInput<'a> {
 /// A complete state in a Redis Cluster.
 pub struct RedisStore {
     shared: Shared,
-    connections: NodeConnections,
+    connections: ControlConnections,
     filled: Filled,
     facts: Vec<(String, String)>,
     /// Servers that were started here. Declared after the connections, which must close first.
@@ -96,7 +96,7 @@ impl RedisStore {
             None => (input.addresses, credentials),
         };
         let topology = Arc::new(Topology::of(addresses, credentials)?);
-        let connections = NodeConnections::connect(Arc::clone(&topology))?;
+        let connections = ControlConnections::connect(Arc::clone(&topology))?;
         let place = match &servers {
             Some(_) => None,
             None => Some(ServerDir::make(data_dir)?),
@@ -129,7 +129,7 @@ impl RedisStore {
 /// Returns the facts for the result, after the state was filled.
 fn facts(
     topology: &Topology,
-    connections: &NodeConnections,
+    connections: &ControlConnections,
     filled: &Filled,
     servers: Option<&RedisServers>,
 ) -> Result<Vec<(String, String)>, RedisError> {

@@ -90,7 +90,7 @@ pub(super) struct Memory {
 }
 
 /// Connections to all nodes in the order of the topology's nodes.
-pub(super) struct NodeConnections {
+pub(super) struct ControlConnections {
     topology: Arc<Topology>,
     connections: Mutex<Vec<Connection>>,
     /// Name of the connections.
@@ -106,13 +106,13 @@ fn number(info: &str, key: &str) -> Option<u64> {
     field(info, key)?.parse().ok()
 }
 
-impl fmt::Debug for NodeConnections {
+impl fmt::Debug for ControlConnections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NodeConnections").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("ControlConnections").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl NodeConnections {
+impl ControlConnections {
     /// Connects to all nodes.
     pub(super) fn connect(topology: Arc<Topology>) -> Result<Self, StoreError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -8,7 +8,7 @@ use workload::{AccountFamily, ContentDigest, Genesis, Table};
 
 use super::{
     cluster::Topology,
-    connections::{Content, Marker, Memory, NodeConnections},
+    connections::{Content, ControlConnections, Marker, Memory},
     error::{RedisError, fault},
     lines::NodeConnections,
     row::{Key, seal},
@@ -65,7 +65,7 @@ pub(super) fn check_size(genesis: &Genesis, limit_bytes: u64) -> Result<(), Redi
 /// # Errors
 /// The cluster holds keys of other programs, is in use by another process, or cannot be filled.
 pub(super) fn ensure_filled(
-    connections: &NodeConnections,
+    connections: &ControlConnections,
     topology: &Topology,
     wanted: &BuildInput<'_>,
     watch: &Watch<'_>,

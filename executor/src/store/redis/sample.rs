@@ -12,7 +12,7 @@ use workload::Layout;
 
 use super::{
     cluster::Topology,
-    connections::{NodeConnections, damaged},
+    connections::{ControlConnections, damaged},
     lines::Pool,
     row::Key,
 };
@@ -39,7 +39,7 @@ impl Shared {
 #[derive(Debug)]
 pub(super) struct RedisSample<'s> {
     pub(super) shared: &'s Shared,
-    connections: &'s NodeConnections,
+    connections: &'s ControlConnections,
     /// Number of rows in the cluster, without the marker.
     row_count: u64,
     pub(super) overlay: Overlay,
@@ -50,7 +50,7 @@ pub(super) struct RedisSample<'s> {
 impl<'s> RedisSample<'s> {
     pub(super) fn new(
         shared: &'s Shared,
-        connections: &'s NodeConnections,
+        connections: &'s ControlConnections,
         row_count: u64,
     ) -> Self {
         let (overlay, has_failed) = (Overlay::default(), AtomicBool::new(false));
