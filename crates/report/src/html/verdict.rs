@@ -124,12 +124,14 @@ fn result_html(
         html.push_str("<ul class=\"lines\">\n");
     }
     for line in &lines {
+        let text = match Some(line.text.as_str()) == shown_headline {
+            true => line.more.trim_start_matches([':', ';', ' ']).to_owned(),
+            false => format!("{}{}", esc(&line.text), line.more),
+        };
         html.push_str(&format!(
-            "<li class=\"{}\"><span class=\"sign\" aria-hidden=\"true\">{}</span> {}{}</li>\n",
+            "<li class=\"{}\"><span class=\"sign\" aria-hidden=\"true\">{}</span> {text}</li>\n",
             line.grade.class(),
             line.grade.sign(),
-            esc(&line.text),
-            line.more
         ));
     }
     if !lines.is_empty() {
