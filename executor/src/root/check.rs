@@ -9,7 +9,7 @@ use workload::NetChanges;
 
 use super::{
     overlaid::{HashedChanges, Overlaid},
-    walk::{CheckError, Leaves, StateVersion, Walk, name},
+    walk::{CheckError, Leaves, Roots, Walk, name},
     work::Rooted,
 };
 use crate::{
@@ -29,17 +29,12 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    fn walk(
-        &mut self,
-        trie: TrieId,
-        leaves: &Leaves,
-        version: StateVersion,
-    ) -> Result<B256, CheckError> {
-        Walk::new(&mut self.reader, self.format, trie, leaves, version).root()
+    fn walk(&mut self, trie: TrieId, leaves: &Leaves) -> Result<Roots, CheckError> {
+        Walk::new(&mut self.reader, self.format, trie, leaves).roots()
     }
 
-    /// Returns the state root before or after `changes`.
-    fn root(&mut self, changes: &HashedChanges, version: StateVersion) -> Result<B256, CheckError> {
+    /// Returns the state roots before and after `changes`.
+    fn roots(&mut self, changes: &HashedChanges) -> Result<Roots, CheckError> {
         let keys: std::collections::BTreeSet<B256> =
             changes.accounts.keys().chain(changes.slots.keys()).copied().collect();
         let keys: Vec<B256> = keys.into_iter().collect();
@@ -48,7 +43,7 @@ impl Checked<'_> {
         for (key, stored) in keys.into_iter().zip(stored) {
             let root = match changes.slots.get(&key) {
                 None => stored,
-                Some(slots) => self.slots_root(key, slots, version, stored)?,
+                Some(slots) => self.slots_root(key, slots, stored)?,
             };
             let state = match changes.accounts.get(&key) {
                 Some(state) => *state,
@@ -60,14 +55,13 @@ impl Checked<'_> {
             }
             leaves.push((key, leaf.clone()));
         }
-        self.walk(TrieId::Accounts, &leaves, version)
+        self.walk(TrieId::Accounts, &leaves)
     }
 
     fn slots_root(
         &mut self,
         account: B256,
         slots: &BTreeMap<B256, U256>,
-        version: StateVersion,
         stored: B256,
     ) -> Result<B256, CheckError> {
         let trie = TrieId::Slots(account);
@@ -76,22 +70,22 @@ impl Checked<'_> {
             (*key, value.map_or_else(Vec::new, |value| value.as_slice().to_vec()))
         });
         let leaves: Leaves = leaves.collect();
-        let root = self.walk(trie, &leaves, version)?;
-        if version == StateVersion::Before && root != stored {
-            let text = format!("{}: nodes and rows make {root}, its top {stored}", name(&trie));
+        let Roots { before, after } = self.walk(trie, &leaves)?;
+        if before != stored {
+            let text = format!("{}: nodes and rows make {before}, its top {stored}", name(&trie));
             return Err(CheckError::Fault(Box::new(Disagreement::Tries(text))));
         }
-        Ok(root)
+        Ok(after)
     }
 }
 
-/// Compares the roots of a sample with roots from walks over `base`, the tries of the state before
+/// Compares the roots of a sample with roots from a walk over `base`, the tries of the state before
 /// the sample. `base_facts` has the root that the store recorded for `base`.
 ///
-/// Each batch with changes has two walks over the tries that earlier batches left, along the paths
-/// of the batch's changes alone. The walk without the changes must give the root before the batch:
-/// `base_facts`'s root, or that of the batch before. The walk with the changes gives the root that
-/// the sample must have.
+/// Each batch with changes has a walk over the tries that earlier batches left, along the paths of
+/// the batch's changes alone. The root without the changes must be the root before the batch:
+/// `base_facts`'s root, or that of the batch before. The root with the changes is the one that the
+/// sample must have.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -118,12 +112,12 @@ fn check_by(
     for (batch, (net_changes, rooted)) in batches.iter().enumerate() {
         let changes = HashedChanges::new(net_changes);
         if !changes.is_empty() {
-            let before = checked.root(&changes, StateVersion::Before)?;
+            let Roots { before, after } = checked.roots(&changes)?;
             if before != root {
                 let text = format!("before batch {batch} they make the root {before}, not {root}");
                 return Err(CheckError::Fault(Box::new(Disagreement::Tries(text))));
             }
-            root = checked.root(&changes, StateVersion::After)?;
+            root = after;
         }
         if root != rooted.root {
             let wrong = Disagreement::Root { batch, expected: root, got: rooted.root };

@@ -1,10 +1,10 @@
-//! Computes the root of a stored trie by `alloy_trie::HashBuilder`, for the check of roots. The
-//! builder hashes one node after the other, and shares no code with plans, updates and folds. The
-//! walk goes from the top to the changed leaves. For any other subtree it takes the hash in the
-//! subtree's parent.
+//! Computes two roots of a stored trie by `alloy_trie::HashBuilder`, for the check of roots:
+//! without the changes, and with them. The builders hash one node after the other, and share no
+//! code with plans, updates and folds. One walk goes from the top to the changed leaves. For any
+//! other subtree it takes the hash in the subtree's parent.
 //!
-//! A walk without the changes takes the same path. Its root equals the state's root only if every
-//! node and row on the path is right.
+//! The root without the changes equals the state's root only if every node and row on the way is
+//! right.
 
 use std::{fmt::Display, ops::Range};
 
@@ -19,13 +19,11 @@ use crate::{
     tries::{TrieId, TrieReader},
 };
 
-/// State whose root a walk computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StateVersion {
-    /// The state without the changes.
-    Before,
-    /// The state with the changes.
-    After,
+/// The roots of a trie without its changes, and with them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Roots {
+    pub(super) before: B256,
+    pub(super) after: B256,
 }
 
 /// A check that found a fault, or could not be made.
@@ -57,8 +55,8 @@ pub(super) struct Walk<'a> {
     pub(super) format: Format,
     pub(super) trie: TrieId,
     pub(super) leaves: &'a Leaves,
-    pub(super) version: StateVersion,
-    builder: HashBuilder,
+    before: HashBuilder,
+    after: HashBuilder,
 }
 
 impl<'a> Walk<'a> {
@@ -67,20 +65,20 @@ impl<'a> Walk<'a> {
         format: Format,
         trie: TrieId,
         leaves: &'a Leaves,
-        version: StateVersion,
     ) -> Self {
-        Self { reader, format, trie, leaves, version, builder: HashBuilder::default() }
+        let (before, after) = Default::default();
+        Self { reader, format, trie, leaves, before, after }
     }
 
-    /// Returns the root. There must be at least one changed leaf.
-    pub(super) fn root(mut self) -> Result<B256, CheckError> {
+    /// Returns the roots. There must be at least one changed leaf.
+    pub(super) fn roots(mut self) -> Result<Roots, CheckError> {
         let all = 0..self.leaves.len();
         let top = NodeKey::top(self.format);
         match self.read(&top)? {
             None => self.changes(all),
             Some(bytes) => self.node(&top, &bytes, all)?,
         }
-        Ok(self.builder.root())
+        Ok(Roots { before: self.before.root(), after: self.after.root() })
     }
 
     fn read(&mut self, key: &NodeKey) -> Result<Option<Vec<u8>>, StoreError> {
@@ -214,33 +212,28 @@ impl<'a> Walk<'a> {
 
     fn untouched(&mut self, path: &Path, reference: &Reference) {
         let path = Nibbles::from_nibbles(path.nibbles().collect::<Vec<_>>());
-        self.builder.add_branch(path, reference.root_hash(), false);
-    }
-
-    fn leaf(&mut self, key: &B256, value: &[u8]) {
-        if !value.is_empty() {
-            self.builder.add_leaf(Nibbles::unpack(key), value);
+        for builder in [&mut self.before, &mut self.after] {
+            builder.add_branch(path, reference.root_hash(), false);
         }
     }
 
-    /// Adds changed leaves at keys without stored rows, if the walk is with the changes.
+    /// Adds changed leaves to the trie with the changes.
     fn changes(&mut self, changes: Range<usize>) {
-        if self.version == StateVersion::After {
-            let leaves = self.leaves;
-            leaves[changes].iter().for_each(|(key, value)| self.leaf(key, value));
-        }
+        let leaves = self.leaves[changes].iter();
+        leaves.for_each(|(key, value)| leaf(&mut self.after, key, value));
     }
 
-    /// Adds stored rows. If the walk is with the changes, adds the changes among the rows.
+    /// Adds stored rows to both tries. In the trie with the changes, these are among the rows.
     fn rows(&mut self, rows: &Rows, changes: Range<usize>) {
         let mut changed = changes.peekable();
         for (key, value) in rows.iter() {
             while let Some(index) = changed.next_if(|index| self.leaves[*index].0 < *key) {
                 self.changes(index..index + 1);
             }
-            match (changed.next_if(|index| self.leaves[*index].0 == *key), self.version) {
-                (Some(index), StateVersion::After) => self.changes(index..index + 1),
-                (Some(_), StateVersion::Before) | (None, _) => self.leaf(key, value),
+            leaf(&mut self.before, key, value);
+            match changed.next_if(|index| self.leaves[*index].0 == *key) {
+                Some(index) => self.changes(index..index + 1),
+                None => leaf(&mut self.after, key, value),
             }
         }
         changed.for_each(|index| self.changes(index..index + 1));
@@ -253,6 +246,13 @@ impl<'a> Walk<'a> {
         let start = part.partition_point(|(key, _)| *key < first);
         let end = part.partition_point(|(key, _)| *key <= last);
         changes.start + start..changes.start + end
+    }
+}
+
+/// Adds a leaf. An empty value is none.
+fn leaf(builder: &mut HashBuilder, key: &B256, value: &[u8]) {
+    if !value.is_empty() {
+        builder.add_leaf(Nibbles::unpack(key), value);
     }
 }
 
