@@ -150,8 +150,8 @@ fn own_run(
     if own_variants != variants {
         let error = anyhow!(
             "{}: A and B would have different variants\n  --> only with it: {}\n  --> only \
-             without it: {}\n   = help: give both --design, --threads and --io-threads; a build may \
-             have its own\n           value only of how it runs, as in --b-set run.read=get",
+             without it: {}\n   = help: give both --design, --threads and --io-threads; one \
+             build may\n           differ only in how it runs, as in --b-set run.read=get",
             origins(settings),
             few(own_variants.iter().filter(|name| !variants.contains(name))),
             few(variants.iter().filter(|name| !own_variants.contains(name)))
