@@ -23,7 +23,7 @@ use crate::{
     replay::Requests,
     root::{self, RootInputs},
     span::Spans,
-    store::{Sample, SlotRow, Store, recorded::Recorded},
+    store::{Sample, Store, recorded::Recorded},
 };
 use variant::{CacheMode, ListForm, Prefetch};
 
@@ -282,27 +282,21 @@ fn read_back(sample: &dyn Sample, executed: &Executed) -> Result<Option<Disagree
         slots.extend(changed.map(|(address, key, value)| ((*address, *key), *value)));
     }
     let mut reader = sample.reader()?;
-    let mut fault = None;
-    let (addresses, states): (Vec<_>, Vec<_>) = accounts.into_iter().unzip();
-    reader.accounts(&addresses, &mut |index, got| {
-        if got != states[index] {
-            let (expected, got) = (format!("{:?}", states[index]), format!("{got:?}"));
-            let what = format!("account {}", addresses[index]);
-            fault.get_or_insert(Disagreement::ReadBack { what, expected, got });
+    for (address, expected) in accounts {
+        let got = reader.account(&address)?;
+        if got != expected {
+            let (expected, got) = (format!("{expected:?}"), format!("{got:?}"));
+            let what = format!("account {address}");
+            return Ok(Some(Disagreement::ReadBack { what, expected, got }));
         }
-    })?;
-    let (keys, values): (Vec<_>, Vec<_>) = slots.into_iter().unzip();
-    let rows = keys.iter().map(|(address, key)| SlotRow { address, key: *key, row: None });
-    reader.slot_rows(&rows.collect::<Vec<_>>(), &mut |index, got| {
-        if got != values[index] {
-            let (expected, got) = (format!("{:#x}", values[index]), format!("{got:#x}"));
-            let (address, key) = keys[index];
+    }
+    for ((address, key), expected) in slots {
+        let got = reader.slot(&address, &key)?;
+        if got != expected {
+            let (expected, got) = (format!("{expected:#x}"), format!("{got:#x}"));
             let what = format!("slot {key:#x} of {address}");
-            fault.get_or_insert(Disagreement::ReadBack { what, expected, got });
+            return Ok(Some(Disagreement::ReadBack { what, expected, got }));
         }
-    })?;
-    if fault.is_some() {
-        return Ok(fault);
     }
     for (hash, code) in executed.batches.iter().flat_map(|batch| &batch.net_changes.codes) {
         let got = reader.code(hash)?;
