@@ -70,7 +70,7 @@ pub enum ScenarioError {
     /// The file is JSON.
     #[error(
         "error: this is JSON, and a scenario is TOML\n  --> {path}\n   = help: `stress report {path}` shows a \
-         result, `stress import {path}` reads blocks"
+         result, `stress import` reads blocks"
     )]
     IsJson {
         /// The path given.
