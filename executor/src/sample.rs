@@ -217,29 +217,35 @@ fn warm(sample: &dyn Sample, task: &Task<'_>) -> Result<(), EngineError> {
         let target = Target { list: &list, values: &values, codes: &codes };
         let spans = Arc::new(Spans::start());
         let ahead = ReadAhead::new(Prefetch::default(), sample.row_layout(), spans, 0);
-        // New threads, since they wait for the device: a pool with one thread per core would be too
-        // small.
-        thread::scope(|scope| {
-            let ahead = &ahead;
-            let workers = (0..WARMING_THREADS).map(|number| {
-                let thread = thread::Builder::new().name(WARMING_THREAD.to_owned());
-                let begun = thread.spawn_scoped(scope, move || {
-                    let mut reader = sample.reader()?;
-                    let mut tally = ReadTally::of(reader.as_ref(), None);
-                    let lane = Lane { number, count: WARMING_THREADS };
-                    let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
-                    ahead.read(target, lane, reading, task.cancel)
-                });
-                begun.map_err(|error| StoreError::no_thread(WARMING_THREAD, &error))
-            });
-            // All threads begin before the first is joined.
-            let workers: Vec<_> = workers.collect();
-            workers.into_iter().try_for_each(|worker| {
-                worker?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
+        on_warming_threads(|number| {
+            let mut reader = sample.reader()?;
+            let mut tally = ReadTally::of(reader.as_ref(), None);
+            let lane = Lane { number, count: WARMING_THREADS };
+            let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
+            ahead.read(target, lane, reading, task.cancel)
         })?;
     }
     Ok(())
+}
+
+/// Calls `read` with each number below [`WARMING_THREADS`], on a thread of its own. The threads are
+/// new, since they wait for the device: a pool with one thread per core would be too small.
+fn on_warming_threads<E: From<StoreError> + Send>(
+    read: impl Fn(usize) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    thread::scope(|scope| {
+        let read = &read;
+        let workers = (0..WARMING_THREADS).map(|number| {
+            let thread = thread::Builder::new().name(WARMING_THREAD.to_owned());
+            let begun = thread.spawn_scoped(scope, move || read(number));
+            begun.map_err(|error| StoreError::no_thread(WARMING_THREAD, &error))
+        });
+        // All threads begin before the first is joined.
+        let workers: Vec<_> = workers.collect();
+        workers.into_iter().try_for_each(|worker| {
+            worker?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    })
 }
 
 /// Returns the first difference between the execution and the expected outcome; `None` if they

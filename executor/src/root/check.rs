@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::{B256, U256};
-use trie::{Format, NodeKey, SlotValue};
+use alloy_primitives::{B256, U256, keccak256};
+use trie::{Format, NodeKey, RowRange, SlotValue};
 use workload::NetChanges;
 
 use super::{
@@ -19,8 +19,8 @@ use crate::{
     tries::{NodeChanges, StateTries, TrieId, TrieReader, Tries},
 };
 
-/// Number of nodes that one call reads back.
-const NODES_PER_CALL: usize = 256;
+/// Number of nodes or slots that one call reads.
+const KEYS_PER_CALL: usize = 256;
 
 /// The tries of a state, with the changes of the batches that were checked.
 struct Checked<'a> {
@@ -104,6 +104,41 @@ pub(crate) fn check(
     }
 }
 
+/// Reads every `thread_count`th part of the base's rows and nodes that the batches change, from the
+/// part of `thread` on. Their blocks are then in the store's caches, so the walk of [`check()`] does
+/// not wait for one after the other.
+///
+/// # Errors
+/// [`StoreError`].
+pub(crate) fn read_ahead(
+    base: &dyn Tries,
+    batches: &[(&NetChanges, &Rooted)],
+    thread: usize,
+    thread_count: usize,
+) -> Result<(), StoreError> {
+    let mut reader = base.reader()?;
+    for (net_changes, rooted) in batches {
+        for slots in net_changes.slots.chunks(KEYS_PER_CALL).skip(thread).step_by(thread_count) {
+            let rows = slots.iter().map(|(address, key, _)| {
+                let first = keccak256(key.to_be_bytes::<32>());
+                (keccak256(address), RowRange { first, last: first })
+            });
+            reader.slot_ranges(&rows.collect::<Vec<_>>(), &mut |_, _, _| ())?;
+        }
+        for (address, _) in net_changes.accounts.iter().skip(thread).step_by(thread_count) {
+            reader.account(&keccak256(address))?;
+        }
+        let nodes = rooted.nodes.iter().flat_map(|NodeChanges { trie, put, deleted }| {
+            put.iter().map(|(key, _)| *key).chain(deleted.iter().copied()).map(|key| (*trie, key))
+        });
+        let nodes: Vec<_> = nodes.collect();
+        for keys in nodes.chunks(KEYS_PER_CALL).skip(thread).step_by(thread_count) {
+            reader.nodes(keys, &mut |_, _| ())?;
+        }
+    }
+    Ok(())
+}
+
 fn check_by(
     checked: &mut Checked<'_>,
     mut root: B256,
@@ -143,7 +178,7 @@ pub(crate) fn read_back<'r>(
     }
     let mut reader = tries.reader()?;
     let keys: Vec<_> = expected.keys().copied().collect();
-    for keys in keys.chunks(NODES_PER_CALL) {
+    for keys in keys.chunks(KEYS_PER_CALL) {
         let mut fault = None;
         reader.nodes(keys, &mut |index, got| {
             let (trie, key) = &keys[index];

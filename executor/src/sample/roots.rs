@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use variant::{CacheMode, RootCache};
 
+use super::WARMING_THREADS;
 use crate::{
     disagreement::Disagreement,
     engine::{EngineError, Executed, Task},
@@ -51,7 +52,10 @@ pub(super) fn check_roots(
         .collect();
     let checked = match (base.tries(), store.tries(), batches) {
         (Some(tries), Some(known), Some(batches)) => {
-            Some(root::check(tries.as_ref(), &known, &batches))
+            let ahead = super::on_warming_threads(|thread| {
+                root::read_ahead(tries.as_ref(), &batches, thread, WARMING_THREADS)
+            });
+            Some(ahead.and_then(|()| root::check(tries.as_ref(), &known, &batches)))
         }
         _ => None,
     };
