@@ -134,10 +134,13 @@ impl<'a> Walk<'a> {
         parts: &[Part],
         changes: Range<usize>,
     ) -> Result<(), CheckError> {
-        // If leaves are deleted, a single child may remain and move up, so the kinds of children
-        // must be known.
-        let goes = self.leaves[changes.clone()].iter().any(|(_, value)| value.is_empty());
-        let siblings = if goes { Siblings::MayMove } else { Siblings::Stay };
+        // If a single child remains, it moves up, so the kinds of children must be known.
+        let kept = parts.iter().filter(|part| {
+            let child = first_key(part).prefix(path.len() + 1);
+            let changes = self.below(&child, changes.clone());
+            self.leaves[changes].iter().all(|(_, value)| !value.is_empty())
+        });
+        let siblings = if kept.count() < 2 { Siblings::MayMove } else { Siblings::Stay };
         let mut parts = parts.iter().peekable();
         for nibble in 0..16 {
             let Some(place) = path.child(nibble) else { continue };
