@@ -57,14 +57,14 @@ fn is_quiet(word: &OsString) -> bool {
 /// The first word is a renamed verb. Or it is similar to a verb or a scenario, but is neither.
 pub fn check_first_word(mut words: impl Iterator<Item = OsString>) -> Result<(), Failure> {
     let first = words.find(|word| !is_quiet(word)).and_then(|word| word.into_string().ok());
-    match first.as_deref().and_then(tip) {
-        Some(tip) => fail!(Code::Usage, "{tip}"),
+    match first.as_deref().and_then(first_word_error) {
+        Some(error) => fail!(Code::Usage, "{error}"),
         None => Ok(()),
     }
 }
 
 /// Returns the error for a renamed or misspelt word; `None` if `clap` may parse it.
-fn tip(word: &str) -> Option<String> {
+fn first_word_error(word: &str) -> Option<String> {
     if let Some((_, verb)) = RENAMED.iter().find(|(old, _)| *old == word) {
         return Some(format!("{word}: this verb is `stress {verb}`"));
     }
@@ -77,11 +77,15 @@ fn tip(word: &str) -> Option<String> {
     let verbs = line.get_subcommands().map(clap::Command::get_name);
     let scenarios = shipped::all().iter().map(|(name, _)| *name);
     let nearest = spec::nearest(word, verbs.chain(scenarios))?;
-    let none = format!("{word}: this is no verb and no scenario");
+    let unknown = format!("{word}: this is no verb and no scenario");
     Some(match is_verb(&line, nearest) {
-        true => format!("{none}; did you mean `stress {nearest}`? `stress --help` shows all verbs"),
+        true => {
+            format!("{unknown}; did you mean `stress {nearest}`? `stress --help` shows all verbs")
+        }
         false => {
-            format!("{none}; did you mean the scenario {nearest}? `stress list` shows all of them")
+            format!(
+                "{unknown}; did you mean the scenario {nearest}? `stress list` shows all of them"
+            )
         }
     })
 }

@@ -35,7 +35,7 @@ use terminal::{
 static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 fn main() -> ExitCode {
-    let ended = run();
+    let ended = try_main();
     interrupt::finishing();
     let delivered = terminal::delivered().with_exit_code(Code::Io);
     let code = match exit::with_side_work(ended, delivered, terminal::error) {
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     ExitCode::from(code as u8)
 }
 
-fn run() -> Result<Code, Failure> {
+fn try_main() -> Result<Code, Failure> {
     machine::child::become_another().with_exit_code(Code::Io)?;
     cli::check_first_word(std::env::args_os().skip(1))?;
     run::prepare::short_device_time().with_exit_code(Code::Usage)?;

@@ -1,11 +1,11 @@
 //! Arguments that several verbs take, and the plain values that the program makes of them.
 //! Arguments of one verb alone are in the verb's file in `cmd/`.
 
+mod args_or_verb;
 mod named;
 mod option;
 mod out;
 mod overrides;
-mod own_or;
 
 use std::{
     ffi::OsString,
@@ -40,11 +40,11 @@ use crate::{
     terminal::{self, Code, Failure, Look, OpenCodes, WithExitCode, exit::fail},
 };
 
-pub use named::{NamedWork, ScenarioArgs, Which, which};
-pub use option::{as_option, set_keys};
+pub use args_or_verb::ArgsOrVerb;
+pub use named::{NamedWork, ScenarioArgs, WorkName, work_name};
+pub use option::{keys_set_by, option_override};
 pub use out::{ForceArgs, OutputArgs, write};
-pub use overrides::{HowArgs, WorkArgs, names, of_flags, pair};
-pub use own_or::OwnOr;
+pub use overrides::{HowArgs, WorkArgs, flag_overrides, key_value, name_list};
 
 const DATA_DIR_HELP: &str = "Where state databases and baselines are kept [default: \
     $XDG_CACHE_HOME/stress or ~/.cache/stress]";
@@ -280,7 +280,7 @@ pub fn nothing_named(verb: &str, more: &str) -> anyhow::Error {
 }
 
 /// Makes the error for an option of a run that a comparison of builds does not take.
-fn only_beside_stored(option: &str) -> anyhow::Error {
+fn only_with_baseline(option: &str) -> anyhow::Error {
     let instead = match option {
         "--samples" | "--budget" => {
             ": a comparison of builds takes samples until it can decide; --slot-time says how long a slot of \
@@ -324,16 +324,16 @@ impl RunArgs {
     ///
     /// # Errors
     /// The errors of [`RunArgs::input`], or an option does not go with a comparison of builds.
-    pub fn of_builds(&self, settings: [Vec<Override>; 2]) -> Result<GateWorkInput, Failure> {
-        self.without_extras("gate").with_exit_code(Code::Usage)?;
-        let not_here = [
+    pub fn gate_work_input(&self, settings: [Vec<Override>; 2]) -> Result<GateWorkInput, Failure> {
+        self.refuse_extras("gate").with_exit_code(Code::Usage)?;
+        let refused = [
             ("--samples", self.how.samples.is_some()),
             ("--budget", self.how.budget.is_some()),
             ("--whole", self.how.whole.is_some()),
             ("--keys", self.how.keys.is_some()),
         ];
-        if let Some((option, _)) = not_here.iter().find(|(_, is_given)| *is_given) {
-            return Err(only_beside_stored(option)).with_exit_code(Code::Usage);
+        if let Some((option, _)) = refused.iter().find(|(_, is_given)| *is_given) {
+            return Err(only_with_baseline(option)).with_exit_code(Code::Usage);
         }
         if self.databases.wait {
             fail!(
@@ -351,18 +351,18 @@ impl RunArgs {
     ///
     /// # Errors
     /// The user asks for a trace, a profile, a baseline or a command.
-    pub fn without_extras(&self, verb: &str) -> Result<(), anyhow::Error> {
+    pub fn refuse_extras(&self, verb: &str) -> Result<(), anyhow::Error> {
         let (samples, commands) = ("takes no extra samples", "runs no command around samples");
-        let of_run = [
+        let options = [
             ("--trace", self.trace.is_some(), samples),
             ("--profile", self.profile.is_some(), samples),
             ("--save-baseline", self.save_baseline.is_some(), "saves no baseline"),
             ("--prepare", self.prepare.is_some(), commands),
             ("--cleanup", self.cleanup.is_some(), commands),
         ];
-        match of_run.iter().find(|(_, is_given, _)| *is_given) {
-            Some((option, _, what)) => Err(anyhow!(
-                "{option}: `stress {verb}` {what}; run `stress` with the same work and {option}"
+        match options.iter().find(|(_, is_given, _)| *is_given) {
+            Some((option, _, reason)) => Err(anyhow!(
+                "{option}: `stress {verb}` {reason}; run `stress` with the same work and {option}"
             )),
             None => Ok(()),
         }
@@ -370,7 +370,7 @@ impl RunArgs {
 
     /// Returns the first argument that names the work, or sets a key of the work or the run, as the
     /// user gave it.
-    pub fn first_of_run(&self) -> Option<String> {
+    pub fn first_work_argument(&self) -> Option<String> {
         let word = self.words.first().map(|word| word.to_string_lossy().into_owned());
         let scenario = self.scenario.as_ref().map(|name| format!("--scenario {name}"));
         let workload = self.workload.as_ref().map(|path| format!("--workload {}", path.display()));
@@ -385,13 +385,13 @@ impl RunArgs {
     fn source_and_how(&self) -> Result<(Source, Vec<Override>), Failure> {
         let mut how = self.how.overrides();
         let (scenario, workload) = (self.scenario.as_deref(), self.workload.as_deref());
-        match which(&self.words, scenario, workload).with_exit_code(Code::Usage)? {
-            Some(Which::Scenario(name)) => {
+        match work_name(&self.words, scenario, workload).with_exit_code(Code::Usage)? {
+            Some(WorkName::Scenario(name)) => {
                 let size = if self.quick { Size::Quick } else { Size::Stated };
                 let work = self.work.overrides().with_exit_code(Code::Usage)?;
                 Ok((Source::Scenario { name, work, size }, how))
             }
-            Some(Which::Workload(path)) => {
+            Some(WorkName::Workload(path)) => {
                 if self.quick {
                     fail!(
                         Code::Usage,

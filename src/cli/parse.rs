@@ -57,7 +57,7 @@ const CHANGED: [(&str, &str); 22] = [
 /// the process, as in `clap`.
 pub fn parse(words: &[OsString]) -> Option<Cli> {
     if words.iter().any(short::is_asked)
-        && let Err(help) = short::layout(Cli::command()).try_get_matches_from(words)
+        && let Err(help) = short::with_short_help(Cli::command()).try_get_matches_from(words)
         && help.kind() == ErrorKind::DisplayHelp
     {
         print_help(&help.render());
@@ -104,14 +104,12 @@ fn format_tip(words: &[OsString], option: &str) -> Option<String> {
 /// Returns the file that was typed as the value of `option`, with this ending. Without a value the
 /// file's name is `report`.
 fn file_of(words: &[OsString], option: &str, ending: &str) -> String {
-    let mut words = words.iter().map(|word| word.to_string_lossy());
-    let typed = words.find_map(|word| match word.strip_prefix(option)? {
-        "" => Some(None),
-        rest => Some(Some(rest.strip_prefix('=')?.to_owned())),
-    });
-    let typed = typed
-        .flatten()
-        .or_else(|| Some(words.next()?.into_owned()).filter(|word| !word.starts_with('-')));
+    let mut words = words.iter().map(|word| word.to_string_lossy().into_owned());
+    let word = words.find(|word| word.split('=').next() == Some(option)).unwrap_or_default();
+    let typed = match word.split_once('=') {
+        Some((_, file)) => Some(file.to_owned()),
+        None => words.next().filter(|word| !word.starts_with('-')),
+    };
     let file = typed.unwrap_or_else(|| REPORT.to_owned());
     match Path::new(&file).extension().is_some_and(|own| own == ending) {
         true => file,
@@ -126,7 +124,7 @@ fn with_typed_usage(line: Command, words: &[OsString], error: Error) -> Error {
         return error;
     }
     match without_environment(line).try_get_matches_from(words) {
-        Err(typed) if is_same(&error, &typed) => typed,
+        Err(typed) if differ_only_in_usage(&error, &typed) => typed,
         // The environment's value causes the error, or hides another error.
         _ => error,
     }
@@ -138,7 +136,7 @@ fn without_environment(line: Command) -> Command {
 }
 
 /// Whether two errors differ only in their usage lines.
-fn is_same(a: &Error, b: &Error) -> bool {
+fn differ_only_in_usage(a: &Error, b: &Error) -> bool {
     let [of_a, of_b] = [a, b].map(|error| {
         let all = error.context().filter(|(kind, _)| *kind != ContextKind::Usage);
         all.map(|(kind, value)| (kind.as_str(), value.to_string())).collect::<Vec<_>>()

@@ -34,24 +34,24 @@ pub fn is_asked(word: &OsString) -> bool {
 }
 
 /// Returns the command line with the short help of each of its verbs.
-pub fn layout(line: Command) -> Command {
-    let of_run = two_examples(&after_help(&line));
-    of_verb(line, "", &of_run)
+pub fn with_short_help(line: Command) -> Command {
+    let examples_of_run = two_examples(&after_help(&line));
+    with_help_of(line, "", &examples_of_run)
 }
 
-fn of_verb(line: Command, path: &str, of_run: &str) -> Command {
+fn with_help_of(line: Command, path: &str, examples_of_run: &str) -> Command {
     let shown = SHOWN.iter().find(|(verb, _)| *verb == path).map(|(_, shown)| *shown);
     let own = two_examples(&after_help(&line));
-    let examples = if own.is_empty() { of_run } else { &own };
-    let (verb, space) = (path, if path.is_empty() { "" } else { " " });
+    let examples = if own.is_empty() { examples_of_run } else { &own };
+    let space = if path.is_empty() { "" } else { " " };
     line.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{examples}\n{{all-args}}{{after-help}}"
     ))
-    .after_help(format!("`stress {verb}{space}--help` shows all options and examples."))
+    .after_help(format!("`stress {path}{space}--help` shows all options and examples."))
     .mut_args(|arg| in_short(arg, shown))
-    .mut_subcommands(|own| {
-        let path = format!("{path}{space}{}", own.get_name());
-        of_verb(own, &path, of_run)
+    .mut_subcommands(|verb| {
+        let path = format!("{path}{space}{}", verb.get_name());
+        with_help_of(verb, &path, examples_of_run)
     })
 }
 

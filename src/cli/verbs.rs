@@ -3,7 +3,7 @@
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::{
-    args::{OwnOr, RunArgs, typed_words},
+    args::{ArgsOrVerb, RunArgs, typed_words},
     cmd::{
         client, compare, describe, doctor, export, gate, generate, help, import, limit, report,
         run, scenarios, send, shard, state, sweep,
@@ -82,17 +82,17 @@ pub enum Command {
     #[command(help_template = HELP_TEMPLATE)]
     Run(Box<RunArgs>),
     /// Print a scenario, a workload file, an access list or a JSON Schema
-    Show(OwnOr<scenarios::ShowArgs, scenarios::ShowCommand>),
+    Show(ArgsOrVerb<scenarios::ShowArgs, scenarios::ShowCommand>),
     /// Check the keys and values of a scenario, without running it
     Validate(scenarios::ValidateArgs),
     /// Describe a workload: keys, conflicts, list sizes
     Describe(describe::DescribeArgs),
     /// Write a workload file, or a scenario to start from
-    Generate(OwnOr<generate::GenerateArgs, generate::GenerateCommand>),
+    Generate(ArgsOrVerb<generate::GenerateArgs, generate::GenerateCommand>),
     /// Lay results side by side: settings, counters, figures
     Compare(compare::CompareArgs),
     /// Judge whether this build is slower than another or a stored result
-    Gate(Box<OwnOr<gate::GateArgs, gate::GateCommand>>),
+    Gate(Box<ArgsOrVerb<gate::GateArgs, gate::GateCommand>>),
     /// Run a matrix of settings, also on a fleet, and join the results
     Sweep(sweep::SweepArgs),
     /// Find the block gas limits that are safe on this machine
@@ -100,13 +100,13 @@ pub enum Command {
     /// Write results as HTML, Markdown, CSV or JSON, or as their history
     Report(report::ReportArgs),
     /// Check whether this machine is fit for benchmarks; measure its reads
-    Doctor(OwnOr<doctor::DoctorArgs, doctor::DoctorCommand>),
+    Doctor(ArgsOrVerb<doctor::DoctorArgs, doctor::DoctorCommand>),
     /// Make a workload file of real blocks, to be run with --workload
-    Import(OwnOr<import::FilesArgs, import::ImportCommand>),
+    Import(ArgsOrVerb<import::FilesArgs, import::ImportCommand>),
     /// Write a workload as a chain that real clients take
     Export(export::ExportArgs),
     /// Run an exported block on real clients, beside our designs
-    Client(Box<OwnOr<client::ClientArgs, client::ClientCommand>>),
+    Client(Box<ArgsOrVerb<client::ClientArgs, client::ClientCommand>>),
     /// Send a scenario's load to a live node; measure until it is in blocks
     Send(Box<send::SendArgs>),
     /// List, verify or remove state databases and saved baselines
@@ -119,7 +119,7 @@ pub enum Command {
         command: shard::ShardCommand,
     },
     /// Print the help of a verb, a completion script or manual pages
-    Help(OwnOr<help::HelpArgs, help::HelpCommand>),
+    Help(ArgsOrVerb<help::HelpArgs, help::HelpCommand>),
 }
 
 impl Cli {
@@ -131,11 +131,10 @@ impl Cli {
         if self.quiet {
             terminal::be_quiet();
         }
-        match self.command {
-            _ if self.worker => worker_alone().and_then(|()| worker::serve()),
-            None => run::run(&self.run),
-            Some(command) => command.run(),
+        if self.worker {
+            return check_worker_options().and_then(|()| worker::serve());
         }
+        self.command.map_or_else(|| run::run(&self.run), Command::run)
     }
 }
 
@@ -166,7 +165,7 @@ impl Command {
 }
 
 /// Refuses options that a worker would ignore: its work comes on its standard input.
-fn worker_alone() -> Result<(), Failure> {
+fn check_worker_options() -> Result<(), Failure> {
     let mut others = typed_words().into_iter().skip(1).filter(|word| word != "--worker");
     match others.next() {
         Some(word) => fail!(

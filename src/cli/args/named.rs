@@ -21,13 +21,13 @@ use crate::{
 };
 
 /// Ending of workload files.
-const WORKLOAD: &str = "workload";
+const WORKLOAD_ENDING: &str = "workload";
 /// Ending of scenario files.
-const SCENARIO: &str = "toml";
+const SCENARIO_ENDING: &str = "toml";
 
 /// The work that the user names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum WorkName {
     /// The scenario of this name or path.
     Scenario(String),
     /// A workload file.
@@ -39,11 +39,11 @@ pub enum Which {
 /// # Errors
 /// The user names several works, names a file by the option of the other kind, or writes a space in
 /// a list of values.
-pub fn which(
+pub fn work_name(
     words: &[OsString],
     scenario: Option<&str>,
     workload: Option<&Path>,
-) -> Result<Option<Which>> {
+) -> Result<Option<WorkName>> {
     if let Some(word) = words.iter().find(|word| is_list_value(word)) {
         let word = word.display();
         bail!(
@@ -51,31 +51,31 @@ pub fn which(
                  comma, without a space, as in --store rocksdb,mdbx or --threads 1,2"
         );
     }
-    if let Some(path) = scenario.filter(|path| ends(Path::new(path), WORKLOAD)) {
+    if let Some(path) = scenario.filter(|path| has_ending(Path::new(path), WORKLOAD_ENDING)) {
         bail!("--scenario {path}: this is a workload file; write --workload {path}");
     }
-    if let Some(path) = workload.filter(|path| ends(path, SCENARIO)) {
+    if let Some(path) = workload.filter(|path| has_ending(path, SCENARIO_ENDING)) {
         let path = path.display();
         bail!("--workload {path}: this is a scenario; write --scenario {path}");
     }
-    let by_words = words.iter().map(Which::from_word).collect::<Result<Vec<_>>>()?;
-    let scenario = scenario.map(|name| Which::Scenario(name.to_owned()));
-    let workload = workload.map(|path| Which::Workload(path.to_owned()));
+    let by_words = words.iter().map(WorkName::from_word).collect::<Result<Vec<_>>>()?;
+    let scenario = scenario.map(|name| WorkName::Scenario(name.to_owned()));
+    let workload = workload.map(|path| WorkName::Workload(path.to_owned()));
     let mut all = scenario.into_iter().chain(workload).chain(by_words);
     let first = all.next();
     match (&first, all.next()) {
         (Some(first), Some(second)) => bail!(
             "{}: {} is named already; name one scenario or one workload file",
-            second.name(),
-            first.name()
+            second.text(),
+            first.text()
         ),
         _ => Ok(first),
     }
 }
 
-impl Which {
+impl WorkName {
     fn from_word(word: &OsString) -> Result<Self> {
-        match (ends(Path::new(word), WORKLOAD), word.to_str()) {
+        match (has_ending(Path::new(word), WORKLOAD_ENDING), word.to_str()) {
             (true, _) => Ok(Self::Workload(word.into())),
             (false, Some(name)) => Ok(Self::Scenario(name.to_owned())),
             (false, None) => bail!(
@@ -85,7 +85,7 @@ impl Which {
         }
     }
 
-    fn name(&self) -> String {
+    fn text(&self) -> String {
         match self {
             Self::Scenario(name) => name.clone(),
             Self::Workload(path) => path.display().to_string(),
@@ -93,7 +93,7 @@ impl Which {
     }
 }
 
-fn ends(path: &Path, ending: &str) -> bool {
+fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|own| own == ending)
 }
 
@@ -149,13 +149,13 @@ impl ScenarioArgs {
     /// Returns the work of a verb with `--workload`; `None` if the user names no work.
     ///
     /// # Errors
-    /// The errors of [`which`], or an override is not valid.
+    /// The errors of [`work_name`], or an override is not valid.
     pub fn work(&self, workload: Option<&Path>) -> Result<Option<NamedWork>, Failure> {
-        Ok(match self.which(workload).with_exit_code(Code::Usage)? {
-            Some(Which::Scenario(name)) => {
+        Ok(match self.work_name(workload).with_exit_code(Code::Usage)? {
+            Some(WorkName::Scenario(name)) => {
                 Some(NamedWork::Scenario(Box::new(self.load_by_name(&name)?)))
             }
-            Some(Which::Workload(path)) => {
+            Some(WorkName::Workload(path)) => {
                 let mut how = self.how.overrides();
                 how.extend(self.work.beside_file().with_exit_code(Code::Usage)?);
                 let run = minimal::default_run(&how).with_exit_code(Code::Usage)?;
@@ -168,9 +168,9 @@ impl ScenarioArgs {
     /// Returns the named work, which may be a workload file.
     ///
     /// # Errors
-    /// The errors of [`which`].
-    pub fn which(&self, workload: Option<&Path>) -> Result<Option<Which>> {
-        which(&self.words, self.scenario.as_deref(), workload)
+    /// The errors of [`work_name`].
+    pub fn work_name(&self, workload: Option<&Path>) -> Result<Option<WorkName>> {
+        work_name(&self.words, self.scenario.as_deref(), workload)
     }
 
     /// Loads the named scenario with its overrides.
@@ -178,9 +178,9 @@ impl ScenarioArgs {
     /// # Errors
     /// No scenario is named, or the scenario is not valid.
     pub fn load(&self) -> Result<Scenario, Failure> {
-        match self.which(None).with_exit_code(Code::Usage)? {
-            Some(Which::Scenario(name)) => self.load_by_name(&name),
-            Some(Which::Workload(path)) => {
+        match self.work_name(None).with_exit_code(Code::Usage)? {
+            Some(WorkName::Scenario(name)) => self.load_by_name(&name),
+            Some(WorkName::Workload(path)) => {
                 let path = path.display();
                 fail!(
                     Code::Usage,
@@ -222,37 +222,37 @@ mod tests {
 
     use super::*;
 
-    fn which(words: &[&str], scenario: Option<&str>, workload: Option<&str>) -> Result<String> {
+    fn work_name(words: &[&str], scenario: Option<&str>, workload: Option<&str>) -> Result<String> {
         let words: Vec<_> = words.iter().map(OsString::from).collect();
         let workload = workload.map(Path::new);
-        let which = super::which(&words, scenario, workload)?;
-        Ok(which.map_or_else(String::new, |which| format!("{which:?}")))
+        let name = super::work_name(&words, scenario, workload)?;
+        Ok(name.map_or_else(String::new, |name| format!("{name:?}")))
     }
 
     fn refused(words: &[&str], scenario: Option<&str>, workload: Option<&str>) -> String {
-        which(words, scenario, workload).unwrap_err().to_string()
+        work_name(words, scenario, workload).unwrap_err().to_string()
     }
 
     #[test]
     fn a_word_is_a_workload_file_by_its_ending_and_a_scenario_otherwise() {
-        assert_eq!(which(&[], None, None).unwrap(), "");
-        assert_eq!(which(&["my.toml"], None, None).unwrap(), "Scenario(\"my.toml\")");
-        assert_eq!(which(&["erc20"], None, None).unwrap(), "Scenario(\"erc20\")");
-        assert_eq!(which(&["a/b.workload"], None, None).unwrap(), "Workload(\"a/b.workload\")");
-        assert_eq!(which(&[], Some("erc20"), None).unwrap(), "Scenario(\"erc20\")");
-        assert_eq!(which(&[], None, Some("b")).unwrap(), "Workload(\"b\")");
+        assert_eq!(work_name(&[], None, None).unwrap(), "");
+        assert_eq!(work_name(&["my.toml"], None, None).unwrap(), "Scenario(\"my.toml\")");
+        assert_eq!(work_name(&["erc20"], None, None).unwrap(), "Scenario(\"erc20\")");
+        assert_eq!(work_name(&["a/b.workload"], None, None).unwrap(), "Workload(\"a/b.workload\")");
+        assert_eq!(work_name(&[], Some("erc20"), None).unwrap(), "Scenario(\"erc20\")");
+        assert_eq!(work_name(&[], None, Some("b")).unwrap(), "Workload(\"b\")");
     }
 
     #[test]
     fn a_workload_file_may_have_a_name_that_is_no_text_and_a_scenario_may_not() {
         let of = |bytes: &[u8]| {
             let words = [OsString::from_vec(bytes.to_vec())];
-            super::which(&words, None, None)
+            super::work_name(&words, None, None)
         };
         let file = of(b"\xff.workload").unwrap();
         assert_eq!(
             file,
-            Some(Which::Workload(OsString::from_vec(b"\xff.workload".to_vec()).into()))
+            Some(WorkName::Workload(OsString::from_vec(b"\xff.workload".to_vec()).into()))
         );
         let error = of(b"\xff.toml").unwrap_err().to_string();
         assert!(error.starts_with("\u{fffd}.toml") && error.contains("UTF-8"), "{error}");

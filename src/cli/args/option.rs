@@ -26,7 +26,7 @@ struct Options {
 ///
 /// # Errors
 /// No input of the caller causes an error, as values are not checked here.
-pub fn as_option(name: &str, value: &str) -> Result<Option<Override>> {
+pub fn option_override(name: &str, value: &str) -> Result<Option<Override>> {
     let name = name.replace('_', "-");
     let command = Options::command();
     let mut options = command.get_arguments().filter(|option| option.get_action().takes_values());
@@ -42,7 +42,7 @@ pub fn as_option(name: &str, value: &str) -> Result<Option<Override>> {
 
 /// Returns the keys of a scenario that a command line sets by `--set` or by an option with a value.
 /// Each key has its last value.
-pub fn set_keys(command: &[String]) -> BTreeMap<String, String> {
+pub fn keys_set_by(command: &[String]) -> BTreeMap<String, String> {
     let mut keys = BTreeMap::new();
     let mut words = command.iter().peekable();
     while let Some(word) = words.next() {
@@ -51,7 +51,7 @@ pub fn set_keys(command: &[String]) -> BTreeMap<String, String> {
             Some((name, value)) => (name, Some(value)),
             None => (option, words.peek().map(|word| word.as_str())),
         };
-        if let Some((key, value)) = value.and_then(|value| set_key(name, value)) {
+        if let Some((key, value)) = value.and_then(|value| key_set_by(name, value)) {
             keys.insert(key, value);
             if !option.contains('=') {
                 words.next();
@@ -62,12 +62,12 @@ pub fn set_keys(command: &[String]) -> BTreeMap<String, String> {
 }
 
 /// Returns the key that an option sets, with its value.
-fn set_key(name: &str, value: &str) -> Option<(String, String)> {
+fn key_set_by(name: &str, value: &str) -> Option<(String, String)> {
     if name == SET {
         let (key, value) = value.split_once('=')?;
         return Some((key.to_owned(), value.to_owned()));
     }
-    let given = as_option(name, value).ok()??;
+    let given = option_override(name, value).ok()??;
     Some((given.key, given.value))
 }
 
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn key(name: &str) -> Option<String> {
-        as_option(name, "7").unwrap().map(|given| format!("{}={}", given.key, given.value))
+        option_override(name, "7").unwrap().map(|given| format!("{}={}", given.key, given.value))
     }
 
     #[test]
@@ -96,10 +96,10 @@ mod tests {
                      --io-threads 2,8 --threads=1 --threads 4 --quick --samples";
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         let keys: Vec<String> =
-            set_keys(&words).iter().map(|(key, value)| format!("{key}={value}")).collect();
+            keys_set_by(&words).iter().map(|(key, value)| format!("{key}={value}")).collect();
         let expected = ["run.commit=synced", "run.io_threads=2,8", "run.read=get", "run.threads=4"];
         assert_eq!(keys, expected);
-        assert!(set_keys(&[]).is_empty());
+        assert!(keys_set_by(&[]).is_empty());
     }
 
     #[test]

@@ -47,9 +47,9 @@ impl ForceArgs {
         self,
         dir: &Path,
         files: &[(OsString, Vec<u8>)],
-        cannot: impl FnOnce() -> String,
+        context: impl FnOnce() -> String,
     ) -> Result<(), Failure> {
-        fs::create_dir_all(dir).with_context(cannot).with_exit_code(Code::Io)?;
+        fs::create_dir_all(dir).with_context(context).with_exit_code(Code::Io)?;
         // All files are checked before the first file is written.
         let tried = files.iter().map(|(name, content)| {
             Ok((WholeFile::at(&dir.join(name), "--out", self.existing())?, content))

@@ -8,7 +8,7 @@ const REDIS_HELP: &str =
     "redis starts its servers on this host unless `run.redis_addresses` says where they are";
 
 /// Returns the names of all values of an axis, for its help.
-pub fn names<T: Named>() -> String {
+pub fn name_list<T: Named>() -> String {
     T::ALL.iter().map(|value| value.name()).collect::<Vec<_>>().join(", ")
 }
 
@@ -59,10 +59,10 @@ pub struct WorkArgs {
 #[command(next_help_heading = "The run (lists are separated by commas)", mut_args(takes_negative))]
 pub struct HowArgs {
     /// Designs.
-    #[arg(long, value_name = "LIST", help = names::<Design>())]
+    #[arg(long, value_name = "LIST", help = name_list::<Design>())]
     pub design: Option<String>,
     /// Stores.
-    #[arg(long, value_name = "LIST", help = format!("{}; {REDIS_HELP}", names::<StoreKind>()))]
+    #[arg(long, value_name = "LIST", help = format!("{}; {REDIS_HELP}", name_list::<StoreKind>()))]
     pub store: Option<String>,
     /// Threads that execute; more than cores too [default: a few are tried]
     #[arg(long, value_name = "LIST")]
@@ -80,7 +80,7 @@ pub struct HowArgs {
     #[arg(long, value_name = "ROWS")]
     pub whole: Option<String>,
     /// Content of memory when a sample starts.
-    #[arg(long, value_name = "MODE", help = names::<CacheMode>().replace(", ", " or "))]
+    #[arg(long, value_name = "MODE", help = name_list::<CacheMode>().replace(", ", " or "))]
     pub cache: Option<String>,
     /// Keys of the samples: fresh (other keys in each sample, so that a cache below this machine
     /// has few of them) or same (the scenario's in every sample) [default: fresh for cold samples
@@ -116,9 +116,9 @@ impl WorkArgs {
             ("fork", "fork", &self.fork),
             ("seed", "seed", &self.seed),
         ];
-        let mut all = of_flags(&flags);
+        let mut all = flag_overrides(&flags);
         for set in &self.set {
-            all.push(pair("--set", set, "state.slots=50M")?);
+            all.push(key_value("--set", set, "state.slots=50M")?);
         }
         Ok(all)
     }
@@ -144,7 +144,7 @@ impl WorkArgs {
 ///
 /// # Errors
 /// `text` has no `=`.
-pub fn pair(option: &str, text: &str, example: &str) -> Result<Override, anyhow::Error> {
+pub fn key_value(option: &str, text: &str, example: &str) -> Result<Override, anyhow::Error> {
     let Some((key, value)) = text.split_once('=') else {
         anyhow::bail!("{option} {text}: a key and a value are wanted, as in {option} {example}");
     };
@@ -156,7 +156,7 @@ pub fn pair(option: &str, text: &str, example: &str) -> Result<Override, anyhow:
 impl HowArgs {
     /// Returns the overrides, as if each were given by `--set`.
     pub fn overrides(&self) -> Vec<Override> {
-        of_flags(&[
+        flag_overrides(&[
             ("design", "run.designs", &self.design),
             ("store", "run.stores", &self.store),
             ("threads", "run.threads", &self.threads),
@@ -174,7 +174,7 @@ impl HowArgs {
 
 /// Returns the overrides of those `flags` that have a value. A flag is its option's name, its key
 /// and its value.
-pub fn of_flags(flags: &[(&str, &str, &Option<String>)]) -> Vec<Override> {
+pub fn flag_overrides(flags: &[(&str, &str, &Option<String>)]) -> Vec<Override> {
     let given = flags.iter().filter_map(|(flag, key, value)| {
         let value = value.as_deref()?;
         Some(Override::new(*key, value, format!("--{flag} {value}")))

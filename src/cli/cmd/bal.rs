@@ -91,16 +91,16 @@ pub fn show(args: &BalArgs, format: Format) -> Result<Code, Failure> {
     // Lists that are compared are of one block, so the bounds of one hold for the other.
     let bounds = left.as_ref().and_then(|left| left.found.bounds).or(right.found.bounds);
     let bounds = bounds.unwrap_or(ListBounds::UNKNOWN);
-    let right = side(right, &bounds)?;
-    let Some(left) = left else { return shown::list(&right, &args.address, format) };
-    let left = side(left, &bounds)?;
+    let right = decoded(right, &bounds)?;
+    let Some(left) = left else { return shown::print_list(&right, &args.address, format) };
+    let left = decoded(left, &bounds)?;
     let differences = diff(&left.list, &right.list);
     let comparison = Comparison { left, right, differences };
-    shown::comparison(&comparison, &args.address, format)
+    shown::print_comparison(&comparison, &args.address, format)
 }
 
 /// Decodes the chosen list.
-fn side(chosen: Chosen, bounds: &ListBounds) -> Result<Side, Failure> {
+fn decoded(chosen: Chosen, bounds: &ListBounds) -> Result<Side, Failure> {
     let Chosen { name, found, .. } = chosen;
     let list = found.list.with_context(|| format!("{name}: the block has no list here"));
     let list = LenientList::read(list.with_exit_code(Code::Usage)?, bounds);
@@ -143,11 +143,12 @@ fn split(given: &Path) -> (PathBuf, Option<usize>) {
 /// Returns the index of the `number`-th item of a file: a list, or a block that may have none.
 /// Without a number, returns that of the only item, or of the only item with a list.
 fn index_of(file: &str, number: Option<usize>, all: &[FoundList]) -> Result<usize, Failure> {
-    let with_list = || all.iter().enumerate().filter(|(_, found)| found.list.is_some());
-    let chosen = match number {
-        Some(number) => number.checked_sub(1).filter(|index| *index < all.len()),
-        None if all.len() == 1 => Some(0),
-        None => with_list().next().filter(|_| with_list().nth(1).is_none()).map(|(index, _)| index),
+    let with_list: Vec<_> = (0..all.len()).filter(|index| all[*index].list.is_some()).collect();
+    let chosen = match (number, all, &with_list[..]) {
+        (Some(number), ..) => number.checked_sub(1).filter(|index| *index < all.len()),
+        (None, [_], _) => Some(0),
+        (None, _, [only]) => Some(*only),
+        (None, ..) => None,
     };
     if let Some(index) = chosen {
         return Ok(index);

@@ -63,7 +63,7 @@ impl BaselineCommand {
             Self::List => {
                 let all = baselines.list().with_exit_code(Code::Io)?;
                 for baseline in &all {
-                    terminal::out(&(visible(&line(baseline)) + "\n"));
+                    terminal::out(&(visible(&format_line(baseline)) + "\n"));
                 }
                 let count = units::things(all.len() as u64, "baseline");
                 terminal::note(&format!("{count}, in {}", baselines.dir().display()));
@@ -80,7 +80,7 @@ impl BaselineCommand {
 }
 
 /// Formats a baseline's line of the list.
-fn line(baseline: &Baseline) -> String {
+fn format_line(baseline: &Baseline) -> String {
     let Baseline { name, byte_count, results } = baseline;
     let results = match results {
         Ok(results) => results,

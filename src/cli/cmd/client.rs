@@ -12,7 +12,7 @@ use super::{
     run::{show, show_kept},
 };
 use crate::{
-    cli::args::{DatabaseArgs, HowArgs, OpenArgs, OwnOr, ResultArgs, pair, typed_words},
+    cli::args::{ArgsOrVerb, DatabaseArgs, HowArgs, OpenArgs, ResultArgs, key_value, typed_words},
     client::{self, Attached, ClientInput, Clients, StartFile},
     run::{
         RunInput,
@@ -107,10 +107,10 @@ pub struct ClientArgs {
 }
 
 /// Carries out the arguments, and prints the result.
-pub fn client(verb: &OwnOr<ClientArgs, ClientCommand>) -> Result<Code, Failure> {
+pub fn client(verb: &ArgsOrVerb<ClientArgs, ClientCommand>) -> Result<Code, Failure> {
     let args = match verb {
-        OwnOr::Own(args) => args,
-        OwnOr::Verb(ClientCommand::Rank(args)) => return rank::rank(args),
+        ArgsOrVerb::Args(args) => args,
+        ArgsOrVerb::Verb(ClientCommand::Rank(args)) => return rank::rank(args),
     };
     let finished = input(args)?.run()?;
     show(&finished, args.result.format)?;
@@ -118,14 +118,14 @@ pub fn client(verb: &OwnOr<ClientArgs, ClientCommand>) -> Result<Code, Failure> 
 }
 
 fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
-    let run = run_of_clients(args).with_exit_code(Code::Usage)?;
+    let run = client_run(args).with_exit_code(Code::Usage)?;
     let show_kept = show_kept(args.result.format);
     let deadline = args.deadline.as_deref().map(|text| spec::fine_duration("--deadline", text));
     let command = typed_words();
-    let how = of_designs(args).with_exit_code(Code::Usage)?;
+    let how = design_overrides(args).with_exit_code(Code::Usage)?;
     let designs = args.how.design.as_ref().map(|_| RunInput {
         source: Source::File(client::workload_path(&args.dir)),
-        how: how.clone(),
+        how,
         command: command.clone(),
         same_work: None,
         data_dir: args.databases.data_dir.asked().map(Path::to_path_buf),
@@ -160,10 +160,10 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
 
 /// Returns the overrides of our designs' run. It has a state root, as a client has, unless `--set`
 /// says otherwise.
-fn of_designs(args: &ClientArgs) -> anyhow::Result<Vec<Override>> {
+fn design_overrides(args: &ClientArgs) -> anyhow::Result<Vec<Override>> {
     let mut overrides = args.how.overrides();
     for set in &args.set {
-        let given = pair("--set", set, "run.root=none")?;
+        let given = key_value("--set", set, "run.root=none")?;
         if !given.key.starts_with("run.") {
             bail!("{}: the work of an export is fixed; only keys of run can be set", given.origin);
         }
@@ -182,11 +182,14 @@ fn of_designs(args: &ClientArgs) -> anyhow::Result<Vec<Override>> {
 }
 
 /// Returns the settings of the clients' samples. Refuses options of designs if no design is named.
-fn run_of_clients(args: &ClientArgs) -> anyhow::Result<RunSpec> {
+fn client_run(args: &ClientArgs) -> anyhow::Result<RunSpec> {
     let overrides = args.how.overrides();
-    let mut keys = overrides.iter();
-    let first = keys.find(|given| !["run.samples", "run.cache"].contains(&given.key.as_str()));
-    if let Some(given) = first.filter(|_| args.how.design.is_none()) {
+    let mut of_designs = overrides
+        .iter()
+        .filter(|given| !["run.samples", "run.cache"].contains(&given.key.as_str()));
+    if args.how.design.is_none()
+        && let Some(given) = of_designs.next()
+    {
         bail!(
             "{}: this is of our designs, and none is named; add --design batched-io,sequential, \
              or leave it out",

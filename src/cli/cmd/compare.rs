@@ -14,9 +14,9 @@ use result::{
     stored::{Stored, StoredLoad, result_files},
 };
 
-use super::report::mixed;
+use super::report::mixed_kinds;
 use crate::{
-    cli::args::{DataDirArgs, Format, set_keys},
+    cli::args::{DataDirArgs, Format, keys_set_by},
     gate::baselines::Found,
     terminal::{self, Code, Failure, WithExitCode, exit::fail},
 };
@@ -58,31 +58,31 @@ struct Named {
 #[derive(Default)]
 struct AllNamed {
     runs: Vec<Named>,
-    sides: Vec<LoadGroup>,
+    loads: Vec<LoadGroup>,
 }
 
 /// Reads the results, refuses results of different work, and prints the differences.
 pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
-    let AllNamed { runs, sides } = read(args)?;
-    match (sides.first(), runs.iter().flat_map(|named| &named.results).next()) {
-        (Some(side), Some(other)) => return Err(mixed(&side.loads[0], &other.path)),
-        (Some(_), None) => return compare_sides(&sides, args.format),
+    let AllNamed { runs, loads } = read(args)?;
+    match (loads.first(), runs.iter().flat_map(|named| &named.results).next()) {
+        (Some(group), Some(other)) => return Err(mixed_kinds(&group.loads[0], &other.path)),
+        (Some(_), None) => return compare_groups(&loads, args.format),
         (None, _) => {}
     }
     if let [Named { path, results }] = runs.as_slice()
         && let [only] = results.as_slice()
     {
-        return Err(one_alone(path, &only.path)).with_exit_code(Code::Usage);
+        return Err(single_result(path, &only.path)).with_exit_code(Code::Usage);
     }
     let mut all = runs.iter().flat_map(|named| &named.results);
     let disagrees = all.any(|stored| stored.agrees() == Some(false));
     let code = if disagrees { Code::Disagree } else { Code::Usage };
-    if code == Code::Usage {
+    if !disagrees {
         runs.iter().try_for_each(check_work).with_exit_code(code)?;
     }
     let results: Vec<Stored> = runs.into_iter().flat_map(|named| named.results).collect();
     let compared = compare::compare(&results).with_exit_code(code)?;
-    let keys: Vec<_> = results.iter().map(|stored| set_keys(&stored.result.command)).collect();
+    let keys: Vec<_> = results.iter().map(|stored| keys_set_by(&stored.result.command)).collect();
     let compared = report::with_set_keys(compared, &results, &keys);
     args.format.print(&compared, |compared, width, paint| {
         report::comparison(compared, &report::one_sided(&results), width, paint)
@@ -100,7 +100,7 @@ fn read(args: &CompareArgs) -> Result<AllNamed, Failure> {
         }
         let loads = StoredLoad::read_all(&path).with_code_of_named()?;
         if !loads.is_empty() {
-            all.sides.push(LoadGroup { path, loads });
+            all.loads.push(LoadGroup { path, loads });
             continue;
         }
         let mut results = Vec::new();
@@ -124,7 +124,7 @@ fn read(args: &CompareArgs) -> Result<AllNamed, Failure> {
 
 /// Makes the error for a single result. `file` is the result's file, and `path` is the argument's
 /// path.
-fn one_alone(path: &Path, file: &Path) -> anyhow::Error {
+fn single_result(path: &Path, file: &Path) -> anyhow::Error {
     let (path_shown, file) = (path.display(), file.display());
     // A path that is no directory has no result files.
     let files = result_files(path).unwrap_or_default();
@@ -153,7 +153,7 @@ fn check_work(named: &Named) -> anyhow::Result<()> {
     };
     let path = path.display();
     // Cells in the joined result of a sweep have no file of their own.
-    let compared = match twins(results).filter(|_| named.path.is_dir()) {
+    let compared = match first_comparable(results).filter(|_| named.path.is_dir()) {
         Some([a, b]) => {
             let (a, b) = (a.path.display(), b.path.display());
             format!("; `stress compare {a} {b}` compares two of the same work")
@@ -170,7 +170,7 @@ fn check_work(named: &Named) -> anyhow::Result<()> {
 }
 
 /// Returns the first two results of the same work.
-fn twins(results: &[Stored]) -> Option<[&Stored; 2]> {
+fn first_comparable(results: &[Stored]) -> Option<[&Stored; 2]> {
     results.iter().enumerate().find_map(|(index, first)| {
         let second = results[index + 1..].iter().find(|second| are_same_work(first, second));
         Some([first, second?])
@@ -182,8 +182,8 @@ fn are_same_work(a: &Stored, b: &Stored) -> bool {
 }
 
 /// Compares loads on live nodes.
-fn compare_sides(sides: &[LoadGroup], format: Format) -> Result<Code, Failure> {
-    if let [only] = sides {
+fn compare_groups(groups: &[LoadGroup], format: Format) -> Result<Code, Failure> {
+    if let [only] = groups {
         fail!(
             Code::Usage,
             "{} is one side, with one load or several; name another file or directory of loads to \
@@ -191,7 +191,7 @@ fn compare_sides(sides: &[LoadGroup], format: Format) -> Result<Code, Failure> {
             only.path.display()
         );
     }
-    let compared = compare_loads(sides).with_exit_code(Code::Usage)?;
+    let compared = compare_loads(groups).with_exit_code(Code::Usage)?;
     format.print(&compared, report::load_comparison)?;
     Ok(Code::Fine)
 }

@@ -63,9 +63,9 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
         return table(&args.scenario.work, &progress);
     }
     let is_hypergraph = is_hypergraph(args)?;
-    let mut of_run = args.scenario.how.overrides();
-    of_run.retain(|given| !["run.threads", "run.shards"].contains(&given.key.as_str()));
-    for given in of_run {
+    let mut unused = args.scenario.how.overrides();
+    unused.retain(|given| !["run.threads", "run.shards"].contains(&given.key.as_str()));
+    for given in unused {
         terminal::note(&format!("note: nothing is run: {} does not apply", given.origin));
     }
     let file = args.force.file("--out", args.out.as_deref())?;
@@ -89,11 +89,11 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
 
 /// Whether the file of `--out` is a hypergraph, and not a picture.
 fn is_hypergraph(args: &DescribeArgs) -> Result<bool, Failure> {
-    let is_one = args.out.as_ref().is_some_and(|path| path.extension() == Some("hgr".as_ref()));
-    if is_one && args.scenario.how.shards.is_none() {
+    let is_hgr = args.out.as_ref().is_some_and(|path| path.extension() == Some("hgr".as_ref()));
+    if is_hgr && args.scenario.how.shards.is_none() {
         fail!(Code::Usage, "--out FILE.hgr: a hypergraph is of shards: add --shards 2");
     }
-    Ok(is_one)
+    Ok(is_hgr)
 }
 
 fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure> {
@@ -109,11 +109,14 @@ fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure>
         Some(_) => run.thread_counts.iter().map(|count| *count as usize).collect(),
         None => IDEAL_THREADS.to_vec(),
     };
-    let asked = Requested { threads: &threads, shards: &run.shards.counts };
+    let requested = Requested { threads: &threads, shards: &run.shards.counts };
     match &work {
-        NamedWork::Scenario(scenario) => Ok(describe::of_scenario(scenario, asked, progress)?.0),
+        NamedWork::Scenario(scenario) => {
+            Ok(describe::of_scenario(scenario, requested, progress)?.0)
+        }
         NamedWork::File(path, _) => {
-            describe::of_workload(&prepare::read_workload(path, progress)?, None, asked, progress)
+            let workload = prepare::read_workload(path, progress)?;
+            describe::of_workload(&workload, None, requested, progress)
         }
     }
 }

@@ -7,7 +7,7 @@ use result::environment::{DOCTOR_SCHEMA, DoctorResult, Status};
 
 use super::io::{self, IoArgs};
 use crate::{
-    cli::args::{DataDirArgs, Format, OwnOr},
+    cli::args::{ArgsOrVerb, DataDirArgs, Format},
     machine::environment,
     terminal::{Code, Failure},
 };
@@ -44,10 +44,10 @@ pub enum DoctorCommand {
 }
 
 /// Checks the machine, subject by subject.
-pub fn doctor(verb: &OwnOr<DoctorArgs, DoctorCommand>) -> Result<Code, Failure> {
+pub fn doctor(verb: &ArgsOrVerb<DoctorArgs, DoctorCommand>) -> Result<Code, Failure> {
     let args = match verb {
-        OwnOr::Own(args) => args,
-        OwnOr::Verb(DoctorCommand::Io(args)) => return io::io(args),
+        ArgsOrVerb::Args(args) => args,
+        ArgsOrVerb::Verb(DoctorCommand::Io(args)) => return io::io(args),
     };
     let environment = args.data_dir.environment();
     thread::sleep(WATCH);

@@ -97,7 +97,7 @@ pub fn export(args: &ExportArgs) -> Result<Code, Failure> {
     };
     let chain = write::export(&workload, &input, &progress)?;
     progress.clear();
-    terminal::out(&said(args, &chain));
+    terminal::out(&summary(args, &chain));
     let differing = chain.differing_tx_count;
     if differing > 0 {
         terminal::note(&format!(
@@ -137,11 +137,11 @@ fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure>
             let BlockTarget::Limit(limit) = scenario.block.target else { return Ok(workload) };
             // A block of the chain has the same gas limit, which must also pay for the delegations.
             for _ in 0..LIMIT_TRIES {
-                let left = BlockTarget::Limit(limit.saturating_sub(delegations_gas(&workload)));
-                if scenario.block.target == left {
+                let target = BlockTarget::Limit(limit.saturating_sub(delegations_gas(&workload)));
+                if scenario.block.target == target {
                     break;
                 }
-                scenario.block.target = left;
+                scenario.block.target = target;
                 workload = prepare::generate(&scenario, progress)?;
             }
             Ok(workload)
@@ -168,7 +168,7 @@ fn room_for_delegation(scenario: &Scenario, given: &[Override]) -> Option<Overri
     Some(Override { key: "block.tx_gas".to_owned(), value, origin: "--grow".to_owned() })
 }
 
-fn said(args: &ExportArgs, chain: &Chain) -> String {
+fn summary(args: &ExportArgs, chain: &Chain) -> String {
     let tx_count: usize = chain.blocks.iter().map(|of| of.block.body.transactions.len()).sum();
     let root = chain.blocks.last().map(|of| of.block.header.state_root).unwrap_or_default();
     let grown = chain.grown.map_or(String::new(), |grown| {

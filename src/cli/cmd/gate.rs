@@ -1,10 +1,5 @@
 //! `stress gate`: judges whether this build is slower than another build, or than a stored result.
 
-use report::{JsonOut, units};
-use result::{
-    gate::{Gate, GateResult, Mode},
-    stored::Stored,
-};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -13,11 +8,16 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
+use report::{JsonOut, units};
+use result::{
+    gate::{Gate, GateResult, Mode},
+    stored::Stored,
+};
 use spec::Override;
 use variant::{Named, WholeRows};
 
 use crate::{
-    cli::args::{DriveArgs, Format, OwnOr, RunArgs, names, pair, typed_words},
+    cli::args::{ArgsOrVerb, DriveArgs, Format, RunArgs, key_value, name_list, typed_words},
     client::StartFile,
     figures::metrics::MetricsFile,
     gate::{
@@ -41,7 +41,7 @@ mod calibrate;
 mod options;
 
 use calibrate::CalibrateArgs;
-use options::in_help;
+use options::in_gate_help;
 
 /// Default number of processes of a run whose times are judged. Fewer processes give no interval.
 const PROCESS_COUNT: usize = 6;
@@ -75,7 +75,7 @@ const WROTE_HELP: &str = "The file that `stress gate calibrate` wrote [default: 
 
 /// Arguments of `stress gate`.
 #[derive(Debug, Args)]
-#[command(after_help = GATE_HELP, mut_args(in_help))]
+#[command(after_help = GATE_HELP, mut_args(in_gate_help))]
 pub struct GateArgs {
     /// The build to compare with: a program that speaks the worker protocol
     #[arg(long, value_name = "BINARY", conflicts_with = "baseline")]
@@ -154,15 +154,15 @@ pub enum GateCommand {
 }
 
 fn metric_help() -> String {
-    let names = names::<Metric>();
+    let names = name_list::<Metric>();
     format!("Judged metrics: {names} [default: wall; on a cold disk all that are reported]")
 }
 
 /// Judges the builds or results of the arguments.
-pub fn gate(verb: &OwnOr<GateArgs, GateCommand>) -> Result<Code, Failure> {
+pub fn gate(verb: &ArgsOrVerb<GateArgs, GateCommand>) -> Result<Code, Failure> {
     let args = match verb {
-        OwnOr::Own(args) => args,
-        OwnOr::Verb(GateCommand::Calibrate(args)) => return calibrate::calibrate(args),
+        ArgsOrVerb::Args(args) => args,
+        ArgsOrVerb::Verb(GateCommand::Calibrate(args)) => return calibrate::calibrate(args),
     };
     if let (Some(dir), Some(parent_pid)) = (&args.only_run, args.parent) {
         return only_run(args, dir, parent_pid);
@@ -180,7 +180,7 @@ pub fn gate(verb: &OwnOr<GateArgs, GateCommand>) -> Result<Code, Failure> {
 /// Judges as [`gate()`] does, but writes no file of metrics. `kept` gets the result, if there is
 /// one.
 fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure> {
-    let delta = share("--delta", &args.delta).with_exit_code(Code::Usage)?;
+    let delta = parse_share("--delta", &args.delta).with_exit_code(Code::Usage)?;
     // A directory that cannot be written is an error before the work, not after it.
     let out = args.run.out.as_deref().map(|dir| JsonOut::at(dir, "gate")).transpose()?;
     let open = args.run.open.codes();
@@ -189,7 +189,7 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
     let is_set = !args.a_set.is_empty() || !args.b_set.is_empty();
     let (mode, judged) = match (&args.against, &args.baseline) {
         (Some(base), None) if args.client.is_some() => {
-            let pair = pair_of_clients(args, base);
+            let pair = client_pair(args, base);
             (Mode::Against, pair.map(|pair| judge::clients(&pair, &frame)))
         }
         (base, None) if base.is_some() || is_set => {
@@ -211,9 +211,9 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
     let judgement = judged.unwrap_or_else(|failure| Judgement::failed(mode, failure));
     let cache = judgement.cache();
     let (mut result, ended) = frame.result(judgement);
-    let ended = ended.map_err(of_user);
+    let ended = ended.map_err(without_build_name);
     if let Err(failure) = &ended {
-        failed(&mut result.gate, failure);
+        record_failure(&mut result.gate, failure);
     }
     let result = kept.insert(result);
     match args.run.format {
@@ -224,7 +224,7 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
         }
         Format::Json => terminal::out(&report::json(result).with_exit_code(Code::Io)?),
     }
-    let written = out.map_or(Ok(()), |out| write(out, result));
+    let written = out.map_or(Ok(()), |out| write_result(out, result));
     exit::with_side_work(ended, written, terminal::error)
 }
 
@@ -235,9 +235,14 @@ fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
     Ok(Builds {
         base: base.map_or_else(builds::this_program, |base| Ok(base.to_owned()))?,
         new: args.program.clone(),
-        metrics: args.metric.as_deref().map(metrics).transpose().with_exit_code(Code::Usage)?,
+        metrics: args
+            .metric
+            .as_deref()
+            .map(parse_metrics)
+            .transpose()
+            .with_exit_code(Code::Usage)?,
         driving: args.drive.driving()?,
-        work: args.run.of_builds(settings)?,
+        work: args.run.gate_work_input(settings)?,
         attempt_count: if args.rerun { 2 } else { 1 },
         deadline: deadline(args)?,
         calibration: args.calibration.clone(),
@@ -246,15 +251,15 @@ fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
 
 /// Parses the settings of one build.
 fn settings(option: &str, texts: &[String]) -> Result<Vec<Override>, Failure> {
-    let pairs = texts.iter().map(|text| pair(option, text, "run.read=get"));
+    let pairs = texts.iter().map(|text| key_value(option, text, "run.read=get"));
     let settings = pairs.collect::<anyhow::Result<Vec<_>>>().with_exit_code(Code::Usage)?;
     are_of_run(&settings)?;
     Ok(settings)
 }
 
 /// Returns the input for two clients, whose only work is an export.
-fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> {
-    args.run.without_extras("gate").with_exit_code(Code::Usage)?;
+fn client_pair(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> {
+    args.run.refuse_extras("gate").with_exit_code(Code::Usage)?;
     let run = &args.run;
     let is_work_alone = run.scenario.is_none() && run.workload.is_none() && !run.quick;
     let work = run.work.overrides().with_exit_code(Code::Usage)?;
@@ -270,7 +275,8 @@ fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> 
         fail!(Code::Usage, "{}: the work of an export is fixed, and clients run it", given.origin);
     }
     let cache = minimal::default_run(&run.how.overrides()).with_exit_code(Code::Usage)?.cache;
-    let metrics = args.metric.as_deref().map(metrics).transpose().with_exit_code(Code::Usage)?;
+    let metrics =
+        args.metric.as_deref().map(parse_metrics).transpose().with_exit_code(Code::Usage)?;
     let base = StartFile::load(&base.to_string_lossy()).with_exit_code(Code::Usage)?;
     let new =
         StartFile::load(args.client.as_deref().unwrap_or_default()).with_exit_code(Code::Usage)?;
@@ -285,8 +291,8 @@ fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> 
 }
 
 fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
-    args.run.without_extras("gate").with_exit_code(Code::Usage)?;
-    if let (Some(given), Some(_)) = (args.run.first_of_run(), &args.result) {
+    args.run.refuse_extras("gate").with_exit_code(Code::Usage)?;
+    if let (Some(given), Some(_)) = (args.run.first_work_argument(), &args.result) {
         fail!(
             Code::Usage,
             "{given}: --result names a stored result, so nothing is run; leave {given} out, or \
@@ -305,7 +311,7 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
         None => {
             let input = Box::new(input_beside(args, &side.path)?);
             let (process_count, deadline) = (process_count(args)?, deadline(args)?);
-            NewResults::Run { input, process_count, words, deadline }
+            NewResults::Run { input, process_count, words: process_words, deadline }
         }
     };
     let times = if args.absolute { Times::Absolute } else { Times::Ratios };
@@ -353,7 +359,7 @@ fn process_count(args: &GateArgs) -> Result<usize, Failure> {
 }
 
 /// Returns the arguments for a process that only runs the work.
-fn words(dir: &Path) -> Vec<OsString> {
+fn process_words(dir: &Path) -> Vec<OsString> {
     let own = [
         OsString::from("--only-run"),
         dir.into(),
@@ -385,22 +391,22 @@ fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
 /// Fills in the result of a gate without a verdict, after a failure. A build may crash, hang or
 /// answer nonsense, or a baseline may be damaged. The result has all facts found before the
 /// failure.
-fn failed(gate: &mut Gate, failure: &Failure) {
+fn record_failure(gate: &mut Gate, failure: &Failure) {
     gate.verdict = None;
     gate.exit_code = failure.code as u8;
     // An error may be of several lines.
     let reason = failure.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     let cells = gate.attempts.last().into_iter().flat_map(|last| &last.cells);
-    let most = cells.map(|cell| cell.octets.len()).max();
+    let octet_count = cells.map(|cell| cell.octets.len()).max().unwrap_or(0);
     gate.reason = match (failure.code, gate.mode) {
-        (Code::Interrupted, Mode::Against) => interrupted(most.unwrap_or(0)),
+        (Code::Interrupted, Mode::Against) => interrupted_reason(octet_count),
         _ => reason,
     };
 }
 
 /// Returns the failure without the names of the build and the sample that the user interrupted, as
 /// neither is at fault.
-fn of_user(failure: Failure) -> Failure {
+fn without_build_name(failure: Failure) -> Failure {
     match failure.code {
         Code::Interrupted => Failure { error: anyhow!("interrupted"), ..failure },
         _ => failure,
@@ -408,7 +414,7 @@ fn of_user(failure: Failure) -> Failure {
 }
 
 /// Returns the reason of a gate that was interrupted after `octet_count` octets.
-fn interrupted(octet_count: usize) -> String {
+fn interrupted_reason(octet_count: usize) -> String {
     let octets = units::things(octet_count as u64, "octet");
     match octet_count < OCTET_COUNT_MIN {
         true => {
@@ -418,17 +424,17 @@ fn interrupted(octet_count: usize) -> String {
     }
 }
 
-fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
+fn write_result(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
     let path = out.write(result.started_unix_s, &report::json(result).with_exit_code(Code::Io)?);
     terminal::note(&format!("wrote {}", path.with_exit_code(Code::Io)?.display()));
     Ok(())
 }
 
-fn metrics(text: &str) -> anyhow::Result<Vec<Metric>> {
+fn parse_metrics(text: &str) -> anyhow::Result<Vec<Metric>> {
     let mut metrics = Vec::new();
     for name in text.split(',').map(str::trim) {
         let metric = Metric::from_name(name).with_context(|| {
-            let all = names::<Metric>();
+            let all = name_list::<Metric>();
             format!("--metric {text}: {name:?} is none; there are {all}")
         })?;
         if !metrics.contains(&metric) {
@@ -439,7 +445,7 @@ fn metrics(text: &str) -> anyhow::Result<Vec<Metric>> {
 }
 
 /// Parses a share such as `3%` or `0.03`.
-fn share(option: &str, text: &str) -> anyhow::Result<f64> {
+fn parse_share(option: &str, text: &str) -> anyhow::Result<f64> {
     let (number, unit) = match text.trim().strip_suffix('%') {
         Some(number) => (number.trim(), 100.0),
         None => (text.trim(), 1.0),
@@ -457,38 +463,39 @@ mod tests {
 
     #[test]
     fn a_share_is_a_number_or_a_percentage_above_nothing() {
-        assert_eq!(share("--delta", "3%").unwrap(), 0.03);
-        assert_eq!(share("--delta", "0.5").unwrap(), 0.5);
+        assert_eq!(parse_share("--delta", "3%").unwrap(), 0.03);
+        assert_eq!(parse_share("--delta", "0.5").unwrap(), 0.5);
         for wrong in ["0", "-1%", "101%", "three", "", "%", "nan", "inf"] {
-            let error = share("--delta", wrong).unwrap_err().to_string();
+            let error = parse_share("--delta", wrong).unwrap_err().to_string();
             assert!(error.contains("as in 3%"), "{wrong}: {error}");
         }
     }
 
     #[test]
     fn an_interrupted_gate_says_when_figures_would_have_come() {
-        let early = interrupted(1);
+        let early = interrupted_reason(1);
         assert_eq!(early, "interrupted after 1 octet; the first figures come after 6");
-        assert_eq!(interrupted(7), "interrupted after 7 octets, undecided");
+        assert_eq!(interrupted_reason(7), "interrupted after 7 octets, undecided");
     }
 
     #[test]
     fn an_interrupt_is_told_without_the_build_that_it_stopped() {
-        let told = |code| of_user(Failure { code, error: anyhow!("/b/stress: cancelled") });
+        let told =
+            |code| without_build_name(Failure { code, error: anyhow!("/b/stress: cancelled") });
         assert_eq!(told(Code::Interrupted).to_string(), "interrupted");
         assert_eq!(told(Code::Io).to_string(), "/b/stress: cancelled");
         let mut gate = result::example::gate::passed().gate;
-        failed(&mut gate, &told(Code::Interrupted));
+        record_failure(&mut gate, &told(Code::Interrupted));
         assert_eq!(gate.reason, "interrupted after 1 octet; the first figures come after 6");
         gate.attempts.clear();
-        failed(&mut gate, &told(Code::Interrupted));
+        record_failure(&mut gate, &told(Code::Interrupted));
         assert_eq!(gate.reason, "interrupted after 0 octets; the first figures come after 6");
     }
 
     #[test]
     fn metrics_are_named_once() {
-        assert_eq!(metrics("cpu, wall,cpu").unwrap(), [Metric::Cpu, Metric::Wall]);
-        let error = metrics("wall,").unwrap_err().to_string();
+        assert_eq!(parse_metrics("cpu, wall,cpu").unwrap(), [Metric::Cpu, Metric::Wall]);
+        let error = parse_metrics("wall,").unwrap_err().to_string();
         assert!(error.contains("there are wall, cpu, blocks"), "{error}");
     }
 }

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::new::{self, NewArgs};
 use crate::{
-    cli::args::{OutputArgs, OwnOr, WorkArgs},
+    cli::args::{ArgsOrVerb, OutputArgs, WorkArgs},
     run::prepare::{self, Size},
     terminal::{self, Code, Failure, Progress, WithExitCode},
 };
@@ -37,10 +37,10 @@ pub struct GenerateArgs {
 }
 
 /// Writes the workload, or the scenario, of the arguments.
-pub fn generate(verb: &OwnOr<GenerateArgs, GenerateCommand>) -> Result<Code, Failure> {
+pub fn generate(verb: &ArgsOrVerb<GenerateArgs, GenerateCommand>) -> Result<Code, Failure> {
     match verb {
-        OwnOr::Own(args) => workload(args),
-        OwnOr::Verb(GenerateCommand::New(args)) => new::new(args),
+        ArgsOrVerb::Args(args) => workload(args),
+        ArgsOrVerb::Verb(GenerateCommand::New(args)) => new::new(args),
     }
 }
 

@@ -7,11 +7,11 @@ use anyhow::Context;
 use clap::{Args, Command, Subcommand};
 
 use crate::{
-    cli::args::{ForceArgs, OwnOr, print_help},
+    cli::args::{ArgsOrVerb, ForceArgs, print_help},
     terminal::{self, Code, Failure, WithExitCode, exit::fail},
 };
 
-const COMPLETIONS: &str = "\
+const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   stress help completions fish > ~/.config/fish/completions/stress.fish
   stress help completions zsh > \"${fpath[1]}/_stress\"
@@ -40,7 +40,7 @@ pub struct HelpArgs {
 #[derive(Debug, Subcommand)]
 pub enum HelpCommand {
     /// Print a completion script for a shell
-    #[command(after_help = COMPLETIONS)]
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -62,16 +62,16 @@ pub struct ManArgs {
 }
 
 /// Prints help of the command line `line`, or makes its completion script or manual pages.
-pub fn help(verb: &OwnOr<HelpArgs, HelpCommand>, line: Command) -> Result<Code, Failure> {
+pub fn help(verb: &ArgsOrVerb<HelpArgs, HelpCommand>, line: Command) -> Result<Code, Failure> {
     match verb {
-        OwnOr::Own(args) => of_verb(&args.words, line),
-        OwnOr::Verb(HelpCommand::Completions { shell }) => Ok(completions(*shell, line)),
-        OwnOr::Verb(HelpCommand::Man(args)) => man(args, line),
+        ArgsOrVerb::Args(args) => print_verb(&args.words, line),
+        ArgsOrVerb::Verb(HelpCommand::Completions { shell }) => Ok(completions(*shell, line)),
+        ArgsOrVerb::Verb(HelpCommand::Man(args)) => man(args, line),
     }
 }
 
 /// Prints the help of a verb, or of the program.
-fn of_verb(words: &[String], mut line: Command) -> Result<Code, Failure> {
+fn print_verb(words: &[String], mut line: Command) -> Result<Code, Failure> {
     line.build();
     let mut verb = &mut line;
     for word in words {
@@ -97,9 +97,9 @@ fn completions(shell: clap_complete::Shell, mut line: Command) -> Code {
 /// does not exist.
 fn man(args: &ManArgs, line: Command) -> Result<Code, Failure> {
     let dir = args.out.display();
-    let cannot = format!("cannot write manual pages to {dir}, named by --out");
-    let pages = pages(line).with_context(|| cannot.clone()).with_exit_code(Code::Io)?;
-    args.force.write_all(&args.out, &pages, || cannot)?;
+    let context = format!("cannot write manual pages to {dir}, named by --out");
+    let pages = pages(line).with_context(|| context.clone()).with_exit_code(Code::Io)?;
+    args.force.write_all(&args.out, &pages, || context)?;
     terminal::note(&format!("wrote manual pages to {dir}"));
     Ok(Code::Fine)
 }

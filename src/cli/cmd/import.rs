@@ -5,7 +5,7 @@ mod chain;
 mod file;
 mod files;
 mod folder;
-mod tests;
+mod spec_tests;
 
 use std::num::{NonZeroU64, NonZeroUsize};
 
@@ -16,7 +16,7 @@ use generator::import::{
 };
 
 use crate::{
-    cli::args::{OutputArgs, OwnOr},
+    cli::args::{ArgsOrVerb, OutputArgs},
     client::node::HttpNode,
     terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
@@ -63,11 +63,11 @@ pub struct RpcArgs {
 }
 
 /// Imports blocks and writes their workloads.
-pub fn import(verb: &OwnOr<FilesArgs, ImportCommand>) -> Result<Code, Failure> {
+pub fn import(verb: &ArgsOrVerb<FilesArgs, ImportCommand>) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
     let args = match verb {
-        OwnOr::Own(args) => return files::import(args, &progress),
-        OwnOr::Verb(ImportCommand::Rpc(args)) => args,
+        ArgsOrVerb::Args(args) => return files::import(args, &progress),
+        ArgsOrVerb::Verb(ImportCommand::Rpc(args)) => args,
     };
     // A file that cannot be written is an error before the work, not after it.
     let file = args.to.file()?;
@@ -76,9 +76,8 @@ pub fn import(verb: &OwnOr<FilesArgs, ImportCommand>) -> Result<Code, Failure> {
 }
 
 fn rpc(args: &RpcArgs, progress: &Progress) -> Result<Imported, Failure> {
-    let most = MAX_BLOCKS;
-    if args.blocks.get() > most {
-        fail!(Code::Usage, "--blocks {}: give 1 to {most}", args.blocks);
+    if args.blocks.get() > MAX_BLOCKS {
+        fail!(Code::Usage, "--blocks {}: give 1 to {MAX_BLOCKS}", args.blocks);
     }
     let wanted = Wanted {
         last: args.block,

@@ -9,7 +9,7 @@ use variant::StoreKind;
 use result::io::{IoResult, IoState, ORDER, SCHEMA};
 
 use crate::{
-    cli::args::{DataDirArgs, ResultArgs, names, of_flags, pair, typed_words},
+    cli::args::{DataDirArgs, ResultArgs, flag_overrides, key_value, name_list, typed_words},
     figures::facts,
     io::{measuring::Measuring, plan::IoPlan},
     machine::{self, environment},
@@ -17,7 +17,7 @@ use crate::{
 };
 
 fn store_help() -> String {
-    let stores = names::<StoreKind>();
+    let stores = name_list::<StoreKind>();
     format!("Stores to read, separated by commas: {stores} [default: {}]", StoreKind::Rocksdb)
 }
 
@@ -82,7 +82,7 @@ impl IoArgs {
     /// # Errors
     /// A `--set` names a key that raw reads do not have.
     fn overrides(&self) -> Result<Vec<Override>> {
-        let mut all = of_flags(&[
+        let mut all = flag_overrides(&[
             ("store", "run.stores", &self.store),
             ("read", "run.read", &self.read),
             ("threads", "run.threads", &self.threads),
@@ -90,7 +90,7 @@ impl IoArgs {
             ("slots", "state.slots", &Some(self.slots.clone())),
         ]);
         for set in &self.set {
-            let given = pair("--set", set, "run.rocksdb.block=8KiB")?;
+            let given = key_value("--set", set, "run.rocksdb.block=8KiB")?;
             if !SETTINGS.iter().any(|table| given.key.starts_with(table)) {
                 bail!(
                     "--set {set}: raw reads have no such key; they have run.rocksdb.*, run.mdbx.*, \

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use spec::{Override, Scenario, shipped};
 
 use crate::{
-    cli::args::{DataDirArgs, of_flags, pair, typed_words},
+    cli::args::{DataDirArgs, flag_overrides, key_value, typed_words},
     limit::{self, LimitInput},
     terminal::{self, Code, Failure, Look, WithExitCode, exit::fail},
 };
@@ -155,14 +155,14 @@ fn limits(text: &str) -> Result<Vec<u64>, Failure> {
 
 /// Returns the settings of all runs: those of the user, and defaults for all other keys.
 fn fixed(args: &LimitArgs) -> anyhow::Result<Vec<Override>> {
-    let mut fixed = of_flags(&[
+    let mut fixed = flag_overrides(&[
         ("slots", "state.slots", &args.slots),
         ("design", "run.designs", &args.design),
         ("store", "run.stores", &args.store),
         ("samples", "run.samples", &args.samples),
     ]);
     for set in &args.set {
-        fixed.push(pair("--set", set, "run.io_threads=64")?);
+        fixed.push(key_value("--set", set, "run.io_threads=64")?);
     }
     for (key, others, value) in DEFAULTS {
         let says_it = |given: &Override| given.key == key || others.contains(&given.key.as_str());

@@ -7,7 +7,7 @@ use clap::Args;
 use spec::Override;
 
 use crate::{
-    cli::args::{DatabaseArgs, HowArgs, pair},
+    cli::args::{DatabaseArgs, HowArgs, key_value},
     client::{CalibrateInput, StartFile},
     machine::child,
     run::minimal,
@@ -90,7 +90,7 @@ fn input(args: &RankArgs) -> Result<CalibrateInput, Failure> {
     ];
     minimal::scenario("the options", &work).with_exit_code(Code::Usage)?;
     for set in args.set.iter().filter(|set| !is_of_run(set)) {
-        work.push(pair("--set", set, "fork=osaka").with_exit_code(Code::Usage)?);
+        work.push(key_value("--set", set, "fork=osaka").with_exit_code(Code::Usage)?);
     }
     let sample_count = run.sample_count.map_or(SAMPLE_COUNT, u64::from);
     Ok(CalibrateInput {

@@ -99,7 +99,7 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
         }
     }
     if let (Some(load), Some(shown)) = (loads.first(), results.first()) {
-        return Err(mixed(load, &shown.path));
+        return Err(mixed_kinds(load, &shown.path));
     }
     let text = match format {
         _ if !loads.is_empty() => load_report(&loads, format)?,
@@ -217,7 +217,7 @@ fn load_report(loads: &[StoredLoad], format: ReportFormat) -> Result<String, Fai
 }
 
 /// Makes the error for a load on a live node beside another result.
-pub(super) fn mixed(load: &StoredLoad, other: &Path) -> Failure {
+pub(super) fn mixed_kinds(load: &StoredLoad, other: &Path) -> Failure {
     let (load, other) = (load.path.display(), other.display());
     let error = anyhow!(
         "{load} is of a load on a live node, and {other} is not: they have no figure in common; give loads \

@@ -22,10 +22,10 @@ use crate::{
 pub fn run(args: &RunArgs) -> Result<Code, Failure> {
     let started = machine::unix_s();
     let metrics = MetricsFile::at(args.metrics.as_deref(), args.force.existing())?;
-    match ran(args) {
+    match run_work(args) {
         Ok((finished, saving)) => {
             let result = finished.result.clone();
-            let ended = concluded(args, finished, saving);
+            let ended = conclude(args, finished, saving);
             metrics.write(ended, |code| report::metrics_of_run(&result, code))
         }
         Err(failure) => {
@@ -35,7 +35,7 @@ pub fn run(args: &RunArgs) -> Result<Code, Failure> {
 }
 
 /// Runs the work. Returns the run, and the request to save it as a baseline.
-fn ran(args: &RunArgs) -> Result<(Finished, Option<Saving<'_>>), Failure> {
+fn run_work(args: &RunArgs) -> Result<(Finished, Option<Saving<'_>>), Failure> {
     let mut input = args.input(typed_words())?;
     let saving = Saving::asked(args)?;
     input.same_work = saving
@@ -50,7 +50,7 @@ fn ran(args: &RunArgs) -> Result<(Finished, Option<Saving<'_>>), Failure> {
 }
 
 /// Prints and saves the result. Returns the exit code of the program.
-fn concluded(
+fn conclude(
     args: &RunArgs,
     finished: Finished,
     saving: Option<Saving<'_>>,
@@ -101,7 +101,7 @@ impl<'a> Saving<'a> {
             terminal::note(&format!("baseline {name}: not saved: {reason}"));
             return Ok(());
         }
-        let what = match baselines.save(name, result, *existing).with_exit_code(Code::Io)? {
+        let outcome = match baselines.save(name, result, *existing).with_exit_code(Code::Io)? {
             Saved::First => "saved".to_owned(),
             Saved::Added(count) if count < PROCESS_COUNT_MIN => {
                 let enough = format!("{PROCESS_COUNT_MIN} decide times (--absolute)");
@@ -113,7 +113,7 @@ impl<'a> Saving<'a> {
                 format!("saved, in place of {results} {reason}")
             }
         };
-        terminal::note(&format!("baseline {name}: {what}, in {}", baselines.dir().display()));
+        terminal::note(&format!("baseline {name}: {outcome}, in {}", baselines.dir().display()));
         Ok(())
     }
 }

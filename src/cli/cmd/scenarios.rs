@@ -11,7 +11,7 @@ use super::{
     schema::{self, SchemaArgs},
 };
 use crate::{
-    cli::args::{Format, OwnOr, ScenarioArgs, Which},
+    cli::args::{ArgsOrVerb, Format, ScenarioArgs, WorkName},
     run::prepare,
     terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
@@ -129,17 +129,17 @@ fn in_columns(all: &[Listed], width: usize) -> String {
 }
 
 /// Prints a scenario with every key resolved, a workload file, or a list.
-pub fn show(verb: &OwnOr<ShowArgs, ShowCommand>) -> Result<Code, Failure> {
+pub fn show(verb: &ArgsOrVerb<ShowArgs, ShowCommand>) -> Result<Code, Failure> {
     let args = match verb {
-        OwnOr::Own(args) => args,
-        OwnOr::Verb(ShowCommand::Schema(args)) => return schema::schema(args),
+        ArgsOrVerb::Args(args) => args,
+        ArgsOrVerb::Verb(ShowCommand::Schema(args)) => return schema::schema(args),
     };
     let format = if args.json { Format::Json } else { args.list.format };
     if !args.list.bal.is_empty() {
         return bal::show(&args.list, format);
     }
-    match args.scenario.which(args.workload.as_deref()).with_exit_code(Code::Usage)? {
-        Some(Which::Workload(path)) => show_workload(args, &path, format),
+    match args.scenario.work_name(args.workload.as_deref()).with_exit_code(Code::Usage)? {
+        Some(WorkName::Workload(path)) => show_workload(args, &path, format),
         _ if format == Format::Json => {
             fail!(
                 Code::Usage,

@@ -143,11 +143,11 @@ fn with_speedups(mut rows: Vec<SimulatedRow>) -> Vec<SimulatedRow> {
 }
 
 /// Returns the transactions a second of one shard with the settings of a row.
-fn one_shard_rate(rows: &[SimulatedRow], of: &SimulatedRow) -> Option<f64> {
-    let settings = (of.thread_count, of.sharding, of.has_list);
-    let mut of_one_shard = rows.iter().filter(|row| row.shard_count == 1);
-    let like = of_one_shard.find(|row| (row.thread_count, row.sharding, row.has_list) == settings);
-    like.map(|row| row.tx_per_s)
+fn one_shard_rate(rows: &[SimulatedRow], row: &SimulatedRow) -> Option<f64> {
+    let settings = |row: &SimulatedRow| (row.thread_count, row.sharding, row.has_list);
+    let is_base =
+        |other: &&SimulatedRow| other.shard_count == 1 && settings(other) == settings(row);
+    rows.iter().find(is_base).map(|base| base.tx_per_s)
 }
 
 impl SimulateArgs {

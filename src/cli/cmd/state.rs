@@ -314,7 +314,7 @@ fn by_depth(form: &str, nodes: &NodeCounts) -> String {
     let (accounts, slots) = (sum(&nodes.accounts), sum(&nodes.slots));
     let rows = rows.chain([("all".to_owned(), Some(&accounts), Some(&slots))]);
     let rows = rows.map(|(depth, accounts, slots)| {
-        let ([accounts, account_bytes], [slots, slot_bytes]) = (cells(accounts), cells(slots));
+        let ([accounts, account_bytes], [slots, slot_bytes]) = (columns(accounts), columns(slots));
         [depth, accounts, account_bytes, slots, slot_bytes]
     });
     let head = ["depth", "accounts", "bytes", "slots", "bytes"].map(str::to_owned);
@@ -331,7 +331,7 @@ fn by_depth(form: &str, nodes: &NodeCounts) -> String {
 }
 
 /// Formats count and bytes of nodes.
-fn cells(nodes: Option<&NodeTotals>) -> [String; 2] {
+fn columns(nodes: Option<&NodeTotals>) -> [String; 2] {
     match nodes.filter(|nodes| nodes.count > 0) {
         Some(nodes) => [nodes.count.to_string(), progress::bytes(nodes.bytes)],
         None => ["-".to_owned(), String::new()],
@@ -340,6 +340,6 @@ fn cells(nodes: Option<&NodeTotals>) -> [String; 2] {
 
 fn sum(depths: &[NodeTotals]) -> NodeTotals {
     let mut sum = NodeTotals::default();
-    depths.iter().for_each(|at| sum.merge(at));
+    depths.iter().for_each(|depth| sum.merge(depth));
     sum
 }

@@ -14,7 +14,8 @@ use result::sweep::{Matrix, ranges};
 
 use crate::{
     cli::args::{
-        DataDirArgs, Format, OpenArgs, ScenarioArgs, Which, as_option, nothing_named, which,
+        DataDirArgs, Format, OpenArgs, ScenarioArgs, WorkName, nothing_named, option_override,
+        work_name,
     },
     figures::claims,
     machine::child,
@@ -167,7 +168,7 @@ pub fn matrix_of(args: &SweepArgs) -> Result<Matrix, Failure> {
         );
     }
     let axes = axes.into_iter().map(|text| {
-        matrix::axis(text, |label, value| Ok(as_option(label, value)?.map(|given| given.key)))
+        matrix::axis(text, |label, value| Ok(option_override(label, value)?.map(|given| given.key)))
     });
     matrix::from_input(MatrixInput {
         scenario,
@@ -179,16 +180,16 @@ pub fn matrix_of(args: &SweepArgs) -> Result<Matrix, Failure> {
 
 /// Whether a word is an axis: `threads=1,2`, or an option without its values.
 fn is_axis(word: &str) -> bool {
-    word.contains('=') || as_option(word, "1").is_ok_and(|option| option.is_some())
+    word.contains('=') || option_override(word, "1").is_ok_and(|option| option.is_some())
 }
 
 /// Returns the scenario that a word or `--scenario` names, as for `stress run`.
 fn scenario_of(scenario: Option<&str>, names: &[OsString]) -> Result<String, Failure> {
-    let which = which(names, scenario, None);
-    let which = which.map_err(|error| anyhow!("{error}; an axis is KEY=VALUES: threads=1,2,4"));
-    match which.with_exit_code(Code::Usage)? {
-        Some(Which::Scenario(name)) => Ok(name),
-        Some(Which::Workload(path)) => fail!(
+    let named = work_name(names, scenario, None);
+    let named = named.map_err(|error| anyhow!("{error}; an axis is KEY=VALUES: threads=1,2,4"));
+    match named.with_exit_code(Code::Usage)? {
+        Some(WorkName::Scenario(name)) => Ok(name),
+        Some(WorkName::Workload(path)) => fail!(
             Code::Usage,
             "{}: this is a workload file, and each cell of a sweep generates its own work: name a \
              scenario",

@@ -34,8 +34,9 @@ pub(super) struct Comparison {
 }
 
 /// Prints a list: the accounts in `only`, or all accounts if `only` is empty.
-pub(super) fn list(side: &Side, only: &[Address], format: Format) -> Result<Code, Failure> {
-    let accounts = side.list.accounts.iter().filter(|of| is_shown(only, of.changes.address));
+pub(super) fn print_list(side: &Side, only: &[Address], format: Format) -> Result<Code, Failure> {
+    let accounts =
+        side.list.accounts.iter().filter(|account| is_shown(only, account.changes.address));
     match format {
         Format::Json => {
             let accounts: Vec<_> = accounts.map(account_json).collect();
@@ -55,15 +56,17 @@ pub(super) fn list(side: &Side, only: &[Address], format: Format) -> Result<Code
 
 /// Prints how the right list differs from the left one: at the accounts in `only`, or at all
 /// accounts if `only` is empty.
-pub(super) fn comparison(
-    of: &Comparison,
+pub(super) fn print_comparison(
+    comparison: &Comparison,
     only: &[Address],
     format: Format,
 ) -> Result<Code, Failure> {
-    let Comparison { left, right, differences } = of;
+    let Comparison { left, right, differences } = comparison;
     let shown: Vec<&Difference> = differences
         .iter()
-        .filter(|of| only.is_empty() || of.address.is_some_and(|address| only.contains(&address)))
+        .filter(|found| {
+            only.is_empty() || found.address.is_some_and(|address| only.contains(&address))
+        })
         .collect();
     let mut kinds = BTreeMap::new();
     for difference in &shown {
@@ -117,21 +120,21 @@ fn fault_lines(faults: &[Fault]) -> impl Iterator<Item = ListLine> {
 }
 
 fn account_lines(account: &LenientAccount) -> Vec<ListLine> {
-    let of = &account.changes;
+    let changes = &account.changes;
     let mut entries = Vec::new();
-    for slot in &of.storage_changes {
+    for slot in &changes.storage_changes {
         let writes = slot.changes.iter();
         let writes = writes.map(|w| format!("{}→{:#x}", w.block_access_index, w.new_value));
         entries.push(format!("slot {:#x}: {}", slot.slot, joined(writes)));
     }
-    let reads = of.storage_reads.iter().map(|slot| format!("{slot:#x}"));
-    let balances = of.balance_changes.iter();
-    let balances = balances.map(|of| format!("{}→{}", of.block_access_index, of.post_balance));
-    let nonces = of.nonce_changes.iter();
-    let nonces = nonces.map(|of| format!("{}→{}", of.block_access_index, of.new_nonce));
-    let codes = of.code_changes.iter().map(|of| {
-        let (hash, bytes) = (keccak256(&of.new_code), of.new_code.len());
-        format!("{}→{hash} ({bytes} bytes)", of.block_access_index)
+    let reads = changes.storage_reads.iter().map(|slot| format!("{slot:#x}"));
+    let balances = changes.balance_changes.iter();
+    let balances = balances.map(|w| format!("{}→{}", w.block_access_index, w.post_balance));
+    let nonces = changes.nonce_changes.iter();
+    let nonces = nonces.map(|w| format!("{}→{}", w.block_access_index, w.new_nonce));
+    let codes = changes.code_changes.iter().map(|w| {
+        let (hash, bytes) = (keccak256(&w.new_code), w.new_code.len());
+        format!("{}→{hash} ({bytes} bytes)", w.block_access_index)
     });
     for (label, words) in [
         ("reads", joined(reads)),
@@ -146,7 +149,7 @@ fn account_lines(account: &LenientAccount) -> Vec<ListLine> {
     if account.extent == Extent::Partial {
         entries.push("the rest cannot be read".to_owned());
     }
-    let head = ListLine::Account(of.address.to_string());
+    let head = ListLine::Account(changes.address.to_string());
     [head].into_iter().chain(entries.into_iter().map(ListLine::Entry)).collect()
 }
 
@@ -230,25 +233,23 @@ impl<'a> From<&'a Side> for SideJson<'a> {
 
 /// Formats an account as JSON with the keys of `execution-apis`.
 fn account_json(account: &LenientAccount) -> Value {
-    let of = &account.changes;
-    let slots = of.storage_changes.iter().map(|slot| {
-        let changes = slot.changes.iter();
-        let changes =
-            changes.map(|of| change(of.block_access_index.get(), B256::from(of.new_value)));
-        json!({ "key": B256::from(slot.slot), "changes": changes.collect::<Vec<_>>() })
+    let changes = &account.changes;
+    let slots = changes.storage_changes.iter().map(|slot| {
+        let writes = slot.changes.iter();
+        let writes = writes.map(|w| change(w.block_access_index.get(), B256::from(w.new_value)));
+        json!({ "key": B256::from(slot.slot), "changes": writes.collect::<Vec<_>>() })
     });
-    let reads = of.storage_reads.iter().map(|slot| B256::from(*slot));
-    let balances = of.balance_changes.iter();
-    let balances = balances.map(|of| change(of.block_access_index.get(), of.post_balance));
-    let nonces = of.nonce_changes.iter();
-    let nonces =
-        nonces.map(|of| change(of.block_access_index.get(), format!("{:#x}", of.new_nonce)));
-    let codes = of.code_changes.iter().map(|of| {
-        let (index, code): (_, &Bytes) = (of.block_access_index.get(), &of.new_code);
+    let reads = changes.storage_reads.iter().map(|slot| B256::from(*slot));
+    let balances = changes.balance_changes.iter();
+    let balances = balances.map(|w| change(w.block_access_index.get(), w.post_balance));
+    let nonces = changes.nonce_changes.iter();
+    let nonces = nonces.map(|w| change(w.block_access_index.get(), format!("{:#x}", w.new_nonce)));
+    let codes = changes.code_changes.iter().map(|w| {
+        let (index, code): (_, &Bytes) = (w.block_access_index.get(), &w.new_code);
         json!({ "index": format!("{index:#x}"), "code": code })
     });
     json!({
-        "address": of.address,
+        "address": changes.address,
         "storageChanges": slots.collect::<Vec<_>>(),
         "storageReads": reads.collect::<Vec<_>>(),
         "balanceChanges": balances.collect::<Vec<_>>(),

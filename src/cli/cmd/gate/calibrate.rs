@@ -8,7 +8,7 @@ use clap::Args;
 use report::{Existing, WholeFile};
 use result::gate::Calibration;
 
-use super::options::in_help_of_calibrate;
+use super::options::in_calibrate_help;
 use crate::{
     cli::args::{DriveArgs, RunArgs},
     gate::{
@@ -36,7 +36,7 @@ const WRITE_HELP: &str = "Where to write the estimate [default: stress/calibrati
 
 /// Arguments of `stress gate calibrate`.
 #[derive(Debug, Args)]
-#[command(after_help = CALIBRATE_HELP, mut_args(in_help_of_calibrate))]
+#[command(after_help = CALIBRATE_HELP, mut_args(in_calibrate_help))]
 pub struct CalibrateArgs {
     /// Where to write the estimate.
     #[arg(long, value_name = "FILE", help = WRITE_HELP)]
@@ -58,11 +58,11 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     if args.run.metrics.is_some() {
         fail!(Code::Usage, "--metrics: `stress gate calibrate` has none; leave it out");
     }
-    let input = args.run.of_builds(Default::default())?;
+    let input = args.run.gate_work_input(Default::default())?;
     let progress = Progress::new(terminal::look());
     let work = GateWork::prepare(&input, &progress)?;
-    let this = builds::this_program()?;
-    let mut trio = Trio::start(&this, &this, driving.timeout, &work, &progress)?;
+    let program = builds::this_program()?;
+    let mut trio = Trio::start(&program, &program, driving.timeout, &work, &progress)?;
     let plan = Plan {
         subjects: subjects(&work.variants, Some(&[Metric::Wall])),
         delta: 1.0,
@@ -81,10 +81,10 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     }
     let spreads = calibration::spreads(&attempt.cells);
     let digest = work.facts.digest;
-    let learned = Calibration::new(started, environment, digest, attempt.disturbances, spreads);
-    let text = report::json(&learned).with_exit_code(Code::Io)?;
+    let estimate = Calibration::new(started, environment, digest, attempt.disturbances, spreads);
+    let text = report::json(&estimate).with_exit_code(Code::Io)?;
     let path = file.write(|out| out.write_all(text.as_bytes()))?;
-    args.run.format.print(&learned, report::calibration)?;
+    args.run.format.print(&estimate, report::calibration)?;
     terminal::note(&format!("wrote {}", path.display()));
     Ok(Code::Fine)
 }

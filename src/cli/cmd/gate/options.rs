@@ -12,7 +12,7 @@ const BESIDE_STORED: [&str; 6] = ["samples", "budget", "databases", "keys", "who
 const HEADING: &str = "The run beside stored results (only with --baseline)";
 
 /// Returns an option in the form of the gate's help.
-pub fn in_help(option: Arg) -> Arg {
+pub fn in_gate_help(option: Arg) -> Arg {
     match option.get_long() {
         Some(name) if REFUSED.contains(&name) => option.hide(true),
         Some(name) if BESIDE_STORED.contains(&name) => option.help_heading(HEADING),
@@ -22,7 +22,7 @@ pub fn in_help(option: Arg) -> Arg {
 
 /// Returns an option in the form of the help of `stress gate calibrate`, which compares builds and
 /// has no metrics.
-pub fn in_help_of_calibrate(option: Arg) -> Arg {
+pub fn in_calibrate_help(option: Arg) -> Arg {
     let refused = [&REFUSED[..], &BESIDE_STORED, &["metrics"]].concat();
     let is_refused = option.get_long().is_some_and(|name| refused.contains(&name));
     if is_refused { option.hide(true) } else { option }
@@ -75,7 +75,7 @@ mod tests {
         for option in options() {
             let name = option.get_long().unwrap_or_default();
             let args = asked(&["--baseline", "x"], &option);
-            let is_refused = args.run.without_extras("gate").is_err();
+            let is_refused = args.run.refuse_extras("gate").is_err();
             assert_eq!(of_gate(name).is_hide_set(), is_refused, "--{name}");
             assert_eq!(!help.contains(&format!("--{name}")), is_refused, "--{name}: {help}");
         }
@@ -84,7 +84,7 @@ mod tests {
     /// Whether an option is refused as one that a comparison of builds has no use for, whatever its
     /// value.
     fn is_refused_between_builds(args: &GateArgs) -> bool {
-        let made = args.run.of_builds(Default::default());
+        let made = args.run.gate_work_input(Default::default());
         let error = made.err().map(|failure| failure.to_string()).unwrap_or_default();
         let refusals = ["is only for a gate with --baseline", "that no other process uses"];
         refusals.iter().any(|words| error.contains(words))
@@ -112,7 +112,7 @@ mod tests {
             let name = option.get_long().unwrap_or_default();
             let args = asked(&["sload-storm", "--against", "x"], &option);
             let is_refused = is_refused_between_builds(&args)
-                || args.run.without_extras("calibrate").is_err()
+                || args.run.refuse_extras("calibrate").is_err()
                 || ["databases", "metrics"].contains(&name);
             let shown = calibrate.get_arguments().find(|shown| shown.get_long() == Some(name));
             let is_hidden = shown.is_some_and(Arg::is_hide_set);

@@ -56,28 +56,23 @@ impl From<BlockRange> for RangeInclusive<u64> {
 }
 
 /// Imports the wanted blocks of a chain in RLP.
-pub(super) fn of_rlp(
+pub(super) fn import_rlp(
     files: &Files,
     wanted: BlockRange,
     progress: &Progress,
 ) -> Result<Imported, Failure> {
     let genesis = files.part(Kind::Genesis)?;
-    let mut source: Box<dyn Read> = Box::new(io::empty());
-    let mut name = "";
-    for (path, (of_file, kind)) in files.paths.iter().zip(&files.kinds) {
-        if *kind == Kind::Chain {
-            source = Box::new(BufReader::new(open(path)?));
-            name = of_file;
-        }
-    }
-    let chain = Stream { name, source: &mut source };
+    let mut all = files.paths.iter().zip(&files.kinds);
+    let (path, (name, _)) =
+        all.find(|(_, (_, kind))| *kind == Kind::Chain).expect("the set has a chain");
+    let chain = Stream { name, source: &mut BufReader::new(open(path)?) };
     with_progress(progress, |on_block| {
         import::chain(genesis.text(), chain, wanted.into(), on_block)
     })
 }
 
 /// Imports the wanted blocks of Engine payloads, from all files of payloads in their order.
-pub(super) fn of_payloads(
+pub(super) fn import_payloads(
     files: &Files,
     wanted: BlockRange,
     progress: &Progress,

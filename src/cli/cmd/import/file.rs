@@ -120,7 +120,7 @@ pub(super) fn failure(error: ImportError) -> Failure {
 
 /// Adds a hint to a failed comparison of state roots: the t8n run may have had more accounts than
 /// the files.
-pub(super) fn with_hint_of_root(failure: Failure) -> Failure {
+pub(super) fn with_root_hint(failure: Failure) -> Failure {
     let error = failure.error.downcast_ref::<ImportError>();
     match error {
         Some(ImportError::Differs { what, .. }) if what == "state root" => Failure {
@@ -193,10 +193,9 @@ impl Named {
 pub(super) fn read(path: &Path) -> Result<Named, Failure> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
-    let most = open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
-    let read_bytes =
-        most.with_context(|| format!("cannot read {name}")).with_exit_code(Code::Io)?;
-    if read_bytes as u64 > MAX_FILE_BYTES {
+    let read = open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
+    read.with_context(|| format!("cannot read {name}")).with_exit_code(Code::Io)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         let most = progress::bytes(MAX_FILE_BYTES);
         fail!(
             Code::Usage,

@@ -10,9 +10,9 @@ use generator::import::{self, Imported, Kind, Set, TransitionInput};
 
 use super::{
     chain::{self, BlockRange},
-    file::{Files, Named, failure, fork_named, with_hint_of_root, write},
+    file::{Files, Named, failure, fork_named, with_root_hint, write},
     folder::{self, Folder},
-    tests::{self, TestsInput},
+    spec_tests::{self, TestsInput},
 };
 use crate::{
     cli::args::OutputArgs,
@@ -75,7 +75,7 @@ pub(super) fn import(args: &FilesArgs, progress: &Progress) -> Result<Code, Fail
         [dir] if dir.is_dir() => match folder::find(dir)? {
             Folder::Tests => {
                 let (case, batch, to) = (args.case.as_deref(), args.batch, &args.to);
-                return tests::import_folder(dir, &TestsInput { case, batch, to }, progress);
+                return spec_tests::import_folder(dir, &TestsInput { case, batch, to }, progress);
             }
             Folder::Set(paths) => paths,
         },
@@ -88,15 +88,15 @@ pub(super) fn import(args: &FilesArgs, progress: &Progress) -> Result<Code, Fail
     let output = args.to.file()?;
     let wanted = args.blocks.unwrap_or_default();
     let imported = match set {
-        Set::Tests => tests::imported(args.case.as_deref(), &files.paths[0])?,
+        Set::Tests => spec_tests::import_test(args.case.as_deref(), &files.paths[0])?,
         Set::Transition => transition(args, &files)?,
         Set::Witness => witness(args, &files)?,
-        Set::Chain => chain::of_rlp(&files, wanted, progress)?,
-        Set::Payloads => chain::of_payloads(&files, wanted, progress)?,
+        Set::Chain => chain::import_rlp(&files, wanted, progress)?,
+        Set::Payloads => chain::import_payloads(&files, wanted, progress)?,
     };
     let written = write(imported, output, args.batch, progress);
     let said = written.map_err(|failure| match set {
-        Set::Transition => with_hint_of_root(failure),
+        Set::Transition => with_root_hint(failure),
         _ => failure,
     });
     terminal::out(&said?);
@@ -122,14 +122,14 @@ fn check_words(files: &[PathBuf]) -> Result<(), Failure> {
 
 /// Refuses options that have no meaning for files of this set.
 fn check_options(args: &FilesArgs, set: Set) -> Result<(), Failure> {
-    const FOR: &str = "is for t8n files, and for a block beside its witness";
+    const RULES: &str = "is for t8n files, and for a block beside its witness";
     let has_chain = matches!(set, Set::Chain | Set::Payloads);
     let names_rules = matches!(set, Set::Transition | Set::Witness);
     let options = [
         (args.case.is_some(), "--case", set == Set::Tests, "chooses one of several tests"),
         (args.blocks.is_some(), "--blocks", has_chain, "is for a chain and for payloads"),
-        (args.fork.is_some(), "--fork", names_rules, FOR),
-        (args.chain_id.is_some(), "--chain-id", names_rules, FOR),
+        (args.fork.is_some(), "--fork", names_rules, RULES),
+        (args.chain_id.is_some(), "--chain-id", names_rules, RULES),
     ];
     match options.into_iter().find(|(is_given, _, has_meaning, _)| *is_given && !has_meaning) {
         Some((_, option, _, meaning)) => {

@@ -86,7 +86,7 @@ pub fn remove(
     states: Vec<StateInfo>,
     selection: &Selection,
     now_unix_s: u64,
-    mut by: impl FnMut(&StateInfo) -> Result<(), StateError>,
+    mut remove_one: impl FnMut(&StateInfo) -> Result<(), StateError>,
     mut tell: impl FnMut(&StateInfo, &Fate),
 ) -> Outcome {
     let ours = states.iter().filter(|state| state.is_ours);
@@ -96,7 +96,8 @@ pub fn remove(
         if matches!(selection, Selection::DownTo(bytes) if outcome.left_bytes <= *bytes) {
             break;
         }
-        let fate = if state.is_ours { Fate::from_removal(by(&state)) } else { Fate::NotOurs };
+        let fate =
+            if state.is_ours { Fate::from_removal(remove_one(&state)) } else { Fate::NotOurs };
         tell(&state, &fate);
         match fate {
             Fate::Removed => {

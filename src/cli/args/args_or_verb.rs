@@ -4,18 +4,18 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 
 /// A verb's own arguments, or one of the verbs below it.
 #[derive(Debug)]
-pub enum OwnOr<A, V> {
+pub enum ArgsOrVerb<A, V> {
     /// The verb's own arguments.
-    Own(A),
+    Args(A),
     /// A verb below it.
     Verb(V),
 }
 
-impl<A: Args, V: Subcommand> FromArgMatches for OwnOr<A, V> {
+impl<A: Args, V: Subcommand> FromArgMatches for ArgsOrVerb<A, V> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         match matches.subcommand() {
             Some(_) => V::from_arg_matches(matches).map(Self::Verb),
-            None => A::from_arg_matches(matches).map(Self::Own),
+            None => A::from_arg_matches(matches).map(Self::Args),
         }
     }
 
@@ -25,7 +25,7 @@ impl<A: Args, V: Subcommand> FromArgMatches for OwnOr<A, V> {
     }
 }
 
-impl<A: Args, V: Subcommand> Args for OwnOr<A, V> {
+impl<A: Args, V: Subcommand> Args for ArgsOrVerb<A, V> {
     fn augment_args(line: Command) -> Command {
         A::augment_args(V::augment_subcommands(line))
             .args_conflicts_with_subcommands(true)

@@ -31,14 +31,14 @@ const MAX_NAME_BYTES: usize = 200;
 
 /// Imports the test of a file that `case` chooses. Without `case`, a file with several tests is an
 /// error, and its tests are printed.
-pub(super) fn imported(case: Option<&str>, path: &Path) -> Result<Imported, Failure> {
+pub(super) fn import_test(case: Option<&str>, path: &Path) -> Result<Imported, Failure> {
     let file = read(path)?;
     let mut tests = import::each_blockchain_test(&file.name, &file.content).map_err(failure)?;
     let index = match case {
         Some(case) => index_of(&tests, case).map_err(|why| format!("--case {case}: {why}")),
         None if tests.len() == 1 => Ok(0),
         None => {
-            terminal::out(&cases(&tests));
+            terminal::out(&case_table(&tests));
             let count = units::things(tests.len() as u64, "test");
             Err(format!("{} has {count}; choose one by --case", file.name))
         }
@@ -64,11 +64,11 @@ fn index_of(tests: &[NamedTest], case: &str) -> Result<usize, String> {
     match found.as_slice() {
         [index] => Ok(*index),
         [] => {
-            let names = shown(tests.iter().map(|(name, _)| name.as_str()).collect());
+            let names = joined(tests.iter().map(|(name, _)| name.as_str()).collect());
             Err(format!("no such test; without --case all are listed: {names}"))
         }
         several => {
-            let names = shown(several.iter().map(|index| tests[*index].0.as_str()).collect());
+            let names = joined(several.iter().map(|index| tests[*index].0.as_str()).collect());
             let count = several.len();
             Err(format!("this is in {count} names; write more of one, or its number: {names}"))
         }
@@ -76,7 +76,7 @@ fn index_of(tests: &[NamedTest], case: &str) -> Result<usize, String> {
 }
 
 /// Joins the first `SHOWN_TESTS` of these names.
-fn shown(mut names: Vec<&str>) -> String {
+fn joined(mut names: Vec<&str>) -> String {
     if names.len() > SHOWN_TESTS {
         names.truncate(SHOWN_TESTS);
         names.push("…");
@@ -85,7 +85,7 @@ fn shown(mut names: Vec<&str>) -> String {
 }
 
 /// Formats a line for each test: number, fork, number of blocks, name.
-fn cases(tests: &[NamedTest]) -> String {
+fn case_table(tests: &[NamedTest]) -> String {
     let rows = tests.iter().map(|(name, test)| match test {
         Ok(test) => {
             let rules = test.workload.rules.to_string();
@@ -121,7 +121,7 @@ pub(super) fn import_folder(
     progress: &Progress,
 ) -> Result<Code, Failure> {
     let mut files = Vec::new();
-    find(folder, &mut files).with_exit_code(Code::Io)?;
+    add_json_files(folder, &mut files).with_exit_code(Code::Io)?;
     files.sort();
     let output = &input.to.out;
     let made = fs::create_dir_all(output);
@@ -158,13 +158,13 @@ pub(super) fn import_folder(
 }
 
 /// Adds to `out` the JSON files in `folder` and in the folders below it.
-fn find(folder: &Path, out: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+fn add_json_files(folder: &Path, out: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     let entries = fs::read_dir(folder);
     for entry in entries.with_context(|| format!("cannot list {}", folder.display()))? {
         let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.path();
         // A link to a folder is passed over, as it may lead to a folder above.
         if path.is_dir() && !path.is_symlink() {
-            find(&path, out)?;
+            add_json_files(&path, out)?;
         } else if path.extension().is_some_and(|extension| extension == "json") {
             out.push(path);
         }
@@ -195,14 +195,14 @@ impl FolderImport<'_> {
                 terminal::note(&format!("passed over: {} ({})", path.display(), other.name()));
                 return Ok(());
             }
-            Err(error) => return self.failed(path, None, error),
+            Err(error) => return self.skip(path, None, error),
         }
         let read = read(path).and_then(|file| {
             import::each_blockchain_test(&file.name, &file.content).map_err(failure)
         });
         let tests = match read {
             Ok(tests) => tests,
-            Err(error) => return self.failed(path, None, error),
+            Err(error) => return self.skip(path, None, error),
         };
         let TestsInput { case, batch, to } = *self.input;
         for (name, test) in tests {
@@ -215,12 +215,12 @@ impl FolderImport<'_> {
             let test = match test {
                 Ok(test) => test,
                 Err(error) => {
-                    self.failed(path, Some(&name), failure(error))?;
+                    self.skip(path, Some(&name), failure(error))?;
                     continue;
                 }
             };
             let has_workload = !test.workload.batches.is_empty();
-            let output = to.out.join(self.name_of(&name));
+            let output = to.out.join(self.file_name(&name));
             let file = WholeFile::at(&output, "--out", to.force.existing());
             let written = file.map_err(Failure::from);
             match written.and_then(|file| write(test, file, batch, self.progress)) {
@@ -229,13 +229,13 @@ impl FolderImport<'_> {
                     self.refused_count += u64::from(!has_workload);
                     terminal::out(&said);
                 }
-                Err(error) => self.failed(path, Some(&name), error)?,
+                Err(error) => self.skip(path, Some(&name), error)?,
             }
         }
         Ok(())
     }
 
-    fn failed(&mut self, path: &Path, test: Option<&str>, failure: Failure) -> Result<(), Failure> {
+    fn skip(&mut self, path: &Path, test: Option<&str>, failure: Failure) -> Result<(), Failure> {
         if matches!(failure.code, Code::Interrupted | Code::Io) {
             return Err(failure);
         }
@@ -247,7 +247,7 @@ impl FolderImport<'_> {
 
     /// Returns the file's name for a test, different for each test: its letters, digits and `-_.`,
     /// with `_` in the place of any other character.
-    fn name_of(&mut self, test: &str) -> String {
+    fn file_name(&mut self, test: &str) -> String {
         let plain = test.chars().map(|c| if is_plain(c) { c } else { '_' });
         let stem: String = plain.take(MAX_NAME_BYTES).collect();
         let mut name = format!("{stem}.workload");
