@@ -77,17 +77,11 @@ fn first_word_error(word: &str) -> Option<String> {
     let verbs = line.get_subcommands().map(clap::Command::get_name);
     let scenarios = shipped::all().iter().map(|(name, _)| *name);
     let nearest = spec::nearest(word, verbs.chain(scenarios))?;
-    let unknown = format!("{word}: this is no verb and no scenario");
-    Some(match is_verb(&line, nearest) {
-        true => {
-            format!("{unknown}; did you mean `stress {nearest}`? `stress --help` shows all verbs")
-        }
-        false => {
-            format!(
-                "{unknown}; did you mean the scenario {nearest}? `stress list` shows all of them"
-            )
-        }
-    })
+    let (meant, more) = match is_verb(&line, nearest) {
+        true => (format!("`stress {nearest}`"), "`stress --help` shows all verbs"),
+        false => (format!("the scenario {nearest}"), "`stress list` shows all of them"),
+    };
+    Some(format!("{word}: this is no verb and no scenario; did you mean {meant}? {more}"))
 }
 
 fn is_verb(line: &clap::Command, word: &str) -> bool {

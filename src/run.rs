@@ -21,7 +21,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::anyhow;
 use spec::{Override, RunSpec, Scenario};
 use variant::WholeRows;
 use workload::Workload;
@@ -38,10 +37,10 @@ use crate::{
         facts,
     },
     machine::{self, environment},
-    terminal::{Code, Failure, Look, OpenCodes, Progress, WithExitCode, interrupt},
+    terminal::{Code, Failure, Look, OpenCodes, Progress, WithExitCode, exit::fail, interrupt},
 };
 
-use extras::{ExtraSamples, Extras};
+use extras::{CheckedExtras, ExtraSamples};
 use files::Files;
 use hooks::{Cleanup, Hooks};
 use plan::{Machine, PlannedCell};
@@ -108,7 +107,7 @@ impl RunInput {
             prepare::with_whole(run, open_whole, &work.workload);
         let machine = Machine::this();
         let cells = plan::cells(&run, &machine);
-        let extras = Extras::new(&self.extras, self.out.as_deref(), &cells, started_unix_s)?;
+        let extras = CheckedExtras::new(&self.extras, self.out.as_deref(), &cells, started_unix_s)?;
         let progress = &progress;
         let draw_seed = draw_seed(&run);
         let active = ActiveRun {
@@ -156,14 +155,11 @@ pub fn measure(
     let cells = sampling.cells(&sampled);
     prepare::check_lists(&prepared.session, run, progress)?;
     if let Some(difference) = sampled.disagreements.first() {
-        return Err(anyhow!("{difference}")).with_exit_code(Code::Disagree);
+        fail!(Code::Disagree, "{difference}");
     }
     match sampled.failure {
         Some(failure) => Err(failure),
-        None if interrupt::happened() => {
-            Err(anyhow!("interrupted")).with_exit_code(Code::Interrupted)
-        }
-        None => Ok(cells),
+        None => interrupt::check().map(|()| cells),
     }
 }
 
@@ -200,7 +196,12 @@ struct PartialResult {
 
 impl ActiveRun<'_> {
     /// Runs the work on all databases. `first` is the work of the first database.
-    fn run(self, first: FilledWork, extras: Extras, out: Option<Out>) -> Result<Finished, Failure> {
+    fn run(
+        self,
+        first: FilledWork,
+        extras: CheckedExtras,
+        out: Option<Out>,
+    ) -> Result<Finished, Failure> {
         let count = self.run.database_count;
         let mut files = Files::new(out);
         let (mut first, mut extras) = (Some(first), Some(extras));
@@ -210,11 +211,11 @@ impl ActiveRun<'_> {
                 Ok(prepared) => prepared,
                 Err(error) if index == 0 => return Err(error),
                 Err(error) => {
-                    failure = self.kept(error, index, &mut partial);
+                    failure = self.record(error, index, &mut partial);
                     break;
                 }
             };
-            let budget = share(self.run.budget, partial.spent, count - index);
+            let budget = budget_share(self.run.budget, partial.spent, count - index);
             let run = RunSpec { budget, ..self.run.clone() };
             let extras = extras.take_if(|extras| index + 1 == count && !extras.is_empty());
             cleanup = cleanup.or_else(|| self.input.hooks.cleanup.as_deref().map(Cleanup::of));
@@ -227,20 +228,25 @@ impl ActiveRun<'_> {
         self.progress.clear();
         let cleaned = cleanup.map_or(Ok(()), Cleanup::run);
         partial.warnings.extend(cleaned.as_ref().err().map(|error| format!("{error:#}")));
-        let mut last = self.result(&partial, failure.as_ref());
+        let mut result = self.result(&partial, failure.as_ref());
         // The file may lack the last rounds, an early end between two databases, and extra samples.
-        if let Err(error) = files.write(&last, &partial.logs) {
+        if let Err(error) = files.write(&result, &partial.logs) {
             let failure = failure.get_or_insert(Failure { code: Code::Io, error });
-            last = self.result(&partial, Some(&*failure));
+            result = self.result(&partial, Some(&*failure));
         }
         // All samples are taken, so the run itself is complete. The program still fails.
         let failure = failure.or(cleaned.with_exit_code(Code::Io).err());
-        Ok(Finished { result: last, failure, written: files.into_paths() })
+        Ok(Finished { result, failure, written: files.into_paths() })
     }
 
     /// Records the failure of a later database, so that earlier results are kept and shown. The
     /// database could not be made, or has a wrong list.
-    fn kept(&self, error: Failure, index: u32, partial: &mut PartialResult) -> Option<Failure> {
+    fn record(
+        &self,
+        error: Failure,
+        index: u32,
+        partial: &mut PartialResult,
+    ) -> Option<Failure> {
         match error.code {
             // The result says itself that it was interrupted.
             Code::Interrupted => None,
@@ -259,7 +265,7 @@ impl ActiveRun<'_> {
         &self,
         prepared: &Prepared,
         run: &RunSpec,
-        extras: Option<Extras>,
+        extras: Option<CheckedExtras>,
         partial: &mut PartialResult,
         files: &mut Files,
     ) -> Option<Failure> {
@@ -287,9 +293,9 @@ impl ActiveRun<'_> {
         }
         if let Some(extras) = extras {
             let work = self.facts(prepared).workload;
-            files.add(extras.take(&open.sampling, &mut sampled, &work));
+            files.add_extra(extras.take(&open.sampling, &mut sampled, &work));
         }
-        *partial = open.with(&sampled);
+        *partial = open.total(&sampled);
         match sampled.failure {
             Some(failure) => Some(failure),
             None if interrupt::happened() => None,
@@ -310,7 +316,7 @@ impl ActiveRun<'_> {
         }
         let checked = prepare::check_lists(&prepared.session, &self.run, self.progress);
         let index = u32::try_from(partial.ran.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        checked.err().and_then(|error| self.kept(error, index, partial))
+        checked.err().and_then(|error| self.record(error, index, partial))
     }
 
     /// Generates the work of a database unless `work` has it, and builds and opens its stores.
@@ -368,15 +374,15 @@ impl ActiveRun<'_> {
         result::ratios::fill(&mut cells);
         let all: Vec<_> = partial.ran.iter().map(|ran| ran.facts.clone()).collect();
         let databases = if is_one { Vec::new() } else { all };
-        let of_machine = environment::warnings(&self.environment);
-        let mut warnings: Vec<_> = of_machine.iter().map(ToString::to_string).collect();
+        let warnings = environment::warnings(&self.environment);
+        let mut warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
         let devices = partial.ran.iter().filter_map(|ran| ran.facts.device.as_ref());
         let doubts = facts::doubts(devices, &cells, failure.map(|failure| &failure.error));
         let patched = facts::patched_doubt(&environment::patched());
         warnings.extend(patched.iter().chain(&doubts).map(ToString::to_string));
         warnings.extend(partial.is_unsteady.then(|| UNSTEADY.to_owned()));
         warnings.extend_from_slice(&partial.warnings);
-        let is_short = partial.ran.len() < self.run.database_count as usize;
+        let lacks_databases = partial.ran.len() < self.run.database_count as usize;
         let DatabaseFacts { workload, device, stores } = first.facts.clone();
         let mut result = RunResult {
             schema: SCHEMA,
@@ -396,7 +402,7 @@ impl ActiveRun<'_> {
             cleanup: self.input.hooks.cleanup.clone(),
             agree: partial.agree,
             disagreements: partial.disagreements.clone(),
-            interrupted: interrupt::happened() || failure.is_some() || is_short,
+            interrupted: interrupt::happened() || failure.is_some() || lacks_databases,
             cells,
             clients: Vec::new(),
             databases,
@@ -429,11 +435,11 @@ struct OpenDatabase<'a> {
 
 impl OpenDatabase<'_> {
     /// Adds the results on this database to the earlier results.
-    fn with(&self, sampled: &Sampled) -> PartialResult {
+    fn total(&self, sampled: &Sampled) -> PartialResult {
         let mut all = self.before.clone();
         let prefix = self.active.prefix(u32::try_from(all.ran.len()).unwrap_or(u32::MAX));
         let differences = sampled.disagreements.iter();
-        all.disagreements.extend(differences.map(|what| format!("{prefix}{what}")));
+        all.disagreements.extend(differences.map(|difference| format!("{prefix}{difference}")));
         all.agree = match (all.agree, sampled.agree()) {
             (Some(false), _) | (_, Some(false)) => Some(false),
             (before, now) => before.or(now),
@@ -450,7 +456,7 @@ impl OpenDatabase<'_> {
     /// Returns the result of a run that goes on. If no later result is written, the file says that
     /// the run was interrupted.
     fn unfinished(&self, sampled: &Sampled) -> (RunResult, Vec<HistogramLog>) {
-        let now = self.with(sampled);
+        let now = self.total(sampled);
         let mut result = self.active.result(&now, sampled.failure.as_ref());
         result.interrupted = true;
         (result, now.logs)
@@ -463,7 +469,7 @@ fn draw_seed(run: &RunSpec) -> u64 {
 }
 
 /// Returns the next database's share of the budget that is left for `left_count` databases.
-fn share(budget: Duration, spent: Duration, left_count: u32) -> Duration {
+fn budget_share(budget: Duration, spent: Duration, left_count: u32) -> Duration {
     budget.saturating_sub(spent) / left_count.max(1)
 }
 
@@ -474,15 +480,15 @@ mod tests {
     #[test]
     fn databases_share_a_budget_and_what_one_leaves_is_the_others() {
         let second = Duration::from_secs(1);
-        assert_eq!(share(60 * second, Duration::ZERO, 1), 60 * second);
+        assert_eq!(budget_share(60 * second, Duration::ZERO, 1), 60 * second);
         // Each uses its whole share: all have the same.
         let mut spent = Duration::ZERO;
         for left_count in (1..=6).rev() {
-            let own = share(60 * second, spent, left_count);
+            let own = budget_share(60 * second, spent, left_count);
             assert_eq!(own, 10 * second);
             spent += own;
         }
-        assert_eq!(share(60 * second, 4 * second, 5), Duration::from_millis(11_200));
-        assert_eq!(share(60 * second, 70 * second, 2), Duration::ZERO);
+        assert_eq!(budget_share(60 * second, 4 * second, 5), Duration::from_millis(11_200));
+        assert_eq!(budget_share(60 * second, 70 * second, 2), Duration::ZERO);
     }
 }

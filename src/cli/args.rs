@@ -35,7 +35,7 @@ use crate::{
         RunInput,
         extras::ExtraSamples,
         hooks::Hooks,
-        prepare::{self, DeviceFigures, InUse, Size, Source, asked_data_dir},
+        prepare::{self, DeviceFigures, InUse, Size, Source, check_data_dir},
     },
     terminal::{self, Code, Failure, Look, OpenCodes, WithExitCode, exit::fail},
 };
@@ -57,7 +57,7 @@ pub struct DataDirArgs {
         long,
         value_name = "DIR",
         env = "STRESS_DATA_DIR",
-        value_parser = PathBufValueParser::new().try_map(asked_data_dir),
+        value_parser = PathBufValueParser::new().try_map(check_data_dir),
         help = DATA_DIR_HELP
     )]
     data_dir: Option<PathBuf>,

@@ -164,11 +164,11 @@ pub fn without_effect(source: &Source, how: &[Override], machine: &Machine) -> V
         Source::File(_) => &[],
     };
     let designs: Vec<_> = run.designs.iter().map(|design| design.name()).collect();
-    let notes = DESIGN_KEYS.iter().filter_map(|of| {
+    let notes = DESIGN_KEYS.iter().filter_map(|DesignKey { key, values, neutral, reasons }| {
         let mut given = how.iter().chain(work);
-        let given = given.find(|given| given.key == of.key && given.value != of.neutral)?;
-        let [a, b] = of.values.map(|value| with_value(source, how, of.key, value));
-        let reason = if designs.len() == 1 { of.reasons[0] } else { of.reasons[1] };
+        let given = given.find(|given| given.key == *key && given.value != *neutral)?;
+        let [a, b] = values.map(|value| with_value(source, how, key, value));
+        let reason = if designs.len() == 1 { reasons[0] } else { reasons[1] };
         let words =
             format!("note: {} {reason}: {} does not apply", designs.join(", "), given.origin);
         samples_alike(&a.ok()?, &b.ok()?, machine).then_some(words)

@@ -31,7 +31,7 @@ pub struct ExtraSamples {
 
 /// The extra samples, and their files.
 #[derive(Debug)]
-pub struct Extras {
+pub struct CheckedExtras {
     trace: Option<WholeFile>,
     profile: Option<Profiling>,
 }
@@ -40,10 +40,10 @@ pub struct Extras {
 #[derive(Debug)]
 struct Profiling {
     file: WholeFile,
-    wanted: ProfileTarget,
+    target: ProfileTarget,
 }
 
-impl Extras {
+impl CheckedExtras {
     /// Prepares the extra samples of `wanted` among the cells of a run that began at
     /// `started_unix_s`. The flame graph goes to `out`.
     ///
@@ -62,11 +62,11 @@ impl Extras {
             extras.trace = Some(WholeFile::at(path, "--trace", wanted.existing)?);
         }
         if let Some(name) = &wanted.profile {
-            let cells = profile::wanted(&names, &designs, name).with_exit_code(Code::Usage)?;
-            let name = format!("flame-graph-{started_unix_s}.svg");
-            let path = out.unwrap_or(Path::new("")).join(name);
+            let target = profile::target(&names, &designs, name).with_exit_code(Code::Usage)?;
+            let file_name = format!("flame-graph-{started_unix_s}.svg");
+            let path = out.unwrap_or(Path::new("")).join(file_name);
             let file = WholeFile::at(&path, "--profile", wanted.existing)?;
-            extras.profile = Some(Profiling { file, wanted: cells });
+            extras.profile = Some(Profiling { file, target });
         }
         Ok(extras)
     }
@@ -87,17 +87,17 @@ impl Extras {
         let mut written = Vec::new();
         if let Some(file) = self.trace {
             let done = trace(file, sampling, sampled, work);
-            written.extend(kept(done, sampled));
+            written.extend(keep_failure(done, sampled));
         }
         if let Some(profiling) = self.profile {
             let done = profiling.take(sampling, sampled);
-            written.extend(kept(done, sampled));
+            written.extend(keep_failure(done, sampled));
         }
         written
     }
 }
 
-fn kept(done: Result<Option<PathBuf>>, sampled: &mut Sampled) -> Option<PathBuf> {
+fn keep_failure(done: Result<Option<PathBuf>>, sampled: &mut Sampled) -> Option<PathBuf> {
     done.unwrap_or_else(|error| {
         sampled.failure.get_or_insert(Failure { code: Code::Io, error });
         None
@@ -132,7 +132,7 @@ fn trace(
 
 impl Profiling {
     fn take(self, sampling: &Sampling<'_>, sampled: &mut Sampled) -> Result<Option<PathBuf>> {
-        let index = match &self.wanted {
+        let index = match &self.target {
             ProfileTarget::Cell(index) => Some(*index),
             ProfileTarget::FastestOf(indices) => sampling.fastest(sampled, indices),
         };

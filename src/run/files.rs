@@ -24,9 +24,9 @@ pub struct Files {
     /// The result and its logs.
     written: Vec<PathBuf>,
     /// Files of extra samples.
-    more: Vec<PathBuf>,
+    extra: Vec<PathBuf>,
     /// Time of the last written result.
-    last: Option<Instant>,
+    last_written: Option<Instant>,
     /// Time of the last result that was kept for an interrupt, and the time to keep it.
     kept: Option<(Instant, Duration)>,
 }
@@ -34,7 +34,7 @@ pub struct Files {
 impl Files {
     /// Begins without files. Results go to `out`.
     pub const fn new(out: Option<Out>) -> Self {
-        Self { out, written: Vec::new(), more: Vec::new(), last: None, kept: None }
+        Self { out, written: Vec::new(), extra: Vec::new(), last_written: None, kept: None }
     }
 
     /// Writes a result in place of the earlier result, if the user wants files.
@@ -45,13 +45,13 @@ impl Files {
         if let Some(out) = &mut self.out {
             self.written = out.write(result, logs)?;
         }
-        self.last = Some(Instant::now());
+        self.last_written = Some(Instant::now());
         Ok(())
     }
 
     /// Adds the files of extra samples.
-    pub fn add(&mut self, more: Vec<PathBuf>) {
-        self.more.extend(more);
+    pub fn add_extra(&mut self, files: Vec<PathBuf>) {
+        self.extra.extend(files);
     }
 
     /// Keeps a result for an interrupt that ends the run at once: `show` then prints the result.
@@ -73,12 +73,12 @@ impl Files {
 
     /// Whether the result so far is to be written now.
     pub fn is_due(&self) -> bool {
-        is_due(self.last.map(|last| last.elapsed()))
+        is_due(self.last_written.map(|written| written.elapsed()))
     }
 
     /// Returns the paths of all files, the result first.
     pub fn into_paths(mut self) -> Vec<PathBuf> {
-        self.written.append(&mut self.more);
+        self.written.append(&mut self.extra);
         self.written
     }
 }

@@ -2,13 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
-
 use result::RunResult;
 
 use crate::{
     figures::claims,
-    terminal::{Code, Failure, OpenCodes, WithExitCode},
+    terminal::{Code, Failure, OpenCodes, exit::fail},
 };
 
 /// A run that has ended.
@@ -35,9 +33,7 @@ impl Finished {
             (_, None, true) => Ok(Code::Interrupted),
             // The run is complete, and all designs agree.
             (Some(true), None, false) => Ok(claims::code(&result.expects.claims, open)),
-            (None, None, false) => {
-                Err(anyhow!("the run ended without a sample")).with_exit_code(Code::Io)
-            }
+            (None, None, false) => fail!(Code::Io, "the run ended without a sample"),
         }
     }
 }

@@ -30,7 +30,7 @@ const GRACE: Duration = Duration::from_millis(200);
 /// Maximal time of the last command after an interrupt, as results are written after it.
 const LAST_MAX: Duration = Duration::from_secs(5);
 /// Number of bytes of a failed command's standard error that the error shows.
-const TOLD_BYTES: u64 = 1_000;
+const SHOWN_BYTES: u64 = 1_000;
 const PREPARE: &str = "--prepare";
 const CLEANUP: &str = "--cleanup";
 
@@ -120,10 +120,10 @@ fn clean_up() -> Result<()> {
 fn run(option: &str, command: &str, mut stops: impl FnMut() -> bool) -> Result<CommandEnd> {
     let cannot = || format!("{option} `{command}`: cannot be run by {SHELL}");
     // The output goes to a file: a background process of the command would hold a pipe open.
-    let mut told = tempfile::tempfile().with_context(cannot)?;
+    let mut stderr = tempfile::tempfile().with_context(cannot)?;
     let mut shell = child::bound(Path::new(SHELL)).with_context(cannot)?;
     shell.args(["-c", command]).stdout(Stdio::null());
-    shell.stderr(told.try_clone().with_context(cannot)?);
+    shell.stderr(stderr.try_clone().with_context(cannot)?);
     let mut child = shell.spawn().with_context(cannot)?;
     let [mut pause, longest] = POLL_INTERVAL;
     let status = loop {
@@ -144,7 +144,7 @@ fn run(option: &str, command: &str, mut stops: impl FnMut() -> bool) -> Result<C
     if stops() {
         return Ok(CommandEnd::Stopped);
     }
-    bail!("{option} `{command}` failed: {}", failure(status, &mut told))
+    bail!("{option} `{command}` failed: {}", failure(status, &mut stderr))
 }
 
 /// Ends a command and all processes that it started.
@@ -160,15 +160,17 @@ fn stop(child: &mut Child) {
 }
 
 /// States how a command failed, and the end of its standard error.
-fn failure(status: ExitStatus, told: &mut File) -> String {
-    let size = told.metadata().map_or(0, |metadata| metadata.len());
-    let from = SeekFrom::Start(size.saturating_sub(TOLD_BYTES));
+fn failure(status: ExitStatus, stderr: &mut File) -> String {
+    let size = stderr.metadata().map_or(0, |metadata| metadata.len());
+    let from = SeekFrom::Start(size.saturating_sub(SHOWN_BYTES));
     let mut bytes = Vec::new();
-    let read = told.seek(from).and_then(|_| told.read_to_end(&mut bytes));
+    let read = stderr.seek(from).and_then(|_| stderr.read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes);
     match (read, text.trim()) {
         (Ok(_), "") => format!("{status}, with nothing on standard error"),
-        (Ok(_), text) if size > TOLD_BYTES => format!("{status}; standard error ends with: {text}"),
+        (Ok(_), text) if size > SHOWN_BYTES => {
+            format!("{status}; standard error ends with: {text}")
+        }
         (Ok(_), text) => format!("{status}; standard error: {text}"),
         (Err(error), _) => format!("{status}; standard error cannot be read: {error}"),
     }

@@ -25,6 +25,13 @@ use crate::{
     terminal::{Progress, interrupt},
 };
 
+/// Maximal time for repeating a sample's requests.
+const REPLAY_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Maximal difference between the number of blocks that a sample read and the number of blocks of
+/// its rows, as a share. A filter may err, and a cache may evict a block.
+const OTHER_BLOCKS_MAX: f64 = 0.05;
+
 /// A variant on an open store, and the settings of its samples.
 #[derive(Clone, Copy, Debug)]
 pub struct Measuring<'a> {
@@ -146,7 +153,7 @@ impl<'a> Measuring<'a> {
                      would read others"
                 ));
             }
-            let rate = requests.replay(blocks, READ_AGAIN_MAX, interrupt::flag());
+            let rate = requests.replay(blocks, REPLAY_TIME_MAX, interrupt::flag());
             let rate = rate.map_err(|reason| reason.to_string())?;
             Ok(rate.block_count as f64 / rate.elapsed.as_secs_f64())
         }))
@@ -161,8 +168,7 @@ impl<'a> Measuring<'a> {
         let _paused = self.progress.pause();
         let recovered = self.recover()?;
         let mut measured = Measured { recovered, ..Measured::default() };
-        let is_unknown = known_costs.is_empty();
-        if self.variant.schedule == Schedule::KnownCost && is_unknown {
+        if self.variant.schedule == Schedule::KnownCost && known_costs.is_empty() {
             let variant = Variant { schedule: Schedule::BlockOrder, ..self.variant };
             let settings = SampleSettings {
                 variant,
@@ -235,10 +241,3 @@ impl<'a> Measuring<'a> {
         }
     }
 }
-
-/// Maximal time for repeating a sample's requests.
-const READ_AGAIN_MAX: Duration = Duration::from_secs(1);
-
-/// Maximal difference between the number of blocks that a sample read and the number of blocks of
-/// its rows, as a share. A filter may err, and a cache may evict a block.
-const OTHER_BLOCKS_MAX: f64 = 0.05;

@@ -95,12 +95,13 @@ fn under_duties(variant: Variant, run: &RunSpec) -> Vec<Variant> {
 /// Returns a variant with each prefetch policy, or unchanged if it reads nothing ahead.
 fn under_policies(variant: Variant, run: &RunSpec, store: StoreKind) -> Vec<Variant> {
     if let (Engine::Prewarm(warming), [_, ..]) = (variant.engine, &run.prefetch.times[..]) {
-        let engines = run.prefetch.times.iter().map(|time| Warming { time: *time, ..warming });
-        return engines.map(|to| Variant { engine: Engine::Prewarm(to), ..variant }).collect();
+        let warmings = run.prefetch.times.iter().map(|time| Warming { time: *time, ..warming });
+        let engines = warmings.map(Engine::Prewarm);
+        return engines.map(|engine| Variant { engine, ..variant }).collect();
     }
     let Io::Batched(_) = variant.io else { return vec![variant] };
-    let says_nothing = run.io_thread_counts.is_empty() && run.prefetch == PrefetchSpec::default();
-    if store.waiting() == Waiting::Never && says_nothing {
+    let is_default = run.io_thread_counts.is_empty() && run.prefetch == PrefetchSpec::default();
+    if store.waiting() == Waiting::Never && is_default {
         // There is no device to wait for: additional readers would only take turns with the
         // executing threads.
         return vec![variant.reading_before_by_itself()];

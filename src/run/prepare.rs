@@ -30,7 +30,7 @@ use crate::{
 
 use once::SharedTime;
 
-pub use data_dir::{asked_data_dir, data_dir, data_path, known_data_path};
+pub use data_dir::{check_data_dir, data_dir, data_path, known_data_path};
 pub use device::{measure_again, short_time as short_device_time};
 pub use fresh::{FreshWork, FreshWorks};
 pub use lists::check_lists;
@@ -122,7 +122,7 @@ impl Preparation<'_> {
         session: &mut Session,
     ) -> Result<Option<(Device, Option<Disk>)>, Failure> {
         let mut device = None;
-        let mut once = SharedTime::default();
+        let mut shared_time = SharedTime::default();
         for store in &self.run.stores {
             let work = session.workload();
             let opener = StoreOpener {
@@ -137,18 +137,18 @@ impl Preparation<'_> {
             let open = opener.open(*store, self.run)?;
             let created_unix_s = open.built_state().map(|state| state.manifest().created_unix_s);
             if created_unix_s.is_some_and(|created_unix_s| created_unix_s >= began_unix_s) {
-                once.building += began.elapsed();
+                shared_time.building += began.elapsed();
             }
             // The device is measured once for all stores, as all stores lie in one directory.
             if let (None, Some(state)) = (&device, open.built_state()) {
                 let began = Instant::now();
                 device = self.device_below(state)?;
-                once.measuring += began.elapsed();
+                shared_time.measuring += began.elapsed();
             }
             session.add(open);
         }
         if let DeviceFigures::Shared(path) = self.device {
-            once::add(path, once);
+            once::add(path, shared_time);
         }
         Ok(device)
     }

@@ -56,15 +56,14 @@ pub enum ProfileTarget {
 ///
 /// # Errors
 /// `wanted` is neither a design nor the name of exactly one cell.
-pub fn wanted(names: &[String], designs: &[&str], wanted: &str) -> Result<ProfileTarget> {
+pub fn target(names: &[String], designs: &[&str], wanted: &str) -> Result<ProfileTarget> {
     let of_design: Vec<usize> =
         (0..designs.len()).filter(|index| designs[*index] == wanted).collect();
     if !of_design.is_empty() {
         return Ok(ProfileTarget::FastestOf(of_design));
     }
     named(names, wanted).map(ProfileTarget::Cell).map_err(|error| {
-        let known: BTreeSet<&str> = designs.iter().copied().collect();
-        let known: Vec<&str> = known.into_iter().collect();
+        let known: Vec<&str> = BTreeSet::from_iter(designs.iter().copied()).into_iter().collect();
         anyhow!("{error}; or a design: {}", known.join(", "))
     })
 }
@@ -261,7 +260,7 @@ mod tests {
     fn a_design_or_a_variant_is_wanted_and_nothing_else() {
         let names = ["memory/none/a@1", "memory/none/b@1", "memory/none/b@2"].map(str::to_owned);
         let designs = ["a", "b", "b"];
-        let named = |text: &str| wanted(&names, &designs, text);
+        let named = |text: &str| target(&names, &designs, text);
         assert_eq!(named("b").unwrap(), ProfileTarget::FastestOf(vec![1, 2]));
         assert_eq!(named("none/b@2").unwrap(), ProfileTarget::Cell(2));
         let error = named("c").unwrap_err().to_string();

@@ -1,10 +1,9 @@
 //! A check that a run does the work of stored results.
 
-use anyhow::anyhow;
 use result::stored::Stored;
 use workload::Workload;
 
-use crate::terminal::{Code, Failure, WithExitCode};
+use crate::terminal::{Code, Failure, exit::fail};
 
 /// Number of a digest's characters in the error, as on the page of a run.
 const DIGEST_CHARS: usize = 12;
@@ -22,8 +21,8 @@ impl SameWork {
     /// Makes the check for the work of `stored`, on the first of its databases. `option` is the
     /// option of the command line that asks for the check, and `remedy` ends the error.
     pub fn of(option: String, stored: &Stored, remedy: &str) -> Self {
-        let of_run = &stored.result.workload;
-        let work = stored.result.databases.first().map_or(of_run, |first| &first.workload);
+        let result = &stored.result;
+        let work = result.databases.first().map_or(&result.workload, |first| &first.workload);
         Self {
             option,
             scenario: work.scenario.clone(),
@@ -44,11 +43,11 @@ impl SameWork {
         }
         let [stored, own] =
             [digest, &own].map(|digest| digest.get(..DIGEST_CHARS).unwrap_or(digest));
-        let error = anyhow!(
+        fail!(
+            Code::Usage,
             "{option}: the stored results are of {scenario} ({stored}), and this run is of {} ({own}): name \
              that work, with its options and its seed, or {remedy}",
             workload.scenario
-        );
-        Err(error).with_exit_code(Code::Usage)
+        )
     }
 }

@@ -16,7 +16,7 @@ use executor::{sample::SampleRecords, trace::Trace};
 use report::units;
 use spec::RunSpec;
 use variant::StoreKind;
-use workload::{Workload, signing::TxSignatures};
+use workload::Workload;
 
 use result::{Cell, HistogramLog, LogKind, ProfileFacts, stats::Warmup};
 
@@ -29,7 +29,6 @@ use crate::{
         measure::{KnownCosts, Measuring, Unmeasured},
         plan::{self, CellProgress, Machine, PlannedCell, Rounds},
         prepare::{FreshWork, FreshWorks, Prepared},
-        session::Work,
     },
     terminal::{Code, Failure, Progress, interrupt},
 };
@@ -101,7 +100,7 @@ pub enum Purpose<'a> {
 
 impl<'a> Purpose<'a> {
     /// Returns the name in progress lines and disagreements.
-    const fn doing(self) -> &'static str {
+    const fn label(self) -> &'static str {
         match self {
             Self::Trace(_) => "tracing",
             Self::Profile => "profiling",
@@ -112,27 +111,6 @@ impl<'a> Purpose<'a> {
         match self {
             Self::Trace(trace) => Some(trace),
             Self::Profile => None,
-        }
-    }
-}
-
-/// The work and signatures of one sample.
-#[derive(Clone, Copy, Debug)]
-struct Subject<'a> {
-    work: &'a Work,
-    signatures: Option<&'a [TxSignatures]>,
-}
-
-impl<'a> Subject<'a> {
-    /// Returns the fresh work, or the prepared work without a fresh one.
-    fn of(fresh: Option<&'a FreshWork>, prepared: &'a Prepared) -> Self {
-        match fresh {
-            Some(FreshWork { work, signatures }) => {
-                Self { work, signatures: signatures.as_deref() }
-            }
-            None => {
-                Self { work: prepared.session.work(), signatures: prepared.signatures.as_deref() }
-            }
         }
     }
 }
@@ -202,14 +180,14 @@ impl<'a> Sampling<'a> {
                 break;
             }
             let begun = Instant::now();
-            let mut kept_for = Duration::ZERO;
+            let mut after_samples = Duration::ZERO;
             self.round(round, &cells, &mut sampled, |sampled| {
                 let begun = Instant::now();
-                let kept = after_sample(sampled);
-                kept_for += begun.elapsed();
-                kept
+                let done = after_sample(sampled);
+                after_samples += begun.elapsed();
+                done
             });
-            sampled.spent += begun.elapsed().saturating_sub(kept_for);
+            sampled.spent += begun.elapsed().saturating_sub(after_samples);
             let is_over = sampled.failure.is_some() || !sampled.disagreements.is_empty();
             if interrupt::happened() || is_over {
                 break;
@@ -236,11 +214,11 @@ impl<'a> Sampling<'a> {
         let first_number = u64::from(round) * self.planned.len() as u64;
         let order = plan::order(cells.len(), round, self.workload().seed);
         let indices: Vec<usize> = order.into_iter().map(|place| cells[place]).collect();
-        for (at, index) in indices.iter().copied().enumerate() {
+        for (position, index) in indices.iter().copied().enumerate() {
             let begun = Instant::now();
             let cell = &self.planned[index];
             let name = cell.name();
-            let fresh = match self.fresh_work(cell, first_number + at as u64) {
+            let fresh = match self.fresh_work(cell, first_number + position as u64) {
                 Ok(fresh) => fresh,
                 Err(Failure { code: Code::Interrupted, .. }) => return,
                 Err(failure) => {
@@ -248,17 +226,20 @@ impl<'a> Sampling<'a> {
                     return;
                 }
             };
-            self.begin(round, &indices, at, sampled);
-            let subject = Subject::of(fresh.as_ref(), self.prepared);
+            self.begin(round, &indices, position, sampled);
+            let (work, signatures) = match &fresh {
+                Some(fresh) => (&fresh.work, &fresh.signatures),
+                None => (self.prepared.session.work(), &self.prepared.signatures),
+            };
             let requested_keys = sampled.requested_keys.entry(cell.store).or_default();
             let measuring = Measuring {
-                work: subject.work,
-                signatures: subject.signatures,
+                work,
+                signatures: signatures.as_deref(),
                 records: match self.prepared.device {
                     Some(_) => SampleRecords::Requests,
                     None => SampleRecords::None,
                 },
-                asked_before_share: requested_keys.take_in(subject.work.workload()),
+                asked_before_share: requested_keys.add_plan(work.workload()),
                 ..self.measuring(cell)
             };
             let measured = match measuring.measure(&mut sampled.known_costs[index]) {
@@ -269,12 +250,14 @@ impl<'a> Sampling<'a> {
                     return;
                 }
             };
-            let differences = measured.differences.iter().map(|d| d.of(&name));
+            let differences = measured.differences.iter().map(|difference| difference.of(&name));
             sampled.disagreements.extend(differences);
             let samples = &mut sampled.by_cell[index];
             if let Some(measurement) = &measured.measurement {
-                let keys = fresh.is_none().then_some(self.keys);
-                let keys = keys.unwrap_or_else(|| AskedKeys::of(subject.work.workload()));
+                let keys = match fresh {
+                    Some(_) => AskedKeys::of(work.workload()),
+                    None => self.keys,
+                };
                 let ceiling = measured.trace_ceiling.clone();
                 samples.add(&measuring.input(keys, self.prepared.device.as_ref()), measurement);
                 ceiling.into_iter().for_each(|ceiling| samples.add_trace_ceiling(ceiling));
@@ -292,18 +275,18 @@ impl<'a> Sampling<'a> {
         }
     }
 
-    /// Shows that the sample of the cell at `indices[at]` begins. `indices` are the cells of the
+    /// Shows that the sample of the cell at `indices[position]` begins. `indices` are the cells of the
     /// round.
-    fn begin(&self, round: u32, indices: &[usize], at: usize, sampled: &Sampled) {
-        let index = indices[at];
+    fn begin(&self, round: u32, indices: &[usize], position: usize, sampled: &Sampled) {
+        let index = indices[position];
         let live = self.progress.wants_live(sampled.last_took[index]).then(|| {
             let taken = sampled.taken(self.planned);
             let medians: Vec<_> = sampled.by_cell.iter().map(CellSamples::mgas_per_s).collect();
             let status = LiveStatus {
                 rounds: self.rounds(),
                 round,
-                done: &indices[..at],
-                pending: &indices[at..],
+                done: &indices[..position],
+                pending: &indices[position..],
                 spent: sampled.spent,
                 taken: &taken,
                 medians: &medians,
@@ -312,16 +295,15 @@ impl<'a> Sampling<'a> {
             status.live()
         });
         let name = format!("round {}, {}", round + 1, self.name(index));
-        self.progress.sample(&name, live).set(at as u64, indices.len() as u64);
+        self.progress.sample(&name, live).set(position as u64, indices.len() as u64);
     }
 
     /// Returns an estimate of the first round, if the device makes it long.
     fn slow_device(&self) -> Option<String> {
         let device = self.prepared.device.as_ref()?;
-        let time =
-            |cell| cells::time_by_device(&self.measuring(cell).input(self.keys, Some(device)));
-        let times: Vec<_> = self.planned.iter().map(time).collect();
-        estimate::of_slow_device(self.rounds(), device, &times)
+        let inputs = self.planned.iter().map(|cell| self.input(cell));
+        let times: Vec<_> = inputs.map(|input| cells::time_by_device(&input)).collect();
+        estimate::on_slow_device(self.rounds(), device, &times)
     }
 
     const fn rounds(&self) -> Rounds {
@@ -343,7 +325,7 @@ impl<'a> Sampling<'a> {
             session: &self.prepared.session,
             work: self.prepared.session.work(),
             asked_before_share: None,
-            store: self.store(cell),
+            store: self.store_index(cell),
             variant: cell.variant,
             cache: self.run.cache,
             signatures: None,
@@ -389,15 +371,16 @@ impl<'a> Sampling<'a> {
         sampled: &mut Sampled,
     ) -> anyhow::Result<bool> {
         let cell = &self.planned[index];
-        let (name, doing) = (cell.name(), purpose.doing());
-        let stage = self.progress.stage(&format!("{doing} {name}"), 0);
+        let (name, label) = (cell.name(), purpose.label());
+        let stage = self.progress.stage(&format!("{label} {name}"), 0);
         let measuring = Measuring { trace: purpose.trace(), ..self.measuring(cell) };
         let measured = measuring.measure(&mut sampled.known_costs[index]);
         stage.finish();
         match measured {
             Ok(measured) => {
-                let name = format!("{name}, {doing}");
-                let differences = measured.differences.iter().map(|d| d.of(&name));
+                let name = format!("{name}, {label}");
+                let differences =
+                    measured.differences.iter().map(|difference| difference.of(&name));
                 sampled.disagreements.extend(differences);
                 Ok(measured.differences.is_empty())
             }
@@ -407,7 +390,7 @@ impl<'a> Sampling<'a> {
     }
 
     /// Returns the index of the cell's store: stores are open in the order of the run's list.
-    fn store(&self, cell: &PlannedCell) -> usize {
+    fn store_index(&self, cell: &PlannedCell) -> usize {
         self.run.stores.iter().position(|store| *store == cell.store).unwrap_or_default()
     }
 
@@ -423,35 +406,39 @@ impl<'a> Sampling<'a> {
     }
 
     /// Returns the samples of each cell that has samples.
-    fn of_cells<'s>(&'s self, sampled: &'s Sampled) -> impl Iterator<Item = &'s CellSamples> {
+    fn samples_of_cells<'s>(
+        &'s self,
+        sampled: &'s Sampled,
+    ) -> impl Iterator<Item = &'s CellSamples> {
         self.with_samples(sampled).map(|(_, samples)| samples)
     }
 
-    fn left_out(&self, sampled: &Sampled) -> Option<usize> {
-        cells::left_out(self.of_cells(sampled))
+    fn warm_up_count(&self, sampled: &Sampled) -> Option<usize> {
+        cells::left_out(self.samples_of_cells(sampled))
     }
 
     /// Whether times still rose or fell at the end of the run, with enough samples to exclude
     /// chance.
     pub fn is_unsteady(&self, sampled: &Sampled) -> bool {
-        let least = sampled.by_cell.iter().map(CellSamples::count).min().unwrap_or(0);
-        least >= UNSTEADY_COUNT_MIN && cells::warm_up(self.of_cells(sampled)) == Warmup::NoEnd
+        let least_count = sampled.by_cell.iter().map(CellSamples::count).min().unwrap_or(0);
+        least_count >= UNSTEADY_COUNT_MIN
+            && cells::warm_up(self.samples_of_cells(sampled)) == Warmup::NoEnd
     }
 
     /// Returns the cells of the result: those that have samples.
     pub fn cells(&self, sampled: &Sampled) -> Vec<Cell> {
-        let warm_up = self.left_out(sampled);
+        let warm_up_count = self.warm_up_count(sampled);
         let cells = self.with_samples(sampled);
-        cells.map(|(cell, samples)| samples.cell(&self.input(cell), warm_up)).collect()
+        cells.map(|(cell, samples)| samples.cell(&self.input(cell), warm_up_count)).collect()
     }
 
     /// Returns the histograms of each cell that has samples, for the logs.
     pub fn logs(&self, sampled: &Sampled) -> Vec<HistogramLog> {
-        let warm_up = self.left_out(sampled);
+        let warm_up_count = self.warm_up_count(sampled);
         let mut logs = Vec::new();
         for (cell, samples) in self.with_samples(sampled) {
             let kinds = [LogKind::Transactions, LogKind::Reads];
-            let histograms = kinds.into_iter().zip(samples.latencies(warm_up));
+            let histograms = kinds.into_iter().zip(samples.latencies(warm_up_count));
             logs.extend(histograms.map(|(what, histogram)| HistogramLog {
                 variant: cell.name(),
                 what,

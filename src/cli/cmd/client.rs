@@ -184,12 +184,9 @@ fn design_overrides(args: &ClientArgs) -> anyhow::Result<Vec<Override>> {
 /// Returns the settings of the clients' samples. Refuses options of designs if no design is named.
 fn client_run(args: &ClientArgs) -> anyhow::Result<RunSpec> {
     let overrides = args.how.overrides();
-    let mut of_designs = overrides
-        .iter()
-        .filter(|given| !["run.samples", "run.cache"].contains(&given.key.as_str()));
-    if args.how.design.is_none()
-        && let Some(given) = of_designs.next()
-    {
+    let mut keys = overrides.iter();
+    let of_designs = keys.find(|given| !["run.samples", "run.cache"].contains(&given.key.as_str()));
+    if let Some(given) = of_designs.filter(|_| args.how.design.is_none()) {
         bail!(
             "{}: this is of our designs, and none is named; add --design batched-io,sequential, \
              or leave it out",

@@ -200,13 +200,11 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
             let results = results(args, base);
             (Mode::Baseline, results.map(|results| judge::with_baseline(&results, &frame)))
         }
-        _ => {
-            let error = anyhow!(
-                "nothing to compare with: name another build (--against BINARY), a setting (--b-set \
-                 run.KEY=VALUE) or a stored result (--baseline RESULT)"
-            );
-            return Err(error).with_exit_code(Code::Usage);
-        }
+        _ => fail!(
+            Code::Usage,
+            "nothing to compare with: name another build (--against BINARY), a setting (--b-set \
+             run.KEY=VALUE) or a stored result (--baseline RESULT)"
+        ),
     };
     let judgement = judged.unwrap_or_else(|failure| Judgement::failed(mode, failure));
     let cache = judgement.cache();
@@ -235,12 +233,7 @@ fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
     Ok(Builds {
         base: base.map_or_else(builds::this_program, |base| Ok(base.to_owned()))?,
         new: args.program.clone(),
-        metrics: args
-            .metric
-            .as_deref()
-            .map(parse_metrics)
-            .transpose()
-            .with_exit_code(Code::Usage)?,
+        metrics: metrics(args)?,
         driving: args.drive.driving()?,
         work: args.run.gate_work_input(settings)?,
         attempt_count: if args.rerun { 2 } else { 1 },
@@ -275,8 +268,7 @@ fn client_pair(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> {
         fail!(Code::Usage, "{}: the work of an export is fixed, and clients run it", given.origin);
     }
     let cache = minimal::default_run(&run.how.overrides()).with_exit_code(Code::Usage)?.cache;
-    let metrics =
-        args.metric.as_deref().map(parse_metrics).transpose().with_exit_code(Code::Usage)?;
+    let metrics = metrics(args)?.unwrap_or_else(|| vec![Metric::Wall]);
     let base = StartFile::load(&base.to_string_lossy()).with_exit_code(Code::Usage)?;
     let new =
         StartFile::load(args.client.as_deref().unwrap_or_default()).with_exit_code(Code::Usage)?;
@@ -284,7 +276,7 @@ fn client_pair(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> {
         dir: dir.into(),
         starts: [base, new],
         cache,
-        metrics: metrics.unwrap_or_else(|| vec![Metric::Wall]),
+        metrics,
         attempt_count: if args.rerun { 2 } else { 1 },
         driving: args.drive.driving()?,
     })
@@ -428,6 +420,10 @@ fn write_result(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
     let path = out.write(result.started_unix_s, &report::json(result).with_exit_code(Code::Io)?);
     terminal::note(&format!("wrote {}", path.with_exit_code(Code::Io)?.display()));
     Ok(())
+}
+
+fn metrics(args: &GateArgs) -> Result<Option<Vec<Metric>>, Failure> {
+    args.metric.as_deref().map(parse_metrics).transpose().with_exit_code(Code::Usage)
 }
 
 fn parse_metrics(text: &str) -> anyhow::Result<Vec<Metric>> {

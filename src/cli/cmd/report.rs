@@ -89,7 +89,8 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     let file = args.force.file("--out", args.out.as_deref())?;
     let limits = limits(&args.results)?;
     if !limits.is_empty() {
-        return limit_report(&limits, format, file);
+        deliver(&limit_report(&limits, format)?, file)?;
+        return Ok(Code::Fine);
     }
     let (mut results, mut loads) = (Vec::new(), Vec::new());
     for path in &args.results {
@@ -101,23 +102,21 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     if let (Some(load), Some(shown)) = (loads.first(), results.first()) {
         return Err(mixed_kinds(load, &shown.path));
     }
-    let text = match format {
-        _ if !loads.is_empty() => load_report(&loads, format)?,
-        ReportFormat::Html => html::page(&results),
-        ReportFormat::Markdown => formats::markdown(&results),
-        ReportFormat::Csv => formats::csv(&results),
-        ReportFormat::BiggerIsBetter => {
-            formats::benchmark(&results, Better::Bigger).with_exit_code(Code::Io)?
-        }
-        ReportFormat::SmallerIsBetter => {
-            formats::benchmark(&results, Better::Smaller).with_exit_code(Code::Io)?
-        }
+    let text = match loads.is_empty() {
+        true => run_report(&results, format)?,
+        false => load_report(&loads, format)?,
     };
-    match file {
-        Some(file) => write(file, &text)?,
-        None => terminal::out(&text),
-    }
+    deliver(&text, file)?;
     Ok(code(&results))
+}
+
+/// Writes a report to its file, or without a file to standard output.
+fn deliver(text: &str, file: Option<WholeFile>) -> Result<(), Failure> {
+    match file {
+        Some(file) => write(file, text)?,
+        None => terminal::out(text),
+    }
+    Ok(())
 }
 
 /// Returns the gas limits that `stress limit` found; empty if no result is of `stress limit`.
@@ -136,16 +135,12 @@ fn limits(paths: &[PathBuf]) -> Result<Vec<StoredLimit>, Failure> {
     }
 }
 
-/// Writes the report of gas limits.
-fn limit_report(
-    limits: &[StoredLimit],
-    format: ReportFormat,
-    file: Option<WholeFile>,
-) -> Result<Code, Failure> {
-    let text = match format {
+/// Returns the text of the report of gas limits.
+fn limit_report(limits: &[StoredLimit], format: ReportFormat) -> Result<String, Failure> {
+    Ok(match format {
         ReportFormat::Html => html::page_of_limits(limits),
         ReportFormat::Markdown => {
-            let texts = limits.iter().map(|of| report::limit_markdown(&of.result));
+            let texts = limits.iter().map(|limit| report::limit_markdown(&limit.result));
             texts.collect::<Vec<_>>().join("\n")
         }
         ReportFormat::Csv | ReportFormat::BiggerIsBetter | ReportFormat::SmallerIsBetter => fail!(
@@ -153,12 +148,22 @@ fn limit_report(
             "{}: limits are written as HTML or Markdown: end --out in .html or .md",
             limits[0].path.display()
         ),
-    };
-    match file {
-        Some(file) => write(file, &text)?,
-        None => terminal::out(&text),
-    }
-    Ok(Code::Fine)
+    })
+}
+
+/// Returns the text of the report of runs and gates.
+fn run_report(results: &[Shown], format: ReportFormat) -> Result<String, Failure> {
+    Ok(match format {
+        ReportFormat::Html => html::page(results),
+        ReportFormat::Markdown => formats::markdown(results),
+        ReportFormat::Csv => formats::csv(results),
+        ReportFormat::BiggerIsBetter => {
+            formats::benchmark(results, Better::Bigger).with_exit_code(Code::Io)?
+        }
+        ReportFormat::SmallerIsBetter => {
+            formats::benchmark(results, Better::Smaller).with_exit_code(Code::Io)?
+        }
+    })
 }
 
 /// Returns the exit code for these results.

@@ -36,8 +36,7 @@ fn cross<T: Copy>(policies: &mut Vec<Prefetch>, values: &[T], set: impl Fn(&mut 
     if values.is_empty() {
         return;
     }
-    let with = |policy: Prefetch, value: T| {
-        let mut policy = policy;
+    let with = |mut policy: Prefetch, value: T| {
         set(&mut policy, value);
         policy
     };

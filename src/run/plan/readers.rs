@@ -51,10 +51,8 @@ impl Machine {
     /// Returns how a reader of RocksDB reads several keys. By default it reads them together if the
     /// kernel has `io_uring`.
     pub fn read_method(&self, run: &RunSpec) -> ReadMethod {
-        match self.has_io_uring() {
-            true => run.read.unwrap_or(ReadMethod::MultiGet),
-            false => run.read.unwrap_or(ReadMethod::Get),
-        }
+        let default = if self.has_io_uring() { ReadMethod::MultiGet } else { ReadMethod::Get };
+        run.read.unwrap_or(default)
     }
 
     /// Whether a reader of RocksDB has several reads under way.

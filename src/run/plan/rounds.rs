@@ -62,10 +62,12 @@ impl Rounds {
     /// Returns the ascending indices of the next round's cells, after `done` rounds that took
     /// `spent`. Empty if the run is over. The first round has all cells, with any budget.
     pub fn next(&self, done: u32, spent: Duration, cells: &[CellProgress]) -> Vec<usize> {
-        let whole: Duration = cells.iter().map(|cell| cell.last).sum();
+        let round_time: Duration = cells.iter().map(|cell| cell.last).sum();
         match self.sample_count {
             Some(count) if done >= count => Vec::new(),
-            None if done > 0 && spent + whole > self.budget => self.without_interval(spent, cells),
+            None if done > 0 && spent + round_time > self.budget => {
+                self.lacking_interval(spent, cells)
+            }
             _ => (0..cells.len()).collect(),
         }
     }
@@ -73,7 +75,7 @@ impl Rounds {
     /// Returns the time of the remaining rounds after `spent`: the cells at `pending` of this
     /// round, and all later rounds. Each cell is estimated by its last sample. A cell without a
     /// sample counts as average. `None` if no cell has a sample and the number of samples is given.
-    pub fn left(
+    pub fn time_left(
         &self,
         spent: Duration,
         pending: &[usize],
@@ -94,21 +96,21 @@ impl Rounds {
         if let Some(count) = self.sample_count {
             return Some(cells.iter().map(|cell| cell.time_until(count as usize)).sum());
         }
-        let mut left = take(&mut cells, pending);
-        let whole: Duration = cells.iter().map(|cell| cell.last).sum();
-        if !whole.is_zero() {
+        let mut left = add_samples(&mut cells, pending);
+        let round_time: Duration = cells.iter().map(|cell| cell.last).sum();
+        if !round_time.is_zero() {
             let free = self.budget.saturating_sub(spent + left);
-            let round_count = free.as_nanos() / whole.as_nanos();
+            let round_count = free.as_nanos() / round_time.as_nanos();
             let round_count = u32::try_from(round_count).unwrap_or(u32::MAX);
             cells.iter_mut().for_each(|cell| cell.sample_count += round_count as usize);
-            left += whole * round_count;
+            left += round_time * round_count;
         }
         loop {
-            let next = self.without_interval(spent + left, &cells);
+            let next = self.lacking_interval(spent + left, &cells);
             if next.is_empty() {
                 return Some(left);
             }
-            left += take(&mut cells, &next);
+            left += add_samples(&mut cells, &next);
         }
     }
 
@@ -126,9 +128,9 @@ impl Rounds {
 
     /// Returns the cells that lack samples for an interval, as far as their missing samples fit in
     /// [`Rounds::longest_with`].
-    fn without_interval(&self, spent: Duration, cells: &[CellProgress]) -> Vec<usize> {
+    fn lacking_interval(&self, spent: Duration, cells: &[CellProgress]) -> Vec<usize> {
         let round: Duration = cells.iter().map(|cell| cell.fastest).sum();
-        let mut left = self.longest_with(round).saturating_sub(spent);
+        let mut free = self.longest_with(round).saturating_sub(spent);
         let mut indices: Vec<usize> = (0..cells.len()).collect();
         indices.sort_by_key(|&index| {
             let cell = &cells[index];
@@ -137,9 +139,9 @@ impl Rounds {
         });
         indices.retain(|index| {
             let time = cells[*index].time_until(INTERVAL_COUNT_MIN);
-            let fits = !time.is_zero() && time <= left;
+            let fits = !time.is_zero() && time <= free;
             if fits {
-                left -= time;
+                free -= time;
             }
             fits
         });
@@ -149,7 +151,7 @@ impl Rounds {
 }
 
 /// Takes one more sample of each of `cells` at `indices`. Returns the time of these samples.
-fn take(cells: &mut [CellProgress], indices: &[usize]) -> Duration {
+fn add_samples(cells: &mut [CellProgress], indices: &[usize]) -> Duration {
     indices.iter().for_each(|index| cells[*index].sample_count += 1);
     indices.iter().map(|index| cells[*index].last).sum()
 }

@@ -20,7 +20,7 @@ const VARIABLE: &str = "STRESS_DATA_DIR";
 ///
 /// # Errors
 /// The path is a file, or its parent directory does not exist.
-pub fn asked_data_dir(path: PathBuf) -> Result<PathBuf, String> {
+pub fn check_data_dir(path: PathBuf) -> Result<PathBuf, String> {
     let is_of_environment = std::env::var_os(VARIABLE).is_some_and(|value| *value == *path);
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     for at in [Some(&*path), parent].into_iter().flatten() {
@@ -83,16 +83,16 @@ mod tests {
         let below = |name: &str| dir.path().join(name).display().to_string();
         for name in ["", "new", "new/"] {
             let path = below(name);
-            assert_eq!(asked_data_dir(path.clone().into()), Ok(PathBuf::from(path)));
+            assert_eq!(check_data_dir(path.clone().into()), Ok(PathBuf::from(path)));
         }
-        assert_eq!(asked_data_dir("relative".into()), Ok(PathBuf::from("relative")));
-        let error = asked_data_dir(below("mistyped/new").into()).expect_err("no parent");
+        assert_eq!(check_data_dir("relative".into()), Ok(PathBuf::from("relative")));
+        let error = check_data_dir(below("mistyped/new").into()).expect_err("no parent");
         for words in [&below("mistyped"), "there is no directory", "mkdir -p"] {
             assert!(error.contains(words), "{words}: {error}");
         }
         fs::write(dir.path().join("file"), "").expect("a file");
         for name in ["file", "file/below"] {
-            let error = asked_data_dir(below(name).into()).expect_err("a file");
+            let error = check_data_dir(below(name).into()).expect_err("a file");
             assert!(error.contains("file is a file; name a directory"), "{error}");
         }
         assert!(!dir.path().join("mistyped").exists() && !dir.path().join("new").exists());

@@ -82,7 +82,7 @@ pub(super) fn measure(
         add_reason(&mut facts, &format!("{SHORT_MS}={ms}: a test's device, no ceiling"));
     }
     if let Some(disk) = &disk {
-        if let Err(reason) = fill(disk, cancel, &mut facts) {
+        if let Err(reason) = measure_figures(disk, cancel, &mut facts) {
             add_reason(&mut facts, &reason);
         }
         facts.probed_block_share = Some(disk.read_share());
@@ -120,7 +120,7 @@ pub(super) fn add_reason(facts: &mut Device, reason: &impl Display) {
     facts.reason = Some(reasons.collect::<Vec<_>>().join("; "));
 }
 
-fn fill(disk: &Disk, cancel: &AtomicBool, facts: &mut Device) -> Result<(), Unmeasured> {
+fn measure_figures(disk: &Disk, cancel: &AtomicBool, facts: &mut Device) -> Result<(), Unmeasured> {
     match device::probe_host_cache(disk, cancel) {
         Ok(probe) => facts.host_cache_ratio = Some(probe.ratio()),
         Err(reason) => add_reason(facts, &format!("host cache not probed: {reason}")),

@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use spec::{BlockTarget, Override, RunSpec, Scenario};
 use variant::{Compaction, SampleKeys};
 
 use super::{stores::rocksdb_options, work::FilledWork};
 use crate::{
     run::minimal,
-    terminal::{Code, Failure, Progress, WithExitCode},
+    terminal::{Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
 /// Default overrides of `--quick`. The number of accounts stays: loads need certain numbers of
@@ -102,9 +101,10 @@ impl Request {
                 let scenario = scenario(name, overrides, *size)?;
                 // A claim on a design that does not run would never be judged, and the run would
                 // pass. A sweep over designs reports such claims in its cells.
-                let varies_designs = how.is_empty() && work.iter().any(|w| w.key == DESIGNS);
-                if let Some(words) = claim_not_run(&scenario).filter(|_| !varies_designs) {
-                    return Err(anyhow!(words)).with_exit_code(Code::Usage);
+                let varies_designs =
+                    how.is_empty() && work.iter().any(|given| given.key == DESIGNS);
+                if let Some(error) = claim_not_run(&scenario).filter(|_| !varies_designs) {
+                    fail!(Code::Usage, "{error}");
                 }
                 let work = FilledWork::of_scenario(&scenario, progress)?;
                 Ok(Self { work, run: scenario.run.clone(), scenario: Some(scenario) })
@@ -127,11 +127,12 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
     if size == Size::Quick {
         // An error of the scenario is reported below.
         let stated = spec::load(name, &overrides);
-        let size_key = stated.as_ref().map_or(GAS_KEY, |of| size_key(of.block.target));
-        let is_said = overrides.iter().any(|given| {
+        let size_key = stated.as_ref().map_or(GAS_KEY, |scenario| size_key(scenario.block.target));
+        let sets_size = overrides.iter().any(|given| {
             given.key == size_key || QUICK_BLOCKS.iter().any(|(key, _)| given.key == *key)
         });
-        if !is_said && stated.as_ref().is_ok_and(|of| of.block.block_count > QUICK_BLOCK_COUNT) {
+        let has_many = |scenario: &Scenario| scenario.block.block_count > QUICK_BLOCK_COUNT;
+        if !sets_size && stated.as_ref().is_ok_and(has_many) {
             add_quick(&mut overrides, &QUICK_BLOCKS, size_key);
         }
         if stated.is_ok_and(|stated| stated.run.rocksdb.compaction == Compaction::On) {
@@ -174,10 +175,7 @@ pub fn claim_not_run(scenario: &Scenario) -> Option<String> {
 pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
     match run.database_count {
         1 => Ok(()),
-        count => {
-            let error = anyhow!("run.databases = {count}: {who} on one database; leave it out");
-            Err(error).with_exit_code(Code::Usage)
-        }
+        count => fail!(Code::Usage, "run.databases = {count}: {who} on one database; leave it out"),
     }
 }
 
@@ -187,8 +185,7 @@ pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
 /// The run asks for fresh keys.
 pub fn on_same_keys(run: &RunSpec, who: &str) -> Result<(), Failure> {
     if run.keys == Some(SampleKeys::Fresh) {
-        let error = anyhow!("run.keys = \"fresh\": {who}; leave it out");
-        return Err(error).with_exit_code(Code::Usage);
+        fail!(Code::Usage, "run.keys = \"fresh\": {who}; leave it out");
     }
     Ok(())
 }
@@ -211,8 +208,8 @@ fn add_quick(overrides: &mut Vec<Override>, quick: &[(&str, &str)], size_key: &s
             "run.budget" => &["run.samples"],
             _ => &[],
         };
-        let is_said = |given: &Override| alternatives.contains(&given.key.as_str());
-        if !overrides.iter().any(|given| given.key == *key || is_said(given)) {
+        let is_alternative = |given: &Override| alternatives.contains(&given.key.as_str());
+        if !overrides.iter().any(|given| given.key == *key || is_alternative(given)) {
             let key = if *key == GAS_KEY { size_key } else { *key };
             overrides.push(Override {
                 key: key.to_owned(),

@@ -131,12 +131,14 @@ pub fn measure_again(
                 known.device.ceiling_drift = Some(ceiling_iops / first);
             }
         }
-        Err(_) if interrupt::happened() => {}
         // One reason is enough, even if every measurement between cells fails.
-        Err(error) if !said(&known.device).contains(NOT_AGAIN) => {
-            add_reason(&mut known.device, &format!("{NOT_AGAIN}: {error:#}"));
+        Err(error) => {
+            let is_known =
+                known.device.reason.as_ref().is_some_and(|reason| reason.contains(NOT_AGAIN));
+            if !is_known && !interrupt::happened() {
+                add_reason(&mut known.device, &format!("{NOT_AGAIN}: {error:#}"));
+            }
         }
-        Err(_) => {}
     }
     stage.finish();
 }
@@ -147,10 +149,6 @@ pub fn time_again(known: &SweepDevice) -> Duration {
         true => Duration::ZERO,
         false => device::ceiling_time(time_per_method()),
     }
-}
-
-fn said(facts: &Device) -> &str {
-    facts.reason.as_deref().unwrap_or_default()
 }
 
 fn ceiling_again(known: &mut SweepDevice, asked_dir: Option<&Path>) -> Result<f64> {

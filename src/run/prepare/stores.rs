@@ -24,7 +24,7 @@ use super::data_dir::data_dir;
 use crate::{
     machine::environment,
     run::plan::Machine,
-    terminal::{Code, Failure, Progress, WithExitCode, interrupt},
+    terminal::{Code, Failure, Progress, WithExitCode, exit::fail, interrupt},
 };
 
 /// Polling interval for the end of another process's use of a state.
@@ -135,12 +135,12 @@ impl StoreOpener<'_> {
     /// Opens the store of this name with the settings of `run`.
     pub fn open(&self, name: StoreKind, run: &RunSpec) -> Result<Box<dyn Store>, Failure> {
         if run.trie != TrieForm::Nothing && self.layout == Layout::Plain {
-            let error = anyhow!(
+            fail!(
+                Code::Usage,
                 "run.trie = {}: rows of this workload have the plain layout, which has no trie; take \
                  a workload with state.layout = hashed",
                 run.trie
             );
-            return Err(error).with_exit_code(Code::Usage);
         }
         Ok(match StoreSettings::of(name, run, self.machine) {
             StoreSettings::Memory { .. } => Box::new(self.memory(run)?),
@@ -176,8 +176,8 @@ impl StoreOpener<'_> {
     /// Opens the store in the Redis Cluster at `addresses`, or in a cluster that is started on this
     /// host.
     fn redis(&self, addresses: &[String]) -> Result<RedisStore, Failure> {
-        let word = |name| env::var(name).ok().filter(|word: &String| !word.is_empty());
-        let credentials = Credentials { user: word(REDIS_USER), password: word(REDIS_PASSWORD) };
+        let var = |name| env::var(name).ok().filter(|value: &String| !value.is_empty());
+        let credentials = Credentials { user: var(REDIS_USER), password: var(REDIS_PASSWORD) };
         let dir = data_dir(self.databases.dir)?;
         let input = RedisInput {
             genesis: self.genesis,
@@ -233,21 +233,20 @@ impl StoreOpener<'_> {
         let dir = data_dir(self.databases.dir)?;
         let mut is_told = false;
         let built = loop {
-            match dir.open_or_build(&spec, self.progress, interrupt::flag()) {
-                Err(StateError::InUse { .. })
-                    if self.databases.in_use == InUse::Wait && interrupt::happened() =>
-                {
-                    break Err(StateError::Cancelled);
-                }
-                Err(StateError::InUse { name, holder }) if self.databases.in_use == InUse::Wait => {
-                    if !is_told {
-                        self.progress.note(&format!("waiting for state {name}: {holder} uses it"));
-                    }
-                    is_told = true;
-                    thread::sleep(POLL_INTERVAL);
-                }
-                built => break built,
+            let built = dir.open_or_build(&spec, self.progress, interrupt::flag());
+            let (Err(StateError::InUse { name, holder }), InUse::Wait) =
+                (&built, self.databases.in_use)
+            else {
+                break built;
+            };
+            if interrupt::happened() {
+                break Err(StateError::Cancelled);
             }
+            if !is_told {
+                self.progress.note(&format!("waiting for state {name}: {holder} uses it"));
+            }
+            is_told = true;
+            thread::sleep(POLL_INTERVAL);
         };
         self.progress.clear();
         built.map_err(|error| match error {

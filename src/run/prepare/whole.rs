@@ -40,18 +40,18 @@ fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
         let reason = "a commit without a log is not durable; --set run.commit=logged";
         return Some(reason.to_owned());
     }
-    let remedy = match run.root.time {
-        RootTime::Nothing => {
-            "; for the state root alone --set run.trie=reth-like --set run.root=after"
-        }
-        _ => "",
-    };
     if !workload.signed_transactions.is_empty() {
         return None;
     }
     if let Some(reason) = too_long(workload) {
         return Some(format!("{reason}; less --gas"));
     }
+    let remedy = match run.root.time {
+        RootTime::Nothing => {
+            "; for the state root alone --set run.trie=reth-like --set run.root=after"
+        }
+        _ => "",
+    };
     let signer = match Signer::new(workload) {
         Ok(signer) => signer,
         Err(error) => return Some(format!("blocks cannot be signed: {error}{remedy}")),

@@ -82,7 +82,7 @@ fn missed_shares(scenario: &Scenario, generated: &Generated) -> Vec<String> {
                 "{name} has {part_percent:.1} % of the gas, and load.share asks for \
                  {asked_percent:.1} %: its transactions do not fill its part of a block"
             )),
-            BlockTarget::Limit(_) => missed_of_limit(&fill, index, asked).map(|(dimension, part)| {
+            BlockTarget::Limit(_) => missed_dimension(&fill, index, asked).map(|(dimension, part)| {
                 format!(
                     "{name} has {:.1} % of the {dimension} of the limit, and load.share asks for \
                      {asked_percent:.1} %: its transactions do not fill its part of a block",
@@ -103,7 +103,7 @@ fn missed_shares(scenario: &Scenario, generated: &Generated) -> Vec<String> {
 
 /// Returns the dimension of gas that bounds the load at `index`, and its part of the limit. `None`
 /// if the load has its share.
-fn missed_of_limit(fill: &Fill, index: usize, share: f64) -> Option<(&'static str, f64)> {
+fn missed_dimension(fill: &Fill, index: usize, share: f64) -> Option<(&'static str, f64)> {
     let load = &fill.loads[index];
     let (gas, dimension) = match load.is_bound_by_state() {
         true => (load.state_gas, "state gas"),
@@ -147,13 +147,13 @@ impl FilledWork {
     /// # Errors
     /// The errors of [`read_workload`].
     pub fn of_file(path: &Path, progress: &Progress) -> Result<Self, Failure> {
-        let (workload, gas) = checked(path, progress)?;
+        let (workload, gas) = read_and_verify(path, progress)?;
         Ok(Self { fill: facts::fill(&workload, &gas, None), workload })
     }
 }
 
 /// Reads a workload file and checks it. Returns it with the gas of each transaction.
-fn checked(path: &Path, progress: &Progress) -> Result<(Workload, Vec<TxGas>), Failure> {
+fn read_and_verify(path: &Path, progress: &Progress) -> Result<(Workload, Vec<TxGas>), Failure> {
     let workload = file::read(path).map_err(|error| match error {
         FileError::Io { .. } => error.into(),
         _ => anyhow!(error).context(path.display().to_string()),

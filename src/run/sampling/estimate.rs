@@ -15,20 +15,20 @@ const LONG: Duration = Duration::from_secs(20);
 /// user gives the number of samples.
 pub fn before(rounds: Rounds, cell_count: usize) -> Option<String> {
     let Rounds { sample_count, budget } = rounds;
-    let most = rounds.longest();
-    (sample_count.is_none() && most >= LONG).then(|| {
+    let longest = rounds.longest();
+    (sample_count.is_none() && longest >= LONG).then(|| {
         format!(
             "samples of {} take about {}, and up to {} more for intervals of the fastest (--budget)",
             units::things(cell_count as u64, "variant"),
             units::rough_time(budget),
-            units::rough_time(most.saturating_sub(budget))
+            units::rough_time(longest.saturating_sub(budget))
         )
     })
 }
 
 /// Estimates a first round that exceeds the budget on a slow device, by the estimated times of its
 /// cells.
-pub fn of_slow_device(
+pub fn on_slow_device(
     rounds: Rounds,
     device: &Device,
     times: &[Option<Duration>],
@@ -38,9 +38,9 @@ pub fn of_slow_device(
     let is_cached = device.host_cache_ratio.is_some_and(|ratio| ratio > HOST_CACHE_RATIO);
     let unless =
         if is_cached { ", or less where a cache below this machine has its blocks" } else { "" };
-    let more = rounds.longest_with(time).saturating_sub(time);
+    let intervals = rounds.longest_with(time).saturating_sub(time);
     let more = match rounds.sample_count {
-        None => format!(", intervals of the fastest up to {} more", units::rough_time(more)),
+        None => format!(", intervals of the fastest up to {} more", units::rough_time(intervals)),
         Some(1) => String::new(),
         Some(count) => format!(", each of {} as long", units::things(count.into(), "round")),
     };
@@ -59,7 +59,7 @@ pub fn of_slow_device(
 /// short, or if a budget ends the run.
 pub fn after_first(rounds: Rounds, spent: Duration, taken: &[CellProgress]) -> Option<String> {
     let count = rounds.sample_count?;
-    let left = rounds.left(spent, &[], taken).filter(|left| *left >= LONG)?;
+    let left = rounds.time_left(spent, &[], taken).filter(|left| *left >= LONG)?;
     let more = units::things(u64::from(count.saturating_sub(1)), "more sample");
     let variants = units::things(taken.len() as u64, "variant");
     Some(format!("{more} of {variants}: about {} left", units::rough_time(left)))
@@ -102,20 +102,20 @@ mod tests {
             ..result::example::typical().device.expect("on a disk")
         };
         let times = [Some(Duration::from_secs(185)), None, Some(Duration::from_secs(157))];
-        let words = of_slow_device(rounds(None, 60), &device, &times).expect("slow");
+        let words = on_slow_device(rounds(None, 60), &device, &times).expect("slow");
         for part in ["about 6 min", "1.87k reads/s", "629 µs", "up to 30 s more", "--gas"] {
             assert!(words.contains(part), "{words} has no {part}");
         }
         assert!(!words.contains("cache"), "{words}");
-        let words = of_slow_device(rounds(Some(6), 60), &device, &times).expect("slow");
+        let words = on_slow_device(rounds(Some(6), 60), &device, &times).expect("slow");
         assert!(words.contains("about 6 min, each of 6 rounds as long"), "{words}");
         let cached = Device { host_cache_ratio: Some(8.0), ..device.clone() };
-        let words = of_slow_device(rounds(None, 60), &cached, &times).expect("slow");
+        let words = on_slow_device(rounds(None, 60), &cached, &times).expect("slow");
         assert!(words.contains("about 6 min, or less where a cache"), "{words}");
-        assert_eq!(of_slow_device(rounds(None, 342), &device, &times), None, "it fits the budget");
-        assert_eq!(of_slow_device(rounds(None, 60), &device, &[None, None]), None, "in memory");
+        assert_eq!(on_slow_device(rounds(None, 342), &device, &times), None, "it fits the budget");
+        assert_eq!(on_slow_device(rounds(None, 60), &device, &[None, None]), None, "in memory");
         let unmeasured = Device { ceiling_iops: None, ..device };
-        assert_eq!(of_slow_device(rounds(None, 60), &unmeasured, &times), None);
+        assert_eq!(on_slow_device(rounds(None, 60), &unmeasured, &times), None);
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl LiveStatus<'_> {
     pub fn live(&self) -> Live {
         let of_round = self.done.iter().map(|index| self.taken[*index].last);
         let spent = self.spent + of_round.sum::<Duration>();
-        let left = self.rounds.left(spent, self.pending, self.taken);
+        let left = self.rounds.time_left(spent, self.pending, self.taken);
         let (position, length) = match left {
             None => (0, 1),
             Some(left) => (millis(spent), millis(spent + left).max(1)),
@@ -65,27 +65,26 @@ impl LiveStatus<'_> {
     fn time_left(&self, left: Option<Duration>) -> String {
         let Some(left) = left else { return "time left not known yet".to_owned() };
         let about = if self.round == 0 { "about " } else { "" };
-        let of = if self.database_count > 1 { " on this database" } else { "" };
-        format!("{about}{} left{of}", units::rough_time(left))
+        let scope = if self.database_count > 1 { " on this database" } else { "" };
+        format!("{about}{} left{scope}", units::rough_time(left))
     }
 
     /// Returns the highest median throughput on the store of the next sample.
     fn leading(&self) -> String {
-        let now = self.pending.first().map(|index| &self.taken[*index].cell);
-        let figures = self.taken.iter().zip(self.medians);
-        let figures =
-            figures.filter(|(cell, _)| now.is_some_and(|now| now.store == cell.cell.store));
-        let figures = figures.filter_map(|(cell, median)| Some((cell, (*median)?)));
-        let leading = figures.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(cell, mgas_per_s)| {
+        let Some(next) = self.pending.first() else { return String::new() };
+        let next = &self.taken[*next].cell;
+        let medians = self.taken.iter().zip(self.medians);
+        let medians = medians.filter(|(taken, _)| taken.cell.store == next.store);
+        let medians = medians.filter_map(|(taken, median)| Some((taken, (*median)?)));
+        let leading = medians.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(taken, mgas_per_s)| {
             format!(
                 "highest median so far: {} MGas/s (n={}), {}; ",
                 units::plain(mgas_per_s),
-                cell.sample_count,
-                cell.cell.name()
+                taken.sample_count,
+                taken.cell.name()
             )
         });
-        let now = now.map_or_else(String::new, |cell| format!("now: {}", cell.name()));
-        leading.unwrap_or_default() + &now
+        format!("{}now: {}", leading.unwrap_or_default(), next.name())
     }
 }
 

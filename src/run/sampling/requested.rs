@@ -25,7 +25,7 @@ pub struct RequestedKeys {
 impl RequestedKeys {
     /// Adds the plan of `workload`. Returns the share of the plan that was asked for before; `None`
     /// for an empty plan.
-    pub fn take_in(&mut self, workload: &Workload) -> Option<f64> {
+    pub fn add_plan(&mut self, workload: &Workload) -> Option<f64> {
         let (mut count, mut before_count) = (0, 0);
         for batch in &workload.batches {
             let plan = &batch.plan;
@@ -50,14 +50,15 @@ impl RequestedKeys {
         // ends before the start.
         let near = self.ends.range(first..=last).rev();
         let joined: Vec<(Start, u64)> = near
-            .map(|(at, end)| (*at, *end))
-            .take_while(|(_, until)| *until >= range.start)
+            .map(|(key, old_end)| (*key, *old_end))
+            .take_while(|(_, old_end)| *old_end >= range.start)
             .collect();
-        for (at, until) in joined {
-            let overlap = until.min(range.start + range.count).checked_sub(at.2.max(range.start));
-            before_count += overlap.unwrap_or(0);
-            (start, end) = (start.min(at.2), end.max(until));
-            self.ends.remove(&at);
+        for (key, old_end) in joined {
+            let (_, _, old_start) = key;
+            let until = old_end.min(range.start + range.count);
+            before_count += until.saturating_sub(old_start.max(range.start));
+            (start, end) = (start.min(old_start), end.max(old_end));
+            self.ends.remove(&key);
         }
         self.ends.insert((kind, range.family, start), end);
         before_count
@@ -82,13 +83,13 @@ mod tests {
     fn the_same_work_again_was_asked_for_before_and_another_was_not() {
         let range = |start| IndexRange { family: 0, start, count: 10 };
         let mut requested = RequestedKeys::default();
-        assert_eq!(requested.take_in(&planning(Vec::new())), None);
-        assert_eq!(requested.take_in(&planning(vec![range(5)])), Some(0.0));
-        assert_eq!(requested.take_in(&planning(vec![range(5)])), Some(1.0));
-        assert_eq!(requested.take_in(&planning(vec![range(10)])), Some(0.5));
-        assert_eq!(requested.take_in(&planning(vec![range(100), range(0)])), Some(0.25));
+        assert_eq!(requested.add_plan(&planning(Vec::new())), None);
+        assert_eq!(requested.add_plan(&planning(vec![range(5)])), Some(0.0));
+        assert_eq!(requested.add_plan(&planning(vec![range(5)])), Some(1.0));
+        assert_eq!(requested.add_plan(&planning(vec![range(10)])), Some(0.5));
+        assert_eq!(requested.add_plan(&planning(vec![range(100), range(0)])), Some(0.25));
         let other = IndexRange { family: 1, start: 5, count: 10 };
-        assert_eq!(requested.take_in(&planning(vec![other])), Some(0.0));
+        assert_eq!(requested.add_plan(&planning(vec![other])), Some(0.0));
     }
 
     proptest! {

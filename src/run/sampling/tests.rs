@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use variant::ListForm;
 
 use super::*;
-use crate::run::session::Session;
+use crate::run::session::{Session, Work};
 
 #[test]
 fn nothing_agrees_before_the_first_sample() {

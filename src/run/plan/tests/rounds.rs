@@ -140,21 +140,24 @@ fn a_slow_sample_leaves_a_cell_as_fast_as_it_was() {
 fn the_time_left_is_that_of_the_rounds_that_come() {
     let second = Duration::from_secs(1);
     let counted = Rounds { sample_count: Some(6), budget: second };
-    assert_eq!(counted.left(Duration::ZERO, &[0, 1], &taken(&[(0, 0), (0, 0)])), None);
+    assert_eq!(counted.time_left(Duration::ZERO, &[0, 1], &taken(&[(0, 0), (0, 0)])), None);
     // A cell without a sample counts with the time of the others.
     let cells = taken(&[(1, 4), (1, 2), (0, 0)]);
-    assert_eq!(counted.left(6 * second, &[2], &cells), Some((5 * 4 + 5 * 2 + 6 * 3) * second));
+    assert_eq!(counted.time_left(6 * second, &[2], &cells), Some((5 * 4 + 5 * 2 + 6 * 3) * second));
     let budget = Rounds { sample_count: None, budget: 60 * second };
     let none = taken(&[(0, 0), (0, 0)]);
-    assert_eq!(budget.left(Duration::ZERO, &[0, 1], &none), Some(60 * second));
+    assert_eq!(budget.time_left(Duration::ZERO, &[0, 1], &none), Some(60 * second));
     // 7 s are spent and 5 s of the round left. Then 4 rounds of 12 s fill the budget exactly, and
     // the interval of the first one needs a sample more.
     let cells = taken(&[(1, 7), (1, 5)]);
-    assert_eq!(budget.left(7 * second, &[1], &cells), Some((5 + 48 + 7) * second));
+    assert_eq!(budget.time_left(7 * second, &[1], &cells), Some((5 + 48 + 7) * second));
     // No round of all fits: the interval of the fast one does, in five samples.
     let cells = taken(&[(1, 50), (1, 5)]);
-    assert_eq!(budget.left(55 * second, &[], &cells), Some(25 * second));
-    assert_eq!(budget.left(56 * second, &[], &taken(&[(6, 50), (6, 5)])), Some(Duration::ZERO));
+    assert_eq!(budget.time_left(55 * second, &[], &cells), Some(25 * second));
+    assert_eq!(
+        budget.time_left(56 * second, &[], &taken(&[(6, 50), (6, 5)])),
+        Some(Duration::ZERO)
+    );
 }
 
 proptest! {
@@ -175,7 +178,7 @@ proptest! {
             for (at, index) in next.iter().enumerate() {
                 if round > 0 {
                     let now = Duration::from_secs(spent);
-                    let left = rounds.left(now, &next[at..], &taken(&cells)).expect("is known");
+                    let left = rounds.time_left(now, &next[at..], &taken(&cells)).expect("is known");
                     said.push((spent, left.as_secs()));
                 }
                 cells[*index].0 += 1;
