@@ -241,12 +241,7 @@ impl ActiveRun<'_> {
 
     /// Records the failure of a later database, so that earlier results are kept and shown. The
     /// database could not be made, or has a wrong list.
-    fn record(
-        &self,
-        error: Failure,
-        index: u32,
-        partial: &mut PartialResult,
-    ) -> Option<Failure> {
+    fn record(&self, error: Failure, index: u32, partial: &mut PartialResult) -> Option<Failure> {
         match error.code {
             // The result says itself that it was interrupted.
             Code::Interrupted => None,

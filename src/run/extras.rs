@@ -13,7 +13,7 @@ use crate::{
     run::{
         plan::PlannedCell,
         profile::{self, Profile, ProfileTarget},
-        sampling::{Purpose, Sampled, Sampling},
+        sampling::{Sampled, Sampling},
     },
     terminal::{Code, Failure, WithExitCode, interrupt},
 };
@@ -124,7 +124,7 @@ fn trace(
         ("scenario", work.scenario.clone()),
     ];
     let trace = Trace::default();
-    if !sampling.extra(index, Purpose::Trace(&trace), sampled)? {
+    if !sampling.extra(index, Some(&trace), sampled)? {
         return Ok(None);
     }
     Ok(Some(file.write(|mut out| trace.write(&mut out, &name, &facts))?))

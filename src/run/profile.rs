@@ -18,7 +18,7 @@ use pprof::{Frames, ProfilerGuardBuilder, flamegraph};
 use result::{FrameFacts, ProfileFacts};
 
 use crate::{
-    run::sampling::{Purpose, Sampled, Sampling},
+    run::sampling::{Sampled, Sampling},
     terminal::interrupt,
 };
 
@@ -118,7 +118,7 @@ impl Profile {
         let begun = Instant::now();
         let mut sample_count = 0;
         while sample_count == 0 || (begun.elapsed() < BUDGET && sample_count < SAMPLE_COUNT_MAX) {
-            if !sampling.extra(index, Purpose::Profile, sampled)? {
+            if !sampling.extra(index, None, sampled)? {
                 return Ok(None);
             }
             sample_count += 1;

@@ -89,32 +89,6 @@ impl Sampled {
     }
 }
 
-/// The purpose of an extra sample.
-#[derive(Clone, Copy, Debug)]
-pub enum Purpose<'a> {
-    /// A trace.
-    Trace(&'a Trace),
-    /// A profile.
-    Profile,
-}
-
-impl<'a> Purpose<'a> {
-    /// Returns the name in progress lines and disagreements.
-    const fn label(self) -> &'static str {
-        match self {
-            Self::Trace(_) => "tracing",
-            Self::Profile => "profiling",
-        }
-    }
-
-    const fn trace(self) -> Option<&'a Trace> {
-        match self {
-            Self::Trace(trace) => Some(trace),
-            Self::Profile => None,
-        }
-    }
-}
-
 /// The cells of a run and their settings, ready for samples.
 #[derive(Debug)]
 pub struct Sampling<'a> {
@@ -358,22 +332,22 @@ impl<'a> Sampling<'a> {
         times.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, index)| index)
     }
 
-    /// Takes one more sample of the cell at `index`, which counts for no figure. Returns whether
-    /// the sample is right. A cancelled sample is not right, and a wrong result is added to the
-    /// run's disagreements.
+    /// Takes one more sample of the cell at `index`, which counts for no figure: for `trace`, or
+    /// else for a profile. Returns whether the sample is right. A cancelled sample is not right, and
+    /// a wrong result is added to the run's disagreements.
     ///
     /// # Errors
     /// The store failed.
     pub fn extra(
         &self,
         index: usize,
-        purpose: Purpose<'_>,
+        trace: Option<&Trace>,
         sampled: &mut Sampled,
     ) -> anyhow::Result<bool> {
-        let cell = &self.planned[index];
-        let (name, label) = (cell.name(), purpose.label());
+        let name = self.name(index);
+        let label = if trace.is_some() { "tracing" } else { "profiling" };
         let stage = self.progress.stage(&format!("{label} {name}"), 0);
-        let measuring = Measuring { trace: purpose.trace(), ..self.measuring(cell) };
+        let measuring = Measuring { trace, ..self.measuring(&self.planned[index]) };
         let measured = measuring.measure(&mut sampled.known_costs[index]);
         stage.finish();
         match measured {

@@ -2,7 +2,6 @@
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 
-use crate::run::shards::RunningShards;
 use alloy_primitives::{B256, Bytes, keccak256};
 use executor::{
     engine::{EngineError, Task},
@@ -12,6 +11,8 @@ use executor::{
 };
 use variant::{CacheMode, Design, ListForm, Variant};
 use workload::{ReceivedBlock, Workload};
+
+use crate::run::shards::RunningShards;
 
 /// The settings of a sample.
 #[derive(Clone, Copy, Debug)]

@@ -96,8 +96,7 @@ impl Request {
     pub fn of(source: &Source, how: &[Override], progress: &Progress) -> Result<Self, Failure> {
         match source {
             Source::Scenario { name, work, size } => {
-                let mut overrides = work.clone();
-                overrides.extend_from_slice(how);
+                let overrides = work.iter().chain(how).cloned().collect();
                 let scenario = scenario(name, overrides, *size)?;
                 // A claim on a design that does not run would never be judged, and the run would
                 // pass. A sweep over designs reports such claims in its cells.

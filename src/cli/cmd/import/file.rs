@@ -13,7 +13,7 @@ use generator::{
     reference::ReferenceError,
 };
 use report::{WholeFile, units};
-use workload::Fork;
+use workload::{Fork, Workload};
 
 use crate::{
     run::prepare,
@@ -61,6 +61,25 @@ pub(super) fn write(
         joined.map_err(|error| failure(error.into()))?;
     }
     let output = prepare::write_workload(file, &workload)?;
+    let mut said = summary(&output, &workload);
+    if compared.is_empty() {
+        said += "not compared: neither files nor node give the outcome of the block\n";
+    } else {
+        let who = match imported.source {
+            Source::Files => "the files",
+            Source::Node => "the node",
+        };
+        said += &format!("equal to {who}: {}\n", compared.join(", "));
+        if !not_compared.is_empty() {
+            said += &format!("not compared: {}\n", not_compared.join(", "));
+        }
+    }
+    imported.notes.iter().for_each(|note| said += &format!("{note}\n"));
+    Ok(said)
+}
+
+/// Formats the line on a written workload: its blocks, gas and state.
+fn summary(path: &Path, workload: &Workload) -> String {
     let numbers: Vec<u64> = workload.blocks().map(|block| block.env.number).collect();
     let blocks = match numbers.as_slice() {
         [number] => format!("block {number}"),
@@ -77,29 +96,15 @@ pub(super) fn write(
         true => String::new(),
         false => format!(" by receipts, {header_gas} by headers"),
     };
-    let mut said = format!(
+    format!(
         "{}: {blocks}{batches} on {}, {}, {gas} gas{in_headers}; state of {} and {}; digest {}\n",
-        output.display(),
+        path.display(),
         workload.rules,
         units::things(workload.tx_count(), "transaction"),
         units::things(workload.genesis.account_count(), "account"),
         units::things(workload.genesis.slot_count(), "slot"),
         workload.digest()
-    );
-    if compared.is_empty() {
-        said += "not compared: neither files nor node give the outcome of the block\n";
-    } else {
-        let who = match imported.source {
-            Source::Files => "the files",
-            Source::Node => "the node",
-        };
-        said += &format!("equal to {who}: {}\n", compared.join(", "));
-        if !not_compared.is_empty() {
-            said += &format!("not compared: {}\n", not_compared.join(", "));
-        }
-    }
-    imported.notes.iter().for_each(|note| said += &format!("{note}\n"));
-    Ok(said)
+    )
 }
 
 /// Adds the exit code to an error of an import.
