@@ -228,10 +228,7 @@ impl<'a> Sampling<'a> {
             sampled.disagreements.extend(differences);
             let samples = &mut sampled.by_cell[index];
             if let Some(measurement) = &measured.measurement {
-                let keys = match fresh {
-                    Some(_) => AskedKeys::of(work.workload()),
-                    None => self.keys,
-                };
+                let keys = fresh.as_ref().map_or(self.keys, |_| AskedKeys::of(work.workload()));
                 let ceiling = measured.trace_ceiling.clone();
                 samples.add(&measuring.input(keys, self.prepared.device.as_ref()), measurement);
                 ceiling.into_iter().for_each(|ceiling| samples.add_trace_ceiling(ceiling));
@@ -249,8 +246,8 @@ impl<'a> Sampling<'a> {
         }
     }
 
-    /// Shows that the sample of the cell at `indices[position]` begins. `indices` are the cells of the
-    /// round.
+    /// Shows that the sample of the cell at `indices[position]` begins. `indices` are the cells of
+    /// the round.
     fn begin(&self, round: u32, indices: &[usize], position: usize, sampled: &Sampled) {
         let index = indices[position];
         let live = self.progress.wants_live(sampled.last_took[index]).then(|| {
@@ -333,8 +330,8 @@ impl<'a> Sampling<'a> {
     }
 
     /// Takes one more sample of the cell at `index`, which counts for no figure: for `trace`, or
-    /// else for a profile. Returns whether the sample is right. A cancelled sample is not right, and
-    /// a wrong result is added to the run's disagreements.
+    /// else for a profile. Returns whether the sample is right. A cancelled sample is not right,
+    /// and a wrong result is added to the run's disagreements.
     ///
     /// # Errors
     /// The store failed.
