@@ -1,5 +1,6 @@
-//! The command line: verbs, their arguments and their output. Before `clap` parses the words, this
-//! module moves `--quiet` and refuses misspelt verbs, which `clap` would misread.
+//! The command line, which `main` carries out: verbs, their arguments and their output. Before
+//! `clap` parses the words, this file refuses misspelt verbs and moves `--quiet`, as `clap` would
+//! misread both.
 
 pub mod args;
 pub mod cmd;
@@ -63,7 +64,8 @@ pub fn check_first_word(mut words: impl Iterator<Item = OsString>) -> Result<(),
     }
 }
 
-/// Returns the error for a renamed or misspelt word; `None` if `clap` may parse it.
+/// Returns the error for a renamed or misspelt word. `None` if `clap` may parse it: an option, a
+/// path, a verb, a scenario, or a word that is similar to none.
 fn first_word_error(word: &str) -> Option<String> {
     if let Some((_, verb)) = RENAMED.iter().find(|(old, _)| *old == word) {
         return Some(format!("{word}: this verb is `stress {verb}`"));

@@ -1,6 +1,5 @@
-//! `stress`: worst-case blocks and their block-level access lists, executed in every design
-//! over the same state on disk. This file maps the command line to verbs and errors to exit
-//! codes.
+//! `stress` executes worst-case blocks and their block-level access lists in every design, over the
+//! same state on disk. This file carries out the command line and maps its outcome to an exit code.
 
 #![expect(
     unreachable_pub,
@@ -36,6 +35,7 @@ static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 fn main() -> ExitCode {
     let ended = try_main();
+    // An interrupt now waits until all output is written.
     interrupt::finishing();
     let delivered = terminal::delivered().with_exit_code(Code::Io);
     let code = match exit::with_side_work(ended, delivered, terminal::error) {
@@ -52,8 +52,10 @@ fn main() -> ExitCode {
 }
 
 fn try_main() -> Result<Code, Failure> {
+    // A child that must end with its parent starts as `stress`, and becomes its own program here.
     machine::child::become_another().with_exit_code(Code::Io)?;
     cli::check_first_word(std::env::args_os().skip(1))?;
+    // A wrong value of the variable is an error before any work.
     run::prepare::short_device_time().with_exit_code(Code::Usage)?;
     let Some(cli) = cli::parse(&cli::move_quiet_to_end(std::env::args_os())) else {
         return Ok(Code::Fine);

@@ -1,5 +1,6 @@
 //! A run generates, builds, checks and samples its databases one after the other. Only one database
-//! is open at a time. Every few seconds the run writes the result so far (`--out`).
+//! is open at a time. Every few seconds the run writes the result so far (`--out`). Runs, gates
+//! with a baseline, comparisons with clients, and cells of a sweep call [`RunInput::run`].
 
 pub mod effect;
 pub mod extras;
@@ -99,6 +100,7 @@ impl RunInput {
         if let Some(same_work) = &self.same_work {
             same_work.check(&work.workload)?;
         }
+        // A claim on whole blocks needs a row of them.
         let open_whole = match &scenario {
             Some(scenario) if scenario.claims_whole_blocks() => WholeRows::One,
             _ => self.open_whole,
@@ -126,7 +128,7 @@ impl RunInput {
     }
 }
 
-/// Runs a workload and returns its cells, without a result.
+/// Runs a workload and returns its cells, without a result, for `stress describe --table`.
 ///
 /// # Errors
 /// A sample is wrong, or the run ended early.
@@ -181,6 +183,7 @@ struct ActiveRun<'a> {
 /// The results of a run so far.
 #[derive(Clone, Debug, Default)]
 struct PartialResult {
+    /// Results of each database.
     ran: Vec<DatabaseRun>,
     /// Latencies on all databases together.
     logs: Vec<HistogramLog>,
@@ -218,6 +221,7 @@ impl ActiveRun<'_> {
             let budget = budget_share(self.run.budget, partial.spent, count - index);
             let run = RunSpec { budget, ..self.run.clone() };
             let extras = extras.take_if(|extras| index + 1 == count && !extras.is_empty());
+            // Only after this point there are samples, after which the command must run.
             cleanup = cleanup.or_else(|| self.input.hooks.cleanup.as_deref().map(Cleanup::of));
             failure = self.sample(&prepared, &run, extras, &mut partial, &mut files);
             if failure.is_some() || partial.agree != Some(true) || interrupt::happened() {
@@ -239,8 +243,8 @@ impl ActiveRun<'_> {
         Ok(Finished { result, failure, written: files.into_paths() })
     }
 
-    /// Records the failure of a later database, so that earlier results are kept and shown. The
-    /// database could not be made, or has a wrong list.
+    /// Records a wrong list, or the failure to make a later database, so that earlier results are
+    /// kept and shown. Returns the failure that the result itself does not report.
     fn record(&self, error: Failure, index: u32, partial: &mut PartialResult) -> Option<Failure> {
         match error.code {
             // The result says itself that it was interrupted.
@@ -277,7 +281,8 @@ impl ActiveRun<'_> {
             files.keep(begun, result, self.input.show_kept);
             written
         });
-        // Extra samples, the build of the next database, and closing the stores take long.
+        // The result is written before the next long step: extra samples, the next database, or the
+        // closing of stores.
         let is_last = open.before.ran.len() + 1 == self.run.database_count as usize;
         if extras.is_some() || !is_last || interrupt::happened() {
             let (result, logs) = open.unfinished(&sampled);
@@ -298,8 +303,8 @@ impl ActiveRun<'_> {
         }
     }
 
-    /// Measures the device's ceiling again: after the samples, as it reads blocks that they may ask
-    /// for. Checks the lists for engines that take no list.
+    /// Measures the device's ceiling again, and checks the lists for engines that take no list.
+    /// This comes after the samples, as the measurement reads blocks that samples may ask for.
     fn after_samples(&self, prepared: &Prepared, partial: &mut PartialResult) -> Option<Failure> {
         if let (Some(before), Some(disk), Some(ran)) =
             (&prepared.device, &prepared.disk, partial.ran.last_mut())
@@ -429,7 +434,7 @@ struct OpenDatabase<'a> {
 }
 
 impl OpenDatabase<'_> {
-    /// Adds the results on this database to the earlier results.
+    /// Returns the earlier results with those of this database.
     fn total(&self, sampled: &Sampled) -> PartialResult {
         let mut all = self.before.clone();
         let prefix = self.active.prefix(u32::try_from(all.ran.len()).unwrap_or(u32::MAX));

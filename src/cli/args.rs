@@ -279,7 +279,7 @@ pub fn nothing_named(verb: &str, more: &str) -> anyhow::Error {
     )
 }
 
-/// Makes the error for an option of a run that a comparison of builds does not take.
+/// Makes the error for an option of a run that only a comparison with stored results takes.
 fn only_with_baseline(option: &str) -> anyhow::Error {
     let instead = match option {
         "--samples" | "--budget" => {
@@ -320,7 +320,8 @@ impl RunArgs {
         })
     }
 
-    /// Returns the input for the work of two builds.
+    /// Returns the input for a comparison of two builds on this work. `settings` are the overrides
+    /// of A alone, and of B alone.
     ///
     /// # Errors
     /// The errors of [`RunArgs::input`], or an option does not go with a comparison of builds.

@@ -1,4 +1,5 @@
-//! Parses the command line. Usage lines of errors show the words as they were typed.
+//! Parses the command line for `main`. Errors get a remedy for options of earlier versions, and a
+//! usage line that shows only the words that were typed.
 
 use std::{ffi::OsString, path::Path};
 
@@ -135,7 +136,7 @@ fn without_environment(line: Command) -> Command {
     line.mut_args(|arg| arg.env(None::<&str>)).mut_subcommands(without_environment)
 }
 
-/// Whether two errors differ only in their usage lines.
+/// Whether two errors are equal but for their usage lines.
 fn differ_only_in_usage(a: &Error, b: &Error) -> bool {
     let [of_a, of_b] = [a, b].map(|error| {
         let all = error.context().filter(|(kind, _)| *kind != ContextKind::Usage);

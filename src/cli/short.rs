@@ -5,8 +5,8 @@ use std::ffi::OsString;
 
 use clap::{Arg, Command};
 
-/// Verbs, each with the options that its short help shows. A verb that is not here shows all its
-/// options.
+/// Verbs, each with the options that its short help shows. The first is the program without a verb.
+/// A verb that is not here shows all its options.
 const SHOWN: [(&str, &str); 17] = [
     ("", "quick gas"),
     ("run", "quick gas slots set design store threads io-threads samples budget out format"),
@@ -27,7 +27,8 @@ const SHOWN: [(&str, &str); 17] = [
     ("doctor io", "store read depth slots budget set out"),
 ];
 
-/// Whether a word asks for the short help: `-h`, alone or with other short options (`-qh`).
+/// Whether a word may ask for the short help: `-h`, alone or with other short options (`-qh`). A
+/// value such as `-oh` may too, so `clap` decides.
 pub fn is_asked(word: &OsString) -> bool {
     let word = word.to_string_lossy();
     word.starts_with('-') && !word.starts_with("--") && word.contains('h')
@@ -39,6 +40,8 @@ pub fn with_short_help(line: Command) -> Command {
     with_help_of(line, "", &examples_of_run)
 }
 
+/// Returns `line` with the short help of the verb at `path`, such as `gate calibrate`, and of the
+/// verbs below it. A verb without examples shows those of a run.
 fn with_help_of(line: Command, path: &str, examples_of_run: &str) -> Command {
     let shown = SHOWN.iter().find(|(verb, _)| *verb == path).map(|(_, shown)| *shown);
     let own = two_examples(&after_help(&line));
@@ -75,6 +78,7 @@ fn two_examples(text: &str) -> String {
     let Some(examples) = text.strip_prefix("Examples:\n") else { return String::new() };
     let mut count = 0;
     let lines = examples.lines().take_while(|line| {
+        // A line with a deeper indent continues an example.
         count += usize::from(line.starts_with("  ") && !line.starts_with("   "));
         !line.is_empty() && count <= 2
     });

@@ -1,4 +1,4 @@
-//! The verbs and the function that carries each out.
+//! The verbs of the command line. `main` calls [`Cli::run`], which calls the function of the verb.
 
 use clap::{CommandFactory, Parser, Subcommand};
 

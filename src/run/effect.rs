@@ -1,6 +1,6 @@
-//! Finds settings without an effect. Two runs are equal if they have the same variants, and their
-//! samples use equally opened stores. Equality follows from the values that a run uses, not from a
-//! list of keys.
+//! Finds settings without an effect, which a run notes, and equal cells, which a sweep leaves out.
+//! Two runs are equal if they have the same variants, and their samples use equally opened stores.
+//! Equality follows from the values that a run uses, not from a list of keys.
 
 use std::time::Duration;
 
@@ -80,7 +80,7 @@ struct Effect {
 impl Effect {
     fn of(run: &RunSpec, expects: Vec<Expect>, machine: &Machine) -> Self {
         // This pattern names every key of a run, so that a new key is not mistaken for a key
-        // without effect.
+        // without effect. The variants contain these keys:
         let RunSpec {
             designs: _,
             stores,
@@ -96,8 +96,7 @@ impl Effect {
             whole: _,
             duties: _,
             execution_alone: _,
-            // The variants contain the keys above, and the settings of the stores contain the keys
-            // below.
+            // The settings of the stores contain these keys:
             read: _,
             checksums: _,
             cache_fill: _,

@@ -29,7 +29,7 @@ pub struct ExtraSamples {
     pub existing: Existing,
 }
 
-/// The extra samples, and their files.
+/// The requested extra samples, after checks of the named cell and of the files.
 #[derive(Debug)]
 pub struct CheckedExtras {
     trace: Option<WholeFile>,
@@ -97,6 +97,7 @@ impl CheckedExtras {
     }
 }
 
+/// Returns the written file, if any. Moves a failure to `sampled`.
 fn keep_failure(done: Result<Option<PathBuf>>, sampled: &mut Sampled) -> Option<PathBuf> {
     done.unwrap_or_else(|error| {
         sampled.failure.get_or_insert(Failure { code: Code::Io, error });
@@ -104,6 +105,7 @@ fn keep_failure(done: Result<Option<PathBuf>>, sampled: &mut Sampled) -> Option<
     })
 }
 
+/// Whether an extra sample may follow: all samples are right, and nothing ends the run.
 fn is_sound(sampled: &Sampled) -> bool {
     sampled.agree() == Some(true) && sampled.failure.is_none() && !interrupt::happened()
 }

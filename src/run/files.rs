@@ -14,7 +14,8 @@ use crate::terminal::interrupt;
 /// whole.
 const WRITE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Minimal time between two kept results, as a multiple of the time to keep one.
+/// Minimal time between two kept results, as a multiple of the time to keep one: keeping takes at
+/// most 2 % of the time.
 const KEEP_INTERVAL_FACTOR: u32 = 50;
 
 /// The files of a run.
@@ -61,12 +62,13 @@ impl Files {
         self.note_kept(begun);
     }
 
+    /// Records that a result was kept just now, by work that began at `begun`.
     fn note_kept(&mut self, begun: Instant) {
         self.kept = Some((Instant::now(), begun.elapsed()));
     }
 
-    /// Whether the finished part is to be kept now. It is kept after every long sample, and rarely
-    /// enough after short samples that the cost does not matter.
+    /// Whether the result so far is to be kept now: after every long sample, and rarely enough
+    /// after short samples that the cost does not matter.
     pub fn keeps_now(&self) -> bool {
         self.kept.is_none_or(|(at, cost)| keeps(at.elapsed(), cost))
     }

@@ -1,6 +1,6 @@
 //! Takes one sample of one cell, for runs and workers. First, senders are recovered if requested,
 //! and step times are measured if the schedule needs them. The terminal does not change meanwhile.
-//! An error is either a difference from the reference or a failure.
+//! A difference from the reference is part of the outcome; an error means that there is no sample.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -130,6 +130,7 @@ impl<'a> Measuring<'a> {
         }
     }
 
+    /// Whether the work is the session's own, or another one with fresh keys.
     fn keys(&self) -> SampleKeys {
         match std::ptr::eq(self.work, self.session.work()) {
             true => SampleKeys::Same,

@@ -1,5 +1,5 @@
-//! Reads options that have the meaning of a scenario's keys where there is no scenario: as
-//! overrides of a minimal scenario.
+//! Reads options and claims where there is no scenario, such as for a workload file. They override
+//! keys of a minimal scenario, so the rules of these keys hold for them.
 
 use spec::{Expect, Override, RunSpec, Scenario, ScenarioError};
 

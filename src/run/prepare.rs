@@ -1,6 +1,6 @@
-//! Makes a session that is ready for samples from the user's work. The workload is generated or
-//! read, its stores are opened over their states, the device is measured, and transactions are
-//! signed. Samples with fresh keys get their work here, too. No step here is inside a clock.
+//! Prepares the user's work for samples, outside any clock. It generates or reads the workload,
+//! opens the stores over their states, measures the device, and signs transactions. Samples with
+//! fresh keys get their work here, too. Runs, workers and simulations call it.
 
 mod data_dir;
 mod device;

@@ -1,5 +1,5 @@
-//! Takes samples: rounds over the cells until the budget is spent or all requested samples are
-//! taken. Makes the cells of the result.
+//! Takes the samples of a run on one open database: rounds over the cells until the budget is spent
+//! or all requested samples are taken. Makes the cells of the result.
 
 mod estimate;
 mod live;
@@ -185,6 +185,7 @@ impl<'a> Sampling<'a> {
         sampled: &mut Sampled,
         mut after_sample: impl FnMut(&Sampled) -> anyhow::Result<()>,
     ) {
+        // Fresh keys are drawn by the number of the sample in the run.
         let first_number = u64::from(round) * self.planned.len() as u64;
         let order = plan::order(cells.len(), round, self.workload().seed);
         let indices: Vec<usize> = order.into_iter().map(|place| cells[place]).collect();

@@ -22,11 +22,11 @@ pub const TOKEN: &str = "STRESS_SHARD_TOKEN";
 /// Words that a shard prints before the address that it listens on.
 pub const LISTENING: &str = "shard listens on ";
 
-/// Number of characters of a build's hash that are shown and compared.
+/// Number of characters of a build's hash that are shown and compared: `0x` and 16 digits.
 const HASH_CHARS: usize = 18;
 
-/// Maximal time without a message from a shard that executes. A transaction of 2^24 gas takes less
-/// than a second.
+/// Maximal time without a message from a shard that executes. A transaction of 2^24 gas, the
+/// maximum (EIP-7825), takes less than a second.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 /// Maximal time until a shard that is started on this host listens.

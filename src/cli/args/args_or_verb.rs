@@ -1,4 +1,5 @@
-//! A verb that has arguments of its own and verbs below it: `stress gate`, `stress gate calibrate`.
+//! The `clap` type of a verb that has arguments of its own and verbs below it. An example is the
+//! gate, which has `calibrate`.
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 

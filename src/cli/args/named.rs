@@ -1,5 +1,5 @@
 //! Finds the work that the user means: a scenario or a workload file, by its name alone or by an
-//! option.
+//! option. All verbs that run or describe a work call it.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -25,7 +25,7 @@ const WORKLOAD_ENDING: &str = "workload";
 /// Ending of scenario files.
 const SCENARIO_ENDING: &str = "toml";
 
-/// The work that the user names.
+/// The work that the user names, before it is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkName {
     /// The scenario of this name or path.
@@ -97,7 +97,8 @@ fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|own| own == ending)
 }
 
-/// Whether a word is a value of an option that takes a list, and is no scenario.
+/// Whether a word is a value of an option that takes a list, and is no scenario. A space after a
+/// comma makes such a word.
 fn is_list_value(word: &OsStr) -> bool {
     let Some(word) = word.to_str() else { return false };
     let is_name = StoreKind::from_name(word).is_some()
@@ -126,7 +127,7 @@ pub struct ScenarioArgs {
     pub how: HowArgs,
 }
 
-/// The work of a verb that also takes a workload file.
+/// The loaded work of a verb that also takes a workload file.
 #[derive(Debug)]
 pub enum NamedWork {
     /// A scenario with its overrides.

@@ -1,4 +1,5 @@
-//! Turns options of a run into the keys of a scenario that they set.
+//! Turns options of a run into the keys of a scenario that they set: for the axes of a sweep, and
+//! for the settings of compared results.
 
 use std::collections::BTreeMap;
 

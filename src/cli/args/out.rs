@@ -39,7 +39,7 @@ impl ForceArgs {
     }
 
     /// Writes the `files` of `--out`, each a name and its content, into `dir`. Makes `dir` if it
-    /// does not exist.
+    /// does not exist; `context` begins the error if that fails.
     ///
     /// # Errors
     /// A file exists and must stay, or cannot be written.

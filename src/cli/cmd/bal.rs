@@ -56,7 +56,7 @@ pub struct BalArgs {
     pub format: Format,
 }
 
-/// A list that the user chose, not yet decoded, and the name that it is shown with.
+/// A chosen list, not yet decoded, and the name that it is shown with.
 struct Chosen {
     name: String,
     path: PathBuf,
@@ -88,7 +88,7 @@ pub fn show(args: &BalArgs, format: Format) -> Result<Code, Failure> {
             )
         }
     };
-    // Lists that are compared are of one block, so the bounds of one hold for the other.
+    // Both lists are of one block, so bounds that only one file gives hold for both.
     let bounds = left.as_ref().and_then(|left| left.found.bounds).or(right.found.bounds);
     let bounds = bounds.unwrap_or(ListBounds::UNKNOWN);
     let right = decoded(right, &bounds)?;
@@ -140,8 +140,8 @@ fn split(given: &Path) -> (PathBuf, Option<usize>) {
     numbered.map_or_else(|| (given.to_owned(), None), |(path, number)| (path.into(), Some(number)))
 }
 
-/// Returns the index of the `number`-th item of a file: a list, or a block that may have none.
-/// Without a number, returns that of the only item, or of the only item with a list.
+/// Returns the index of the item that the user chose among `all` items of a file: lists, or blocks
+/// that may lack a list. Without `number` it is the only item, or the only item with a list.
 fn index_of(file: &str, number: Option<usize>, all: &[FoundList]) -> Result<usize, Failure> {
     let with_list: Vec<_> = (0..all.len()).filter(|index| all[*index].list.is_some()).collect();
     let chosen = match (number, all, &with_list[..]) {

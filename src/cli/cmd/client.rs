@@ -130,8 +130,8 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
         same_work: None,
         data_dir: args.databases.data_dir.asked().map(Path::to_path_buf),
         in_use: args.databases.in_use(),
-        // The duties in a client's time are its own, and a note beside the time names them, so the
-        // designs need no whole rows. A deadline needs whole rows, as it is about whole blocks.
+        // A deadline is about whole blocks, so it needs whole rows. Without one they are left out:
+        // a note beside a client's time names the duties that the time includes.
         open_whole: match deadline {
             Some(_) => WholeRows::One,
             None => WholeRows::Nothing,
@@ -196,6 +196,7 @@ fn client_run(args: &ClientArgs) -> anyhow::Result<RunSpec> {
     Ok(minimal::default_run(&overrides)?)
 }
 
+/// Returns the clients: one that runs already, or those to start.
 fn clients(args: &ClientArgs) -> anyhow::Result<Clients> {
     if let (Some(url), Some(jwt)) = (&args.url, &args.jwt) {
         return Ok(Clients::Attached(Attached { url: url.clone(), jwt: jwt.clone() }));

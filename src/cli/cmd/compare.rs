@@ -76,6 +76,7 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
     }
     let mut all = runs.iter().flat_map(|named| &named.results);
     let disagrees = all.any(|stored| stored.agrees() == Some(false));
+    // The comparison refuses disagreeing results itself, also if their work differs.
     let code = if disagrees { Code::Disagree } else { Code::Usage };
     if !disagrees {
         runs.iter().try_for_each(check_work).with_exit_code(code)?;
@@ -169,7 +170,7 @@ fn check_work(named: &Named) -> anyhow::Result<()> {
     )
 }
 
-/// Returns the first two results of the same work.
+/// Returns the first two results of the same work, which can be compared.
 fn first_comparable(results: &[Stored]) -> Option<[&Stored; 2]> {
     results.iter().enumerate().find_map(|(index, first)| {
         let second = results[index + 1..].iter().find(|second| are_same_work(first, second));

@@ -63,6 +63,7 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
         return table(&args.scenario.work, &progress);
     }
     let is_hypergraph = is_hypergraph(args)?;
+    // Thread counts and numbers of shards are inputs of the description. All else is of a run.
     let mut unused = args.scenario.how.overrides();
     unused.retain(|given| !["run.threads", "run.shards"].contains(&given.key.as_str()));
     for given in unused {

@@ -135,7 +135,8 @@ fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure>
             }
             let mut workload = prepare::generate(&scenario, progress)?;
             let BlockTarget::Limit(limit) = scenario.block.target else { return Ok(workload) };
-            // A block of the chain has the same gas limit, which must also pay for the delegations.
+            // The gas limit of a block must also pay for its delegations (EIP-7702). So the load
+            // gets less, and may then need fewer delegations: hence several attempts.
             for _ in 0..LIMIT_TRIES {
                 let target = BlockTarget::Limit(limit.saturating_sub(delegations_gas(&workload)));
                 if scenario.block.target == target {

@@ -350,7 +350,8 @@ fn process_count(args: &GateArgs) -> Result<usize, Failure> {
     Ok(count)
 }
 
-/// Returns the arguments for a process that only runs the work.
+/// Returns the arguments of another process that runs the work once and writes its result into
+/// `dir`.
 fn process_words(dir: &Path) -> Vec<OsString> {
     let own = [
         OsString::from("--only-run"),
@@ -386,7 +387,7 @@ fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
 fn record_failure(gate: &mut Gate, failure: &Failure) {
     gate.verdict = None;
     gate.exit_code = failure.code as u8;
-    // An error may be of several lines.
+    // The reason is one line, and an error may have several.
     let reason = failure.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     let cells = gate.attempts.last().into_iter().flat_map(|last| &last.cells);
     let octet_count = cells.map(|cell| cell.octets.len()).max().unwrap_or(0);
@@ -396,8 +397,8 @@ fn record_failure(gate: &mut Gate, failure: &Failure) {
     };
 }
 
-/// Returns the failure without the names of the build and the sample that the user interrupted, as
-/// neither is at fault.
+/// Returns the failure, without the names of build and sample if the user interrupted, as neither
+/// is at fault.
 fn without_build_name(failure: Failure) -> Failure {
     match failure.code {
         Code::Interrupted => Failure { error: anyhow!("interrupted"), ..failure },
@@ -422,6 +423,7 @@ fn write_result(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Returns the metrics that `--metric` names, each once.
 fn metrics(args: &GateArgs) -> Result<Option<Vec<Metric>>, Failure> {
     args.metric.as_deref().map(parse_metrics).transpose().with_exit_code(Code::Usage)
 }

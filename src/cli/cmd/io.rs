@@ -149,6 +149,7 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
             terminal::note(&format!("wrote {}", path.display()));
         }
     }
+    // After an interrupt, the points so far are the result.
     match measured {
         Err(failure) if failure.code != Code::Interrupted || !has_points => Err(failure),
         _ if is_interrupted => Ok(Code::Interrupted),

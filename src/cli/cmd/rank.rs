@@ -82,6 +82,7 @@ fn input(args: &RankArgs) -> Result<CalibrateInput, Failure> {
     if child::found(program).is_none() {
         fail!(Code::Usage, "{}: no such program; name it by --program", program.display());
     }
+    // `stress client` gets the text of the options. A wrong one is refused before the first export.
     spec::duration("--timeout", &args.timeout).with_exit_code(Code::Usage)?;
     let run = minimal::default_run(&args.how.overrides()).with_exit_code(Code::Usage)?;
     let mut work = vec![

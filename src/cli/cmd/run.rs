@@ -1,4 +1,5 @@
-//! A run: without a subcommand, `stress` runs the work of its arguments and prints the result.
+//! `stress run`, or `stress` without a verb: runs the work of its arguments, prints the result, and
+//! saves it as a baseline if asked.
 
 use std::path::PathBuf;
 

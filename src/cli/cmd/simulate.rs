@@ -37,10 +37,10 @@ Examples:
 Costs are measured here: CPU times of transactions and messages on one shard. docs/shards.md has the model
 and its error.";
 
-/// Default numbers of shards, up to the published number.
+/// Default numbers of shards, up to that of the published design.
 const SHARDS: &str = "1,2,4,8,16,30";
 
-/// Default number of threads of a shard: the published number.
+/// Default number of threads of a shard: that of the published design.
 const THREADS: &str = "60";
 
 /// Default number of samples of each measurement.

@@ -1,7 +1,8 @@
-//! One cell of a run.
+//! A planned cell: one row of the result. `plan` makes it; samples and results have its name.
 
 use variant::{ListDuty, StoreKind, Variant};
 
+/// A variant on a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PlannedCell {
     /// Its store.

@@ -115,7 +115,8 @@ impl Rounds {
     }
 
     /// Returns 2¾ budgets: time for rounds of all cells, and for the intervals of the best cells.
-    /// By default a run ends within three minutes, with its work before and after the samples.
+    /// With the default budget of 60 s a run ends within three minutes, with its work before and
+    /// after the samples.
     pub fn longest(&self) -> Duration {
         self.budget.saturating_mul(11) / 4
     }
@@ -126,7 +127,8 @@ impl Rounds {
         self.longest().max(round.saturating_add(self.budget / 2))
     }
 
-    /// Returns the cells that lack samples for an interval, as far as their missing samples fit in
+    /// Returns the ascending indices of the cells that lack samples for an interval. They are
+    /// chosen in the order of [`Rounds`], while their missing samples fit in
     /// [`Rounds::longest_with`].
     fn lacking_interval(&self, spent: Duration, cells: &[CellProgress]) -> Vec<usize> {
         let round: Duration = cells.iter().map(|cell| cell.fastest).sum();

@@ -1,4 +1,4 @@
-//! The directory of state databases.
+//! Finds, checks and makes the directory of state databases, for all verbs.
 
 use std::{
     fs,
@@ -28,6 +28,7 @@ pub fn check_data_dir(path: PathBuf) -> Result<PathBuf, String> {
             return Err(format!("{} is a file; name a directory", at.display()));
         }
     }
+    // A directory that cannot be examined counts as there: opening it later gives the reason.
     let is_there =
         |at: &Path| fs::metadata(at).map_or_else(|error| error.kind() != NotFound, |_| true);
     match parent {

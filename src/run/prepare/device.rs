@@ -31,7 +31,8 @@ pub fn short_time() -> Result<Option<Duration>> {
     Ok(Some(Duration::from_millis(ms)))
 }
 
-/// Reads a second of a fast device.
+/// Reads a second of a fast device. A way to read lasts as long as such a device needs for its part
+/// of a state's blocks.
 const FAST_IOPS: u64 = 100_000;
 /// Each way to read may take a state's blocks divided by this number, so that few are read twice.
 const BLOCKS_DIVISOR: u64 = 8;

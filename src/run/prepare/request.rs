@@ -124,7 +124,7 @@ impl Request {
 /// There is no such scenario, or an override is not valid.
 pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<Scenario, Failure> {
     if size == Size::Quick {
-        // An error of the scenario is reported below.
+        // The second load below reports an error of the scenario.
         let stated = spec::load(name, &overrides);
         let size_key = stated.as_ref().map_or(GAS_KEY, |scenario| size_key(scenario.block.target));
         let sets_size = overrides.iter().any(|given| {

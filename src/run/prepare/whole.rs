@@ -40,6 +40,7 @@ fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
         let reason = "a commit without a log is not durable; --set run.commit=logged";
         return Some(reason.to_owned());
     }
+    // Imported blocks have their signatures.
     if !workload.signed_transactions.is_empty() {
         return None;
     }

@@ -1,4 +1,5 @@
-//! Prints lists, and the differences between two lists, as text and as JSON.
+//! Prints lists, and the differences between two lists, as text and as JSON, for the option
+//! `--bal`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -63,6 +63,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let work = GateWork::prepare(&input, &progress)?;
     let program = builds::this_program()?;
     let mut trio = Trio::start(&program, &program, driving.timeout, &work, &progress)?;
+    // Only the spreads of all octets count, so δ is the largest share.
     let plan = Plan {
         subjects: subjects(&work.variants, Some(&[Metric::Wall])),
         delta: 1.0,

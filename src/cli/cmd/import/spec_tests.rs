@@ -178,6 +178,7 @@ struct FolderImport<'a> {
     progress: &'a Progress,
     /// Names of files that tests of this import have taken.
     taken: HashSet<String>,
+    /// Number of written workload files.
     count: u64,
     /// Number of tests whose blocks all must be refused, and were. Nothing is written for them.
     refused_count: u64,
@@ -235,6 +236,8 @@ impl FolderImport<'_> {
         Ok(())
     }
 
+    /// Notes a file or a test that cannot be imported. An interrupt or an I/O error ends the
+    /// import.
     fn skip(&mut self, path: &Path, test: Option<&str>, failure: Failure) -> Result<(), Failure> {
         if matches!(failure.code, Code::Interrupted | Code::Io) {
             return Err(failure);

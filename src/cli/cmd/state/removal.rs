@@ -79,9 +79,8 @@ impl Fate {
     }
 }
 
-/// Removes the selected states of `states` by calls of `by`, and reports the fate of each selected
-/// state to `tell`. `now_unix_s` is the present time. After a failure it continues with the next
-/// state, but not after an interrupt.
+/// Removes the selected states, each by a call of `remove_one`, and reports the fate of each to
+/// `tell`. `now_unix_s` is the present time. A failure does not end the removal; an interrupt does.
 pub fn remove(
     states: Vec<StateInfo>,
     selection: &Selection,
