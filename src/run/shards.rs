@@ -119,14 +119,14 @@ impl Children {
 
 /// Returns the first line that a shard prints within `timeout`.
 fn first_line(out: impl Read + Send + 'static, timeout: Duration) -> Result<String> {
-    let (to, read) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut line = String::new();
         let read = BufReader::new(out).read_line(&mut line);
         // The receiver may have timed out. The shard is ended then.
-        drop(to.send(read.map(|_| line)));
+        drop(sender.send(read.map(|_| line)));
     });
-    match read.recv_timeout(timeout) {
+    match receiver.recv_timeout(timeout) {
         Ok(line) => line.context("cannot read from a shard that was started"),
         Err(RecvTimeoutError::Timeout) => {
             bail!("a shard that was started does not listen after {} s", timeout.as_secs_f64())

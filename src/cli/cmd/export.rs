@@ -133,21 +133,25 @@ fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure>
             if let Some(less) = room_for_delegation(&scenario, &overrides) {
                 scenario = prepare::scenario(name, [overrides, vec![less]].concat(), size)?;
             }
-            let mut workload = prepare::generate(&scenario, progress)?;
-            let BlockTarget::Limit(limit) = scenario.block.target else { return Ok(workload) };
-            // The gas limit of a block must also pay for its delegations (EIP-7702). So the load
-            // gets less, and may then need fewer delegations: hence several attempts.
-            for _ in 0..LIMIT_TRIES {
-                let target = BlockTarget::Limit(limit.saturating_sub(delegations_gas(&workload)));
-                if scenario.block.target == target {
-                    break;
-                }
-                scenario.block.target = target;
-                workload = prepare::generate(&scenario, progress)?;
-            }
-            Ok(workload)
+            generate_grown(scenario, progress)
         }
     }
+}
+
+/// Generates blocks that leave gas of their limit for delegations (EIP-7702). A smaller load may
+/// need fewer of them: hence several attempts.
+fn generate_grown(mut scenario: Scenario, progress: &Progress) -> Result<Workload, Failure> {
+    let mut workload = prepare::generate(&scenario, progress)?;
+    let BlockTarget::Limit(limit) = scenario.block.target else { return Ok(workload) };
+    for _ in 0..LIMIT_TRIES {
+        let target = BlockTarget::Limit(limit.saturating_sub(delegations_gas(&workload)));
+        if scenario.block.target == target {
+            break;
+        }
+        scenario.block.target = target;
+        workload = prepare::generate(&scenario, progress)?;
+    }
+    Ok(workload)
 }
 
 /// Returns an override of the transactions' gas limit that leaves gas for a delegation below the

@@ -170,7 +170,7 @@ pub fn gate(verb: &ArgsOrVerb<GateArgs, GateCommand>) -> Result<Code, Failure> {
     let metrics = MetricsFile::at(args.run.metrics.as_deref(), args.run.force.existing())?;
     let started = machine::unix_s();
     let mut result = None;
-    let ended = gated(args, &mut result);
+    let ended = run_gate(args, &mut result);
     metrics.write(ended, |code| match &result {
         Some(result) => report::metrics_of_gate(result, code),
         None => report::metrics_of_failure("gate", started, code),
@@ -179,7 +179,7 @@ pub fn gate(verb: &ArgsOrVerb<GateArgs, GateCommand>) -> Result<Code, Failure> {
 
 /// Judges as [`gate()`] does, but writes no file of metrics. `kept` gets the result, if there is
 /// one.
-fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure> {
+fn run_gate(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure> {
     let delta = parse_share("--delta", &args.delta).with_exit_code(Code::Usage)?;
     // A directory that cannot be written is an error before the work, not after it.
     let out = args.run.out.as_deref().map(|dir| JsonOut::at(dir, "gate")).transpose()?;

@@ -132,8 +132,8 @@ pub struct StoreOpener<'a> {
 }
 
 impl StoreOpener<'_> {
-    /// Opens the store of this name with the settings of `run`.
-    pub fn open(&self, name: StoreKind, run: &RunSpec) -> Result<Box<dyn Store>, Failure> {
+    /// Opens the store of this kind with the settings of `run`.
+    pub fn open(&self, kind: StoreKind, run: &RunSpec) -> Result<Box<dyn Store>, Failure> {
         if run.trie != TrieForm::Nothing && self.layout == Layout::Plain {
             fail!(
                 Code::Usage,
@@ -142,7 +142,7 @@ impl StoreOpener<'_> {
                 run.trie
             );
         }
-        Ok(match StoreSettings::of(name, run, self.machine) {
+        Ok(match StoreSettings::of(kind, run, self.machine) {
             StoreSettings::Memory { .. } => Box::new(self.memory(run)?),
             StoreSettings::Rocksdb { format, settings } => {
                 rocksdb_options(run)?;
@@ -202,14 +202,14 @@ impl StoreOpener<'_> {
         })
     }
 
-    /// Opens the state of the store of this name, if it exists and no process uses it. No state is
+    /// Opens the state of the store of this kind, if it exists and no process uses it. No state is
     /// built.
-    pub fn existing(&self, name: StoreKind, run: &RunSpec) -> Option<BuiltState> {
+    pub fn existing(&self, kind: StoreKind, run: &RunSpec) -> Option<BuiltState> {
         let open = |format: &dyn StateFormat| {
             let dir = data_dir(self.databases.dir).ok()?;
             dir.open_whole(&self.spec(format).name(), &[format]).ok()
         };
-        match StoreSettings::of(name, run, self.machine) {
+        match StoreSettings::of(kind, run, self.machine) {
             StoreSettings::Memory { .. } | StoreSettings::Redis { .. } => None,
             StoreSettings::Rocksdb { format, .. } => open(&format),
             StoreSettings::Mdbx { format, .. } => open(&format),
