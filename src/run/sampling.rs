@@ -46,10 +46,8 @@ pub struct Sampled {
     by_cell: Vec<CellSamples>,
     /// Step times of each cell, once they are measured, for a schedule by known costs.
     known_costs: Vec<KnownCosts>,
-    /// Time of each cell's last sample, with the work around its clock.
-    last_took: Vec<Duration>,
-    /// Time of each cell's fastest sample.
-    fastest_took: Vec<Duration>,
+    /// Number and times of each cell's samples.
+    taken: Vec<CellProgress>,
     /// Keys that samples on each store have asked for.
     requested_keys: BTreeMap<StoreKind, RequestedKeys>,
     /// Differences from the reference, and rejections of the work.
@@ -63,22 +61,12 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    /// Returns the number and the times of the samples so far, for each planned cell.
-    fn taken(&self, planned: &[PlannedCell]) -> Vec<CellProgress> {
-        let cells = planned.iter().enumerate().map(|(index, cell)| CellProgress {
-            cell: *cell,
-            sample_count: self.by_cell[index].count(),
-            last: self.last_took[index],
-            fastest: self.fastest_took[index],
-        });
-        cells.collect()
-    }
-
-    /// Records the time of a sample of the cell at `index`.
-    fn note_time(&mut self, index: usize, time: Duration) {
-        let (last, fastest) = (&mut self.last_took[index], &mut self.fastest_took[index]);
-        *fastest = if last.is_zero() { time } else { time.min(*fastest) };
-        *last = time;
+    /// Records that a sample of the cell at `index` took `time`.
+    fn note_sample(&mut self, index: usize, time: Duration) {
+        let taken = &mut self.taken[index];
+        taken.sample_count = self.by_cell[index].count();
+        taken.fastest = if taken.last.is_zero() { time } else { time.min(taken.fastest) };
+        taken.last = time;
     }
 
     /// Whether all samples equal the reference; `None` before the first sample.
@@ -138,10 +126,9 @@ impl<'a> Sampling<'a> {
         let rounds = self.rounds();
         let by_cell = vec![CellSamples::default(); self.planned.len()];
         let known_costs = vec![Vec::new(); self.planned.len()];
-        let last_took = vec![Duration::ZERO; self.planned.len()];
-        let fastest_took = last_took.clone();
-        let mut sampled =
-            Sampled { by_cell, known_costs, last_took, fastest_took, ..Sampled::default() };
+        let cells = self.planned.iter();
+        let taken = cells.map(|cell| CellProgress::alike(*cell, 0, Duration::ZERO)).collect();
+        let mut sampled = Sampled { by_cell, known_costs, taken, ..Sampled::default() };
         let mut round = 0;
         if let Some(note) =
             self.slow_device().or_else(|| estimate::before(rounds, self.planned.len()))
@@ -149,7 +136,7 @@ impl<'a> Sampling<'a> {
             self.progress.note(&note);
         }
         loop {
-            let cells = rounds.next(round, sampled.spent, &sampled.taken(self.planned));
+            let cells = rounds.next(round, sampled.spent, &sampled.taken);
             if cells.is_empty() {
                 break;
             }
@@ -166,9 +153,8 @@ impl<'a> Sampling<'a> {
             if interrupt::happened() || is_over {
                 break;
             }
-            let taken = sampled.taken(self.planned);
             if round == 0
-                && let Some(note) = estimate::after_first(rounds, sampled.spent, &taken)
+                && let Some(note) = estimate::after_first(rounds, sampled.spent, &sampled.taken)
             {
                 self.progress.note(&note);
             }
@@ -239,7 +225,7 @@ impl<'a> Sampling<'a> {
                     self.progress.log(&format!("{name}: {time} in its first sample"));
                 }
             }
-            sampled.note_time(index, begun.elapsed());
+            sampled.note_sample(index, begun.elapsed());
             if let Err(error) = after_sample(sampled) {
                 sampled.failure.get_or_insert(Failure { code: Code::Io, error });
                 return;
@@ -251,8 +237,7 @@ impl<'a> Sampling<'a> {
     /// the round.
     fn begin(&self, round: u32, indices: &[usize], position: usize, sampled: &Sampled) {
         let index = indices[position];
-        let live = self.progress.wants_live(sampled.last_took[index]).then(|| {
-            let taken = sampled.taken(self.planned);
+        let live = self.progress.wants_live(sampled.taken[index].last).then(|| {
             let medians: Vec<_> = sampled.by_cell.iter().map(CellSamples::mgas_per_s).collect();
             let status = LiveStatus {
                 rounds: self.rounds(),
@@ -260,7 +245,7 @@ impl<'a> Sampling<'a> {
                 done: &indices[..position],
                 pending: &indices[position..],
                 spent: sampled.spent,
-                taken: &taken,
+                taken: &sampled.taken,
                 medians: &medians,
                 database_count: self.run.database_count,
             };

@@ -37,10 +37,10 @@ Examples:
 Costs are measured here: CPU times of transactions and messages on one shard. docs/shards.md has the model
 and its error.";
 
-/// Default numbers of shards, up to that of the published design.
+/// Default numbers of shards, up to that of Aptos' Shardines article.
 const SHARDS: &str = "1,2,4,8,16,30";
 
-/// Default number of threads of a shard: that of the published design.
+/// Default number of threads of a shard, as in that article.
 const THREADS: &str = "60";
 
 /// Default number of samples of each measurement.
@@ -151,8 +151,8 @@ fn one_shard_rate(rows: &[SimulatedRow], row: &SimulatedRow) -> Option<f64> {
 }
 
 impl SimulateArgs {
-    /// Fills in the published numbers of shards and threads, and the design `batched-io`, if the
-    /// user gives none.
+    /// Fills in the default numbers of shards and threads, and the design `batched-io`, if the user
+    /// gives none.
     fn with_defaults(mut self) -> Self {
         let ScenarioArgs { work, how, .. } = &mut self.scenario;
         for (key, value, default) in

@@ -36,8 +36,7 @@ pub struct CellProgress {
 }
 
 impl CellProgress {
-    /// Makes `sample_count` samples that took `time` each.
-    #[cfg(test)]
+    /// Makes the progress of `cell` after `sample_count` samples that took `time` each.
     pub const fn alike(cell: PlannedCell, sample_count: usize, time: Duration) -> Self {
         Self { cell, sample_count, last: time, fastest: time }
     }

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     io::{self, BufWriter, Write},
+    ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
@@ -22,7 +23,7 @@ use workload::{FileError, ReceivedBlock, Workload, file, json::WorkloadJson};
 use crate::{
     figures::facts::{self, Loads},
     run::session::Work,
-    terminal::{Code, Failure, Progress, WithExitCode, interrupt},
+    terminal::{Code, Failure, Progress, WithExitCode, interrupt, progress::Stage},
 };
 
 /// A note reports a load whose part of the gas differs from its share by more than this.
@@ -53,14 +54,12 @@ pub fn generate_by_load(scenario: &Scenario, progress: &Progress) -> Result<Gene
     if let Ok(generated) = &generated {
         missed_shares(scenario, generated).iter().for_each(|note| progress.note(note));
     }
-    generated.map_err(|error| {
-        let code = match &error {
-            GeneratorError::Cancelled => Code::Interrupted,
-            GeneratorError::Reference(_) => Code::Disagree,
-            _ => Code::Usage,
-        };
-        Failure { code, error: error.into() }
-    })
+    let code = match &generated {
+        Err(GeneratorError::Cancelled) => Code::Interrupted,
+        Err(GeneratorError::Reference(_)) => Code::Disagree,
+        _ => Code::Usage,
+    };
+    generated.with_exit_code(code)
 }
 
 /// Returns notes on loads whose part of the gas differs from the share in the scenario.
@@ -152,6 +151,16 @@ impl FilledWork {
     }
 }
 
+/// Returns a function that counts its calls on `stage`, of `total`, and stops after an interrupt.
+pub fn counting(stage: &Stage<'_>, total: u64) -> impl FnMut() -> ControlFlow<()> {
+    let mut done = 0;
+    move || {
+        done += 1;
+        stage.set(done, total);
+        interrupt::answer()
+    }
+}
+
 /// Reads a workload file and checks it. Returns it with the gas of each transaction.
 fn read_and_verify(path: &Path, progress: &Progress) -> Result<(Workload, Vec<TxGas>), Failure> {
     let workload = file::read(path).map_err(|error| match error {
@@ -161,12 +170,7 @@ fn read_and_verify(path: &Path, progress: &Progress) -> Result<(Workload, Vec<Tx
     let workload = workload.with_code_of_named()?;
     let total = workload.tx_count();
     let stage = progress.stage("checking the workload file", total);
-    let mut done = 0;
-    let checked = reference::verify(&workload, || {
-        done += 1;
-        stage.set(done, total);
-        interrupt::answer()
-    });
+    let checked = reference::verify(&workload, counting(&stage, total));
     stage.finish();
     let code = match &checked {
         Err(ReferenceError::Cancelled) => Code::Interrupted,
@@ -203,20 +207,13 @@ pub fn write_json(workload: &Workload, out: impl Write) -> io::Result<()> {
 fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>, Failure> {
     let total = workload.tx_count();
     let stage = progress.stage("making the full list", total);
-    let mut done = 0;
-    let lists = reference::full_lists(workload, || {
-        done += 1;
-        stage.set(done, total);
-        interrupt::answer()
-    });
+    let lists = reference::full_lists(workload, counting(&stage, total));
     stage.finish();
-    lists.map_err(|error| {
-        let code = match &error {
-            ReferenceError::Cancelled => Code::Interrupted,
-            _ => Code::Disagree,
-        };
-        Failure { code, error: error.into() }
-    })
+    let code = match &lists {
+        Err(ReferenceError::Cancelled) => Code::Interrupted,
+        _ => Code::Disagree,
+    };
+    lists.with_exit_code(code)
 }
 
 /// Returns the signed blocks as bytes, from the reference.

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use variant::ListForm;
+use variant::{Design, ListForm, Variant};
 
 use super::*;
 use crate::run::session::{Session, Work};
@@ -21,20 +21,23 @@ fn nothing_agrees_before_the_first_sample() {
 
 #[test]
 fn of_a_cells_samples_the_last_and_the_fastest_are_known() {
-    let zeros = || vec![Duration::ZERO; 2];
-    let mut sampled = Sampled { last_took: zeros(), fastest_took: zeros(), ..Sampled::default() };
+    let variant = Variant::of(Design::Sequential, NonZeroUsize::MIN, NonZeroUsize::MIN);
+    let cell = PlannedCell { store: StoreKind::Memory, variant };
+    let taken = vec![CellProgress::alike(cell, 0, Duration::ZERO); 2];
+    let by_cell = vec![CellSamples::default(); 2];
+    let mut sampled = Sampled { by_cell, taken, ..Sampled::default() };
     let second = Duration::from_secs(1);
     let known: Vec<_> = [3, 2, 4]
         .map(|seconds| {
-            sampled.note_time(1, seconds * second);
-            (sampled.last_took[1], sampled.fastest_took[1])
+            sampled.note_sample(1, seconds * second);
+            (sampled.taken[1].last, sampled.taken[1].fastest)
         })
         .into();
     assert_eq!(
         known,
         [(3, 3), (2, 2), (4, 2)].map(|(last, fastest)| (last * second, fastest * second))
     );
-    assert_eq!(sampled.last_took[0], Duration::ZERO, "another cell's");
+    assert_eq!(sampled.taken[0].last, Duration::ZERO, "another cell's");
 }
 
 /// Calls `test` with a run of five rounds of milliseconds.

@@ -39,12 +39,7 @@ pub(super) fn write(
 ) -> Result<String, Failure> {
     let total = imported.workload.tx_count();
     let stage = progress.stage("running the reference", total);
-    let mut done = 0;
-    let compared = import::complete(&mut imported, || {
-        done += 1;
-        stage.set(done, total);
-        interrupt::answer()
-    });
+    let compared = import::complete(&mut imported, prepare::counting(&stage, total));
     stage.finish();
     let compared = compared.map_err(failure)?;
     let not_compared = imported.not_compared();
