@@ -222,7 +222,8 @@ impl ActiveRun<'_> {
             let run = RunSpec { budget, ..self.run.clone() };
             let extras = extras.take_if(|extras| index + 1 == count && !extras.is_empty());
             // Only after this point there are samples, after which the command must run.
-            cleanup = cleanup.or_else(|| self.input.hooks.cleanup.as_deref().map(Cleanup::of));
+            cleanup =
+                cleanup.or_else(|| self.input.hooks.cleanup.as_deref().map(Cleanup::register));
             failure = self.sample(&prepared, &run, extras, &mut partial, &mut files);
             if failure.is_some() || partial.agree != Some(true) || interrupt::happened() {
                 break;

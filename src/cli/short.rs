@@ -51,7 +51,7 @@ fn with_help_of(line: Command, path: &str, examples_of_run: &str) -> Command {
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{examples}\n{{all-args}}{{after-help}}"
     ))
     .after_help(format!("`stress {path}{space}--help` shows all options and examples."))
-    .mut_args(|arg| in_short(arg, shown))
+    .mut_args(|arg| with_visibility(arg, shown))
     .mut_subcommands(|verb| {
         let path = format!("{path}{space}{}", verb.get_name());
         with_help_of(verb, &path, examples_of_run)
@@ -63,7 +63,7 @@ fn after_help(line: &Command) -> String {
 }
 
 /// Returns an option in the form of the short help: hidden, unless it is listed or required.
-fn in_short(arg: Arg, shown: Option<&str>) -> Arg {
+fn with_visibility(arg: Arg, shown: Option<&str>) -> Arg {
     let is_shown = match (arg.get_long(), shown) {
         (Some(name), Some(shown)) => {
             shown.split(' ').any(|own| own == name) || arg.is_required_set()

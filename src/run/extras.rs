@@ -139,7 +139,7 @@ impl Profiling {
             ProfileTarget::FastestOf(indices) => sampling.fastest(sampled, indices),
         };
         let Some(index) = index.filter(|_| is_sound(sampled)) else { return Ok(None) };
-        let Some(profile) = Profile::of(sampling, index, sampled)? else { return Ok(None) };
+        let Some(profile) = Profile::record(sampling, index, sampled)? else { return Ok(None) };
         let path = self.file.write(|out| profile.write_flame_graph(out))?;
         let name = path.file_name().unwrap_or(path.as_os_str());
         sampled.profile = Some(profile.facts(name.to_string_lossy().into_owned()));

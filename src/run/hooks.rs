@@ -71,7 +71,7 @@ pub struct Cleanup(());
 
 impl Cleanup {
     /// Registers the command. From now on it runs at the end, also after a failure or an interrupt.
-    pub fn of(command: &str) -> Self {
+    pub fn register(command: &str) -> Self {
         *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(command.to_owned());
         interrupt::at_end(|| report_failure(clean_up()));
         Self(())

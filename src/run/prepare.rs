@@ -165,7 +165,7 @@ impl Preparation<'_> {
         };
         let known = path.map(|path| shared::read(path)).transpose().with_exit_code(Code::Io)?;
         if let Some(known) = known.flatten() {
-            return Ok(Some((shared::of_cell(&known, state), None)));
+            return Ok(Some((shared::for_cell(&known, state), None)));
         }
         let stage = self.progress.stage("measuring the device", 0);
         let (facts, disk) = device::measure(state, self.draw_seed, interrupt::flag());
@@ -176,7 +176,7 @@ impl Preparation<'_> {
         };
         let known = shared::first(facts, disk.as_ref(), state, self.draw_seed);
         shared::write(path, &known).with_exit_code(Code::Io)?;
-        Ok(Some((shared::of_cell(&known, state), None)))
+        Ok(Some((shared::for_cell(&known, state), None)))
     }
 }
 
@@ -186,7 +186,7 @@ impl Preparation<'_> {
 /// A list of the workload cannot be decoded.
 pub fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
     // Shards start before all long work, so that a missing shard is an error at once.
-    let shards = RunningShards::of(run).with_exit_code(Code::Io)?;
+    let shards = RunningShards::start(run).with_exit_code(Code::Io)?;
     let work = work::with_lists(workload, &run.designs, run.block_duties(), progress)?;
     Ok(Session::new(work).with_shards(shards))
 }

@@ -108,7 +108,7 @@ impl Profile {
     ///
     /// # Errors
     /// The store failed, or the profiler could not begin or recorded no stack.
-    pub fn of(
+    pub fn record(
         sampling: &Sampling<'_>,
         index: usize,
         sampled: &mut Sampled,

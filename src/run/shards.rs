@@ -44,7 +44,7 @@ impl RunningShards {
     ///
     /// # Errors
     /// A shard cannot be started or reached.
-    pub fn of(run: &RunSpec) -> Result<Option<Self>> {
+    pub fn start(run: &RunSpec) -> Result<Option<Self>> {
         let Some(count) = run.shards.counts.iter().max() else { return Ok(None) };
         let count = *count as usize;
         let mut children = Children(Vec::new());

@@ -174,8 +174,9 @@ fn room_for_delegation(scenario: &Scenario, given: &[Override]) -> Option<Overri
 }
 
 fn summary(args: &ExportArgs, chain: &Chain) -> String {
-    let tx_count: usize = chain.blocks.iter().map(|of| of.block.body.transactions.len()).sum();
-    let root = chain.blocks.last().map(|of| of.block.header.state_root).unwrap_or_default();
+    let tx_count: usize =
+        chain.blocks.iter().map(|built| built.block.body.transactions.len()).sum();
+    let root = chain.blocks.last().map(|built| built.block.header.state_root).unwrap_or_default();
     let grown = chain.grown.map_or(String::new(), |grown| {
         format!(
             "before them {} with {} and {} gas write {} (grow.txt), state root {}\n",

@@ -106,8 +106,8 @@ fn all_shipped() -> Result<Vec<Listed>, ScenarioError> {
 }
 
 fn one_a_line(all: &[Listed]) -> String {
-    let width = all.iter().map(|of| of.name.len()).max().unwrap_or(0);
-    all.iter().map(|of| format!("{:width$}  {}\n", of.name, of.description)).collect()
+    let width = all.iter().map(|listed| listed.name.len()).max().unwrap_or(0);
+    all.iter().map(|listed| format!("{:width$}  {}\n", listed.name, listed.description)).collect()
 }
 
 /// Formats names, and beside them descriptions, in lines of at most `width` columns.

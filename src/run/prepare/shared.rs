@@ -81,14 +81,14 @@ pub(super) fn first(
 }
 
 /// Returns the device's figures for a cell on `state`.
-pub(super) fn of_cell(known: &SweepDevice, state: &BuiltState) -> Device {
-    of_state(known, state.name(), Some(state_age_s(state)))
+pub(super) fn for_cell(known: &SweepDevice, state: &BuiltState) -> Device {
+    for_state(known, state.name(), Some(state_age_s(state)))
 }
 
 /// Returns the device's figures for a cell on the state `name`. Ceiling and latency hold for every
 /// state. On another state than the measured one no block was probed, so the share is 0 and the
 /// host's cache is unknown.
-fn of_state(known: &SweepDevice, name: &str, state_age_s: Option<u64>) -> Device {
+fn for_state(known: &SweepDevice, name: &str, state_age_s: Option<u64>) -> Device {
     let last = known.ceilings.last();
     let mut facts = Device {
         ceiling_iops: last.map(|ceiling| ceiling.ceiling_iops),
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_cell_takes_the_last_ceiling_with_its_time_and_no_end_that_is_not_its_own() {
         let known = SweepDevice { device: result::example::typical().device.unwrap(), ..known() };
-        let facts = of_state(&known, STATE, Some(5));
+        let facts = for_state(&known, STATE, Some(5));
         assert_eq!(facts.ceiling_iops, Some(69_000.0));
         assert_eq!((facts.ceiling_end_iops, facts.ceiling_drift), (None, None));
         assert_eq!((facts.state_age_s, facts.depth1_p50_ns), (Some(5), Some(109_800)));
@@ -202,10 +202,10 @@ mod tests {
 
     #[test]
     fn the_probe_of_a_hosts_cache_is_of_the_state_that_was_probed() {
-        let same = of_state(&known(), STATE, None);
+        let same = for_state(&known(), STATE, None);
         assert_eq!((same.host_cache_ratio, same.probed_block_share), (Some(1.02), Some(0.02)));
         assert_eq!(same.reason, None);
-        let other = of_state(&known(), "flat-0123456789abcdef", None);
+        let other = for_state(&known(), "flat-0123456789abcdef", None);
         assert_eq!((other.host_cache_ratio, other.probed_block_share), (None, Some(0.0)));
         assert_eq!(other.ceiling_iops, same.ceiling_iops);
         let reason = other.reason.expect("there is a reason");
@@ -223,7 +223,7 @@ mod tests {
             ..known().device
         };
         let mut unmeasured = SweepDevice { ceilings: Vec::new(), device, ..known() };
-        let facts = of_state(&unmeasured, "flat-0123456789abcdef", None);
+        let facts = for_state(&unmeasured, "flat-0123456789abcdef", None);
         assert_eq!((facts.ceiling_iops, &facts.reason), (None, &unmeasured.device.reason));
         assert_eq!(facts.shared.expect("by the first cell").measured_unix_s, 100);
         let before = unmeasured.clone();

@@ -46,8 +46,8 @@ pub fn generate(scenario: &Scenario, progress: &Progress) -> Result<Workload, Fa
 /// The errors of [`generate`].
 pub fn generate_by_load(scenario: &Scenario, progress: &Progress) -> Result<Generated, Failure> {
     let stage = progress.stage("generating the block", 0);
-    let generated = generator::generate_by_load(scenario, |at| {
-        stage.set(at.tx_count, at.total_tx_count);
+    let generated = generator::generate_by_load(scenario, |done| {
+        stage.set(done.tx_count, done.total_tx_count);
         interrupt::answer()
     });
     stage.finish();

@@ -98,8 +98,8 @@ fn is_shown(only: &[Address], address: Address) -> bool {
 /// Makes a note for each account in `only` that is in none of the lists.
 fn absent<'s>(only: &[Address], sides: impl IntoIterator<Item = &'s Side>) -> Vec<ListLine> {
     let accounts = sides.into_iter().flat_map(|side| &side.list.accounts);
-    let there: BTreeSet<Address> = accounts.map(|of| of.changes.address).collect();
-    let absent = only.iter().filter(|address| !there.contains(*address));
+    let listed: BTreeSet<Address> = accounts.map(|account| account.changes.address).collect();
+    let absent = only.iter().filter(|address| !listed.contains(*address));
     absent.map(|address| ListLine::Note(format!("{address}: not in the list"))).collect()
 }
 
@@ -193,16 +193,16 @@ fn difference_lines(shown: &[&Difference]) -> Vec<ListLine> {
 }
 
 /// Formats a difference, such as `slot 0x5, index 3: wrong value; left 0x1, right 0x2`.
-fn difference_words(of: &Difference) -> String {
-    let field = of.field.map(|field| field.to_string());
-    let index = of.index.map(|index| format!("index {index}"));
+fn difference_words(difference: &Difference) -> String {
+    let field = difference.field.map(|field| field.to_string());
+    let index = difference.index.map(|index| format!("index {index}"));
     let place: Vec<_> = [field, index].into_iter().flatten().collect();
     let place = if place.is_empty() { String::new() } else { place.join(", ") + ": " };
-    let left = of.left.as_ref().map(|words| format!("left {words}"));
-    let right = of.right.as_ref().map(|words| format!("right {words}"));
+    let left = difference.left.as_ref().map(|words| format!("left {words}"));
+    let right = difference.right.as_ref().map(|words| format!("right {words}"));
     let sides: Vec<_> = [left, right].into_iter().flatten().collect();
     let sides = if sides.is_empty() { sides.concat() } else { format!("; {}", sides.join(", ")) };
-    format!("{place}{}{sides}", of.kind.name())
+    format!("{place}{}{sides}", difference.kind.name())
 }
 
 /// Two lists and their differences, as JSON.

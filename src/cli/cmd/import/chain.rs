@@ -64,7 +64,7 @@ pub(super) fn import_rlp(
     wanted: BlockRange,
     progress: &Progress,
 ) -> Result<Imported, Failure> {
-    let genesis = files.part(Kind::Genesis)?;
+    let genesis = files.read_required(Kind::Genesis)?;
     let mut all = files.paths.iter().zip(&files.kinds);
     let (path, (name, _)) =
         all.find(|(_, (_, kind))| *kind == Kind::Chain).expect("the set has a chain");
@@ -80,7 +80,7 @@ pub(super) fn import_payloads(
     wanted: BlockRange,
     progress: &Progress,
 ) -> Result<Imported, Failure> {
-    let genesis = files.part(Kind::Genesis)?;
+    let genesis = files.read_required(Kind::Genesis)?;
     let mut source: Box<dyn Read> = Box::new(io::empty());
     let mut names = Vec::new();
     for (path, (name, kind)) in files.paths.iter().zip(&files.kinds) {

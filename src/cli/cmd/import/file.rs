@@ -86,7 +86,8 @@ fn summary(path: &Path, workload: &Workload) -> String {
         count => format!(" as {}", units::things(count as u64, "batch")),
     };
     let gas = workload.gas_used();
-    let header_gas: u64 = workload.batches.iter().flat_map(|of| &of.expected.header_gas).sum();
+    let header_gas: u64 =
+        workload.batches.iter().flat_map(|batch| &batch.expected.header_gas).sum();
     let in_headers = match header_gas == gas {
         true => String::new(),
         false => format!(" by receipts, {header_gas} by headers"),
@@ -155,13 +156,13 @@ impl Files {
     }
 
     /// Reads the first file of this kind. `None` if there is none.
-    pub(super) fn read(&self, wanted: Kind) -> Result<Option<Named>, Failure> {
+    pub(super) fn read(&self, wanted: Kind) -> Result<Option<NamedText>, Failure> {
         let index = self.kinds.iter().position(|(_, kind)| *kind == wanted);
         index.map(|index| read(&self.paths[index])).transpose()
     }
 
     /// Reads the file of this kind, which the set of the files is known to have.
-    pub(super) fn part(&self, wanted: Kind) -> Result<Named, Failure> {
+    pub(super) fn read_required(&self, wanted: Kind) -> Result<NamedText, Failure> {
         Ok(self.read(wanted)?.expect("the set is whole"))
     }
 }
@@ -177,20 +178,20 @@ pub(super) fn open(path: &Path) -> Result<File, Failure> {
     opened.with_code_of_named()
 }
 
-/// The content of a file, and its name.
-pub(super) struct Named {
+/// The text of a file, and its name.
+pub(super) struct NamedText {
     pub(super) name: String,
     pub(super) content: String,
 }
 
-impl Named {
+impl NamedText {
     pub(super) fn text(&self) -> Text<'_> {
         Text { name: &self.name, text: &self.content }
     }
 }
 
 /// Reads a file of UTF-8 text of at most `MAX_FILE_BYTES`.
-pub(super) fn read(path: &Path) -> Result<Named, Failure> {
+pub(super) fn read(path: &Path) -> Result<NamedText, Failure> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     let read = open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
@@ -205,5 +206,5 @@ pub(super) fn read(path: &Path) -> Result<Named, Failure> {
     }
     let content = String::from_utf8(bytes);
     let content = content.map_err(|_| anyhow!("{name}: this is no text in UTF-8, so no JSON"));
-    Ok(Named { name, content: content.with_exit_code(Code::Usage)? })
+    Ok(NamedText { name, content: content.with_exit_code(Code::Usage)? })
 }

@@ -10,7 +10,7 @@ use generator::import::{self, Imported, Kind, Set, TransitionInput};
 
 use super::{
     chain::{self, BlockRange},
-    file::{Files, Named, failure, fork_named, with_root_hint, write},
+    file::{Files, NamedText, failure, fork_named, with_root_hint, write},
     folder::{self, Folder},
     spec_tests::{self, TestsInput},
 };
@@ -148,21 +148,21 @@ fn transition(args: &FilesArgs, files: &Files) -> Result<Imported, Failure> {
     let fork = fork_named(fork)?;
     let chain_id = args.chain_id.unwrap_or(1);
     let result = files.read(Kind::Outcome)?;
-    let result = result.as_ref().map(Named::text);
+    let result = result.as_ref().map(NamedText::text);
     let import = |input| import::transition(input, result, fork, chain_id).map_err(failure);
     if let Some(whole) = files.read(Kind::Transition)? {
         return import(TransitionInput::Whole(whole.text()));
     }
-    let (alloc, env) = (files.part(Kind::Alloc)?, files.part(Kind::Env)?);
-    let txs = files.part(Kind::Transactions)?;
-    let [alloc, env, txs] = [&alloc, &env, &txs].map(Named::text);
+    let (alloc, env) = (files.read_required(Kind::Alloc)?, files.read_required(Kind::Env)?);
+    let txs = files.read_required(Kind::Transactions)?;
+    let [alloc, env, txs] = [&alloc, &env, &txs].map(NamedText::text);
     import(TransitionInput::Files { alloc, env, txs })
 }
 
 /// Imports a block with its witness.
 fn witness(args: &FilesArgs, files: &Files) -> Result<Imported, Failure> {
     let fork = args.fork.as_deref().map(fork_named).transpose()?;
-    let (block, witness) = (files.part(Kind::Block)?, files.part(Kind::Witness)?);
+    let (block, witness) = (files.read_required(Kind::Block)?, files.read_required(Kind::Witness)?);
     let chain_id = args.chain_id.unwrap_or(1);
     import::witness(block.text(), witness.text(), fork, chain_id).map_err(failure)
 }
