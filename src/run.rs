@@ -61,7 +61,7 @@ const UNSTEADY: &str = "not steady: times still rose or fell when the run ended;
 #[derive(Clone, Debug)]
 pub struct RunInput {
     pub source: Source,
-    /// Overrides of how the work runs.
+    /// Overrides of keys of the run.
     pub how: Vec<Override>,
     /// The command line, by which the result can be made again.
     pub command: Vec<String>,

@@ -44,8 +44,8 @@ struct Profiling {
 }
 
 impl CheckedExtras {
-    /// Prepares the extra samples of `wanted` among the cells of a run that began at
-    /// `started_unix_s`. The flame graph goes to `out`.
+    /// Checks the request `wanted` against the cells of the run. The flame graph goes to `out`,
+    /// with the run's start `started_unix_s` in its name.
     ///
     /// # Errors
     /// `wanted` names a cell that the run does not have, or a file cannot be written.

@@ -1,4 +1,5 @@
-//! The files that a run writes, during the run and at its end.
+//! Writes the files of a run, during the run and at its end. Keeps the result so far for an
+//! interrupt that ends the process at once.
 
 use std::{
     path::PathBuf,

@@ -1,4 +1,4 @@
-//! A run that has ended, and the exit code after it.
+//! The outcome of a run, for the verbs that run: its result, its files, and the exit code.
 
 use std::path::PathBuf;
 

@@ -23,8 +23,8 @@ pub use cell::PlannedCell;
 pub use readers::Machine;
 pub use rounds::{CellProgress, Rounds, order};
 
-/// Returns the cells of a run on `machine`, each once. They are in the order of the run's stores,
-/// then of its designs. A design's whole-block row comes first.
+/// Returns the cells of a run on `machine`, each once: by the run's stores, then by its designs. A
+/// design's whole-block row comes first.
 pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
     let mut cells = Vec::new();
     for &store in &run.stores {

@@ -123,8 +123,8 @@ impl WorkArgs {
         Ok(all)
     }
 
-    /// Returns the overrides beside a workload file. Its work is fixed, so they may set only keys
-    /// of the run.
+    /// Returns the overrides for the run of a workload file. The work of the file is fixed, so they
+    /// may set only keys of the run.
     ///
     /// # Errors
     /// An override sets a key of the work.

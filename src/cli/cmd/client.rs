@@ -158,8 +158,8 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
     })
 }
 
-/// Returns the overrides of our designs' run. It has a state root, as a client has, unless `--set`
-/// says otherwise.
+/// Returns the overrides of our designs' run. Unless `--set` says otherwise, the run computes state
+/// roots, as clients do.
 fn design_overrides(args: &ClientArgs) -> anyhow::Result<Vec<Override>> {
     let mut overrides = args.how.overrides();
     for set in &args.set {

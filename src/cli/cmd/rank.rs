@@ -137,6 +137,7 @@ fn client_words(args: &RankArgs, sample_count: u64) -> Result<Vec<OsString>, Fai
         ..how.clone()
     };
     for given in how.overrides() {
+        // The origin of an override is its option and its value.
         if let Some((option, value)) = given.origin.split_once(' ') {
             words.extend([option.into(), value.into()]);
         }

@@ -5,9 +5,7 @@ use variant::{ListDuty, StoreKind, Variant};
 /// A variant on a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PlannedCell {
-    /// Its store.
     pub store: StoreKind,
-    /// Its variant.
     pub variant: Variant,
 }
 
@@ -22,7 +20,7 @@ impl PlannedCell {
         self.variant.thread_count + self.variant.io_thread_count
     }
 
-    /// Returns the rank of the cell by its reads under way. Its parts are compared in order:
+    /// Returns the rank of the cell by its reads under way. The parts are compared in order:
     /// whether it builds lists, number of reading threads, number of transactions under way.
     pub(super) fn read_rank(&self) -> (bool, usize, usize) {
         let Variant { list_duty, thread_count, io_thread_count, fiber_count, sharding, .. } =

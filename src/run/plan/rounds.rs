@@ -7,12 +7,14 @@ use variant::{BlockDuties, Design, StoreKind};
 
 use super::cell::PlannedCell;
 
-/// Selects the cells of each round. Rounds of all cells come first, so that the samples of all
+/// Selects the cells of each round. At first a round has all cells, so that the samples of all
 /// cells are of the same minutes. When such a round no longer fits into the budget, only cells that
-/// need samples for their intervals get more. Each design's fastest whole cell on each store comes
-/// first, since these cells are compared. The fastest cells of execution alone follow, then the
-/// other cells, whole blocks before execution alone. In each of these groups the faster design
-/// comes first.
+/// lack samples for an interval get more, in this order:
+/// 1. each design's fastest whole cell on each store, as these cells are compared;
+/// 2. each design's fastest cell of execution alone on each store;
+/// 3. the other whole cells, and then the other cells of execution alone.
+///
+/// Within each of these groups the faster design comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// Number of samples of each cell, if the user gives it.

@@ -99,7 +99,8 @@ impl Request {
                 let overrides = work.iter().chain(how).cloned().collect();
                 let scenario = scenario(name, overrides, *size)?;
                 // A claim on a design that does not run would never be judged, and the run would
-                // pass. A sweep over designs reports such claims in its cells.
+                // pass. A sweep over designs has all its overrides in `work`, and reports such
+                // claims in its cells.
                 let varies_designs =
                     how.is_empty() && work.iter().any(|given| given.key == DESIGNS);
                 if let Some(error) = claim_not_run(&scenario).filter(|_| !varies_designs) {

@@ -1,6 +1,6 @@
-//! Adds whole rows by default: one of each design, beside execution alone. They are added if the
-//! scenario names no whole rows and the work can run whole. If it cannot, a note has the reason and
-//! the remedy.
+//! Adds whole rows by default: one for each design, beside its rows of execution alone. A run gets
+//! them if it names no whole rows and its work can run whole. If the work cannot, a note has the
+//! reason and the remedy.
 
 use generator::export;
 use spec::RunSpec;

@@ -1,5 +1,5 @@
 //! Imports a chain with its genesis: blocks in RLP, or Engine payloads. Files are read block by
-//! block.
+//! block, but a JSON array of payloads is read whole.
 
 use std::{
     io::{self, BufRead, BufReader, Cursor, Read},
