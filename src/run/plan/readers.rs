@@ -55,11 +55,6 @@ impl Machine {
         run.read.unwrap_or(default)
     }
 
-    /// Whether a reader of RocksDB has several reads under way.
-    fn reads_together(&self, run: &RunSpec) -> bool {
-        self.has_io_uring() && self.read_method(run) == ReadMethod::MultiGet
-    }
-
     /// Returns the default numbers of reading threads.
     pub(super) fn io_threads(&self, run: &RunSpec, store: StoreKind) -> Vec<usize> {
         self.readers(run, store).counts
@@ -67,6 +62,7 @@ impl Machine {
 
     fn readers(&self, run: &RunSpec, store: StoreKind) -> Readers {
         let cores = self.core_count.get();
+        let reads_together = self.has_io_uring() && self.read_method(run) == ReadMethod::MultiGet;
         let (counts, under_way) = match store.waiting() {
             Waiting::Never => (vec![1], UnderWay::One),
             // There are several threads per core, so that one thread computes while others wait.
@@ -79,7 +75,7 @@ impl Machine {
             ),
             // The first number of threads has [`MANY_THREADS`] reads under way together, as many as
             // [`MANY_THREADS`] executing threads. The second number is per core. A run tries both.
-            Waiting::ByMethod if self.reads_together(run) => (
+            Waiting::ByMethod if reads_together => (
                 vec![MANY_THREADS / READS_AT_ONCE, MANY_THREADS.min(READERS_PER_CORE * cores)],
                 UnderWay::Several,
             ),
