@@ -187,24 +187,24 @@ fn run_gate(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Fail
     let command = typed_words();
     let frame = Frame::new(args.run.databases.data_dir.asked(), delta, open, command);
     let is_set = !args.a_set.is_empty() || !args.b_set.is_empty();
-    let (mode, judged) = match (&args.against, &args.baseline) {
-        (Some(base), None) if args.client.is_some() => {
-            let pair = client_pair(args, base);
-            (Mode::Against, pair.map(|pair| judge::clients(&pair, &frame)))
-        }
-        (base, None) if base.is_some() || is_set => {
-            let builds = builds(args, base.as_deref());
-            (Mode::Against, builds.map(|builds| judge::against(&builds, &frame)))
-        }
-        (None, Some(base)) => {
+    let (mode, judged) = match (&args.baseline, &args.against, &args.client) {
+        (Some(base), ..) => {
             let results = results(args, base);
             (Mode::Baseline, results.map(|results| judge::with_baseline(&results, &frame)))
         }
-        _ => fail!(
+        (None, Some(base), Some(new)) => {
+            let pair = client_pair(args, base, new);
+            (Mode::Against, pair.map(|pair| judge::clients(&pair, &frame)))
+        }
+        (None, None, _) if !is_set => fail!(
             Code::Usage,
             "nothing to compare with: name another build (--against BINARY), a setting (--b-set \
              run.KEY=VALUE) or a stored result (--baseline RESULT)"
         ),
+        (None, base, _) => {
+            let builds = builds(args, base.as_deref());
+            (Mode::Against, builds.map(|builds| judge::against(&builds, &frame)))
+        }
     };
     let judgement = judged.unwrap_or_else(|failure| Judgement::failed(mode, failure));
     let cache = judgement.cache();
@@ -251,7 +251,7 @@ fn settings(option: &str, texts: &[String]) -> Result<Vec<Override>, Failure> {
 }
 
 /// Returns the input for two clients, whose only work is an export.
-fn client_pair(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> {
+fn client_pair(args: &GateArgs, base: &Path, new: &str) -> Result<ClientPair, Failure> {
     args.run.refuse_extras("gate").with_exit_code(Code::Usage)?;
     let run = &args.run;
     let is_work_alone = run.scenario.is_none() && run.workload.is_none() && !run.quick;
@@ -270,8 +270,7 @@ fn client_pair(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> {
     let cache = minimal::default_run(&run.how.overrides()).with_exit_code(Code::Usage)?.cache;
     let metrics = metrics(args)?.unwrap_or_else(|| vec![Metric::Wall]);
     let base = StartFile::load(&base.to_string_lossy()).with_exit_code(Code::Usage)?;
-    let new =
-        StartFile::load(args.client.as_deref().unwrap_or_default()).with_exit_code(Code::Usage)?;
+    let new = StartFile::load(new).with_exit_code(Code::Usage)?;
     Ok(ClientPair {
         dir: dir.into(),
         starts: [base, new],

@@ -109,16 +109,16 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
             matrix.cell_count
         );
     };
-    let which =
-        running::which(args.cell.as_deref(), |name| std::env::var(name).ok(), matrix.cell_count);
-    let which = which.with_exit_code(Code::Usage)?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let chosen = running::which(args.cell.as_deref(), variable, matrix.cell_count);
+    let chosen = chosen.with_exit_code(Code::Usage)?;
     let dir = SweepDir::open(out, matrix)?;
-    match which {
-        Some(which) => {
+    match chosen {
+        Some(chosen) => {
             let asked_by = if args.parent.is_some() { AskedBy::Sweep } else { AskedBy::User };
             let cell = OneCell {
                 dir: &dir,
-                which: &which,
+                which: &chosen,
                 data_dir: args.data_dir.asked().map(Path::to_path_buf),
                 device: args.device.clone().map_or(DeviceFigures::Measured, DeviceFigures::Shared),
                 look: cell_look(args),
