@@ -1,12 +1,14 @@
 //! The part of a result about real clients, which executed the run's blocks through the Engine API.
 //! A client has no axes of a design, so its cell is kept apart from the cells of designs.
+//! `src/client/` fills it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{facts::CacheFacts, figures::Estimate, stats};
 
-/// Beginning of a disagreement's text, if a client found a block of the run invalid.
+/// Beginning of the text of a disagreement in which a client found a block of the run invalid.
+/// Reports tell it by this from a disagreement of a design.
 pub const CLIENT_DISAGREES: &str = "client ";
 
 /// A client that executed the blocks of the run.

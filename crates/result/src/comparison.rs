@@ -1,4 +1,5 @@
-//! A comparison of results of runs, in the form in which it is written (`stress.compare/1`).
+//! A comparison of results of runs, in the form in which it is written (`stress.compare/1`). Only
+//! types: `crates/report/src/compare.rs` fills them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,6 @@
-//! Pools a run on several databases, each built from its own seed. Combines the figures of a
-//! variant on all databases into one pooled cell, which also keeps the figures on each database.
+//! Pools a run on several databases, each built from its own seed. Combines the cells of a variant
+//! on all databases into one pooled cell, which also keeps the figures on each database.
+//! `src/run.rs` calls it at the end of a run; `pooled.rs` has the types of the figures.
 //!
 //! A database is one observation, because the places of its rows are drawn once, when it is built.
 //! More samples on one database tell nothing about another seed. So each database gives one value
@@ -149,8 +150,8 @@ impl<'a> OnDatabase<'a> {
 /// Values of each database, with its seed; the seed is `None` for a run on one database.
 type BySeed = Vec<(Option<u64>, Vec<f64>)>;
 
-/// Ratios of the wall times of `of` to those of `over`, round by round, for each database that both
-/// have.
+/// Ratios of the wall times of `of` to those of `over`, one for each round, by the databases that
+/// both have.
 fn round_ratios(of: &Cell, over: &Cell) -> BySeed {
     let others = over.by_database();
     of.by_database()
@@ -166,10 +167,12 @@ fn round_ratios(of: &Cell, over: &Cell) -> BySeed {
         .collect()
 }
 
+/// The median of each database; leaves out databases without values.
 fn medians(by_database: &[Vec<f64>]) -> Vec<f64> {
     by_database.iter().filter_map(|values| stats::median(values)).collect()
 }
 
+/// The lowest and the highest value; `None` without values.
 fn range(values: &[f64]) -> Option<[f64; 2]> {
     let least = values.iter().copied().min_by(f64::total_cmp)?;
     Some([least, values.iter().copied().max_by(f64::total_cmp)?])
@@ -193,7 +196,8 @@ pub fn pool(databases: &[DatabaseRun], logs: &[HistogramLog]) -> Vec<Cell> {
     pooled
 }
 
-/// The base of a cell, which is the first variant on the same store, and the ratios of times to it.
+/// The base of a cell, which is the first variant on the same store, and the ratios of the cell's
+/// times to the base's.
 fn ratio_of(cell: &Cell, all: &[Cell]) -> Option<(String, BySeed)> {
     let over = all.iter().find(|other| other.store == cell.store)?;
     Some((over.variant.clone(), round_ratios(cell, over)))
@@ -271,7 +275,7 @@ fn pooled_cell(variant: &str, databases: &[DatabaseRun], logs: &[HistogramLog]) 
         [LogKind::Transactions, LogKind::Reads].map(|kind| latencies(logs, variant, kind));
     Some(Cell {
         databases: Some(CellDatabases::from_cells(&own)),
-        // Each database has its own counters.
+        // Counters are exact, and each database has its own.
         counters: None,
         warm_up_sample_count: None,
         samples: own.iter().flat_map(|(_, cell)| cell.samples.clone()).collect(),
@@ -335,7 +339,7 @@ fn in_common<T: PartialEq>(
         .filter(|of_first| own.iter().all(|(_, cell)| value(cell).as_ref() == Some(of_first)))
 }
 
-/// The cache facts of the database that is least sure to be in the requested state: not proved
+/// The cache facts of the cell that is least sure to have the requested cache state: not proved
 /// comes before unknown, and unknown before proved.
 fn cache(own: &[(&DatabaseRun, &Cell)]) -> Option<CacheFacts> {
     let (ran, cell) = [Some(false), None, Some(true)]

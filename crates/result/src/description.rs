@@ -1,5 +1,5 @@
 //! The figures of `stress describe`: the contents of a workload (`stress.describe/1`, explained in
-//! `docs/workloads.md`).
+//! `docs/workloads.md`). Only types: `src/describe/` fills them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
 //! The machine that a result was made on, and its checks (`stress.doctor/1`). Unknown facts are
-//! `null`. The program finds the facts; this file only has their types.
+//! `null`. Only types: `src/machine/` finds the facts.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
 //! Facts of a result beside its figures: tool, workload, device, stores, cache states and CPU
-//! profile.
+//! profile. Only types: `src/figures/facts.rs` and `src/run/prepare/` fill them.
 
 use std::{borrow::Cow, collections::BTreeMap};
 

@@ -1,5 +1,6 @@
 //! Figures over samples: estimates with their intervals, percentiles, exact counters, and the
-//! histograms of latencies that are kept in files beside a result.
+//! histograms of latencies that are kept in files beside a result. `stats` computes the estimates
+//! and percentiles; `src/figures/` fills the rest.
 //!
 //! Exact counters do not depend on time: they are the same in every sample of a variant on one
 //! workload. If the counters of two builds differ, the builds do different work, and their times

@@ -1,5 +1,6 @@
-//! Finds figures that JSON cannot hold, before a file is written. `serde_json` writes `null` for a
-//! number that is not finite. A reader would take it for an unknown figure, or refuse the file.
+//! Finds figures that JSON cannot hold, before `json.rs` writes a file. `serde_json` writes `null`
+//! for a number that is not finite. A reader would take it for an unknown figure, or refuse the
+//! file.
 
 use std::{borrow::Cow, fmt};
 
@@ -43,7 +44,8 @@ enum Step {
     Index(usize),
 }
 
-/// Visits the parts of a value, and keeps the path to the current part.
+/// A serialiser without output: visits the parts of a value, and keeps the path to the current
+/// part.
 #[derive(Debug, Default)]
 struct Finite {
     /// The steps to the current part. The last step changes with each value of an array or a map.
@@ -99,7 +101,7 @@ impl Finite {
     }
 }
 
-/// Declares methods for values that are always finite.
+/// Declares methods of a [`Serializer`] for values that are always finite.
 macro_rules! harmless {
     ($($method:ident($($kind:ty),*);)*) => {
         $(fn $method(self $(, _: $kind)*) -> Result<(), Fault> {

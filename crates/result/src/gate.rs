@@ -1,5 +1,5 @@
 //! The result of a gate, in the form in which it is written (`stress.gate/2`, `docs/gate.md`).
-//! Shares are of one: 0.03 is 3 %. An unknown value is `null`.
+//! Shares are of one: 0.03 is 3 %. An unknown value is `null`. Only types: `src/gate/` fills them.
 
 use std::fmt;
 
@@ -133,7 +133,7 @@ pub struct Gate {
     pub baseline: Option<Compared>,
 }
 
-/// The exit code of a program that the user interrupted.
+/// Exit code of a program that the user interrupted: 128 + SIGINT.
 const INTERRUPTED: u8 = 130;
 
 impl Gate {
@@ -224,10 +224,11 @@ pub struct LookFacts {
     pub octet_count: u64,
     /// Change of B against A, as a share: the trimmed mean over the octets.
     pub change: f64,
-    /// Lower bound of the change, as a share. Above δ, the figure is a regression, unless N differs
-    /// from A so much that this may explain it.
+    /// Lower bound of the change, as a share. Above δ, the figure is a regression, unless the
+    /// difference of N from A may explain it.
     pub lower: f64,
-    /// Upper bound of the change, as a share. Below δ, the figure passes, with the same exception.
+    /// Upper bound of the change, as a share. Below δ, the figure passes, unless the difference of
+    /// N from A may explain it.
     pub upper: f64,
     /// 99 % interval of the change of N, the second process of A, against A; as a share.
     pub null: [f64; 2],

@@ -1,5 +1,5 @@
 //! The result of `stress doctor io`: rates and latencies of raw random reads (`stress.io/2`,
-//! explained in `docs/designs.md`). An unknown value is `null`.
+//! explained in `docs/designs.md`). An unknown value is `null`. Only types: `src/io/` fills them.
 
 use std::collections::BTreeMap;
 

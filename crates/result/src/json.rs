@@ -1,4 +1,4 @@
-//! Writes results and comparisons of results as JSON.
+//! Writes results, and comparisons of results, as JSON.
 
 use serde::Serialize;
 

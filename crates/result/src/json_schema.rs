@@ -1,5 +1,6 @@
 //! JSON Schemas of all files that the program writes. They are made from the Rust types, so keys
 //! and names are the same. The descriptions are the doc comments of the fields.
+//! `src/cli/cmd/schema.rs` prints them; `docs/schemas` has them as files.
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::Value;
@@ -115,7 +116,8 @@ fn complete(schema: &mut Schema) {
     object.entry("additionalProperties").or_insert(Value::Bool(false));
 }
 
-/// Returns the unit of a key by the key's name; `None` for a key without a unit.
+/// Returns the unit of a key by the key's name; `None` for a key without a unit. The first end that
+/// fits counts: `mgas_per_s` stands before `gas_per_s`, which ends it.
 fn unit(key: &str) -> Option<&'static str> {
     let ends: [(&str, &str); 20] = [
         ("started_unix_s", "seconds since 1970"),

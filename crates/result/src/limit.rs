@@ -1,5 +1,5 @@
 //! The result of `stress limit`: block gas limits that keep a deadline (`stress.limit/1`, explained
-//! in `docs/sweep.md`). Gas is counted as in the headers of blocks.
+//! in `docs/sweep.md`). Gas is counted as in the headers of blocks. `src/limit/` fills it.
 
 use std::cmp::Ordering;
 
@@ -96,8 +96,8 @@ pub struct DesignLimit {
     /// The safe limit: every block below it keeps the deadline. Outside of the tried limits, the
     /// nearest tried limit.
     pub limit_gas: Option<u64>,
-    /// Distance from the safe limit to the gas whose expected time is the deadline; `null` outside
-    /// of the tried limits.
+    /// Half of the uncertain range: from the safe limit to the gas whose expected time is the
+    /// deadline. `null` outside of the tried limits.
     pub half_width_gas: Option<u64>,
     /// Factor on the operation's gas with which a block of the target limit would keep the
     /// deadline.

@@ -1,5 +1,5 @@
 //! A comparison of loads on live nodes, in the form in which it is written
-//! (`stress.send-compare/1`).
+//! (`stress.send-compare/1`). Only types: `crates/report/src/compare_loads.rs` fills them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
 //! Times of a sample's phases, and the parts of its wall time along its critical path.
+//! `src/figures/cells/` fills them.
 
 use std::{
     borrow::Cow,
@@ -16,7 +17,7 @@ use variant::Phase;
 pub struct PhasesNs([u64; Phase::ALL.len()]);
 
 impl PhasesNs {
-    /// Makes the times of all phases: `time_ns` gives the time of each.
+    /// Makes the times of all phases from `time_ns`, which gives the time of one.
     pub fn of(time_ns: impl Fn(Phase) -> u64) -> Self {
         let mut phases = Self::default();
         for phase in Phase::ALL {

@@ -1,5 +1,5 @@
 //! Figures of a run on several databases: those of each database, and those that pool all
-//! databases.
+//! databases. Only types: `databases.rs` fills them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

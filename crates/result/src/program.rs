@@ -51,7 +51,8 @@ impl Program {
         is_like && (self.is_clean() || is_one_file)
     }
 
-    /// Returns whether the commit alone identifies the sources.
+    /// Returns whether the commit alone identifies the sources: files equal it, and no library is
+    /// patched.
     fn is_clean(&self) -> bool {
         let is_committed = self.commit.as_ref().is_some_and(|commit| !commit.ends_with(DIRTY));
         is_committed && self.patched.is_empty()

@@ -1,5 +1,6 @@
-//! Computes speed-ups of a cell: over execution in order, and over the same cell on one thread.
-//! Reports show both, because a slow single thread makes it easy to scale well.
+//! Computes speed-ups of cells: over execution in order, and over the same variant on one thread.
+//! Reports show both, because a slow single thread makes it easy to scale well. Called when a run
+//! has all its cells.
 
 use variant::{Design, ListDuty};
 

@@ -1,6 +1,7 @@
 //! The result of a run, in the form in which it is written (`stress.result/3`): its plan, machine
 //! and figures, and each sample. Unknown values are `null`, never a default. Times are integer
-//! nanoseconds. `docs/result.md` explains each key; changing a key is a change of the schema.
+//! nanoseconds. `src/figures/` fills it. `docs/result.md` explains each key; changing a key is a
+//! change of the schema.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -1,6 +1,7 @@
 //! The result of `stress send`: a load on a live node (`stress.send/2`, explained in
 //! `docs/send.md`). An unknown value is `null`. Times are by the clock of the sending machine,
-//! unless a key says otherwise. The start is that of the load, after its setup.
+//! unless a key says otherwise. The start is that of the load, after its setup. Only types:
+//! `src/send/figures.rs` fills them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
 //! The result of `stress shard simulate`: predicted times of a workload on shards of execution
-//! (`stress.simulate/1`, explained in `docs/shards.md`).
+//! (`stress.simulate/1`, explained in `docs/shards.md`). Only types: `src/simulate/` fills them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,6 @@
-//! Reads results back from files: finds the files, and checks that they have the right schema and
-//! are complete. Errors name the file, the fault and the remedy.
+//! Reads results back from files, for reports, comparisons and gates: finds the files, and checks
+//! that they have the right schema and are complete. Errors name the file, the fault and the
+//! remedy.
 //!
 //! A result of an older build can be read if it has this build's schema, or an older version that
 //! [`RunSchema`] reads. If an optional key is missing, its value is absent. A renamed key is read

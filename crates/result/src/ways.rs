@@ -1,4 +1,5 @@
-//! State roots and execution on shards, in a result: the settings of each, and its work.
+//! How state roots and execution on shards are set in a run, and the work that a sample does for
+//! them. Only types: `src/figures/cells/` fills them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Writes of a sample: those that its commits caused in a store, and the space of the store's
-//! files. Also figures over single batches.
+//! Writes that the commits of a sample caused in a store, and the space of the store's files. Also
+//! figures over single batches. `src/figures/cells/` fills them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
 //! Counts stolen time, in which the hypervisor withholds CPUs from this machine, until a result is
-//! written.
+//! written. `src/machine/` starts the clock.
 
 use std::time::{Duration, Instant};
 
@@ -14,9 +14,12 @@ pub struct StealClock(Reading);
 /// Reads the time stolen since the machine was started; `None` where the kernel does not report it.
 type ReadStolen = fn() -> Option<Duration>;
 
+/// A clock that runs, or the time at which it stopped.
 #[derive(Clone, Copy, Debug)]
 enum Reading {
+    /// `before` is the stolen time at `start`; `now` reads it again.
     Running { start: Instant, before: Option<Duration>, now: ReadStolen },
+    /// Stolen time in nanoseconds; `None` if it is unknown.
     Stopped(Option<u64>),
 }
 

@@ -1,4 +1,5 @@
 //! The file of `stress gate calibrate`: the smallest change that a gate can detect on a machine.
+//! `src/cli/cmd/gate/calibrate.rs` writes it; `src/gate/judge.rs` reads it.
 
 use std::{fs, path::Path};
 

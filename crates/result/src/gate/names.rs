@@ -1,4 +1,5 @@
-//! Closed sets of names in the result of a gate.
+//! Closed sets of names in the result of a gate: verdicts with their order, metrics with their
+//! units.
 
 variant::named! {
     /// The gate's verdict.
@@ -16,7 +17,7 @@ variant::named! {
         /// The measurement is biased (a second process of A differs from A), or the machine lost
         /// time.
         Untrusted = "untrusted",
-        /// Nothing that was compared is worse than a pass. But times or a claim were not compared.
+        /// Nothing that was compared is worse than a pass, but times or a claim were not compared.
         NotJudged = "not judged",
     }
 }
@@ -28,6 +29,7 @@ impl Verdict {
         all.into_iter().max_by_key(|verdict| verdict.rank()).unwrap_or(Self::Inconclusive)
     }
 
+    /// Order of the verdicts, the worst last.
     const fn rank(self) -> u8 {
         match self {
             Self::Regression => 6,

@@ -1,4 +1,5 @@
-//! Finds changes of level in a time series, and the end of a warm-up.
+//! Finds changes of level in a time series (for the history of results), and the end of a warm-up
+//! (for runs and gates).
 //!
 //! Change points: a scan of the Mann-Whitney statistic over all splits of the series (Pettitt,
 //! Applied Statistics 28, 1979). The statistic of each split is standardised (Hawkins and Deng,
@@ -18,8 +19,8 @@ pub const LEVEL_COUNT_MIN: usize = 4;
 /// Default share of all series without a change in which a change is reported.
 pub const FALSE_ALARM_RATE: f64 = 0.05;
 
-/// Number of permutations that may score as high as a series with a change. This number divided by
-/// the rate is the number of permutations that are tried.
+/// Number of permutations that may score as high as a series with a change. Divided by the rate of
+/// false alarms, it is the number of permutations that are tried.
 const STRONGER_COUNT: f64 = 20.0;
 /// Relative difference below which two scores are equal. Sums of the same ranks in another order
 /// differ by rounding.
@@ -33,7 +34,7 @@ const SEED: u64 = 0x5354_5245_5353;
 pub struct ChangePoint {
     /// Index of the first value of the new level.
     pub index: usize,
-    /// Share of the permutations of this part of the series whose change is as strong.
+    /// Share of the permutations of this part of the series that have a change as strong.
     pub p: f64,
 }
 
@@ -59,8 +60,8 @@ fn split(values: &[f64], first: usize, rate: f64, found: &mut Vec<ChangePoint>) 
     split(after, first + index, rate, found);
 }
 
-/// Returns the share of the permutations of `values` whose change is as strong; `None` if it is
-/// above `rate`.
+/// Returns the share of the permutations of `values` that have a change as strong; `None` if it is
+/// above `rate`, and if `values` are too few.
 fn chance(values: &[f64], rate: f64) -> Option<f64> {
     let mut ranks = ranks(values);
     let score = scan(&ranks)?;

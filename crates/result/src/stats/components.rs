@@ -1,6 +1,6 @@
-//! Estimates the spread of values between groups, and within them. The two are the variance
-//! components of a one-way layout with random effects, by the method of moments. Groups are
-//! trimmed, so an outlier affects neither component.
+//! Estimates the spread of values between groups, and within them. A group has the values of one
+//! database (`pooled.rs`). The two are the variance components of a one-way layout with random
+//! effects, by the method of moments. Groups are trimmed, so an outlier affects neither component.
 //!
 //! Searle, Casella and others (1992), "Variance Components", chapter 3. Groups may differ in size.
 //! A negative estimate becomes zero. If groups do not differ, chance makes the estimate negative in

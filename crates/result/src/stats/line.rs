@@ -1,9 +1,9 @@
-//! Fits a straight line to positive values whose scatter is proportional to their size. Also bounds
-//! one further value.
+//! Fits a straight line to positive values whose scatter is proportional to their size, and bounds
+//! one further value. `src/limit/fit.rs` fits block times (y) over gas (x).
 //!
-//! Draper and Smith (1998), "Applied Regression Analysis", chapters 1 and 9. The fit of
-//! `y = a + b x` minimises relative errors: it is the ordinary fit of `y / x = b + a / x`.
-//! Quantiles are those of Student's t.
+//! Draper and Smith (1998), "Applied Regression Analysis", chapters 1 and 9. The fit of `y = a + b
+//! x` minimises relative errors: it is the ordinary fit of `y / x = b + a / x`. Quantiles are those
+//! of Student's t.
 
 use super::{sample::CONFIDENCE, trimmed::student_quantile};
 
@@ -122,6 +122,7 @@ impl Line {
         x * self.deviation * (1.0 + self.count.recip() + distance).sqrt()
     }
 
+    /// Quantile of Student's t with the line's degrees of freedom: the number of points minus two.
     fn quantile(&self, probability: f64) -> f64 {
         student_quantile(probability, self.count - 2.0)
     }

@@ -2,7 +2,7 @@
 //!
 //! Some times may be open when the measurement ends: then only a lower bound of each is known.
 //! Their distribution is estimated by Kaplan and Meier (1958). An open time counts as at risk of
-//! ending for as long as it was seen, and never as ended.
+//! ending for as long as it was seen, and never as ended. Loads on live nodes have such times.
 
 use hdrhistogram::Histogram;
 
@@ -29,8 +29,8 @@ pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
 /// Upper ends of the ranges in a decade, in nanoseconds for the first decade (series R10 of ISO 3).
 const RANGE_ENDS_NS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
 
-/// Returns the number of times in each range, from the empty range before the first time to the
-/// range of the last time.
+/// Counts the times in ranges, from the empty range before the first time to the range of the last
+/// time.
 pub fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
     let decades = (0..).map_while(|power| 10_u64.checked_pow(power));
     let mut ends = decades.flat_map(|unit| RANGE_ENDS_NS.map(|end| end.saturating_mul(unit)));
@@ -54,8 +54,8 @@ pub fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
     buckets
 }
 
-/// Makes the percentiles of `count` values. `of` returns a percentile by its hundredths of a per
-/// cent.
+/// Makes the percentiles of `count` values. `of` gives a percentile, named by its hundredths of a
+/// per cent.
 fn each(count: u64, max: Option<u64>, of: impl Fn(u64) -> Option<u64>) -> Percentiles {
     Percentiles {
         p50: of(5_000),
@@ -109,10 +109,11 @@ struct Step {
     value: u64,
     /// Estimated share of all times that are at most this long.
     ended_share: f64,
-    /// Number of times that are known to be longer.
+    /// Number of times that are known to be longer: open ones too.
     beyond_count: u64,
 }
 
+/// Returns the Kaplan-Meier estimate: one step for each time at which times ended, ascending.
 fn steps(ended: &Histogram<u64>, open: &Histogram<u64>) -> Vec<Step> {
     let mut gone =
         open.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value())).peekable();

@@ -1,9 +1,10 @@
 //! The 20 % trimmed mean of a few values, with its interval by Yuen's method. A single outlier does
-//! not move it, and the error comes from the remaining values.
+//! not move it, and the error comes from the remaining values. Gates compare such means.
 //!
 //! Yuen (1974), "The two-sample trimmed t for unequal population variances". The error is computed
-//! from the winsorised deviation. The quantile is that of Student's t, whose degrees of freedom are
-//! the number of remaining values minus one.
+//! from the winsorised deviation: each trimmed value is replaced by the nearest value that remains.
+//! The quantile is that of Student's t, whose degrees of freedom are the number of remaining values
+//! minus one.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -65,6 +66,8 @@ impl Trimmed {
         [self.lower(alpha), self.upper(alpha)]
     }
 
+    /// Distance from the mean to the bound that the true mean exceeds with a probability of
+    /// `alpha`.
     fn reach(&self, alpha: f64) -> f64 {
         student_quantile(1.0 - alpha, self.freedom) * self.error
     }
@@ -95,6 +98,7 @@ pub(super) fn winsorise(sorted: &mut [f64]) {
     }
 }
 
+/// Returns the mean of the values; 0 without values.
 pub(super) fn mean(values: &[f64]) -> f64 {
     // Each value is divided before the sum, because the sum might not be finite.
     values.iter().map(|value| value / values.len() as f64).sum()

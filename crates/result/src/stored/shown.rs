@@ -45,7 +45,7 @@ pub struct Shown {
     pub left_out: Vec<Keys>,
     /// Command line of the sweep without its directory; empty if it is not known.
     pub sweep_command: Vec<String>,
-    /// Warning that the device's rate changed during the sweep; `None` if it did not.
+    /// Warning that the device's rate changed during the sweep; `None` without such a change.
     pub doubt: Option<String>,
 }
 
@@ -129,8 +129,8 @@ impl Shown {
         own.iter().chain(&self.doubt).map(String::as_str).collect()
     }
 
-    /// Makes this result that of the cell with index `cell` and these keys. `is_run` tells whether
-    /// a cell of the sweep has a result.
+    /// Makes this result that of the cell with index `cell` and these keys. `is_run` returns
+    /// whether the cell at an index has a result.
     fn in_sweep(self, cell: u64, keys: Keys, sweep: &Sweep, is_run: impl Fn(u64) -> bool) -> Self {
         let matrix = sweep.matrix.as_ref();
         let shared = self.run().and_then(|run| run.device.as_ref()?.shared.as_ref());

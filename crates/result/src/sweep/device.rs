@@ -1,5 +1,6 @@
 //! The device below the states of a sweep (`stress.sweep-device/1`, `docs/sweep.md`). Each process
-//! measures it once for all its cells, and again later, for its drift.
+//! measures it once for all its cells, and again later, for its drift. `src/sweep/device.rs` writes
+//! the file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Finds knees: thread counts above which throughput hardly grows. A knee is the smallest count
 //! whose throughput is at least 95 % of the best. There is one for each combination of all other
 //! settings. A knee is named only if its interval is above those of all smaller counts that were
-//! tried.
+//! tried. `src/sweep/merged.rs` and reports of sweeps call it.
 
 use std::collections::BTreeMap;
 
@@ -76,9 +76,10 @@ pub enum NoKnee {
     FewestTried,
 }
 
-/// All settings except the varied count: values of axes, variant, other count.
+/// All settings except the varied count: values of the axes that are not in the variant's name, the
+/// name, the other count.
 type Rest<'a> = (Keys, &'a str, u64);
-/// The points of each tried count.
+/// The points of each count that was tried.
 type Tried<'a> = BTreeMap<u64, Vec<&'a Point>>;
 
 /// Finds the knees over both kinds of counts, where two or more counts were tried and intervals
@@ -94,6 +95,8 @@ pub fn unnamed_knees(points: &[Point]) -> Vec<(Over, NoKnee)> {
     reasons.filter_map(|(over, judged)| Some((over, judged.err()?))).collect()
 }
 
+/// The knee, or the reason why none is named, of each combination of settings in which two or more
+/// counts were tried; first over reading threads, then over executing ones.
 fn judged(points: &[Point]) -> Vec<(Over, Result<Knee, NoKnee>)> {
     [Over::IoThreads, Over::Threads]
         .into_iter()
@@ -104,6 +107,7 @@ fn judged(points: &[Point]) -> Vec<(Over, Result<Knee, NoKnee>)> {
         .collect()
 }
 
+/// Groups the points with a throughput by all settings except the count, then by the count.
 fn tried(over: Over, points: &[Point]) -> BTreeMap<Rest<'_>, Tried<'_>> {
     let mut groups: BTreeMap<Rest<'_>, Tried<'_>> = BTreeMap::new();
     let timed = points.iter().filter(|point| point.same_as.is_none() && point.mgas_per_s.is_some());
@@ -178,6 +182,7 @@ fn interval(tried: &Tried<'_>, of: &Count) -> Option<[f64; 2]> {
     ends?.into_iter().reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
+/// Makes the figures of a count from its points; `None` without a point.
 fn count(count: u64, points: &[&Point]) -> Option<Count> {
     let values: Vec<_> = points.iter().filter_map(|point| point.mgas_per_s).collect();
     let mut cells: Vec<_> = points.iter().map(|point| point.cell).collect();

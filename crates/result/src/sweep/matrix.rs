@@ -1,5 +1,6 @@
 //! The matrix of a sweep: axes and fixed settings as the user gave them, and the cells that they
-//! make. The order of cells depends on the axes alone.
+//! make. The order of cells depends on the axes alone. `src/sweep/matrix.rs` makes it from the
+//! command line.
 
 use std::collections::BTreeMap;
 
@@ -120,8 +121,8 @@ impl Matrix {
         self.left_out.iter().find(|left_out| left_out.cell == index).map(|found| found.same_as)
     }
 
-    /// Returns the values of the cells that are left out because cell `index` is run. Skips cells
-    /// that have a result of their own all the same (`is_run`).
+    /// Returns the values of the cells that are left out because cell `index` is run. Leaves out
+    /// those that have a result all the same, by `is_run`.
     pub fn keys_left_out(&self, index: u64, is_run: impl Fn(u64) -> bool) -> Vec<Keys> {
         let own = self.left_out.iter().filter(|left_out| left_out.same_as == index);
         own.filter(|own| !is_run(own.cell)).map(|own| self.keys(own.cell)).collect()
@@ -190,8 +191,8 @@ impl Matrix {
         if given.is_empty() { "nothing".to_owned() } else { given.join(" ") }
     }
 
-    /// Returns the difference of this sweep from `other` in words, for a user who takes one for the
-    /// other. `None` if they are the same.
+    /// Describes the difference of this sweep ("here") from `other`, which the directory has
+    /// ("there"). `None` if they are the same.
     pub fn difference(&self, other: &Self) -> Option<String> {
         let [here, there] = [self, other].map(Self::axes_in_words);
         if here != there {

@@ -1,5 +1,5 @@
 //! The file of a sweep's cell beside its result, and the file that joins all results
-//! (`stress.sweep-merged/2`, `docs/sweep.md`).
+//! (`stress.sweep-merged/2`, `docs/sweep.md`). Only types: `src/sweep/` fills them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! The figures of a sweep's cells: one point for each cell and variant.
+//! The figures of a sweep's cells: one point for each cell and variant. Knees and reports are made
+//! from points.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
