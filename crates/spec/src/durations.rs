@@ -1,4 +1,5 @@
-//! Reads durations and gas of options that are no keys of a scenario. Their errors name the option.
+//! Reads durations and gas of command-line options that are no keys of a scenario, such as
+//! `--deadline`. Their errors name the option. `src/cli/` calls it.
 
 use std::time::Duration;
 
@@ -54,6 +55,7 @@ fn within(least: &str, time: Duration, text: &str) -> Result<Duration, Violation
     Err(Violation::new(rule, Remedy::advice(remedy)))
 }
 
+/// Makes the error of `option`, to which the user gave `text`.
 fn at(option: &str, text: &str, violation: Violation) -> ScenarioError {
     let origin = Origin::Outside { origin: format!("{option} {text}"), value: text.to_owned() };
     ScenarioError::new(vec![violation.at(option, &origin)], 1, "the options", "")

@@ -1,6 +1,6 @@
 //! The errors of reading a scenario. Their text is complete and plain: place, source line with a
-//! mark, key, value, rule, remedy. The text has no colours, and nothing that a terminal would act
-//! on.
+//! mark, key, value, rule, remedy. The text has no colours, and no character that a terminal acts
+//! on. `src/cli/` prints it.
 
 use std::fmt;
 
@@ -136,7 +136,8 @@ impl ScenarioError {
         }
     }
 
-    /// The error of these faults, of which the first `shown_max` are shown.
+    /// Makes the error of these faults, of which the first `shown_max` are shown. `text` is the
+    /// scenario's, for the marked lines.
     pub(crate) fn new(faults: Vec<Fault>, shown_max: usize, source_name: &str, text: &str) -> Self {
         let has_more = faults.len() > shown_max;
         let shown = faults.into_iter().take(shown_max);
@@ -161,6 +162,7 @@ pub struct Diagnostic {
     help: String,
 }
 
+/// The place of a mistake: on a line of the file, the file as a whole, or a value from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     Mark(Mark),
@@ -302,6 +304,7 @@ impl fmt::Display for Mark {
     }
 }
 
+/// Returns the remedy of a fault: the value to write, then the advice.
 fn help(fault: &Fault) -> String {
     let write =
         fault.violation.remedy.write.as_ref().map(|literal| match (&fault.origin, literal) {

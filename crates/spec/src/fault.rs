@@ -1,5 +1,6 @@
 //! Faults of a scenario, independent of how they are shown. A violation is a fault of one value; a
-//! fault is a violation with its key and place. `error.rs` turns faults into text for people.
+//! fault is a violation with its key and place. All readers of this crate make them; `error.rs`
+//! turns them into text for people. Also finds the names that a misspelt name may mean.
 
 use std::ops::Range;
 
@@ -54,23 +55,28 @@ impl Literal {
 }
 
 impl Remedy {
+    /// Proposes a text, which a file has in quotes.
     pub(crate) fn text(value: &str) -> Self {
         Self { write: Some(Literal::Text(value.to_owned())), advice: String::new() }
     }
 
+    /// Proposes a value without quotes.
     pub(crate) fn bare(value: impl ToString) -> Self {
         Self { write: Some(Literal::Bare(value.to_string())), advice: String::new() }
     }
 
+    /// Proposes a list.
     pub(crate) fn list(items: &[impl ToString]) -> Self {
         let items = items.iter().map(ToString::to_string).collect();
         Self { write: Some(Literal::List(items)), advice: String::new() }
     }
 
+    /// Gives advice without a value to write.
     pub(crate) fn advice(advice: &str) -> Self {
         Self { write: None, advice: advice.to_owned() }
     }
 
+    /// Adds advice after the value to write.
     pub(crate) fn and(self, advice: &str) -> Self {
         Self { advice: advice.to_owned(), ..self }
     }
@@ -106,7 +112,7 @@ pub(crate) struct Fault {
 /// Length in characters of the longest excerpt of a user's value that an error repeats.
 const SHOWN_CHARS_MAX: usize = 60;
 
-/// Minimum length of a part of a name that is searched, in characters.
+/// Minimum length, in characters, of a part of a name from which the whole name is guessed.
 const PART_CHARS_MIN: usize = 3;
 
 /// Returns a user's text as an error may repeat it: short, on one line, without control characters.
@@ -159,9 +165,10 @@ pub(crate) fn nearest_few<'a>(
     few
 }
 
-/// Returns the candidates that are near enough, with their distances.
+/// Returns the candidates that are near enough, with their distances: at most a third of the
+/// candidate's letters wrong, or `given` is its beginning.
 fn near<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'a str)> {
-    // Distance costs the product of the lengths; a text this long is no misspelt name.
+    // The time of a distance is the product of both lengths; a text this long is no misspelt name.
     if given.len() > SHOWN_CHARS_MAX {
         return Vec::new();
     }

@@ -1,5 +1,6 @@
 //! Typed reading of a table's keys. Every reader returns `None` for a missing key, and a fault for
-//! a value that does not fit it. Nothing here knows the meaning of a key.
+//! a value that does not fit it. Nothing here knows the meaning of a key: `keys.rs` and the files
+//! of the tables do, and call these readers.
 
 use std::time::Duration;
 
@@ -155,6 +156,7 @@ impl<'tree> Fields<'tree> {
         self.read(key, |node| count(node, key, range))
     }
 
+    /// Reads the key `seed`.
     pub(crate) fn seed(&self) -> Result<Option<u64>, Fault> {
         self.seed_at("seed")
     }
@@ -297,6 +299,7 @@ fn unknown_key(given: &str, known: &[&str], all_paths: Vec<String>) -> Violation
     Violation::new(NO_SUCH_KEY, Remedy::advice(&advice))
 }
 
+/// Makes the violation of a value that has another form than `what`.
 fn wants(node: &Node, what: &str, example: Remedy) -> Violation {
     Violation::new(format!("{} is {}; {what} is wanted", node.given, node.value.kind()), example)
 }
@@ -321,8 +324,8 @@ fn unit_text<'tree>(node: &'tree Node, key: &str, example: &str) -> Result<&'tre
     }
 }
 
-/// Changes the violation of a count in a list: the remedy for a single value would replace the whole
-/// list.
+/// Replaces the remedy of a wrong count in a list: the remedy of a single value would replace the
+/// whole list.
 fn in_list(node: &Node, range: &Range, violation: Violation) -> Violation {
     let text = match &node.value {
         Value::Text(text) | Value::Outside(text) => text.as_str(),
@@ -470,7 +473,7 @@ fn is_answer(given: &str) -> bool {
     NO.contains(&given) || YES.contains(&given)
 }
 
-/// Finds the name that the user's "no" means. If there are two names, "yes" means the other name.
+/// Finds the name that the user's "no" means. If there are two names, "yes" means the other one.
 fn of_answer<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
     let refusal = *names.iter().find(|name| REFUSALS.contains(*name))?;
     match (NO.contains(&given), YES.contains(&given), names.len()) {

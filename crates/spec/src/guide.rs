@@ -39,8 +39,8 @@ pub(crate) fn row(path: &str, kind: Option<&str>) -> Option<Row<'static>> {
     first
 }
 
-/// Splits the cells of a row after the first cell: the key's values, its default (not in all
-/// tables), its effect.
+/// Splits a row after its first cell: the key's values, its default (not in all tables), its
+/// effect.
 fn cells_of(cells: &str) -> Option<Row<'_>> {
     let cells: Vec<&str> = cells.trim().trim_end_matches('|').split('|').map(str::trim).collect();
     match cells[..] {

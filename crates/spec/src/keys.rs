@@ -60,17 +60,19 @@ pub(crate) type Checked = Result<(), Fault>;
 /// Meaning of a key of a load that is left out.
 pub(crate) const LEFT_OUT: &str = "left out";
 
-/// The environment of a load: the facts that its rules depend on.
+/// The facts outside of a load that its rules depend on.
 #[derive(Clone, Copy)]
 pub(crate) struct LoadEnv<'a> {
     pub(crate) fork: Fork,
     pub(crate) state: &'a StateSpec,
+    /// The fields of `[state]`, for faults about its keys.
     pub(crate) state_fields: &'a Fields<'a>,
-    /// Maximum gas of a transaction.
+    /// Maximum gas of a transaction, by `block.tx_gas`.
     pub(crate) tx_gas: u64,
 }
 
-/// A struct of the values of a table, which declares their keys.
+/// The values of a table, as a struct that declares their keys in one function. [`Keys`] runs it to
+/// read, list or write them.
 pub(crate) trait Keyed: Clone + Default {
     /// Visits the keys in the order in which they are written. Rules are checked only while
     /// reading.
@@ -84,8 +86,8 @@ pub(crate) struct Flag<'a> {
     pub(crate) default: bool,
 }
 
-/// The keys of a table during [`Keyed::keys`]. With fields they are read; without fields they are
-/// listed and written.
+/// Runs [`Keyed::keys`]. With fields, keys are read into the struct; without, they are listed and
+/// written from it.
 #[derive(Default)]
 pub(crate) struct Keys<'a> {
     fields: Option<&'a Fields<'a>>,
@@ -132,7 +134,7 @@ impl<'a> Keys<'a> {
         self.env
     }
 
-    /// Lists a key at this point of the order. Its value is written later.
+    /// Gives a key its place in the order. Its value is written later.
     pub(crate) fn listed(&mut self, key: Key) {
         if !self.names.contains(&key) {
             self.names.push(key);
@@ -201,8 +203,8 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// Reads or writes a name. The default is not written, so that the work has the same identity
-    /// as before the key existed.
+    /// Reads or writes a name of a key that is newer than other keys of the table. The default is
+    /// not written, so that the work has the same identity as before the key existed.
     pub(crate) fn newer<T: Named + Default>(&mut self, key: Key, value: &mut T) -> Checked {
         match self.fields {
             None if *value == T::default() => self.shown(key, Err(LEFT_OUT)),

@@ -1,5 +1,6 @@
 //! The loads of a scenario. Each kind of load is a struct that owns its parameters; their keys and
-//! rules are declared beside it. [`LoadKind`] lists the kinds.
+//! rules are declared beside it. [`LoadKind`] lists the kinds. `generator/src/loads/` makes their
+//! transactions.
 
 mod chains;
 mod dapps;
@@ -231,7 +232,7 @@ pub(crate) fn read_all(loads: &[Node], env: &LoadEnv<'_>) -> Result<Vec<Load>, F
     }
 }
 
-/// Whether a name may have this character.
+/// Whether the name of a scenario or load may have this character.
 pub(crate) const fn is_of_name(c: char) -> bool {
     matches!(c, 'a'..='z' | '0'..='9' | '-')
 }
@@ -256,6 +257,8 @@ fn name(fields: &Fields<'_>, others: &[Load]) -> Result<Option<String>, Fault> {
     Ok(Some(name.to_owned()))
 }
 
+/// Finds the kind of a load, and makes the fields of its table. `path` is the load's, such as
+/// `load[0]`.
 fn kind<'tree>(
     path: &str,
     table: &'tree Table,
@@ -312,6 +315,8 @@ fn of_other_kinds(key: &str, kind: &Kind) -> Option<Violation> {
     Some(Violation::new(NO_SUCH_KEY, Remedy::advice(&advice)))
 }
 
+/// Makes the fault of shares that do not sum to 1, at the last load, whose share the remedy
+/// corrects.
 fn wrong_sum(last: &Fields<'_>, loads: &[Load], sum: f64) -> Fault {
     let shares: Vec<String> = loads.iter().map(|load| load.share.to_string()).collect();
     let rest: f64 = loads.iter().rev().skip(1).map(|load| load.share).sum();

@@ -1,5 +1,5 @@
-//! `[[expect]]`: a claim on the results, as a bound on a metric such as
-//! `speedup(batched-io, parallel-io)`.
+//! `[[expect]]`: a claim on the results, as a bound on a metric such as `speedup(batched-io,
+//! parallel-io)`. `src/figures/claims/` judges it.
 
 use std::fmt;
 
@@ -151,7 +151,8 @@ impl Kind {
         }
     }
 
-    /// The metric with these arguments; `text` is the whole text that the user gave.
+    /// Makes the metric with these arguments; `text` is the whole text that the user gave, for the
+    /// violation.
     fn of(self, arguments: &[&str], text: &str) -> Result<Metric, Violation> {
         let rule = match (self, arguments) {
             (Self::Speedup, [of, over]) => {
@@ -185,7 +186,7 @@ impl fmt::Display for Metric {
     }
 }
 
-/// Parses a metric, alone or in its scope: `execution(name(argument, …))`.
+/// Parses a metric, alone or in its scope, such as `execution(mgas_per_s(full))`.
 fn scoped_metric(text: &str) -> Result<(Scope, Metric), Violation> {
     let call = text.trim().strip_suffix(')').and_then(|call| call.split_once('('));
     let scoped = call.and_then(|(name, inner)| Some((Scope::from_name(name.trim())?, inner)));
@@ -199,7 +200,7 @@ fn scoped_metric(text: &str) -> Result<(Scope, Metric), Violation> {
     }
 }
 
-/// Parses `name(argument, …)`.
+/// Parses a metric without a scope: `name(argument, …)`.
 pub(crate) fn metric(text: &str) -> Result<Metric, Violation> {
     let call = text.trim().strip_suffix(')').and_then(|call| call.split_once('('));
     let (name, arguments) = call.unwrap_or((text, ""));

@@ -49,7 +49,7 @@ pub(crate) fn read(text: &str, overrides: &[Override]) -> Result<Scenario, Vec<F
     Err(faults)
 }
 
-/// Adds the mistake that the reader met in the tree, and the mistakes after it.
+/// Adds the mistake that the reader met first in the tree, and those that it meets after repairs.
 fn find(mut tree: Table, first: Fault, faults: &mut Vec<Fault>) {
     let mut met = BTreeSet::new();
     let mut next = first;
@@ -89,7 +89,8 @@ fn is_item(table: &Table, origin: &Origin) -> bool {
     })
 }
 
-/// Repairs the fault in the table at `path` or in a table below it; `false` if no repair is known.
+/// Repairs the fault in the table at `path` or in a table below it. Returns `false` if no repair is
+/// known.
 fn repair(table: &mut Table, path: &str, fault: &Fault) -> bool {
     for index in 0..table.entries.len() {
         let below = join(path, &table.entries[index].key);
@@ -112,7 +113,7 @@ fn repair(table: &mut Table, path: &str, fault: &Fault) -> bool {
     path.is_empty() && fault.origin == Origin::WholeFile && add(table, path, fault)
 }
 
-/// Repairs the fault below a value; `false` if no repair is known.
+/// Repairs the fault in or below the value at `path`. Returns `false` if no repair is known.
 fn repair_below(node: &mut Node, path: &str, fault: &Fault) -> bool {
     let is_here = node.origin == fault.origin;
     match &mut node.value {
@@ -206,7 +207,8 @@ fn repair_key(table: &mut Table, index: usize, fault: &Fault) {
     }
 }
 
-/// Adds the key that the fault calls missing to the table at `path`.
+/// Adds the key that the fault calls missing to the table at `path`. Returns `false` if no value
+/// for it is known.
 fn add(table: &mut Table, path: &str, fault: &Fault) -> bool {
     // The fault is about `expect[0]` itself: it has no bound.
     let key = match fault.key == path {

@@ -1,5 +1,5 @@
-//! Finds scenarios that a wrong name or path may mean: files in its directory, and shipped
-//! scenarios.
+//! Finds scenarios that a wrong name or path may mean, for the error: files in its directory, and
+//! shipped scenarios.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,6 @@
-//! Values given from outside the file, such as `--gas 640M`. They replace the file's values before
-//! anything is checked. An error about such a value names the option instead of a line.
+//! Values given from outside the file, such as `--gas 640M`. `mistakes.rs` puts them into the tree
+//! in place of the file's values, before anything is checked. An error about such a value names the
+//! option instead of a line.
 
 use crate::fault::{Fault, Origin, Remedy, Violation, listed, nearest, shown};
 use crate::fields::NO_SUCH_KEY;
@@ -61,7 +62,7 @@ pub(crate) fn apply(
     overridden
 }
 
-/// Puts one override into the tree, and returns its key path.
+/// Puts one override into the tree. Returns its key path, with the index of the load.
 fn put(tree: &mut Table, given: &Override) -> Result<String, Fault> {
     match target(given)? {
         Target::Top(key) => {
@@ -186,6 +187,8 @@ fn set(table: &mut Table, key: &str, given: &Override) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Removes the keys that are alternatives to `key`. An alternative that another override set is a
+/// fault.
 fn remove_alternatives(
     entries: &mut Table,
     table: &str,

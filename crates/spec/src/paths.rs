@@ -1,5 +1,5 @@
-//! The path of every key that a scenario may have, for the overrides, an error's "did you mean"
-//! and the test of `docs/scenario.md`.
+//! The path of every key that a scenario may have. Overrides, an error's "did you mean" and the
+//! test of `docs/scenario.md` use it.
 
 use crate::keys::{BLOCK, EXPECT, Keys, LOAD, RUN_TABLES, STATE, WHEN};
 use crate::load::KINDS;

@@ -1,5 +1,6 @@
-//! The keys of a scenario for reads of batched I/O: one value or a list for each axis. A value
-//! without an effect is refused, since its measurement would be wasted.
+//! The keys of `[run]` that begin with `prefetch`: how the readers of batched I/O read. Each axis
+//! has one value or a list. A value without an effect is refused, since its measurement would be
+//! wasted.
 
 use crate::fault::{Fault, Remedy, Violation};
 use crate::fields::{Fields, Range};

@@ -1,5 +1,6 @@
 //! Numbers with suffixes and units: counts ("640M"), sizes ("10GiB"), durations ("60s"). They are
 //! read exactly, without floating point. A violation has the given value, the rule and the remedy.
+//! `fields.rs` and `durations.rs` call it.
 
 use std::time::Duration;
 
@@ -251,7 +252,9 @@ fn gas_prefix(unit: &str) -> Option<&'static str> {
 struct Parts<'text> {
     number: &'text str,
     unit: &'text str,
+    /// The number without its point and underscores; [`u128::MAX`] if it has too many digits.
     mantissa: u128,
+    /// Number of digits after the point, without zeros at the end.
     fraction_digit_count: u32,
 }
 
@@ -277,7 +280,7 @@ fn split(text: &str) -> Option<Parts<'_>> {
     Some(Parts { number, unit: unit.trim(), mantissa, fraction_digit_count })
 }
 
-/// Digits, with underscores only between them.
+/// Whether a text is digits, with underscores only between them.
 fn well_formed(digits: &str) -> bool {
     digits.starts_with(|c: char| c.is_ascii_digit())
         && digits.ends_with(|c: char| c.is_ascii_digit())
@@ -291,6 +294,8 @@ fn too_large(text: &str) -> Violation {
 }
 
 impl Parts<'_> {
+    /// Multiplies the number exactly. The product must be whole, and fit in 64 bits. `text` and
+    /// `whole_rule` are for the violation.
     fn times(&self, text: &str, multiplier: u64, whole_rule: &str) -> Result<u64, Violation> {
         let product = self.mantissa.checked_mul(u128::from(multiplier));
         let divisor = 10_u128.checked_pow(self.fraction_digit_count);

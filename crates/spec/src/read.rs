@@ -1,5 +1,6 @@
 //! Makes a [`Scenario`] from a tree: reads the keys, applies their defaults, and checks the rules
-//! between keys.
+//! between keys. `mistakes.rs` calls [`scenario`], again after each repair; the schema and other
+//! files have the rules of their own tables.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -21,7 +22,7 @@ use crate::{mdbx, metric, prefetch, redis, rocksdb, root, sharding, state};
 use variant::{Design, RootTime, Schedule, StoreKind, TrieForm, Variant, WholeRows};
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
-/// The longest budget, a day. A longer budget is a mistake in the unit.
+/// The longest budget. A longer budget is a mistake in the unit.
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
 const NAME_CHARS_MAX: usize = 64;
 
@@ -80,6 +81,7 @@ fn check_schema(tree: &Table) -> Result<(), Fault> {
     Err(Violation::new(rule, remedy).at("schema", origin))
 }
 
+/// Reads the scenario's name. The remedy of an invalid name is the nearest valid one.
 fn name(top: &Fields<'_>) -> Result<String, Fault> {
     let Some(name) = top.text("name")? else {
         return Err(top.missing("name", Remedy::text("my-scenario")));
@@ -141,6 +143,7 @@ fn tables<'tree>(top: &Fields<'tree>, name: &str) -> Result<&'tree [Node], Fault
     }
 }
 
+/// Reads `[block]`.
 fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
     let above = match fork.is_from(Fork::Amsterdam) {
         true => {
@@ -302,6 +305,7 @@ fn duration(duration: Duration) -> String {
     format!("{ms}ms")
 }
 
+/// Reads `[run]`, and checks its rules.
 fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
     let mut spec: RunSpec = Keys::read(fields, None)?;
     let Whole { spec: whole, root, trie, duties } = whole::read(fields)?;

@@ -1,4 +1,5 @@
-//! Rules of a run on the store `redis`: addresses of its cluster's nodes, and no tries.
+//! Rules of a run on the store `redis`: addresses of its cluster's nodes, and no tries. `read.rs`
+//! calls it.
 
 use crate::fault::{Fault, Remedy, Violation, listed};
 use crate::fields::Fields;

@@ -280,6 +280,7 @@ fn pairs(text: &str) -> impl Iterator<Item = &str> {
     pairs.map(str::trim).filter(|pair| !pair.is_empty())
 }
 
+/// Reads a size within its bounds; `None` for a missing key.
 fn size(fields: &Fields<'_>, key: &str, sizes: &SizeBounds) -> Result<Option<u64>, Fault> {
     let Some(bytes) = fields.bytes(key)? else { return Ok(None) };
     if (sizes.least..=sizes.most).contains(&bytes) {

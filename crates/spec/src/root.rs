@@ -1,4 +1,4 @@
-//! How a run computes state roots: the scenario's keys that begin with `root`, and the rules
+//! How a run computes state roots: the keys of `[run]` that begin with `root`, and the rules
 //! between them, `trie` and the rest of the run.
 
 use crate::fault::{Fault, Remedy, Violation};
@@ -33,7 +33,7 @@ impl Keyed for RootSpec {
 }
 
 /// Checks that a run with roots has tries, and that tries have rows in the order of their hashes.
-/// Refuses ways to compute roots in a run without roots.
+/// Refuses settings of roots in a run without roots.
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> Result<(), Fault> {
     let RootSpec { time, shard_counts, reads, caches } = &spec.root;
     let is_none = *time == RootTime::Nothing && spec.whole.root == RootTime::Nothing;

@@ -1,4 +1,5 @@
 //! A scenario as plain values with their units: it has no TOML, and all defaults are applied.
+//! `read.rs` makes it; generator and runs take it.
 
 use std::time::Duration;
 

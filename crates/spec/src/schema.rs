@@ -87,6 +87,7 @@ fn object(tree: &Table, path: &str, known: &[&str], required: &[&str]) -> Value 
     table(&asked(tree, path), path, known, required, None)
 }
 
+/// Makes the schema of the table at `path` with its `known` keys, of which `asked` has the values.
 fn table(
     asked: &Asked,
     path: &str,
@@ -134,6 +135,7 @@ fn asked(tree: &Table, path: &str) -> Asked {
     table.asked.borrow().clone()
 }
 
+/// Adds the text of `docs/scenario.md` on the key at `path` to its schema.
 fn described(mut value: Value, path: &str, kind: Option<&str>) -> Value {
     if let Some(row) = guide::row(path, kind) {
         let default = match guide::plain(row.default) {
@@ -158,6 +160,7 @@ fn list(items: Value) -> Value {
     json!({ "type": "array", "items": items, "uniqueItems": true })
 }
 
+/// Makes the schema of a key's values.
 fn of_shape(shape: &Shape) -> Value {
     match shape {
         Shape::Text => json!({ "type": "string" }),

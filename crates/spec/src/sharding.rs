@@ -1,5 +1,5 @@
-//! Execution on shards, in a scenario: the keys that begin with `shard` or `partition`. A value
-//! without an effect is refused, since its measurement would be wasted.
+//! Execution on shards, in a scenario: the keys of `[run]` that begin with `shard` or `partition`.
+//! A value without an effect is refused, since its measurement would be wasted.
 
 use std::num::NonZeroUsize;
 

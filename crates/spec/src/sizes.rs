@@ -1,5 +1,5 @@
 //! Sizes of a load's transactions: their gas limits, for loads whose transactions use up any gas
-//! limit.
+//! limit. `load.rs` reads them for each load.
 
 use crate::fault::{Fault, Remedy, Violation};
 use crate::fields::{Fields, Range};
@@ -49,7 +49,7 @@ impl Sizes {
     }
 }
 
-/// The fault of an invalid exponent.
+/// Makes the fault of an exponent outside of its range, of which `least` names the lower end.
 pub(crate) fn no_exponent(fields: &Fields<'_>, key: &str, exponent: f64, least: &str) -> Fault {
     let rule =
         format!("{exponent} is no exponent of Zipf's law here: {least}, at most {EXPONENT_MAX}");
@@ -66,6 +66,7 @@ pub(crate) struct SizedLoad {
     pub(crate) block_tx_gas: u64,
 }
 
+/// The gas limits that a transaction may have, up to `most`. `above` says where that comes from.
 const fn bounds(most: u64, above: &'static str) -> Range {
     Range { least: TX_GAS_MIN, most, below: "the least gas that one transaction needs", above }
 }

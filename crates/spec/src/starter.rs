@@ -118,6 +118,7 @@ fn shares(count: usize) -> impl Iterator<Item = f64> {
     hundredths.map(|share| share as f64 / 100.0)
 }
 
+/// Adds a table: each key with its value, below the page's text on the key.
 fn table(out: &mut String, header: &str, path: &str, entries: &[Entry], kind: Option<&str>) {
     if !out.ends_with(".\n") {
         out.push('\n');
@@ -140,6 +141,7 @@ fn comment(out: &mut String, path: &str, kind: Option<&str>) {
     }
 }
 
+/// Adds `text` as lines of a comment.
 fn wrapped(out: &mut String, text: &str) {
     let mut line = String::from("#");
     for word in text.split_whitespace() {

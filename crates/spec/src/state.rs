@@ -1,4 +1,5 @@
 //! `[state]`: the state before the first block, by its counts or by the size of its slots.
+//! `read.rs` calls it.
 
 use workload::Layout;
 
@@ -53,7 +54,7 @@ pub(crate) fn example() -> Remedy {
     Remedy::text("1M").and("76 MB on disk; shipped storms have 128M, 10 GB")
 }
 
-/// Number of slots that fill `size_bytes`.
+/// Returns the number of slots whose rows fill `size_bytes`.
 fn sized(fields: &Fields<'_>, size_bytes: u64) -> Result<u64, Fault> {
     let slot_count = size_bytes / ROW_BYTES;
     if (SLOTS.least..=SLOTS.most).contains(&slot_count) {

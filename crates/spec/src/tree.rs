@@ -1,5 +1,6 @@
-//! A scenario's TOML as a tree. Every key and value has its origin, so that a value from the
-//! command line can replace a file's value before anything is checked.
+//! Parses a scenario's TOML into a tree. Every key and value has its origin, so that a value from
+//! the command line can replace a file's value before anything is checked. `mistakes.rs` and
+//! `schema.rs` parse; all readers take the tree.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -281,11 +282,13 @@ fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
+/// Joins the lines of the parser's message.
 fn one_line(message: &str) -> String {
     message.lines().collect::<Vec<_>>().join("; ")
 }
 
-/// `key = value` on the faulty line, if the value is a bare word, as in `gas = 640M`, or empty.
+/// Returns key and value of the line at `span`, if the value is a bare word, as in `gas = 640M`, or
+/// empty.
 fn bare_value<'text>(text: &'text str, span: &Range<usize>) -> Option<(&'text str, &'text str)> {
     let line_start = line_start(text, span.start);
     let line = text[line_start..].lines().next()?;

@@ -1,5 +1,6 @@
-//! Whole blocks: rows of a result with all duties of a validating client (whole rows). Also the
-//! duties, root and tries of these rows where the scenario does not set them.
+//! Whole rows: rows of a result that run whole blocks, with all duties of a validating client. Also
+//! the duties, root and tries of these rows where the scenario does not set them. `read.rs` calls
+//! it.
 
 use crate::fault::{Fault, Remedy, Violation};
 use crate::fields::Fields;
@@ -17,7 +18,8 @@ const DEFAULT_ROOT_TIME: RootTime = RootTime::After;
 pub(crate) struct Whole {
     /// The choice of whole rows.
     pub(crate) spec: WholeSpec,
-    /// Time of the root of the run's rows; with one whole row of each design, of the other rows.
+    /// Time of the root of the run's rows. With one whole row of each design, it is that of the
+    /// other rows.
     pub(crate) root: RootTime,
     /// Nodes that states store.
     pub(crate) trie: TrieForm,

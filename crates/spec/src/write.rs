@@ -1,4 +1,5 @@
-//! Writes a scenario as TOML with every key explicit, and the canonical text of its work keys.
+//! Writes a scenario as TOML with every key explicit, and the canonical text of its work keys,
+//! which a workload has in its digest.
 
 use crate::keys::{self, Entry, Keys, ValueOrMeaning, float, quoted};
 use crate::metric::{Bound, Expect, When};
@@ -7,6 +8,7 @@ use crate::quantity::underscored;
 use crate::scenario::{RunSpec, Scenario};
 use crate::{load::Load, mdbx, rocksdb};
 
+/// Meaning of a seed that is left out.
 const DERIVED: &str = "derived from the scenario's seed";
 
 impl Scenario {
@@ -152,6 +154,7 @@ fn table(out: &mut String, header: &str, entries: &[Entry]) {
     }
 }
 
+/// Adds each entry with a value as `path.key = value`.
 fn identity(out: &mut String, path: &str, entries: Vec<Entry>) {
     for (key, value) in entries {
         if let Ok(value) = value {

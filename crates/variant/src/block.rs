@@ -1,5 +1,5 @@
 //! Duties on a block beside its execution: the work that a client has with a block from the
-//! network.
+//! network. Also whole rows, which have all duties.
 
 use std::fmt;
 

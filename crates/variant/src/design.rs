@@ -1,6 +1,6 @@
 //! Designs, and the axes that they set: list form, engine and I/O. A design is a preset that a user
-//! types. Further axes are the warm-up of `prewarm` and the order in which threads take steps. An
-//! engine that takes no list may have the duty to build one.
+//! types (`--design`). Two further axes are here: the warm-up of `prewarm`, and the order in which
+//! threads take steps. An engine that takes no list may have the duty to build one.
 
 use std::fmt;
 

@@ -1,5 +1,6 @@
-//! Closed sets of names: enums whose values and names are declared in one place. Also has
-//! [`steers_terminal`], which finds characters that no name may send to a terminal.
+//! Closed sets of names: the trait [`Named`], and a macro for enums whose values and names are
+//! declared in one place. Also has [`steers_terminal`], which finds characters that no name may
+//! send to a terminal.
 
 use std::fmt;
 

@@ -23,6 +23,8 @@ pub struct Prefetch {
     pub chunk: Option<NonZeroU32>,
 }
 
+/// Declares an axis of a policy: an enum with a name for each value, and a word for the variant's
+/// name.
 macro_rules! axis {
     (
         $(#[$doc:meta])* $kind:ident: $noun:literal

@@ -1,4 +1,5 @@
-//! A variant: one way to execute a workload, and its name.
+//! A variant: one way to execute a workload, and its name. `src/run/plan.rs` makes the variants of
+//! a run; the executor runs them.
 
 use std::{fmt, num::NonZeroUsize};
 
@@ -119,7 +120,7 @@ impl Variant {
         matches!(self.io.read_time(), Some(ReadTime::Before)) && self.io_thread_count == 0
     }
 
-    /// Number of threads that must have read all declared keys before any transaction begins.
+    /// Number of threads that read all declared keys before any transaction begins; 0 if none must.
     pub const fn prefetching_before(&self) -> usize {
         match self.io.read_time() {
             Some(ReadTime::Before) if self.io_thread_count == 0 => self.thread_count,

@@ -134,6 +134,7 @@ impl Keyed for Chains {
     }
 }
 
+/// Reads `lengths` or `hotspots`, which are alternatives.
 fn groups(fields: &Fields<'_>, account_count: u64, conflict_share: f64) -> Result<Groups, Fault> {
     let lengths = fields.count_list("lengths", &LENGTHS)?;
     // Each hotspot takes the place of an account, which then does not send.

@@ -55,7 +55,7 @@ pub struct SloadStorm {
     pub calldata_byte: CalldataByte,
 }
 
-/// Number of slots that indices of 4 bytes can tell apart.
+/// Largest number of slots of a storm whose calldata has the slots' indices, of 4 bytes each.
 pub(super) const PACKED_COUNT_MAX: u64 = 1 << 32;
 /// Contracts are explicit accounts in the state's recipe: their number bounds the recipe's memory.
 const CONTRACTS_MAX: u64 = 1_000_000;

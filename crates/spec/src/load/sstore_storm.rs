@@ -65,7 +65,8 @@ impl Keyed for SstoreStorm {
     fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
         check_slots(keys)?;
         keys.named("op", &mut self.op)?;
-        // The usual number of contracts depends on `keys`.
+        // Read ahead of its place in the order, which is below: the usual number of contracts
+        // depends on it.
         self.keys = match keys.fields() {
             Some(fields) => fields.named("keys")?.unwrap_or_default(),
             None => self.keys,

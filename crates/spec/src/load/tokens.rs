@@ -146,7 +146,7 @@ fn pair_exponent(fields: &Fields<'_>) -> Result<f64, Fault> {
 /// number bounds the recipe's memory.
 const PEOPLE_MAX: u64 = 1_000_000;
 
-/// Key and bounds of the number of accounts that take part in a load.
+/// Key and bounds of the number of accounts that take part in a load, such as its holders.
 pub(super) struct Crowd {
     /// The key with their count.
     pub(super) key: &'static str,
@@ -156,7 +156,7 @@ pub(super) struct Crowd {
     pub(super) usual: u64,
 }
 
-/// Reads or writes the number of accounts of a load.
+/// Reads or writes the number of accounts that take part in a load.
 pub(super) fn people(keys: &mut Keys<'_>, count: &mut u64, crowd: &Crowd) -> Checked {
     let least = crowd.least;
     let account_count = keys.load_env().map_or(0, |env| env.state.account_count);
