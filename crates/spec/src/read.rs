@@ -1,6 +1,6 @@
 //! Makes a [`Scenario`] from a tree: reads the keys, applies their defaults, and checks the rules
-//! between keys. `mistakes.rs` calls [`scenario`], again after each repair; the schema and other
-//! files have the rules of their own tables.
+//! between keys. Rules of one table are in the file of that table. `mistakes.rs` calls it, again
+//! after each repair.
 
 use std::{num::NonZeroUsize, time::Duration};
 

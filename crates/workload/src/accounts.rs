@@ -1,6 +1,7 @@
 //! Computes the accounts of an account family from their indices: addresses, rows and codes.
 //! Contract code can compute the addresses too. Codes are generated on request. An existing rule
-//! never changes its results: a recipe must give the same state in every build.
+//! never changes its results: a recipe must give the same state in every build. The rows of a state
+//! and the generator's storms call it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,7 +21,7 @@ pub const CODE_BYTES_MIN: u32 = 10;
 /// Maximum length of a generated code in bytes: Amsterdam's limit (EIP-7954).
 pub const CODE_BYTES_MAX: u32 = 1 << 16;
 
-/// Number of hash inputs in a buffer on the stack.
+/// Number of addresses that are hashed together, in buffers on the stack.
 const CHUNK: usize = 128;
 
 const PUSH8: u8 = 0x67;

@@ -1,5 +1,5 @@
 //! A workload: a genesis, and batches of complete blocks. Each batch has its list and its expected
-//! outcome.
+//! outcome. The generator makes it, `file.rs` stores it, and executors run it.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use serde::{Deserialize, Serialize};
@@ -120,11 +120,11 @@ pub struct IndexRange {
 /// Encoded length in bytes of the list in each of its forms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListSizes {
-    /// Post-transaction changes only.
+    /// Changes only.
     pub parallel_io_bytes: u64,
     /// The EIP-7928 list: changes and read keys.
     pub batched_io_bytes: u64,
-    /// Changes, keys and pre-block values of all that is read or written.
+    /// Changes, and the values that all accounts and slots have before the batch.
     pub full_bytes: u64,
 }
 

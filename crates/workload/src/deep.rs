@@ -1,11 +1,11 @@
-//! Mines slot keys that make a storage trie deep. One key is the deepest. For each number of
-//! nibbles from 0 to 9, the hash of another key shares exactly that many first nibbles with the
-//! deepest key's hash. In a storage trie of these slots, the deepest key's leaf lies below a branch
-//! at each shared nibble. The hash of a slot key does not depend on the contract, so one set of
-//! keys serves all contracts.
+//! Mines slot keys that make a storage trie deep, for [`KeyRule::Deep`](crate::KeyRule::Deep). One
+//! key is the deepest. For each number of nibbles from 0 to 9, the hash of another key shares
+//! exactly that many first nibbles with the deepest key's hash. In a storage trie of these slots,
+//! the deepest key's leaf lies below a branch at each shared nibble. The hash of a slot key does
+//! not depend on the contract, so one set of keys serves all contracts.
 //!
 //! The miner compares the hashes of all candidates with each other. Of n candidates there are
-//! n² / 2 pairs, so 2^25 hashes have pairs that share 9 nibbles (36 bits). A search for a key that
+//! n²/2 pairs, so 2^25 hashes have pairs that share 9 nibbles (36 bits). A search for a key that
 //! shares 9 nibbles with one given hash takes about 2^36 hashes.
 
 use std::ops::Range;
@@ -82,6 +82,7 @@ impl Hashes {
         Self { entries, candidate_bits }
     }
 
+    /// Returns the chain of the smallest deepest key that has one.
     fn chain(&self, nibble_count: u32) -> Option<Vec<u64>> {
         let reach = (64 - self.candidate_bits) / 4;
         if nibble_count > reach {
@@ -123,8 +124,8 @@ impl Hashes {
         Some([&[deepest], &others.collect::<Option<Vec<u64>>>()?[..]].concat())
     }
 
-    /// Indices of all entries that share at least `nibble_count` nibbles with `entry`, including
-    /// `entry`.
+    /// Indices of all entries that share at least `nibble_count` first nibbles with `entry`, itself
+    /// too.
     fn sharing(&self, entry: u64, nibble_count: u32) -> Range<usize> {
         let rest = u64::MAX.checked_shr(4 * nibble_count).unwrap_or(0);
         let start = self.entries.partition_point(|other| *other < entry & !rest);
@@ -132,6 +133,7 @@ impl Hashes {
         start..end
     }
 
+    /// The candidate of an entry.
     const fn candidate(&self, entry: u64) -> u64 {
         entry & ((1 << self.candidate_bits) - 1)
     }

@@ -31,6 +31,7 @@ pub const FORMAT_VERSION: u32 = 3;
 /// times today's gas.
 pub const MAX_BODY_BYTES: u64 = 1 << 32;
 
+/// Length of the header: magic, version and body length.
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 8;
 const HASH_BYTES: usize = 32;
 
@@ -251,6 +252,7 @@ impl BodyHasher {
     /// Number of bytes that are hashed at a time; BLAKE3 is slow on single bytes.
     const BLOCK_BYTES: usize = 1 << 16;
 
+    /// Hashes the block once it is full.
     fn flush(&mut self) {
         if self.block.len() >= Self::BLOCK_BYTES {
             self.hasher.update(&self.block);

@@ -1,5 +1,5 @@
 //! The rules of a workload's blocks: a fork, the chain's own blob schedule and deposit contract,
-//! and changes to later forks.
+//! and changes to later forks. Generator, import and the EVM's environment read them.
 
 use alloy_primitives::{Address, address};
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,7 @@ pub const MAINNET_DEPOSIT_CONTRACT: Address = address!("00000000219ab540356cbb83
 /// At this excess the blob base fee is e^50 wei. Its computation (EIP-4844 `fake_exponential`)
 /// stays within 128 bits for fractions up to [`MAX_UPDATE_FRACTION`].
 const MAX_EXCESS_FRACTIONS: u64 = 50;
+/// The largest `base_fee_update_fraction` of a schedule.
 const MAX_UPDATE_FRACTION: u64 = 100_000_000;
 /// The most blobs of a block in any schedule. Their blob gas and the excess blob gas stay far below
 /// 2^64.
@@ -176,9 +177,9 @@ impl std::fmt::Display for ForkSchedule {
 }
 
 /// The encoding of rules in a workload file. The first four variants are encoded as [`Fork`] is,
-/// since older files have only a fork here. [`Self::Own`] has rules with a blob schedule or deposit
-/// contract that is not mainnet's, and the rules of all other forks. [`Self::Changed`] has the
-/// rules of the first blocks, and the changes.
+/// since older files have only a fork here. [`Self::Own`] has the rules of all other forks, and
+/// rules whose blob schedule or deposit contract is not mainnet's. [`Self::Changed`] has the rules
+/// of the first blocks, and the changes.
 #[derive(Clone, Serialize, Deserialize)]
 enum EncodedRules {
     Osaka,

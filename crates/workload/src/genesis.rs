@@ -1,6 +1,6 @@
-//! Genesis is a recipe: explicit accounts, and families of accounts and slots by rules. A recipe of
-//! a few hundred bytes stands for any number of rows. It is independent of the blocks that run on
-//! it, and its digest names the state database.
+//! The state before the first block, as a recipe: explicit accounts, and families of accounts and
+//! slots by rules. A recipe of a few hundred bytes stands for any number of rows. It is independent
+//! of the blocks that run on it, and its digest names the state database. `rows.rs` makes the rows.
 
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@
 //!
 //! Keys stand in the order of the fields. Hashes, addresses and bytes are `0x` and two hexadecimal
 //! digits for each byte. Integers above 64 bits are `0x` without leading zeros; the others are
-//! numbers.
+//! numbers. `src/run/prepare/work.rs` calls it.
 
 mod block;
 mod genesis;

@@ -1,7 +1,7 @@
 //! Hashes eight inputs together by Keccak-256, each in one 64-bit lane of the registers. The
 //! instructions are AVX-512, AVX2 or plain 64-bit ones, chosen at run time. Inputs of 20, 32 or 64
-//! bytes have functions of their own; [`Messages`] have any length. For a single input,
-//! `alloy_primitives::keccak256` is faster.
+//! bytes have functions of their own, for rows and keys; [`Messages`] have any length, for nodes of
+//! tries. For a single input, `alloy_primitives::keccak256` is faster.
 
 mod messages;
 mod permutation;

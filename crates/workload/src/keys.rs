@@ -1,5 +1,6 @@
-//! Computes the keys and values of a slot family from their indices. An existing rule never changes
-//! its result, since workloads and state databases are named by their recipes.
+//! Computes the keys and values of a slot family from their indices: one by one for the generator,
+//! in bulk for rows. An existing rule never changes its result, since workloads and state databases
+//! are named by their recipes.
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 
@@ -149,7 +150,8 @@ impl SlotFamily {
         }
     }
 
-    /// `index` plus `distance`, modulo the family's count.
+    /// `index` plus `distance`, modulo the family's count. An index so large that the sum overflows
+    /// is of an absent key.
     fn ahead(&self, index: u64, distance: u64) -> u64 {
         let next = index.wrapping_add(distance);
         if next >= self.count { next % self.count.max(1) } else { next }
@@ -211,9 +213,9 @@ impl Weyl {
     }
 }
 
-/// Pseudo-random values by `SplitMix64` (Steele, Lea, Flood 2014). Word j of every value comes from
-/// generator j of four: word j of value i is its output 4i + j. Generators, words and outputs count
-/// from 0. Each generator begins at a state that depends on the whole seed.
+/// Pseudo-random values by `SplitMix64` (Steele, Lea, Flood 2014). Each of the four words of a
+/// value comes from a generator of its own: word j of value i is output 4i + j of generator j. All
+/// count from 0. Each generator begins at a state that depends on the whole seed.
 #[derive(Clone, Copy, Debug)]
 struct Mixer {
     states: [u64; 4],

@@ -1,5 +1,5 @@
-//! Encodes the rows of flat state. A store of flat state has accounts, slots and codes as keys with
-//! values, without a trie.
+//! Encodes the rows of flat state, for all stores. A store of flat state has accounts, slots and
+//! codes as keys with values, without a trie.
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! The data types that generator and executor share: states (as recipes), blocks, block-level
-//! access lists (EIP-7928), and expected outcomes. The crate knows no EVM, no store and no scenario
-//! file.
+//! access lists (EIP-7928), and expected outcomes. Also what follows from them alone: the rows of a
+//! state, signatures, files and JSON. The crate knows no EVM, no store and no scenario file.
 
 pub mod accounts;
 pub mod block;

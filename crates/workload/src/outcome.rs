@@ -1,4 +1,5 @@
-//! The outcome of an execution: per transaction, and as net changes of the state.
+//! The outcome of an execution: per transaction, and as net changes of the state. The reference
+//! states the expected outcome; executors compare theirs with it.
 
 use alloy_primitives::{Address, B256, Bytes, Log, U256};
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,11 @@
-//! Makes the rows of a recipe, table by table, each in strictly ascending order of its keys, in
-//! bounded memory. The rows come from sources: all accounts, or the slots of one account. Pass 1
-//! (in [`RowStream::new`]) hashes the rows of any source too large to sort at once. It scatters
-//! their indices into buckets by leading key bits. Pass 2 ([`RowStream::emit`], parallel by part)
-//! hashes a bucket again, sorts it and emits it. Weyl keys in the plain layout need neither pass:
-//! their order is known. The module knows no store.
+//! Makes the rows of a recipe for stores: table by table, each in strictly ascending order of its
+//! keys, in bounded memory. The rows come from sources: all accounts, or the slots of one account.
+//! They are cut into parts, which threads emit in any order.
+//!
+//! Pass 1 (in [`RowStream::new`]) hashes the rows of any source too large to sort at once. It
+//! scatters their indices into buckets by leading key bits. Pass 2 ([`RowStream::emit`]) hashes a
+//! bucket again, sorts it and emits it. Weyl keys in the plain layout need neither pass: their
+//! order is known. The module knows no store.
 
 mod check;
 mod digest;
@@ -38,6 +40,7 @@ pub struct RowStream<'a> {
     rows: Rows<'a>,
 }
 
+/// The rows of a table: planned, or for codes complete.
 #[derive(Debug)]
 enum Rows<'a> {
     Accounts(Plan<AccountSource<'a>>),

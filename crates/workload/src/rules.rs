@@ -1,5 +1,6 @@
 //! Checks the rules of a block that do not depend on the state and that revm leaves to its caller.
-//! A workload file is checked when it is read, and blocks before the reference runs them.
+//! A workload file is checked when it is read, and blocks before the reference runs or import
+//! completes them.
 
 use crate::{
     block::{Block, TxType},

@@ -1,6 +1,6 @@
 //! Computes the addresses of a sender family. Secrets are consecutive, so each public key is the
-//! key before plus the generator: a point addition in the place of a multiplication. A whole chunk
-//! needs one field inversion.
+//! key before plus the generator of the curve: a point addition in the place of a multiplication. A
+//! whole chunk needs one field inversion. Rows, signers and `stress send` call it.
 
 use std::ops::Range;
 
@@ -83,6 +83,7 @@ impl SenderFamily {
         Ok(addresses)
     }
 
+    /// Secret key k0 + `index`, also as a number of the curve.
     fn scalar(&self, index: u64) -> Result<(U256, Scalar), SenderError> {
         let first = U256::from_be_bytes(self.first_secret.0);
         if first.is_zero() {

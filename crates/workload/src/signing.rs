@@ -1,6 +1,6 @@
 //! Hashes the messages that senders and authorities sign: the bytes of a transaction without its
-//! signature (EIP-155, EIP-2930, EIP-1559, EIP-4844, EIP-7702). Signs them where the secret is
-//! known. Checks no signature.
+//! signature (EIP-155, EIP-2930, EIP-1559, EIP-4844, EIP-7702). `signer` signs them where the
+//! secret is known. Checks no signature.
 
 mod signer;
 
@@ -84,21 +84,25 @@ pub fn authorization_hash(authorization: &Authorization) -> B256 {
 struct Fields(Vec<u8>);
 
 impl Fields {
+    /// Adds a field.
     fn item(&mut self, item: &impl Encodable) -> &mut Self {
         item.encode(&mut self.0);
         self
     }
 
+    /// Adds a list as a field.
     fn list(&mut self, fields: &Self) -> &mut Self {
         Header { list: true, payload_length: fields.0.len() }.encode(&mut self.0);
         self.0.extend_from_slice(&fields.0);
         self
     }
 
+    /// Adds the fields that types 0 and 1 share.
     fn legacy(&mut self, tx: &Transaction) -> &mut Self {
         self.item(&tx.nonce).item(&tx.max_fee_per_gas).call(tx)
     }
 
+    /// Adds gas limit, callee, value and input.
     fn call(&mut self, tx: &Transaction) -> &mut Self {
         self.item(&tx.gas_limit);
         match &tx.to {

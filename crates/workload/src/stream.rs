@@ -1,9 +1,10 @@
 //! Derives seeds of random streams from the workload's seed and a name (BLAKE3 in key-derivation
 //! mode). Each load draws from streams of its own, so a new load does not change the draws of the
-//! others.
+//! others. The generator calls it.
 
 use alloy_primitives::B256;
 
+/// Context of the derivation. Another text would change every workload.
 const CONTEXT: &str = "stress 2026-11 random stream v1";
 
 /// The 32-byte seed of the stream called `name` under `seed`.

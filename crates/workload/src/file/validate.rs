@@ -1,5 +1,6 @@
-//! Checks that the parts of a workload agree with each other. A list is checked when it is decoded,
-//! and an outcome when the workload runs.
+//! Checks that the parts of a workload agree with each other: when its file is read or written, and
+//! before the reference runs it. A list is checked when it is decoded, and an outcome when the
+//! workload runs.
 
 use std::fmt;
 

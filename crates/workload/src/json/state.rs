@@ -17,7 +17,7 @@ use crate::{
 /// Number of rows that are generated at a time.
 const CHUNK: u64 = 4096;
 
-/// Genesis rows of families that a batch may touch.
+/// Genesis rows that a batch may touch: those of families in its plan.
 pub(super) struct Planned<'a> {
     genesis: &'a Genesis,
     batch: &'a Batch,
@@ -87,6 +87,7 @@ impl Serialize for Accounts<'_> {
 }
 
 impl Accounts<'_> {
+    /// Returns the hash of an account's code, and keeps it for [`Codes`].
     fn code_hash(&self, range: &IndexRange, family: &AccountFamily, index: u64) -> Option<B256> {
         let place = family.code_index(index)?;
         let mut codes = self.codes.borrow_mut();
@@ -139,6 +140,7 @@ impl Serialize for Slots<'_> {
     }
 }
 
+/// Keys and values of consecutive slots.
 struct Rows<'a> {
     family: &'a SlotFamily,
     range: &'a IndexRange,

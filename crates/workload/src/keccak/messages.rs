@@ -117,6 +117,7 @@ impl Task for Hash<'_> {
     }
 }
 
+/// Index of the first block of a message.
 #[inline(always)]
 fn lane_start(ends: &[usize], message: usize) -> usize {
     message.checked_sub(1).map_or(0, |before| ends[before])

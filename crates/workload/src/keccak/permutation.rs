@@ -14,8 +14,11 @@ pub(super) trait Isa: Copy {
     /// Number of lanes in a register; divides [`LANES`].
     const WIDTH: usize;
 
+    /// Loads the lanes from `first` on.
     fn load(self, lanes: &[u64; LANES], first: usize) -> Self::Word;
+    /// Stores the lanes from `first` on.
     fn store(self, word: Self::Word, lanes: &mut [u64; LANES], first: usize);
+    /// Sets all lanes to `value`.
     fn splat(self, value: u64) -> Self::Word;
     fn xor(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// a ^ b ^ c
@@ -144,6 +147,7 @@ pub(super) fn absorb<I: Isa>(
         let mut state = [isa.splat(0); 25];
         for (index, (word, before)) in state.iter_mut().zip(&*lanes).enumerate() {
             let input = block.get(index).map_or(*word, |lanes| isa.load(lanes, first));
+            // input ^ (!begins & before): a lane that begins a message takes no earlier state.
             *word = isa.chi(input, begins, isa.load(before, first));
         }
         for constant in ROUND_CONSTANTS {

@@ -1,4 +1,4 @@
-//! Bounds of a list: the most that the blocks of a batch can put into it.
+//! Bounds of a list: the most that the blocks of a batch can put into it. The decoders check them.
 //!
 //! EIP-7928 caps a list at `gas_limit / 2000` accounts and slots together, since each costs a
 //! transaction at least 2,000 gas. Keys that the protocol itself touches (system calls,

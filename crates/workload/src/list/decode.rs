@@ -33,8 +33,8 @@ impl ListIndex {
     }
 }
 
-/// Decodes the fields in which a form of a list differs from EIP-7928. They are those between an
-/// account's address and its changes, and the field where the EIP has the read keys.
+/// Decodes the fields in which a form of a list differs from EIP-7928: those between an account's
+/// address and its changes, and the one where the EIP has the read keys.
 pub(super) trait Form {
     /// Takes the fields between an account's address and its changes.
     fn account(&mut self, fields: &mut Cursor<'_>) -> Result<(), ListError>;
@@ -117,6 +117,7 @@ pub(super) struct Decoder {
     max_code_bytes: usize,
     /// Number of accounts and slots that may still follow.
     item_room: usize,
+    /// The bound that `item_room` began with, for the error.
     max_item_count: u64,
 }
 
@@ -136,6 +137,7 @@ impl Decoder {
         }
     }
 
+    /// Completes the lookups of the list.
     fn finish(self) -> ListIndex {
         let Self { mut list, steps, .. } = self;
         if let [first, .., last] = &list.addresses[..] {
@@ -222,6 +224,7 @@ impl Decoder {
         let mut changed = 0;
         let mut previous = None;
         loop {
+            // Without changed keys left, read keys need no merge.
             if changed == self.changed.len() {
                 self.full_reads(&mut previous, &mut reads);
             }
@@ -255,8 +258,8 @@ impl Decoder {
     }
 
     /// Takes read keys of 32 bytes while each has a greater top limb than the key before, and the
-    /// bound of items leaves room. Such keys break no rule. Almost all keys of a storm are such
-    /// keys. [`Self::slot_reads`] checks each of the others.
+    /// bound of items leaves room. Almost all keys of a storm are such keys. They break no rule;
+    /// [`Self::slot_reads`] checks each of the others.
     fn full_reads(&mut self, previous: &mut Option<U256>, reads: &mut Cursor<'_>) {
         let keys = &mut self.list.keys;
         let room = self.item_room;
@@ -366,6 +369,7 @@ impl ChangeCounts {
         Ok(())
     }
 
+    /// Counts a change of the step at `index`, which must not be above the last step's.
     fn count(
         &mut self,
         location: ChangeLocation,

@@ -1,5 +1,6 @@
-//! Compares two lists of one block, and takes the left list as correct. Each difference has its
-//! place in the lists, and the kind of error that the right list has by EIP-7928.
+//! Compares two lists of one block, for `stress bal`, and takes the left list as correct. Each
+//! difference has its place in the lists, and the kind of error that the right list has by
+//! EIP-7928.
 
 use std::{
     collections::{BTreeMap, HashSet, VecDeque},
@@ -260,6 +261,7 @@ impl Differ<'_> {
         self.changes(Field::Code, codes, code_words);
     }
 
+    /// Compares a slot that at least one of the lists has.
     fn slot(
         &mut self,
         slot: U256,
@@ -296,6 +298,7 @@ impl Differ<'_> {
             [Some(left), Some(right)]
         };
         let field = Some(field);
+        // The same values in the same order: only indices differ.
         if left.len() == right.len() && left.values().eq(right.values()) {
             for ((from, value), to) in zip(&left, right.keys()).filter(|((from, _), to)| from != to)
             {
@@ -304,6 +307,7 @@ impl Differ<'_> {
             }
             return;
         }
+        // A value that only the left list has at its index may be at another index in the right.
         let mut only_left: BTreeMap<&V, VecDeque<u64>> = BTreeMap::new();
         for (index, value) in &left {
             match right.get(index) {

@@ -69,8 +69,7 @@ impl Code {
     }
 }
 
-/// Maximum number of keys in a bucket that are compared without a branch; most buckets have no
-/// more.
+/// Number of keys that are compared without a branch. Most buckets have no more.
 const BUCKET_KEY_COUNT: usize = 4;
 
 /// The slots of one account: the id of the first one, and their window of the radix directory.
@@ -182,8 +181,8 @@ impl ListIndex {
     }
 
     /// Finds a slot, as [`Self::slot_id`] does. Before any key is compared, `announce` gets the id
-    /// of that slot, or an id a few below it. So the caller can prefetch its own value of the slot
-    /// meanwhile.
+    /// of the first slot in the key's bucket, which is the slot's own or a few below. So the caller
+    /// can prefetch its own value of the slot meanwhile.
     #[inline]
     pub fn slot_id_announced(
         &self,
@@ -215,8 +214,9 @@ impl ListIndex {
         self.slots.contains(slot.0)
     }
 
-    /// The first account that the list does not name for changes alone. It has a slot that no step
-    /// writes, or it has neither changes nor slots. The `parallel-io` form has none.
+    /// An account that the list does not name for changes alone: the first that has a slot which no
+    /// step writes. Without such a slot, the first that has neither changes nor slots. The
+    /// `parallel-io` form has none.
     pub fn first_read(&self) -> Option<AccountId> {
         if self.slots.id_count() < self.keys.len()
             && let Some(slot) = self.slots().find(|slot| !self.has_changes(*slot))

@@ -1,6 +1,6 @@
-//! Reads a list that may break rules, so that it can be shown and compared. Each broken rule
-//! becomes a [`Fault`], and the reading goes on. [`super::ListIndex::decode`] accepts exactly the
-//! lists without a fault; its error is the first fault.
+//! Reads a list that may break rules, so that `stress bal` can show and compare it. Each broken
+//! rule becomes a [`Fault`], and the reading goes on. [`super::ListIndex::decode`] accepts exactly
+//! the lists without a fault; its error is the first fault.
 
 use std::{collections::HashSet, fmt};
 
@@ -165,6 +165,7 @@ struct Reader<'b> {
 }
 
 impl Reader<'_> {
+    /// Notes a fault of the current account, at `offset` unless the error has its own.
     fn fault(&mut self, offset: usize, error: ListError) {
         let offset = error.offset().unwrap_or(offset);
         self.faults.push(Fault { address: self.address, offset, error });
@@ -228,6 +229,7 @@ impl Reader<'_> {
         Ok(Some(LenientAccount { changes, extent }))
     }
 
+    /// Reads the fields after the address into `out`.
     fn fields(
         &mut self,
         mut fields: Cursor<'_>,

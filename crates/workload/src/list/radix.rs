@@ -1,6 +1,6 @@
-//! A radix directory over sorted keys: the bits after the keys' common prefix lead to a bucket of
-//! one or two keys on average. Where keys cluster within those bits, their bucket is longer, and is
-//! bisected.
+//! A radix directory over sorted keys, for lookups in a [`super::ListIndex`]: the bits after the
+//! keys' common prefix lead to a bucket of one or two keys on average. Where keys cluster within
+//! those bits, their bucket is longer, and is bisected.
 
 use alloy_primitives::U256;
 use std::{borrow::Borrow, cmp::Ordering, ops::Range};

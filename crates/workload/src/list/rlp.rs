@@ -1,5 +1,5 @@
-//! Strict RLP: a cursor that accepts only the one canonical encoding of each item, and
-//! never copies. Knows nothing of the meaning of items.
+//! Strict RLP: a cursor that accepts only the one canonical encoding of each item, and never
+//! copies. Knows nothing of the meaning of items: the decoders of lists do.
 
 use alloy_primitives::{Address, B256, U256};
 
@@ -161,9 +161,9 @@ impl<'a> Cursor<'a> {
         Ok(*first)
     }
 
-    /// Takes the payload of the item at `offset`. `kind` is the item's first byte minus the first
-    /// of its kind. Up to 55 it is the payload's length. Above, it is 55 + the number of bytes that
-    /// the length takes.
+    /// Takes the payload of the item at `offset`. `kind` is the item's first byte, minus [`LIST`]
+    /// or [`STRING`]. Up to 55 it is the payload's length. Above, it is 55 + the number of bytes
+    /// that the length takes.
     fn payload(&mut self, kind: u8, offset: usize) -> Result<&'a [u8], ListError> {
         let len = match kind.checked_sub(SHORT_MAX_BYTES) {
             None | Some(0) => usize::from(kind),

@@ -59,8 +59,8 @@ impl<V> Writes<V> {
         }
     }
 
-    /// Sets the number of the first ended id with writes that has no number yet. Numbers must
-    /// ascend from call to call.
+    /// Gives its number to the first ended id with writes that has none yet. Numbers must ascend
+    /// from call to call.
     pub(super) fn set_id(&mut self, id: u32) {
         let word = id as usize / 64;
         if self.words.len() <= word {
@@ -94,6 +94,7 @@ impl<V> Writes<V> {
         self.words.get(id as usize / 64).is_some_and(|word| word.bits >> (id % 64) & 1 == 1)
     }
 
+    /// The positions of the writes of `id`.
     #[inline]
     fn range(&self, id: u32) -> Option<Range<usize>> {
         let word = self.words.get(id as usize / 64)?;

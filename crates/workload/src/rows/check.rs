@@ -90,6 +90,7 @@ pub(super) fn slot_sources(
     Ok(sources)
 }
 
+/// Refuses more rows than an index can name. `what` describes the rows, for the error.
 fn check_count(what: &str, count: u64) -> Result<(), RowError> {
     if count > ROW_COUNT_MAX {
         return Err(RowError::TooManyRows { what: what.to_owned(), count });

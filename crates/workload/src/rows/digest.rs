@@ -1,5 +1,5 @@
-//! Digest of a store's rows. It does not depend on the order of reading, or on the split over
-//! threads.
+//! Digest of a store's rows, which tells whether a built state has the rows of its recipe. It does
+//! not depend on the order of reading, or on the split over threads.
 
 use alloy_primitives::B256;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};

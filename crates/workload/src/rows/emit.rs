@@ -19,6 +19,8 @@ pub struct PartBuffers {
     pub(super) accounts: Buffers<AccountRecord, [u8; ACCOUNT_VALUE_BYTES]>,
 }
 
+/// Buffers for the rows of one source: the records of a part with their key parts, and the chunk
+/// that goes to the sink next.
 #[derive(Debug)]
 pub(super) struct Buffers<R, V> {
     records: Vec<R>,
@@ -179,6 +181,7 @@ impl<R> RowBuffer<R> {
 }
 
 impl<R: Record, V: AsRef<[u8]> + Copy> Chunk<R, V> {
+    /// Passes the chunk's rows to the sink. Two rows with one key are an error.
     fn hand_over<S, E>(
         &mut self,
         source: &S,
@@ -192,6 +195,7 @@ impl<R: Record, V: AsRef<[u8]> + Copy> Chunk<R, V> {
         self.values.resize(self.records.len(), S::NO_VALUE);
         source.values(&self.records, &mut self.values);
         for ((record, part), value) in self.records.iter().zip(&self.parts).zip(&self.values) {
+            // Prefixes decide almost always, and are compared faster.
             if let Some((last, before)) = &key.last
                 && prefix(last) >= prefix(part)
                 && last >= part

@@ -92,7 +92,7 @@ impl<S: Source> Plan<S> {
                 plan.add_whole(index, row_count, part_rows);
             } else {
                 // Random keys fill buckets unevenly: counts differ from the mean by a few times its
-                // square root.
+                // square root. So the mean is 15/16 of the maximum.
                 let count = row_count.div_ceil((part_rows - part_rows / 16).max(1));
                 // With a multiple of 16 buckets, all keys of a bucket share their first nibble. So
                 // each bucket is below one branch of the trie's root.
@@ -145,6 +145,7 @@ impl<S: Source> Plan<S> {
         self.parts.push(Part { row_count, kind: PartKind::Whole(source..source + 1) });
     }
 
+    /// Adds the runs of a Weyl sequence, and walks to the first index of each.
     fn add_runs(
         &mut self,
         source: usize,

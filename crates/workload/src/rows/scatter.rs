@@ -55,6 +55,7 @@ impl Scratch {
         Ok(Self::File { file, end: AtomicU64::new(0), needed_bytes })
     }
 
+    /// Stores the records in `bytes` as a block, and empties `bytes`.
     fn store_block(
         &self,
         bytes: &mut Vec<u8>,
@@ -101,12 +102,13 @@ impl Scratch {
     }
 }
 
-/// The buckets of one source.
+/// The buckets of one source, filled by pass 1.
 #[derive(Debug)]
 pub(super) struct Buckets {
     buckets: Vec<Bucket>,
 }
 
+/// Blocks of records whose keys share their leading bits.
 #[derive(Debug, Default)]
 struct Bucket {
     row_count: u64,
@@ -189,12 +191,14 @@ struct Pass<'a, S> {
     settings: &'a RowSettings<'a>,
     scanned: &'a (dyn Fn(u64) + Sync),
     block_bytes: usize,
+    /// Index of the first row that no worker has taken.
     next: AtomicU64,
     /// Set by a worker that fails or panics.
     stop: AtomicBool,
 }
 
 impl<S: Source> Pass<'_, S> {
+    /// Scatters rows until none are left. Stops the other workers on failure.
     fn work(&self) -> Result<Vec<Bucket>, RowError> {
         let peers = StopPeers { stop: &self.stop, done: false };
         let buckets = self.scatter_taken()?;
@@ -202,6 +206,7 @@ impl<S: Source> Pass<'_, S> {
         Ok(buckets)
     }
 
+    /// Scatters the rows that this worker takes, and returns its part of each bucket.
     fn scatter_taken(&self) -> Result<Vec<Bucket>, RowError> {
         let mut buckets: Vec<Bucket> = (0..self.bucket_count).map(|_| Bucket::default()).collect();
         let mut unwritten: Vec<Vec<u8>> = vec![Vec::new(); buckets.len()];

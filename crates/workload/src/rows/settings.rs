@@ -26,6 +26,7 @@ pub struct RowSettings<'a> {
     pub cancel: &'a AtomicBool,
 }
 
+/// A flag that is never set.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl RowSettings<'_> {
@@ -40,6 +41,7 @@ impl RowSettings<'_> {
         }
     }
 
+    /// Fails once the flag is set.
     pub(super) fn check_cancel(&self) -> Result<(), RowError> {
         if self.cancel.load(Ordering::Relaxed) { Err(RowError::Cancelled) } else { Ok(()) }
     }

@@ -38,6 +38,7 @@ pub(super) fn first_of_share(bin: u64, b: u64) -> u64 {
 #[derive(Debug, Default)]
 pub(super) struct Sorter {
     entries: Vec<Entry>,
+    /// End of each bin among the entries.
     ends: Vec<u32>,
 }
 
@@ -78,6 +79,7 @@ impl Sorter {
     }
 }
 
+/// Sorts a small bin by insertion. A large one has clustered keys.
 #[inline]
 fn sort_bin(bin: &mut [Entry], parts: &[[u8; 32]]) {
     let before = |a: &Entry, b: &Entry| {

@@ -1,6 +1,6 @@
 //! Sources of rows: all accounts, or the slots of one account. A source makes records from row
 //! indices, and keys and values from records. A record is the small part of a row that pass 1 of
-//! the row stream keeps for pass 2.
+//! the row stream keeps for pass 2. A key is the source's prefix followed by a key part.
 
 use std::ops::Range;
 
@@ -26,8 +26,9 @@ pub(super) const CHUNK: usize = 256;
 pub(super) trait Record: Copy + Send {
     /// Encoded length in bytes.
     const BYTES: usize;
+    /// Appends the encoded record.
     fn put(&self, out: &mut Vec<u8>);
-    /// `bytes` is [`Self::BYTES`] long.
+    /// Decodes a record from [`Self::BYTES`] bytes.
     fn get(bytes: &[u8]) -> Self;
 }
 
@@ -173,6 +174,7 @@ impl Source for SlotSource<'_> {
     }
 }
 
+/// The records of at most [`CHUNK`] slots as indices.
 fn widen(records: &[u32]) -> [u64; CHUNK] {
     let mut indices = [0; CHUNK];
     for (index, record) in indices.iter_mut().zip(records) {
@@ -202,6 +204,7 @@ struct Members<'a> {
     count: u64,
 }
 
+/// The kind of a family. All senders of a family have one value.
 #[derive(Debug)]
 enum MemberKind<'a> {
     Senders(&'a SenderFamily, [u8; ACCOUNT_VALUE_BYTES]),

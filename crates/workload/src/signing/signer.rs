@@ -1,5 +1,5 @@
-//! Signs transactions and their delegations by known secrets. In a sender family, the secret of
-//! sender i is `first_secret` + i.
+//! Signs transactions and their delegations by known secrets, for exported blocks, live nodes and
+//! the recovery of senders. In a sender family, the secret of sender i is `first_secret` + i.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The permutation's operations in AVX-512 and AVX2.
+//! The operations of [`Isa`] in AVX-512 and AVX2.
 
 use std::arch::x86_64::{__m256i, __m512i};
 
@@ -28,10 +28,12 @@ impl Isa for V4 {
     }
     #[inline(always)]
     fn xor3(self, a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+        // The truth table of a ^ b ^ c.
         self.avx512f._mm512_ternarylogic_epi64::<0x96>(a, b, c)
     }
     #[inline(always)]
     fn chi(self, a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+        // The truth table of a ^ (!b & c).
         self.avx512f._mm512_ternarylogic_epi64::<0xd2>(a, b, c)
     }
     #[inline(always)]
