@@ -6,9 +6,8 @@
 //! More samples on one database tell nothing about another seed. So each database gives one value
 //! of a figure. Pooled figures and their intervals are computed from these values.
 
-use variant::{BlockDuty, RootTime, SampleKeys};
-
 use hdrhistogram::Histogram;
+use variant::{BlockDuty, RootTime, SampleKeys};
 
 use crate::{
     figures::{Counters, Estimate, HistogramLog, LogKind, Percentiles},
@@ -74,15 +73,15 @@ impl Cell {
         };
         let mut rest = self.samples.as_slice();
         let mut all = Vec::with_capacity(databases.each.len());
-        for of in &databases.each {
-            let count = usize::try_from(of.sample_count).unwrap_or(usize::MAX);
+        for database in &databases.each {
+            let count = usize::try_from(database.sample_count).unwrap_or(usize::MAX);
             let (samples, others) = rest.split_at(count.min(rest.len()));
             rest = others;
             all.push(OnDatabase {
-                seed: Some(of.seed),
+                seed: Some(database.seed),
                 samples,
-                counters: of.counters.as_ref(),
-                warm_up_count: of.warm_up_sample_count,
+                counters: database.counters.as_ref(),
+                warm_up_count: database.warm_up_sample_count,
             });
         }
         all
@@ -105,12 +104,12 @@ impl BatchFigures {
     pub fn over(samples: &[&SampleFacts]) -> Self {
         let times = samples.iter().flat_map(|sample| sample.batch_ns.iter().copied());
         let writes = samples.iter().filter_map(|sample| sample.writes.as_ref());
-        let of_device = writes.clone().filter_map(|writes| writes.device_amplification);
-        let of_store = writes.filter_map(|writes| writes.store_amplification);
+        let by_device = writes.clone().filter_map(|writes| writes.device_amplification);
+        let by_store = writes.filter_map(|writes| writes.store_amplification);
         Self {
             time_ns: stats::percentiles_of(times),
-            device_amplification: stats::median(&of_device.collect::<Vec<_>>()),
-            store_amplification: stats::median(&of_store.collect::<Vec<_>>()),
+            device_amplification: stats::median(&by_device.collect::<Vec<_>>()),
+            store_amplification: stats::median(&by_store.collect::<Vec<_>>()),
         }
     }
 }
@@ -150,18 +149,18 @@ impl<'a> OnDatabase<'a> {
 /// Values of each database, with its seed; the seed is `None` for a run on one database.
 type BySeed = Vec<(Option<u64>, Vec<f64>)>;
 
-/// Ratios of the wall times of `of` to those of `over`, one for each round, by the databases that
+/// Ratios of the wall times of `cell` to those of `base`, one for each round, by the databases that
 /// both have.
-fn round_ratios(of: &Cell, over: &Cell) -> BySeed {
-    let others = over.by_database();
-    of.by_database()
+fn round_ratios(cell: &Cell, base: &Cell) -> BySeed {
+    let bases = base.by_database();
+    cell.by_database()
         .into_iter()
         .filter_map(|own| {
-            let other = others.iter().find(|other| other.seed == own.seed)?;
-            let pairs = own.counted().iter().zip(other.counted());
+            let base = bases.iter().find(|base| base.seed == own.seed)?;
+            let pairs = own.counted().iter().zip(base.counted());
             let ratios = pairs
-                .filter(|(_, over)| over.wall_ns > 0)
-                .map(|(of, over)| of.wall_ns as f64 / over.wall_ns as f64);
+                .filter(|(_, base)| base.wall_ns > 0)
+                .map(|(sample, base)| sample.wall_ns as f64 / base.wall_ns as f64);
             Some((own.seed, ratios.collect()))
         })
         .collect()
@@ -187,10 +186,10 @@ pub fn pool(databases: &[DatabaseRun], logs: &[HistogramLog]) -> Vec<Cell> {
             pooled.extend(pooled_cell(&cell.variant, databases, logs));
         }
     }
-    let ratios: Vec<_> = pooled.iter().map(|cell| ratio_of(cell, &pooled)).collect();
-    for (cell, ratio) in pooled.iter_mut().zip(ratios) {
-        if let (Some(databases), Some((over, by_seed))) = (&mut cell.databases, ratio) {
-            databases.set_ratio(over, &by_seed);
+    let ratios: Vec<_> = pooled.iter().map(|cell| base_ratios(cell, &pooled)).collect();
+    for (cell, ratios) in pooled.iter_mut().zip(ratios) {
+        if let (Some(databases), Some((base, by_seed))) = (&mut cell.databases, ratios) {
+            databases.set_ratio(base, &by_seed);
         }
     }
     pooled
@@ -198,28 +197,31 @@ pub fn pool(databases: &[DatabaseRun], logs: &[HistogramLog]) -> Vec<Cell> {
 
 /// The base of a cell, which is the first variant on the same store, and the ratios of the cell's
 /// times to the base's.
-fn ratio_of(cell: &Cell, all: &[Cell]) -> Option<(String, BySeed)> {
-    let over = all.iter().find(|other| other.store == cell.store)?;
-    Some((over.variant.clone(), round_ratios(cell, over)))
+fn base_ratios(cell: &Cell, all: &[Cell]) -> Option<(String, BySeed)> {
+    let base = all.iter().find(|other| other.store == cell.store)?;
+    Some((base.variant.clone(), round_ratios(cell, base)))
 }
 
-/// The known values of `figure` in a variant's cells, one cell for each database.
-fn figures(own: &[(&DatabaseRun, &Cell)], figure: fn(&Cell) -> Option<f64>) -> Vec<f64> {
-    own.iter().filter_map(|(_, cell)| figure(cell)).collect()
+/// The cells of one variant, one for each database that has the variant.
+type VariantCells<'a> = [(&'a DatabaseRun, &'a Cell)];
+
+/// The known values of `figure` in a variant's cells.
+fn figures(cells: &VariantCells<'_>, figure: fn(&Cell) -> Option<f64>) -> Vec<f64> {
+    cells.iter().filter_map(|(_, cell)| figure(cell)).collect()
 }
 
 impl CellDatabases {
-    /// Pools the cells of one variant, one cell for each database. Leaves out the ratio to the base
-    /// variant, which [`Self::set_ratio`] sets.
-    fn from_cells(own: &[(&DatabaseRun, &Cell)]) -> Self {
-        let walls = own.iter().map(|(_, cell)| {
+    /// Pools the cells of one variant. Leaves out the ratio to the base variant, which
+    /// [`Self::set_ratio`] sets.
+    fn from_cells(cells: &VariantCells<'_>) -> Self {
+        let walls = cells.iter().map(|(_, cell)| {
             let counted = cell.counted().into_iter().flatten();
             counted.map(|sample| sample.wall_ns as f64).collect()
         });
         Self {
-            each: own.iter().map(|(ran, cell)| CellOnDatabase::from_cell(ran, cell)).collect(),
-            mgas_per_s_range: range(&figures(own, |cell| cell.mgas_per_s.median)),
-            ms_per_batch_range: range(&figures(own, |cell| cell.ms_per_batch.median)),
+            each: cells.iter().map(|(ran, cell)| CellOnDatabase::from_cell(ran, cell)).collect(),
+            mgas_per_s_range: range(&figures(cells, |cell| cell.mgas_per_s.median)),
+            ms_per_batch_range: range(&figures(cells, |cell| cell.ms_per_batch.median)),
             time_spread: Spread::estimate(&walls.collect::<Vec<Vec<f64>>>()),
             time_ratio_over: String::new(),
             time_ratio: Estimate::default(),
@@ -228,15 +230,16 @@ impl CellDatabases {
         }
     }
 
-    /// Sets the ratio of the variant's time to that of `over`, from the ratios of each database.
-    fn set_ratio(&mut self, over: String, by_seed: &BySeed) {
-        for of in &mut self.each {
-            let own = by_seed.iter().find(|(seed, _)| *seed == Some(of.seed));
-            of.time_ratio = own.and_then(|(_, ratios)| stats::median(ratios));
+    /// Sets the ratio of the variant's time to that of the variant `base`, from the ratios of each
+    /// database.
+    fn set_ratio(&mut self, base: String, by_seed: &BySeed) {
+        for database in &mut self.each {
+            let own = by_seed.iter().find(|(seed, _)| *seed == Some(database.seed));
+            database.time_ratio = own.and_then(|(_, ratios)| stats::median(ratios));
         }
-        let known: Vec<f64> = self.each.iter().filter_map(|of| of.time_ratio).collect();
+        let known: Vec<f64> = self.each.iter().filter_map(|database| database.time_ratio).collect();
         let rounds: Vec<_> = by_seed.iter().map(|(_, ratios)| ratios.clone()).collect();
-        self.time_ratio_over = over;
+        self.time_ratio_over = base;
         self.time_ratio = stats::estimate(&known);
         self.time_ratio_range = range(&known);
         self.time_ratio_spread = Spread::estimate(&rounds);
@@ -261,29 +264,29 @@ impl CellOnDatabase {
 
 /// Pools one variant over all databases that have it.
 fn pooled_cell(variant: &str, databases: &[DatabaseRun], logs: &[HistogramLog]) -> Option<Cell> {
-    let own: Vec<(&DatabaseRun, &Cell)> = databases
+    let cells: Vec<(&DatabaseRun, &Cell)> = databases
         .iter()
         .filter_map(|ran| Some((ran, ran.cells.iter().find(|cell| cell.variant == variant)?)))
         .collect();
-    let (_, first) = own.first()?;
-    let estimate = |figure| stats::estimate(&figures(&own, figure));
-    let median = |figure| stats::median(&figures(&own, figure));
+    let (_, first) = cells.first()?;
+    let estimate = |figure| stats::estimate(&figures(&cells, figure));
+    let median = |figure| stats::median(&figures(&cells, figure));
     let counted: Vec<&SampleFacts> =
-        own.iter().flat_map(|(_, cell)| cell.counted()).flatten().collect();
+        cells.iter().flat_map(|(_, cell)| cell.counted()).flatten().collect();
     let device_fraction = estimate(|cell| cell.device_fraction);
     let [tx, reads] =
         [LogKind::Transactions, LogKind::Reads].map(|kind| latencies(logs, variant, kind));
     Some(Cell {
-        databases: Some(CellDatabases::from_cells(&own)),
+        databases: Some(CellDatabases::from_cells(&cells)),
         // Counters are exact, and each database has its own.
         counters: None,
         warm_up_sample_count: None,
-        samples: own.iter().flat_map(|(_, cell)| cell.samples.clone()).collect(),
+        samples: cells.iter().flat_map(|(_, cell)| cell.samples.clone()).collect(),
         mgas_per_s: estimate(|cell| cell.mgas_per_s.median),
         header_mgas_per_s: median(|cell| cell.header_mgas_per_s),
         ms_per_batch: estimate(|cell| cell.ms_per_batch.median),
         unverified_ms_per_batch: estimate(|cell| cell.unverified_ms_per_batch.median),
-        verifier_priority: in_common(&own, |cell| cell.verifier_priority),
+        verifier_priority: in_common(&cells, |cell| cell.verifier_priority),
         warm_up_found_share: median(|cell| cell.warm_up_found_share),
         batch_figures: BatchFigures {
             device_amplification: median(|cell| cell.batch_figures.device_amplification),
@@ -294,7 +297,7 @@ fn pooled_cell(variant: &str, databases: &[DatabaseRun], logs: &[HistogramLog]) 
         read_latency_ns: reads.map_or_else(Percentiles::default, stats::percentiles),
         tx_latency_histogram: tx.map_or_else(Vec::new, stats::buckets),
         read_latency_histogram: reads.map_or_else(Vec::new, stats::buckets),
-        read_latency_of_batches: own.iter().any(|(_, cell)| cell.read_latency_of_batches),
+        read_latency_of_batches: cells.iter().any(|(_, cell)| cell.read_latency_of_batches),
         longest_tx_share: median(|cell| cell.longest_tx_share),
         scheduling_quality: median(|cell| cell.scheduling_quality),
         idle_share: median(|cell| cell.idle_share),
@@ -310,10 +313,10 @@ fn pooled_cell(variant: &str, databases: &[DatabaseRun], logs: &[HistogramLog]) 
         ready_share: median(|cell| cell.ready_share),
         cpu_ns_per_read: median(|cell| cell.cpu_ns_per_read),
         abort_rate: median(|cell| cell.abort_rate),
-        bottleneck: in_common(&own, |cell| cell.bottleneck),
-        bottleneck_share: in_common(&own, |cell| cell.bottleneck)
+        bottleneck: in_common(&cells, |cell| cell.bottleneck),
+        bottleneck_share: in_common(&cells, |cell| cell.bottleneck)
             .and(median(|cell| cell.bottleneck_share)),
-        cache: cache(&own)?,
+        cache: cache(&cells)?,
         // The variant's settings are the same on all databases.
         ..(*first).clone()
     })
@@ -330,23 +333,19 @@ fn latencies<'a>(
 }
 
 /// The value that the cells of all databases share; `None` where they differ.
-fn in_common<T: PartialEq>(
-    own: &[(&DatabaseRun, &Cell)],
-    value: fn(&Cell) -> Option<T>,
-) -> Option<T> {
-    let (_, first) = own.first()?;
-    value(first)
-        .filter(|of_first| own.iter().all(|(_, cell)| value(cell).as_ref() == Some(of_first)))
+fn in_common<T: PartialEq>(cells: &VariantCells<'_>, value: fn(&Cell) -> Option<T>) -> Option<T> {
+    let (_, first) = cells.first()?;
+    value(first).filter(|shared| cells.iter().all(|(_, cell)| value(cell).as_ref() == Some(shared)))
 }
 
 /// The cache facts of the cell that is least sure to have the requested cache state: not proved
 /// comes before unknown, and unknown before proved.
-fn cache(own: &[(&DatabaseRun, &Cell)]) -> Option<CacheFacts> {
+fn cache(cells: &VariantCells<'_>) -> Option<CacheFacts> {
     let (ran, cell) = [Some(false), None, Some(true)]
         .into_iter()
-        .find_map(|proved| own.iter().find(|(_, cell)| cell.cache.proved == proved))?;
+        .find_map(|proved| cells.iter().find(|(_, cell)| cell.cache.proved == proved))?;
     let CacheFacts { want, proved, reason } = cell.cache.clone();
-    let mut caches = own.iter().map(|(_, cell)| &cell.cache);
+    let mut caches = cells.iter().map(|(_, cell)| &cell.cache);
     let reason = match caches.all(|other| other.proved == proved && other.reason == reason) {
         true => reason,
         false => format!("on the database of seed {}: {reason}", ran.facts.workload.seed),
