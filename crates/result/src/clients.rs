@@ -145,12 +145,12 @@ impl ClientCell {
         let counted = self.counted();
         let rates: Vec<_> =
             counted.iter().filter_map(|s| stats::mgas_per_s(s.gas, s.wall_ns)).collect();
+        let times: Vec<_> = counted.iter().map(|s| ms_per_batch(s.wall_ns, batch_count)).collect();
         let own: Option<Vec<_>> =
             counted.iter().map(|s| Some(ms_per_batch(s.own_ns()?, batch_count))).collect();
-        let times: Vec<_> = counted.iter().map(|s| ms_per_batch(s.wall_ns, batch_count)).collect();
-        self.own_ms_per_batch = stats::estimate(&own.unwrap_or_default());
         self.mgas_per_s = stats::estimate(&rates);
         self.ms_per_batch = stats::estimate(&times);
+        self.own_ms_per_batch = stats::estimate(&own.unwrap_or_default());
     }
 }
 

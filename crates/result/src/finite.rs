@@ -16,7 +16,7 @@ use crate::error::Error;
 /// # Errors
 /// [`Error::NotFinite`] for the first such number.
 pub(crate) fn check(value: &impl Serialize) -> Result<(), Error> {
-    value.serialize(&mut Finite::default()).map_err(|Fault(error)| error)
+    value.serialize(&mut FiniteCheck::default()).map_err(|Fault(error)| error)
 }
 
 /// Wraps an error of this crate for serde.
@@ -47,12 +47,12 @@ enum Step {
 /// A serialiser without output: visits the parts of a value, and keeps the path to the current
 /// part.
 #[derive(Debug, Default)]
-struct Finite {
+struct FiniteCheck {
     /// The steps to the current part. The last step changes with each value of an array or a map.
     path: Vec<Step>,
 }
 
-impl Finite {
+impl FiniteCheck {
     /// Enters an array, whose values have indices.
     fn array(&mut self) -> Result<&mut Self, Fault> {
         self.path.push(Step::Index(0));
@@ -102,7 +102,7 @@ impl Finite {
 }
 
 /// Declares methods of a [`Serializer`] for values that are always finite.
-macro_rules! harmless {
+macro_rules! finite {
     ($($method:ident($($kind:ty),*);)*) => {
         $(fn $method(self $(, _: $kind)*) -> Result<(), Fault> {
             Ok(())
@@ -111,15 +111,15 @@ macro_rules! harmless {
 }
 
 /// Declares methods that enter an array or a map.
-macro_rules! begins {
-    ($($method:ident($($kind:ty),*): $begin:ident;)*) => {
+macro_rules! enters {
+    ($($method:ident($($kind:ty),*): $enter:ident;)*) => {
         $(fn $method(self $(, _: $kind)*) -> Result<Self, Fault> {
-            self.$begin()
+            self.$enter()
         })*
     };
 }
 
-impl Serializer for &mut Finite {
+impl Serializer for &mut FiniteCheck {
     type Ok = ();
     type Error = Fault;
     type SerializeSeq = Self;
@@ -141,7 +141,7 @@ impl Serializer for &mut Finite {
         self.serialize_f64(value.into())
     }
 
-    harmless! {
+    finite! {
         serialize_bool(bool);
         serialize_i8(i8);
         serialize_i16(i16);
@@ -186,7 +186,7 @@ impl Serializer for &mut Finite {
         self.leave()
     }
 
-    begins! {
+    enters! {
         serialize_seq(Option<usize>): array;
         serialize_tuple(usize): array;
         serialize_tuple_struct(&'static str, usize): array;
@@ -198,9 +198,9 @@ impl Serializer for &mut Finite {
 }
 
 /// Declares serializers of arrays, whose values have an index.
-macro_rules! in_a_row {
+macro_rules! array_serializers {
     ($($kind:ident::$method:ident;)*) => {
-        $(impl $kind for &mut Finite {
+        $(impl $kind for &mut FiniteCheck {
             type Ok = ();
             type Error = Fault;
 
@@ -215,7 +215,7 @@ macro_rules! in_a_row {
     };
 }
 
-in_a_row! {
+array_serializers! {
     SerializeSeq::serialize_element;
     SerializeTuple::serialize_element;
     SerializeTupleStruct::serialize_field;
@@ -223,9 +223,9 @@ in_a_row! {
 }
 
 /// Declares serializers of structs, whose values have a key.
-macro_rules! by_key {
+macro_rules! struct_serializers {
     ($($kind:ident;)*) => {
-        $(impl $kind for &mut Finite {
+        $(impl $kind for &mut FiniteCheck {
             type Ok = ();
             type Error = Fault;
 
@@ -245,12 +245,12 @@ macro_rules! by_key {
     };
 }
 
-by_key! {
+struct_serializers! {
     SerializeStruct;
     SerializeStructVariant;
 }
 
-impl SerializeMap for &mut Finite {
+impl SerializeMap for &mut FiniteCheck {
     type Ok = ();
     type Error = Fault;
 

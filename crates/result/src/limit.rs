@@ -158,8 +158,8 @@ impl DesignLimit {
     /// Compares two designs: the smaller safe limit comes first. Of two limits above all tried
     /// limits, the design with less gas a microsecond comes first. Unknown limits come last.
     pub fn order(&self, other: &Self) -> Ordering {
-        let [own, others] = [self, other].map(|of| (of.place.is_none(), of.place, of.limit_gas));
-        let [pace, others_pace] = [self, other].map(|of| of.gas_per_us.unwrap_or(f64::INFINITY));
-        own.cmp(&others).then(pace.total_cmp(&others_pace))
+        let key = |design: &Self| (design.place.is_none(), design.place, design.limit_gas);
+        let pace = |design: &Self| design.gas_per_us.unwrap_or(f64::INFINITY);
+        key(self).cmp(&key(other)).then(pace(self).total_cmp(&pace(other)))
     }
 }

@@ -46,9 +46,9 @@ impl Program {
     /// sources, or with patched libraries, also need equal files.
     pub fn is_same(&self, other: &Self) -> bool {
         let is_one_file = self.binary_hash.is_some() && self.binary_hash == other.binary_hash;
-        let is_like = Self { binary_hash: None, ..self.clone() }
+        let is_one_build = Self { binary_hash: None, ..self.clone() }
             == Self { binary_hash: None, ..other.clone() };
-        is_like && (self.is_clean() || is_one_file)
+        is_one_build && (self.is_clean() || is_one_file)
     }
 
     /// Returns whether the commit alone identifies the sources: files equal it, and no library is

@@ -15,11 +15,12 @@ pub fn fill(cells: &mut [Cell]) {
     let ratios: Vec<_> = all
         .iter()
         .map(|cell| {
-            let alone = like(cell, all).find(|other| other.threads == 1 && is_twin(other, cell));
-            let one_thread = alone.filter(|_| cell.threads > 1);
-            let [in_order, one_thread] = [in_order(cell, all), one_thread]
-                .map(|base| Some(time_ms(base?)? / time_ms(cell)?));
-            TimesAsFast { in_order, one_thread }
+            let is_alone = |other: &Cell| other.threads == 1 && is_twin(other, cell);
+            let alone = like(cell, all).find(|other| cell.threads > 1 && is_alone(other));
+            TimesAsFast {
+                in_order: in_order(cell, all).and_then(|base| speed_up(cell, base)),
+                one_thread: alone.and_then(|base| speed_up(cell, base)),
+            }
         })
         .collect();
     for (cell, ratios) in cells.iter_mut().zip(ratios) {
@@ -30,14 +31,12 @@ pub fn fill(cells: &mut [Cell]) {
 /// Finds the execution in order that `cell` is compared with: `sequential` on the same store, with
 /// the same duties and list duty. If `cell` has an engine that cannot build a list, any list duty
 /// will do.
-pub fn in_order<'c>(
-    cell: &Cell,
-    cells: impl IntoIterator<Item = &'c Cell> + Clone,
-) -> Option<&'c Cell> {
-    let sequential =
-        || like(cell, cells.clone()).filter(|other| other.design == Design::Sequential);
-    let same = sequential().find(|other| other.list_duty == cell.list_duty);
-    same.or_else(|| sequential().find(|_| !cell.engine.builds_lists()))
+pub fn in_order<'c>(cell: &Cell, cells: impl IntoIterator<Item = &'c Cell>) -> Option<&'c Cell> {
+    like(cell, cells)
+        .filter(|other| other.design == Design::Sequential)
+        .filter(|other| other.list_duty == cell.list_duty || !cell.engine.builds_lists())
+        // The first with the same list duty, else the first.
+        .min_by_key(|other| other.list_duty != cell.list_duty)
 }
 
 /// Finds the cells with the store and the duties of `cell`.
@@ -47,6 +46,11 @@ fn like<'c>(
 ) -> impl Iterator<Item = &'c Cell> {
     let all = cells.into_iter();
     all.filter(|other| other.store == cell.store && other.has_duties_of(cell))
+}
+
+/// The speed of `cell` as a multiple of the speed of `base`.
+fn speed_up(cell: &Cell, base: &Cell) -> Option<f64> {
+    Some(time_ms(base)? / time_ms(cell)?)
 }
 
 fn time_ms(cell: &Cell) -> Option<f64> {

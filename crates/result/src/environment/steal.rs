@@ -17,16 +17,16 @@ type ReadStolen = fn() -> Option<Duration>;
 /// A clock that runs, or the time at which it stopped.
 #[derive(Clone, Copy, Debug)]
 enum Reading {
-    /// `before` is the stolen time at `start`; `now` reads it again.
-    Running { start: Instant, before: Option<Duration>, now: ReadStolen },
+    /// `stolen_before` is the stolen time at `start`.
+    Running { start: Instant, stolen_before: Option<Duration>, read: ReadStolen },
     /// Stolen time in nanoseconds; `None` if it is unknown.
     Stopped(Option<u64>),
 }
 
 impl StealClock {
-    /// Starts to count from the time that `now` reads at this moment.
-    pub fn start(now: ReadStolen) -> Self {
-        Self(Reading::Running { start: Instant::now(), before: now(), now })
+    /// Starts to count from the time that `read` returns at this moment.
+    pub fn start(read: ReadStolen) -> Self {
+        Self(Reading::Running { start: Instant::now(), stolen_before: read(), read })
     }
 
     /// Makes a clock that is stopped at `stolen_ns`; `None` if the time is unknown.
@@ -37,8 +37,8 @@ impl StealClock {
     /// Time stolen since the start, summed over all CPUs. The kernel counts it in steps of 10 ms.
     pub fn stolen_ns(&self) -> Option<u64> {
         match self.0 {
-            Reading::Running { before, now, .. } => {
-                let stolen = now()?.saturating_sub(before?);
+            Reading::Running { stolen_before, read, .. } => {
+                let stolen = read()?.saturating_sub(stolen_before?);
                 u64::try_from(stolen.as_nanos()).ok()
             }
             Reading::Stopped(stolen_ns) => stolen_ns,

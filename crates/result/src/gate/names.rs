@@ -79,13 +79,9 @@ impl Metric {
 
     /// A value of the metric as text, in its unit.
     pub fn words(self, value: u64) -> String {
-        match self {
-            Self::Wall | Self::Cpu => format!("{:.2} ms", value as f64 / 1e6),
-            Self::Blocks => format!("{value} blocks"),
-            Self::Bytes => format!("{value} bytes"),
-            Self::Requests => format!("{value} requests"),
-            Self::Allocations => format!("{value} allocations"),
-            Self::Instructions => format!("{value} instructions"),
+        match self.is_count() {
+            true => format!("{value} {self}"),
+            false => format!("{:.2} ms", value as f64 / 1e6),
         }
     }
 }

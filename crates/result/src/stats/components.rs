@@ -37,7 +37,7 @@ pub struct Components {
 /// Figures of a group without its outliers.
 struct Group {
     /// Number of values that trimming leaves.
-    left_count: f64,
+    kept_count: f64,
     /// Mean of these values.
     mean: f64,
     /// Sum of the squared distances of the winsorised values from their mean.
@@ -48,12 +48,12 @@ impl Group {
     /// Trims a group; `None` without values, and if a value is not finite.
     fn trim(values: &[f64]) -> Option<Self> {
         let mut values = sorted(values).filter(|values| !values.is_empty())?;
-        let left = trimmed::left(&values);
-        let (left_count, mean) = (left.len() as f64, trimmed::mean(left));
+        let kept = trimmed::kept(&values);
+        let (kept_count, mean) = (kept.len() as f64, trimmed::mean(kept));
         trimmed::winsorise(&mut values);
-        let about = trimmed::mean(&values);
-        let squares = values.iter().map(|value| (value - about).powi(2)).sum();
-        Some(Self { left_count, mean, squares })
+        let winsorised_mean = trimmed::mean(&values);
+        let squares = values.iter().map(|value| (value - winsorised_mean).powi(2)).sum();
+        Some(Self { kept_count, mean, squares })
     }
 }
 
@@ -63,22 +63,23 @@ pub fn components(groups: &[Vec<f64>]) -> Option<Components> {
     let groups = groups.iter().filter(|group| !group.is_empty());
     let count = groups.clone().map(Vec::len).sum::<usize>() as f64;
     let groups: Vec<Group> = groups.map(|group| Group::trim(group)).collect::<Option<_>>()?;
-    let left_count: f64 = groups.iter().map(|group| group.left_count).sum();
-    let freedom = [groups.len() as f64 - 1.0, left_count - groups.len() as f64];
-    if groups.len() < GROUP_COUNT_MIN || freedom[1] < 1.0 {
+    let kept_count: f64 = groups.iter().map(|group| group.kept_count).sum();
+    let (group_freedom, value_freedom) =
+        (groups.len() as f64 - 1.0, kept_count - groups.len() as f64);
+    if groups.len() < GROUP_COUNT_MIN || value_freedom < 1.0 {
         return None;
     }
-    let mean = groups.iter().map(|group| group.left_count * group.mean).sum::<f64>() / left_count;
-    let squares = groups.iter().map(|group| group.left_count * (group.mean - mean).powi(2));
-    let between = squares.sum::<f64>() / freedom[0];
-    let within = groups.iter().map(|group| group.squares).sum::<f64>() / freedom[1];
+    let mean = groups.iter().map(|group| group.kept_count * group.mean).sum::<f64>() / kept_count;
+    let squares = groups.iter().map(|group| group.kept_count * (group.mean - mean).powi(2));
+    let between = squares.sum::<f64>() / group_freedom;
+    let within = groups.iter().map(|group| group.squares).sum::<f64>() / value_freedom;
     // The size of each group if all groups were equal in size.
-    let counts = groups.iter().map(|group| group.left_count.powi(2));
-    let size = (left_count - counts.sum::<f64>() / left_count) / freedom[0];
+    let counts = groups.iter().map(|group| group.kept_count.powi(2));
+    let size = (kept_count - counts.sum::<f64>() / kept_count) / group_freedom;
     let components = Components {
         between_variance: ((between - within) / size).max(0.0),
-        within_variance: within * count / left_count,
-        p: chance(between, within, freedom),
+        within_variance: within * count / kept_count,
+        p: chance(between, within, [group_freedom, value_freedom]),
     };
     let is_finite = components.between_variance.is_finite() && within.is_finite();
     is_finite.then_some(components)

@@ -33,7 +33,7 @@ pub struct Line {
     /// Number of points.
     count: f64,
     /// Mean of `1 / x` over the points.
-    mean: f64,
+    inverse_mean: f64,
     /// Sum of the squared distances of `1 / x` from its mean.
     squares: f64,
 }
@@ -54,23 +54,25 @@ impl Line {
     /// coordinate is not both positive and finite.
     pub fn fit(points: &[Point]) -> Option<Self> {
         let is_usable =
-            |of: &Point| of.x > 0.0 && of.x.is_finite() && of.y > 0.0 && of.y.is_finite();
+            |point: &Point| [point.x, point.y].iter().all(|c| *c > 0.0 && c.is_finite());
         if points.len() < POINT_COUNT_MIN || !points.iter().all(is_usable) {
             return None;
         }
         let count = points.len() as f64;
-        let scaled: Vec<_> = points.iter().map(|of| (of.x.recip(), of.y / of.x)).collect();
-        let mean = scaled.iter().map(|(inverse, _)| inverse).sum::<f64>() / count;
+        let scaled: Vec<_> =
+            points.iter().map(|point| (point.x.recip(), point.y / point.x)).collect();
+        let inverse_mean = scaled.iter().map(|(inverse, _)| inverse).sum::<f64>() / count;
         let mean_rate = scaled.iter().map(|(_, rate)| rate).sum::<f64>() / count;
-        let squares: f64 = scaled.iter().map(|(inverse, _)| (inverse - mean).powi(2)).sum();
-        let products = scaled.iter().map(|(inverse, rate)| (inverse - mean) * (rate - mean_rate));
+        let squares: f64 = scaled.iter().map(|(inverse, _)| (inverse - inverse_mean).powi(2)).sum();
+        let products =
+            scaled.iter().map(|(inverse, rate)| (inverse - inverse_mean) * (rate - mean_rate));
         let intercept = products.sum::<f64>() / squares;
-        let slope = mean_rate - intercept * mean;
+        let slope = mean_rate - intercept * inverse_mean;
         let residuals = scaled.iter().map(|(inverse, rate)| rate - slope - intercept * inverse);
         let deviation = (residuals.map(|it| it * it).sum::<f64>() / (count - 2.0)).sqrt();
         let is_line =
             squares > 0.0 && [intercept, slope, deviation].iter().all(|it| it.is_finite());
-        is_line.then_some(Self { intercept, slope, deviation, count, mean, squares })
+        is_line.then_some(Self { intercept, slope, deviation, count, inverse_mean, squares })
     }
 
     /// The expected value at `x`.
@@ -91,7 +93,8 @@ impl Line {
 
     /// Returns the 95 % confidence interval of the slope.
     pub fn slope_interval(&self) -> [f64; 2] {
-        let error = self.deviation * (self.count.recip() + self.mean.powi(2) / self.squares).sqrt();
+        let error =
+            self.deviation * (self.count.recip() + self.inverse_mean.powi(2) / self.squares).sqrt();
         let reach = self.quantile(f64::midpoint(1.0, CONFIDENCE)) * error;
         [self.slope - reach, self.slope + reach]
     }
@@ -118,7 +121,7 @@ impl Line {
 
     /// Standard error of one further value at `x`, with the error of the line itself.
     fn error(&self, x: f64) -> f64 {
-        let distance = (x.recip() - self.mean).powi(2) / self.squares;
+        let distance = (x.recip() - self.inverse_mean).powi(2) / self.squares;
         x * self.deviation * (1.0 + self.count.recip() + distance).sqrt()
     }
 

@@ -20,8 +20,8 @@ const fn is_valid(per_10k: u64, count: u64) -> bool {
 /// Returns percentiles of a histogram in its unit. Each is `None` where too few values lie beyond
 /// it.
 pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
-    let (count, max) = (histogram.len(), (!histogram.is_empty()).then(|| histogram.max()));
-    each(count, max, |per_10k| {
+    let count = histogram.len();
+    by_percentile(count, (count > 0).then(|| histogram.max()), |per_10k| {
         is_valid(per_10k, count).then(|| histogram.value_at_quantile(per_10k as f64 / 10_000.0))
     })
 }
@@ -34,14 +34,14 @@ const RANGE_ENDS_NS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 8
 pub fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
     let decades = (0..).map_while(|power| 10_u64.checked_pow(power));
     let mut ends = decades.flat_map(|unit| RANGE_ENDS_NS.map(|end| end.saturating_mul(unit)));
-    let mut values = histogram.iter_recorded().peekable();
+    let mut values = recorded(histogram).peekable();
     let mut buckets = Vec::new();
     let mut before = Bucket::default();
     while values.peek().is_some() {
         let Some(up_to_ns) = ends.next() else { break };
         let mut bucket = Bucket { up_to_ns, count: 0 };
-        while let Some(at) = values.next_if(|at| at.value_iterated_to() <= up_to_ns) {
-            bucket.count += at.count_at_value();
+        while let Some((_, count)) = values.next_if(|(time, _)| *time <= up_to_ns) {
+            bucket.count += count;
         }
         if bucket.count > 0 || !buckets.is_empty() {
             buckets.push(before);
@@ -54,9 +54,14 @@ pub fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
     buckets
 }
 
+/// Returns the values of a histogram, ascending, each with its count.
+fn recorded(histogram: &Histogram<u64>) -> impl Iterator<Item = (u64, u64)> {
+    histogram.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value()))
+}
+
 /// Makes the percentiles of `count` values. `of` gives a percentile, named by its hundredths of a
 /// per cent.
-fn each(count: u64, max: Option<u64>, of: impl Fn(u64) -> Option<u64>) -> Percentiles {
+fn by_percentile(count: u64, max: Option<u64>, of: impl Fn(u64) -> Option<u64>) -> Percentiles {
     Percentiles {
         p50: of(5_000),
         p75: of(7_500),
@@ -75,7 +80,7 @@ pub fn percentiles_of(values: impl IntoIterator<Item = u64>) -> Percentiles {
     let mut sorted: Vec<u64> = values.into_iter().collect();
     sorted.sort_unstable();
     let count = sorted.len() as u64;
-    each(count, sorted.last().copied(), |per_10k| {
+    by_percentile(count, sorted.last().copied(), |per_10k| {
         let rank = (u128::from(count) * u128::from(per_10k)).div_ceil(10_000);
         let index = usize::try_from(rank.checked_sub(1)?).ok()?;
         sorted.get(index).copied().filter(|_| is_valid(per_10k, count))
@@ -96,7 +101,7 @@ pub fn percentiles_with_open(ended: &Histogram<u64>, open: &Histogram<u64>) -> P
     let count = ended.len() + open.len();
     let steps = steps(ended, open);
     let has_longest = !ended.is_empty() && open.max() < ended.max();
-    each(count, has_longest.then(|| ended.max()), |per_10k| {
+    by_percentile(count, has_longest.then(|| ended.max()), |per_10k| {
         let share = per_10k as f64 / 10_000.0;
         let step = steps.iter().find(|step| step.ended_share >= share - ROUNDING)?;
         let is_valid = is_valid(per_10k, count) && step.beyond_count >= BEYOND_COUNT_MIN;
@@ -115,20 +120,17 @@ struct Step {
 
 /// Returns the Kaplan-Meier estimate: one step for each time at which times ended, ascending.
 fn steps(ended: &Histogram<u64>, open: &Histogram<u64>) -> Vec<Step> {
-    let mut gone =
-        open.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value())).peekable();
-    let (mut at_risk, mut left_share) = (ended.len() + open.len(), 1.0);
+    let mut open_times = recorded(open).peekable();
+    let (mut at_risk, mut longer_share) = (ended.len() + open.len(), 1.0);
     let mut steps = Vec::new();
-    for (value, count) in
-        ended.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value()))
-    {
+    for (value, count) in recorded(ended) {
         // Times that were seen for less than this give no information about it.
-        while let Some((_, gone_count)) = gone.next_if(|(until, _)| *until < value) {
-            at_risk -= gone_count;
+        while let Some((_, open_count)) = open_times.next_if(|(time, _)| *time < value) {
+            at_risk -= open_count;
         }
-        left_share *= 1.0 - count as f64 / at_risk as f64;
+        longer_share *= 1.0 - count as f64 / at_risk as f64;
         at_risk -= count;
-        steps.push(Step { value, ended_share: 1.0 - left_share, beyond_count: at_risk });
+        steps.push(Step { value, ended_share: 1.0 - longer_share, beyond_count: at_risk });
     }
     steps
 }

@@ -30,11 +30,11 @@ impl Trimmed {
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut values = sorted(values).filter(|values| values.len() >= INTERVAL_COUNT_MIN)?;
         let count = values.len();
-        let left = left(&values);
-        let (mean, freedom) = (mean(left), (left.len() - 1) as f64);
+        let kept = kept(&values);
+        let (mean, freedom) = (mean(kept), (kept.len() - 1) as f64);
         winsorise(&mut values);
         let error = deviation(&values) / ((1.0 - 2.0 * TRIM) * (count as f64).sqrt());
-        Some(Self { mean, error, freedom }).filter(|it| it.mean.is_finite() && it.error.is_finite())
+        (mean.is_finite() && error.is_finite()).then_some(Self { mean, error, freedom })
     }
 
     /// Returns the mean of `self` minus the mean of `other`, with its error, for independent values
@@ -85,15 +85,15 @@ pub(super) fn student_quantile(probability: f64, freedom: f64) -> f64 {
 }
 
 /// Returns the sorted values that remain after trimming both ends.
-pub(super) fn left(sorted: &[f64]) -> &[f64] {
+pub(super) fn kept(sorted: &[f64]) -> &[f64] {
     let cut = (TRIM * sorted.len() as f64) as usize;
     &sorted[cut..sorted.len() - cut]
 }
 
-/// Replaces each sorted value that [`left`] leaves out by the nearest value that remains.
+/// Replaces each sorted value that [`kept`] leaves out by the nearest value that remains.
 pub(super) fn winsorise(sorted: &mut [f64]) {
-    let left = left(sorted);
-    if let (Some(&low), Some(&high)) = (left.first(), left.last()) {
+    let kept = kept(sorted);
+    if let (Some(&low), Some(&high)) = (kept.first(), kept.last()) {
         sorted.iter_mut().for_each(|value| *value = value.clamp(low, high));
     }
 }
