@@ -149,9 +149,9 @@ fn newest(dir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
     }
     let mut newest = None;
     for file in files {
-        let age = (parse(&file)?["started_unix_s"].as_u64().unwrap_or(0), name_number(&file));
-        if newest.as_ref().is_none_or(|(newest, _)| age > *newest) {
-            newest = Some((age, file));
+        let start = (parse(&file)?["started_unix_s"].as_u64().unwrap_or(0), name_number(&file));
+        if newest.as_ref().is_none_or(|(newest, _)| start > *newest) {
+            newest = Some((start, file));
         }
     }
     Ok(newest.map(|(_, file)| file))
@@ -193,11 +193,16 @@ fn head(path: &Path) -> Result<Option<String>, Error> {
     Ok(file.take(HEAD_BYTES).read_to_string(&mut start).ok().map(|_| start))
 }
 
+/// Returns whether a file begins like one whose schema begins with `schema`.
+fn may_have_schema(path: &Path, schema: &str) -> Result<bool, Error> {
+    Ok(head(path)?.is_some_and(|head| head.contains(&format!("\"{schema}"))))
+}
+
 /// Reads the JSON of a file.
 fn parse(path: &Path) -> Result<Value, Error> {
-    let bytes = fs::metadata(path).map_err(Error::unreadable(path))?.len();
-    if bytes > MAX_FILE_BYTES {
-        let fault = format!("has {bytes} bytes; a result has at most {MAX_FILE_BYTES}");
+    let file_bytes = fs::metadata(path).map_err(Error::unreadable(path))?.len();
+    if file_bytes > MAX_FILE_BYTES {
+        let fault = format!("has {file_bytes} bytes; a result has at most {MAX_FILE_BYTES}");
         return Err(Error::at(path, fault));
     }
     let text = fs::read_to_string(path).map_err(Error::unreadable(path))?;

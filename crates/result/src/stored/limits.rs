@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{head, other_schema, parse, require_exists, typed};
+use super::{may_have_schema, other_schema, parse, require_exists, typed};
 use crate::{
     error::Error,
     limit::{LimitResult, LimitSchema},
@@ -31,7 +31,7 @@ impl StoredLimit {
     pub fn read(path: &Path) -> Result<Option<Self>, Error> {
         require_exists(path)?;
         let path = if path.is_dir() { path.join(LIMIT_FILE) } else { path.to_owned() };
-        if !path.exists() || !is_limit(&path)? {
+        if !path.exists() || !may_have_schema(&path, LIMIT_SCHEMA)? {
             return Ok(None);
         }
         let json = parse(&path)?;
@@ -45,11 +45,6 @@ impl StoredLimit {
         let result = typed(&path, json)?;
         Ok(Some(Self { path, result }))
     }
-}
-
-/// Returns whether a file begins like one with limits, of any version.
-fn is_limit(path: &Path) -> Result<bool, Error> {
-    Ok(head(path)?.is_some_and(|head| head.contains(&format!("\"{LIMIT_SCHEMA}"))))
 }
 
 #[cfg(test)]

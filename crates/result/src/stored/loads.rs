@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    LOAD_NAME, LOAD_SCHEMA, RUN_NAME, files, head, other_schema, parse, require_exists, typed,
+    LOAD_NAME, LOAD_SCHEMA, RUN_NAME, files, may_have_schema, other_schema, parse, require_exists,
+    typed,
 };
 use crate::{
     error::Error,
@@ -44,7 +45,7 @@ impl StoredLoad {
 
     /// Reads a file; `None` if it has no load.
     fn read(path: &Path) -> Result<Option<Self>, Error> {
-        if !is_load(path)? {
+        if !may_have_schema(path, LOAD_SCHEMA)? {
             return Ok(None);
         }
         let json = parse(path)?;
@@ -59,11 +60,6 @@ impl StoredLoad {
         let result = typed(&path, json)?;
         Ok(Some(Self { path, result }))
     }
-}
-
-/// Returns whether a file begins like one with a load, of any version.
-fn is_load(path: &Path) -> Result<bool, Error> {
-    Ok(head(path)?.is_some_and(|head| head.contains(&format!("\"{LOAD_SCHEMA}"))))
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ impl Shown {
 
     /// Makes this result that of the cell with index `cell` and these keys. `is_run` returns
     /// whether the cell at an index has a result.
-    fn in_sweep(self, cell: u64, keys: Keys, sweep: &Sweep, is_run: impl Fn(u64) -> bool) -> Self {
+    fn in_cell(self, cell: u64, keys: Keys, sweep: &Sweep, is_run: impl Fn(u64) -> bool) -> Self {
         let matrix = sweep.matrix.as_ref();
         let shared = self.run().and_then(|run| run.device.as_ref()?.shared.as_ref());
         let device =
@@ -139,7 +139,7 @@ impl Shown {
         Self {
             swept: keys,
             cell: Some(cell),
-            left_out: matrix.map_or_else(Vec::new, |of| of.keys_left_out(cell, is_run)),
+            left_out: matrix.map_or_else(Vec::new, |matrix| matrix.keys_left_out(cell, is_run)),
             sweep_command: matrix.map(Matrix::sweep_command).unwrap_or_default(),
             doubt: sweep::drift(device),
             ..self
@@ -186,7 +186,7 @@ impl Shown {
             return Self::from_json(path, parse(path)?);
         }
         if let Some(newest) = newest(path, RUN_NAME)? {
-            return Ok(vec![Self::from(Stored::read(&newest)?).in_its_sweep(path)]);
+            return Ok(vec![Self::from(Stored::read(&newest)?).in_cell_at(path)]);
         }
         if let Some(newest) = newest(path, GATE_NAME)? {
             return Self::from_json(&newest, parse(&newest)?);
@@ -212,7 +212,7 @@ impl Shown {
         for file in files {
             if is_result(&file)? {
                 let beside = file.parent().unwrap_or(dir);
-                results.push(Self::from(Stored::read(&file)?).in_its_sweep(beside));
+                results.push(Self::from(Stored::read(&file)?).in_cell_at(beside));
             }
         }
         if results.is_empty() {
@@ -227,15 +227,15 @@ impl Shown {
 
     /// Adds the facts of the sweep's cell that `dir` belongs to. Without a file of the cell, the
     /// result stays as it is, and is still shown.
-    fn in_its_sweep(self, dir: &Path) -> Self {
+    fn in_cell_at(self, dir: &Path) -> Self {
         let Some(cell) = read_json::<CellFile>(&dir.join(CELL_FILE)) else { return self };
-        let folder = dir.parent().unwrap_or(dir);
-        let matrix = read_json::<Manifest>(&folder.join(MANIFEST_FILE))
+        let sweep_dir = dir.parent().unwrap_or(dir);
+        let matrix = read_json::<Manifest>(&sweep_dir.join(MANIFEST_FILE))
             .map(|manifest| manifest.matrix)
             .filter(|matrix| matrix.settings_digest == cell.settings_digest);
-        let sweep = Sweep { matrix, devices: devices(folder) };
-        self.in_sweep(cell.index, cell.keys, &sweep, |index| {
-            folder.join(cell_dir_name(index)).exists()
+        let sweep = Sweep { matrix, devices: devices(sweep_dir) };
+        self.in_cell(cell.index, cell.keys, &sweep, |index| {
+            sweep_dir.join(cell_dir_name(index)).exists()
         })
     }
 
@@ -268,7 +268,7 @@ impl Shown {
             let name = format!("{}, cell {}", path.display(), cell["index"]);
             let MergedCell { index, keys, result } = typed(Path::new(&name), cell)?;
             let shown = Self::from(Stored::new(PathBuf::from(name), result));
-            all.push(shown.in_sweep(index, keys, &sweep, |index| run.contains(&index)));
+            all.push(shown.in_cell(index, keys, &sweep, |index| run.contains(&index)));
         }
         if all.is_empty() {
             return Err(Error::at(path, "is of a sweep without a result"));
@@ -281,12 +281,13 @@ impl Shown {
 struct Sweep {
     /// The matrix of the sweep; `None` if it is not known.
     matrix: Option<Matrix>,
+    /// Measurements of the device by the processes that ran cells.
     devices: Vec<SweepDevice>,
 }
 
 /// Reads the device's figures from the directory of a sweep.
-fn devices(folder: &Path) -> Vec<SweepDevice> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+fn devices(sweep_dir: &Path) -> Vec<SweepDevice> {
+    let entries = fs::read_dir(sweep_dir).into_iter().flatten().flatten();
     entries
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(DEVICE_FILE_PREFIX))
         .filter_map(|entry| read_json(&entry.path()))

@@ -78,38 +78,38 @@ pub enum NoKnee {
 
 /// All settings except the varied count: values of the axes that are not in the variant's name, the
 /// name, the other count.
-type Rest<'a> = (Keys, &'a str, u64);
+type OtherSettings<'a> = (Keys, &'a str, u64);
 /// The points of each count that was tried.
 type Tried<'a> = BTreeMap<u64, Vec<&'a Point>>;
 
 /// Finds the knees over both kinds of counts, where two or more counts were tried and intervals
 /// separate the knee from smaller counts.
 pub fn knees(points: &[Point]) -> Vec<Knee> {
-    judged(points).into_iter().filter_map(|(_, judged)| judged.ok()).collect()
+    knees_or_reasons(points).into_iter().filter_map(|(_, knee)| knee.ok()).collect()
 }
 
 /// Returns the reason why no knee is named, for each combination of settings in which two or more
 /// counts were tried but have no knee.
 pub fn unnamed_knees(points: &[Point]) -> Vec<(Over, NoKnee)> {
-    let reasons = judged(points).into_iter();
-    reasons.filter_map(|(over, judged)| Some((over, judged.err()?))).collect()
+    let reasons = knees_or_reasons(points).into_iter();
+    reasons.filter_map(|(over, knee)| Some((over, knee.err()?))).collect()
 }
 
 /// The knee, or the reason why none is named, of each combination of settings in which two or more
 /// counts were tried; first over reading threads, then over executing ones.
-fn judged(points: &[Point]) -> Vec<(Over, Result<Knee, NoKnee>)> {
+fn knees_or_reasons(points: &[Point]) -> Vec<(Over, Result<Knee, NoKnee>)> {
     [Over::IoThreads, Over::Threads]
         .into_iter()
         .flat_map(|over| {
-            let tried = tried(over, points).into_iter();
-            tried.filter_map(move |(rest, counts)| Some((over, knee(over, rest, counts)?)))
+            let groups = grouped(over, points).into_iter();
+            groups.filter_map(move |(settings, tried)| Some((over, knee(over, settings, tried)?)))
         })
         .collect()
 }
 
 /// Groups the points with a throughput by all settings except the count, then by the count.
-fn tried(over: Over, points: &[Point]) -> BTreeMap<Rest<'_>, Tried<'_>> {
-    let mut groups: BTreeMap<Rest<'_>, Tried<'_>> = BTreeMap::new();
+fn grouped(over: Over, points: &[Point]) -> BTreeMap<OtherSettings<'_>, Tried<'_>> {
+    let mut groups: BTreeMap<OtherSettings<'_>, Tried<'_>> = BTreeMap::new();
     let timed = points.iter().filter(|point| point.same_as.is_none() && point.mgas_per_s.is_some());
     for point in timed {
         let (count, other) = match over {
@@ -125,24 +125,24 @@ fn tried(over: Over, points: &[Point]) -> BTreeMap<Rest<'_>, Tried<'_>> {
 /// Finds the knee, or the reason why none is named; `None` where fewer than two counts were tried.
 fn knee(
     over: Over,
-    (keys, way, other_count): Rest<'_>,
+    (keys, variant, other_count): OtherSettings<'_>,
     tried: Tried<'_>,
 ) -> Option<Result<Knee, NoKnee>> {
-    let counts: Vec<_> = tried.iter().filter_map(|(n, points)| count(*n, points)).collect();
+    let counts: Vec<_> = tried.iter().filter_map(|(n, points)| figures(*n, points)).collect();
     let [first, _, ..] = counts.as_slice() else { return None };
     let best = counts
         .iter()
         .fold(first, |best, next| if next.mgas_per_s > best.mgas_per_s { next } else { best });
-    let index = counts.iter().position(|of| of.mgas_per_s >= SHARE * best.mgas_per_s)?;
+    let index = counts.iter().position(|count| count.mgas_per_s >= SHARE * best.mgas_per_s)?;
     let knee = &counts[index];
-    let smaller = counts[..index].iter().map(|of| interval(&tried, of));
-    if let Err(reason) = apart(smaller, [knee, best].map(|of| interval(&tried, of))) {
+    let smaller = counts[..index].iter().map(|count| interval(&tried, count));
+    if let Err(reason) = check_apart(smaller, [knee, best].map(|count| interval(&tried, count))) {
         return Some(Err(reason));
     }
     Some(Ok(Knee {
         over,
         keys,
-        variant: way.to_owned(),
+        variant: variant.to_owned(),
         other_count,
         best_count: best.count,
         best_mgas_per_s: best.mgas_per_s,
@@ -155,7 +155,7 @@ fn knee(
 
 /// Checks that the intervals of all smaller counts lie below the knee's. Medians alone do not prove
 /// a difference, so they give no knee.
-fn apart(
+fn check_apart(
     smaller: impl ExactSizeIterator<Item = Option<[f64; 2]>>,
     [knee, best]: [Option<[f64; 2]>; 2],
 ) -> Result<(), NoKnee> {
@@ -176,14 +176,14 @@ fn apart(
 
 /// Returns the interval of a count: from the lowest to the highest end of its cells' intervals.
 /// `None` if a cell has no interval.
-fn interval(tried: &Tried<'_>, of: &Count) -> Option<[f64; 2]> {
-    let points = tried.get(&of.count)?.iter();
+fn interval(tried: &Tried<'_>, count: &Count) -> Option<[f64; 2]> {
+    let points = tried.get(&count.count)?.iter();
     let ends: Option<Vec<[f64; 2]>> = points.map(|point| point.mgas_per_s_ci95).collect();
     ends?.into_iter().reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
 /// Makes the figures of a count from its points; `None` without a point.
-fn count(count: u64, points: &[&Point]) -> Option<Count> {
+fn figures(count: u64, points: &[&Point]) -> Option<Count> {
     let values: Vec<_> = points.iter().filter_map(|point| point.mgas_per_s).collect();
     let mut cells: Vec<_> = points.iter().map(|point| point.cell).collect();
     cells.sort_unstable();

@@ -143,11 +143,9 @@ impl Matrix {
             let noun = if cells.len() == 1 { "cell" } else { "cells" };
             format!("{} {verb} nothing in {noun} {}", labels.join(" and "), ranges(&cells))
         });
-        let texts: Vec<_> = texts.collect();
+        let texts = texts.collect::<Vec<_>>().join("; ");
         let (count, all) = (self.left_out.len(), self.cell_count);
-        (count > 0).then(|| {
-            format!("{count} of {all} cells, each the run of another: {}", texts.join("; "))
-        })
+        (count > 0).then(|| format!("{count} of {all} cells, each the run of another: {texts}"))
     }
 
     /// Returns the command line of a run that does the same as cell `index`.
@@ -242,7 +240,7 @@ pub fn ranges(indices: &[u64]) -> String {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for index in indices {
         match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *index => *last = *index,
+            Some((_, last)) if *last + 1 == *index => *last += 1,
             _ => runs.push((*index, *index)),
         }
     }
