@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::fault::{Fault, Origin, plain, printable, shown};
+use crate::fault::{Fault, Origin, Remedy, plain, printable, shown};
 
 /// Reason that a scenario cannot be used. The message has all that a user needs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -306,15 +306,15 @@ impl fmt::Display for Mark {
 
 /// Returns the remedy of a fault: the value to write, then the advice.
 fn help(fault: &Fault) -> String {
-    let write =
-        fault.violation.remedy.write.as_ref().map(|literal| match (&fault.origin, literal) {
-            (Origin::Outside { origin, value }, literal) => {
-                let option = origin.strip_suffix(value.as_str()).filter(|_| !value.is_empty());
-                format!("write {}{}", option.unwrap_or_default(), literal.on_command_line())
-            }
-            (_, literal) => format!("write {} = {}", last_segment(&fault.key), literal.in_file()),
-        });
-    match (write, fault.violation.remedy.advice.as_str()) {
+    let Remedy { write, advice } = &fault.violation.remedy;
+    let write = write.as_ref().map(|literal| match &fault.origin {
+        Origin::Outside { origin, value } => {
+            let option = origin.strip_suffix(value.as_str()).filter(|_| !value.is_empty());
+            format!("write {}{}", option.unwrap_or_default(), literal.on_command_line())
+        }
+        _ => format!("write {} = {}", last_segment(&fault.key), literal.in_file()),
+    });
+    match (write, advice.as_str()) {
         (Some(write), "") => write,
         (Some(write), advice) if advice.starts_with("or ") => format!("{write}, {advice}"),
         (Some(write), advice) => format!("{write}; {advice}"),

@@ -110,14 +110,16 @@ impl<'tree> Fields<'tree> {
 
     /// Refuses several values for a key that takes one value.
     fn check_one(&self, key: &str, node: &Node) -> Result<(), Violation> {
-        let values: Vec<&str> = match &node.value {
-            Value::List(items) => items.iter().map(|item| item.given.as_str()).collect(),
-            Value::Outside(text) if text.contains(',') => text.split(',').map(str::trim).collect(),
+        let (values, rule): (Vec<&str>, String) = match &node.value {
+            Value::List(items) => (
+                items.iter().map(|item| item.given.as_str()).collect(),
+                format!("{} is a list; {key} has one value", node.given),
+            ),
+            Value::Outside(text) if text.contains(',') => (
+                text.split(',').map(str::trim).collect(),
+                format!("{} are several values; {key} has one", node.given),
+            ),
             _ => return Ok(()),
-        };
-        let rule = match &node.value {
-            Value::List(_) => format!("{} is a list; {key} has one value", node.given),
-            _ => format!("{} are several values; {key} has one", node.given),
         };
         let path = self.key(key);
         let advice = match values.as_slice() {
@@ -459,7 +461,7 @@ fn choose<T: Copy>(given: &str, noun: &str, choices: &[(&str, T)]) -> Result<T, 
     }
     let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
     let all = listed(&names, "or");
-    let meant = of_answer(given, &names).or_else(|| nearest(given, names.iter().copied()));
+    let meant = name_of_answer(given, &names).or_else(|| nearest(given, names.iter().copied()));
     let advice = match meant {
         Some(meant) => format!("did you mean {meant}? (one of {all})"),
         None => format!("use {all}"),
@@ -474,7 +476,7 @@ fn is_answer(given: &str) -> bool {
 }
 
 /// Finds the name that the user's "no" means. If there are two names, "yes" means the other one.
-fn of_answer<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
+fn name_of_answer<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
     let refusal = *names.iter().find(|name| REFUSALS.contains(*name))?;
     match (NO.contains(&given), YES.contains(&given), names.len()) {
         (true, _, _) => Some(refusal),

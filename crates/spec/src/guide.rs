@@ -12,7 +12,7 @@ pub(crate) struct Row<'page> {
     /// Default of the key; empty where the table has none.
     pub(crate) default: &'page str,
     /// Effect of the key.
-    pub(crate) what: &'page str,
+    pub(crate) effect: &'page str,
 }
 
 /// Finds the row of the key at `path`, such as `load.keys`. If several kinds of load have the key,
@@ -24,7 +24,7 @@ pub(crate) fn row(path: &str, kind: Option<&str>) -> Option<Row<'static>> {
     let mut first = None;
     for line in PAGE.lines() {
         if let Some(cells) = line.strip_prefix(&start) {
-            let found = cells_of(cells);
+            let found = split_row(cells);
             if paragraph_names_kind {
                 return found;
             }
@@ -41,11 +41,11 @@ pub(crate) fn row(path: &str, kind: Option<&str>) -> Option<Row<'static>> {
 
 /// Splits a row after its first cell: the key's values, its default (not in all tables), its
 /// effect.
-fn cells_of(cells: &str) -> Option<Row<'_>> {
+fn split_row(cells: &str) -> Option<Row<'_>> {
     let cells: Vec<&str> = cells.trim().trim_end_matches('|').split('|').map(str::trim).collect();
     match cells[..] {
-        [takes, what] => Some(Row { takes, default: "", what }),
-        [takes, default, what] => Some(Row { takes, default, what }),
+        [takes, effect] => Some(Row { takes, default: "", effect }),
+        [takes, default, effect] => Some(Row { takes, default, effect }),
         _ => None,
     }
 }
@@ -72,7 +72,7 @@ mod tests {
     fn a_row_is_found_with_its_cells_and_its_links_are_words() {
         let row = row("run.prefetch_order", None).expect("a row");
         assert_eq!(row.default, "`on-disk`");
-        assert!(plain(row.what).ends_with("are explained in designs.md"), "{}", row.what);
+        assert!(plain(row.effect).ends_with("are explained in designs.md"), "{}", row.effect);
         assert!(super::row("expect.when.cache", None).is_some_and(|row| row.default.is_empty()));
         assert_eq!(super::row("load.no-such-key", Some("erc20")), None);
     }

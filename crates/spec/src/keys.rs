@@ -41,8 +41,8 @@ pub(crate) fn alternatives<'k>(
     path: &str,
     key: &'k str,
 ) -> impl Iterator<Item = &'static str> + 'k {
-    let of_table = ALTERNATIVES.iter().find(|(of, keys)| *of == path && keys.contains(&key));
-    let keys = of_table.map_or(&[][..], |(_, keys)| *keys);
+    let group = ALTERNATIVES.iter().find(|(table, keys)| *table == path && keys.contains(&key));
+    let keys = group.map_or(&[][..], |(_, keys)| *keys);
     keys.iter().copied().filter(move |other| *other != key)
 }
 
@@ -135,15 +135,15 @@ impl<'a> Keys<'a> {
     }
 
     /// Gives a key its place in the order. Its value is written later.
-    pub(crate) fn listed(&mut self, key: Key) {
+    pub(crate) fn reserve(&mut self, key: Key) {
         if !self.names.contains(&key) {
             self.names.push(key);
         }
     }
 
     /// Writes a key with its value.
-    pub(crate) fn shown(&mut self, key: Key, value: ValueOrMeaning) {
-        self.listed(key);
+    pub(crate) fn write(&mut self, key: Key, value: ValueOrMeaning) {
+        self.reserve(key);
         self.entries.push((key, value));
     }
 
@@ -157,7 +157,7 @@ impl<'a> Keys<'a> {
     ) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.count(key, range)?.unwrap_or(default),
-            None => self.shown(key, Ok(underscored(*value))),
+            None => self.write(key, Ok(underscored(*value))),
         }
         Ok(())
     }
@@ -171,7 +171,7 @@ impl<'a> Keys<'a> {
     ) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.count(key, range)?,
-            None => self.shown(key, value.map(underscored).ok_or(LEFT_OUT)),
+            None => self.write(key, value.map(underscored).ok_or(LEFT_OUT)),
         }
         Ok(())
     }
@@ -180,7 +180,7 @@ impl<'a> Keys<'a> {
     pub(crate) fn share(&mut self, key: Key, value: &mut f64, default: f64) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.share(key)?.unwrap_or(default),
-            None => self.shown(key, Ok(float(*value))),
+            None => self.write(key, Ok(float(*value))),
         }
         Ok(())
     }
@@ -189,7 +189,7 @@ impl<'a> Keys<'a> {
     pub(crate) fn flag(&mut self, key: Key, flag: Flag<'_>) -> Checked {
         match self.fields {
             Some(fields) => *flag.value = fields.flag(key)?.unwrap_or(flag.default),
-            None => self.shown(key, Ok(flag.value.to_string())),
+            None => self.write(key, Ok(flag.value.to_string())),
         }
         Ok(())
     }
@@ -198,16 +198,20 @@ impl<'a> Keys<'a> {
     pub(crate) fn named<T: Named + Default>(&mut self, key: Key, value: &mut T) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.named(key)?.unwrap_or_default(),
-            None => self.shown(key, Ok(quoted(value.name()))),
+            None => self.write(key, Ok(quoted(value.name()))),
         }
         Ok(())
     }
 
     /// Reads or writes a name of a key that is newer than other keys of the table. The default is
     /// not written, so that the work has the same identity as before the key existed.
-    pub(crate) fn newer<T: Named + Default>(&mut self, key: Key, value: &mut T) -> Checked {
+    pub(crate) fn named_unless_default<T: Named + Default>(
+        &mut self,
+        key: Key,
+        value: &mut T,
+    ) -> Checked {
         match self.fields {
-            None if *value == T::default() => self.shown(key, Err(LEFT_OUT)),
+            None if *value == T::default() => self.write(key, Err(LEFT_OUT)),
             _ => self.named(key, value)?,
         }
         Ok(())
@@ -222,7 +226,7 @@ impl<'a> Keys<'a> {
     ) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.named(key)?,
-            None => self.shown(key, any_name(*value, if_absent)),
+            None => self.write(key, any_name(*value, if_absent)),
         }
         Ok(())
     }
@@ -236,7 +240,7 @@ impl<'a> Keys<'a> {
     ) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.named_list(key)?.unwrap_or_else(|| default.to_vec()),
-            None => self.shown(key, Ok(name_list(value))),
+            None => self.write(key, Ok(name_list(value))),
         }
         Ok(())
     }
@@ -250,7 +254,7 @@ impl<'a> Keys<'a> {
     ) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.one_or_more(key)?,
-            None => self.shown(key, one_or_more(value, if_absent)),
+            None => self.write(key, one_or_more(value, if_absent)),
         }
         Ok(())
     }
@@ -267,7 +271,7 @@ impl<'a> Keys<'a> {
             Some(fields) => {
                 *value = counts(fields, key, range)?.unwrap_or_else(|| default.to_vec())
             }
-            None => self.shown(key, Ok(list(value))),
+            None => self.write(key, Ok(list(value))),
         }
         Ok(())
     }
@@ -282,7 +286,7 @@ impl<'a> Keys<'a> {
     ) -> Checked {
         match self.fields {
             Some(fields) => *value = counts(fields, key, range)?.unwrap_or_default(),
-            None => self.shown(key, any_of(value, if_absent)),
+            None => self.write(key, any_of(value, if_absent)),
         }
         Ok(())
     }
@@ -296,7 +300,7 @@ impl<'a> Keys<'a> {
     ) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.addresses(key, example)?,
-            None => self.shown(
+            None => self.write(
                 key,
                 match value.is_empty() {
                     true => Err("started on this host"),

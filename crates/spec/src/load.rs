@@ -183,7 +183,8 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|kind| kind.name)
 }
 
-const NAME_CHARS_MAX: usize = 64;
+/// Maximum length of the name of a scenario or load, in characters.
+pub(crate) const NAME_CHARS_MAX: usize = 64;
 
 /// Tolerance within which the shares of all loads sum to 1.
 const SHARE_TOLERANCE: f64 = 1e-9;
@@ -288,9 +289,8 @@ fn kind<'tree>(
         return Err(fields.fault("kind", Violation::new(rule, Remedy::advice(&advice))));
     };
     let known = [keys::LOAD, &kind.keys].concat();
-    let unknown = table.entries.iter().find(|entry| !known.contains(&entry.key.as_str()));
-    if let Some((entry, violation)) =
-        unknown.and_then(|it| Some((it, of_other_kinds(&it.key, kind)?)))
+    if let Some(entry) = table.entries.iter().find(|entry| !known.contains(&entry.key.as_str()))
+        && let Some(violation) = key_of_other_kinds(&entry.key, kind)
     {
         return Err(violation.at(&format!("{path}.{}", entry.key), &entry.key_origin));
     }
@@ -299,7 +299,7 @@ fn kind<'tree>(
 
 /// The violation of a key that `kind` lacks and other kinds have. `None` for a key that no load
 /// has, or that the state or the block also has.
-fn of_other_kinds(key: &str, kind: &Kind) -> Option<Violation> {
+fn key_of_other_kinds(key: &str, kind: &Kind) -> Option<Violation> {
     let others = KINDS.iter().filter(|other| other.keys.contains(&key)).map(|other| other.name);
     let others: Vec<&str> = others.collect();
     if others.is_empty() || keys::STATE.contains(&key) || keys::BLOCK.contains(&key) {

@@ -38,7 +38,7 @@ pub(crate) fn read(text: &str, overrides: &[Override]) -> Result<Scenario, Vec<F
         match read::scenario(&tree, overridden) {
             Ok(scenario) if faults.is_empty() => return Ok(scenario),
             Ok(_) => {}
-            Err(first) => find(tree, first, &mut faults),
+            Err(first) => find_all(tree, first, &mut faults),
         }
     }
     faults.sort_by_key(|fault| match &fault.origin {
@@ -50,7 +50,7 @@ pub(crate) fn read(text: &str, overrides: &[Override]) -> Result<Scenario, Vec<F
 }
 
 /// Adds the mistake that the reader met first in the tree, and those that it meets after repairs.
-fn find(mut tree: Table, first: Fault, faults: &mut Vec<Fault>) {
+fn find_all(mut tree: Table, first: Fault, faults: &mut Vec<Fault>) {
     let mut met = BTreeSet::new();
     let mut next = first;
     loop {
@@ -100,15 +100,15 @@ fn repair(table: &mut Table, path: &str, fault: &Fault) -> bool {
         }
         let entry = &table.entries[index];
         let is_value = entry.node.origin == fault.origin && fault.key == below;
-        match entry.key_origin == fault.origin {
-            // A value from outside has the same origin as its key.
-            _ if is_value && fault.violation.rule != NO_SUCH_KEY => {
-                repair_value(table, index, fault)
-            }
-            true => repair_key(table, index, fault),
-            false => continue,
+        // A value from outside has the same origin as its key.
+        if is_value && fault.violation.rule != NO_SUCH_KEY {
+            repair_value(table, index, fault);
+            return true;
         }
-        return true;
+        if entry.key_origin == fault.origin {
+            repair_key(table, index, fault);
+            return true;
+        }
     }
     path.is_empty() && fault.origin == Origin::WholeFile && add(table, path, fault)
 }
@@ -161,18 +161,17 @@ fn repair_value(table: &mut Table, index: usize, fault: &Fault) {
 /// Returns whether the table also has another key of the same group of alternatives, which the
 /// group lists earlier.
 fn is_one_too_many(table: &Table, key: &str) -> bool {
-    let of_work = ALTERNATIVES.iter().map(|(_, keys)| *keys);
-    let mut groups = of_work.chain([&["min", "max"][..]]);
+    let mut groups = ALTERNATIVES.iter().map(|(_, keys)| *keys).chain([&["min", "max"][..]]);
     groups.any(|keys| {
-        let place = keys.iter().position(|of| *of == key).unwrap_or(0);
-        keys[..place].iter().any(|earlier| table.get(earlier).is_some())
+        let index = keys.iter().position(|other| *other == key).unwrap_or(0);
+        keys[..index].iter().any(|earlier| table.get(earlier).is_some())
     })
 }
 
 /// Sets the kind that the remedy suggests. Without a suggestion, sets a valid kind and removes the
 /// load's own keys.
 fn repair_kind(table: &mut Table, fault: &Fault) {
-    match meant(fault) {
+    match suggested(fault) {
         Some(kind) => table.set("kind", node(Value::Text(kind.to_owned()))),
         None => {
             table.entries.retain(|entry| keys::LOAD.contains(&entry.key.as_str()));
@@ -201,7 +200,7 @@ fn share_evenly(tree: &mut Table, wrong: &str) {
 
 /// Gives an unknown key the name that the remedy suggests, or removes the key.
 fn repair_key(table: &mut Table, index: usize, fault: &Fault) {
-    match meant(fault).filter(|key| !key.contains('.') && table.get(key).is_none()) {
+    match suggested(fault).filter(|key| !key.contains('.') && table.get(key).is_none()) {
         Some(key) => table.entries[index].key = key.to_owned(),
         None => drop(table.entries.remove(index)),
     }
@@ -234,7 +233,7 @@ fn stand_in(key: &str) -> Option<Value> {
 }
 
 fn stand_in_text(key: &str) -> Option<&'static str> {
-    STAND_INS.iter().find(|(of, _)| *of == key).map(|(_, value)| *value)
+    STAND_INS.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
 }
 
 /// A table with `key` alone.
@@ -245,7 +244,7 @@ fn stand_in_table(key: &str) -> Option<Value> {
 }
 
 /// The name that the remedy suggests.
-fn meant(fault: &Fault) -> Option<&str> {
+fn suggested(fault: &Fault) -> Option<&str> {
     fault.violation.remedy.advice.strip_prefix("did you mean ")?.strip_suffix('?')
 }
 

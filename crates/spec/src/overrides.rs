@@ -93,6 +93,11 @@ fn node(given: &Override) -> Node {
     }
 }
 
+/// Makes a fault at an override.
+fn fault(given: &Override, rule: String, advice: &str) -> Fault {
+    Violation::new(rule, Remedy::advice(advice)).at(&shown(&given.key), &origin(given))
+}
+
 fn target(given: &Override) -> Result<Target, Fault> {
     let paths = override_paths();
     let (plain, index) = split_index(&given.key);
@@ -137,7 +142,7 @@ fn unknown(given: &Override, plain: &str, paths: &[String]) -> Fault {
         Some(meant) => format!("did you mean {meant}?"),
         None => allowed(plain, paths),
     };
-    Violation::new(NO_SUCH_KEY, Remedy::advice(&advice)).at(&shown(&given.key), &origin(given))
+    fault(given, NO_SUCH_KEY.to_owned(), &advice)
 }
 
 /// Lists the keys of the table of `wanted`. For an unknown table, lists the keys without a table,
@@ -180,8 +185,7 @@ fn child<'tree>(tree: &'tree mut Table, name: &str, given: &Override) -> Option<
 fn set(table: &mut Table, key: &str, given: &Override) -> Result<(), Fault> {
     if let Some(Node { origin: Origin::Outside { origin: earlier, .. }, .. }) = table.get(key) {
         let rule = format!("given twice, by {} too", shown(earlier));
-        return Err(Violation::new(rule, Remedy::advice("keep one of them"))
-            .at(&shown(&given.key), &origin(given)));
+        return Err(fault(given, rule, "keep one of them"));
     }
     table.set(key, node(given));
     Ok(())
@@ -207,10 +211,6 @@ fn remove_alternatives(
     Ok(())
 }
 
-fn load_fault(given: &Override, rule: String, advice: &str) -> Fault {
-    Violation::new(rule, Remedy::advice(advice)).at(&shown(&given.key), &origin(given))
-}
-
 fn set_load(
     tree: &mut Table,
     index: Option<usize>,
@@ -223,7 +223,7 @@ fn set_load(
         Some(_) => return Ok(format!("load.{key}")),
         None => {
             let rule = "the scenario has no [[load]]".to_owned();
-            return Err(load_fault(given, rule, "add one to the file"));
+            return Err(fault(given, rule, "add one to the file"));
         }
     };
     let load_count = loads.len();
@@ -232,12 +232,12 @@ fn set_load(
         None if load_count == 1 => 0,
         None => {
             let rule = format!("names none of the {load_count} loads");
-            return Err(load_fault(given, rule, &format!("write load[0].{key} for the first")));
+            return Err(fault(given, rule, &format!("write load[0].{key} for the first")));
         }
     };
     let Some(load) = loads.get_mut(index) else {
         let rule = format!("load[{index}] does not exist; there are {load_count}, from load[0]");
-        return Err(load_fault(given, rule, &format!("write load[0].{key} for the first")));
+        return Err(fault(given, rule, &format!("write load[0].{key} for the first")));
     };
     if let Value::Table(entries) = &mut load.value {
         remove_alternatives(entries, "load", key, given)?;

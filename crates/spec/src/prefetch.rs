@@ -27,20 +27,20 @@ impl Keyed for PrefetchSpec {
 
 /// Refuses values without an effect in this run.
 pub(crate) fn check(spec: &PrefetchSpec, fields: &Fields<'_>) -> Result<(), Fault> {
-    let beside = spec.times.contains(&ReadTime::While);
+    let reads_while = spec.times.contains(&ReadTime::While);
     let needs_while = Remedy::advice("add prefetch = \"while\", or leave it out");
-    if spec.orders.contains(&ReadOrder::FirstWrite) && !beside {
+    if spec.orders.contains(&ReadOrder::FirstWrite) && !reads_while {
         let rule = "first-write orders the keys for transactions that run meanwhile; with \
                     prefetch = \"before\" there are none";
         return Err(fields.fault("prefetch_order", Violation::new(rule, needs_while)));
     }
-    if !spec.stops.is_empty() && !beside {
+    if !spec.stops.is_empty() && !reads_while {
         let rule = "it says when to stop beside execution; with prefetch = \"before\" all is \
                     read before it begins";
         return Err(fields.fault("prefetch_stop", Violation::new(rule, needs_while)));
     }
-    let without_rows = spec.accounts == [AccountReads::OnDemand];
-    if without_rows && spec.codes.iter().any(|codes| *codes != CodeReads::OnDemand) {
+    let accounts_on_demand = spec.accounts == [AccountReads::OnDemand];
+    if accounts_on_demand && spec.codes.iter().any(|codes| *codes != CodeReads::OnDemand) {
         let rule = "a code is known by its account's row, and with prefetch_accounts = \
                     \"on-demand\" readers see none";
         let remedy = Remedy::text("on-demand").and("or let readers read accounts");

@@ -9,7 +9,7 @@ use workload::Fork;
 use crate::fault::{Fault, Origin, Remedy, Violation, shown};
 use crate::fields::{Fields, Range};
 use crate::keys::{self, Checked, Flag, Keyed, Keys, LoadEnv, ValueOrMeaning, narrowed, quoted};
-use crate::load::{self, Load};
+use crate::load::{self, Load, NAME_CHARS_MAX};
 use crate::names::{FORKS, LoadOrder};
 use crate::paths::all_paths;
 use crate::quantity::{grouped, underscored};
@@ -24,7 +24,6 @@ use variant::{Design, RootTime, Schedule, StoreKind, TrieForm, Variant, WholeRow
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
 /// The longest budget. A longer budget is a mistake in the unit.
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
-const NAME_CHARS_MAX: usize = 64;
 
 const GAS: Range =
     Range::supported(TX_GAS_MIN, 1_000_000_000_000, "the least gas that one transaction needs");
@@ -234,19 +233,19 @@ impl Keyed for RunSpec {
         keys.one_or_more("list", &mut self.list_duties, prefetch::IF_ABSENT)?;
         self.prefetch.keys(keys)?;
         keys.named("warm_cache", &mut self.warm_cache)?;
-        keys.listed("schedule");
+        keys.reserve("schedule");
         keys.any_named("read", &mut self.read, "chosen by the tool")?;
         keys.named("checksums", &mut self.checksums)?;
         keys.named("cache_fill", &mut self.cache_fill)?;
         keys.named_list("schedule", &mut self.schedules, &[Schedule::BlockOrder])?;
         keys.named("commit", &mut self.commit)?;
         // `whole::read` reads these values, since `whole` decides their defaults.
-        keys.shown("root", root_time(self));
+        keys.write("root", root_time(self));
         self.root.keys(keys)?;
-        keys.shown("trie", trie(self));
-        keys.shown("duties", keys::one_or_more(&self.duties, "none"));
+        keys.write("trie", trie(self));
+        keys.write("duties", keys::one_or_more(&self.duties, "none"));
         keys.flag("execution_alone", Flag { value: &mut self.execution_alone, default: true })?;
-        keys.shown("whole", keys::any_name(self.whole.rows, "chosen by the verb"));
+        keys.write("whole", keys::any_name(self.whole.rows, "chosen by the verb"));
         keys.named("cache", &mut self.cache)?;
         keys.any_named("keys", &mut self.keys, "chosen by the tool")?;
         match keys.fields() {
@@ -258,14 +257,14 @@ impl Keyed for RunSpec {
             }
             None => {
                 let draw_seed = self.draw_seed.map(underscored);
-                keys.shown("draw_seed", draw_seed.ok_or("another one each run"));
-                keys.shown("databases", Ok(self.database_count.to_string()));
+                keys.write("draw_seed", draw_seed.ok_or("another one each run"));
+                keys.write("databases", Ok(self.database_count.to_string()));
                 let samples = self.sample_count.map(|count| count.to_string());
-                keys.shown("samples", samples.ok_or("as many as the budget allows"));
-                keys.shown("budget", Ok(quoted(&duration(self.budget))));
+                keys.write("samples", samples.ok_or("as many as the budget allows"));
+                keys.write("budget", Ok(quoted(&duration(self.budget))));
             }
         }
-        keys::RUN_TABLES.iter().for_each(|table| keys.listed(table));
+        keys::RUN_TABLES.iter().for_each(|table| keys.reserve(table));
         keys.addresses("redis_addresses", &mut self.redis_addresses, "127.0.0.1:7000")?;
         keys.flag("recover_senders", Flag { value: &mut self.recover_senders, default: false })
     }

@@ -244,25 +244,22 @@ fn options(fields: &Fields<'_>) -> Result<String, Fault> {
     const EXAMPLE: &str = "max_background_jobs=1;advise_random_on_open=false";
     let text = fields.text("options")?.unwrap_or_default().trim();
     let example = format!("write names and values as in \"{EXAMPLE}\"");
-    let mut fault = text
-        .chars()
-        .find(|c| !(c.is_ascii_graphic() || *c == ' ') || matches!(c, '"' | '\\'))
-        .map(|c| (format!("{} is in no option", shown(&c.to_string())), example.as_str()));
-    for pair in pairs(text) {
-        fault = fault.or_else(|| {
-            let Some((name, _)) = pair.split_once('=') else {
-                return Some((format!("{pair} has no value"), &example));
-            };
-            let (name, reason) = REFUSED.iter().find(|(refused, _)| *refused == name.trim())?;
-            Some((format!("{name} is not set here"), reason))
-        });
+    let fault = |rule: String, advice: &str| {
+        fields.fault("options", Violation::new(rule, Remedy::advice(advice)))
+    };
+    let is_invalid = |c: &char| !(c.is_ascii_graphic() || *c == ' ') || matches!(c, '"' | '\\');
+    if let Some(c) = text.chars().find(is_invalid) {
+        return Err(fault(format!("{} is in no option", shown(&c.to_string())), &example));
     }
-    match fault {
-        None => Ok(text.to_owned()),
-        Some((rule, advice)) => {
-            Err(fields.fault("options", Violation::new(rule, Remedy::advice(advice))))
+    for pair in pairs(text) {
+        let Some((name, _)) = pair.split_once('=') else {
+            return Err(fault(format!("{pair} has no value"), &example));
+        };
+        if let Some((name, reason)) = REFUSED.iter().find(|(refused, _)| *refused == name.trim()) {
+            return Err(fault(format!("{name} is not set here"), reason));
         }
     }
+    Ok(text.to_owned())
 }
 
 /// The options of a text, separated by semicolons. Semicolons in braces belong to the value of one

@@ -25,7 +25,7 @@ impl Keyed for RootSpec {
                 let counts = counts.into_iter().map(|n| u8::try_from(n).unwrap_or(u8::MAX));
                 self.shard_counts = counts.collect();
             }
-            None => keys.shown("root_shards", any_of(&self.shard_counts, "1")),
+            None => keys.write("root_shards", any_of(&self.shard_counts, "1")),
         }
         keys.one_or_more("root_reads", &mut self.reads, "by-level")?;
         keys.one_or_more("root_cache", &mut self.caches, "cold")
@@ -36,20 +36,20 @@ impl Keyed for RootSpec {
 /// Refuses settings of roots in a run without roots.
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> Result<(), Fault> {
     let RootSpec { time, shard_counts, reads, caches } = &spec.root;
-    let is_none = *time == RootTime::Nothing && spec.whole.root == RootTime::Nothing;
-    for (key, is_said) in [
+    let has_no_root = *time == RootTime::Nothing && spec.whole.root == RootTime::Nothing;
+    for (key, is_given) in [
         ("root_shards", !shard_counts.is_empty()),
         ("root_reads", !reads.is_empty()),
         ("root_cache", !caches.is_empty()),
     ] {
-        if is_said && is_none {
+        if is_given && has_no_root {
             let rule = "it says how state roots are computed, and the run computes none";
             let advice = format!("write run.root = \"after\" beside it, or leave {key} out");
             return Err(fields.fault(key, Violation::new(rule, Remedy::advice(&advice))));
         }
     }
     if spec.trie == TrieForm::Nothing {
-        if is_none {
+        if has_no_root {
             return Ok(());
         }
         let rule = "the state stores no nodes of tries, so it has no root";

@@ -99,7 +99,7 @@ fn table(
     for key in known {
         let key_path = if path.is_empty() { (*key).to_owned() } else { format!("{path}.{key}") };
         let shape = asked.iter().find(|(asked, _)| asked == key);
-        let value = shape.map_or_else(|| json!({}), |(_, shape)| of_shape(shape));
+        let value = shape.map_or_else(|| json!({}), |(_, shape)| shape_schema(shape));
         properties.insert((*key).to_owned(), described(value, &key_path, kind));
     }
     let mut out =
@@ -107,7 +107,7 @@ fn table(
     if !required.is_empty() {
         out["required"] = json!(required);
     }
-    if let Some((_, keys)) = ALTERNATIVES.iter().find(|(of, _)| *of == path) {
+    if let Some((_, keys)) = ALTERNATIVES.iter().find(|(table, _)| *table == path) {
         let pairs = keys.iter().enumerate().flat_map(|(index, first)| {
             keys[index + 1..].iter().map(move |second| json!({ "required": [first, second] }))
         });
@@ -142,7 +142,7 @@ fn described(mut value: Value, path: &str, kind: Option<&str>) -> Value {
             default if default.is_empty() || default == "required" => String::new(),
             default => format!(" Default: {default}."),
         };
-        value["description"] = json!(format!("{}.{default}", guide::plain(row.what)));
+        value["description"] = json!(format!("{}.{default}", guide::plain(row.effect)));
     }
     value
 }
@@ -161,7 +161,7 @@ fn list(items: Value) -> Value {
 }
 
 /// Makes the schema of a key's values.
-fn of_shape(shape: &Shape) -> Value {
+fn shape_schema(shape: &Shape) -> Value {
     match shape {
         Shape::Text => json!({ "type": "string" }),
         Shape::Count(least, most) => count(*least, *most),

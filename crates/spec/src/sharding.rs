@@ -34,14 +34,14 @@ impl Keyed for ShardSpec {
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     let ShardSpec { counts, addresses, partitioners, .. } = &spec.shards;
     let ShardSpec { partition_times, micro_batch_key_counts, delays_us, .. } = &spec.shards;
-    for (key, is_said) in [
+    for (key, is_given) in [
         ("shard_addresses", !addresses.is_empty()),
         ("partitioner", !partitioners.is_empty()),
         ("partition", !partition_times.is_empty()),
         ("shard_batch", !micro_batch_key_counts.is_empty()),
         ("shard_delay_us", !delays_us.is_empty()),
     ] {
-        if is_said && counts.is_empty() {
+        if is_given && counts.is_empty() {
             let rule = "it says how shards execute, and the run has none";
             let advice = format!("say how many execute, as in shards = [2], or leave {key} out");
             return Err(fields.fault(key, Violation::new(rule, Remedy::advice(&advice))));

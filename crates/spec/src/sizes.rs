@@ -50,7 +50,7 @@ impl Sizes {
 }
 
 /// Makes the fault of an exponent outside of its range, of which `least` names the lower end.
-pub(crate) fn no_exponent(fields: &Fields<'_>, key: &str, exponent: f64, least: &str) -> Fault {
+pub(crate) fn exponent_fault(fields: &Fields<'_>, key: &str, exponent: f64, least: &str) -> Fault {
     let rule =
         format!("{exponent} is no exponent of Zipf's law here: {least}, at most {EXPONENT_MAX}");
     fields.fault(key, Violation::new(rule, Remedy::bare("1.0")))
@@ -67,7 +67,7 @@ pub(crate) struct SizedLoad {
 }
 
 /// The gas limits that a transaction may have, up to `most`. `above` says where that comes from.
-const fn bounds(most: u64, above: &'static str) -> Range {
+const fn gas_range(most: u64, above: &'static str) -> Range {
     Range { least: TX_GAS_MIN, most, below: "the least gas that one transaction needs", above }
 }
 
@@ -75,10 +75,10 @@ const fn bounds(most: u64, above: &'static str) -> Range {
 pub(crate) fn read(fields: &Fields<'_>, load: &SizedLoad) -> Result<Option<Sizes>, Fault> {
     let shape = fields.named("sizes")?;
     let most_gas =
-        fields.count("tx_gas", &bounds(load.block_tx_gas, "the most by block.tx_gas"))?;
+        fields.count("tx_gas", &gas_range(load.block_tx_gas, "the most by block.tx_gas"))?;
     let ceiling = most_gas.unwrap_or(load.block_tx_gas);
     let least_gas =
-        fields.count("tx_gas_least", &bounds(ceiling, "the load's own most, tx_gas"))?;
+        fields.count("tx_gas_least", &gas_range(ceiling, "the load's own most, tx_gas"))?;
     let exponent = fields.number("zipf")?;
     let Some(given) = KEYS.iter().find(|key| fields.get(key).is_some()) else { return Ok(None) };
     if !load.fills_room {
@@ -90,7 +90,7 @@ pub(crate) fn read(fields: &Fields<'_>, load: &SizedLoad) -> Result<Option<Sizes
         return Err(fields.fault(given, Violation::new(rule, Remedy::advice("leave it out"))));
     }
     let shape = shape.unwrap_or(SizeDistribution::Fixed);
-    for (key, is_wrong, shape) in [
+    for (key, is_wrong, wanted) in [
         (
             "tx_gas_least",
             shape == SizeDistribution::Fixed && least_gas.is_some(),
@@ -99,13 +99,13 @@ pub(crate) fn read(fields: &Fields<'_>, load: &SizedLoad) -> Result<Option<Sizes
         ("zipf", shape != SizeDistribution::Zipf && exponent.is_some(), "\"zipf\""),
     ] {
         if is_wrong {
-            let rule = format!("it is of sizes = {shape}, and these are another");
-            let remedy = Remedy::advice(&format!("write sizes = {shape}, or leave {key} out"));
+            let rule = format!("it is of sizes = {wanted}, and these are another");
+            let remedy = Remedy::advice(&format!("write sizes = {wanted}, or leave {key} out"));
             return Err(fields.fault(key, Violation::new(rule, remedy)));
         }
     }
     if let Some(exponent) = exponent.filter(|n| !(*n > 0.0 && *n <= EXPONENT_MAX)) {
-        return Err(no_exponent(fields, "zipf", exponent, "above 0"));
+        return Err(exponent_fault(fields, "zipf", exponent, "above 0"));
     }
     if shape != SizeDistribution::Fixed && least_gas.is_none() {
         let advice = format!("from {} to {}", grouped(TX_GAS_MIN), grouped(ceiling));

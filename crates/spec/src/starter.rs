@@ -87,23 +87,19 @@ fn with_all(mut entries: Vec<Entry>, known: &[&'static str]) -> Vec<Entry> {
     entries
 }
 
-fn given(key: &str, value: &str, origin: String) -> Override {
-    Override { key: key.to_owned(), value: value.to_owned(), origin }
-}
-
 /// Returns the minimal scenario of this name and these kinds, with slots if a kind needs them.
 fn minimal(name: &str, kinds: &[&str]) -> Result<Scenario, ScenarioError> {
     let mut text = BASE.to_owned();
-    let mut overrides = vec![given("name", name, format!("NAME {name}"))];
+    let mut overrides = vec![Override::new("name", name, format!("NAME {name}"))];
     for (index, (kind, share)) in kinds.iter().zip(shares(kinds.len())).enumerate() {
         text.push_str(&format!("{LOAD}share = {share:?}\n"));
         let key = format!("load[{index}].kind");
-        overrides.push(given(&key, kind, format!("KIND {kind}")));
+        overrides.push(Override::new(key, *kind, format!("KIND {kind}")));
     }
     let read = Scenario::parse("a scenario to start from", &text, &overrides);
     match read {
         Err(error) if error.diagnostics().iter().any(|fault| fault.key() == "state.slots") => {
-            overrides.push(given("state.slots", SLOTS, format!("state.slots = {SLOTS}")));
+            overrides.push(Override::new("state.slots", SLOTS, format!("state.slots = {SLOTS}")));
             Scenario::parse("a scenario to start from", &text, &overrides)
         }
         read => read,
@@ -137,7 +133,7 @@ fn table(out: &mut String, header: &str, path: &str, entries: &[Entry], kind: Op
 /// Writes the page's text on a key as a comment above it.
 fn comment(out: &mut String, path: &str, kind: Option<&str>) {
     if let Some(row) = guide::row(path, kind) {
-        wrapped(out, &guide::plain(&format!("{} ({})", row.what, row.takes)));
+        wrapped(out, &guide::plain(&format!("{} ({})", row.effect, row.takes)));
     }
 }
 

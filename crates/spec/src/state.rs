@@ -35,7 +35,7 @@ const SLOTS: Range = Range::supported(1, 1 << 40, "the least state to read from"
 pub(crate) fn read(fields: &Fields<'_>) -> Result<StateSpec, Fault> {
     let slot_count = match (fields.count("slots", &SLOTS)?, fields.bytes("size")?) {
         (Some(slot_count), None) => slot_count,
-        (None, Some(size_bytes)) => sized(fields, size_bytes)?,
+        (None, Some(size_bytes)) => slots_of_size(fields, size_bytes)?,
         // A load that reads slots reports the missing keys.
         (None, None) => 0,
         _ => return Err(fields.exactly_one(&["slots", "size"], example())),
@@ -55,7 +55,7 @@ pub(crate) fn example() -> Remedy {
 }
 
 /// Returns the number of slots whose rows fill `size_bytes`.
-fn sized(fields: &Fields<'_>, size_bytes: u64) -> Result<u64, Fault> {
+fn slots_of_size(fields: &Fields<'_>, size_bytes: u64) -> Result<u64, Fault> {
     let slot_count = size_bytes / ROW_BYTES;
     if (SLOTS.least..=SLOTS.most).contains(&slot_count) {
         return Ok(slot_count);

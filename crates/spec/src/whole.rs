@@ -43,18 +43,16 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<Whole, Fault> {
             trie: trie.unwrap_or_default(),
             duties: duties.unwrap_or_default(),
         },
-        Some(WholeRows::One) => Whole {
-            spec: WholeSpec { rows, root: root.unwrap_or(DEFAULT_ROOT_TIME) },
-            root: root.unwrap_or_default(),
-            trie: trie.unwrap_or(DEFAULT_TRIE_FORM),
-            duties: duties.unwrap_or_else(|| BlockDuty::ALL.to_vec()),
-        },
-        Some(WholeRows::All) => Whole {
-            spec: WholeSpec { rows, root: root.unwrap_or(DEFAULT_ROOT_TIME) },
-            root: root.unwrap_or(DEFAULT_ROOT_TIME),
-            trie: trie.unwrap_or(DEFAULT_TRIE_FORM),
-            duties: duties.unwrap_or_else(|| BlockDuty::ALL.to_vec()),
-        },
+        Some(WholeRows::One | WholeRows::All) => {
+            let whole_root = root.unwrap_or(DEFAULT_ROOT_TIME);
+            let all_are_whole = rows == Some(WholeRows::All);
+            Whole {
+                spec: WholeSpec { rows, root: whole_root },
+                root: if all_are_whole { whole_root } else { root.unwrap_or_default() },
+                trie: trie.unwrap_or(DEFAULT_TRIE_FORM),
+                duties: duties.unwrap_or_else(|| BlockDuty::ALL.to_vec()),
+            }
+        }
     })
 }
 

@@ -118,12 +118,12 @@ impl Keyed for Chains {
             }
             (_, _, Groups::Lengths(lengths)) => {
                 let lengths: Vec<_> = lengths.iter().map(|length| underscored(*length)).collect();
-                keys.shown("lengths", Ok(list(&lengths)));
-                keys.shown("hotspots", Err(LEFT_OUT));
+                keys.write("lengths", Ok(list(&lengths)));
+                keys.write("hotspots", Err(LEFT_OUT));
             }
             (_, _, Groups::Hotspots(count)) => {
-                keys.shown("lengths", Err(LEFT_OUT));
-                keys.shown("hotspots", Ok(underscored(*count)));
+                keys.write("lengths", Err(LEFT_OUT));
+                keys.write("hotspots", Ok(underscored(*count)));
             }
         }
         keys.named("shape", &mut self.shape)?;

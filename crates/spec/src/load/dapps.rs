@@ -91,12 +91,12 @@ impl Keyed for Dapps {
         match (keys.fields(), self.outside) {
             (Some(fields), _) => self.outside = outside(fields)?,
             (None, Outside::Home(share)) => {
-                keys.shown("home", Ok(float(share)));
-                keys.shown("outside", Err(LEFT_OUT));
+                keys.write("home", Ok(float(share)));
+                keys.write("outside", Err(LEFT_OUT));
             }
             (None, Outside::Count(count)) => {
-                keys.shown("home", Err(LEFT_OUT));
-                keys.shown("outside", Ok(underscored(count)));
+                keys.write("home", Err(LEFT_OUT));
+                keys.write("outside", Ok(underscored(count)));
             }
         }
         keys.share("deviation", &mut self.deviation, 0.05)?;
@@ -110,7 +110,7 @@ impl Keyed for Dapps {
         };
         match keys.fields() {
             Some(fields) => self.per_user_sigma = sigma(fields, most)?.unwrap_or(usual),
-            None => keys.shown("per_user_sigma", Ok(float(self.per_user_sigma))),
+            None => keys.write("per_user_sigma", Ok(float(self.per_user_sigma))),
         }
         keys.count("work", &mut self.work, &WORK, DEFAULT_WORK)
     }

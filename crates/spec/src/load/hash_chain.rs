@@ -58,32 +58,29 @@ const DEFAULT_CONTRACT_COUNT: u64 = 10_000;
 
 impl Keyed for HashChain {
     fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
-        keys.listed("group");
+        keys.reserve("group");
         keys.named("density", &mut self.density)?;
         keys.named("deployed", &mut self.deployed)?;
         let deployed = self.deployed;
-        let in_block = keys.fields().filter(|_| deployed != Deployed::Before);
-        for (fields, key) in in_block.into_iter().flat_map(|of| [(of, "group"), (of, "contracts")])
+        if deployed != Deployed::Before
+            && let Some(fields) = keys.fields()
+            && let Some(key) = ["group", "contracts"].into_iter().find(|k| fields.get(k).is_some())
         {
-            if fields.get(key).is_some() {
-                let rule =
-                    format!("deployed = \"{deployed}\" says which transactions have a contract");
-                let remedy =
-                    Remedy::advice(&format!("leave {key} out, or write deployed = \"before\""));
-                return Err(fields.fault(key, Violation::new(rule, remedy)));
-            }
+            let rule = format!("deployed = \"{deployed}\" says which transactions have a contract");
+            let advice = format!("leave {key} out, or write deployed = \"before\"");
+            return Err(fields.fault(key, Violation::new(rule, Remedy::advice(&advice))));
         }
         keys.any_count("group", &mut self.group_length, &GROUP)?;
         match deployed {
             Deployed::Before => {
-                let usual = DEFAULT_CONTRACT_COUNT;
-                keys.count("contracts", &mut self.contract_count, &CONTRACTS, usual)?;
+                let default = DEFAULT_CONTRACT_COUNT;
+                keys.count("contracts", &mut self.contract_count, &CONTRACTS, default)
             }
             Deployed::Pairs | Deployed::First => {
                 self.contract_count = DEFAULT_CONTRACT_COUNT;
-                keys.shown("contracts", Err(LEFT_OUT));
+                keys.write("contracts", Err(LEFT_OUT));
+                Ok(())
             }
         }
-        Ok(())
     }
 }

@@ -73,7 +73,7 @@ impl Keyed for SloadStorm {
             )?;
         }
         keys.named("overlap", &mut self.overlap)?;
-        keys.newer("order", &mut self.order)?;
+        keys.named_unless_default("order", &mut self.order)?;
         self.check_order(keys)?;
         match keys.fields() {
             Some(fields) => {
@@ -81,12 +81,12 @@ impl Keyed for SloadStorm {
                 self.calldata_byte = fields.named("calldata_byte")?.unwrap_or_default();
             }
             None if self.calldata_share == 0.0 => {
-                keys.shown("calldata", Err(LEFT_OUT));
-                keys.shown("calldata_byte", Err(LEFT_OUT));
+                keys.write("calldata", Err(LEFT_OUT));
+                keys.write("calldata_byte", Err(LEFT_OUT));
             }
             None => {
-                keys.shown("calldata", Ok(float(self.calldata_share)));
-                keys.shown("calldata_byte", Ok(quoted(self.calldata_byte.name())));
+                keys.write("calldata", Ok(float(self.calldata_share)));
+                keys.write("calldata_byte", Ok(quoted(self.calldata_byte.name())));
             }
         }
         self.check_calldata(keys)
@@ -97,14 +97,14 @@ impl SloadStorm {
     /// Checks the order of keys. Only a contract with the indices in its calldata can vary the
     /// order.
     fn check_order(&self, keys: &Keys<'_>) -> Checked {
-        let Self { order, keys: rule_of_keys, .. } = *self;
+        let Self { order, keys: key_order, .. } = *self;
         let (Some(fields), Some(env)) = (keys.fields(), keys.load_env()) else { return Ok(()) };
         if order == SlotOrder::Index {
             return Ok(());
         }
-        if rule_of_keys != KeyOrder::Keccak {
+        if key_order != KeyOrder::Keccak {
             let rule = format!(
-                "{order} is an order of keys that are hashes, and keys = \"{rule_of_keys}\" are none"
+                "{order} is an order of keys that are hashes, and keys = \"{key_order}\" are none"
             );
             let remedy = Remedy::text("index").and("or use keys = \"keccak\"");
             return Err(fields.fault("order", Violation::new(rule, remedy)));
@@ -124,18 +124,18 @@ impl SloadStorm {
     /// Checks that unused calldata goes only beside the cheapest reads. Then list and calldata
     /// together are as large as possible.
     fn check_calldata(&self, keys: &Keys<'_>) -> Checked {
-        let Self { calldata_share: share, calldata_byte: byte, keys: rule_of_keys, .. } = *self;
+        let Self { calldata_share: share, calldata_byte: byte, keys: key_order, .. } = *self;
         let Some(fields) = keys.fields() else { return Ok(()) };
         if share == 0.0 && fields.get("calldata_byte").is_some() {
             let rule = format!("{byte} bytes of no calldata");
             let remedy = Remedy::advice("leave calldata_byte out, or write calldata = 1.0");
             return Err(fields.fault("calldata_byte", Violation::new(rule, remedy)));
         }
-        if share == 0.0 || rule_of_keys == KeyOrder::Weyl {
+        if share == 0.0 || key_order == KeyOrder::Weyl {
             return Ok(());
         }
         let rule = format!(
-            "{share:?} with keys = \"{rule_of_keys}\": calldata goes beside the reads that cost least, \
+            "{share:?} with keys = \"{key_order}\": calldata goes beside the reads that cost least, \
              so that list and calldata together are as large as they can be"
         );
         let remedy = Remedy::bare(0.0).and("or use keys = \"weyl\"");

@@ -82,13 +82,13 @@ impl Keyed for SstoreStorm {
         };
         contracts(keys, &mut self.contract_count, usual)?;
         self.check_contracts(keys)?;
-        keys.newer("keys", &mut self.keys)?;
+        keys.named_unless_default("keys", &mut self.keys)?;
         match (keys.fields(), self.nibble) {
             (Some(fields), _) => {
                 self.nibble = fields.count("nibble", &NIBBLE)?.map(|nibble| nibble as u8);
             }
             (None, nibble) => {
-                keys.shown("nibble", nibble.map(|nibble| nibble.to_string()).ok_or(LEFT_OUT));
+                keys.write("nibble", nibble.map(|nibble| nibble.to_string()).ok_or(LEFT_OUT));
             }
         }
         self.check_nibble(keys)

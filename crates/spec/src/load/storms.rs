@@ -42,7 +42,7 @@ impl Keyed for AccountStorm {
         keys.count("accounts", &mut self.account_count, &ACCOUNTS, 1_000_000)?;
         match (keys.fields(), keys.load_env()) {
             (Some(fields), Some(env)) => self.code_bytes = code_bytes(fields, env.fork)?,
-            _ => keys.shown("code", Ok(quoted(&size(self.code_bytes.into())))),
+            _ => keys.write("code", Ok(quoted(&size(self.code_bytes.into())))),
         }
         let codes = Range {
             least: 1,

@@ -5,7 +5,7 @@ use crate::fields::{Fields, Range};
 use crate::keys::{Checked, Keyed, Keys, LEFT_OUT, float};
 use crate::names::{Pattern, Recipients};
 use crate::quantity::underscored;
-use crate::sizes::{EXPONENT_MAX, no_exponent};
+use crate::sizes::{EXPONENT_MAX, exponent_fault};
 
 /// Transfers of a token between its holders.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -122,13 +122,13 @@ impl Keyed for Amm {
     fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
         keys.count("pairs", &mut self.pair_count, &PAIRS, 100)?;
         keys.share("hot", &mut self.hot_share, 0.25)?;
-        keys.listed("pair_zipf");
+        keys.reserve("pair_zipf");
         people(keys, &mut self.trader_count, &Crowd { key: "traders", least: 1, usual: 20_000 })?;
         match keys.fields() {
             Some(fields) => self.pair_exponent = pair_exponent(fields)?,
             // The default is not written: the work has the same identity as before the key existed.
-            None if self.pair_exponent == 0.0 => keys.shown("pair_zipf", Err(LEFT_OUT)),
-            None => keys.shown("pair_zipf", Ok(float(self.pair_exponent))),
+            None if self.pair_exponent == 0.0 => keys.write("pair_zipf", Err(LEFT_OUT)),
+            None => keys.write("pair_zipf", Ok(float(self.pair_exponent))),
         }
         Ok(())
     }
@@ -139,7 +139,7 @@ fn pair_exponent(fields: &Fields<'_>) -> Result<f64, Fault> {
     if (0.0..=EXPONENT_MAX).contains(&exponent) {
         return Ok(exponent);
     }
-    Err(no_exponent(fields, "pair_zipf", exponent, "at least 0, which is evenly"))
+    Err(exponent_fault(fields, "pair_zipf", exponent, "at least 0, which is evenly"))
 }
 
 /// Maximum number of accounts of a load. Each account has slots in the state's recipe, so their
