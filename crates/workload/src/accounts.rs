@@ -45,20 +45,14 @@ impl CodeRule {
     /// # Errors
     /// [`CodeRuleError`].
     pub fn check(&self) -> Result<(), CodeRuleError> {
-        match *self {
-            Self::Nothing => Ok(()),
-            Self::Jumpdests { bytes, .. }
-                if !(CODE_BYTES_MIN..=CODE_BYTES_MAX).contains(&bytes) =>
-            {
-                Err(CodeRuleError::Bytes(bytes))
-            }
-            Self::Jumpdests { distinct_count, .. }
-                if !(1..=CODES_MAX).contains(&distinct_count) =>
-            {
-                Err(CodeRuleError::Count(distinct_count))
-            }
-            Self::Jumpdests { .. } => Ok(()),
+        let Self::Jumpdests { bytes, distinct_count } = *self else { return Ok(()) };
+        if !(CODE_BYTES_MIN..=CODE_BYTES_MAX).contains(&bytes) {
+            return Err(CodeRuleError::Bytes(bytes));
         }
+        if !(1..=CODES_MAX).contains(&distinct_count) {
+            return Err(CodeRuleError::Count(distinct_count));
+        }
+        Ok(())
     }
 }
 

@@ -84,12 +84,11 @@ impl Hashes {
 
     /// Returns the chain of the smallest deepest key that has one.
     fn chain(&self, nibble_count: u32) -> Option<Vec<u64>> {
-        let reach = (64 - self.candidate_bits) / 4;
-        if nibble_count > reach {
+        if nibble_count > (64 - self.candidate_bits) / 4 {
             return None;
         }
         let pairs = self.entries.windows(2);
-        let pairs = pairs.filter(|two| (two[0] ^ two[1]).leading_zeros() / 4 >= nibble_count);
+        let pairs = pairs.filter(|pair| (pair[0] ^ pair[1]).leading_zeros() / 4 >= nibble_count);
         let mut deepest: Vec<u64> = pairs.flatten().copied().collect();
         deepest.sort_unstable_by_key(|entry| self.candidate(*entry));
         deepest.dedup();
@@ -103,7 +102,7 @@ impl Hashes {
             (0..=nibble_count).map(|count| self.sharing(entry, count)).collect();
         // For most entries, some number of nibbles is shared by no other candidate. This check is
         // faster than the search for the smallest keys.
-        if sharing.windows(2).any(|two| two[0] == two[1]) {
+        if sharing.windows(2).any(|pair| pair[0] == pair[1]) {
             return None;
         }
         let deepest = self.candidate(entry);
@@ -127,9 +126,9 @@ impl Hashes {
     /// Indices of all entries that share at least `nibble_count` first nibbles with `entry`, itself
     /// too.
     fn sharing(&self, entry: u64, nibble_count: u32) -> Range<usize> {
-        let rest = u64::MAX.checked_shr(4 * nibble_count).unwrap_or(0);
-        let start = self.entries.partition_point(|other| *other < entry & !rest);
-        let end = self.entries.partition_point(|other| *other <= entry | rest);
+        let other_bits = u64::MAX.checked_shr(4 * nibble_count).unwrap_or(0);
+        let start = self.entries.partition_point(|other| *other < entry & !other_bits);
+        let end = self.entries.partition_point(|other| *other <= entry | other_bits);
         start..end
     }
 

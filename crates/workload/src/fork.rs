@@ -192,13 +192,15 @@ enum EncodedRules {
 
 impl From<ForkSchedule> for EncodedRules {
     fn from(ForkSchedule { first, changes }: ForkSchedule) -> Self {
-        let is_default = first == ChainRules::from(first.fork);
+        if !changes.is_empty() {
+            return Self::Changed(first, changes);
+        }
         match first.fork {
-            _ if !changes.is_empty() => Self::Changed(first, changes),
-            Fork::Osaka if is_default => Self::Osaka,
-            Fork::Amsterdam if is_default => Self::Amsterdam,
-            Fork::Bpo1 if is_default => Self::Bpo1,
-            Fork::Bpo2 if is_default => Self::Bpo2,
+            fork if first != ChainRules::from(fork) => Self::Own(first),
+            Fork::Osaka => Self::Osaka,
+            Fork::Amsterdam => Self::Amsterdam,
+            Fork::Bpo1 => Self::Bpo1,
+            Fork::Bpo2 => Self::Bpo2,
             _ => Self::Own(first),
         }
     }

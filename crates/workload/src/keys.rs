@@ -86,14 +86,9 @@ impl SlotFamily {
                 }
             }
             KeyRule::Addressed => self.fill_addressed(indices, out, &self.address),
-            KeyRule::Index => {
+            KeyRule::Index | KeyRule::Deep => {
                 for (out, index) in out.iter_mut().zip(indices) {
-                    *out = U256::from(*index).to_be_bytes();
-                }
-            }
-            KeyRule::Deep => {
-                for (out, index) in out.iter_mut().zip(indices) {
-                    *out = deep::key(*index).to_be_bytes();
+                    *out = self.key(*index).to_be_bytes();
                 }
             }
         }
@@ -231,10 +226,11 @@ impl Mixer {
     #[inline]
     fn value(&self, index: u64) -> [u8; 32] {
         let mut bytes = [0; 32];
-        let mut place = index.wrapping_mul(4);
+        let mut output = index.wrapping_mul(4);
         for (bytes, state) in bytes.chunks_exact_mut(8).zip(self.states) {
-            place = place.wrapping_add(1);
-            let word = finalise(state.wrapping_add(place.wrapping_mul(GAMMA)));
+            // A generator steps before its output, so output 0 has one step.
+            output = output.wrapping_add(1);
+            let word = finalise(state.wrapping_add(output.wrapping_mul(GAMMA)));
             bytes.copy_from_slice(&word.to_be_bytes());
         }
         if bytes == [0; 32] {

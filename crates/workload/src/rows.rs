@@ -30,7 +30,7 @@ use crate::{
     genesis::Genesis,
     layout::{Layout, Table},
 };
-use plan::{Code, Plan};
+use plan::{RecipeCode, TablePlan};
 use source::{AccountSource, SlotSource};
 
 /// The rows of one table of a recipe, in parts that follow each other.
@@ -43,9 +43,9 @@ pub struct RowStream<'a> {
 /// The rows of a table: planned, or for codes complete.
 #[derive(Debug)]
 enum Rows<'a> {
-    Accounts(Plan<AccountSource<'a>>),
-    Slots(Plan<SlotSource<'a>>),
-    Codes(Vec<(B256, Code<'a>)>),
+    Accounts(TablePlan<AccountSource<'a>>),
+    Slots(TablePlan<SlotSource<'a>>),
+    Codes(Vec<(B256, RecipeCode<'a>)>),
 }
 
 impl<'a> RowStream<'a> {
@@ -66,11 +66,11 @@ impl<'a> RowStream<'a> {
         let rows = match table {
             Table::Accounts => {
                 let source = AccountSource::new(layout, genesis, code_hashes(genesis, settings)?);
-                Rows::Accounts(Plan::new(vec![source], settings, progress)?)
+                Rows::Accounts(TablePlan::new(vec![source], settings, progress)?)
             }
             Table::Slots => {
                 let sources = check::slot_sources(genesis, layout)?;
-                Rows::Slots(Plan::new(sources, settings, progress)?)
+                Rows::Slots(TablePlan::new(sources, settings, progress)?)
             }
             Table::Codes => Rows::Codes(plan::codes(genesis, &code_hashes(genesis, settings)?)),
         };

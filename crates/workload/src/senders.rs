@@ -67,18 +67,18 @@ impl SenderFamily {
         let (_, first) = self.scalar(range.start)?;
         self.scalar(range.end - 1)?;
         let mut next = ProjectivePoint::GENERATOR * first;
-        let mut left = range.end - range.start;
-        let mut addresses = Vec::with_capacity(left.min(RESERVED_COUNT) as usize);
+        let mut remaining = range.end - range.start;
+        let mut addresses = Vec::with_capacity(remaining.min(RESERVED_COUNT) as usize);
         let mut points = Vec::with_capacity(CHUNK);
-        while left > 0 {
-            let count = left.min(CHUNK as u64);
+        while remaining > 0 {
+            let count = remaining.min(CHUNK as u64);
             points.clear();
             for _ in 0..count {
                 points.push(next);
                 next += AffinePoint::GENERATOR;
             }
             append_addresses(&points, &mut addresses);
-            left -= count;
+            remaining -= count;
         }
         Ok(addresses)
     }

@@ -9,7 +9,7 @@ use alloy_primitives::{Address, B256, U256};
 use crate::{
     accounts::CodeRuleError,
     block::{Batch, IndexRange, Plan, Workload},
-    fork::{BlobSchedule, Fork, ForkChange, ForkSchedule},
+    fork::{BlobSchedule, Fork, ForkSchedule},
     genesis::Genesis,
     list::Code,
     rules::BlockFault,
@@ -178,17 +178,16 @@ impl Workload {
 /// Checks the order of the changes: each is to a later fork, at the same or a later time. So there
 /// is at most one change to each fork.
 fn validate_changes(rules: &ForkSchedule) -> Result<(), WorkloadError> {
-    let mut before = (rules.first.fork, 0);
-    for ForkChange { timestamp, rules } in &rules.changes {
-        let (first, next) = (before.0, rules.fork);
+    let (mut first, mut before) = (rules.first.fork, 0);
+    for change in &rules.changes {
+        let (next, timestamp) = (change.rules.fork, change.timestamp);
         if first.is_from(next) {
             return Err(WorkloadError::ForkOrder { first, next });
         }
-        if *timestamp < before.1 {
-            let (timestamp, before) = (*timestamp, before.1);
+        if timestamp < before {
             return Err(WorkloadError::ForkTime { next, timestamp, before });
         }
-        before = (next, *timestamp);
+        (first, before) = (next, timestamp);
     }
     Ok(())
 }
@@ -217,7 +216,7 @@ fn validate_genesis(genesis: &Genesis) -> Result<(), WorkloadError> {
             previous = Some(slot);
         }
     }
-    let mut families: Vec<Address> = Vec::new();
+    let mut with_family: Vec<Address> = Vec::new();
     for family in &genesis.slots {
         let address = family.address;
         let account =
@@ -225,11 +224,11 @@ fn validate_genesis(genesis: &Genesis) -> Result<(), WorkloadError> {
         if !account.storage.is_empty() {
             return Err(WorkloadError::FamilyOverlap { address });
         }
-        families.push(address);
+        with_family.push(address);
     }
-    families.sort_unstable();
-    if let Some(twice) = families.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(WorkloadError::FamilyOverlap { address: twice[0] });
+    with_family.sort_unstable();
+    if let Some(pair) = with_family.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(WorkloadError::FamilyOverlap { address: pair[0] });
     }
     for (family, accounts) in genesis.account_families.iter().enumerate() {
         let checked = accounts.code.check();
@@ -286,8 +285,8 @@ fn validate_plan(batch: usize, plan: &Plan, genesis: &Genesis) -> Result<(), Wor
             }
         }
     }
-    let mut pairs = plan.absent_accounts.windows(2);
-    pairs
-        .find(|pair| pair[0] >= pair[1])
-        .map_or(Ok(()), |pair| Err(WorkloadError::PlannedAbsentOrder { batch, address: pair[1] }))
+    match plan.absent_accounts.windows(2).find(|pair| pair[0] >= pair[1]) {
+        Some(pair) => Err(WorkloadError::PlannedAbsentOrder { batch, address: pair[1] }),
+        None => Ok(()),
+    }
 }

@@ -84,23 +84,23 @@ fn accounts<S: Serializer>(all: &&[AccountChanges], serializer: S) -> Result<S::
     serializer.collect_seq(all.iter().map(account))
 }
 
-fn account(of: &AccountChanges) -> AccountJson<'_> {
-    let balances = of
+fn account(account: &AccountChanges) -> AccountJson<'_> {
+    let balances = account
         .balance_changes
         .iter()
         .map(|change| Balance { index: change.block_access_index.0, balance: change.post_balance });
-    let nonces = of
+    let nonces = account
         .nonce_changes
         .iter()
         .map(|change| Nonce { index: change.block_access_index.0, nonce: change.new_nonce });
-    let codes = of
+    let codes = account
         .code_changes
         .iter()
         .map(|change| CodeJson { index: change.block_access_index.0, code: &change.new_code });
     AccountJson {
-        address: &of.address,
-        storage_changes: &of.storage_changes,
-        storage_reads: &of.storage_reads,
+        address: &account.address,
+        storage_changes: &account.storage_changes,
+        storage_reads: &account.storage_reads,
         balance_changes: balances.collect(),
         nonce_changes: nonces.collect(),
         code_changes: codes.collect(),

@@ -33,21 +33,21 @@ impl Serialize for Planned<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let codes = RefCell::default();
         let mut object = serializer.serialize_struct("state", 3)?;
-        object.serialize_field("accounts", &Accounts { of: self, codes: &codes })?;
+        object.serialize_field("accounts", &Accounts { planned: self, codes: &codes })?;
         // Writing the accounts has filled `codes`.
-        object.serialize_field("codes", &Codes { of: self, codes: &codes })?;
-        object.serialize_field("slots", &Slots { of: self })?;
+        object.serialize_field("codes", &Codes { planned: self, codes: &codes })?;
+        object.serialize_field("slots", &Slots { planned: self })?;
         object.end()
     }
 }
 
 /// Hashes of the accounts' codes, by the index of the family and the index of the code in the
 /// family.
-type CodeHashes = RefCell<BTreeMap<(u32, u64), B256>>;
+type CodeHashesByIndex = RefCell<BTreeMap<(u32, u64), B256>>;
 
 struct Accounts<'a> {
-    of: &'a Planned<'a>,
-    codes: &'a CodeHashes,
+    planned: &'a Planned<'a>,
+    codes: &'a CodeHashesByIndex,
 }
 
 #[derive(Serialize)]
@@ -59,7 +59,7 @@ struct AccountJson {
 
 impl Serialize for Accounts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (genesis, plan) = (self.of.genesis, &self.of.batch.plan);
+        let (genesis, plan) = (self.planned.genesis, &self.planned.batch.plan);
         let mut out = serializer.serialize_seq(None)?;
         for range in &plan.senders {
             let family = family::<_, S::Error>(&genesis.senders, range)?;
@@ -89,16 +89,16 @@ impl Serialize for Accounts<'_> {
 impl Accounts<'_> {
     /// Returns the hash of an account's code, and keeps it for [`Codes`].
     fn code_hash(&self, range: &IndexRange, family: &AccountFamily, index: u64) -> Option<B256> {
-        let place = family.code_index(index)?;
+        let code_index = family.code_index(index)?;
         let mut codes = self.codes.borrow_mut();
-        let hash = codes.entry((range.family, place));
-        Some(*hash.or_insert_with(|| keccak256(family.code(place))))
+        let hash = codes.entry((range.family, code_index));
+        Some(*hash.or_insert_with(|| keccak256(family.code(code_index))))
     }
 }
 
 struct Codes<'a> {
-    of: &'a Planned<'a>,
-    codes: &'a CodeHashes,
+    planned: &'a Planned<'a>,
+    codes: &'a CodeHashesByIndex,
 }
 
 impl Serialize for Codes<'_> {
@@ -108,7 +108,7 @@ impl Serialize for Codes<'_> {
             hash: B256,
             code: Bytes,
         }
-        let families = &self.of.genesis.account_families;
+        let families = &self.planned.genesis.account_families;
         let codes = self.codes.borrow();
         serializer.collect_seq(codes.iter().map(|((family, index), hash)| Item {
             hash: *hash,
@@ -118,7 +118,7 @@ impl Serialize for Codes<'_> {
 }
 
 struct Slots<'a> {
-    of: &'a Planned<'a>,
+    planned: &'a Planned<'a>,
 }
 
 /// Slots of one contract.
@@ -131,8 +131,8 @@ struct SlotsJson<'a> {
 impl Serialize for Slots<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = serializer.serialize_seq(None)?;
-        for range in &self.of.batch.plan.slots {
-            let family = family::<_, S::Error>(&self.of.genesis.slots, range)?;
+        for range in &self.planned.batch.plan.slots {
+            let family = family::<_, S::Error>(&self.planned.genesis.slots, range)?;
             let slots = Rows { family, range };
             out.serialize_element(&SlotsJson { address: &family.address, slots })?;
         }

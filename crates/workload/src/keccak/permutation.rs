@@ -117,8 +117,8 @@ pub(super) fn hash<I: Isa, const WORDS: usize>(
     let mut first = 0;
     while first < LANES {
         let mut state = [isa.splat(0); 25];
-        for (place, lanes) in state.iter_mut().zip(words) {
-            *place = isa.load(lanes, first);
+        for (word, lanes) in state.iter_mut().zip(words) {
+            *word = isa.load(lanes, first);
         }
         state[16] = isa.splat(1 << 63);
         for constant in ROUND_CONSTANTS {

@@ -113,7 +113,7 @@ pub(super) struct Decoder {
     pub(super) list: ListIndex,
     /// Keys of the changed slots of the current account, ascending.
     pub(super) changed: Vec<U256>,
-    steps: ChangeCounts,
+    change_counts: ChangeCounts,
     max_code_bytes: usize,
     /// Number of accounts and slots that may still follow.
     item_room: usize,
@@ -130,7 +130,7 @@ impl Decoder {
         Self {
             list: ListIndex { keys, ..ListIndex::default() },
             changed: Vec::new(),
-            steps: ChangeCounts { last_index: bounds.last_index, counts: Vec::new() },
+            change_counts: ChangeCounts { last_index: bounds.last_index, counts: Vec::new() },
             max_code_bytes: bounds.max_code_bytes,
             item_room,
             max_item_count: bounds.max_item_count(),
@@ -139,7 +139,7 @@ impl Decoder {
 
     /// Completes the lookups of the list.
     fn finish(self) -> ListIndex {
-        let Self { mut list, steps, .. } = self;
+        let Self { mut list, change_counts, .. } = self;
         if let [first, .., last] = &list.addresses[..] {
             let ends = Ends { first: 0, low: address_key(first), high: address_key(last) };
             list.account_window = list.radix.add(list.addresses.iter().map(address_key), ends);
@@ -148,7 +148,7 @@ impl Decoder {
         list.balances.finish();
         list.nonces.finish();
         list.codes.finish();
-        list.change_counts = steps.counts;
+        list.change_counts = change_counts.counts;
         list
     }
 
@@ -163,14 +163,14 @@ impl Decoder {
 
         let id = self.list.addresses.len() as u32 - 1;
         let location = ChangeLocation { address, field: Field::Balance };
-        self.steps.read(location, fields.list()?, &mut self.list.balances, Cursor::u256)?;
+        self.change_counts.read(location, fields.list()?, &mut self.list.balances, Cursor::u256)?;
         self.list.balances.end_id_as(id);
         let location = ChangeLocation { address, field: Field::Nonce };
-        self.steps.read(location, fields.list()?, &mut self.list.nonces, Cursor::u64)?;
+        self.change_counts.read(location, fields.list()?, &mut self.list.nonces, Cursor::u64)?;
         self.list.nonces.end_id_as(id);
         let location = ChangeLocation { address, field: Field::Code };
         let max_bytes = self.max_code_bytes;
-        self.steps.read(location, fields.list()?, &mut self.list.codes, |cursor| {
+        self.change_counts.read(location, fields.list()?, &mut self.list.codes, |cursor| {
             read_code(cursor, address, max_bytes)
         })?;
         self.list.codes.end_id_as(id);
@@ -210,7 +210,7 @@ impl Decoder {
             self.take_item_room()?;
             self.changed.push(slot);
             let location = ChangeLocation { address, field: Field::Slot(slot) };
-            self.steps.read(location, entry.list()?, &mut self.list.slots, Cursor::u256)?;
+            self.change_counts.read(location, entry.list()?, &mut self.list.slots, Cursor::u256)?;
             entry.finish()?;
             if self.list.slots.end_id() == EndIdResult::Empty {
                 return Err(ListError::NoSlotChanges { address, slot });
@@ -221,11 +221,11 @@ impl Decoder {
 
     /// Decodes the read keys of an account, and merges them with its changed keys.
     fn slot_reads(&mut self, address: Address, mut reads: Cursor<'_>) -> Result<(), ListError> {
-        let mut changed = 0;
+        let mut next_changed = 0;
         let mut previous = None;
         loop {
             // Without changed keys left, read keys need no merge.
-            if changed == self.changed.len() {
+            if next_changed == self.changed.len() {
                 self.full_reads(&mut previous, &mut reads);
             }
             if reads.is_empty() {
@@ -237,7 +237,7 @@ impl Decoder {
                 Ordering::Equal => return Err(ListError::DuplicateRead { address, slot }),
                 Ordering::Greater => return Err(ListError::ReadOrder { address, slot }),
             }
-            while let Some(key) = self.changed.get(changed) {
+            while let Some(key) = self.changed.get(next_changed) {
                 match compare(key, &slot) {
                     Ordering::Less => {}
                     Ordering::Equal => return Err(ListError::ReadAndChanged { address, slot }),
@@ -245,12 +245,12 @@ impl Decoder {
                 }
                 self.list.slots.set_id(self.list.keys.len() as u32);
                 self.list.keys.push(*key);
-                changed += 1;
+                next_changed += 1;
             }
             self.take_item_room()?;
             self.list.keys.push(slot);
         }
-        for key in &self.changed[changed..] {
+        for key in &self.changed[next_changed..] {
             self.list.slots.set_id(self.list.keys.len() as u32);
             self.list.keys.push(*key);
         }

@@ -97,7 +97,7 @@ pub fn diff(left: &LenientList, right: &LenientList) -> Vec<Difference> {
     if left.encoded == right.encoded {
         return Vec::new();
     }
-    let mut out = of_faults(left, right);
+    let mut out = fault_differences(left, right);
     let [left_accounts, right_accounts] = [left, right].map(|list| {
         let all = list.accounts.iter().map(|account| (account.changes.address, account));
         first_of_each(all)
@@ -107,14 +107,16 @@ pub fn diff(left: &LenientList, right: &LenientList) -> Vec<Difference> {
         match right_accounts.get(address) {
             Some(right) => differ.accounts(left, right),
             None => {
-                differ.push(None, None, DifferenceKind::MissingAccount, [Some(words(left)), None]);
+                let sides = [Some(account_words(left)), None];
+                differ.push(None, None, DifferenceKind::MissingAccount, sides);
             }
         }
     }
     for (address, right) in &right_accounts {
         if !left_accounts.contains_key(address) {
             let mut differ = Differ { address: *address, out: &mut out };
-            differ.push(None, None, DifferenceKind::SurplusAccount, [None, Some(words(right))]);
+            let sides = [None, Some(account_words(right))];
+            differ.push(None, None, DifferenceKind::SurplusAccount, sides);
         }
     }
     if out.is_empty() {
@@ -130,7 +132,7 @@ pub fn diff(left: &LenientList, right: &LenientList) -> Vec<Difference> {
             right: Some(words),
         });
     }
-    out.sort_by_key(|of| (of.address, of.field, of.index));
+    out.sort_by_key(|difference| (difference.address, difference.field, difference.index));
     out
 }
 
@@ -144,12 +146,12 @@ fn first_of_each<K: Ord, V>(entries: impl Iterator<Item = (K, V)>) -> BTreeMap<K
 }
 
 /// A difference for each fault that only one of the lists has.
-fn of_faults(left: &LenientList, right: &LenientList) -> Vec<Difference> {
-    let [of_left, of_right] = [left, right]
+fn fault_differences(left: &LenientList, right: &LenientList) -> Vec<Difference> {
+    let [left_errors, right_errors] = [left, right]
         .map(|list| list.faults.iter().map(|fault| fault.error).collect::<HashSet<ListError>>());
-    let only_left = left.faults.iter().filter(|fault| !of_right.contains(&fault.error));
-    let only_right = right.faults.iter().filter(|fault| !of_left.contains(&fault.error));
-    let of = |fault: &Fault| Difference {
+    let only_left = left.faults.iter().filter(|fault| !right_errors.contains(&fault.error));
+    let only_right = right.faults.iter().filter(|fault| !left_errors.contains(&fault.error));
+    let difference = |fault: &Fault| Difference {
         address: fault.address,
         field: fault.error.field(),
         index: None,
@@ -158,9 +160,9 @@ fn of_faults(left: &LenientList, right: &LenientList) -> Vec<Difference> {
         right: None,
     };
     let only_left =
-        only_left.map(|fault| Difference { left: Some(fault.to_string()), ..of(fault) });
+        only_left.map(|fault| Difference { left: Some(fault.to_string()), ..difference(fault) });
     let only_right =
-        only_right.map(|fault| Difference { right: Some(fault.to_string()), ..of(fault) });
+        only_right.map(|fault| Difference { right: Some(fault.to_string()), ..difference(fault) });
     only_left.chain(only_right).collect()
 }
 
@@ -189,7 +191,7 @@ impl Fault {
 }
 
 /// An account in words.
-fn words(account: &LenientAccount) -> String {
+fn account_words(account: &LenientAccount) -> String {
     let ListCounts { written_slots, read_slots, changes, .. } = ListCounts::of(&account.changes);
     format!("slots written: {written_slots}, slots read: {read_slots}, changes: {changes}")
 }
@@ -203,7 +205,7 @@ fn slots(account: &AccountChanges) -> BTreeMap<U256, Changes<'_, U256>> {
     let written = account.storage_changes.iter().filter(|slot| !slot.is_empty());
     let written = written.map(|slot| {
         let changes = slot.changes.iter();
-        let changes = changes.map(|of| (of.block_access_index.get(), &of.new_value));
+        let changes = changes.map(|c| (c.block_access_index.get(), &c.new_value));
         (slot.slot, first_of_each(changes))
     });
     let read = account.storage_reads.iter().map(|slot| (*slot, BTreeMap::new()));
@@ -246,17 +248,17 @@ impl Differ<'_> {
         }
         let balances = both.map(|account| {
             let changes = account.balance_changes.iter();
-            first_of_each(changes.map(|of| (of.block_access_index.get(), &of.post_balance)))
+            first_of_each(changes.map(|c| (c.block_access_index.get(), &c.post_balance)))
         });
         self.changes(Field::Balance, balances, U256::to_string);
         let nonces = both.map(|account| {
             let changes = account.nonce_changes.iter();
-            first_of_each(changes.map(|of| (of.block_access_index.get(), &of.new_nonce)))
+            first_of_each(changes.map(|c| (c.block_access_index.get(), &c.new_nonce)))
         });
         self.changes(Field::Nonce, nonces, u64::to_string);
         let codes = both.map(|account| {
             let changes = account.code_changes.iter();
-            first_of_each(changes.map(|of| (of.block_access_index.get(), &of.new_code)))
+            first_of_each(changes.map(|c| (c.block_access_index.get(), &c.new_code)))
         });
         self.changes(Field::Code, codes, code_words);
     }
@@ -270,19 +272,19 @@ impl Differ<'_> {
     ) {
         let field = Field::Slot(slot);
         // A slot without changes is only read.
-        let changes = [left, right].map(|of| of.filter(|changes| !changes.is_empty()));
+        let changes = [left, right].map(|slot| slot.filter(|changes| !changes.is_empty()));
         let kind = match (left, right, changes) {
             (Some(_), None, [None, _]) => DifferenceKind::MissingRead,
             (None, Some(_), [_, None]) => DifferenceKind::SurplusRead,
             (Some(_), Some(_), [None, Some(_)]) => DifferenceKind::WriteForRead,
             (Some(_), Some(_), [Some(_), None]) => DifferenceKind::ReadForWrite,
             _ => {
-                let both = changes.map(|of| of.cloned().unwrap_or_default());
+                let both = changes.map(|side| side.cloned().unwrap_or_default());
                 return self.changes(field, both, slot_words);
             }
         };
-        let index = changes.iter().flatten().find_map(|of| of.keys().next().copied());
-        let sides = changes.map(|of| Some(slot_words(of?.values().next()?)));
+        let index = changes.iter().flatten().find_map(|side| side.keys().next().copied());
+        let sides = changes.map(|side| Some(slot_words(side?.values().next()?)));
         self.push(Some(field), index, kind, sides);
     }
 

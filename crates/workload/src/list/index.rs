@@ -169,9 +169,9 @@ impl ListIndex {
     #[inline]
     pub fn account_id(&self, address: &Address) -> Option<AccountId> {
         let key = address_key(address);
-        let near = self.radix.bucket(self.account_window, &key, 0..self.account_count());
-        let index = self.addresses[near.clone()].binary_search(address).ok()?;
-        Some(AccountId((near.start + index) as u32))
+        let bucket = self.radix.bucket(self.account_window, &key, 0..self.account_count());
+        let index = self.addresses[bucket.clone()].binary_search(address).ok()?;
+        Some(AccountId((bucket.start + index) as u32))
     }
 
     /// The id of the slot `key` of `account`, if the list declares the slot.
@@ -191,21 +191,24 @@ impl ListIndex {
         announce: impl FnOnce(SlotId),
     ) -> Option<SlotId> {
         let window = self.spans[account.get()].window;
-        let near = self.radix.bucket(window, key, self.slots_of(account));
-        if near.is_empty() {
+        let bucket = self.radix.bucket(window, key, self.slots_of(account));
+        if bucket.is_empty() {
             return None;
         }
-        announce(SlotId(near.start as u32));
-        let index = match self.keys[near.start..].first_chunk::<BUCKET_KEY_COUNT>() {
-            Some(keys) if near.len() <= BUCKET_KEY_COUNT => {
+        announce(SlotId(bucket.start as u32));
+        let index = match self.keys[bucket.start..].first_chunk::<BUCKET_KEY_COUNT>() {
+            Some(keys) if bucket.len() <= BUCKET_KEY_COUNT => {
                 // All keys of a bucket are compared without a branch. A branch could not be
                 // predicted, and a wrong prediction would wait for memory.
-                let lower = |(at, probe)| usize::from((at < near.len()) & is_less(probe, key));
-                near.start + keys.iter().enumerate().map(lower).sum::<usize>()
+                let lower = |(at, probe)| usize::from((at < bucket.len()) & is_less(probe, key));
+                bucket.start + keys.iter().enumerate().map(lower).sum::<usize>()
             }
-            _ => near.start + self.keys[near.clone()].partition_point(|probe| is_less(probe, key)),
+            _ => {
+                bucket.start
+                    + self.keys[bucket.clone()].partition_point(|probe| is_less(probe, key))
+            }
         };
-        (near.contains(&index) && self.keys[index] == *key).then_some(SlotId(index as u32))
+        (bucket.contains(&index) && self.keys[index] == *key).then_some(SlotId(index as u32))
     }
 
     /// Whether any step writes the slot.

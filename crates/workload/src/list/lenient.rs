@@ -140,11 +140,11 @@ impl LenientList {
     pub fn counts(&self) -> ListCounts {
         self.accounts.iter().map(|account| ListCounts::of(&account.changes)).fold(
             ListCounts::default(),
-            |sum, of| ListCounts {
-                accounts: sum.accounts + of.accounts,
-                written_slots: sum.written_slots + of.written_slots,
-                read_slots: sum.read_slots + of.read_slots,
-                changes: sum.changes + of.changes,
+            |sum, account| ListCounts {
+                accounts: sum.accounts + account.accounts,
+                written_slots: sum.written_slots + account.written_slots,
+                read_slots: sum.read_slots + account.read_slots,
+                changes: sum.changes + account.changes,
             },
         )
     }
@@ -172,7 +172,7 @@ impl Reader<'_> {
     }
 
     /// Counts an account, slot or change before it is kept; fails beyond [`MAX_ENTRIES`].
-    fn enter(&mut self) -> Result<(), ListError> {
+    fn count_entry(&mut self) -> Result<(), ListError> {
         self.entry_count += 1;
         if self.entry_count > MAX_ENTRIES {
             return Err(ListError::TooManyItems { max_count: MAX_ENTRIES });
@@ -181,8 +181,8 @@ impl Reader<'_> {
     }
 
     /// Counts an account or a slot, and notes a fault where they exceed the block's bound.
-    fn enter_item(&mut self, offset: usize) -> Result<(), ListError> {
-        self.enter()?;
+    fn count_item(&mut self, offset: usize) -> Result<(), ListError> {
+        self.count_entry()?;
         self.item_count += 1;
         let max_count = self.bounds.max_item_count();
         // Only the first one beyond the bound is a fault.
@@ -216,7 +216,7 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        self.enter_item(offset)?;
+        self.count_item(offset)?;
         let mut changes = AccountChanges::new(address);
         let extent = match self.fields(fields, &mut changes) {
             Ok(()) => Extent::Whole,
@@ -274,7 +274,7 @@ impl Reader<'_> {
                 }
                 _ => {}
             }
-            self.enter_item(offset)?;
+            self.count_item(offset)?;
             out.storage_changes.push(SlotChanges::new(slot, Vec::new()));
             let at_slot = out.storage_changes.len() - 1;
             self.changes(Field::Slot(slot), entry.list()?, |reader, at, cursor| {
@@ -312,7 +312,7 @@ impl Reader<'_> {
             if changed.contains(&slot) {
                 self.fault(offset, ListError::ReadAndChanged { address, slot });
             }
-            self.enter_item(offset)?;
+            self.count_item(offset)?;
             out.storage_reads.push(slot);
         }
         Ok(())
@@ -345,7 +345,7 @@ impl Reader<'_> {
                 let error = ListError::IndexTooHigh { address, field, index, last_index };
                 self.fault(offset, error);
             }
-            self.enter()?;
+            self.count_entry()?;
             push(self, BlockAccessIndex::new(index.into()), &mut change)?;
             change.finish()?;
         }

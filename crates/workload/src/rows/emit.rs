@@ -5,7 +5,7 @@ use crate::{
     rows::{
         RowSettings,
         error::RowError,
-        plan::{PartKind, Plan},
+        plan::{PartKind, TablePlan},
         sort::{Sorter, prefix},
         source::{AccountRecord, CHUNK, Record, Source},
         weyl::WeylOrder,
@@ -49,7 +49,7 @@ impl<R: Record, V: AsRef<[u8]> + Copy> Buffers<R, V> {
     /// Emits a part of `plan`.
     pub(super) fn emit<S, E>(
         &mut self,
-        plan: &Plan<S>,
+        plan: &TablePlan<S>,
         part: usize,
         settings: &RowSettings<'_>,
         sink: &mut impl FnMut(&[u8], &[u8]) -> Result<(), E>,
@@ -118,7 +118,7 @@ impl<R: Record, V: AsRef<[u8]> + Copy> Buffers<R, V> {
                 self.chunk.parts.push(self.parts[entry.index as usize]);
                 self.chunk.records.push(self.records[entry.index as usize]);
             }
-            self.chunk.hand_over(source, &mut key, sink)?;
+            self.chunk.emit(source, &mut key, sink)?;
         }
         Ok(())
     }
@@ -136,10 +136,10 @@ impl<R: Record, V: AsRef<[u8]> + Copy> Buffers<R, V> {
         E: From<RowError>,
     {
         let mut key = RowBuffer::new(source);
-        let (mut index, mut left) = (run.first, run.row_count);
-        while left > 0 {
+        let (mut index, mut remaining) = (run.first, run.row_count);
+        while remaining > 0 {
             settings.check_cancel()?;
-            let count = left.min(CHUNK as u64);
+            let count = remaining.min(CHUNK as u64);
             self.chunk.records.clear();
             for _ in 0..count {
                 source.records(index..index + 1, &mut self.chunk.records)?;
@@ -147,8 +147,8 @@ impl<R: Record, V: AsRef<[u8]> + Copy> Buffers<R, V> {
             }
             self.chunk.parts.resize(count as usize, [0; 32]);
             source.parts(&self.chunk.records, &mut self.chunk.parts);
-            self.chunk.hand_over(source, &mut key, sink)?;
-            left -= count;
+            self.chunk.emit(source, &mut key, sink)?;
+            remaining -= count;
         }
         Ok(())
     }
@@ -182,7 +182,7 @@ impl<R> RowBuffer<R> {
 
 impl<R: Record, V: AsRef<[u8]> + Copy> Chunk<R, V> {
     /// Passes the chunk's rows to the sink. Two rows with one key are an error.
-    fn hand_over<S, E>(
+    fn emit<S, E>(
         &mut self,
         source: &S,
         key: &mut RowBuffer<R>,

@@ -16,7 +16,7 @@ use crate::{
         RowProgress, RowSettings,
         error::RowError,
         scatter::{Buckets, Scratch},
-        sort::first_of_share,
+        sort::first_of_bin,
         source::{Record, Source},
         weyl::WeylOrder,
     },
@@ -27,16 +27,16 @@ const WALK_CHECK_POINTS: u64 = 1 << 16;
 
 /// The sources of a table, and its parts.
 #[derive(Debug)]
-pub(super) struct Plan<S> {
+pub(super) struct TablePlan<S> {
     /// Sources by ascending key prefix.
-    pub(super) sources: Vec<Planned<S>>,
+    pub(super) sources: Vec<PlannedSource<S>>,
     pub(super) parts: Vec<Part>,
     pub(super) scratch: Scratch,
 }
 
 /// A source, and its buckets where pass 1 scattered it.
 #[derive(Debug)]
-pub(super) struct Planned<S> {
+pub(super) struct PlannedSource<S> {
     pub(super) source: S,
     pub(super) buckets: Option<Buckets>,
 }
@@ -59,7 +59,7 @@ pub(super) enum PartKind {
     Run { source: usize, order: WeylOrder, first: u64 },
 }
 
-impl<S: Source> Plan<S> {
+impl<S: Source> TablePlan<S> {
     /// Plans `sources`, which ascend by key prefix. Scatters the large sources without a known
     /// order.
     pub(super) fn new(
@@ -104,7 +104,7 @@ impl<S: Source> Plan<S> {
                 }));
                 buckets = Some(made);
             }
-            plan.sources.push(Planned { source, buckets });
+            plan.sources.push(PlannedSource { source, buckets });
         }
         Ok(plan)
     }
@@ -125,7 +125,7 @@ impl<S: Source> Plan<S> {
             PartKind::Bucket { source, bucket } => {
                 let planned = &self.sources[*source];
                 let count = planned.buckets.as_ref().map_or(1, Buckets::count);
-                let least = first_of_share(*bucket as u64, count);
+                let least = first_of_bin(*bucket as u64, count);
                 start[0][..8].copy_from_slice(&least.to_be_bytes());
                 &planned.source
             }
@@ -156,20 +156,18 @@ impl<S: Source> Plan<S> {
     ) -> Result<(), RowError> {
         let part_rows = settings.bucket_row_count_max.max(1);
         let mut index = order.first();
-        let mut left = row_count;
-        while left > 0 {
-            let run = left.min(part_rows);
+        let mut remaining = row_count;
+        while remaining > 0 {
+            let run = remaining.min(part_rows);
             let kind = PartKind::Run { source, order, first: index };
             self.parts.push(Part { row_count: run, kind });
-            left -= run;
-            let mut walk = if left > 0 { run } else { 0 };
-            while walk > 0 {
-                settings.check_cancel()?;
-                let steps = walk.min(WALK_CHECK_POINTS);
-                for _ in 0..steps {
-                    index = order.next(index);
+            remaining -= run;
+            let walk = if remaining > 0 { run } else { 0 };
+            for walked in 0..walk {
+                if walked.is_multiple_of(WALK_CHECK_POINTS) {
+                    settings.check_cancel()?;
                 }
-                walk -= steps;
+                index = order.next(index);
             }
             if row_count > part_rows {
                 scanned(run);
@@ -181,14 +179,14 @@ impl<S: Source> Plan<S> {
 
 /// A code of a recipe.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Code<'a> {
+pub(super) enum RecipeCode<'a> {
     /// Code of an explicit account.
     Explicit(&'a Bytes),
     /// Generated code of a family, by its index among the family's codes.
     Made(&'a AccountFamily, u64),
 }
 
-impl Code<'_> {
+impl RecipeCode<'_> {
     /// The code's bytes.
     pub(super) fn bytes(&self) -> Bytes {
         match self {
@@ -199,13 +197,13 @@ impl Code<'_> {
 }
 
 /// The codes of all accounts, each once, by ascending hash.
-pub(super) fn codes<'a>(genesis: &'a Genesis, made: &CodeHashes) -> Vec<(B256, Code<'a>)> {
+pub(super) fn codes<'a>(genesis: &'a Genesis, made: &CodeHashes) -> Vec<(B256, RecipeCode<'a>)> {
     let accounts = genesis.accounts.iter().filter(|account| !account.code.is_empty());
     let explicit =
-        accounts.map(|account| (keccak256(&account.code), Code::Explicit(&account.code)));
+        accounts.map(|account| (keccak256(&account.code), RecipeCode::Explicit(&account.code)));
     let families = &genesis.account_families;
     let made =
-        made.iter().map(|(hash, family, index)| (hash, Code::Made(&families[family], index)));
+        made.iter().map(|(hash, family, index)| (hash, RecipeCode::Made(&families[family], index)));
     let mut codes: Vec<_> = explicit.chain(made).collect();
     codes.sort_unstable_by_key(|(hash, _)| *hash);
     codes.dedup_by_key(|(hash, _)| *hash);

@@ -3,6 +3,7 @@
 
 use std::{
     fs::File,
+    io,
     os::unix::fs::FileExt,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
@@ -10,7 +11,7 @@ use std::{
 use crate::rows::{
     RowSettings,
     error::RowError,
-    sort::{prefix, share},
+    sort::{bin_of, prefix},
     source::{Record, Source},
 };
 
@@ -44,14 +45,9 @@ impl Scratch {
         if needed_bytes <= settings.memory_bytes_max {
             return Ok(Self::Memory);
         }
-        let fault = |source| RowError::Scratch {
-            action: "create",
-            path: settings.scratch.clone(),
-            needed_bytes,
-            source,
-        };
-        std::fs::create_dir_all(&settings.scratch).map_err(fault)?;
-        let file = tempfile::tempfile_in(&settings.scratch).map_err(fault)?;
+        let error = scratch_error("create", needed_bytes, settings);
+        std::fs::create_dir_all(&settings.scratch).map_err(error)?;
+        let file = tempfile::tempfile_in(&settings.scratch).map_err(error)?;
         Ok(Self::File { file, end: AtomicU64::new(0), needed_bytes })
     }
 
@@ -65,12 +61,8 @@ impl Scratch {
             return Ok(Block::Memory(std::mem::take(bytes).into_boxed_slice()));
         };
         let offset = end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        file.write_all_at(bytes, offset).map_err(|source| RowError::Scratch {
-            action: "write",
-            path: settings.scratch.clone(),
-            needed_bytes: *needed_bytes,
-            source,
-        })?;
+        let error = scratch_error("write", *needed_bytes, settings);
+        file.write_all_at(bytes, offset).map_err(error)?;
         let block = Block::File { offset, bytes: bytes.len() };
         bytes.clear();
         Ok(block)
@@ -86,12 +78,8 @@ impl Scratch {
         match (block, self) {
             (Block::File { offset, bytes: len }, Self::File { file, needed_bytes, .. }) => {
                 bytes.resize(*len, 0);
-                file.read_exact_at(bytes, *offset).map_err(|source| RowError::Scratch {
-                    action: "read",
-                    path: settings.scratch.clone(),
-                    needed_bytes: *needed_bytes,
-                    source,
-                })
+                let error = scratch_error("read", *needed_bytes, settings);
+                file.read_exact_at(bytes, *offset).map_err(error)
             }
             (Block::Memory(kept), _) => {
                 bytes.extend_from_slice(kept);
@@ -100,6 +88,16 @@ impl Scratch {
             (Block::File { .. }, Self::Memory) => panic!("a block in a file that is not there"),
         }
     }
+}
+
+/// Makes the error of a failed `action` on the scratch file.
+fn scratch_error(
+    action: &'static str,
+    needed_bytes: u64,
+    settings: &RowSettings<'_>,
+) -> impl Fn(io::Error) -> RowError + Copy {
+    let path = &settings.scratch;
+    move |source| RowError::Scratch { action, path: path.clone(), needed_bytes, source }
 }
 
 /// The buckets of one source, filled by pass 1.
@@ -224,7 +222,7 @@ impl<S: Source> Pass<'_, S> {
             let parts = &mut parts[..records.len()];
             self.source.parts(&records, parts);
             for (record, part) in records.iter().zip(&*parts) {
-                let index = share(prefix(part), self.bucket_count) as usize;
+                let index = bin_of(prefix(part), self.bucket_count) as usize;
                 let block = &mut unwritten[index];
                 if block.capacity() == 0 {
                     block.reserve_exact(self.block_bytes);

@@ -22,16 +22,16 @@ pub(super) fn prefix(part: &[u8; 32]) -> u64 {
     u64::from_be_bytes(eight)
 }
 
-/// ⌊a·b / 2^64⌋: the bin of `a`, where `b` bins divide the 64-bit numbers evenly. Ascends with
-/// `a`.
+/// The bin of `prefix`, where `bin_count` bins divide the 64-bit numbers evenly:
+/// ⌊prefix·bin_count / 2^64⌋. Ascends with `prefix`.
 #[inline]
-pub(super) fn share(a: u64, b: u64) -> u64 {
-    ((u128::from(a) * u128::from(b)) >> 64) as u64
+pub(super) fn bin_of(prefix: u64, bin_count: u64) -> u64 {
+    ((u128::from(prefix) * u128::from(bin_count)) >> 64) as u64
 }
 
-/// The smallest `a` whose [`share`] among `b` bins is `bin`; `bin` must be below `b`.
-pub(super) fn first_of_share(bin: u64, b: u64) -> u64 {
-    (u128::from(bin) << 64).div_ceil(u128::from(b)) as u64
+/// The smallest prefix in `bin`, which must be below `bin_count`.
+pub(super) fn first_of_bin(bin: u64, bin_count: u64) -> u64 {
+    (u128::from(bin) << 64).div_ceil(u128::from(bin_count)) as u64
 }
 
 /// Sorts key parts, and keeps its buffers for the next sort.
@@ -44,12 +44,13 @@ pub(super) struct Sorter {
 
 impl Sorter {
     /// Returns the order of `parts`; equal parts are neighbours. All parts must be in one bucket:
-    /// their prefixes have the same [`share`] among `bucket_count` buckets.
+    /// their prefixes have the same [`bin_of`] among `bucket_count` buckets.
     pub(super) fn sort(&mut self, parts: &[[u8; 32]], bucket_count: u64) -> &[Entry] {
         assert!(u32::try_from(parts.len()).is_ok(), "{} keys in a bucket", parts.len());
         let bin_count = parts.len().div_ceil(BIN_KEYS).max(1);
         // prefix·bucket_count mod 2^64 is the position within the bucket, as a fraction of 2^64.
-        let bin = |prefix: u64| share(prefix.wrapping_mul(bucket_count), bin_count as u64) as usize;
+        let bin =
+            |prefix: u64| bin_of(prefix.wrapping_mul(bucket_count), bin_count as u64) as usize;
         self.ends.clear();
         self.ends.resize(bin_count, 0);
         for part in parts {
@@ -139,7 +140,7 @@ mod tests {
         ) {
             for bucket in 0..buckets {
                 let of_bucket: Vec<_> =
-                    parts.iter().filter(|p| share(prefix(p), buckets) == bucket).copied().collect();
+                    parts.iter().filter(|p| bin_of(prefix(p), buckets) == bucket).copied().collect();
                 check(&of_bucket, buckets);
             }
         }

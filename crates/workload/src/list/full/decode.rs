@@ -117,7 +117,7 @@ impl Form for Values {
         address: Address,
         mut slots: Cursor<'_>,
     ) -> Result<(), ListError> {
-        let mut changed = 0;
+        let mut next_changed = 0;
         let first = decoder.list.keys.len();
         while !slots.is_empty() {
             let mut entry = slots.list()?;
@@ -129,13 +129,13 @@ impl Form for Values {
                     Ordering::Greater => return Err(ListError::ValueOrder { address, slot }),
                 }
             }
-            match decoder.changed.get(changed).map(|next| (*next, compare(next, &slot))) {
+            match decoder.changed.get(next_changed).map(|next| (*next, compare(next, &slot))) {
                 Some((missing, Ordering::Less)) => {
                     return Err(ListError::MissingValue { address, slot: missing });
                 }
                 Some((_, Ordering::Equal)) => {
                     decoder.list.slots.set_id(decoder.list.keys.len() as u32);
-                    changed += 1;
+                    next_changed += 1;
                 }
                 // The slot is not changed, so it is an item of its own.
                 Some((_, Ordering::Greater)) | None => decoder.take_item_room()?,
@@ -144,7 +144,7 @@ impl Form for Values {
             self.slots.push(entry.u256()?);
             entry.finish()?;
         }
-        match decoder.changed.get(changed) {
+        match decoder.changed.get(next_changed) {
             Some(slot) => Err(ListError::MissingValue { address, slot: *slot }),
             None => Ok(()),
         }
