@@ -30,7 +30,7 @@ use crate::{
 
 mod schemas;
 
-/// Figures that a file may be made of; the last are no numbers for JSON.
+/// A figure that a file may hold; about one in 18 is infinite or no number, which JSON cannot say.
 fn any_figure() -> impl Strategy<Value = f64> {
     prop_oneof![
         8 => any::<f64>().prop_map(|figure| if figure.is_finite() { figure } else { 0.1 }),
@@ -401,8 +401,8 @@ fn compared(of: &mut Figures<'_>) -> Comparison {
     }
 }
 
-/// A file made of these figures is refused where one of those it took is not finite; else it is
-/// read back as the same value, which is written as the same bytes.
+/// The law of one kind of file: `make` fills it from the figures. If one it took is not finite, it
+/// is refused; else it is read back as the same value, which is written as the same bytes.
 fn law<T>(make: fn(&mut Figures<'_>) -> T, all: &[f64])
 where
     T: Serialize + DeserializeOwned + PartialEq + Debug,

@@ -135,8 +135,8 @@ mod tests {
         assert_eq!(chance(0.0, 0.0, [2.0, 6.0]), None);
     }
 
-    /// Values as they would lie, in order, if drawn from a normal distribution, turned by some
-    /// places: groups of them differ in nothing.
+    /// Pseudo-random values that are about normal (a sum of twelve even ones, less 6): groups of
+    /// them differ only by chance.
     fn drawn(seed: u64, count: usize) -> Vec<f64> {
         let mut state = seed;
         let mut even = || {

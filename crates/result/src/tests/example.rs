@@ -1,4 +1,5 @@
-//! Results for tests: two cores, a state of 10 GB, figures as they come out.
+//! Results for tests, of this crate and of others: two CPUs, a state of 10 GB, and plausible
+//! figures.
 
 use serde_json::json;
 use variant::{
@@ -149,7 +150,7 @@ fn fill() -> Fill {
     Fill { limit_gas: GAS, execution_gas: GAS, loads: vec![load], ..Fill::default() }
 }
 
-/// Ten minutes before that run a sweep measured its device.
+/// The measurement of a device that runs of a sweep share, made ten minutes before [`typical`].
 pub fn shared_device() -> SharedDevice {
     let state = "rocksdb-0123456789abcdef".to_owned();
     SharedDevice { measured_unix_s: 1_767_225_000, state, draw_seed: 9 }
@@ -170,7 +171,7 @@ fn expects() -> Expects {
     Expects { count: 1, status: Some("holds".to_owned()), claims: vec![claim] }
 }
 
-/// One with `n` samples a cell and intervals.
+/// [`typical`] with `n` samples a cell and with intervals.
 pub fn sampled(n: usize) -> RunResult {
     let mut result = typical();
     for cell in &mut result.cells {
@@ -251,12 +252,12 @@ fn host() -> Host {
     }
 }
 
-/// Threads of a cell.
+/// How many threads of each kind a cell has.
 #[derive(Clone, Copy, Debug)]
 pub struct Threads {
-    /// Those that execute.
+    /// Threads that execute.
     pub executing: u64,
-    /// Those that only read.
+    /// Threads that only read.
     pub reading: u64,
 }
 
@@ -435,7 +436,7 @@ pub fn ran(times: &[Vec<u64>], factor: u64) -> Vec<DatabaseRun> {
     (0..).zip(times).map(of).collect()
 }
 
-/// A result of a run on databases with these times.
+/// The result of a run on one database for each list of times, as [`ran`] makes them.
 pub fn pooled(times: &[Vec<u64>]) -> RunResult {
     let ran = ran(times, 2);
     let mut result = typical();

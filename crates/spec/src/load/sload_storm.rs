@@ -135,8 +135,8 @@ impl SloadStorm {
             return Ok(());
         }
         let rule = format!(
-            "{share:?} with keys = \"{key_order}\": calldata goes beside the reads that cost least, \
-             so that list and calldata together are as large as they can be"
+            "{share:?} with keys = \"{key_order}\": calldata goes beside the reads that cost \
+             least, so that list and calldata together are as large as they can be"
         );
         let remedy = Remedy::bare(0.0).and("or use keys = \"weyl\"");
         Err(fields.fault("calldata", Violation::new(rule, remedy)))

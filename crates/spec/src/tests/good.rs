@@ -106,7 +106,7 @@ metric = "bal_bytes(batched-io)"
 max = 1_000_000
 "#;
 
-/// A storm of which nothing is said.
+/// What a storm is whose file sets none of these keys.
 fn least_storm() -> SloadStorm {
     SloadStorm {
         keys: KeyOrder::Keccak,

@@ -161,9 +161,9 @@ impl<'a> Cursor<'a> {
         Ok(*first)
     }
 
-    /// Takes the payload of the item at `offset`. `length_code` is the item's first byte, minus [`LIST`]
-    /// or [`STRING`]. Up to 55 it is the payload's length. Above, it is 55 + the number of bytes
-    /// that the length takes.
+    /// Takes the payload of the item at `offset`. `length_code` is the item's first byte, minus
+    /// [`LIST`] or [`STRING`]. Up to 55 it is the payload's length. Above, it is 55 + the number of
+    /// bytes that the length takes.
     fn payload(&mut self, length_code: u8, offset: usize) -> Result<&'a [u8], ListError> {
         let len = match length_code.checked_sub(SHORT_MAX_BYTES) {
             None | Some(0) => usize::from(length_code),

@@ -139,8 +139,11 @@ mod tests {
             parts in prop::collection::vec(any::<[u8; 32]>(), 100..400), buckets in 2..9_u64,
         ) {
             for bucket in 0..buckets {
-                let of_bucket: Vec<_> =
-                    parts.iter().filter(|p| bin_of(prefix(p), buckets) == bucket).copied().collect();
+                let of_bucket: Vec<_> = parts
+                    .iter()
+                    .filter(|part| bin_of(prefix(part), buckets) == bucket)
+                    .copied()
+                    .collect();
                 check(&of_bucket, buckets);
             }
         }

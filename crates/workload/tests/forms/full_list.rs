@@ -10,7 +10,8 @@ use workload::{
     list::{FullList, encode, full_encode},
 };
 
-/// An account that is anything or nothing, by its address.
+/// The account that is at an address before the block: for a quarter of them none, for a quarter an
+/// empty one.
 fn account_before(address: &Address) -> Option<AccountState> {
     let hash = keccak256(address);
     let state = AccountState {
@@ -26,7 +27,7 @@ fn account_before(address: &Address) -> Option<AccountState> {
     }
 }
 
-/// Values of all lengths, by key.
+/// The value of a slot before the block, of any length from nothing to 32 bytes.
 fn slot_before(address: &Address, key: &U256) -> U256 {
     let hash = keccak256([address.as_slice(), &key.to_be_bytes::<32>()].concat());
     U256::from_be_slice(&hash[..usize::from(hash[0]) % 33])

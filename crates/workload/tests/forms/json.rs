@@ -191,7 +191,7 @@ fn a_list_that_is_none_and_a_plan_without_its_family_are_errors_and_no_panic() {
     assert!(write(batch).expect_err("no family").contains("no family 3"));
 }
 
-/// Keeps nothing of what is written but how much, and the largest part.
+/// A writer that keeps nothing but how much was written, and how much the largest part was.
 #[derive(Default)]
 struct Parts {
     all_bytes: usize,

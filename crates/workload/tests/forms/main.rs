@@ -1,4 +1,5 @@
-//! The crate as others use it.
+//! Tests of the forms of a workload through the public functions of the crate: its file, JSON and
+//! lists.
 
 mod diff;
 mod file;

@@ -11,7 +11,7 @@ use workload::{
     list::{SYSTEM_ITEM_COUNT, encode},
 };
 
-/// The wrong lists that are well-formed: only who executes the block can tell.
+/// The wrong lists that are well-formed: only executing the block can tell that they are wrong.
 const ONLY_EXECUTION_TELLS: [&str; 16] = [
     "missing account (accessed, no change: SLOAD target)",
     "missing coinbase",
@@ -31,7 +31,7 @@ const ONLY_EXECUTION_TELLS: [&str; 16] = [
     "history 2935 write missing",
 ];
 
-/// The folder of the vectors, or `None` and a word about it.
+/// The folder of the vectors; without one it prints that the test is skipped.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn folder() -> Option<PathBuf> {
     let folder =

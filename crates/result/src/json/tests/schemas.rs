@@ -137,18 +137,20 @@ fn files(figures: &[f64]) -> Vec<(FileKind, Value)> {
     FileKind::ALL.iter().map(|kind| (*kind, file(*kind).expect("JSON"))).collect()
 }
 
-/// Where a value stands.
+/// A key or an index in a file, by which a test removes, adds or changes a value.
 #[derive(Clone, Debug)]
 struct Place {
     /// JSON pointer of the object or array that holds it.
     holder: String,
     /// Its key or index there.
     key: String,
-    /// Whether it, and whether its holder, has keys of its own, or any value.
+    /// Whether the value here, and whether its holder, is one of [`OPEN`] or an item of one, so
+    /// that the schema does not fix its keys.
     is_open: [bool; 2],
 }
 
-/// One place for each key of the schema, by the keys on the way to it.
+/// Finds one place for each key of the file at and below `value`; `name` is the keys on the way to
+/// it, with `[]` for any index.
 fn places(value: &Value, at: &Place, name: &str, found: &mut BTreeMap<String, Place>) {
     let pointer = format!("{}/{}", at.holder, at.key);
     let holder = if name.is_empty() { String::new() } else { pointer };
@@ -315,7 +317,8 @@ fn every_object_is_closed_and_every_key_is_described_with_its_unit() {
     }
 }
 
-/// Numbers that count nothing and have no unit, and counts of that in whose list they stand.
+/// Names of whole numbers that need no ending: what they count is told by the list they stand in,
+/// or they count nothing and have no unit.
 const PLAIN: [&str; 4] = ["chain_id", "count", "number", "seed"];
 /// Ends of the names of counts and of figures with a unit.
 const ENDS: [&str; 5] = ["_count", "_ns", "_unix_s", "_bytes", "_wei"];

@@ -84,7 +84,7 @@ pub fn typical() -> SendResult {
     }
 }
 
-/// The same with all that can go wrong.
+/// A load in which everything went wrong that can.
 pub fn troubled() -> SendResult {
     let counts = SendCounts {
         planned_count: 20,
