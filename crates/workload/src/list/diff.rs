@@ -272,7 +272,7 @@ impl Differ<'_> {
     ) {
         let field = Field::Slot(slot);
         // A slot without changes is only read.
-        let changes = [left, right].map(|slot| slot.filter(|changes| !changes.is_empty()));
+        let changes = [left, right].map(|side| side.filter(|changes| !changes.is_empty()));
         let kind = match (left, right, changes) {
             (Some(_), None, [None, _]) => DifferenceKind::MissingRead,
             (None, Some(_), [_, None]) => DifferenceKind::SurplusRead,
