@@ -9,8 +9,9 @@ use crate::{
     quantity,
 };
 
-/// The longest duration of an option. A longer duration is a mistake in the unit.
-const DURATION_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// The longest duration of an option, and the longest budget. A longer one is a mistake in the
+/// unit.
+pub(crate) const DURATION_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 /// Reads a duration as in scenarios, in whole milliseconds from 1ms to 24h: `200ms`, `1.5s`, `10m`.
 /// Errors name `option`.

@@ -6,6 +6,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use workload::Fork;
 
+use crate::durations::DURATION_MAX;
 use crate::fault::{Fault, Origin, Remedy, Violation, shown};
 use crate::fields::{Fields, Range};
 use crate::keys::{self, Checked, Flag, Keyed, Keys, LoadEnv, ValueOrMeaning, narrowed, quoted};
@@ -22,8 +23,6 @@ use crate::{mdbx, metric, prefetch, redis, rocksdb, root, sharding, state};
 use variant::{Design, RootTime, Schedule, StoreKind, TrieForm, Variant, WholeRows};
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
-/// The longest budget. A longer budget is a mistake in the unit.
-const BUDGET_MAX: Duration = Duration::from_secs(86_400);
 
 const GAS: Range =
     Range::supported(TX_GAS_MIN, 1_000_000_000_000, "the least gas that one transaction needs");
@@ -330,7 +329,7 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         let remedy = Remedy::advice("leave state.seed out, so that it is derived from seed");
         return Err(fields.fault("databases", Violation::new(rule, remedy)));
     }
-    if spec.budget.is_zero() || spec.budget > BUDGET_MAX {
+    if spec.budget.is_zero() || spec.budget > DURATION_MAX {
         let violation = Violation::new("a budget is from 1ms to 24h", Remedy::text("60s"));
         return Err(fields.fault("budget", violation));
     }

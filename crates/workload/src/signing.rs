@@ -30,39 +30,34 @@ pub struct Signature {
 /// order; the signed message contains them.
 pub fn signing_hash(tx: &Transaction, chain_id: u64, authorities: &[Signature]) -> B256 {
     let mut fields = Fields::default();
-    match tx.tx_type {
+    let type_byte = match tx.tx_type {
         TxType::Legacy => {
-            fields.legacy(tx);
             // EIP-155: the chain, and two zeros in place of r and s.
-            fields.item(&chain_id).item(&0_u8).item(&0_u8);
+            fields.legacy(tx).item(&chain_id).item(&0_u8).item(&0_u8);
+            None
         }
         TxType::AccessList => {
             fields.item(&chain_id).legacy(tx).access_list(tx);
+            Some(1)
         }
-        TxType::DynamicFee | TxType::Blob | TxType::SetCode => {
-            fields.item(&chain_id).item(&tx.nonce).item(&tx.max_priority_fee_per_gas);
-            fields.item(&tx.max_fee_per_gas).call(tx).access_list(tx);
+        TxType::DynamicFee => {
+            fields.dynamic_fee(tx, chain_id);
+            Some(2)
         }
-    }
-    match tx.tx_type {
         TxType::Blob => {
-            fields.item(&tx.max_fee_per_blob_gas);
             let mut hashes = Fields::default();
             for hash in &tx.blob_hashes {
                 hashes.item(hash);
             }
-            fields.list(&hashes);
+            fields.dynamic_fee(tx, chain_id).item(&tx.max_fee_per_blob_gas).list(&hashes);
+            Some(3)
         }
-        TxType::SetCode => fields.authorizations(tx, authorities),
-        TxType::Legacy | TxType::AccessList | TxType::DynamicFee => {}
-    }
-    fields.hash(match tx.tx_type {
-        TxType::Legacy => None,
-        TxType::AccessList => Some(1),
-        TxType::DynamicFee => Some(2),
-        TxType::Blob => Some(3),
-        TxType::SetCode => Some(4),
-    })
+        TxType::SetCode => {
+            fields.dynamic_fee(tx, chain_id).authorizations(tx, authorities);
+            Some(4)
+        }
+    };
+    fields.hash(type_byte)
 }
 
 /// The hash that the sender of a legacy transaction signed before EIP-155: valid on any chain.
@@ -100,6 +95,12 @@ impl Fields {
     /// Adds the fields that types 0 and 1 share.
     fn legacy(&mut self, tx: &Transaction) -> &mut Self {
         self.item(&tx.nonce).item(&tx.max_fee_per_gas).call(tx)
+    }
+
+    /// Adds the fields with which the lists of types 2, 3 and 4 begin.
+    fn dynamic_fee(&mut self, tx: &Transaction, chain_id: u64) -> &mut Self {
+        self.item(&chain_id).item(&tx.nonce).item(&tx.max_priority_fee_per_gas);
+        self.item(&tx.max_fee_per_gas).call(tx).access_list(tx)
     }
 
     /// Adds gas limit, callee, value and input.
