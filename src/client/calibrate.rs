@@ -113,17 +113,15 @@ impl CalibrateInput {
     /// Adds a scenario: its existing result, or a new result.
     fn add(&self, name: &str, all: &mut CalibrationResult) -> Result<(), Failure> {
         let dir = self.out.join(name);
-        let ended = match finished(&dir) {
-            Some(_) => Outcome::Whole,
-            None => self.measure(name, &dir)?,
-        };
+        let outcome =
+            if has_whole_result(&dir) { Outcome::Whole } else { self.measure(name, &dir)? };
         // A run that ended early keeps its finished part, and the report shows that part.
         if let Ok(stored) = Stored::read(&dir)
             && !stored.result.clients.is_empty()
         {
             all.results.push(stored.into());
         }
-        match ended {
+        match outcome {
             Outcome::Whole => {}
             Outcome::Interrupted => all.code = Code::Interrupted,
             Outcome::Failed { step, ended } => {
@@ -168,22 +166,22 @@ impl CalibrateInput {
     }
 
     /// Returns the overrides that a scenario takes: for instance, transfers have no slots.
-    fn overrides_of(&self, name: &str) -> OverridesOf {
+    fn overrides_of(&self, name: &str) -> ScenarioOverrides {
         let text = shipped::find(name).unwrap_or_default();
-        let mut of = OverridesOf::default();
+        let mut overrides = ScenarioOverrides::default();
         for given in &self.work {
-            let with = [&of.taken[..], std::slice::from_ref(given)].concat();
-            match Scenario::parse(name, text, &with) {
-                Ok(_) => of.taken = with,
-                Err(error) => of.left_out.push((given.clone(), error.to_string())),
+            let more = [&overrides.taken[..], std::slice::from_ref(given)].concat();
+            match Scenario::parse(name, text, &more) {
+                Ok(_) => overrides.taken = more,
+                Err(error) => overrides.left_out.push((given.clone(), error.to_string())),
             }
         }
-        of
+        overrides
     }
 
     /// Refuses an override that no scenario takes, as it is a mistake.
     fn check_overrides(&self, names: &[String]) -> Result<()> {
-        let all: Vec<OverridesOf> = names.iter().map(|name| self.overrides_of(name)).collect();
+        let all: Vec<_> = names.iter().map(|name| self.overrides_of(name)).collect();
         for given in &self.work {
             if all.iter().any(|of| of.taken.contains(given)) {
                 continue;
@@ -227,23 +225,17 @@ impl CalibrateInput {
                     out.display()
                 );
             }
-            // The verb removes results in its directory, so the directory must not have other
-            // files.
-            Err(_)
-                if fs::read_dir(out)
-                    .with_context(cannot)
-                    .with_exit_code(Code::Io)?
-                    .next()
-                    .is_some() =>
-            {
-                fail!(
-                    Code::Usage,
-                    "--out {}: has files and is of no calibration (there is no {MANIFEST}); name an \
-                     empty or a new directory",
-                    out.display()
-                );
-            }
+            // The verb removes results in its directory, so a new one must not have other files.
             Err(_) => {
+                let mut files = fs::read_dir(out).with_context(cannot).with_exit_code(Code::Io)?;
+                if files.next().is_some() {
+                    fail!(
+                        Code::Usage,
+                        "--out {}: has files and is of no calibration (there is no {MANIFEST}); \
+                         name an empty or a new directory",
+                        out.display()
+                    );
+                }
                 let text = format!("{own:#}\n");
                 report::replace(&path, text.as_bytes())
                     .with_context(cannot)
@@ -283,7 +275,7 @@ impl CalibrateInput {
 
 /// Overrides that a scenario takes, and the other overrides, each with the error that it causes.
 #[derive(Debug, Default)]
-struct OverridesOf {
+struct ScenarioOverrides {
     taken: Vec<Override>,
     left_out: Vec<(Override, String)>,
 }
@@ -309,11 +301,11 @@ fn step(name: &'static str, words: Vec<OsString>) -> Result<Option<Outcome>, Fai
     })
 }
 
-/// Returns the result in a directory, if it is whole.
-fn finished(dir: &Path) -> Option<Stored> {
-    let stored = Stored::read(dir).ok()?;
-    let result = &stored.result;
-    (!result.interrupted && result.is_sound() && !result.clients.is_empty()).then_some(stored)
+/// Whether a directory has a whole result, which is not measured again.
+fn has_whole_result(dir: &Path) -> bool {
+    Stored::read(dir).is_ok_and(|Stored { result, .. }| {
+        !result.interrupted && result.is_sound() && !result.clients.is_empty()
+    })
 }
 
 /// Returns the names of the twins of official benchmark tests, and of the scenarios that have only

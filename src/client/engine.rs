@@ -78,9 +78,9 @@ impl Engine {
     /// One of the two answers is not VALID, or is missing.
     pub fn execute(&self, calls: &Calls) -> Result<Times, Refusal> {
         let (answer, new_payload) = self.timed(&calls.new_payload)?;
-        is_valid(calls, &calls.new_payload, &answer, &answer)?;
+        check_valid(calls, &calls.new_payload, &answer, &answer)?;
         let (answer, forkchoice) = self.timed(&calls.forkchoice)?;
-        is_valid(calls, &calls.forkchoice, &answer["payloadStatus"], &answer)?;
+        check_valid(calls, &calls.forkchoice, &answer["payloadStatus"], &answer)?;
         Ok(Times { new_payload, forkchoice })
     }
 
@@ -103,7 +103,7 @@ impl Engine {
     fn post(&self, line: &str, body: String, begun: Instant) -> Result<Value, Refusal> {
         let token = self.secret.token(SystemTime::now());
         let answered = self.client.post(&self.url, body, Some(&token));
-        let answer = answered.map_err(|error| self.silence(line, begun, error))?;
+        let answer = answered.map_err(|error| self.refusal_of(line, begun, error))?;
         let (status, body) = (answer.status, answer.body);
         if status == 401 {
             return Err(Refusal::Unauthorized);
@@ -127,7 +127,7 @@ impl Engine {
     }
 
     /// Returns the reason for a missing answer.
-    fn silence(&self, line: &str, begun: Instant, error: HttpError) -> Refusal {
+    fn refusal_of(&self, line: &str, begun: Instant, error: HttpError) -> Refusal {
         let method = method(line);
         match error {
             HttpError::NoConnection(reason) => Refusal::NoConnection { reason },
@@ -146,7 +146,7 @@ fn no_answer(line: &str, status: u16, body: &[u8]) -> Refusal {
 
 /// Checks that `status` finds the block of `calls` valid. VALID must name the payload's own block
 /// (Engine API, status of a payload). If the status is unknown, the error shows `answer`.
-fn is_valid(calls: &Calls, line: &str, status: &Value, answer: &Value) -> Result<(), Refusal> {
+fn check_valid(calls: &Calls, line: &str, status: &Value, answer: &Value) -> Result<(), Refusal> {
     let method = method(line);
     match status["status"].as_str() {
         Some("VALID") if status["latestValidHash"].as_str() == Some(&calls.hash) => Ok(()),

@@ -221,17 +221,17 @@ impl Export {
     }
 
     /// Returns the hash of a sibling.
-    pub fn hash(&self, of: SiblingId) -> &str {
-        &self.manifest.blocks[of.block].sibling_hashes[of.sibling]
+    pub fn hash(&self, id: SiblingId) -> &str {
+        &self.manifest.blocks[id.block].sibling_hashes[id.sibling]
     }
 
     /// Returns the calls of a sibling.
     ///
     /// # Errors
     /// The calls cannot be read, or are of another block.
-    pub fn calls(&self, of: SiblingId) -> Result<Calls> {
-        let hash = self.hash(of).to_owned();
-        let index = of.block * self.sibling_count() + of.sibling;
+    pub fn calls(&self, id: SiblingId) -> Result<Calls> {
+        let hash = self.hash(id).to_owned();
+        let index = id.block * self.sibling_count() + id.sibling;
         let [new_payload, forkchoice] = self.calls.read(index)?;
         ensure!(
             new_payload.contains(&hash) && forkchoice.contains(&hash),

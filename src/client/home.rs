@@ -21,7 +21,7 @@ use crate::terminal::{Code, Failure, WithExitCode};
 
 /// Maximal number of times that the database's files are listed. They are listed again if a file
 /// vanished meanwhile.
-const LISTINGS: usize = 5;
+const LISTING_COUNT_MAX: usize = 5;
 
 /// The file with the secret of the Engine API.
 const SECRET: &str = "jwt.hex";
@@ -33,7 +33,7 @@ pub struct Home {
     pub datadir: PathBuf,
     /// The database that `datadir` is a copy of; `None` if `datadir` is the original.
     original: Option<PathBuf>,
-    own: PathBuf,
+    own_dir: PathBuf,
     /// The files from which the database is made.
     state: StateFiles,
 }
@@ -55,15 +55,15 @@ impl Home {
     /// A directory cannot be made.
     pub fn new(dir: &Path, name: &str, state: StateFiles) -> Result<Self> {
         let dir = std::path::absolute(dir)?;
-        let own = dir.join(format!("{name}.stress"));
-        fs::create_dir_all(&own).with_context(|| own.display().to_string())?;
-        Ok(Self { datadir: dir.join(name), original: None, own, state })
+        let own_dir = dir.join(format!("{name}.stress"));
+        fs::create_dir_all(&own_dir).with_context(|| own_dir.display().to_string())?;
+        Ok(Self { datadir: dir.join(name), original: None, own_dir, state })
     }
 
     /// Returns the same home with a copy of the database. The copy does not exist yet.
     #[must_use]
     pub fn on_copy(self) -> Self {
-        Self { datadir: self.own.join("copy"), original: Some(self.datadir), ..self }
+        Self { datadir: self.own_dir.join("copy"), original: Some(self.datadir), ..self }
     }
 
     /// Makes the copy anew, if the home uses one. No process may have the copy open.
@@ -96,19 +96,19 @@ impl Home {
             genesis: self.state.genesis(),
             rows: self.state.dir.clone(),
             port,
-            jwt: self.own.join(SECRET),
-            files: self.own.clone(),
+            jwt: self.own_dir.join(SECRET),
+            files: self.own_dir.clone(),
         }
     }
 
     /// Returns the file of the client's log.
     pub fn log_path(&self) -> PathBuf {
-        self.own.join("client.log")
+        self.own_dir.join("client.log")
     }
 
     /// Returns the file that holds the client's process group while the client runs.
     pub fn note_path(&self) -> PathBuf {
-        self.own.join(leftover::NOTE)
+        self.own_dir.join(leftover::NOTE)
     }
 
     /// Writes the secret and the files of `start`.
@@ -119,12 +119,12 @@ impl Home {
         let secret = secret.hex();
         let files = start.files.iter().map(|(name, text)| (name.as_str(), text));
         [(SECRET, &secret)].into_iter().chain(files).try_for_each(|(name, text)| {
-            let path = self.own.join(name);
+            let path = self.own_dir.join(name);
             fs::write(&path, text).with_context(|| path.display().to_string())
         })
     }
 
-    /// Makes the database unless it exists, and returns whether it was made. `shown` gets the
+    /// Makes the database unless it exists, and returns whether it was made. `on_percent` gets the
     /// progress in percent, if the command prints it. `finish` gets the new database before the
     /// database has its final name.
     ///
@@ -134,13 +134,13 @@ impl Home {
     pub fn make(
         &self,
         start: &StartFile,
-        shown: &dyn Fn(u64),
+        on_percent: &dyn Fn(u64),
         finish: impl FnOnce(&Self) -> Result<(), Failure>,
     ) -> Result<bool, Failure> {
         if self.datadir.exists() {
             return Ok(false);
         }
-        let unfinished = self.own.join("unfinished");
+        let unfinished = self.own_dir.join("unfinished");
         // An earlier run may have been killed while its client grew the state. That client may
         // still run.
         leftover::end(&self.note_path(), &unfinished);
@@ -148,8 +148,8 @@ impl Home {
         emptied.with_context(|| unfinished.display().to_string()).with_exit_code(Code::Io)?;
         let placeholders =
             Placeholders { datadir: unfinished.join("database"), ..self.placeholders(0) };
-        let log = self.own.join("init.log");
-        let made = making::make(start, &self.state, &placeholders, &log, shown);
+        let log = self.own_dir.join("init.log");
+        let made = making::make(start, &self.state, &placeholders, &log, on_percent);
         let made = made.and_then(|()| {
             finish(&Self { datadir: placeholders.datadir.clone(), original: None, ..self.clone() })
         });
@@ -176,7 +176,7 @@ impl Home {
     /// does not report that part.
     pub fn pages(&self) -> Option<Pages> {
         // A client may remove files at any time. All files are listed again then.
-        (0..LISTINGS).find_map(|_| {
+        (0..LISTING_COUNT_MAX).find_map(|_| {
             let files = files(&self.datadir).ok()?;
             let sizes = files.iter().map(|file| Some(file.metadata().ok()?.len()));
             let byte_count = sizes.sum::<Option<u64>>()?;

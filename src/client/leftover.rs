@@ -65,12 +65,12 @@ pub fn end(path: &Path, dir: &Path) {
     let numbers: Vec<u64> = text.split(' ').filter_map(|word| word.trim().parse().ok()).collect();
     let [group, run, since] = numbers[..] else { return };
     let is_running = u32::try_from(run).is_ok_and(|run| start_time(run) == Some(since));
-    let (false, Ok(group)) = (is_running, i32::try_from(group)) else { return };
+    let Ok(group) = i32::try_from(group) else { return };
+    let Some(pid) = Pid::from_raw(group) else { return };
     // The kernel uses numbers of groups again, so another group may have this number.
-    if !members(group).into_iter().any(|pid| uses(pid, dir)) {
+    if is_running || !members(group).into_iter().any(|pid| uses(pid, dir)) {
         return;
     }
-    let Some(pid) = Pid::from_raw(group) else { return };
     let _ = kill_process_group(pid, Signal::TERM);
     let begun = Instant::now();
     while !members(group).is_empty() && begun.elapsed() < STOP_MAX {

@@ -18,7 +18,7 @@ use super::start_file::{OwnTimes, StartFile};
 
 /// Maximal number of blocks whose own times are kept until a sample takes them. A warm client may
 /// report a block after the next block has begun.
-const TOLD_BLOCKS_MAX: usize = 16;
+const KEPT_TIMES_MAX: usize = 16;
 /// Maximal number of the log's last lines that an error shows.
 const TAIL_LINES: usize = 12;
 /// Maximal length of a line in bytes. A longer line counts as several lines.
@@ -42,7 +42,7 @@ struct LogState {
     tail: VecDeque<String>,
     is_ready: bool,
     /// Times of the blocks that the client reported last, with the blocks' hashes.
-    told: VecDeque<(String, OwnTimes)>,
+    own_times: VecDeque<(String, OwnTimes)>,
 }
 
 impl Log {
@@ -53,7 +53,7 @@ impl Log {
     pub fn new(path: &Path, start: StartFile) -> io::Result<Arc<Self>> {
         let file = File::options().create(true).append(true).open(path)?;
         let state =
-            LogState { file, tail: VecDeque::new(), is_ready: false, told: VecDeque::new() };
+            LogState { file, tail: VecDeque::new(), is_ready: false, own_times: VecDeque::new() };
         Ok(Arc::new(Self { start, state: Mutex::new(state), open_count: AtomicUsize::new(0) }))
     }
 
@@ -75,14 +75,14 @@ impl Log {
 
     fn add_line(&self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
-        let (is_ready, told) = (self.start.is_ready(&text), self.start.own_times(&text));
+        let (is_ready, own_times) = (self.start.is_ready(&text), self.start.own_times(&text));
         let mut state = self.state();
         // A full disk must not end the client. The tail is kept all the same.
         let _ = state.file.write_all(line);
         state.is_ready |= is_ready;
-        if let Some(told) = told {
-            state.told.truncate(TOLD_BLOCKS_MAX - 1);
-            state.told.push_front(told);
+        if let Some(own_times) = own_times {
+            state.own_times.truncate(KEPT_TIMES_MAX - 1);
+            state.own_times.push_front(own_times);
         }
         if state.tail.len() == TAIL_LINES {
             state.tail.pop_front();
@@ -103,27 +103,27 @@ impl Log {
     /// Takes the client's own times of the block with this hash out of the log.
     pub fn take_own_times(&self, hash: &str) -> Option<OwnTimes> {
         let mut state = self.state();
-        let index = state.told.iter().position(|(of, _)| of == hash)?;
-        state.told.remove(index).map(|(_, times)| times)
+        let index = state.own_times.iter().position(|(of, _)| of == hash)?;
+        state.own_times.remove(index).map(|(_, times)| times)
     }
 
     /// Whether the client reports its own block times.
-    pub const fn tells_time(&self) -> bool {
+    pub const fn has_own_times(&self) -> bool {
         self.start.own_time.is_some()
     }
 
     /// Returns the last lines of the log of a client that has ended. Waits for lines that are not
     /// read yet.
-    pub fn tail(&self) -> String {
+    pub fn final_tail(&self) -> String {
         let begun = Instant::now();
         while self.open_count.load(Ordering::Acquire) > 0 && begun.elapsed() < LAST_LINES_MAX {
             thread::sleep(Duration::from_millis(5));
         }
-        self.tail_so_far()
+        self.tail()
     }
 
     /// Returns the last lines of the log of a client that runs.
-    pub fn tail_so_far(&self) -> String {
+    pub fn tail(&self) -> String {
         let state = self.state();
         let lines: Vec<_> = state.tail.iter().map(String::as_str).collect();
         lines.join("\n")

@@ -27,7 +27,7 @@ const SHOWN_CHARS: usize = 2_000;
 /// Polling interval for the end of a command.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Minimal time between two reads of the command's output.
-const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+const READ_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Remedy for a missing client program.
 pub const NAME_PROGRAM: &str = "name it by --program, or in the start file (program = …)";
@@ -93,7 +93,7 @@ impl<'a> DatabaseCommand<'a> {
 }
 
 /// Returns the end of a command's output.
-fn end_of(log: &Path) -> String {
+fn end_of_output(log: &Path) -> String {
     let output = String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned();
     let skipped = output.chars().count().saturating_sub(SHOWN_CHARS);
     output.chars().skip(skipped).collect()
@@ -115,7 +115,7 @@ pub fn check(start: &StartFile, state: &StateFiles) -> Result<(), Failure> {
 }
 
 /// Makes a database at the path in `placeholders`. The command's output goes to the file at `log`.
-/// `shown` gets the progress that the command prints, in percent.
+/// `on_percent` gets the progress that the command prints, in percent.
 ///
 /// # Errors
 /// No command makes a database of this export, the command fails, or the user interrupted.
@@ -124,7 +124,7 @@ pub fn make(
     state: &StateFiles,
     placeholders: &Placeholders,
     log: &Path,
-    shown: &dyn Fn(u64),
+    on_percent: &dyn Fn(u64),
 ) -> Result<(), Failure> {
     let command = DatabaseCommand::for_state(start, state).with_exit_code(Code::Usage)?;
     if command.as_ref().is_none_or(|command| !command.makes_directory) {
@@ -134,22 +134,22 @@ pub fn make(
     let arguments = placeholders.filled(command.arguments);
     let child = command.spawn(&arguments, &start.env, log);
     let child = child.map_err(|error| not_started(&command.program, command.remedy, error));
-    let status = wait(child.with_exit_code(Code::Io)?, log, shown)?;
+    let status = wait(child.with_exit_code(Code::Io)?, log, on_percent)?;
     if status.success() && placeholders.datadir.is_dir() {
         return Ok(());
     }
-    let shown = format!("{} {}", command.program.display(), arguments.join(" "));
-    let output = end_of(log);
+    let line = format!("{} {}", command.program.display(), arguments.join(" "));
+    let output = end_of_output(log);
     if !status.success() {
-        fail!(Code::Io, "{shown}: {status}:\n{output}");
+        fail!(Code::Io, "{line}: {status}:\n{output}");
     }
     let datadir = placeholders.datadir.display();
-    fail!(Code::Io, "{shown}: it ended well and made no {datadir}:\n{output}")
+    fail!(Code::Io, "{line}: it ended well and made no {datadir}:\n{output}")
 }
 
-/// Waits for the end of a command. `shown` gets its progress, in percent.
-fn wait(mut child: Child, log: &Path, shown: &dyn Fn(u64)) -> Result<ExitStatus, Failure> {
-    let mut looked = Instant::now();
+/// Waits for the end of a command. `on_percent` gets its progress, in percent.
+fn wait(mut child: Child, log: &Path, on_percent: &dyn Fn(u64)) -> Result<ExitStatus, Failure> {
+    let mut read_at = Instant::now();
     loop {
         if let Some(status) = child.try_wait().with_exit_code(Code::Io)? {
             return Ok(status);
@@ -160,11 +160,11 @@ fn wait(mut child: Child, log: &Path, shown: &dyn Fn(u64)) -> Result<ExitStatus,
             drop(child.wait());
             fail!(Code::Interrupted, "interrupted");
         }
-        if looked.elapsed() >= LOOK_INTERVAL {
-            looked = Instant::now();
-            let said = fs::read(log).unwrap_or_default();
-            if let Some(percent) = percent(&String::from_utf8_lossy(&said)) {
-                shown(percent);
+        if read_at.elapsed() >= READ_INTERVAL {
+            read_at = Instant::now();
+            let output = fs::read(log).unwrap_or_default();
+            if let Some(percent) = percent(&String::from_utf8_lossy(&output)) {
+                on_percent(percent);
             }
         }
         thread::sleep(POLL_INTERVAL);
@@ -172,8 +172,8 @@ fn wait(mut child: Child, log: &Path, shown: &dyn Fn(u64)) -> Result<ExitStatus,
 }
 
 /// Returns the percentage in the last line that has one, as in `12 %`.
-fn percent(said: &str) -> Option<u64> {
-    said.lines().rev().find_map(|line| {
+fn percent(output: &str) -> Option<u64> {
+    output.lines().rev().find_map(|line| {
         let (before, _) = line.split_once(" %")?;
         let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next()?;
         digits.parse::<u64>().ok().filter(|percent| *percent <= 100)

@@ -74,7 +74,7 @@ pub fn add_block(sample: &mut ClientSample, block: MeasuredBlock) {
         block_hash: hash,
         new_payload_ns: ns(times.new_payload),
         forkchoice_ns: ns(times.forkchoice),
-        own_ns: own.map(|own| own.all_ns),
+        own_ns: own.map(|own| own.total_ns),
         own_root_ns: own.and_then(|own| own.root_ns),
     };
     sample.wall_ns += block.wall_ns();
@@ -164,7 +164,7 @@ mod tests {
                 new_payload: Duration::from_millis(3),
                 forkchoice: Duration::from_millis(1),
             },
-            own: Some(OwnTimes { all_ns: 2_000_000, root_ns: None }),
+            own: Some(OwnTimes { total_ns: 2_000_000, root_ns: None }),
             before: counted(Some(Duration::from_millis(10))),
             after: counted(after),
         };

@@ -17,9 +17,9 @@ use crate::{
 const MAX_TRACES_BYTES: usize = 512 << 20;
 /// Maximal size of the answers to all other calls of a request, in bytes.
 const MAX_ANSWER_BYTES: usize = 128 << 20;
-/// Maximal time of an answer. It is long, as a node executes a block again to trace it.
+/// Maximal time of an answer. It is long, as a node executes a block is_retried to trace it.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
-/// Times to wait before a request is sent again.
+/// Times to wait before a request is sent is_retried.
 const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
 /// Number of characters of a wrong answer that an error shows.
 const SHOWN_CHARS: usize = 120;
@@ -84,13 +84,13 @@ impl<'a> HttpNode<'a> {
                 return Err(Silence::Stopped);
             }
             let tried = self.client.post(&self.url, request.to_string(), None);
-            let again = match &tried {
+            let is_retried = match &tried {
                 Ok(answer) => matches!(answer.status, 429 | 502 | 503 | 504),
                 Err(error) => {
                     matches!(error, HttpError::NoConnection(_) | HttpError::CutOff(_))
                 }
             };
-            match pauses.next().filter(|_| again) {
+            match pauses.next().filter(|_| is_retried) {
                 Some(pause) => thread::sleep(pause),
                 None => return tried.map_err(|error| silence(&error)),
             }

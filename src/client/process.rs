@@ -51,7 +51,7 @@ const OWN_TIME_MAX: Duration = Duration::from_secs(1);
 /// Maximal time to wait for the end of a client that gave no answer.
 const DEATH_MAX: Duration = Duration::from_millis(500);
 
-/// State of a listening socket in `/proc/net/tcp`.
+/// State of a listening_sockets socket in `/proc/net/tcp`.
 const LISTENING: &str = "0A";
 
 /// A client that was started.
@@ -79,7 +79,7 @@ impl Running {
         let placeholders = home.placeholders(port);
         leftover::end(&home.note_path(), &home.datadir);
         let log = Log::new(&home.log_path(), start.clone()).with_exit_code(Code::Io)?;
-        let (child, command) = spawned(start, &placeholders, &log)?;
+        let (child, command) = spawn(start, &placeholders, &log)?;
         let url = format!("http://127.0.0.1:{port}");
         let mut running = Self {
             pid: child.id(),
@@ -102,7 +102,7 @@ impl Running {
                 start.program.display()
             ));
         }
-        running.wait_until_settled(start.settle())?;
+        running.wait_until_settled(start.settle_max())?;
         Ok(running)
     }
 
@@ -131,7 +131,7 @@ impl Running {
     /// report them.
     pub fn own_times(&self, hash: &str) -> Option<OwnTimes> {
         let begun = Instant::now();
-        while self.log.tells_time() && begun.elapsed() < OWN_TIME_MAX {
+        while self.log.has_own_times() && begun.elapsed() < OWN_TIME_MAX {
             if let Some(times) = self.log.take_own_times(hash) {
                 return Some(times);
             }
@@ -142,7 +142,7 @@ impl Running {
 
     /// Returns `refusal`, or [`Refusal::Died`] if the connection failed because the client has
     /// ended.
-    pub fn explained(&self, refusal: Refusal) -> Refusal {
+    pub fn cause_of(&self, refusal: Refusal) -> Refusal {
         if !matches!(refusal, Refusal::CutOff { .. } | Refusal::NoConnection { .. }) {
             return refusal;
         }
@@ -178,7 +178,7 @@ impl Running {
             Code::Io,
             "the client does not stop within {} s after SIGTERM; the end of its log:\n{}",
             STOP_MAX.as_secs(),
-            self.log.tail()
+            self.log.final_tail()
         )
     }
 
@@ -191,42 +191,42 @@ impl Running {
             (Some(code), _) => format!("exit code {code}"),
             (None, signal) => format!("signal {}", signal.unwrap_or_default()),
         };
-        Refusal::Died { how, log: self.log.tail() }
+        Refusal::Died { how, log: self.log.final_tail() }
     }
 
     fn wait_until_ready(&self) -> Result<(), Failure> {
         let begun = Instant::now();
-        let mut silence = None;
+        let mut refused = None;
         while begun.elapsed() < START_MAX {
-            self.is_alive()?;
+            self.check_alive()?;
             if self.log.is_ready() {
                 match self.engine.genesis_hash() {
                     Ok(_) => return Ok(()),
-                    Err(refusal @ Refusal::NoConnection { .. }) => silence = Some(refusal),
-                    Err(refusal) => return Err(self.explained(refusal).into()),
+                    Err(refusal @ Refusal::NoConnection { .. }) => refused = Some(refusal),
+                    Err(refusal) => return Err(self.cause_of(refusal).into()),
                 }
             }
             thread::sleep(POLL_INTERVAL);
         }
-        let why = silence.map_or("its log does not say so (ready = …)".to_owned(), |refusal| {
+        let why = refused.map_or("its log does not say so (ready = …)".to_owned(), |refusal| {
             refusal.to_string()
         });
         fail!(
             Code::Io,
             "the client is not ready within {} s: {why}; the end of its log:\n{}",
             START_MAX.as_secs(),
-            self.log.tail()
+            self.log.final_tail()
         )
     }
 
     /// Waits until the client uses hardly any CPU. Its work after the start must not be part of a
     /// sample.
-    fn wait_until_settled(&self, most: Duration) -> Result<(), Failure> {
+    fn wait_until_settled(&self, limit: Duration) -> Result<(), Failure> {
         let begun = Instant::now();
         let mut before = process::cpu_time_of(self.pid);
-        while begun.elapsed() < most {
+        while begun.elapsed() < limit {
             thread::sleep(SETTLED_WINDOW);
-            self.is_alive()?;
+            self.check_alive()?;
             let now = process::cpu_time_of(self.pid);
             let used = now.zip(before).map(|(now, before)| now.saturating_sub(before));
             if used.is_none_or(|used| used * 10 < SETTLED_WINDOW) {
@@ -239,12 +239,12 @@ impl Running {
             "the client still works {} s after its start, which its times would count: let it \
              finish once on a kept database (--client-data), or raise settle_s in its start file; \
              the end of its log:\n{}",
-            most.as_secs_f64(),
-            self.log.tail_so_far()
+            limit.as_secs_f64(),
+            self.log.tail()
         )
     }
 
-    fn is_alive(&self) -> Result<(), Failure> {
+    fn check_alive(&self) -> Result<(), Failure> {
         interrupt::check()?;
         match self.child().try_wait().with_exit_code(Code::Io)? {
             Some(status) => Err(self.died(status).into()),
@@ -256,7 +256,7 @@ impl Running {
     fn stop_at_interrupt(&self) {
         let child = Arc::clone(&self.child);
         thread::spawn(move || {
-            let mut told = None;
+            let mut signalled = None;
             loop {
                 thread::sleep(INTERRUPT_CHECK_INTERVAL);
                 // The lock is not held while the client stops, as the samples' thread uses the
@@ -265,10 +265,10 @@ impl Running {
                 if !matches!(child.try_wait(), Ok(None)) {
                     return;
                 }
-                match &told {
+                match &signalled {
                     None if interrupt::happened() => {
                         child::send(&child, Signal::TERM, Reach::Group);
-                        told = Some((Instant::now(), interrupt::hold()));
+                        signalled = Some((Instant::now(), interrupt::hold()));
                     }
                     Some((since, _)) if since.elapsed() > INTERRUPTED_STOP_MAX => {
                         child::send(&child, Signal::KILL, Reach::Group);
@@ -294,7 +294,7 @@ impl Drop for Running {
 }
 
 /// Starts the process, and returns it with its command.
-fn spawned(
+fn spawn(
     start: &StartFile,
     placeholders: &Placeholders,
     log: &Arc<Log>,
@@ -323,7 +323,7 @@ fn listens_elsewhere(pid: u32, port: u16) -> Option<bool> {
     let sockets: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()
         .filter_map(|table| fs::read_to_string(table).ok())
-        .flat_map(|table| listening(&table, port))
+        .flat_map(|table| listening_sockets(&table, port))
         .collect();
     if sockets.is_empty() {
         return None;
@@ -335,12 +335,12 @@ fn listens_elsewhere(pid: u32, port: u16) -> Option<bool> {
 
 /// Returns the names of the sockets that listen at `port`. `table` is the text of `/proc/net/tcp`
 /// or of `/proc/net/tcp6`.
-fn listening(table: &str, port: u16) -> Vec<String> {
+fn listening_sockets(table: &str, port: u16) -> Vec<String> {
     let port = format!(":{port:04X}");
     let sockets = table.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let is_it = fields.get(1)?.ends_with(&port) && *fields.get(3)? == LISTENING;
-        is_it.then(|| fields.get(9).map(|inode| format!("socket:[{inode}]")))?
+        let listens = fields.get(1)?.ends_with(&port) && *fields.get(3)? == LISTENING;
+        Some(format!("socket:[{}]", fields.get(9)?)).filter(|_| listens)
     });
     sockets.collect()
 }

@@ -83,37 +83,29 @@ pub enum Refusal {
 
 /// Returns the remedy for a connection that ended after this time.
 fn remedy_of_cut(after: Duration) -> &'static str {
-    match after + Duration::from_secs(1) >= WRITE_TIMEOUT {
-        true => {
-            "geth ends an answer after 30 s: raise WriteTimeout under [Node.HTTPTimeouts] of its --config, or \
-             export less gas"
-        }
-        false => "look into the client's log",
+    if after + Duration::from_secs(1) < WRITE_TIMEOUT {
+        return "look into the client's log";
     }
-}
-
-impl Refusal {
-    /// Returns the exit code of the program for this refusal.
-    pub const fn code(&self) -> Code {
-        match self {
-            Self::Invalid { .. } => Code::Disagree,
-            Self::KnownBlocks { .. } | Self::OtherGenesis { .. } | Self::Unauthorized => {
-                Code::Usage
-            }
-            Self::Syncing { .. }
-            | Self::Accepted { .. }
-            | Self::TimedOut { .. }
-            | Self::CutOff { .. }
-            | Self::NoConnection { .. }
-            | Self::Died { .. }
-            | Self::Error { .. }
-            | Self::NoAnswer { .. } => Code::Io,
-        }
-    }
+    "geth ends an answer after 30 s: raise WriteTimeout under [Node.HTTPTimeouts] of its --config, or \
+     export less gas"
 }
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self { code: refusal.code(), error: refusal.into() }
+        let code = match refusal {
+            Refusal::Invalid { .. } => Code::Disagree,
+            Refusal::KnownBlocks { .. } | Refusal::OtherGenesis { .. } | Refusal::Unauthorized => {
+                Code::Usage
+            }
+            Refusal::Syncing { .. }
+            | Refusal::Accepted { .. }
+            | Refusal::TimedOut { .. }
+            | Refusal::CutOff { .. }
+            | Refusal::NoConnection { .. }
+            | Refusal::Died { .. }
+            | Refusal::Error { .. }
+            | Refusal::NoAnswer { .. } => Code::Io,
+        };
+        Self { code, error: refusal.into() }
     }
 }

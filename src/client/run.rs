@@ -90,18 +90,16 @@ impl ClientInput {
         if export.is_chain() {
             return self.chain_sample_count(export);
         }
-        let most = export.sibling_count().saturating_sub(warm_up_count);
-        let wanted = self.sample_count.unwrap_or(most);
-        if wanted > most || most == 0 {
+        let available = export.sibling_count().saturating_sub(warm_up_count);
+        let wanted = self.sample_count.unwrap_or(available);
+        if wanted > available || available == 0 {
+            let wanted = wanted.max(1);
+            let needed = wanted + warm_up_count;
             fail!(
                 Code::Usage,
-                "the export has {} of its block, and {} cache takes {} for {} samples: export \
-                 with --siblings {}, or take fewer --samples",
-                report::units::things(export.sibling_count() as u64, "sibling"),
-                cache,
-                wanted.max(1) + warm_up_count,
-                wanted.max(1),
-                wanted.max(1) + warm_up_count
+                "the export has {} of its block, and {cache} cache takes {needed} for {wanted} \
+                 samples: export with --siblings {needed}, or take fewer --samples",
+                report::units::things(export.sibling_count() as u64, "sibling")
             );
         }
         Ok(wanted)
@@ -156,10 +154,10 @@ impl ClientInput {
             }
             None => {
                 let workload = facts::workload(&workload, Vec::new());
-                empty(&environment, workload, self.command.clone(), started_unix_s)
+                without_cells(&environment, workload, self.command.clone(), started_unix_s)
             }
         };
-        base.warnings.extend(differing(&export));
+        base.warnings.extend(outcome_warning(&export));
         let task = Task {
             export: &export,
             gas: base.workload.gas,
@@ -172,14 +170,14 @@ impl ClientInput {
         let mut run = ClientRun { input: self, environment, base, clients, out, written };
         let scratch = self.scratch()?;
         let sources = self.sources(scratch.as_ref().map(Scratch::path));
-        let begun = run.begin(&sources, task, &progress);
-        let mut failure = begun.and_then(|()| run.take_rounds(sample_count, &progress)).err();
+        let prepared = run.prepare(&sources, task, &progress);
+        let mut failure = prepared.and_then(|()| run.take_rounds(sample_count, &progress)).err();
         interrupt::finishing();
         for client in &mut run.clients {
             failure = failure.or(client.stop().err());
         }
         progress.clear();
-        run.finished(failure)
+        run.finish(failure)
     }
 
     /// Returns the directory of the clients' databases.
@@ -238,7 +236,7 @@ struct ClientRun<'a> {
 
 impl<'a> ClientRun<'a> {
     /// Prepares the clients one after the other, and makes their missing databases.
-    fn begin(
+    fn prepare(
         &mut self,
         sources: &[Source],
         task: Task<'a>,
@@ -294,7 +292,7 @@ impl<'a> ClientRun<'a> {
         Ok(())
     }
 
-    fn finished(mut self, failure: Option<Failure>) -> Result<Finished, Failure> {
+    fn finish(mut self, failure: Option<Failure>) -> Result<Finished, Failure> {
         let mut failure = failure.filter(|failure| failure.code != Code::Interrupted);
         let has_samples = self.clients.iter().any(|client| !client.is_empty());
         let is_wrong = failure.as_ref().is_some_and(|failure| failure.code == Code::Disagree);
@@ -353,7 +351,7 @@ impl<'a> ClientRun<'a> {
 
 /// Returns a warning if transactions of the exported chain have another outcome than in the
 /// workload.
-fn differing(export: &Export) -> Option<String> {
+fn outcome_warning(export: &Export) -> Option<String> {
     let count = Some(export.differing_tx_count()).filter(|count| *count > 0)?;
     Some(format!(
         "{} of the exported chain end otherwise than in the workload that our designs run: a client \
@@ -363,13 +361,13 @@ fn differing(export: &Export) -> Option<String> {
 }
 
 /// Makes a result without cells.
-fn empty(
+fn without_cells(
     environment: &Environment,
     workload: WorkloadFacts,
     command: Vec<String>,
     started_unix_s: u64,
 ) -> RunResult {
-    let of_machine = environment::warnings(environment);
+    let warnings = environment::warnings(environment);
     RunResult {
         schema: SCHEMA,
         tool: facts::tool(&environment.build),
@@ -388,7 +386,7 @@ fn empty(
         disagreements: Vec::new(),
         interrupted: false,
         expects: Expects::default(),
-        warnings: of_machine.iter().map(ToString::to_string).collect(),
+        warnings: warnings.iter().map(ToString::to_string).collect(),
         cells: Vec::new(),
         clients: Vec::new(),
         databases: Vec::new(),

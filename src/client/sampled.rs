@@ -71,7 +71,7 @@ pub struct SampledClient<'a> {
     task: Task<'a>,
     kind: Kind,
     /// Index of the next sibling that may be sent.
-    next: usize,
+    next_index: usize,
     version: Option<String>,
     start: Vec<String>,
     /// Reason for which figures of the process may not be the client's; `None` without doubt.
@@ -86,24 +86,24 @@ enum Kind {
 }
 
 /// Sends the blocks that grow the state to a client on a new database, and stops the client.
-/// `shown` gets the share of the sent blocks, in percent.
+/// `on_percent` gets the share of the sent blocks, in percent.
 fn grow(
     start: &StartFile,
     home: &Home,
     task: Task<'_>,
-    shown: &dyn Fn(u64),
+    on_percent: &dyn Fn(u64),
 ) -> Result<(), Failure> {
     let running = Running::start(start, home, task.timeout)?;
     let count = task.export.growth_count();
     for index in 0..count {
         let calls = task.export.growth(index).with_exit_code(Code::Io)?;
         if let Err(refusal) = running.engine().execute(&calls) {
-            let failure = Failure::from(running.explained(refusal));
+            let failure = Failure::from(running.cause_of(refusal));
             return Err(
                 failure.context(format!("block {} of {count} that grow the state", index + 1))
             );
         }
-        shown(100 * (index as u64 + 1) / count as u64);
+        on_percent(100 * (index as u64 + 1) / count as u64);
         interrupt::check()?;
     }
     running.stop()
@@ -111,11 +111,11 @@ fn grow(
 
 impl<'a> SampledClient<'a> {
     /// Prepares the client of `source` for `task`. Makes its database if there is none, and reports
-    /// the progress to `shown`, in percent.
+    /// the progress to `on_percent`, in percent.
     ///
     /// # Errors
     /// A file is missing, or the client cannot begin a database.
-    pub fn new(source: &Source, task: Task<'a>, shown: &dyn Fn(u64)) -> Result<Self, Failure> {
+    pub fn new(source: &Source, task: Task<'a>, on_percent: &dyn Fn(u64)) -> Result<Self, Failure> {
         let timeout = task.timeout;
         let (name, kind) = match source {
             Source::Attached(Attached { url, jwt }) => {
@@ -127,8 +127,8 @@ impl<'a> SampledClient<'a> {
                 let state = task.export.state_files().with_exit_code(Code::Io)?;
                 let home = Home::new(dir, &start.name, state).with_exit_code(Code::Io)?;
                 let grows = task.export.growth_count() > 0;
-                let is_made = home.make(start, shown, |new| {
-                    if grows { grow(start, new, task, shown) } else { Ok(()) }
+                let is_made = home.make(start, on_percent, |new| {
+                    if grows { grow(start, new, task, on_percent) } else { Ok(()) }
                 })?;
                 if is_made && !grows {
                     // A new database is put in order at its first start.
@@ -145,7 +145,7 @@ impl<'a> SampledClient<'a> {
             name,
             task,
             kind,
-            next: 0,
+            next_index: 0,
             version: None,
             start: Vec::new(),
             doubt: None,
@@ -175,23 +175,23 @@ impl<'a> SampledClient<'a> {
             self.take_chain()?;
         } else {
             if self.task.cache == CacheMode::Warm && self.samples.is_empty() {
-                self.take()?;
+                self.take_block()?;
                 self.warm_up_count = 1;
             }
-            self.take()?;
+            self.take_block()?;
         }
         // No process of this client may run beside the sample of another client.
-        if self.begins_anew() { self.stop() } else { Ok(()) }
+        if self.restarts() { self.stop() } else { Ok(()) }
     }
 
     /// Whether each sample has a new process.
-    fn begins_anew(&self) -> bool {
+    fn restarts(&self) -> bool {
         self.task.cache == CacheMode::Cold || self.task.export.is_chain()
     }
 
     /// Whether another sample can be taken on this database.
     pub fn has_next(&self) -> bool {
-        self.task.export.is_chain() || self.next < self.task.export.sibling_count()
+        self.task.export.is_chain() || self.next_index < self.task.export.sibling_count()
     }
 
     /// Returns the last sample.
@@ -229,7 +229,7 @@ impl<'a> SampledClient<'a> {
     /// chain, starts it anew.
     fn make_ready(&mut self) -> Result<(), Failure> {
         let is_cold = self.task.cache == CacheMode::Cold;
-        if self.begins_anew() {
+        if self.restarts() {
             self.stop()?;
         }
         match &mut self.kind {
@@ -270,23 +270,23 @@ impl<'a> SampledClient<'a> {
 
     /// Returns the next sibling of a single block that the client does not have.
     fn next_sibling(&mut self) -> Result<SiblingId, Failure> {
-        let all = self.task.export.sibling_count();
-        let first = self.next;
-        while self.next < all {
-            let next = SiblingId { block: 0, sibling: self.next };
-            self.next += 1;
-            if !self.explained(self.engine()?.knows(self.task.export.hash(next)))? {
+        let sibling_count = self.task.export.sibling_count();
+        let first = self.next_index;
+        while self.next_index < sibling_count {
+            let next = SiblingId { block: 0, sibling: self.next_index };
+            self.next_index += 1;
+            if !self.with_cause(self.engine()?.knows(self.task.export.hash(next)))? {
                 return Ok(next);
             }
         }
-        Err(Refusal::KnownBlocks { count: all - first }.into())
+        Err(Refusal::KnownBlocks { count: sibling_count - first }.into())
     }
 
-    fn take(&mut self) -> Result<(), Failure> {
+    fn take_block(&mut self) -> Result<(), Failure> {
         let sibling = self.next_sibling()?;
         let calls = self.task.export.calls(sibling).with_exit_code(Code::Io)?;
         let mut sample = self.new_sample();
-        measured::add_block(&mut sample, self.executed(calls)?);
+        measured::add_block(&mut sample, self.execute_block(calls)?);
         self.samples.push(sample);
         Ok(())
     }
@@ -295,7 +295,7 @@ impl<'a> SampledClient<'a> {
     /// client, it sends a sibling before each block.
     fn take_chain(&mut self) -> Result<(), Failure> {
         let export = self.task.export;
-        if self.explained(self.engine()?.knows(export.hash(export.last_sibling(0))))? {
+        if self.with_cause(self.engine()?.knows(export.hash(export.last_sibling(0))))? {
             return Err(Refusal::KnownBlocks { count: export.block_count() }.into());
         }
         let mut sample = None;
@@ -303,11 +303,11 @@ impl<'a> SampledClient<'a> {
             if self.task.cache == CacheMode::Warm && export.sibling_count() > 1 {
                 let sibling =
                     export.calls(SiblingId { block, sibling: 0 }).with_exit_code(Code::Io)?;
-                self.explained(self.engine()?.execute(&sibling))?;
+                self.with_cause(self.engine()?.execute(&sibling))?;
             }
             let calls = export.calls(export.last_sibling(block)).with_exit_code(Code::Io)?;
             let sample = sample.get_or_insert_with(|| self.new_sample());
-            measured::add_block(sample, self.executed(calls)?);
+            measured::add_block(sample, self.execute_block(calls)?);
         }
         self.samples.extend(sample);
         Ok(())
@@ -323,30 +323,29 @@ impl<'a> SampledClient<'a> {
     }
 
     /// Sends a block, and returns its figures.
-    fn executed(&self, calls: Calls) -> Result<MeasuredBlock, Failure> {
-        let (pid, device) = (self.pid(), self.device());
+    fn execute_block(&self, calls: Calls) -> Result<MeasuredBlock, Failure> {
+        let (running, device) = (self.running(), self.device());
+        let pid = running.map(Running::pid);
         let before = Counters::now(pid, device);
-        let times = self.explained(self.engine()?.execute(&calls))?;
+        let times = self.with_cause(self.engine()?.execute(&calls))?;
         let after = Counters::now(pid, device);
-        let own = match &self.kind {
-            Kind::Started { running: Some(running), .. } => running.own_times(&calls.hash),
-            _ => None,
-        };
+        let own = running.and_then(|running| running.own_times(&calls.hash));
         Ok(MeasuredBlock { hash: calls.hash, times, own, before, after })
     }
 
     /// Replaces a refusal by [`Refusal::Died`] if the client has ended.
-    fn explained<T>(&self, answer: Result<T, Refusal>) -> Result<T, Failure> {
-        answer.map_err(|refusal| match &self.kind {
-            Kind::Started { running: Some(running), .. } => running.explained(refusal).into(),
-            _ => refusal.into(),
+    fn with_cause<T>(&self, answer: Result<T, Refusal>) -> Result<T, Failure> {
+        answer.map_err(|refusal| match self.running() {
+            Some(running) => running.cause_of(refusal).into(),
+            None => refusal.into(),
         })
     }
 
-    fn pid(&self) -> Option<u32> {
+    /// Returns the client's process; `None` if this program did not start it, or it does not run.
+    fn running(&self) -> Option<&Running> {
         match &self.kind {
             Kind::Attached { .. } => None,
-            Kind::Started { running, .. } => running.as_ref().map(Running::pid),
+            Kind::Started { running, .. } => running.as_ref(),
         }
     }
 

@@ -40,7 +40,7 @@ pub struct StartFile {
     #[serde(default)]
     pub ready: Vec<String>,
     /// Maximal number of seconds from the start until the client uses hardly any CPU.
-    #[serde(default = "settle_s")]
+    #[serde(default = "default_settle_s")]
     pub settle_s: f64,
     /// Variables of the client's environment, beside those of this program.
     #[serde(default)]
@@ -71,13 +71,13 @@ pub struct OwnTime {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnTimes {
     /// Whole time of the block.
-    pub all_ns: u64,
-    /// Time for hashing the state, a part of `all_ns`.
+    pub total_ns: u64,
+    /// Time for hashing the state, a part of `total_ns`.
     pub root_ns: Option<u64>,
 }
 
 /// Default number of seconds within which a client must settle.
-const fn settle_s() -> f64 {
+const fn default_settle_s() -> f64 {
     120.0
 }
 
@@ -220,11 +220,11 @@ impl StartFile {
         let json: Value = serde_json::from_str(json.trim_end()).ok()?;
         let hash = json.pointer(&own.hash)?.as_str()?.to_owned();
         let root_ns = own.root.as_deref().and_then(|pointer| ms_as_ns(&json, pointer));
-        Some((hash, OwnTimes { all_ns: ms_as_ns(&json, &own.json)?, root_ns }))
+        Some((hash, OwnTimes { total_ns: ms_as_ns(&json, &own.json)?, root_ns }))
     }
 
     /// Returns the maximal time for which the client may use CPU after its start.
-    pub fn settle(&self) -> Duration {
+    pub fn settle_max(&self) -> Duration {
         Duration::try_from_secs_f64(self.settle_s).unwrap_or_default()
     }
 }
@@ -294,9 +294,9 @@ mod tests {
         let file = StartFile::load("geth").unwrap();
         let line = r#"WARN [01-02|15:04:05.000] {"level":"warn","msg":"Slow block","block":{"number":1,"hash":"0x7"},"timing":{"total_ms":12.5,"state_hash_ms":2}}"#;
         let times = |line: &str| file.own_times(line);
-        let of_block = |root_ns| Some(("0x7".to_owned(), OwnTimes { all_ns: 12_500_000, root_ns }));
-        assert_eq!(times(line), of_block(Some(2_000_000)));
-        assert_eq!(times(&line.replace("state_hash_ms", "other_ms")), of_block(None));
+        let block = |root_ns| Some(("0x7".to_owned(), OwnTimes { total_ns: 12_500_000, root_ns }));
+        assert_eq!(times(line), block(Some(2_000_000)));
+        assert_eq!(times(&line.replace("state_hash_ms", "other_ms")), block(None));
         assert_eq!(times(&line.replace("Slow block", "Fast block")), None);
         assert_eq!(times(&line.replace("12.5", "\"12.5\"")), None);
         assert_eq!(times(&line.replace("\"hash\"", "\"number\"")), None, "of which block?");

@@ -108,8 +108,8 @@ pub fn export(
     fs::create_dir_all(parent).with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
     let scratch = Scratch::below(parent, ".stress-export-", |_| ());
     let scratch = scratch.with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
-    let beside = scratch.path().join("export");
-    fs::create_dir(&beside).with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
+    let draft = scratch.path().join("export");
+    fs::create_dir(&draft).with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
     let settings = Settings {
         chain_id: input.chain_id,
         thread_count: available_parallelism().map_or(1, usize::from),
@@ -117,20 +117,20 @@ pub fn export(
         secrets: Vec::new(),
         cancel: interrupt::flag(),
     };
-    let mut dir = Directory::new(&beside);
+    let mut dir = Directory::new(&draft);
     let grown = match input.state {
         StateSource::Genesis => None,
         StateSource::Blocks => Some(grow(workload, &input.forms, &settings, progress, &mut dir)?),
     };
-    let chain = run(workload, grown, &settings, progress)?;
+    let chain = run_chain(workload, grown, &settings, progress)?;
     let stage = progress.stage("writing the export", 0);
     let bytes = file::encode(workload).with_exit_code(Code::Io)?;
     dir.file(WORKLOAD, |out| Ok(out.write_all(&bytes)?))?;
-    write(dir, &chain, input, &settings)?;
+    write_forms(dir, &chain, input, &settings)?;
     stage.finish();
-    let readable = fs::set_permissions(&beside, Permissions::from_mode(0o755));
+    let readable = fs::set_permissions(&draft, Permissions::from_mode(0o755));
     readable.with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
-    fs::rename(&beside, output).with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
+    fs::rename(&draft, output).with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
     Ok(chain)
 }
 
@@ -208,7 +208,7 @@ fn rlp_files(fork: Fork, forms: &[Form]) -> Vec<(&'static str, Lists)> {
     files
 }
 
-fn run(
+fn run_chain(
     workload: &Workload,
     grown: Option<Grown>,
     settings: &Settings<'_>,
@@ -231,7 +231,7 @@ fn run(
 }
 
 /// Writes a chain in all requested forms, and then the manifest.
-fn write(
+fn write_forms(
     mut dir: Directory<'_>,
     chain: &Chain,
     input: &ExportInput,
@@ -267,6 +267,7 @@ fn write(
     })
 }
 
+/// Writes the genesis block; without accounts if they fit into rows alone.
 fn genesis(dir: &mut Directory<'_>, chain: &Chain, forms: &[Form]) -> Result<(), Failure> {
     let (name, accounts) = match forms.contains(&Form::Rows) && !export::fits(&chain.genesis) {
         true => (SETTINGS, Accounts::InRows),
@@ -275,6 +276,7 @@ fn genesis(dir: &mut Directory<'_>, chain: &Chain, forms: &[Form]) -> Result<(),
     dir.file(name, |out| export::genesis(chain, accounts, out))
 }
 
+/// Writes the state as sorted rows.
 fn rows(dir: &mut Directory<'_>, chain: &Chain, settings: &Settings<'_>) -> Result<(), Failure> {
     let mut files = RowFiles {
         accounts: dir.create("accounts.rows")?,

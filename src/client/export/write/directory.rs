@@ -31,13 +31,6 @@ impl<'a> Directory<'a> {
         &self.files
     }
 
-    /// Adds a file to the names, once.
-    pub(super) fn add(&mut self, name: &str) {
-        if !self.files.iter().any(|known| known == name) {
-            self.files.push(name.to_owned());
-        }
-    }
-
     /// Writes to the end of a file, and makes the file if it does not exist.
     pub(super) fn file(
         &mut self,
@@ -57,7 +50,9 @@ impl<'a> Directory<'a> {
 
     /// Opens a file for writing at its end, and makes the file if it does not exist.
     pub(super) fn create(&mut self, name: &str) -> Result<BufWriter<File>, Failure> {
-        self.add(name);
+        if !self.files.iter().any(|known| known == name) {
+            self.files.push(name.to_owned());
+        }
         let path = self.path.join(name);
         let parents = path.parent().map_or(Ok(()), fs::create_dir_all);
         let file = parents.and_then(|()| OpenOptions::new().create(true).append(true).open(&path));
