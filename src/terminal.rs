@@ -44,9 +44,9 @@ static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
               stores a flag"
 )]
 #[unsafe(link_section = ".init_array")]
-static LOOK_AT_OUTPUT: extern "C" fn() = look_at_output;
+static CHECK_OUTPUT: extern "C" fn() = check_output;
 
-extern "C" fn look_at_output() {
+extern "C" fn check_output() {
     WAS_CLOSED.store(fcntl_getfd(io::stdout()) == Err(Errno::BADF), Ordering::Relaxed);
 }
 

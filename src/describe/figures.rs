@@ -11,7 +11,10 @@ use result::description::{
 use workload::Workload;
 
 use crate::{
-    figures::facts::{self, Loads},
+    figures::{
+        cells::ratio_or_zero,
+        facts::{self, Loads},
+    },
     machine::environment,
 };
 
@@ -61,7 +64,7 @@ pub fn figures(
     let mgas = all.gas as f64 / 1e6;
     let loads = loads.iter().zip(of_loads).map(|(spec, tally)| {
         let transactions = tally.facts();
-        let gas_share = ratio(transactions.gas as f64, all.gas as f64);
+        let gas_share = ratio_or_zero(transactions.gas as f64, all.gas as f64);
         let (name, kind) = (spec.name.clone(), spec.kind.name().to_owned());
         LoadFacts { name, kind, gas_share, transactions }
     });
@@ -70,10 +73,10 @@ pub fn figures(
         schema: SCHEMA,
         tool: facts::tool(&environment::build()),
         present_share: facts::present_share(workload),
-        list_bytes_per_mgas: ratio(list_bytes as f64, mgas),
+        list_bytes_per_mgas: ratio_or_zero(list_bytes as f64, mgas),
         calldata_bytes,
         block_calldata_bytes_max: calldata.into_iter().max().unwrap_or(0),
-        wire_bytes_per_mgas: ratio((list_bytes + calldata_bytes) as f64, mgas),
+        wire_bytes_per_mgas: ratio_or_zero((list_bytes + calldata_bytes) as f64, mgas),
         loads: loads.collect(),
         all,
         conflicts: conflicts(&description.batches, &components, all.gas, threads),
@@ -107,7 +110,7 @@ impl SumAndMax {
     }
 
     fn spread(self, count: u64) -> Spread {
-        Spread { mean: ratio(self.sum as f64, count as f64), max: self.max }
+        Spread { mean: ratio_or_zero(self.sum as f64, count as f64), max: self.max }
     }
 }
 
@@ -132,11 +135,6 @@ impl Tally {
     }
 }
 
-/// Returns `of / to`, or 0 if `to` is 0.
-fn ratio(of: f64, to: f64) -> f64 {
-    if to == 0.0 { 0.0 } else { of / to }
-}
-
 fn components(batches: &[BatchDescription]) -> Vec<Component> {
     let mut components: Vec<Component> =
         batches.iter().flat_map(|batch| batch.graph.components()).map(component).collect();
@@ -158,7 +156,7 @@ fn conflicts(
     });
     let ideal = threads.iter().map(|count| {
         let makespan: u64 = batches.iter().map(|batch| batch.graph.makespan_gas(*count)).sum();
-        Ideal { threads: *count as u64, speedup: ratio(gas as f64, makespan as f64) }
+        Ideal { threads: *count as u64, speedup: ratio_or_zero(gas as f64, makespan as f64) }
     });
     Conflicts {
         component_count: components.len() as u64,
@@ -176,7 +174,7 @@ fn conflicts(
             writer_count: hottest.writer_count,
         }),
         ideal: ideal.collect(),
-        ideal_unbounded: ratio(gas as f64, chains.sum::<u64>() as f64),
+        ideal_unbounded: ratio_or_zero(gas as f64, chains.sum::<u64>() as f64),
         sizes: sizes(components),
     }
 }

@@ -23,7 +23,7 @@ use crate::{
 /// default applies unless the user sets one of these keys. Small blocks on a small state in memory
 /// run in seconds.
 const SMALL: [(&str, &[&str], &str); 5] = [
-    (GAS_KEY, &["block.limit", "block.transactions"], "30M"),
+    (GAS_KEY, &["block.limit", "block.transactions"], DEFAULT_GAS),
     ("state.slots", &["state.size"], "200k"),
     ("run.stores", &[], "memory"),
     // One half of the samples chooses the fastest row, the other half gives its rate.
@@ -32,6 +32,8 @@ const SMALL: [(&str, &[&str], &str); 5] = [
 ];
 /// The key of a block's gas. For a scenario with a gas limit, the key of the limit takes its place.
 const GAS_KEY: &str = "block.gas";
+/// The gas of a block, unless the user sets it.
+const DEFAULT_GAS: &str = "30M";
 /// The override of the number of blocks, for a scenario with more than [`BLOCK_COUNT_MAX`] blocks.
 /// All blocks of such a scenario are alike.
 const FEW_BLOCKS: (&str, &str) = ("block.blocks", "2");
@@ -117,9 +119,9 @@ fn row(
     progress: &Progress,
 ) -> Result<KindRow, Failure> {
     let stated = Scenario::parse(name, text, &[]).with_exit_code(Code::Usage)?;
-    let of_size = of_table(GAS_KEY, SMALL[0].2);
-    let for_this = overrides.iter().map(|given| match *given == of_size {
-        true => of_table(size_key(stated.block.target), SMALL[0].2),
+    let default_gas = of_table(GAS_KEY, DEFAULT_GAS);
+    let for_this = overrides.iter().map(|given| match *given == default_gas {
+        true => of_table(size_key(stated.block.target), DEFAULT_GAS),
         false => given.clone(),
     });
     let mut overrides: Vec<Override> = for_this.collect();

@@ -1,7 +1,10 @@
 //! Partitions each batch over shards of execution. A partitioner gets the keys of the reference
 //! run, each as a number. The result has the quality, the traffic and the time of each partitioner.
 
-use std::{collections::HashMap, time::Instant};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Instant,
+};
 
 use generator::describe::{BatchDescription, Description};
 use partition::{Partition, Quality, Traffic, Transactions, Tx, shard_order};
@@ -49,12 +52,8 @@ pub fn partitioned(
     counts: &[u32],
     progress: &Progress,
 ) -> Result<Vec<Sharded>, Failure> {
-    let mut distinct: Vec<u32> = Vec::new();
-    for count in counts {
-        if !distinct.contains(count) {
-            distinct.push(*count);
-        }
-    }
+    let mut seen = HashSet::new();
+    let distinct: Vec<u32> = counts.iter().copied().filter(|count| seen.insert(*count)).collect();
     let total = (distinct.len() * Partitioner::ALL.len() * batches.len()) as u64;
     let stage = progress.stage("partitioning", total);
     let mut done = 0;

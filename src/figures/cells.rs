@@ -21,15 +21,16 @@ use variant::{CacheMode, Io, ReadTime, SampleKeys, Variant};
 
 use crate::figures::counters;
 
-use input::{chain, expected_blocks_per_present_key, present_keys};
-pub use numbers::{ns, ratio};
+use input::{expected_blocks_per_present_key, present_key_count, serial_read_count};
+pub use numbers::{ns, ratio, ratio_or_zero};
 use pieces::Pieces;
 use sample::sample;
 use scheduling::Scheduling;
-use ways::{policy_facts, priority, root_way, shard_way};
+use ways::{policy_facts, priority, root_way};
 
 pub use input::{CellInput, distinct_share, time_by_device};
 pub use pieces::piece_size;
+pub use ways::sharding_facts;
 
 /// Minimal ratio of device bytes to bytes that the store asked of its files, for proved cold.
 pub const COLD_SHARE: f64 = 0.95;
@@ -211,7 +212,7 @@ impl CellSamples {
             samples.iter().filter_map(|s| stats::mgas_per_s(s.gas, s.wall_ns)).collect();
         let batch_count = input.workload.batches.len().max(1) as f64;
         let [batch_ms, unverified_ms] = batch_ms(samples, batch_count);
-        let present_keys = present_keys(input);
+        let present_keys = present_key_count(input);
         let [tx_latencies, read_latencies] = self.latencies(warm_up);
         let share = self.device_share(input, samples);
         let bottleneck = self.bottleneck(input);
@@ -231,7 +232,7 @@ impl CellSamples {
             threads: variant.thread_count as u64,
             fibers: variant.fiber_count as u64,
             shards: variant.sharding.count as u64,
-            sharding: shard_way(&variant.sharding),
+            sharding: (!variant.sharding.is_none()).then(|| sharding_facts(&variant.sharding)),
             io_threads: variant.io_thread_count as u64,
             reads_per_reader: (variant.io_thread_count > 0).then(|| self.reads_per_reader(input)),
             counters: self.counters.clone(),
@@ -293,7 +294,7 @@ impl CellSamples {
     }
 
     /// Returns the largest lower bound of the time: the device's reads, the CPU's work, or the
-    /// serial reads of one thread (see [`chain`]). Bounds by reads far above the measured time are
+    /// serial reads of one thread (see [`serial_read_count`]). Bounds by reads far above the measured time are
     /// dropped. `None` for a store with background work: its threads use CPU time, and no bound
     /// includes its writes.
     fn bottleneck(&self, input: &CellInput<'_>) -> Option<Bound> {
@@ -311,14 +312,15 @@ impl CellSamples {
         let latency_s = device.depth1_p50_ns? as f64 / 1e9;
         let threads = input.variant.thread_count + input.variant.io_thread_count;
         let busy = threads.clamp(1, input.core_count.max(1));
+        let serial_reads = match self.reads_at_once {
+            // Reads made together do not wait for one another.
+            Some(_) => 0.0,
+            None => serial_read_count(input, blocks),
+        };
         let terms = [
             (Bottleneck::Device, (blocks + root_blocks.unwrap_or(0.0)) / device_rate?),
             (Bottleneck::Cpu, cpu_s / busy as f64),
-            // Reads made together do not wait for one another.
-            (
-                Bottleneck::Chain,
-                if self.reads_at_once.is_some() { 0.0 } else { chain(input, blocks) * latency_s },
-            ),
+            (Bottleneck::Chain, serial_reads * latency_s),
         ];
         let wall_s = self.median(|s| Some(s.wall_ns as f64 / 1e9));
         let most_s = wall_s.map_or(f64::INFINITY, |wall_s| wall_s * READ_BOUND_SHARE_MAX);

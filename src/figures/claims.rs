@@ -115,8 +115,8 @@ fn judge_one(expect: &Expect, inputs: &ClaimInputs<'_>) -> Vec<Claim> {
         let reason = format!("the run is {}", inputs.cache);
         return vec![claim(expect, None, Verdict::Skipped, None, Some(reason))];
     }
-    if let Some(figure) = figure::of_work(expect.metric, inputs) {
-        return vec![by_figure(expect, None, figure, inputs)];
+    if let Metric::BalBytes(list) = expect.metric {
+        return vec![by_figure(expect, None, figure::bal_bytes(list, inputs), inputs)];
     }
     let mut stores: Vec<StoreKind> = Vec::new();
     for cell in inputs.cells {

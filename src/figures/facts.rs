@@ -293,10 +293,10 @@ pub fn doubts<'d>(
 ) -> Vec<Doubt> {
     let ended = failure.map(|failure| Doubt::EndedEarly { reason: format!("{failure:#}") });
     let mut doubts: Vec<_> = ended.into_iter().collect();
-    let mut most = None;
+    let mut highest = None;
     for device in devices {
         let ceilings = device.ceiling_iops.into_iter().chain(device.ceiling_end_iops);
-        most = most.into_iter().chain(ceilings).max_by(f64::total_cmp);
+        highest = highest.into_iter().chain(ceilings).max_by(f64::total_cmp);
         if let (Some(start_iops), Some(end_iops)) = (device.ceiling_iops, device.ceiling_end_iops)
             && (end_iops / start_iops - 1.0).abs() > DRIFT_MAX
         {
@@ -306,7 +306,7 @@ pub fn doubts<'d>(
             doubts.push(Doubt::DeviceReadTwice { read_count: device.repeated_read_count });
         }
     }
-    doubts.extend(most.and_then(|most| above_ceiling(cells, most)));
+    doubts.extend(highest.and_then(|ceiling| above_ceiling(cells, ceiling)));
     doubts.extend(ring_slower(cells));
     doubts
 }
@@ -316,7 +316,7 @@ pub fn doubts<'d>(
 /// they come faster than single blocks. Up to a factor of [`HOST_CACHE_RATIO`] there is no doubt:
 /// two measurements of one device differ by less.
 fn above_ceiling(cells: &[Cell], ceiling_iops: f64) -> Option<Doubt> {
-    let rates = cells.iter().filter_map(|cell| Some((cell, rate_of_most(cell)?)));
+    let rates = cells.iter().filter_map(|cell| Some((cell, majority_rate(cell)?)));
     let (fastest, iops) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let variant = fastest.variant.clone();
     (iops > HOST_CACHE_RATIO * ceiling_iops).then_some(Doubt::AboveCeiling {
@@ -327,7 +327,7 @@ fn above_ceiling(cells: &[Cell], ceiling_iops: f64) -> Option<Doubt> {
 }
 
 /// Returns the rate of requests that more than half of a cell's samples reach.
-fn rate_of_most(cell: &Cell) -> Option<f64> {
+fn majority_rate(cell: &Cell) -> Option<f64> {
     let rates = cell.samples.iter().filter_map(|sample| {
         let requests_per_s = sample.disk_requests? as f64 / (sample.wall_ns as f64 / 1e9);
         Some(requests_per_s.min(sample.blocks_per_s?))
@@ -342,14 +342,15 @@ fn ring_slower(cells: &[Cell]) -> Option<Doubt> {
     let mut factors = Vec::new();
     for cell in cells {
         let rates = cell.samples.iter().filter_map(|s| s.blocks_per_s.zip(s.trace_blocks_per_s));
-        let of_cell = rates.map(|(blocks, trace)| blocks / trace);
-        let of_cell = of_cell.filter(|factor| factor.is_finite() && *factor > RING_SLOWER_MIN);
-        let of_cell: Vec<f64> = of_cell.collect();
+        let slower: Vec<f64> = rates
+            .map(|(blocks, trace)| blocks / trace)
+            .filter(|factor| factor.is_finite() && *factor > RING_SLOWER_MIN)
+            .collect();
         // The share of the device is a median: a few faster samples in a busy moment do not move
         // it.
-        if 2 * of_cell.len() > cell.samples.len() {
+        if 2 * slower.len() > cell.samples.len() {
             variants.push(cell.variant.clone());
-            factors.extend(of_cell);
+            factors.extend(slower);
         }
     }
     let most = factors.into_iter().max_by(f64::total_cmp)?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use executor::{
     raw::{self, Draw, RawError, RawReads},
+    state::BuiltState,
     store::Store,
 };
 use report::JsonOut;
@@ -46,8 +47,8 @@ impl Measuring<'_> {
     /// # Errors
     /// An interrupt came, a store cannot be opened or read, or the result cannot be written.
     pub fn all_stores(&mut self) -> Result<(), Failure> {
-        for name in &self.plan.run.stores {
-            let store = self.open(*name)?;
+        for kind in &self.plan.run.stores {
+            let store = self.open(*kind)?;
             self.result.stores.push(IoStore::new(facts::store(store.as_ref())));
             self.one_store(store.as_ref())?;
         }
@@ -55,7 +56,7 @@ impl Measuring<'_> {
     }
 
     /// Opens the store, and builds its state if the state does not exist.
-    fn open(&self, name: StoreKind) -> Result<Box<dyn Store>, Failure> {
+    fn open(&self, kind: StoreKind) -> Result<Box<dyn Store>, Failure> {
         let plan = self.plan;
         let opener = StoreOpener {
             databases: Databases { dir: self.data_dir, in_use: InUse::Refuse },
@@ -65,32 +66,12 @@ impl Measuring<'_> {
             machine: &Machine::this(),
             progress: self.progress,
         };
-        opener.open(name, &plan.run)
+        opener.open(kind, &plan.run)
     }
 
     /// Measures the device, the points, and the device again.
     fn one_store(&mut self, store: &dyn Store) -> Result<(), Failure> {
-        let device = store
-            .built_state()
-            .map(|state| MeasuredDevice::open(state, self.plan.time, self.plan.seed));
-        let mut device_facts = device.is_some().then(IoDevice::default);
-        let device = match (device, &mut device_facts) {
-            (Some(Ok(device)), Some(facts)) => {
-                let stage = self.progress.stage("measuring the device", 0);
-                let depths = self.plan.device_depths();
-                if let Err(reason) = device.begin(&depths, facts, interrupt::flag()) {
-                    note_reason(facts, reason);
-                }
-                stage.finish();
-                Some(device)
-            }
-            (Some(Err(reason)), Some(facts)) => {
-                note_reason(facts, reason);
-                None
-            }
-            _ => None,
-        };
-        self.current().device = device_facts;
+        let device = store.built_state().and_then(|state| self.begin_device(state));
         let points = self.points(store);
         let progress = self.progress;
         if let (Some(device), Some(facts), Ok(())) = (device, &mut self.current().device, &points) {
@@ -107,6 +88,25 @@ impl Measuring<'_> {
         points
     }
 
+    /// Measures the device below `state` before the points; `None` if it cannot be opened.
+    fn begin_device(&mut self, state: &BuiltState) -> Option<MeasuredDevice> {
+        let mut facts = IoDevice::default();
+        let device = MeasuredDevice::open(state, self.plan.time, self.plan.seed)
+            .inspect_err(|reason| note_reason(&mut facts, reason))
+            .ok();
+        if let Some(device) = &device {
+            let stage = self.progress.stage("measuring the device", 0);
+            let depths = self.plan.device_depths();
+            if let Err(reason) = device.begin(&depths, &mut facts, interrupt::flag()) {
+                note_reason(&mut facts, reason);
+            }
+            stage.finish();
+        }
+        self.current().device = Some(facts);
+        device
+    }
+
+    /// Measures all points of the plan, and saves the result after each.
     fn points(&mut self, store: &dyn Store) -> Result<(), Failure> {
         let plan = self.plan;
         let family = plan.family();

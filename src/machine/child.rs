@@ -12,7 +12,7 @@ use std::{
     ffi::{OsStr, OsString},
     os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::Duration,
 };
@@ -84,7 +84,7 @@ pub fn run(words: &[OsString]) -> Result<Ended> {
     // The child has its own group, so that Ctrl-C does not reach it twice. A second signal would
     // end it at once.
     command.process_group(0);
-    ended(command)
+    run_to_end(command)
 }
 
 /// Runs this program like [`run`], but the child is killed when this process ends.
@@ -94,24 +94,28 @@ pub fn run(words: &[OsString]) -> Result<Ended> {
 pub fn run_bound(words: &[OsString]) -> Result<Ended> {
     let mut command = bound(Path::new(THIS_PROGRAM))?;
     command.args(words);
-    ended(command)
+    run_to_end(command)
 }
 
-fn ended(mut command: Command) -> Result<Ended> {
+/// Runs a command of this program to its end, and passes an interrupt on.
+fn run_to_end(mut command: Command) -> Result<Ended> {
     command.stdout(Stdio::null());
     let mut child = command.spawn().context("cannot start another process of stress")?;
-    let mut is_told = false;
+    let mut is_asked = false;
     // An interrupt must not end this process while the child writes its finished part.
     let _hold = interrupt::hold();
     loop {
         if let Some(status) =
             child.try_wait().context("cannot wait for another process of stress")?
         {
-            return Ok(ending(status));
+            return Ok(match status.code() {
+                Some(code) => Ended::Code(code),
+                None => Ended::Signal(status.signal().unwrap_or_default()),
+            });
         }
-        if interrupt::happened() && !is_told {
+        if interrupt::happened() && !is_asked {
             send(&child, Signal::TERM, Reach::Process);
-            is_told = true;
+            is_asked = true;
         }
         thread::sleep(POLL_INTERVAL);
     }
@@ -123,10 +127,12 @@ fn ended(mut command: Command) -> Result<Ended> {
 /// # Errors
 /// The system refuses.
 pub fn end_with_parent(parent_pid: u32) -> Result<bool> {
-    end_by(Signal::TERM, parent_pid)
+    request_death_signal(Signal::TERM, parent_pid)
 }
 
-fn end_by(signal: Signal, parent_pid: u32) -> Result<bool> {
+/// Asks the kernel to send `signal` to this process when its parent ends. Returns whether the
+/// parent `parent_pid` still lives.
+fn request_death_signal(signal: Signal, parent_pid: u32) -> Result<bool> {
     let asked = set_parent_process_death_signal(Some(signal));
     asked.context("cannot be told of the end of the parent")?;
     // The parent may have ended before the request.
@@ -170,7 +176,7 @@ pub fn become_another() -> Result<()> {
     let (Some(parent_pid), Some(program)) = (parent_pid, words.next()) else {
         bail!("{BECOME}: for processes of stress alone");
     };
-    if !end_by(Signal::KILL, parent_pid)? {
+    if !request_death_signal(Signal::KILL, parent_pid)? {
         bail!("the parent has ended");
     }
     let error = Command::new(&program).args(words).exec();
@@ -179,7 +185,7 @@ pub fn become_another() -> Result<()> {
 
 /// Sends a signal to a child.
 pub fn send(child: &Child, signal: Signal, reach: Reach) {
-    let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
+    let pid = Pid::from_child(child);
     // A process that has just ended needs no signal.
     let _ = match reach {
         Reach::Process => kill_process(pid, signal),
@@ -189,13 +195,5 @@ pub fn send(child: &Child, signal: Signal, reach: Reach) {
 
 /// Whether a child that leads a group still lives, or any process of its group.
 pub fn has_group(child: &Child) -> bool {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    pid.is_some_and(|pid| test_kill_process_group(pid).is_ok())
-}
-
-fn ending(status: ExitStatus) -> Ended {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Ended::Code(code),
-        (None, signal) => Ended::Signal(signal.unwrap_or_default()),
-    }
+    test_kill_process_group(Pid::from_child(child)).is_ok()
 }

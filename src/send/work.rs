@@ -36,13 +36,13 @@ pub struct Work {
 /// The scenario is not valid, or cannot be sent.
 pub fn generate(input: &SendInput, node: &NodeFacts, progress: &Progress) -> Result<Work, Failure> {
     let scenario = scenario(input, node)?;
-    sendable(&scenario)?;
+    check_sendable(&scenario)?;
     let workload = prepare::generate(&scenario, progress)?;
     let plan = Plan::of(&workload).with_exit_code(Code::Usage)?;
     Ok(Work { workload, plan })
 }
 
-fn sendable(scenario: &Scenario) -> Result<(), Failure> {
+fn check_sendable(scenario: &Scenario) -> Result<(), Failure> {
     let Some((kind, reason)) = refusal(scenario) else { return Ok(()) };
     fail!(
         Code::Usage,
@@ -58,7 +58,7 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
     let shipped = prepare::scenario(&input.scenario, Vec::new(), Size::Stated)?;
     // The check comes before the defaults of a load on a node, as these may not fit a scenario that
     // cannot be sent.
-    sendable(&shipped)?;
+    check_sendable(&shipped)?;
     let (accounts, origin) = match &input.accounts {
         Some(accounts) => (accounts.as_str(), format!("--accounts {accounts}")),
         None => (default_accounts(&shipped), "the default".to_owned()),
@@ -71,15 +71,16 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
         add(&mut overrides, "block.gas", size);
     }
     add(&mut overrides, "state.accounts", Override::new("state.accounts", accounts, origin));
-    // A scenario parses the count with its unit.
-    let counted = prepare::scenario("transfers", of_accounts(&overrides), Size::Stated)?;
+    let counts = overrides.iter().filter(|given| given.key == "state.accounts").cloned().collect();
+    // Any scenario parses the count, which may have a unit, as in 10k.
+    let parsed = prepare::scenario("transfers", counts, Size::Stated)?;
     let most = if node.has_lists { PRICED_HOLDERS_MAX } else { HOLDERS_MAX };
-    let most = counted.state.account_count.clamp(2, most).to_string();
+    let holders = parsed.state.account_count.clamp(2, most).to_string();
     for (index, load) in shipped.loads.iter().enumerate() {
-        let Some(key) = crowd_key(&load.kind) else { continue };
+        let Some(key) = holder_count_key(&load.kind) else { continue };
         let (own, path) = (format!("load.{key}"), format!("load[{index}].{key}"));
-        let holders = Override::new(path, &most, format!("{key} of an account's slot each"));
-        add(&mut overrides, &own, holders);
+        let default = Override::new(path, &holders, format!("{key} of an account's slot each"));
+        add(&mut overrides, &own, default);
     }
     prepare::scenario(&input.scenario, overrides, Size::Stated)
 }
@@ -97,11 +98,6 @@ fn default_accounts(scenario: &Scenario) -> &'static str {
     counts.min_by_key(|text| (text.len(), *text)).unwrap_or("1000")
 }
 
-/// Returns the overrides of the number of accounts.
-fn of_accounts(overrides: &[Override]) -> Vec<Override> {
-    overrides.iter().filter(|given| given.key == "state.accounts").cloned().collect()
-}
-
 /// Adds an override, unless the user gives its key or `other`, which has the same meaning.
 fn add(overrides: &mut Vec<Override>, other: &str, default: Override) {
     if !overrides.iter().any(|given| given.key == default.key || given.key == other) {
@@ -111,7 +107,7 @@ fn add(overrides: &mut Vec<Override>, other: &str, default: Override) {
 
 /// Returns the name of the load's key for the number of accounts that have a slot of their own in
 /// its contract.
-const fn crowd_key(kind: &LoadKind) -> Option<&'static str> {
+const fn holder_count_key(kind: &LoadKind) -> Option<&'static str> {
     match kind {
         LoadKind::Erc20(_) | LoadKind::Erc721(_) | LoadKind::Airdrop(_) => Some("holders"),
         LoadKind::NftMint(_) => Some("minters"),

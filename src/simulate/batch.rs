@@ -72,8 +72,8 @@ struct BatchWorkBuilder<'a> {
     keys: Vec<KeyKind>,
     /// Number of the key of each code, by the code's hash. `code_of` has that number for each
     /// account, `None` without a code.
-    codes: HashMap<B256, u32>,
-    code_of: HashMap<u32, Option<u32>>,
+    code_keys: HashMap<B256, u32>,
+    code_key_of_account: HashMap<u32, Option<u32>>,
 }
 
 impl<'a> BatchWorkBuilder<'a> {
@@ -81,7 +81,8 @@ impl<'a> BatchWorkBuilder<'a> {
         let accounts = list.accounts().map(|_| KeyKind::Account);
         let slots = list.slots().map(|slot| KeyKind::Slot { account: list.account_of(slot).0 });
         let keys = accounts.chain(slots).collect();
-        Self { list, genesis, keys, codes: HashMap::new(), code_of: HashMap::new() }
+        let (code_keys, code_key_of_account) = (HashMap::new(), HashMap::new());
+        Self { list, genesis, keys, code_keys, code_key_of_account }
     }
 
     fn work(mut self, batch: &Batch, seen: &Accesses, times: &[Duration]) -> Result<BatchWork> {
@@ -109,7 +110,7 @@ impl<'a> BatchWorkBuilder<'a> {
             work.time_ns = ns(*time);
             all.push(work);
         }
-        for (index, accesses) in self.of_system(&steps, &all) {
+        for (index, accesses) in self.system_accesses(&steps, &all) {
             all[index as usize].accesses = accesses;
         }
         Ok(BatchWork { keys: self.keys, steps: all })
@@ -122,7 +123,7 @@ impl<'a> BatchWorkBuilder<'a> {
     /// Returns the keys of the system steps, before and after transactions. These are the keys that
     /// the list says they write, and the declared keys that no transaction touches. An untouched
     /// key belongs to the system step that writes another key of its account, or to the last step.
-    fn of_system(
+    fn system_accesses(
         &mut self,
         steps: &Steps,
         transactions: &[StepWork],
@@ -135,8 +136,8 @@ impl<'a> BatchWorkBuilder<'a> {
             }
         }
         let mut is_touched = vec![false; self.keys.len()];
-        let of_transactions = transactions.iter().flat_map(|step| &step.accesses);
-        for access in of_transactions.chain(all.values().flatten()) {
+        let tx_accesses = transactions.iter().flat_map(|step| &step.accesses);
+        for access in tx_accesses.chain(all.values().flatten()) {
             is_touched[access.key as usize] = true;
         }
         let last = steps.count() - 1;
@@ -148,7 +149,7 @@ impl<'a> BatchWorkBuilder<'a> {
             // Accounts come first, and codes come last.
             let accounts = accesses.iter().map(|access| self.account_of(access.key));
             let accounts: BTreeSet<u32> = accounts.collect();
-            let codes: Vec<_> = accounts.iter().filter_map(|id| self.code_of(*id)).collect();
+            let codes: Vec<_> = accounts.iter().filter_map(|id| self.code_key(*id)).collect();
             accesses.extend(codes.into_iter().map(|key| Access { key, writes: false }));
             accesses.sort_by_key(|access| (access.key, !access.writes));
             accesses.dedup_by_key(|access| access.key);
@@ -201,7 +202,7 @@ impl<'a> BatchWorkBuilder<'a> {
         let mut codes: Vec<u32> = accesses
             .iter()
             .filter(|access| access.key < account_count)
-            .filter_map(|access| self.code_of(access.key))
+            .filter_map(|access| self.code_key(access.key))
             .collect();
         codes.sort_unstable();
         codes.dedup();
@@ -217,13 +218,13 @@ impl<'a> BatchWorkBuilder<'a> {
     }
 
     /// Returns the key of the code that an account has before the batch.
-    fn code_of(&mut self, account: u32) -> Option<u32> {
-        let Self { list, genesis, keys, codes, code_of } = self;
-        *code_of.entry(account).or_insert_with(|| {
+    fn code_key(&mut self, account: u32) -> Option<u32> {
+        let Self { list, genesis, keys, code_keys, code_key_of_account } = self;
+        *code_key_of_account.entry(account).or_insert_with(|| {
             let address = list.address(workload::list::AccountId(account));
             let code = &genesis.account(address)?.code;
             (!code.is_empty()).then(|| {
-                *codes.entry(keccak256(code)).or_insert_with(|| {
+                *code_keys.entry(keccak256(code)).or_insert_with(|| {
                     keys.push(KeyKind::Code);
                     keys.len() as u32 - 1
                 })

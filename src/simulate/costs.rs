@@ -51,8 +51,8 @@ pub fn measure(
     let (mut times, mut of_shard) = (Vec::new(), Vec::new());
     for number in 0..u64::from(sample_count) {
         stage.set(2 * number, total);
-        times.push(take(session, alone)?.executed.step_times);
-        of_shard.push(ShardSample::new(&take(session, sharded)?));
+        times.push(take_sample(session, alone)?.executed.step_times);
+        of_shard.push(ShardSample::new(&take_sample(session, sharded)?));
     }
     stage.finish();
     let mut step_times = medians_of_steps(&times);
@@ -103,7 +103,7 @@ impl Costs {
     }
 }
 
-fn take(session: &Session, variant: Variant) -> Result<Measurement, Failure> {
+fn take_sample(session: &Session, variant: Variant) -> Result<Measurement, Failure> {
     interrupt::check()?;
     let settings = SampleSettings {
         variant,

@@ -5,15 +5,12 @@ use std::{num::NonZeroUsize, time::Instant};
 use executor::engine::shard_of_steps;
 use generator::describe::Description;
 use partition::simulate::{Costs as ModelCosts, Hosts, Knowledge, Setting, Simulated, simulate};
-use result::{
-    ShardWayFacts,
-    simulation::{SimulatedBound, SimulatedRow, SimulationCosts},
-};
+use result::simulation::{SimulatedBound, SimulatedRow, SimulationCosts};
 use variant::{PartitionTime, Sharding};
 use workload::Workload;
 
 use super::{batch::SimulatedBatch, costs::Costs};
-use crate::figures::cells::ns;
+use crate::figures::cells::{ns, ratio_or_zero, sharding_facts};
 use crate::terminal::{Code, Failure, WithExitCode, interrupt};
 
 /// Batches with the costs of their simulation.
@@ -135,15 +132,15 @@ impl<'a> Predictions<'a> {
         SimulatedRow {
             shard_count: u64::from(setting.shard_count),
             thread_count: u64::from(setting.thread_count),
-            sharding: way(sharding),
+            sharding: sharding_facts(sharding),
             has_list: setting.knowledge == Knowledge::List,
             time_ns: simulated.time_ns as u64,
-            tx_per_s: per(tx_count as f64 * 1e9, simulated.time_ns),
+            tx_per_s: ratio_or_zero(tx_count as f64 * 1e9, simulated.time_ns),
             speedup: None,
             bound,
-            bound_share: per(bound_ns, simulated.time_ns),
+            bound_share: ratio_or_zero(bound_ns, simulated.time_ns),
             partition_ns: partition.partition_ns,
-            imbalance: per(
+            imbalance: ratio_or_zero(
                 simulated.fullest_work_ns * f64::from(setting.shard_count),
                 simulated.step_work_ns,
             ) - 1.0,
@@ -205,20 +202,6 @@ impl<'a> Predictions<'a> {
 /// Returns the setting with all processes on this host.
 pub(super) fn one_host(core_count: NonZeroUsize) -> Hosts {
     Hosts::One { core_count: u32::try_from(core_count.get()).unwrap_or(u32::MAX) }
-}
-
-/// Returns the facts of a way to execute on shards.
-fn way(sharding: &Sharding) -> ShardWayFacts {
-    ShardWayFacts {
-        partitioner: sharding.partitioner,
-        partition_time: sharding.partition_time,
-        micro_batch_key_count: u64::from(sharding.micro_batch_key_count),
-        delay_ns: u64::from(sharding.delay_us) * 1_000,
-    }
-}
-
-fn per(a: f64, b: f64) -> f64 {
-    if b > 0.0 { a / b } else { 0.0 }
 }
 
 /// Returns the assumptions of predictions, for users.

@@ -26,8 +26,8 @@ use crate::terminal::exit::{Code, Failure, fail};
 
 /// Signals within this time count as one. `timeout` sends two signals, to the process and to its
 /// group.
-const SAME: Duration = Duration::from_millis(500);
-/// Time after `SAME` for all work to stop by itself.
+const SAME_SIGNAL_TIME: Duration = Duration::from_millis(500);
+/// Time after `SAME_SIGNAL_TIME` for all work to stop by itself.
 const GRACE: Duration = Duration::from_millis(100);
 /// Maximal time for which holds delay the end: to write the finished part, or to wait for children.
 const HOLD_MAX: Duration = Duration::from_secs(10);
@@ -62,7 +62,7 @@ pub fn listen(note: fn(&str)) -> io::Result<()> {
     let waiting = thread::Builder::new().name("interrupt".to_owned()).spawn(move || {
         // The thread blocks until the first signal, so no thread polls beside a sample.
         if signals.read_exact(&mut [0]).is_ok() {
-            thread::sleep(SAME);
+            thread::sleep(SAME_SIGNAL_TIME);
             ends_at_next.store(true, Ordering::SeqCst);
             thread::sleep(GRACE);
             end(note);

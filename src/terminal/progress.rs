@@ -303,7 +303,7 @@ impl Progress {
         if self.look == Look::Nothing || self.is_paused() {
             return;
         }
-        screen.say_held();
+        screen.write_held();
         let done = self.done.load(Ordering::Relaxed);
         let interval = match self.look {
             Look::Figures | Look::Bars => {
@@ -392,7 +392,7 @@ impl Screen {
         self.stage.as_ref().is_some_and(|stage| stage.live.is_some())
     }
 
-    fn say_held(&mut self) {
+    fn write_held(&mut self) {
         let held = mem::take(&mut self.held);
         if !held.is_empty() {
             let bar = self.bar.clone();

@@ -21,7 +21,7 @@ use super::{
     confine,
     message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, ProgramFacts, Request, Sampled},
 };
-use crate::terminal::{Code, Failure, WithExitCode, interrupt};
+use crate::terminal::{Code, Failure, WithExitCode, exit::fail, interrupt};
 
 /// Maximal length of a worker's line in bytes. The answer for a sample of thousands of batches is
 /// far shorter.
@@ -176,12 +176,12 @@ impl Driver {
         let version = value.filter(|value| value["kind"] == "hello");
         let version = version.and_then(|value| value["protocol"].as_u64());
         if let Some(version) = version.filter(|version| *version != u64::from(PROTOCOL)) {
-            let error = anyhow!(
+            fail!(
+                Code::Usage,
                 "{} speaks worker protocol {version}, and this stress {PROTOCOL}: take a build \
                  that speaks {PROTOCOL}, or the other stress to drive",
                 self.name
             );
-            return Err(error).with_exit_code(Code::Usage);
         }
         match serde_json::from_str(&text) {
             Ok(Answer::Hello(facts)) => Ok(facts),
@@ -197,7 +197,9 @@ impl Driver {
         let text = self.line(what, within)?;
         match serde_json::from_str(&text) {
             // A terminal's signal reaches the worker as well.
-            Ok(Answer::Error { error: ErrorKind::Interrupted, .. }) => Err(interrupted()),
+            Ok(Answer::Error { error: ErrorKind::Interrupted, .. }) => {
+                fail!(Code::Interrupted, "interrupted")
+            }
             Ok(Answer::Error { error, message }) => {
                 Err(Failure { code: error.into(), error: anyhow!("{}: {message}", self.name) })
             }
@@ -211,9 +213,7 @@ impl Driver {
         let begun = Instant::now();
         let name = &self.name;
         let error = loop {
-            if interrupt::happened() {
-                return Err(interrupted());
-            }
+            interrupt::check()?;
             let left = within.saturating_sub(begun.elapsed());
             match self.lines.recv_timeout(left.min(POLL_INTERVAL)) {
                 Ok(Line::Text(text)) => return Ok(text),
@@ -242,9 +242,7 @@ impl Driver {
             }
         };
         // The same signal may end a worker before this process has seen it.
-        if interrupt::happened() {
-            return Err(interrupted());
-        }
+        interrupt::check()?;
         Err(error).with_exit_code(Code::Io)
     }
 
@@ -252,19 +250,18 @@ impl Driver {
     /// end of its standard error.
     fn exit_error(&mut self, what: &str) -> anyhow::Error {
         let begun = Instant::now();
+        let limit = HELLO_TIMEOUT.min(self.timeouts.sample);
         let status = loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => break status.to_string(),
-                Ok(None) if begun.elapsed() < HELLO_TIMEOUT.min(self.timeouts.sample) => {
+                Ok(None) if begun.elapsed() < limit => {
                     thread::sleep(Duration::from_millis(10));
                 }
                 _ => break "its output closed, still running".to_owned(),
             }
         };
         // The end of its standard error may not have been read yet.
-        while !self.stderr_reader.is_finished()
-            && begun.elapsed() < HELLO_TIMEOUT.min(self.timeouts.sample)
-        {
+        while !self.stderr_reader.is_finished() && begun.elapsed() < limit {
             thread::sleep(Duration::from_millis(10));
         }
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
@@ -299,11 +296,6 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-/// Makes the error for an interrupt of this program or its worker.
-fn interrupted() -> Failure {
-    Failure { code: Code::Interrupted, error: anyhow!("interrupted") }
 }
 
 fn read_lines(stdout: ChildStdout, lines: &SyncSender<Line>) {

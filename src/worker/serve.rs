@@ -26,7 +26,7 @@ use super::message::{
 };
 use crate::{
     figures::{
-        cells::{self, CellSamples},
+        cells::{self, CellSamples, ns},
         claims::{self, ClaimInputs},
         counters,
         facts::{self, AskedKeys},
@@ -39,7 +39,7 @@ use crate::{
         prepare::{self, Databases, InUse, StoreOpener},
         session::Session,
     },
-    terminal::{self, Code, Failure, Look, Progress, WithExitCode},
+    terminal::{self, Code, Failure, Look, Progress, WithExitCode, exit::fail},
 };
 
 /// Environment variable with the nanoseconds that are added to each read of the memory store. It is
@@ -56,7 +56,7 @@ pub fn serve() -> Result<Code, Failure> {
     instructions::begin();
     let handicap = handicap().with_exit_code(Code::Usage)?;
     let build = environment::build();
-    answer(&Answer::Hello(ProgramFacts {
+    send(&Answer::Hello(ProgramFacts {
         protocol: PROTOCOL,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         build_profile: Some(build.profile_in_words()),
@@ -70,30 +70,27 @@ pub fn serve() -> Result<Code, Failure> {
         slow_read_ns: ns(handicap.read_delay),
         reads_one_twice: handicap.reads_one_twice,
     }));
-    let mut worker = None;
+    let mut worker: Option<Worker> = None;
     for line in io::stdin().lock().lines() {
         let line =
             line.context("cannot read the request of the driver").with_exit_code(Code::Io)?;
         let answered = match serde_json::from_str(&line) {
-            Ok(Request::Load(load)) => Worker::load(&load, handicap).map(|loaded| {
-                let answer = Answer::Loaded(loaded.loaded());
-                worker = Some(loaded);
-                answer
-            }),
+            Ok(Request::Load(load)) => Worker::load(&load, handicap)
+                .map(|loaded| Answer::Loaded(worker.insert(loaded).facts())),
             Ok(Request::Sample { variant }) => {
-                loaded(&mut worker).and_then(|worker| worker.sample(&variant))
+                loaded_worker(&mut worker).and_then(|worker| worker.sample(&variant))
             }
             Ok(Request::Judge { expects }) => {
-                loaded(&mut worker).and_then(|worker| worker.judge(&expects))
+                loaded_worker(&mut worker).and_then(|worker| worker.judge(&expects))
             }
             Ok(Request::Exit) => {
-                answer(&Answer::Bye);
+                send(&Answer::Bye);
                 return Ok(Code::Fine);
             }
             Err(error) => Err(anyhow!("no message of worker protocol {PROTOCOL}: {error}"))
                 .with_exit_code(Code::Usage),
         };
-        answer(&answered.unwrap_or_else(|failure| Answer::Error {
+        send(&answered.unwrap_or_else(|failure| Answer::Error {
             error: ErrorKind::from(failure.code),
             message: failure.to_string(),
         }));
@@ -101,17 +98,13 @@ pub fn serve() -> Result<Code, Failure> {
     Ok(Code::Fine)
 }
 
-fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn answer(answer: &Answer) {
+fn send(answer: &Answer) {
     let text = serde_json::to_string(answer);
     let text = text.unwrap_or_else(|e| panic!("answers have text keys only: {e}"));
     terminal::out(&(text + "\n"));
 }
 
-fn loaded(worker: &mut Option<Worker>) -> Result<&mut Worker, Failure> {
+fn loaded_worker(worker: &mut Option<Worker>) -> Result<&mut Worker, Failure> {
     worker.as_mut().context("nothing is loaded: ask `load` first").with_exit_code(Code::Usage)
 }
 
@@ -149,17 +142,16 @@ struct Worker {
 impl Worker {
     fn load(load: &Load, handicap: Handicap) -> Result<Self, Failure> {
         if load.protocol != PROTOCOL {
-            let error = anyhow!(
+            fail!(
+                Code::Usage,
                 "the driver speaks worker protocol {}, this stress {PROTOCOL}",
                 load.protocol
             );
-            return Err(error).with_exit_code(Code::Usage);
         }
         let run = minimal::run_of_words(&load.run).with_exit_code(Code::Usage)?;
         let is_memory = run.stores.iter().all(|store| *store == StoreKind::Memory);
         if !handicap.is_none() && !is_memory {
-            let error = anyhow!("{SLOW_READ} and {READ_TWICE} are for the memory store only");
-            return Err(error).with_exit_code(Code::Usage);
+            fail!(Code::Usage, "{SLOW_READ} and {READ_TWICE} are for the memory store only");
         }
         // The driver has run the reference on the file. Each sample is compared with the expected
         // outcome again.
@@ -188,7 +180,7 @@ impl Worker {
         Ok(worker)
     }
 
-    fn loaded(&self) -> Loaded {
+    fn facts(&self) -> Loaded {
         Loaded {
             digest: self.session.workload().digest().to_string(),
             variants: self.cells.iter().map(PlannedCell::name).collect(),
@@ -238,7 +230,7 @@ impl Worker {
         let mut known_costs = mem::take(&mut self.known_costs[index]);
         let measured = self.measuring(&cell, store).measure(&mut known_costs);
         self.known_costs[index] = known_costs;
-        let measurement = right(&cell.variant, measured)?;
+        let measurement = correct(&cell.variant, measured)?;
         let mut samples = mem::take(&mut self.samples[index]);
         samples.add(&self.measuring(&cell, store).input(self.keys, None), &measurement);
         let facts = samples.last().map(serde_json::to_value);
@@ -299,7 +291,7 @@ impl Worker {
 }
 
 /// Returns a sample that equals the reference. A wrong sample is an error.
-fn right(
+fn correct(
     variant: &Variant,
     measured: Result<Measured, Unmeasured>,
 ) -> Result<Measurement, Failure> {
@@ -312,7 +304,7 @@ fn right(
         }
         Ok(Measured { differences, .. }) => {
             let differences: Vec<_> = differences.iter().map(|d| d.of(&name)).collect();
-            Err(anyhow!("{}", differences.join("; "))).with_exit_code(Code::Disagree)
+            fail!(Code::Disagree, "{}", differences.join("; "))
         }
         Err(Unmeasured::Cancelled) => {
             Err(EngineError::Cancelled).context(name).with_exit_code(Code::Interrupted)

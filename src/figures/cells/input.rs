@@ -55,7 +55,7 @@ impl CellInput<'_> {
 /// Returns a lower bound of the number of reads that one thread makes one after the other, out of
 /// `blocks` block reads in all. The reads of a transaction are not known before it runs: its share
 /// of the gas stands for its share of the reads.
-pub(super) fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
+pub(super) fn serial_read_count(input: &CellInput<'_>, blocks: f64) -> f64 {
     let (threads, readers) = (input.variant.thread_count, input.variant.io_thread_count);
     match input.variant.io {
         _ if !input.variant.engine.is_parallel() => blocks,
@@ -90,7 +90,7 @@ pub(super) fn longest_tx_gas_share(workload: &Workload) -> Option<f64> {
 
 /// Returns the number of accounts and slots that the lists declare and the state holds. `None` if
 /// all requested slots are absent: a block is then read only where a filter errs.
-pub(super) fn present_keys(input: &CellInput<'_>) -> Option<f64> {
+pub(super) fn present_key_count(input: &CellInput<'_>) -> Option<f64> {
     let DeclaredKeys { account_count, slot_count } = input.declared;
     let slots = slot_count as f64 * input.present_share;
     let keys = account_count as f64 + slots;
@@ -102,7 +102,7 @@ pub(super) fn present_keys(input: &CellInput<'_>) -> Option<f64> {
 pub(super) fn expected_blocks_per_present_key(input: &CellInput<'_>) -> Option<f64> {
     input.never_cold.is_none().then_some(())?;
     let batch_count = input.workload.batches.len().max(1) as f64;
-    let keys = present_keys(input)? / batch_count;
+    let keys = present_key_count(input)? / batch_count;
     let blocks = input.workload.genesis.slot_count() as f64 / input.slots_per_block?;
     (keys > 0.0).then(|| distinct_share(keys / blocks))
 }
@@ -122,8 +122,8 @@ pub fn distinct_share(keys_per_block: f64) -> f64 {
 pub fn time_by_device(input: &CellInput<'_>) -> Option<Duration> {
     (input.cache == CacheMode::Cold).then_some(())?;
     let device = input.device?;
-    let blocks = present_keys(input)? * expected_blocks_per_present_key(input)?;
+    let blocks = present_key_count(input)? * expected_blocks_per_present_key(input)?;
     let by_rate = blocks / device.ceiling_iops?;
-    let by_chain = chain(input, blocks) * device.depth1_p50_ns? as f64 / 1e9;
+    let by_chain = serial_read_count(input, blocks) * device.depth1_p50_ns? as f64 / 1e9;
     Duration::try_from_secs_f64(by_rate.max(by_chain)).ok()
 }

@@ -53,8 +53,8 @@ impl Pieces {
     /// left-out sample is left out whole: see [`piece_size`].
     pub fn after(&self, left_out: usize) -> Histogram<u64> {
         let mut histogram = Latencies::default().histogram().clone();
-        let left_out = left_out.div_ceil(piece_size(self.sample_count));
-        for (value, count) in self.pieces.iter().skip(left_out).flatten() {
+        let left_out_pieces = left_out.div_ceil(piece_size(self.sample_count));
+        for (value, count) in self.pieces.iter().skip(left_out_pieces).flatten() {
             histogram.saturating_record_n(*value, *count);
         }
         histogram

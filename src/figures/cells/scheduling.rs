@@ -3,11 +3,7 @@
 
 use std::time::Duration;
 
-use executor::{
-    engine::Executed,
-    schedule,
-    span::{self},
-};
+use executor::{engine::Executed, schedule, span};
 use variant::{Phase, Variant};
 
 use super::numbers::ratio;
@@ -37,9 +33,9 @@ impl Scheduling {
         }
         let threads = variant.executor_count().max(1);
         let makespan = span::total(&executed.spans, Phase::Execute);
-        let had = makespan * u32::try_from(threads).unwrap_or(u32::MAX);
+        let capacity = makespan * u32::try_from(threads).unwrap_or(u32::MAX);
         let busy: Duration = executed.step_times.iter().flatten().sum();
-        let idle = had.saturating_sub(busy);
+        let idle = capacity.saturating_sub(busy);
         let batches = &executed.step_times;
         let in_order =
             batches.iter().map(|times| schedule::makespan(times.iter().copied(), threads)).sum();
@@ -48,7 +44,7 @@ impl Scheduling {
         let (total, longest) = (executed.tx_latencies.total(), executed.longest_txs);
         Self {
             idle: Some(idle),
-            idle_share: ratio(idle.as_secs_f64(), had.as_secs_f64()),
+            idle_share: ratio(idle.as_secs_f64(), capacity.as_secs_f64()),
             quality: schedule::quality(total, longest, makespan).filter(|_| threads > 1),
             makespan_block_order: Some(in_order),
             makespan_longest_first: Some(longest_first),

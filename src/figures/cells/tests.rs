@@ -200,7 +200,7 @@ fn reads_made_together_are_said_to_be_whoever_makes_them() {
 #[test]
 fn the_chain_of_a_transaction_binds_where_there_are_more_threads_than_it_needs() {
     let (workload, device) = (workload(1 << 20), device());
-    let chain_of = |variant| chain(&input(&workload, &device, variant), 1_000.0);
+    let chain_of = |variant| serial_read_count(&input(&workload, &device, variant), 1_000.0);
     assert_eq!(chain_of(variant(Design::Sequential, 64, 64)), 1_000.0);
     assert_eq!(chain_of(variant(Design::ParallelIo, 1, 1)), 1_000.0);
     // The largest transaction has half of the gas.
@@ -351,8 +351,8 @@ fn who_reads_beside_the_readers_shortens_the_chain() {
     let before = variant(Design::BatchedIo, 2, 10);
     let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
     let beside = Variant { io: Io::Batched(beside), ..before };
-    assert_eq!(chain(&input(&workload, &device, before), 1_200.0), 120.0);
-    assert_eq!(chain(&input(&workload, &device, beside), 1_200.0), 100.0);
+    assert_eq!(serial_read_count(&input(&workload, &device, before), 1_200.0), 120.0);
+    assert_eq!(serial_read_count(&input(&workload, &device, beside), 1_200.0), 100.0);
 }
 
 #[test]

@@ -13,16 +13,15 @@ pub(super) fn root_way(way: &RootWay) -> Option<RootWayFacts> {
     (!way.is_none()).then_some(facts)
 }
 
-/// Returns how shards execute; `None` for a variant without shards.
-pub(super) fn shard_way(way: &Sharding) -> Option<ShardWayFacts> {
-    let Sharding { partitioner, partition_time, micro_batch_key_count, delay_us, .. } = *way;
-    let facts = ShardWayFacts {
+/// Returns how shards execute.
+pub fn sharding_facts(sharding: &Sharding) -> ShardWayFacts {
+    let Sharding { partitioner, partition_time, micro_batch_key_count, delay_us, .. } = *sharding;
+    ShardWayFacts {
         partitioner,
         partition_time,
         micro_batch_key_count: u64::from(micro_batch_key_count),
         delay_ns: u64::from(delay_us) * 1_000,
-    };
-    (!way.is_none()).then_some(facts)
+    }
 }
 
 /// Returns how readers read ahead.

@@ -57,19 +57,6 @@ pub struct ClaimInputs<'a> {
 /// Reason for a missing interval where a design has one cell.
 pub(super) const SAMPLES_NEEDED: &str = "six samples are needed (--samples 6)";
 
-/// Returns the figure of a metric of the work, which is the same on every store. `None` for a
-/// metric that needs samples.
-pub(super) fn of_work(metric: Metric, inputs: &ClaimInputs<'_>) -> Option<Figure> {
-    match metric {
-        Metric::BalBytes(list) => Some(bal_bytes(list, inputs)),
-        Metric::Speedup { .. }
-        | Metric::MgasPerS(_)
-        | Metric::MsPerBlock(_)
-        | Metric::TxLatencyP99(_)
-        | Metric::DeviceFraction(_) => None,
-    }
-}
-
 /// Returns the figure of a claim on one store. `Err`: the design that has no row of the claim's
 /// scope there.
 pub(super) fn of_store(
@@ -83,26 +70,25 @@ pub(super) fn of_store(
     let compared = report::most_duties(&in_scope.collect::<Vec<_>>());
     Ok(match metric {
         Metric::Speedup { of, over } => {
-            let (over, faster) = (rows_of(over, &compared)?, rows_of(of, &compared)?);
-            // The fastest row of one design over the fastest row of the other design.
-            let rows = faster.iter().map(|cell| {
-                over.iter().map(|other| other.ratios_to(cell)).collect::<Vec<Vec<f64>>>()
+            let (slower, faster) = (rows_of(over, &compared)?, rows_of(of, &compared)?);
+            let joint = JointConfidence::of_choices(faster.len() * slower.len());
+            // A row's speed-up over the fastest row of `over` is the smallest of its ratios.
+            let smallest = faster.iter().map(|cell| {
+                let ratios: Vec<_> = slower.iter().map(|other| other.ratios_to(cell)).collect();
+                joint.best(&ratios, f64::min)
             });
-            let pairs = rows.collect::<Vec<_>>();
-            let joint = JointConfidence::at_once(faster.len() * over.len());
-            let least = pairs.iter().map(|row| joint.of_each(row, f64::min));
-            JointConfidence::joined(least, f64::max).figure(joint.choice_count, "no round has both")
+            best_of(smallest, f64::max).figure(joint.choice_count, "no round has both")
         }
         Metric::MgasPerS(design) => {
             let rates: Vec<Vec<f64>> = rows_of(design, &compared)?.into_iter().map(rates).collect();
-            let joint = JointConfidence::at_once(rates.len());
-            joint.of_each(&rates, f64::max).figure(joint.choice_count, "no throughput")
+            let joint = JointConfidence::of_choices(rates.len());
+            joint.best(&rates, f64::max).figure(joint.choice_count, "no throughput")
         }
         Metric::MsPerBlock(design) => {
             let cells = rows_of(design, &compared)?.into_iter();
             let times: Vec<Vec<f64>> = cells.map(|cell| block_ms(cell, inputs.workload)).collect();
-            let joint = JointConfidence::at_once(times.len());
-            joint.of_each(&times, f64::min).figure(joint.choice_count, "no time")
+            let joint = JointConfidence::of_choices(times.len());
+            joint.best(&times, f64::min).figure(joint.choice_count, "no time")
         }
         Metric::TxLatencyP99(design) => p99(fastest(design, &compared)?),
         Metric::DeviceFraction(design) => {
@@ -133,9 +119,9 @@ struct JointConfidence {
     confidence: f64,
 }
 
-/// A median and its interval.
-#[derive(Clone, Copy, Debug)]
-struct Judged {
+/// A median and the ends of its confidence interval; `None` without values, or with too few.
+#[derive(Clone, Copy, Debug, Default)]
+struct MedianInterval {
     median: Option<f64>,
     ends: Option<[f64; 2]>,
 }
@@ -143,32 +129,32 @@ struct Judged {
 impl JointConfidence {
     /// Chooses the confidence so that the intervals of all `count` lists hold at once with 95 %
     /// confidence.
-    fn at_once(count: usize) -> Self {
+    fn of_choices(count: usize) -> Self {
         Self { choice_count: count, confidence: stats::confidence_of_each(count) }
     }
 
     /// Returns the best of the lists' medians, of their lower ends and of their upper ends. Where
     /// all intervals hold, the best true median lies between the best ends.
-    fn of_each(self, lists: &[Vec<f64>], best: fn(f64, f64) -> f64) -> Judged {
-        let judged = lists.iter().map(|values| Judged {
+    fn best(self, lists: &[Vec<f64>], best: fn(f64, f64) -> f64) -> MedianInterval {
+        let intervals = lists.iter().map(|values| MedianInterval {
             median: stats::median(values),
             ends: stats::median_interval_at(values, self.confidence),
         });
-        Self::joined(judged, best)
-    }
-
-    /// Returns the best of judged figures. The best figure has an interval only if all figures have
-    /// one.
-    fn joined(all: impl Iterator<Item = Judged>, best: fn(f64, f64) -> f64) -> Judged {
-        let best = all.reduce(|a, b| Judged {
-            median: a.median.zip(b.median).map(|(a, b)| best(a, b)),
-            ends: a.ends.zip(b.ends).map(|(a, b)| [best(a[0], b[0]), best(a[1], b[1])]),
-        });
-        best.unwrap_or(Judged { median: None, ends: None })
+        best_of(intervals, best)
     }
 }
 
-impl Judged {
+/// Returns the best of some medians with the best of their ends. It has a median, or ends, only if
+/// all have them.
+fn best_of(all: impl Iterator<Item = MedianInterval>, best: fn(f64, f64) -> f64) -> MedianInterval {
+    let found = all.reduce(|a, b| MedianInterval {
+        median: a.median.zip(b.median).map(|(a, b)| best(a, b)),
+        ends: a.ends.zip(b.ends).map(|(a, b)| [best(a[0], b[0]), best(a[1], b[1])]),
+    });
+    found.unwrap_or_default()
+}
+
+impl MedianInterval {
     fn figure(self, choice_count: usize, missing: &'static str) -> Figure {
         match Figure::sampled(self.median, self.ends, missing) {
             Figure::Sampled(sampled) => Figure::Sampled(Sampled { choice_count, ..sampled }),
@@ -224,7 +210,7 @@ fn p99(cell: &Cell) -> Figure {
 }
 
 /// Returns the mean size of a block's list, over the blocks of all databases.
-fn bal_bytes(list: ListForm, inputs: &ClaimInputs<'_>) -> Figure {
+pub(super) fn bal_bytes(list: ListForm, inputs: &ClaimInputs<'_>) -> Figure {
     let of = |bal: &BalBytes| match list {
         ListForm::ParallelIo => bal.parallel_io_bytes,
         ListForm::BatchedIo => bal.batched_io_bytes,

@@ -13,7 +13,7 @@ use super::{cgroup, tree::Tree, warning::STEAL_PERCENT};
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     /// Clock, number of CPUs and counts at the start of watching; `None` during a pause.
-    looking: Option<(StealClock, u64, Counts)>,
+    started: Option<(StealClock, u64, Counts)>,
     /// Stolen CPU time while watching.
     stolen: Duration,
     /// CPU time of all watched CPUs while watching.
@@ -34,16 +34,16 @@ struct Counts {
 impl Watch {
     /// Begins to watch `cpu_count` CPUs, unless it watches already.
     pub fn resume(&mut self, cpu_count: usize) {
-        if self.looking.is_some() {
+        if self.started.is_some() {
             return;
         }
         let counts = Counts::now(&Tree::of_this_machine());
-        self.looking = Some((StealClock::start(process::steal), cpu_count as u64, counts));
+        self.started = Some((StealClock::start(process::steal), cpu_count as u64, counts));
     }
 
     /// Pauses, and adds up the losses.
     pub fn pause(&mut self) {
-        let Some((steal, cpu_count, before)) = self.looking.take() else { return };
+        let Some((steal, cpu_count, before)) = self.started.take() else { return };
         if let Some(stolen_ns) = steal.stolen_ns() {
             self.stolen += Duration::from_nanos(stolen_ns);
             self.capacity +=

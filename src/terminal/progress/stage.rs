@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use report::units;
 
 /// Minimal finished share of a stage for which the time left is shown.
-const TELLING_SHARE: f64 = 0.01;
+const TIME_LEFT_SHARE_MIN: f64 = 0.01;
 /// Time from which on a stage without a count shows its time. A shorter time would be shown as 0,
 /// and could stay on the screen for long, like a fault.
-const TELLING_TIME: Duration = Duration::from_secs(1);
+const SHOWN_TIME_MIN: Duration = Duration::from_secs(1);
 
 /// Lines that a stage shows in place of a count.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl UnderWay {
         let took = units::rough_time(elapsed);
         match (self.total, done) {
             // A 0 that does not change would look like a fault.
-            (Total::Unknown, 0) if elapsed < TELLING_TIME => "…".to_owned(),
+            (Total::Unknown, 0) if elapsed < SHOWN_TIME_MIN => "…".to_owned(),
             (Total::Unknown, 0) => took,
             _ => format!("{}, {took}{}", self.total.words(done), self.left_words(done)),
         }
@@ -137,7 +137,7 @@ impl UnderWay {
 
     /// Formats the time left as `, about 10 min left`; empty if the finished share is too small.
     fn left_words(&self, done: u64) -> String {
-        let share = self.share(done).filter(|share| *share >= TELLING_SHARE);
+        let share = self.share(done).filter(|share| *share >= TIME_LEFT_SHARE_MIN);
         let left = share.map(|share| self.began.elapsed().as_secs_f64() * (1.0 / share - 1.0));
         let left = left.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         left.map_or_else(String::new, |left| format!(", about {} left", units::rough_time(left)))
