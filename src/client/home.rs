@@ -81,12 +81,10 @@ impl Home {
     /// # Errors
     /// The copy cannot be removed.
     pub fn remove_copy(&self) -> Result<()> {
-        match self.original {
-            Some(_) => {
-                remove_dir(&self.datadir).with_context(|| self.datadir.display().to_string())
-            }
-            None => Ok(()),
+        if self.original.is_none() {
+            return Ok(());
         }
+        remove_dir(&self.datadir).with_context(|| self.datadir.display().to_string())
     }
 
     /// Returns the values of the start file's placeholders, for a client at `port`.
@@ -151,14 +149,14 @@ impl Home {
         let log = self.own_dir.join("init.log");
         let made = making::make(start, &self.state, &placeholders, &log, on_percent);
         let made = made.and_then(|()| {
-            finish(&Self { datadir: placeholders.datadir.clone(), original: None, ..self.clone() })
-        });
-        let kept = made.and_then(|()| {
+            let new =
+                Self { datadir: placeholders.datadir.clone(), original: None, ..self.clone() };
+            finish(&new)?;
             let renamed = fs::rename(&placeholders.datadir, &self.datadir);
             renamed.with_context(|| self.datadir.display().to_string()).with_exit_code(Code::Io)
         });
         let removed = remove_dir(&unfinished);
-        kept?;
+        made?;
         removed.with_context(|| unfinished.display().to_string()).with_exit_code(Code::Io)?;
         Ok(true)
     }

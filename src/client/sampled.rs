@@ -216,13 +216,9 @@ impl<'a> SampledClient<'a> {
     /// # Errors
     /// The client does not stop.
     pub fn stop(&mut self) -> Result<(), Failure> {
-        match &mut self.kind {
-            Kind::Started { running, home, .. } => {
-                running.take().map_or(Ok(()), Running::stop)?;
-                home.remove_copy().with_exit_code(Code::Io)
-            }
-            Kind::Attached { .. } => Ok(()),
-        }
+        let Kind::Started { running, home, .. } = &mut self.kind else { return Ok(()) };
+        running.take().map_or(Ok(()), Running::stop)?;
+        home.remove_copy().with_exit_code(Code::Io)
     }
 
     /// Prepares the client for a sample. Starts it if it does not run. For a cold sample or a

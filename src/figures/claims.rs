@@ -113,7 +113,7 @@ pub fn code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: OpenCodes) ->
 fn judge_one(expect: &Expect, inputs: &ClaimInputs<'_>) -> Vec<Claim> {
     if expect.when.cache.is_some_and(|cache| cache != inputs.cache) {
         let reason = format!("the run is {}", inputs.cache);
-        return vec![claim(expect, None, Verdict::Skipped, None, Some(reason))];
+        return vec![claim(expect, None, Verdict::Skipped, Some(reason))];
     }
     if let Metric::BalBytes(list) = expect.metric {
         return vec![by_figure(expect, None, figure::bal_bytes(list, inputs), inputs)];
@@ -128,7 +128,7 @@ fn judge_one(expect: &Expect, inputs: &ClaimInputs<'_>) -> Vec<Claim> {
         stores.retain(|store| *store == wanted);
         if stores.is_empty() {
             let reason = format!("the run has no cell on {wanted}");
-            return vec![claim(expect, None, Verdict::Skipped, None, Some(reason))];
+            return vec![claim(expect, None, Verdict::Skipped, Some(reason))];
         }
     }
     stores.into_iter().map(|store| judge_on_store(expect, store, inputs)).collect()
@@ -142,7 +142,7 @@ fn judge_on_store(expect: &Expect, store: StoreKind, inputs: &ClaimInputs<'_>) -
             Err(design) => no_row(expect, design),
         },
     };
-    claim(expect, Some(store), Verdict::NotJudged, None, Some(reason))
+    claim(expect, Some(store), Verdict::NotJudged, Some(reason))
 }
 
 /// Returns the reason for not judging a claim: the run has no row of its design. It names a remedy.
@@ -177,18 +177,21 @@ fn by_figure(
 ) -> Claim {
     match figure {
         Figure::Exact(value) => {
-            claim(expect, store, verdict(expect.bound, value), Some((value, None)), None)
+            let verdict = verdict(expect.bound, value);
+            Claim { value: Some(value), ..claim(expect, store, verdict, None) }
         }
         Figure::Sampled(Sampled { median, ci95: Some([low, high]), .. }) => {
-            let near = if matches!(expect.bound, Bound::Min(_)) { low } else { high };
-            claim(expect, store, verdict(expect.bound, near), Some((median, Some(near))), None)
+            let near_end = if matches!(expect.bound, Bound::Min(_)) { low } else { high };
+            let judged = claim(expect, store, verdict(expect.bound, near_end), None);
+            Claim { value: Some(median), near_end: Some(near_end), ..judged }
         }
         Figure::Sampled(Sampled { median, ci95: None, choice_count }) => {
             let reason = format!("no interval: {}", needed(choice_count, inputs));
-            claim(expect, store, Verdict::Inconclusive, Some((median, None)), Some(reason))
+            let judged = claim(expect, store, Verdict::Inconclusive, Some(reason));
+            Claim { value: Some(median), ..judged }
         }
         Figure::Missing(reason) => {
-            claim(expect, store, Verdict::Inconclusive, None, Some(reason.to_owned()))
+            claim(expect, store, Verdict::Inconclusive, Some(reason.to_owned()))
         }
     }
 }
@@ -217,12 +220,11 @@ fn needed(choice_count: usize, inputs: &ClaimInputs<'_>) -> String {
     }
 }
 
-/// Makes a judged claim. `figure` is the value and, if it has an interval, the end that decides.
+/// Makes a judged claim without a value.
 fn claim(
     expect: &Expect,
     store: Option<StoreKind>,
     verdict: Verdict,
-    figure: Option<(f64, Option<f64>)>,
     reason: Option<String>,
 ) -> Claim {
     let (bound, limit) = match expect.bound {
@@ -234,8 +236,8 @@ fn claim(
         store,
         bound,
         limit,
-        value: figure.map(|(value, _)| value),
-        near_end: figure.and_then(|(_, near_end)| near_end),
+        value: None,
+        near_end: None,
         verdict,
         reason,
     }

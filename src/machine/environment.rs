@@ -73,7 +73,9 @@ const THIS_PROGRAM: &str = "/proc/self/exe";
 pub fn build() -> Build {
     Build {
         commit: option_env!("STRESS_COMMIT").map(str::to_owned),
-        features: Some(features()),
+        features: Some(
+            cfg!(feature = "io-uring").then(|| "io-uring".to_owned()).into_iter().collect(),
+        ),
         binary_hash: binary_hash(),
         rustc: option_env!("STRESS_RUSTC").map(str::to_owned),
         profile: env!("STRESS_PROFILE").to_owned(),
@@ -88,12 +90,6 @@ pub fn build() -> Build {
 pub fn patched() -> Vec<String> {
     let names = option_env!("STRESS_PATCHED").unwrap_or_default();
     names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
-}
-
-/// Returns the features that are compiled in.
-fn features() -> Vec<String> {
-    let all = [("io-uring", cfg!(feature = "io-uring"))];
-    all.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (*name).to_owned()).collect()
 }
 
 /// Returns the BLAKE3 hash of this program's file; `None` if the file cannot be read. The file is

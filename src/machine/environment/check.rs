@@ -25,25 +25,26 @@ fn unknown(name: &str, remedy: &str) -> Check {
 }
 
 /// Returns the checks of all subjects, in the order of a report.
-pub fn all(of: &Environment) -> Vec<Check> {
-    let cpu = [cpus(of), governor(of), turbo(of), smt(of), clock_source(of), steal(of), load(of)];
-    let memory = [swap(of), memory_limit(of), memory(of)];
-    let disk = [file_system(of), space(of), direct_reads(of), page_cache(of), io_uring(of)];
-    let rest = [virtualisation(of), build(of)];
+pub fn all(env: &Environment) -> Vec<Check> {
+    let cpu =
+        [cpus(env), governor(env), turbo(env), smt(env), clock_source(env), steal(env), load(env)];
+    let memory = [swap(env), memory_limit(env), memory(env)];
+    let disk = [file_system(env), space(env), direct_reads(env), page_cache(env), io_uring(env)];
+    let rest = [virtualisation(env), build(env)];
     cpu.into_iter().chain(memory).chain(disk).chain(rest).collect()
 }
 
-fn seen(of: &Environment, kind: fn(&Warning) -> bool) -> Option<Warning> {
-    warning::of(of).into_iter().find(kind)
+fn find_warning(env: &Environment, kind: fn(&Warning) -> bool) -> Option<Warning> {
+    warning::of(env).into_iter().find(kind)
 }
 
-fn cpus(of: &Environment) -> Check {
+fn cpus(env: &Environment) -> Check {
     const REMEDY: &str = "allow more CPUs, whole ones: taskset, cpuset, cpu.max";
-    let Some(count) = of.usable_cpu_count() else {
+    let Some(count) = env.usable_cpu_count() else {
         return unknown("CPUs", "run where /sys shows them");
     };
     let found = units::things(count, "usable CPU");
-    match seen(of, |w| matches!(w, Warning::OneCpu | Warning::CpuQuota { .. })) {
+    match find_warning(env, |w| matches!(w, Warning::OneCpu | Warning::CpuQuota { .. })) {
         Some(Warning::OneCpu) => {
             warning("CPUs", format!("{found}: parallel variants only take turns"), REMEDY)
         }
@@ -52,19 +53,19 @@ fn cpus(of: &Environment) -> Check {
     }
 }
 
-fn governor(of: &Environment) -> Check {
+fn governor(env: &Environment) -> Check {
     const REMEDY: &str = "cpupower frequency-set --governor performance";
-    match of.cpu.governor.as_deref() {
+    match env.cpu.governor.as_deref() {
         Some("performance") => ok("governor", "performance".to_owned()),
         Some(other) => warning("governor", format!("{other}: the clock follows the load"), REMEDY),
         None => unknown("governor", "a virtual machine hides it: ask whoever runs the host"),
     }
 }
 
-fn turbo(of: &Environment) -> Check {
+fn turbo(env: &Environment) -> Check {
     const REMEDY: &str = "turn it off in the firmware or by /sys/devices/system/cpu (no_turbo, \
                           cpufreq/boost)";
-    match of.cpu.is_turbo_on {
+    match env.cpu.is_turbo_on {
         Some(false) => ok("turbo", "off".to_owned()),
         Some(true) => {
             warning("turbo", "on: the clock depends on heat and neighbours".to_owned(), REMEDY)
@@ -73,19 +74,19 @@ fn turbo(of: &Environment) -> Check {
     }
 }
 
-fn smt(of: &Environment) -> Check {
+fn smt(env: &Environment) -> Check {
     const REMEDY: &str = "echo off > /sys/devices/system/cpu/smt/control, or give stress one \
                           thread of each core (taskset)";
-    match of.cpu.is_smt_on {
+    match env.cpu.is_smt_on {
         Some(false) => ok("SMT", "off".to_owned()),
         Some(true) => warning("SMT", "on: two threads share a core".to_owned(), REMEDY),
         None => unknown("SMT", "see lscpu"),
     }
 }
 
-fn clock_source(of: &Environment) -> Check {
+fn clock_source(env: &Environment) -> Check {
     const REMEDY: &str = "boot with clocksource=tsc where the CPU's TSC is stable";
-    match of.cpu.clock_source.as_deref() {
+    match env.cpu.clock_source.as_deref() {
         Some(
             source @ ("tsc" | "kvm-clock" | "arch_sys_counter" | "hyperv_clocksource_tsc_page"),
         ) => ok("clock source", source.to_owned()),
@@ -96,44 +97,45 @@ fn clock_source(of: &Environment) -> Check {
     }
 }
 
-fn steal(of: &Environment) -> Check {
+fn steal(env: &Environment) -> Check {
     const REMEDY: &str = "use a machine that is not shared, and trust only ratios of one run";
     let name = "stolen time";
     if let Some(Warning::StealSeen { percent, .. }) =
-        seen(of, |w| matches!(w, Warning::StealSeen { .. }))
+        find_warning(env, |w| matches!(w, Warning::StealSeen { .. }))
     {
         return warning(name, format!("{percent} % of all CPU time while looking"), REMEDY);
     }
-    match of.steal.stolen_ns() {
+    match env.steal.stolen_ns() {
         Some(_) => ok(name, "below 1 % while looking".to_owned()),
         None => unknown(name, "see the column st of vmstat"),
     }
 }
 
-fn load(of: &Environment) -> Check {
+fn load(env: &Environment) -> Check {
     const REMEDY: &str = "stop other programs, or wait a minute";
-    let Some([load, ..]) = of.host.load_average else {
+    let Some([load, ..]) = env.host.load_average else {
         return unknown("load", "see uptime");
     };
-    let found = format!("{load:.2} on {}", units::things(of.cpu.logical_count.unwrap_or(0), "CPU"));
-    match seen(of, |w| matches!(w, Warning::LoadHigh { .. })) {
+    let found =
+        format!("{load:.2} on {}", units::things(env.cpu.logical_count.unwrap_or(0), "CPU"));
+    match find_warning(env, |w| matches!(w, Warning::LoadHigh { .. })) {
         Some(_) => warning("load", found, REMEDY),
         None => ok("load", found),
     }
 }
 
-fn swap(of: &Environment) -> Check {
+fn swap(env: &Environment) -> Check {
     const REMEDY: &str = "swapoff -a: pages that come back count as reads of the state";
-    match &of.memory.swaps {
+    match &env.memory.swaps {
         Some(areas) if areas.is_empty() => ok("swap", "off".to_owned()),
         Some(areas) => warning("swap", units::things(areas.len() as u64, "area"), REMEDY),
         None => unknown("swap", "see swapon --show"),
     }
 }
 
-fn memory_limit(of: &Environment) -> Check {
+fn memory_limit(env: &Environment) -> Check {
     const REMEDY: &str = "raise memory.max of the cgroup: page cache counts against it";
-    match of.cgroup.memory_limit_bytes {
+    match env.cgroup.memory_limit_bytes {
         Some(Limit::Unlimited) => ok("memory limit", "none".to_owned()),
         Some(Limit::At(bytes)) if bytes >= WORKING_SET_BYTES => {
             ok("memory limit", units::bytes(bytes))
@@ -143,21 +145,21 @@ fn memory_limit(of: &Environment) -> Check {
     }
 }
 
-fn memory(of: &Environment) -> Check {
+fn memory(env: &Environment) -> Check {
     const REMEDY: &str = "free some, or run cold and small: a warm run takes up to 6.4 GB";
-    match of.memory.available_bytes {
+    match env.memory.available_bytes {
         Some(bytes) if bytes >= WORKING_SET_BYTES => ok("free memory", units::bytes(bytes)),
         Some(bytes) => warning("free memory", units::bytes(bytes), REMEDY),
         None => unknown("free memory", "see /proc/meminfo"),
     }
 }
 
-fn file_system(of: &Environment) -> Check {
+fn file_system(env: &Environment) -> Check {
     const REMEDY: &str = "put the state on a local file system: --data-dir, STRESS_DATA_DIR";
-    let Some(kind) = of.data_dir.file_system.as_deref() else {
+    let Some(kind) = env.data_dir.file_system.as_deref() else {
         return unknown("file system", "see findmnt");
     };
-    let found = format!("{kind} at {}", of.data_dir.path);
+    let found = format!("{kind} at {}", env.data_dir.path);
     match kind {
         "tmpfs" | "ramfs" => warning("file system", format!("{found}: in memory"), REMEDY),
         "overlay" | "9p" | "virtiofs" | "nfs" | "nfs4" | "cifs" | "fuse" | "fuseblk" => {
@@ -167,18 +169,18 @@ fn file_system(of: &Environment) -> Check {
     }
 }
 
-fn space(of: &Environment) -> Check {
+fn space(env: &Environment) -> Check {
     const REMEDY: &str = "the shipped state of 128M slots asks for 14.8 GB: --data-dir, or --slots";
-    match of.ground.free_bytes {
+    match env.ground.free_bytes {
         Some(bytes) if bytes >= STATE_BYTES => ok("free space", units::bytes(bytes)),
         Some(bytes) => warning("free space", units::bytes(bytes), REMEDY),
         None => unknown("free space", "see df"),
     }
 }
 
-fn direct_reads(of: &Environment) -> Check {
+fn direct_reads(env: &Environment) -> Check {
     const REMEDY: &str = "use ext4 or XFS: without O_DIRECT cold rests on dropping pages";
-    match of.ground.has_direct_reads {
+    match env.ground.has_direct_reads {
         Some(true) => ok("O_DIRECT", "accepted".to_owned()),
         Some(false) => {
             warning("O_DIRECT", "refused, or the files lie in memory".to_owned(), REMEDY)
@@ -187,37 +189,37 @@ fn direct_reads(of: &Environment) -> Check {
     }
 }
 
-fn page_cache(of: &Environment) -> Check {
+fn page_cache(env: &Environment) -> Check {
     const REMEDY: &str = "stores that read through the page cache (MDBX) cannot be cold here";
-    match of.ground.can_drop_pages {
+    match env.ground.can_drop_pages {
         Some(true) => ok("page cache", "drops pages when asked".to_owned()),
         Some(false) => warning("page cache", "keeps pages when asked to drop".to_owned(), REMEDY),
         None => unknown("page cache", "the data directory cannot be written: --data-dir"),
     }
 }
 
-fn io_uring(of: &Environment) -> Check {
+fn io_uring(env: &Environment) -> Check {
     const REMEDY: &str = "allow it (kernel.io_uring_disabled, seccomp), build with the feature \
                           io-uring: otherwise the device's ceiling may be found too low";
-    match of.ground.has_io_uring {
+    match env.ground.has_io_uring {
         true => ok("io_uring", "accepted".to_owned()),
         false => warning("io_uring", "refused, or not built in".to_owned(), REMEDY),
     }
 }
 
-fn virtualisation(of: &Environment) -> Check {
+fn virtualisation(env: &Environment) -> Check {
     const REMEDY: &str = "neighbours and a host's cache are not seen from here: trust ratios of \
                           one run, and look at device.host_cache_ratio";
-    match of.host.virtualisation.has_hypervisor {
+    match env.host.virtualisation.has_hypervisor {
         Some(false) => ok("machine", "no hypervisor".to_owned()),
         Some(true) => warning("machine", "virtual".to_owned(), REMEDY),
         None => unknown("machine", "see systemd-detect-virt"),
     }
 }
 
-fn build(of: &Environment) -> Check {
-    let found = of.build.profile_in_words();
-    match seen(of, |w| matches!(w, Warning::UnoptimisedBuild)) {
+fn build(env: &Environment) -> Check {
+    let found = env.build.profile_in_words();
+    match find_warning(env, |w| matches!(w, Warning::UnoptimisedBuild)) {
         Some(_) => warning("build", found, "cargo run --release"),
         None => ok("build", found),
     }
