@@ -19,7 +19,7 @@ pub fn of(
     let mut gas = 0;
     for outcome in executed.batches.iter().flat_map(|batch| &batch.outcomes) {
         gas += outcome.gas_used;
-        add(&mut receipts, outcome);
+        add_outcome(&mut receipts, outcome);
     }
     for digest in &executed.digests {
         changes.update(digest);
@@ -39,7 +39,7 @@ pub fn of(
 pub fn expected(workload: &Workload) -> Counters {
     let (mut receipts, mut changes) = (Keccak256::new(), Keccak256::new());
     for expected in workload.batches.iter().map(|batch| &batch.expected) {
-        expected.transactions.iter().for_each(|outcome| add(&mut receipts, outcome));
+        expected.transactions.iter().for_each(|outcome| add_outcome(&mut receipts, outcome));
         changes.update(expected.net_changes);
     }
     Counters {
@@ -60,7 +60,7 @@ pub fn wrong(expected: &Counters, sample: &Counters) -> Vec<String> {
     })
 }
 
-fn add(digest: &mut Keccak256, outcome: &TxOutcome) {
+fn add_outcome(digest: &mut Keccak256, outcome: &TxOutcome) {
     let status = match outcome.status {
         TxStatus::Success => 0_u8,
         TxStatus::Revert => 1,

@@ -60,7 +60,7 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
     // cannot be sent.
     check_sendable(&shipped)?;
     let (accounts, origin) = match &input.accounts {
-        Some(accounts) => (accounts.as_str(), format!("--accounts {accounts}")),
+        Some(accounts) => (accounts.clone(), format!("--accounts {accounts}")),
         None => (default_accounts(&shipped), "the default".to_owned()),
     };
     add(&mut overrides, "fork", Override::new("fork", fork, "the node's rules"));
@@ -87,15 +87,13 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
 
 /// Returns the default number of accounts: the smallest default of the scenario's loads. A load has
 /// a smaller one if a single transaction creates a contract with slots for all accounts.
-fn default_accounts(scenario: &Scenario) -> &'static str {
+fn default_accounts(scenario: &Scenario) -> String {
     let counts = scenario.loads.iter().map(|load| match load.kind {
-        LoadKind::Chains(_) => "300",
-        LoadKind::NonConflicting(_) => "600",
-        _ => "1000",
+        LoadKind::Chains(_) => 300,
+        LoadKind::NonConflicting(_) => 600,
+        _ => 1_000,
     });
-    // The smallest count is the shortest text, and among equally long texts the first by its
-    // letters.
-    counts.min_by_key(|text| (text.len(), *text)).unwrap_or("1000")
+    counts.min().unwrap_or(1_000).to_string()
 }
 
 /// Adds an override, unless the user gives its key or `other`, which has the same meaning.

@@ -16,12 +16,12 @@ fn ok(name: &str, found: String) -> Check {
     Check { name: name.to_owned(), status: Status::Ok, found, remedy: None }
 }
 
-fn warning(name: &str, found: String, remedy: &str) -> Check {
+fn warn(name: &str, found: String, remedy: &str) -> Check {
     Check { status: Status::Warning, remedy: Some(remedy.to_owned()), ..ok(name, found) }
 }
 
 fn unknown(name: &str, remedy: &str) -> Check {
-    Check { status: Status::Unknown, ..warning(name, "not known".to_owned(), remedy) }
+    Check { status: Status::Unknown, ..warn(name, "not known".to_owned(), remedy) }
 }
 
 /// Returns the checks of all subjects, in the order of a report.
@@ -46,9 +46,9 @@ fn cpus(env: &Environment) -> Check {
     let found = units::things(count, "usable CPU");
     match find_warning(env, |w| matches!(w, Warning::OneCpu | Warning::CpuQuota { .. })) {
         Some(Warning::OneCpu) => {
-            warning("CPUs", format!("{found}: parallel variants only take turns"), REMEDY)
+            warn("CPUs", format!("{found}: parallel variants only take turns"), REMEDY)
         }
-        Some(_) => warning("CPUs", format!("{found}, by a quota below the CPUs allowed"), REMEDY),
+        Some(_) => warn("CPUs", format!("{found}, by a quota below the CPUs allowed"), REMEDY),
         None => ok("CPUs", found),
     }
 }
@@ -57,7 +57,7 @@ fn governor(env: &Environment) -> Check {
     const REMEDY: &str = "cpupower frequency-set --governor performance";
     match env.cpu.governor.as_deref() {
         Some("performance") => ok("governor", "performance".to_owned()),
-        Some(other) => warning("governor", format!("{other}: the clock follows the load"), REMEDY),
+        Some(other) => warn("governor", format!("{other}: the clock follows the load"), REMEDY),
         None => unknown("governor", "a virtual machine hides it: ask whoever runs the host"),
     }
 }
@@ -68,7 +68,7 @@ fn turbo(env: &Environment) -> Check {
     match env.cpu.is_turbo_on {
         Some(false) => ok("turbo", "off".to_owned()),
         Some(true) => {
-            warning("turbo", "on: the clock depends on heat and neighbours".to_owned(), REMEDY)
+            warn("turbo", "on: the clock depends on heat and neighbours".to_owned(), REMEDY)
         }
         None => unknown("turbo", "a virtual machine hides it: ask whoever runs the host"),
     }
@@ -79,7 +79,7 @@ fn smt(env: &Environment) -> Check {
                           thread of each core (taskset)";
     match env.cpu.is_smt_on {
         Some(false) => ok("SMT", "off".to_owned()),
-        Some(true) => warning("SMT", "on: two threads share a core".to_owned(), REMEDY),
+        Some(true) => warn("SMT", "on: two threads share a core".to_owned(), REMEDY),
         None => unknown("SMT", "see lscpu"),
     }
 }
@@ -91,7 +91,7 @@ fn clock_source(env: &Environment) -> Check {
             source @ ("tsc" | "kvm-clock" | "arch_sys_counter" | "hyperv_clocksource_tsc_page"),
         ) => ok("clock source", source.to_owned()),
         Some(other) => {
-            warning("clock source", format!("{other}: reading it is a system call"), REMEDY)
+            warn("clock source", format!("{other}: reading it is a system call"), REMEDY)
         }
         None => unknown("clock source", "see /sys/devices/system/clocksource"),
     }
@@ -103,7 +103,7 @@ fn steal(env: &Environment) -> Check {
     if let Some(Warning::StealSeen { percent, .. }) =
         find_warning(env, |w| matches!(w, Warning::StealSeen { .. }))
     {
-        return warning(name, format!("{percent} % of all CPU time while looking"), REMEDY);
+        return warn(name, format!("{percent} % of all CPU time while looking"), REMEDY);
     }
     match env.steal.stolen_ns() {
         Some(_) => ok(name, "below 1 % while looking".to_owned()),
@@ -119,7 +119,7 @@ fn load(env: &Environment) -> Check {
     let found =
         format!("{load:.2} on {}", units::things(env.cpu.logical_count.unwrap_or(0), "CPU"));
     match find_warning(env, |w| matches!(w, Warning::LoadHigh { .. })) {
-        Some(_) => warning("load", found, REMEDY),
+        Some(_) => warn("load", found, REMEDY),
         None => ok("load", found),
     }
 }
@@ -128,7 +128,7 @@ fn swap(env: &Environment) -> Check {
     const REMEDY: &str = "swapoff -a: pages that come back count as reads of the state";
     match &env.memory.swaps {
         Some(areas) if areas.is_empty() => ok("swap", "off".to_owned()),
-        Some(areas) => warning("swap", units::things(areas.len() as u64, "area"), REMEDY),
+        Some(areas) => warn("swap", units::things(areas.len() as u64, "area"), REMEDY),
         None => unknown("swap", "see swapon --show"),
     }
 }
@@ -140,7 +140,7 @@ fn memory_limit(env: &Environment) -> Check {
         Some(Limit::At(bytes)) if bytes >= WORKING_SET_BYTES => {
             ok("memory limit", units::bytes(bytes))
         }
-        Some(Limit::At(bytes)) => warning("memory limit", units::bytes(bytes), REMEDY),
+        Some(Limit::At(bytes)) => warn("memory limit", units::bytes(bytes), REMEDY),
         None => unknown("memory limit", "see /sys/fs/cgroup"),
     }
 }
@@ -149,7 +149,7 @@ fn memory(env: &Environment) -> Check {
     const REMEDY: &str = "free some, or run cold and small: a warm run takes up to 6.4 GB";
     match env.memory.available_bytes {
         Some(bytes) if bytes >= WORKING_SET_BYTES => ok("free memory", units::bytes(bytes)),
-        Some(bytes) => warning("free memory", units::bytes(bytes), REMEDY),
+        Some(bytes) => warn("free memory", units::bytes(bytes), REMEDY),
         None => unknown("free memory", "see /proc/meminfo"),
     }
 }
@@ -161,9 +161,9 @@ fn file_system(env: &Environment) -> Check {
     };
     let found = format!("{kind} at {}", env.data_dir.path);
     match kind {
-        "tmpfs" | "ramfs" => warning("file system", format!("{found}: in memory"), REMEDY),
+        "tmpfs" | "ramfs" => warn("file system", format!("{found}: in memory"), REMEDY),
         "overlay" | "9p" | "virtiofs" | "nfs" | "nfs4" | "cifs" | "fuse" | "fuseblk" => {
-            warning("file system", format!("{found}: another one lies below"), REMEDY)
+            warn("file system", format!("{found}: another one lies below"), REMEDY)
         }
         _ => ok("file system", found),
     }
@@ -173,7 +173,7 @@ fn space(env: &Environment) -> Check {
     const REMEDY: &str = "the shipped state of 128M slots asks for 14.8 GB: --data-dir, or --slots";
     match env.ground.free_bytes {
         Some(bytes) if bytes >= STATE_BYTES => ok("free space", units::bytes(bytes)),
-        Some(bytes) => warning("free space", units::bytes(bytes), REMEDY),
+        Some(bytes) => warn("free space", units::bytes(bytes), REMEDY),
         None => unknown("free space", "see df"),
     }
 }
@@ -182,9 +182,7 @@ fn direct_reads(env: &Environment) -> Check {
     const REMEDY: &str = "use ext4 or XFS: without O_DIRECT cold rests on dropping pages";
     match env.ground.has_direct_reads {
         Some(true) => ok("O_DIRECT", "accepted".to_owned()),
-        Some(false) => {
-            warning("O_DIRECT", "refused, or the files lie in memory".to_owned(), REMEDY)
-        }
+        Some(false) => warn("O_DIRECT", "refused, or the files lie in memory".to_owned(), REMEDY),
         None => unknown("O_DIRECT", "the data directory cannot be written: --data-dir"),
     }
 }
@@ -193,7 +191,7 @@ fn page_cache(env: &Environment) -> Check {
     const REMEDY: &str = "stores that read through the page cache (MDBX) cannot be cold here";
     match env.ground.can_drop_pages {
         Some(true) => ok("page cache", "drops pages when asked".to_owned()),
-        Some(false) => warning("page cache", "keeps pages when asked to drop".to_owned(), REMEDY),
+        Some(false) => warn("page cache", "keeps pages when asked to drop".to_owned(), REMEDY),
         None => unknown("page cache", "the data directory cannot be written: --data-dir"),
     }
 }
@@ -203,7 +201,7 @@ fn io_uring(env: &Environment) -> Check {
                           io-uring: otherwise the device's ceiling may be found too low";
     match env.ground.has_io_uring {
         true => ok("io_uring", "accepted".to_owned()),
-        false => warning("io_uring", "refused, or not built in".to_owned(), REMEDY),
+        false => warn("io_uring", "refused, or not built in".to_owned(), REMEDY),
     }
 }
 
@@ -212,7 +210,7 @@ fn virtualisation(env: &Environment) -> Check {
                           one run, and look at device.host_cache_ratio";
     match env.host.virtualisation.has_hypervisor {
         Some(false) => ok("machine", "no hypervisor".to_owned()),
-        Some(true) => warning("machine", "virtual".to_owned(), REMEDY),
+        Some(true) => warn("machine", "virtual".to_owned(), REMEDY),
         None => unknown("machine", "see systemd-detect-virt"),
     }
 }
@@ -220,7 +218,7 @@ fn virtualisation(env: &Environment) -> Check {
 fn build(env: &Environment) -> Check {
     let found = env.build.profile_in_words();
     match find_warning(env, |w| matches!(w, Warning::UnoptimisedBuild)) {
-        Some(_) => warning("build", found, "cargo run --release"),
+        Some(_) => warn("build", found, "cargo run --release"),
         None => ok("build", found),
     }
 }
