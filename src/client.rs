@@ -5,7 +5,8 @@
 //! the database. `process` starts and stops the client, `log` keeps its output, and `leftover` ends
 //! a client that outlived its run. `sampled` takes the samples, and `measured` sums a sample over
 //! its blocks. `run` samples all clients in turn, beside our designs, and `deadline` judges clients
-//! and designs. `calibrate` runs clients and designs on many scenarios.
+//! and designs. `calibrate` runs clients and designs on many scenarios. The verbs of `cli/` and the
+//! gate call this module.
 
 mod calibrate;
 mod deadline;

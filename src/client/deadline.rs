@@ -10,7 +10,7 @@ use crate::figures::claims;
 /// Reason for which a client with too few samples has no interval.
 const SAMPLES_NEEDED: &str = "no interval: six samples are needed (--samples 6)";
 
-/// Returns the claims that a block takes at most `most` in each design of `base` and on each
+/// Judges the claims that a block takes at most `most` in each design of `base` and on each
 /// client.
 pub fn judged(most: Duration, base: &RunResult, clients: &[ClientCell]) -> Expects {
     let mut judged = claims::judge_deadline(most, base);

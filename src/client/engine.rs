@@ -37,6 +37,7 @@ impl Engine {
     /// # Errors
     /// The URL is no HTTP URL, or the system gives no resources for the client.
     pub fn new(url: &str, secret: Secret, timeout: Duration) -> anyhow::Result<Self> {
+        // The name is not needed: this refuses a URL that is not of HTTP.
         node::name_of(url)?;
         let limits = HttpLimits { time: timeout, bytes: MAX_ANSWER_BYTES };
         let client = BlockingClient::new(limits)?;
@@ -109,6 +110,7 @@ impl Engine {
             return Err(Refusal::Unauthorized);
         }
         let mut answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        // A client that cannot read a request answers with an error without an id.
         let is_unread = answer["id"].is_null() && !answer["error"].is_null();
         if !is_unread && answer["id"].as_u64() != id(line) {
             return Err(no_answer(line, status, &body));
@@ -126,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// Returns the reason for a missing answer.
+    /// Returns the refusal for a request without an answer.
     fn refusal_of(&self, line: &str, begun: Instant, error: HttpError) -> Refusal {
         let method = method(line);
         match error {
@@ -139,6 +141,7 @@ impl Engine {
     }
 }
 
+/// Returns the refusal for an answer that is not of the Engine API.
 fn no_answer(line: &str, status: u16, body: &[u8]) -> Refusal {
     let text = String::from_utf8_lossy(body).chars().take(SHOWN_CHARS).collect();
     Refusal::NoAnswer { method: method(line), status, text }

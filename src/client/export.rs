@@ -1,5 +1,6 @@
 //! Reads a directory that `stress export` wrote: its blocks, and the calls that send each sibling
-//! to a client. Calls are read one block at a time, as a payload has many megabytes.
+//! to a client. Calls are read one block at a time, as a payload has many megabytes. An export may
+//! begin with blocks that grow the state: they write the slots that its genesis lacks.
 
 pub mod write;
 
@@ -18,6 +19,7 @@ use write::{CALLS, GENESIS, GROWTH, MANIFEST, SETTINGS, SLOT_ROWS, WORKLOAD};
 
 /// The schema of `export.json` that this program reads.
 const SCHEMA: &str = "stress-export/1";
+
 /// An export of a block, or of a chain of blocks.
 #[derive(Clone, Debug)]
 pub struct Export {
@@ -199,8 +201,8 @@ impl Export {
         self.manifest.blocks.first().map_or(0, |block| block.sibling_hashes.len())
     }
 
-    /// Refuses warm samples of a chain without siblings: only siblings can warm a client for a
-    /// chain.
+    /// Refuses warm samples of a chain without siblings. The client executes a sibling of each block
+    /// just before the block, which is all that can warm it.
     ///
     /// # Errors
     /// The chain has no siblings, and samples are to be warm.

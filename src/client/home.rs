@@ -33,6 +33,7 @@ pub struct Home {
     pub datadir: PathBuf,
     /// The database that `datadir` is a copy of; `None` if `datadir` is the original.
     original: Option<PathBuf>,
+    /// The directory of the client's other files: secret, logs, note, the files of the start file.
     own_dir: PathBuf,
     /// The files from which the database is made.
     state: StateFiles,
@@ -123,8 +124,8 @@ impl Home {
     }
 
     /// Makes the database unless it exists, and returns whether it was made. `on_percent` gets the
-    /// progress in percent, if the command prints it. `finish` gets the new database before the
-    /// database has its final name.
+    /// progress in percent, if the command prints it. `finish` completes the new database before it
+    /// gets its final name.
     ///
     /// # Errors
     /// No command makes a database of this export, the command or `finish` fails, or the user
@@ -144,6 +145,7 @@ impl Home {
         leftover::end(&self.note_path(), &unfinished);
         let emptied = remove_dir(&unfinished).and_then(|()| fs::create_dir(&unfinished));
         emptied.with_context(|| unfinished.display().to_string()).with_exit_code(Code::Io)?;
+        // No client listens meanwhile, so the port is 0.
         let placeholders =
             Placeholders { datadir: unfinished.join("database"), ..self.placeholders(0) };
         let log = self.own_dir.join("init.log");
@@ -173,7 +175,7 @@ impl Home {
     /// Returns the size of the database and of its part in the page cache; `None` if the kernel
     /// does not report that part.
     pub fn pages(&self) -> Option<Pages> {
-        // A client may remove files at any time. All files are listed again then.
+        // A client may remove a file after it was listed. Then all files are listed again.
         (0..LISTING_COUNT_MAX).find_map(|_| {
             let files = files(&self.datadir).ok()?;
             let sizes = files.iter().map(|file| Some(file.metadata().ok()?.len()));

@@ -15,6 +15,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::machine::scratch::Scratch;
 
+/// Prefix of the scratch directories' names.
 const PREFIX: &str = ".stress-client-";
 
 /// Name of the file with the process group of a running client.
@@ -43,6 +44,7 @@ pub fn scratch_beside(path: &Path) -> Result<Scratch> {
 /// The file cannot be written.
 pub fn note(path: &Path, group: u32) -> io::Result<()> {
     let own = std::process::id();
+    // The start time tells this process from a later one with the same id.
     fs::write(path, format!("{group} {own} {}\n", start_time(own).unwrap_or_default()))
 }
 
@@ -67,7 +69,7 @@ pub fn end(path: &Path, dir: &Path) {
     let is_running = u32::try_from(run).is_ok_and(|run| start_time(run) == Some(since));
     let Ok(group) = i32::try_from(group) else { return };
     let Some(pid) = Pid::from_raw(group) else { return };
-    // The kernel uses numbers of groups again, so another group may have this number.
+    // The kernel reuses ids, so the group may be another one by now.
     if is_running || !members(group).into_iter().any(|pid| uses(pid, dir)) {
         return;
     }

@@ -16,8 +16,8 @@ use std::{
 
 use super::start_file::{OwnTimes, StartFile};
 
-/// Maximal number of blocks whose own times are kept until a sample takes them. A warm client may
-/// report a block after the next block has begun.
+/// Maximal number of blocks whose own times are kept until a sample takes them. A client may report
+/// a block after the next block has begun.
 const KEPT_TIMES_MAX: usize = 16;
 /// Maximal number of the log's last lines that an error shows.
 const TAIL_LINES: usize = 12;
@@ -57,8 +57,7 @@ impl Log {
         Ok(Arc::new(Self { start, state: Mutex::new(state), open_count: AtomicUsize::new(0) }))
     }
 
-    /// Reads `stream` on a thread until the stream ends. A client would stop if nobody read its
-    /// output.
+    /// Reads `stream` on a thread until the stream ends. Unread output would block the client.
     pub fn listen(self: &Arc<Self>, stream: impl Read + Send + 'static) {
         let log = Arc::clone(self);
         log.open_count.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,6 @@
-//! Makes a client's database. The client's own command reads `genesis.json`. If the state is too
-//! large for that file, or the user prefers rows, a `fill` program reads the export's rows.
+//! Makes a client's database, for `home`. The client's own command reads `genesis.json`. If the
+//! state is too large for that file, or the user prefers rows, a `fill` program reads the export's
+//! rows.
 
 use std::{
     collections::BTreeMap,

@@ -1,6 +1,6 @@
-//! Calls a node's JSON-RPC interface over HTTP, for imports. It sends one request at a time. The
-//! answer is limited in size and time. It repeats a request only after a failed connection, or if a
-//! gateway asks to wait. It knows nothing of blocks.
+//! Calls a node's JSON-RPC interface over HTTP, for `stress import`. Requests are sent one at a
+//! time, and an answer is limited in size and time. A request is repeated only after a failed
+//! connection, or if a gateway asks to wait. The caller knows what the calls mean.
 
 use std::{thread, time::Duration};
 
@@ -125,8 +125,8 @@ impl Rpc for HttpNode<'_> {
     }
 }
 
-/// Returns scheme, host and port of a URL. A path often has a key, and an authority a password, so
-/// both are left out.
+/// Returns scheme, host and port of a URL. The path often has a key, and the part before the host a
+/// password, so both are left out.
 ///
 /// # Errors
 /// The URL is no HTTP URL.
@@ -139,6 +139,7 @@ pub fn name_of(url: &str) -> anyhow::Result<String> {
     Ok(name)
 }
 
+/// Makes the error for a missing answer, with its remedy.
 fn silence(error: &HttpError) -> Silence {
     let what = match error {
         HttpError::TooLong(most) => {
@@ -202,6 +203,7 @@ fn answers(answer: &HttpAnswer, count: usize) -> Result<Vec<Result<Value, Refusa
     all.ok_or_else(|| unreadable(answer, "not every call is answered"))
 }
 
+/// Returns the error in an answer; `None` if the answer has none.
 fn refusal(item: &Value) -> Option<Refusal> {
     let error = item.get("error").filter(|error| !error.is_null())?;
     let message = error.get("message").and_then(Value::as_str);

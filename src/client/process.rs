@@ -1,6 +1,6 @@
 //! The process of a client that this program starts on a free port, and later stops. At an
-//! interrupt the client is asked to stop, and is killed after a time limit. It is killed if this
-//! program ends in another way.
+//! interrupt the client is asked to stop, and is killed after a time limit. If this program ends in
+//! any other way, the client is killed at once.
 
 use std::{
     fs, io,
@@ -36,8 +36,8 @@ use crate::{
 const START_MAX: Duration = Duration::from_secs(600);
 /// Maximal time for a client to stop. It is long, as a client writes its memory to disk then.
 const STOP_MAX: Duration = Duration::from_secs(600);
-/// Maximal time for a client to stop after an interrupt. It is shorter than the time in which this
-/// program itself must end.
+/// Maximal time for a client to stop after an interrupt. It is shorter than the ten seconds for
+/// which a hold delays the end of this program.
 const INTERRUPTED_STOP_MAX: Duration = Duration::from_secs(8);
 /// Polling interval while the client starts and stops.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -61,7 +61,7 @@ pub struct Running {
     log: Arc<Log>,
     engine: Engine,
     command: Vec<String>,
-    /// The file with the client's process group.
+    /// The file with the client's process group, by which the next run ends a client that is left.
     note: PathBuf,
     /// Reason for which figures of the process may not be the client's; `None` without doubt.
     doubt: Option<String>,
@@ -259,8 +259,8 @@ impl Running {
             let mut signalled = None;
             loop {
                 thread::sleep(INTERRUPT_CHECK_INTERVAL);
-                // The lock is not held while the client stops, as the samples' thread uses the
-                // child too.
+                // The lock is taken anew in each turn, as the thread of the samples uses the child
+                // too.
                 let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
                 if !matches!(child.try_wait(), Ok(None)) {
                     return;
@@ -284,7 +284,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         let mut child = self.child();
         if let Ok(None) = child.try_wait() {
-            // A client that was not stopped has only read its database, or the database is
+            // A kill loses nothing: the client has only read its database, or the database is
             // discarded.
             child::send(&child, Signal::KILL, Reach::Group);
             let _ = child.wait();
@@ -334,7 +334,7 @@ fn listens_elsewhere(pid: u32, port: u16) -> Option<bool> {
 }
 
 /// Returns the names of the sockets that listen at `port`. `table` is the text of `/proc/net/tcp`
-/// or of `/proc/net/tcp6`.
+/// or of `/proc/net/tcp6`: field 1 is the local address, 3 the state, 9 the inode (proc(5)).
 fn listening_sockets(table: &str, port: u16) -> Vec<String> {
     let port = format!(":{port:04X}");
     let sockets = table.lines().filter_map(|line| {

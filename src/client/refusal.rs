@@ -83,6 +83,7 @@ pub enum Refusal {
 
 /// Returns the remedy for a connection that ended after this time.
 fn remedy_of_cut(after: Duration) -> &'static str {
+    // A second of tolerance, as both sides measure the time.
     if after + Duration::from_secs(1) < WRITE_TIMEOUT {
         return "look into the client's log";
     }

@@ -1,5 +1,5 @@
 //! Samples all clients in turn (`stress client`). The result has their cells beside the cells of
-//! our designs on the same work. It is written after each sample.
+//! our designs on the same work. The result is written after each sample.
 
 use std::{
     path::{Path, PathBuf},
@@ -49,16 +49,16 @@ pub struct ClientInput {
     pub dir: PathBuf,
     /// The clients.
     pub clients: Clients,
-    /// Number of samples of each client. With `None` a single block has as many as it has siblings
-    /// without the warm-up. A chain has six, or one if the client runs already.
+    /// Number of samples of each client. `None` on a single block: one for each sibling, without the
+    /// sibling of the warm-up. `None` on a chain: six, or one if the client runs already.
     pub sample_count: Option<usize>,
     /// Cache state at the start of a sample. `None`: cold if clients are started, or else warm.
     pub cache: Option<CacheMode>,
-    /// Maximal time of an answer.
+    /// Maximal time until the answer to a request.
     pub timeout: Duration,
     /// Maximal time of a block; `None` if no deadline is judged.
     pub deadline: Option<Duration>,
-    /// Our designs on the same work, which run first.
+    /// The run of our designs on the same work, which comes first; `None`: clients alone.
     pub designs: Option<RunInput>,
     /// The directory of the result; `None` if no file is written.
     pub out: Option<PathBuf>,
@@ -105,8 +105,9 @@ impl ClientInput {
         Ok(wanted)
     }
 
-    /// Returns the number of samples of each client on a chain. A client that is started gets a new
-    /// copy of its database for each sample, and a client that runs already takes one sample.
+    /// Returns the number of samples of each client on a chain. A client executes a chain only once on
+    /// a database. A client that is started gets a new copy for each sample; one that runs already
+    /// takes one sample.
     fn chain_sample_count(&self, export: &Export) -> Result<usize, Failure> {
         let is_attached = matches!(self.clients, Clients::Attached(_));
         let wanted = self.sample_count.unwrap_or(if is_attached { 1 } else { INTERVAL_COUNT_MIN });
@@ -130,7 +131,7 @@ impl ClientInput {
     /// An option or the export is not valid, or nothing could be sampled: there is no result.
     pub fn run(&self) -> Result<Finished, Failure> {
         let export = Export::open(&self.dir).with_exit_code(Code::Usage)?;
-        // An interrupt stops the started clients, and the finished part is kept.
+        // At an interrupt, started clients get the time to stop, and finished samples are kept.
         let _hold = matches!(self.clients, Clients::Started { .. }).then(interrupt::hold);
         let cache = self.cache()?;
         let sample_count = self.sample_count(&export, cache)?;
@@ -141,9 +142,11 @@ impl ClientInput {
         let environment = environment::probe(self.data_path());
         let mut base = match &self.designs {
             Some(designs) => {
+                // The run of the designs loads the workload itself, and two may not fit into memory.
                 drop(workload);
                 let mut finished = designs.run()?;
                 let result = &finished.result;
+                // Clients are not measured beside designs that failed or disagree.
                 if finished.failure.is_some() || result.agree != Some(true) || result.interrupted {
                     if let Some(out) = &mut out {
                         finished.written = out.write(result, &[]).with_exit_code(Code::Io)?;
@@ -208,6 +211,8 @@ impl ClientInput {
         }
     }
 
+    /// Returns the source of each client. `scratch` has the databases if the user names no
+    /// directory.
     fn sources(&self, scratch: Option<&Path>) -> Vec<Source> {
         match &self.clients {
             Clients::Attached(attached) => vec![Source::Attached(attached.clone())],
@@ -273,7 +278,7 @@ impl<'a> ClientRun<'a> {
         Ok(())
     }
 
-    /// Writes the result so far. Also keeps it to be shown, if an interrupted run cannot stop in
+    /// Writes the result so far. Keeps a copy, which is shown if an interrupted run cannot stop in
     /// time.
     fn keep(&mut self) -> Result<(), Failure> {
         let mut result = self.result(None);
@@ -292,6 +297,7 @@ impl<'a> ClientRun<'a> {
         Ok(())
     }
 
+    /// Makes and writes the final result. Returns an error if there is nothing to show.
     fn finish(mut self, failure: Option<Failure>) -> Result<Finished, Failure> {
         let mut failure = failure.filter(|failure| failure.code != Code::Interrupted);
         let has_samples = self.clients.iter().any(|client| !client.is_empty());
@@ -312,7 +318,7 @@ impl<'a> ClientRun<'a> {
         Ok(Finished { result, failure, written: self.written })
     }
 
-    /// Returns the result so far.
+    /// Returns the result so far. A `failure` becomes a disagreement or a warning.
     fn result(&self, failure: Option<&Failure>) -> RunResult {
         let with_samples = self.clients.iter().filter(|client| !client.is_empty());
         let mut clients: Vec<_> = with_samples.map(SampledClient::cell).collect();

@@ -1,4 +1,5 @@
 //! Samples a client: one that runs already, or one that this program starts, restarts and stops.
+//! `run` and the gate decide how often and in which turn.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -61,7 +62,7 @@ pub struct Task<'a> {
     pub batch_count: u64,
     /// Cache state at the start of a sample.
     pub cache: CacheMode,
-    /// Maximal time of an answer.
+    /// Maximal time until the answer to a request.
     pub timeout: Duration,
 }
 
@@ -72,14 +73,18 @@ pub struct SampledClient<'a> {
     kind: Kind,
     /// Index of the next sibling that may be sent.
     next_index: usize,
+    /// The client's name and version; empty if it reports none, `None` if it was not asked yet.
     version: Option<String>,
+    /// The command that started the client; empty for a client that runs already.
     start: Vec<String>,
     /// Reason for which figures of the process may not be the client's; `None` without doubt.
     doubt: Option<String>,
     samples: Vec<ClientSample>,
+    /// Number of first samples that no figure counts.
     warm_up_count: u64,
 }
 
+/// The connection to a client. `running` is `None` between the processes of a started client.
 enum Kind {
     Attached { engine: Engine },
     Started { start: Box<StartFile>, home: Box<Home>, running: Option<Running> },
@@ -131,7 +136,8 @@ impl<'a> SampledClient<'a> {
                     if grows { grow(start, new, task, on_percent) } else { Ok(()) }
                 })?;
                 if is_made && !grows {
-                    // A new database is put in order at its first start.
+                    // A client puts a new database in order at its first start. No sample may pay for
+                    // that. Growing the state includes such a start.
                     Running::start(start, &home, timeout)?.stop()?;
                 }
                 // A block of a chain has children, so a client executes it only once.
@@ -240,6 +246,7 @@ impl<'a> SampledClient<'a> {
                 *running = Some(started);
             }
             Kind::Started { .. } => return Ok(()),
+            // An attached client is asked for its genesis and version once.
             Kind::Attached { .. } if self.version.is_some() => return Ok(()),
             Kind::Attached { .. } => {}
         }
@@ -278,6 +285,7 @@ impl<'a> SampledClient<'a> {
         Err(Refusal::KnownBlocks { count: sibling_count - first }.into())
     }
 
+    /// Takes a sample of a single block, by a sibling that the client does not have.
     fn take_block(&mut self) -> Result<(), Failure> {
         let sibling = self.next_sibling()?;
         let calls = self.task.export.calls(sibling).with_exit_code(Code::Io)?;
@@ -309,7 +317,8 @@ impl<'a> SampledClient<'a> {
         Ok(())
     }
 
-    /// Makes an empty sample, just before the sample's first request.
+    /// Makes an empty sample, just before its first request. A cold sample records now how much of
+    /// the database is in the page cache.
     fn new_sample(&self) -> ClientSample {
         let pages = match (&self.kind, self.task.cache) {
             (Kind::Started { home, .. }, CacheMode::Cold) => home.pages(),

@@ -229,7 +229,8 @@ impl StartFile {
     }
 }
 
-/// Returns a program's path relative to the start file. A bare name is looked for on PATH.
+/// Returns the path of a program that the start file names relative to itself. A bare name stays,
+/// and is looked for on PATH.
 fn beside(start_file: &Path, program: &Path) -> PathBuf {
     match start_file.parent() {
         Some(dir) if program.components().count() > 1 => dir.join(program),
@@ -248,7 +249,7 @@ fn is_file_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_plain) && !name.starts_with('.')
 }
 
-/// Whether a character needs no quotes in a file name.
+/// Whether a character may be in a name that no shell has to quote.
 pub fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-_.".contains(c)
 }

@@ -39,7 +39,8 @@ impl Secret {
         Ok(Self(bytes))
     }
 
-    /// Makes another secret for each started client, from `seed` and the process id.
+    /// Makes a secret from `seed` and the id of this process, so that each started client has its
+    /// own.
     pub fn of_seed(seed: u64) -> Self {
         let text = format!("{} {seed}", std::process::id());
         Self(*blake3::hash(text.as_bytes()).as_bytes())

@@ -67,6 +67,7 @@ pub enum StateSource {
 /// Settings of an export, and its directory.
 #[derive(Clone, Debug)]
 pub struct ExportInput {
+    /// The forms to write.
     pub forms: Vec<Form>,
     /// The source from which a client gets the state.
     pub state: StateSource,
@@ -208,6 +209,7 @@ fn rlp_files(fork: Fork, forms: &[Form]) -> Vec<(&'static str, Lists)> {
     files
 }
 
+/// Runs the blocks as a chain, above the blocks that grow the state if there are any.
 fn run_chain(
     workload: &Workload,
     grown: Option<Grown>,

@@ -31,7 +31,8 @@ impl<'a> Directory<'a> {
         &self.files
     }
 
-    /// Writes to the end of a file, and makes the file if it does not exist.
+    /// Writes to the end of a file, and makes the file if it does not exist. The blocks that grow
+    /// the state come before the sampled blocks in the same file.
     pub(super) fn file(
         &mut self,
         name: &str,
