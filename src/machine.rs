@@ -20,8 +20,8 @@ pub fn unix_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Returns a random seed of 53 bits. Probably no earlier run had it, so no cache has its blocks.
-/// The randomness is that of the hasher keys of the standard library, which the system provides.
+/// Returns a random seed of 53 bits. Hardly any earlier run had it, so no cache has the blocks that
+/// it draws. The system provides the randomness, as for the keys of the standard hasher.
 pub fn fresh_seed() -> u64 {
     RandomState::new().build_hasher().finish() >> (u64::BITS - EXACT_BITS)
 }

@@ -27,7 +27,7 @@ pub use progress::{Live, Look, Progress};
 /// Whether the user wants no notes and no progress (`--quiet`).
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Default number of columns, as for a pipe, and the minimal one.
+/// Minimal number of columns, and the number for a pipe.
 const WIDTH_MIN: usize = 80;
 
 /// Whether standard output was closed when the process began. The standard library opens the null
@@ -50,8 +50,8 @@ extern "C" fn check_output() {
     WAS_CLOSED.store(fcntl_getfd(io::stdout()) == Err(Errno::BADF), Ordering::Relaxed);
 }
 
-/// Writes `text` to standard output, or to standard error if an option has standard output as its
-/// file. At the end, `delivered` returns a failure to write.
+/// Writes `text` to standard output, or to standard error if an option writes a file to standard
+/// output. [`delivered`] reports a failure to write at the end.
 pub fn out(text: &str) {
     drop(stream().write_all(text.as_bytes()));
 }

@@ -201,8 +201,8 @@ impl Export {
         self.manifest.blocks.first().map_or(0, |block| block.sibling_hashes.len())
     }
 
-    /// Refuses warm samples of a chain without siblings. The client executes a sibling of each block
-    /// just before the block, which is all that can warm it.
+    /// Refuses warm samples of a chain without siblings. The client executes a sibling of each
+    /// block just before the block, which is all that can warm it.
     ///
     /// # Errors
     /// The chain has no siblings, and samples are to be warm.

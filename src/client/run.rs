@@ -49,8 +49,8 @@ pub struct ClientInput {
     pub dir: PathBuf,
     /// The clients.
     pub clients: Clients,
-    /// Number of samples of each client. `None` on a single block: one for each sibling, without the
-    /// sibling of the warm-up. `None` on a chain: six, or one if the client runs already.
+    /// Number of samples of each client. `None` on a single block: one for each sibling, without
+    /// the sibling of the warm-up. `None` on a chain: six, or one if the client runs already.
     pub sample_count: Option<usize>,
     /// Cache state at the start of a sample. `None`: cold if clients are started, or else warm.
     pub cache: Option<CacheMode>,
@@ -105,9 +105,9 @@ impl ClientInput {
         Ok(wanted)
     }
 
-    /// Returns the number of samples of each client on a chain. A client executes a chain only once on
-    /// a database. A client that is started gets a new copy for each sample; one that runs already
-    /// takes one sample.
+    /// Returns the number of samples of each client on a chain. A client executes a chain only once
+    /// on a database. A client that is started gets a new copy for each sample; one that runs
+    /// already takes one sample.
     fn chain_sample_count(&self, export: &Export) -> Result<usize, Failure> {
         let is_attached = matches!(self.clients, Clients::Attached(_));
         let wanted = self.sample_count.unwrap_or(if is_attached { 1 } else { INTERVAL_COUNT_MIN });
@@ -142,7 +142,8 @@ impl ClientInput {
         let environment = environment::probe(self.data_path());
         let mut base = match &self.designs {
             Some(designs) => {
-                // The run of the designs loads the workload itself, and two may not fit into memory.
+                // The run of the designs loads the workload itself, and two may not fit into
+                // memory.
                 drop(workload);
                 let mut finished = designs.run()?;
                 let result = &finished.result;

@@ -136,8 +136,8 @@ impl<'a> SampledClient<'a> {
                     if grows { grow(start, new, task, on_percent) } else { Ok(()) }
                 })?;
                 if is_made && !grows {
-                    // A client puts a new database in order at its first start. No sample may pay for
-                    // that. Growing the state includes such a start.
+                    // A client puts a new database in order at its first start. No sample may pay
+                    // for that. Growing the state includes such a start.
                     Running::start(start, &home, timeout)?.stop()?;
                 }
                 // A block of a chain has children, so a client executes it only once.

@@ -44,6 +44,7 @@ const FEW_READS: u64 = 50;
 #[derive(Clone, Debug, Default)]
 pub struct CellSamples {
     samples: Vec<SampleFacts>,
+    /// The counters that all samples have in common; `None` for samples of different works.
     counters: Option<Counters>,
     /// Times of transactions, in nanoseconds.
     tx_latencies: Pieces,
@@ -114,13 +115,13 @@ impl CellSamples {
         self.median(|sample| stats::mgas_per_s(sample.gas, sample.wall_ns))
     }
 
+    /// Sums up the measurement of the next sample.
     pub fn add(&mut self, input: &CellInput<'_>, measurement: &Measurement) {
         let executed = &measurement.executed;
         let scheduling = Scheduling::of(&input.variant, executed);
         self.samples.push(sample(input, measurement, &scheduling));
         let unique_keys = input.declared.count();
         let counted = counters::of(input.workload, &input.variant, unique_keys, measurement);
-        // Samples of different works have no exact figures in common.
         let is_one_work = self.samples.iter().all(|sample| sample.keys == SampleKeys::Same);
         self.counters = is_one_work.then(|| match self.counters.take() {
             Some(before) => before.in_common(&counted),
@@ -135,8 +136,8 @@ impl CellSamples {
         all_reads.merge(&executed.on_demand.latencies);
         self.read_latencies.add(all_reads.histogram());
         let mut reads = executed.prefetched.clone();
-        // A few codes that are read on demand do not count, if the readers' reads end before
-        // execution, or only verify. They would stretch the time from the first to the last read.
+        // A few reads on demand, of codes, do not count beside readers that end before execution,
+        // or only verify. These reads would stretch the time from the first to the last read.
         let io = input.variant.io;
         let read_time = io.prefetch().map(|policy| policy.time);
         let is_apart = io == Io::FromList || read_time == Some(ReadTime::Before);
@@ -194,8 +195,8 @@ impl CellSamples {
         stats::warm_up(&times)
     }
 
-    /// Returns the times of transactions and the times of reads, of the samples after the first
-    /// `warm_up`.
+    /// Returns the times of transactions and the times of reads, without the first `warm_up`
+    /// samples.
     pub fn latencies(&self, warm_up: Option<usize>) -> [Histogram<u64>; 2] {
         let left_out = warm_up.unwrap_or(0);
         [self.tx_latencies.after(left_out), self.read_latencies.after(left_out)]
@@ -293,10 +294,9 @@ impl CellSamples {
         }
     }
 
-    /// Returns the largest lower bound of the time: the device's reads, the CPU's work, or the
-    /// serial reads of one thread (see [`serial_read_count`]). Bounds by reads far above the measured time are
-    /// dropped. `None` for a store with background work: its threads use CPU time, and no bound
-    /// includes its writes.
+    /// Returns the largest lower bound of the time: the device's reads, the CPU's work, or one
+    /// thread's serial reads. Drops bounds by reads far above the measured time. `None` for a store
+    /// with background work: its threads use CPU time, and no bound includes its writes.
     fn bottleneck(&self, input: &CellInput<'_>) -> Option<Bound> {
         if self.samples.iter().any(has_background) {
             return None;
@@ -324,9 +324,8 @@ impl CellSamples {
         ];
         let wall_s = self.median(|s| Some(s.wall_ns as f64 / 1e9));
         let most_s = wall_s.map_or(f64::INFINITY, |wall_s| wall_s * READ_BOUND_SHARE_MAX);
-        let bounds = terms.into_iter();
         // Reads that would take longer than the sample overlapped, or a cache answered them.
-        let bounds = bounds.filter(|(term, s)| *term == Bottleneck::Cpu || *s <= most_s);
+        let bounds = terms.into_iter().filter(|(term, s)| *term == Bottleneck::Cpu || *s <= most_s);
         let (term, seconds) = bounds.max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(Bound { term, wall_share: wall_s.and_then(|wall_s| ratio(seconds, wall_s)) })
     }

@@ -3,7 +3,7 @@
 //! needs an interval and has none, the claim is inconclusive. A claim on rows that were not run is
 //! not judged. A claim is on whole blocks unless it says `execution(…)`.
 //!
-//! This module knows results only, not the measurements behind them.
+//! The inputs are cells of results, so a stored result can be judged too.
 
 mod figure;
 
@@ -19,8 +19,8 @@ use figure::{Figure, SAMPLES_NEEDED, Sampled};
 
 pub use figure::ClaimInputs;
 
-/// Judges all claims of a scenario. `skipped`: overridden keys of the work. The claims were made
-/// for the work without overrides, so no claim is judged then.
+/// Judges all claims of a scenario. With `skipped`, the overridden keys of the work, it judges
+/// none: the claims are on the work without overrides.
 pub fn judge(expects: &[Expect], skipped: Option<&[String]>, inputs: &ClaimInputs<'_>) -> Expects {
     let count = expects.len() as u64;
     if let Some(keys) = skipped.filter(|_| count > 0) {
@@ -62,8 +62,7 @@ pub fn judge_deadline(most: Duration, result: &RunResult) -> Expects {
     judge(&of_deadline(most, designs), None, &inputs)
 }
 
-/// Joins the claims of several results of one run. Each claim gets its worst verdict among the
-/// results.
+/// Joins the judged claims of several results of one run. Each claim gets its worst verdict.
 pub fn of_all<'a>(results: impl IntoIterator<Item = &'a Expects>) -> Expects {
     let mut results = results.into_iter();
     let mut all = results.next().cloned().unwrap_or_default();
@@ -85,7 +84,7 @@ pub fn worst(claims: &[Claim]) -> Option<Verdict> {
     claims.iter().map(|claim| claim.verdict).min_by_key(|verdict| rank(*verdict))
 }
 
-/// The worst verdict has the lowest rank.
+/// Ranks verdicts from the worst, 0, to the best.
 const fn rank(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Fails => 0,
@@ -109,7 +108,7 @@ pub fn code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: OpenCodes) ->
     by_rank.into_iter().find(|code| codes.contains(code)).unwrap_or(Code::Fine)
 }
 
-/// Judges a claim on each store that it is about.
+/// Judges a claim once for each store that it is about. A claim on the work has no store.
 fn judge_one(expect: &Expect, inputs: &ClaimInputs<'_>) -> Vec<Claim> {
     if expect.when.cache.is_some_and(|cache| cache != inputs.cache) {
         let reason = format!("the run is {}", inputs.cache);
@@ -145,7 +144,7 @@ fn judge_on_store(expect: &Expect, store: StoreKind, inputs: &ClaimInputs<'_>) -
     claim(expect, Some(store), Verdict::NotJudged, Some(reason))
 }
 
-/// Returns the reason for not judging a claim: the run has no row of its design. It names a remedy.
+/// Returns the reason for not judging a claim without a row of its design, with the remedy.
 fn no_row(expect: &Expect, design: Design) -> String {
     match expect.scope {
         Scope::Whole => format!(

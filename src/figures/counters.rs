@@ -1,4 +1,5 @@
-//! Exact counters of a sample ([`Counters`]), and those that every correct sample must have.
+//! Exact counters of a sample ([`Counters`]), and those that every correct sample must have. The
+//! gate compares them without statistics, as they are equal in all samples of one work.
 
 use alloy_primitives::Keccak256;
 use executor::sample::Measurement;
@@ -60,6 +61,7 @@ pub fn wrong(expected: &Counters, sample: &Counters) -> Vec<String> {
     })
 }
 
+/// Adds a transaction's outcome to the digest of the receipts.
 fn add_outcome(digest: &mut Keccak256, outcome: &TxOutcome) {
     let status = match outcome.status {
         TxStatus::Success => 0_u8,

@@ -54,7 +54,7 @@ impl DeclaredKeys {
 /// Counts of the keys that a workload asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct AskedKeys {
-    /// Number of keys that its lists declare.
+    /// The keys that its lists declare.
     pub declared: DeclaredKeys,
     /// Share of the planned slots that exist in the state.
     pub present_share: f64,
@@ -179,8 +179,8 @@ pub fn store(store: &dyn Store) -> StoreFacts {
     StoreFacts { store: store.kind(), facts: facts.collect::<Map<_, _>>() }
 }
 
-/// Turns the text of a fact into a JSON value: a boolean, `null`, a whole number, or the text
-/// itself.
+/// Turns the text of a store's fact into a JSON value: a boolean, `null`, a whole number, or the
+/// text itself, such as `+5` and `007`.
 fn fact(text: String) -> Value {
     match text.as_str() {
         "true" => return Value::Bool(true),
@@ -337,6 +337,7 @@ fn majority_rate(cell: &Cell) -> Option<f64> {
     rates.get(rates.len().checked_sub(1)? / 2).copied()
 }
 
+/// Finds the cells in which most samples read faster than the plain ring on the same blocks.
 fn ring_slower(cells: &[Cell]) -> Option<Doubt> {
     let mut variants = Vec::new();
     let mut factors = Vec::new();

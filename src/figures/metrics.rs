@@ -1,5 +1,5 @@
-//! The file of `--metrics`. It is checked before the work, and written once after the work, also
-//! after a failure.
+//! The file of `--metrics`, for `stress run` and `stress gate`. It is checked before the work, and
+//! written once after the work, also after a failure.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Child processes of this program, to which it passes interrupts. A child of [`bound`] is killed
 //! when this program ends. A child of [`run`] is asked to stop then, if it has called
-//! [`end_with_parent`]. A child of a child may live on, so a client's wrapper script has to `exec`.
-//! Sweeps and the gate beside a baseline run work in processes of this program. Clients are other
-//! programs.
+//! [`end_with_parent`]. A child of a child may live on, so a wrapper script of a client must end
+//! with `exec`. Sweeps, calibrations and the gate beside a baseline run work in processes of this
+//! program. Clients and hooks are other programs.
 //!
 //! The kernel sends a process a signal when the thread that started it ends, if the process asks
 //! for it (its death signal, see prctl). A client does not ask. So this program starts itself, asks
@@ -25,8 +25,7 @@ use rustix::process::{
 
 use crate::terminal::{Code, interrupt};
 
-/// Polling interval for the child's end. It is long compared with the cost of a poll, as samples
-/// are timed meanwhile.
+/// Polling interval for the child's end. It is long, as the child takes timed samples meanwhile.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The file of this program, even if its path has another file by now. So all children are of the
 /// same build.
@@ -81,8 +80,8 @@ impl Ended {
 pub fn run(words: &[OsString]) -> Result<Ended> {
     let mut command = Command::new(THIS_PROGRAM);
     command.arg0("stress").args(words).stdin(Stdio::null());
-    // The child has its own group, so that Ctrl-C does not reach it twice. A second signal would
-    // end it at once.
+    // In a group of its own, the child does not get Ctrl-C from the terminal and from this program.
+    // A second signal would end it at once.
     command.process_group(0);
     run_to_end(command)
 }
@@ -140,8 +139,8 @@ fn request_death_signal(signal: Signal, parent_pid: u32) -> Result<bool> {
 }
 
 /// Returns a command of another program that is killed when this program ends in any way. It leads
-/// its own process group, so that Ctrl-C does not reach it twice. A second signal may end a client
-/// before the client has written its memory to disk.
+/// its own process group, so that Ctrl-C reaches it only through this program. A second signal may
+/// end a client before the client has written its memory to disk.
 ///
 /// # Errors
 /// The program does not exist.

@@ -1,5 +1,5 @@
-//! Describes the machine of a result: facts (`null` where unknown), and warnings. A warning is a
-//! reason to doubt the figures of a run, with the remedy.
+//! Describes the machine of a result: facts (`null` if unknown), and warnings. A warning is a
+//! reason to doubt the figures of a run, with the remedy. All verbs that measure use it.
 //!
 //! All facts of the machine are read from `/proc`, `/sys` and `/etc`, or tried on a small file
 //! (`ground`). No program is started. Each subject has a file: `cpu`, `cgroup`, `memory`, `disk`,

@@ -16,7 +16,7 @@ use rustix::{
 };
 use tempfile::TempDir;
 
-/// Name of a file that a directory has once its owner holds the lock.
+/// Name of a file that a directory gets once its owner holds the lock.
 pub const OWNED: &str = "owned";
 
 /// A directory that is removed on drop.
@@ -29,7 +29,8 @@ pub struct Scratch {
 
 impl Scratch {
     /// Makes a new directory in `parent`, whose name begins with `prefix`. Removes this user's
-    /// directories of that prefix without a living owner. `before` is called with each of them.
+    /// directories of that prefix without a living owner, and calls `before` with each of them
+    /// first.
     ///
     /// # Errors
     /// The directory cannot be made.

@@ -35,12 +35,14 @@ const HOLD_MAX: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-/// Number of living holds.
+/// Number of living holds, and one more after [`finishing`].
 static HOLD_COUNT: AtomicUsize = AtomicUsize::new(0);
+/// Set by [`keep`].
 static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+/// Set by [`at_end`].
 static AT_END: Mutex<Option<fn()>> = Mutex::new(None);
 
-/// Shows the finished part, once, if it could not be shown in the usual way.
+/// A function that shows the finished part, if the process is ended before it could do so.
 type Kept = Box<dyn FnOnce() + Send>;
 
 /// Begins to listen for SIGINT (Ctrl-C), SIGTERM and SIGHUP. SIGHUP stays ignored if the parent

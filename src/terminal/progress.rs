@@ -1,7 +1,8 @@
 //! Shows the progress of long stages on standard error. A terminal has a bar, with the figures of a
 //! run so far. Elsewhere there are plain lines, at most one every few seconds. No thread runs for
 //! progress: each line is drawn within a call. No line is drawn while a sample's clock runs
-//! ([`Progress::pause`]).
+//! ([`Progress::pause`]). `stage` has the words of the stage under way, `samples` the lines of a
+//! log about samples, `style` the look of a bar.
 
 use std::{
     fmt,
@@ -73,7 +74,9 @@ impl Look {
 /// The progress of a run, one stage after the other. The threads that do the work share it.
 pub struct Progress {
     look: Look,
+    /// Number of living [`PauseGuard`]s.
     pause_count: AtomicUsize,
+    /// Finished amount of the stage under way.
     done: AtomicU64,
     /// Time of the next drawing, in nanoseconds after `began`.
     due_ns: AtomicU64,
@@ -82,7 +85,7 @@ pub struct Progress {
     screen: Mutex<Screen>,
 }
 
-/// Makes the draw target of a bar; each bar needs its own.
+/// A function that makes the draw target of a bar. Each bar needs its own.
 type MakeTarget = Box<dyn Fn() -> ProgressDrawTarget + Send>;
 
 /// State of the output: the bar, the stage, and held lines.

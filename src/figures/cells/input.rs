@@ -1,4 +1,4 @@
-//! Facts of a cell before it is sampled, and figures that follow from them alone.
+//! Facts of a cell before it is sampled, and figures that follow from them without a sample.
 
 use std::time::Duration;
 
@@ -41,8 +41,8 @@ pub struct CellInput<'a> {
 }
 
 impl CellInput<'_> {
-    /// Returns the median rate in header gas, from `gas_rates`, the rates in receipt gas. `None` if
-    /// the sums of both kinds of gas are equal.
+    /// Returns the median rate in gas of the headers, from `gas_rates`, the rates in gas of the
+    /// receipts. `None` if both sums of gas are equal.
     pub(super) fn header_rate(&self, gas_rates: &[f64]) -> Option<f64> {
         let batches = self.workload.batches.iter();
         let header_gas: u64 = batches.flat_map(|batch| &batch.expected.header_gas).sum();
@@ -52,9 +52,9 @@ impl CellInput<'_> {
     }
 }
 
-/// Returns a lower bound of the number of reads that one thread makes one after the other, out of
-/// `blocks` block reads in all. The reads of a transaction are not known before it runs: its share
-/// of the gas stands for its share of the reads.
+/// Returns a lower bound of the reads that the busiest thread makes one after the other, if all
+/// threads together read `blocks` blocks. The reads of a transaction are not known before it runs:
+/// its share of the gas stands for its share of the reads.
 pub(super) fn serial_read_count(input: &CellInput<'_>, blocks: f64) -> f64 {
     let (threads, readers) = (input.variant.thread_count, input.variant.io_thread_count);
     match input.variant.io {

@@ -1,4 +1,4 @@
-//! Computes ratios, and counts nanoseconds.
+//! Ratios, and durations in nanoseconds, for all figures of results.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
-//! Latencies of a cell's samples, in pieces of a few samples each. The end of the warm-up is known
-//! only after the run. The pieces of the warm-up are then left out.
+//! Latencies of a cell's samples, in pieces of a few samples each. One histogram of all samples
+//! would not do: the end of the warm-up is known only after the run, and its pieces are left out.
 //!
-//! Memory is bounded. When there are too many pieces, neighbours are joined, so a piece holds 1, 2,
-//! 4, … samples. The size follows from the number of samples alone, and is the same in all cells of
-//! a run.
+//! To bound the memory, neighbours are joined when there are too many pieces, so a piece holds 1,
+//! 2, 4, … samples. The size follows from the number of samples alone, so all cells of a run have
+//! the same.
 
 use std::collections::BTreeMap;
 
@@ -61,6 +61,7 @@ impl Pieces {
     }
 }
 
+/// Sums the counts of equal values.
 fn joined(values: impl Iterator<Item = (u64, u64)>) -> Piece {
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
     for (value, count) in values {

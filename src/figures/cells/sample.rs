@@ -1,4 +1,4 @@
-//! Turns a measurement into a sample of a result.
+//! Turns a measurement of the executor into a sample of a result.
 
 use executor::{
     engine::{BackgroundWrites, Executed, Writes},

@@ -1,5 +1,6 @@
-//! Use of a sample's threads: the time of its steps over the time of all threads. A step's time
-//! includes reads and waits and, with more threads than cores, time without a core.
+//! How well a sample used its threads: the time of its steps, compared with the time of all
+//! threads. A step's time includes reads and waits and, with more threads than cores, time without
+//! a core.
 
 use std::time::Duration;
 

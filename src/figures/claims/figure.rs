@@ -1,7 +1,7 @@
-//! Finds the figure that a claim bounds, in a run's cells. A design stands for its fastest cell on
-//! a store. The fastest of several cells looks faster than it is, as the same samples select and
-//! judge it. So the intervals of a design's cells are widened until all hold at once with 95 %
-//! confidence. Then the fastest cell's interval holds, whichever cell it is.
+//! Finds the figure that a claim bounds, in a run's cells. A design is judged by its fastest cell
+//! on a store. That cell looks faster than it is, as the same samples select and judge it. So the
+//! intervals of all cells of the design are widened until they hold together with 95 % confidence.
+//! Then the interval of the fastest cell holds, whichever cell it is.
 
 use result::{BalBytes, Cell, WorkloadFacts, databases::DatabaseFacts, stats};
 use spec::{Expect, Metric, Scope};
@@ -107,6 +107,7 @@ fn rows_of<'a>(design: Design, compared: &[&'a Cell]) -> Result<Vec<&'a Cell>, D
     if own.is_empty() { Err(design) } else { Ok(own) }
 }
 
+/// Returns the fastest row of a design. `Err(design)` if there is none.
 fn fastest<'a>(design: Design, compared: &[&'a Cell]) -> Result<&'a Cell, Design> {
     report::best(rows_of(design, compared)?).ok_or(design)
 }
@@ -133,8 +134,8 @@ impl JointConfidence {
         Self { choice_count: count, confidence: stats::confidence_of_each(count) }
     }
 
-    /// Returns the best of the lists' medians, of their lower ends and of their upper ends. Where
-    /// all intervals hold, the best true median lies between the best ends.
+    /// Returns the best of the lists' medians, of their lower ends and of their upper ends. If all
+    /// intervals hold, the best true median lies between the best ends.
     fn best(self, lists: &[Vec<f64>], best: fn(f64, f64) -> f64) -> MedianInterval {
         let intervals = lists.iter().map(|values| MedianInterval {
             median: stats::median(values),
@@ -191,6 +192,7 @@ fn block_ms(cell: &Cell, workload: &WorkloadFacts) -> Vec<f64> {
     }
 }
 
+/// Returns the 99th percentile of the transactions' times, in seconds.
 fn p99(cell: &Cell) -> Figure {
     let seconds = |p99: Option<u64>| p99.map(|ns| ns as f64 / 1e9);
     let missing = "too few transactions for a 99th percentile: more samples or gas are needed \

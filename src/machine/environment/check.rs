@@ -6,8 +6,8 @@ use result::environment::{Check, Environment, Limit, Status};
 
 use super::warning::{self, Warning};
 
-/// Maximal memory that cold and warm runs need beside the state. It holds a warm cache of 4 GiB,
-/// the index and filters of the shipped state, a workload and its lists.
+/// Memory that is enough for a run of the shipped state, cold or warm: a warm cache of 4 GiB, index
+/// and filters, a workload and its lists.
 const WORKING_SET_BYTES: u64 = 6 << 30;
 /// Free space for building the shipped state of 128M slots with its tries.
 const STATE_BYTES: u64 = 14_800_000_000;
@@ -34,6 +34,7 @@ pub fn all(env: &Environment) -> Vec<Check> {
     cpu.into_iter().chain(memory).chain(disk).chain(rest).collect()
 }
 
+/// Returns the first warning of a kind, so that a check agrees with the warnings of a result.
 fn find_warning(env: &Environment, kind: fn(&Warning) -> bool) -> Option<Warning> {
     warning::of(env).into_iter().find(kind)
 }

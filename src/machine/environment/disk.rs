@@ -43,8 +43,8 @@ impl Mount {
 
 /// Returns the facts of the disk at `path`, which must be absolute and without links.
 pub(super) fn probe(tree: &Tree, path: &Path) -> Disk {
-    // The longest mount point is the right one. Of equal ones it is the last, which hides the
-    // others.
+    // The longest mount point above the path is the right one. Of equal ones it is the last, which
+    // hides the others.
     let mounts = Mount::all(tree).into_iter().filter(|mount| path.starts_with(&mount.mount_point));
     let mount = mounts.max_by_key(|mount| mount.mount_point.len());
     let device = mount.as_ref().and_then(|mount| device(tree, mount));

@@ -26,6 +26,7 @@ fn pretty_name(os_release: &str) -> Option<String> {
     Some(value.trim().trim_matches('"').into())
 }
 
+/// Returns vendor and product of the machine, which name most hypervisors.
 fn product(tree: &Tree) -> Option<String> {
     let names = ["sys_vendor", "product_name"];
     let found = names.iter().filter_map(|name| tree.line(&format!("/sys/class/dmi/id/{name}")));
@@ -33,6 +34,7 @@ fn product(tree: &Tree) -> Option<String> {
     (!found.is_empty()).then(|| found.join(" "))
 }
 
+/// Returns the container software, as systemd reports it or as its mark file shows.
 fn container(tree: &Tree) -> Option<String> {
     let marks = [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")];
     let marked = marks.iter().find(|(mark, _)| tree.exists(mark)).map(|(_, name)| (*name).into());

@@ -32,7 +32,7 @@ fn swaps(text: &str) -> Option<Vec<Swap>> {
     swaps.collect()
 }
 
-/// Returns the word in brackets.
+/// Returns the word in brackets, which is the setting in force.
 fn chosen(line: &str) -> Option<String> {
     let (_, rest) = line.split_once('[')?;
     Some(rest.split_once(']')?.0.into())

@@ -1,6 +1,5 @@
-//! Counts losses of time during a measurement: a hypervisor's steal, a quota that stops the
-//! process, a processor that is too hot. Counts are read before and after the measurement. An
-//! unknown count is no reason for doubt.
+//! Counts losses of time while samples are taken: CPU time that the hypervisor steals, a quota that
+//! stops the process, a processor that is too hot. An unknown count is no reason for doubt.
 
 use std::time::Duration;
 
@@ -18,7 +17,9 @@ pub struct Watch {
     stolen: Duration,
     /// CPU time of all watched CPUs while watching.
     capacity: Duration,
+    /// Sum of [`Counts::quota`] while watching.
     quota_count: u64,
+    /// Sum of [`Counts::heat`] while watching.
     heat_count: u64,
 }
 

@@ -7,8 +7,8 @@ use report::units;
 
 /// Minimal finished share of a stage for which the time left is shown.
 const TIME_LEFT_SHARE_MIN: f64 = 0.01;
-/// Time from which on a stage without a count shows its time. A shorter time would be shown as 0,
-/// and could stay on the screen for long, like a fault.
+/// Minimal time of a stage without a count for which the time is shown. A shorter time would be
+/// shown as 0, and could stay on the screen for long, like a fault.
 const SHOWN_TIME_MIN: Duration = Duration::from_secs(1);
 
 /// Lines that a stage shows in place of a count.

@@ -12,8 +12,8 @@ pub(super) fn style(length: Option<u64>) -> ProgressStyle {
     styled(template)
 }
 
-/// Returns the style of a run's lines, with a second line for `figures` unless they are empty. On
-/// one terminal the figures are either always or never empty.
+/// Returns the style of a run's lines, with a second line for `figures` unless they are empty. One
+/// bar has this style to its end, as its figures are either always or never empty.
 pub(super) fn live_style(figures: &str) -> ProgressStyle {
     styled(match figures.is_empty() {
         true => "{prefix} [{bar:24}]",
