@@ -1,6 +1,6 @@
-//! Describes a workload. `seen` runs the reference over the workload, `figures` computes figures
-//! from the touched keys, and `shards` partitions the transactions. `kinds` describes and measures
-//! every shipped scenario.
+//! Describes a workload (`stress describe`; `stress simulate` takes the touched keys). `seen` runs
+//! the reference over the workload, `figures` computes figures from the touched keys, and `shards`
+//! partitions the transactions. `kinds` describes and measures every shipped scenario.
 
 mod figures;
 pub mod kinds;

@@ -1,6 +1,7 @@
-//! Sends a scenario's load to a live node. The workload is generated for the node's rules, the
-//! crate `send` sends it, and the figures become a result. This module knows no argument of the
-//! command line.
+//! Sends a scenario's load to a live node (`stress send`). `work` generates the workload for the
+//! node's rules, the crate `send` sends it, and `figures` turns its figures into a result. `input`
+//! has the settings, `live` the progress and doubts, `profile` the node's CPU profile, and `url`
+//! hides secrets of URLs.
 
 mod figures;
 mod input;

@@ -135,6 +135,7 @@ impl Tally {
     }
 }
 
+/// Returns the components of all batches, the largest first.
 fn components(batches: &[BatchDescription]) -> Vec<Component> {
     let mut components: Vec<Component> =
         batches.iter().flat_map(|batch| batch.graph.components()).map(component).collect();
@@ -184,7 +185,7 @@ fn most(components: &[Component], value: fn(&Component) -> u64) -> u64 {
 }
 
 /// Sums the conflicts of one kind (write-write, or read-write) over all batches. A key with
-/// conflicts in two batches counts twice, since batches run one after the other.
+/// conflicts in two batches counts twice, as batches run one after the other.
 fn meetings(
     batches: &[BatchDescription],
     of_kind: fn(&ConflictGraph) -> generator::describe::ConflictCounts,

@@ -30,7 +30,7 @@ const SMALL: [(&str, &[&str], &str); 5] = [
     ("run.samples", &["run.budget"], "6"),
     ("run.cache", &[], "warm"),
 ];
-/// The key of a block's gas. For a scenario with a gas limit, the key of the limit takes its place.
+/// The key of a block's gas. A scenario with a gas limit gets the same default for its limit.
 const GAS_KEY: &str = "block.gas";
 /// The gas of a block, unless the user sets it.
 const DEFAULT_GAS: &str = "30M";
@@ -102,6 +102,7 @@ pub fn rows(mut overrides: Vec<Override>, progress: &Progress) -> Result<Option<
     Ok(Some(rows))
 }
 
+/// Returns a default of the table as an override.
 fn of_table(key: &str, value: &str) -> Override {
     Override::new(key, value, format!("--table: {key} = {value}"))
 }
@@ -112,6 +113,7 @@ fn designs() -> String {
     compared.map(|design| design.name()).collect::<Vec<_>>().join(",")
 }
 
+/// Describes and measures one scenario.
 fn row(
     name: &str,
     text: &str,

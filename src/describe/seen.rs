@@ -1,4 +1,5 @@
-//! Describes the contents of a workload by a reference run, without a measurement.
+//! Runs the reference over a workload, and describes the keys that its transactions touch. Nothing
+//! is timed.
 
 use generator::{
     Generated,

@@ -1,5 +1,6 @@
-//! Partitions each batch over shards of execution. A partitioner gets the keys of the reference
-//! run, each as a number. The result has the quality, the traffic and the time of each partitioner.
+//! Partitions each batch over shards of execution, for `stress describe --shards`. A partitioner
+//! gets the keys of the reference run, each as a number. The result has the quality, the traffic
+//! and the time of each partitioner.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -34,8 +34,8 @@ pub struct Measuring<'a> {
     pub data_dir: Option<&'a Path>,
     /// Shows the progress of long steps.
     pub progress: &'a Progress,
-    /// The file of the result, written again after each point: an early end of the run keeps the
-    /// finished points.
+    /// The file of the result. It is written again after each point, so an early end of the run
+    /// keeps the finished points.
     pub out: Option<JsonOut>,
     /// The result so far.
     pub result: IoResult,
@@ -123,7 +123,7 @@ impl Measuring<'_> {
                 time: plan.time,
                 cancel: interrupt::flag(),
             };
-            // Number of whole passes over the keys before this point.
+            // The draws go on over all points, and pass over all keys again and again.
             let earlier_passes = draw.draw_count() / draw.period();
             let paused = self.progress.pause();
             let measured = raw::measure(store, &reads);
@@ -155,6 +155,7 @@ impl Measuring<'_> {
     }
 }
 
+/// Adds the exit code to an error of the reads.
 fn failure(error: RawError) -> Failure {
     let code = match &error {
         RawError::Cancelled => Code::Interrupted,

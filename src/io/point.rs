@@ -13,8 +13,8 @@ use super::plan::PlannedPoint;
 
 use crate::figures::cells::{COLD_SHARE, ns, ratio};
 
-/// Computes the figures of a point. `earlier_passes`: number of whole passes over the keys before
-/// the point. [`ratio_to_ceiling`] adds the ratio to the ceiling later.
+/// Computes the figures of a point. `earlier_passes` is the number of whole passes over the keys
+/// before the point. [`ratio_to_ceiling`] fills in the ratio to the ceiling later.
 pub fn figures(
     store: &dyn Store,
     planned: &PlannedPoint,

@@ -1,4 +1,4 @@
-//! Turns the figures of a load into a result.
+//! Turns the figures of a load, as the crate `send` measured them, into a result.
 
 use std::time::Duration;
 

@@ -34,6 +34,7 @@ impl<'p> LiveView<'p> {
             Some(stage) => stage.set(settled, self.planned),
             None => {
                 let _ = self.progress.sample("sending", Some(lines(at, settled)));
+                // Draws the lines if they are due.
                 self.progress.advance(0);
             }
         }

@@ -42,6 +42,7 @@ pub fn generate(input: &SendInput, node: &NodeFacts, progress: &Progress) -> Res
     Ok(Work { workload, plan })
 }
 
+/// Refuses a scenario that cannot be sent to a live node.
 fn check_sendable(scenario: &Scenario) -> Result<(), Failure> {
     let Some((kind, reason)) = refusal(scenario) else { return Ok(()) };
     fail!(
@@ -52,6 +53,7 @@ fn check_sendable(scenario: &Scenario) -> Result<(), Failure> {
     )
 }
 
+/// Returns the scenario with the defaults of a load, and with the fork of the node.
 fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
     let mut overrides = input.work.clone();
     let fork = if node.has_lists { "amsterdam" } else { "osaka" };

@@ -1,6 +1,6 @@
-//! Makes the work of a batch for the simulation: the time and the keys of each step. A key is its
-//! number in the batch's access list; codes get the numbers after it. A step has the keys that it
-//! touches in the reference run.
+//! Makes the work of a batch for the simulation: the time and the keys of each step. A key is a
+//! number: accounts and slots have the ids of the batch's list, and codes the numbers after them. A
+//! transaction has the keys that it touches in the reference run.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -33,8 +33,8 @@ pub struct SimulatedBatch<'a> {
 }
 
 impl<'a> SimulatedBatch<'a> {
-    /// Makes all batches of a workload. `seen` has the keys that the transactions touch, `times`
-    /// the times of each batch's steps.
+    /// Makes all batches of a workload. `seen` has the keys that the transactions touch, and
+    /// `times` has the times of each batch's steps.
     ///
     /// # Errors
     /// A list cannot be decoded, or a step has no time.
@@ -70,9 +70,9 @@ struct BatchWorkBuilder<'a> {
     list: &'a ListIndex,
     genesis: &'a Genesis,
     keys: Vec<KeyKind>,
-    /// Number of the key of each code, by the code's hash. `code_of` has that number for each
-    /// account, `None` without a code.
+    /// The key of each code, by the code's hash.
     code_keys: HashMap<B256, u32>,
+    /// The key of each account's code, by account; `None` for an account without a code.
     code_key_of_account: HashMap<u32, Option<u32>>,
 }
 
@@ -85,8 +85,10 @@ impl<'a> BatchWorkBuilder<'a> {
         Self { list, genesis, keys, code_keys, code_key_of_account }
     }
 
+    /// Makes the work of `batch`. `seen` has the keys of its transactions.
     fn work(mut self, batch: &Batch, seen: &Accesses, times: &[Duration]) -> Result<BatchWork> {
         for block in &batch.blocks {
+            // The model treats the recipient of the fees apart.
             if let Some(recipient) = self.account(&block.env.beneficiary) {
                 self.keys[recipient as usize] = KeyKind::Recipient;
             }
@@ -120,9 +122,9 @@ impl<'a> BatchWorkBuilder<'a> {
         self.list.account_id(address).map(|id| id.0)
     }
 
-    /// Returns the keys of the system steps, before and after transactions. These are the keys that
-    /// the list says they write, and the declared keys that no transaction touches. An untouched
-    /// key belongs to the system step that writes another key of its account, or to the last step.
+    /// Returns the keys of the system steps, which the reference run does not report. By the list,
+    /// they write some keys. They also have the declared keys that no transaction touches: each
+    /// goes to the system step that writes another key of its account, or else to the last step.
     fn system_accesses(
         &mut self,
         steps: &Steps,
@@ -146,7 +148,8 @@ impl<'a> BatchWorkBuilder<'a> {
             all.entry(index).or_default().push(Access { key, writes: false });
         }
         for accesses in all.values_mut() {
-            // Accounts come first, and codes come last.
+            // A step asks for accounts first and for codes last. A key that it writes stays
+            // written.
             let accounts = accesses.iter().map(|access| self.account_of(access.key));
             let accounts: BTreeSet<u32> = accounts.collect();
             let codes: Vec<_> = accounts.iter().filter_map(|id| self.code_key(*id)).collect();

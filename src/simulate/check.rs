@@ -59,6 +59,7 @@ fn read(path: &Path, digest: &str) -> Result<RunResult> {
     Ok(*run)
 }
 
+/// Returns the prediction for a measured row; `None` if the row has no sample that agrees.
 fn row(
     cell: &Cell,
     predictions: &Predictions<'_>,

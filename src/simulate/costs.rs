@@ -1,7 +1,6 @@
 //! Measures the costs for a simulation, by samples on this machine. The proportions of the steps'
 //! times come from execution on one thread. All other costs come from one shard with one thread.
-//! Work is CPU time. If processes share cores or wait for one another, wall time would include work
-//! and waits of others.
+//! Work is CPU time, as wall time would include waits, and the work of others on the same cores.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -63,7 +62,8 @@ pub fn measure(
         alone_steps_ns: ns(step_times.iter().flatten().sum()),
         ..ShardSample::median_costs(&of_shard, Counts::new(session.workload()))
     };
-    // The sum is the shard's: a shard neither reads the store nor checks writes.
+    // Only the proportions are of one thread alone, which also reads the store and checks writes. A
+    // shard does neither, so the sum is the shard's.
     scale_to(&mut step_times, Duration::from_nanos(facts.steps_ns));
     Ok(Costs { facts, step_times }.with_figures(session.workload()))
 }
@@ -103,6 +103,7 @@ impl Costs {
     }
 }
 
+/// Takes a sample of `variant`, which must agree with the reference.
 fn take_sample(session: &Session, variant: Variant) -> Result<Measurement, Failure> {
     interrupt::check()?;
     let settings = SampleSettings {
@@ -169,18 +170,24 @@ impl Counts {
 #[derive(Clone, Copy, Debug, Default)]
 struct ShardSample {
     wall: f64,
+    /// Hash and decoding of the list.
     decode: f64,
+    /// Sending the batch to the shard.
     start: f64,
+    /// Checks and commit, after execution.
     after: f64,
+    /// Number of messages from the shard: requests for values, and results.
     message_count: f64,
-    /// Number of sent values.
+    /// Number of values that the shard asked for.
     value_count: f64,
     /// CPU time of all threads of the coordinator.
     coordinator: f64,
     /// Time of the coordinator's decoding, partition, checks and commit. Its leading thread
     /// computes in all of them.
     leading: f64,
+    /// Time of the coordinator for answering requests for values.
     answering: f64,
+    /// Time of the coordinator for taking results.
     taking: f64,
     /// CPU time of the shard.
     shard: ShardCpu,

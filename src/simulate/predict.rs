@@ -22,6 +22,7 @@ pub struct Predictions<'a> {
 
 /// A partition of all batches, and its time.
 struct TimedPartition {
+    /// The shard of each step, by batch.
     shard_of: Vec<Vec<u32>>,
     partition_ns: u64,
 }
@@ -45,6 +46,7 @@ impl<'a> Predictions<'a> {
         &self.costs
     }
 
+    /// Partitions all batches, and measures the time.
     fn partition(&self, sharding: &Sharding) -> Result<TimedPartition, Failure> {
         let mut shard_of = Vec::new();
         let start = Instant::now();

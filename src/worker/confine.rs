@@ -1,6 +1,6 @@
-//! Confines a worker to CPUs. The kernel may leave two processes of one program on different CPUs.
-//! Then their times differ for seconds, as other work runs beside each of them. On the same CPUs
-//! they do not differ.
+//! Confines a worker to CPUs, so that the workers of two builds run on the same CPUs in turn. The
+//! kernel may leave them on different CPUs for seconds. Then their times differ, as other work runs
+//! beside each of them.
 
 use std::{fs, io};
 
@@ -18,8 +18,8 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
 }
 
-/// Returns `busy_count` of `cpus`, one for each busy thread of a worker. The next `number` gets the
-/// next CPUs. `None` if the threads keep all CPUs busy.
+/// Returns the CPUs of turn `number`: `busy_count` of `cpus`, one for each busy thread of a worker.
+/// The next turn gets the next CPUs. `None` if the threads keep all CPUs busy.
 pub fn turn(cpus: &[usize], busy_count: usize, number: usize) -> Option<Vec<usize>> {
     let is_fewer = (1..cpus.len()).contains(&busy_count);
     let first = number * busy_count;

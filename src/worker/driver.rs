@@ -169,6 +169,7 @@ impl Driver {
         drop(self.child.wait());
     }
 
+    /// Reads the worker's first message, and checks its version of the protocol.
     fn hello(&mut self) -> Result<ProgramFacts, Failure> {
         let within = HELLO_TIMEOUT.min(self.timeouts.sample);
         let text = self.line("hello", within)?;
@@ -189,6 +190,7 @@ impl Driver {
         }
     }
 
+    /// Sends a request, and returns its answer. `what` names the request in errors.
     fn ask(&mut self, request: &Request, what: &str, within: Duration) -> Result<Answer, Failure> {
         let text = serde_json::to_string(request);
         let text = text.unwrap_or_else(|e| panic!("requests have text keys only: {e}"));
@@ -208,7 +210,8 @@ impl Driver {
         }
     }
 
-    /// Returns the next line, or the reason for a missing line.
+    /// Returns the worker's next line, which answers the request `what`, or the reason for its
+    /// lack.
     fn line(&mut self, what: &str, within: Duration) -> Result<String, Failure> {
         let begun = Instant::now();
         let name = &self.name;
@@ -298,6 +301,7 @@ impl Drop for Driver {
     }
 }
 
+/// Sends each line of the worker to `lines`, and stops after one that cannot be read.
 fn read_lines(stdout: ChildStdout, lines: &SyncSender<Line>) {
     let mut reader = BufReader::new(stdout);
     loop {
@@ -317,6 +321,7 @@ fn read_lines(stdout: ChildStdout, lines: &SyncSender<Line>) {
     }
 }
 
+/// Keeps the end of the worker's standard error in `tail`.
 fn read_tail(mut stderr: ChildStderr, tail: &Mutex<Vec<u8>>) {
     let mut bytes = [0; 4096];
     while let Ok(count @ 1..) = stderr.read(&mut bytes) {

@@ -1,5 +1,5 @@
-//! The worker: answers a driver's requests, one line at a time, until a request or the end of its
-//! standard input ends it. It compares no builds; it judges only claims, and only on request.
+//! The worker (`stress --worker`): answers a driver's requests, one line at a time, until a request
+//! or the end of its standard input ends it. It compares no builds. It judges claims on request.
 
 use std::{
     io::{self, BufRead},
@@ -51,7 +51,7 @@ const READ_TWICE: &str = "STRESS_READ_ONE_TWICE";
 
 /// Answers the requests of standard input on standard output.
 pub fn serve() -> Result<Code, Failure> {
-    // Counting begins before other threads start, as threads that run already would not be counted.
+    // Counting begins before other threads start: those that run already would not be counted.
     allocations::begin();
     instructions::begin();
     let handicap = handicap().with_exit_code(Code::Usage)?;
@@ -104,11 +104,12 @@ fn send(answer: &Answer) {
     terminal::out(&(text + "\n"));
 }
 
+/// Returns the worker, or the error that nothing is loaded.
 fn loaded_worker(worker: &mut Option<Worker>) -> Result<&mut Worker, Failure> {
     worker.as_mut().context("nothing is loaded: ask `load` first").with_exit_code(Code::Usage)
 }
 
-/// Reads the known slowdowns that the environment asks for.
+/// Returns the known slowdowns that environment variables ask for.
 fn handicap() -> Result<Handicap> {
     let delay_ns = match std::env::var(SLOW_READ) {
         Ok(text) => text.parse().map_err(|_| {
@@ -132,6 +133,7 @@ struct Worker {
     data_dir: Option<PathBuf>,
     handicap: Handicap,
     cells: Vec<PlannedCell>,
+    /// The samples so far, by cell.
     samples: Vec<CellSamples>,
     /// Known costs of the steps, by cell.
     known_costs: Vec<KnownCosts>,
@@ -153,8 +155,8 @@ impl Worker {
         if !handicap.is_none() && !is_memory {
             fail!(Code::Usage, "{SLOW_READ} and {READ_TWICE} are for the memory store only");
         }
-        // The driver has run the reference on the file. Each sample is compared with the expected
-        // outcome again.
+        // The driver has checked the file by the reference, so only samples are compared with its
+        // expected outcome.
         let workload = file::read(&load.workload).with_exit_code(Code::Io)?;
         let progress = Progress::new(Look::Lines);
         let session = prepare::session(workload, &run, &progress)?;
@@ -290,7 +292,7 @@ impl Worker {
     }
 }
 
-/// Returns a sample that equals the reference. A wrong sample is an error.
+/// Returns the measurement of a sample that equals the reference. A wrong sample is an error.
 fn correct(
     variant: &Variant,
     measured: Result<Measured, Unmeasured>,

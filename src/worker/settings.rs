@@ -27,8 +27,8 @@ pub fn of_run(run: &RunSpec) -> Result<Vec<(String, String)>, ScenarioError> {
     Ok(set)
 }
 
-/// Returns the value of `key`, such as `run.read`. For a key without a value, returns a text with
-/// the meaning of that, such as `chosen by the tool`. `None` if the key does not exist.
+/// Returns the value of `key`, such as `run.read`. For a key that is not set, returns the meaning
+/// of that in words, such as `chosen by the tool`. `None` if the key does not exist.
 pub fn value_of(run: &RunSpec, key: &str) -> Option<String> {
     let (_, value) = entries(run).find(|(of, _)| of == key)?;
     Some(value.unwrap_or_else(str::to_owned))
@@ -56,8 +56,8 @@ fn set_keys(run: &RunSpec) -> Vec<(String, String)> {
     entries(run).filter_map(|(key, value)| Some((key, value.ok()?))).collect()
 }
 
-/// Returns all keys below `[run]` with their values. A key without a value has a text with the
-/// meaning of that, as `Err`.
+/// Returns all keys below `[run]` with their values. `Err` of a key that is not set has the meaning
+/// of that in words.
 fn entries(run: &RunSpec) -> impl Iterator<Item = (String, Result<String, &'static str>)> {
     run.tables().into_iter().flat_map(|(table, entries)| {
         entries.into_iter().map(move |(key, value)| {
