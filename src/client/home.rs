@@ -36,7 +36,7 @@ pub struct Home {
     /// The directory of the client's other files: secret, logs, note, the files of the start file.
     own_dir: PathBuf,
     /// The files from which the database is made.
-    state: StateFiles,
+    state_files: StateFiles,
 }
 
 /// Size of a database, and the size of its part in the page cache.
@@ -50,15 +50,15 @@ pub struct Pages {
 
 impl Home {
     /// Returns the directories of the client `name` in `dir`, and makes the one of its other files.
-    /// The database is made later, from `state`.
+    /// The database is made later, from `state_files`.
     ///
     /// # Errors
     /// A directory cannot be made.
-    pub fn new(dir: &Path, name: &str, state: StateFiles) -> Result<Self> {
+    pub fn new(dir: &Path, name: &str, state_files: StateFiles) -> Result<Self> {
         let dir = std::path::absolute(dir)?;
         let own_dir = dir.join(format!("{name}.stress"));
         fs::create_dir_all(&own_dir).with_context(|| own_dir.display().to_string())?;
-        Ok(Self { datadir: dir.join(name), original: None, own_dir, state })
+        Ok(Self { datadir: dir.join(name), original: None, own_dir, state_files })
     }
 
     /// Returns the same home with a copy of the database. The copy does not exist yet.
@@ -92,8 +92,8 @@ impl Home {
     pub fn placeholders(&self, port: u16) -> Placeholders {
         Placeholders {
             datadir: self.datadir.clone(),
-            genesis: self.state.genesis(),
-            rows: self.state.dir.clone(),
+            genesis: self.state_files.genesis(),
+            rows: self.state_files.dir.clone(),
             port,
             jwt: self.own_dir.join(SECRET),
             files: self.own_dir.clone(),
@@ -149,7 +149,7 @@ impl Home {
         let placeholders =
             Placeholders { datadir: unfinished.join("database"), ..self.placeholders(0) };
         let log = self.own_dir.join("init.log");
-        let made = making::make(start, &self.state, &placeholders, &log, on_percent);
+        let made = making::make(start, &self.state_files, &placeholders, &log, on_percent);
         let made = made.and_then(|()| {
             let new =
                 Self { datadir: placeholders.datadir.clone(), original: None, ..self.clone() };

@@ -70,7 +70,7 @@ pub struct Task<'a> {
 pub struct SampledClient<'a> {
     name: String,
     task: Task<'a>,
-    kind: Kind,
+    connection: Connection,
     /// Index of the next sibling that may be sent.
     next_index: usize,
     /// The client's name and version; empty if it reports none, `None` if it was not asked yet.
@@ -85,7 +85,7 @@ pub struct SampledClient<'a> {
 }
 
 /// The connection to a client. `running` is `None` between the processes of a started client.
-enum Kind {
+enum Connection {
     Attached { engine: Engine },
     Started { start: Box<StartFile>, home: Box<Home>, running: Option<Running> },
 }
@@ -122,11 +122,11 @@ impl<'a> SampledClient<'a> {
     /// A file is missing, or the client cannot begin a database.
     pub fn new(source: &Source, task: Task<'a>, on_percent: &dyn Fn(u64)) -> Result<Self, Failure> {
         let timeout = task.timeout;
-        let (name, kind) = match source {
+        let (name, connection) = match source {
             Source::Attached(Attached { url, jwt }) => {
                 let secret = Secret::read(jwt).with_exit_code(Code::Usage)?;
                 let engine = Engine::new(url, secret, timeout).with_exit_code(Code::Usage)?;
-                (ATTACHED.to_owned(), Kind::Attached { engine })
+                (ATTACHED.to_owned(), Connection::Attached { engine })
             }
             Source::Started { start, dir } => {
                 let state = task.export.state_files().with_exit_code(Code::Io)?;
@@ -143,14 +143,14 @@ impl<'a> SampledClient<'a> {
                 // A block of a chain has children, so a client executes it only once.
                 let home = if task.export.is_chain() { home.on_copy() } else { home };
                 let home = Box::new(home);
-                let kind = Kind::Started { start: start.clone(), home, running: None };
-                (start.name.clone(), kind)
+                let connection = Connection::Started { start: start.clone(), home, running: None };
+                (start.name.clone(), connection)
             }
         };
         Ok(Self {
             name,
             task,
-            kind,
+            connection,
             next_index: 0,
             version: None,
             start: Vec::new(),
@@ -222,7 +222,7 @@ impl<'a> SampledClient<'a> {
     /// # Errors
     /// The client does not stop.
     pub fn stop(&mut self) -> Result<(), Failure> {
-        let Kind::Started { running, home, .. } = &mut self.kind else { return Ok(()) };
+        let Connection::Started { running, home, .. } = &mut self.connection else { return Ok(()) };
         running.take().map_or(Ok(()), Running::stop)?;
         home.remove_copy().with_exit_code(Code::Io)
     }
@@ -234,8 +234,8 @@ impl<'a> SampledClient<'a> {
         if self.restarts() {
             self.stop()?;
         }
-        match &mut self.kind {
-            Kind::Started { start, home, running: running @ None } => {
+        match &mut self.connection {
+            Connection::Started { start, home, running: running @ None } => {
                 home.renew_copy().with_exit_code(Code::Io)?;
                 if is_cold {
                     home.drop_pages().with_exit_code(Code::Io)?;
@@ -245,10 +245,10 @@ impl<'a> SampledClient<'a> {
                 self.doubt = started.doubt().map(str::to_owned);
                 *running = Some(started);
             }
-            Kind::Started { .. } => return Ok(()),
+            Connection::Started { .. } => return Ok(()),
             // An attached client is asked for its genesis and version once.
-            Kind::Attached { .. } if self.version.is_some() => return Ok(()),
-            Kind::Attached { .. } => {}
+            Connection::Attached { .. } if self.version.is_some() => return Ok(()),
+            Connection::Attached { .. } => {}
         }
         let engine = self.engine()?;
         let (found, expected) = (engine.genesis_hash()?, self.task.export.genesis_hash());
@@ -262,10 +262,10 @@ impl<'a> SampledClient<'a> {
     }
 
     fn engine(&self) -> Result<&Engine, Failure> {
-        match &self.kind {
-            Kind::Attached { engine, .. } => Ok(engine),
-            Kind::Started { running: Some(running), .. } => Ok(running.engine()),
-            Kind::Started { running: None, .. } => {
+        match &self.connection {
+            Connection::Attached { engine, .. } => Ok(engine),
+            Connection::Started { running: Some(running), .. } => Ok(running.engine()),
+            Connection::Started { running: None, .. } => {
                 fail!(Code::Io, "{} is not running", self.name)
             }
         }
@@ -320,8 +320,8 @@ impl<'a> SampledClient<'a> {
     /// Makes an empty sample, just before its first request. A cold sample records now how much of
     /// the database is in the page cache.
     fn new_sample(&self) -> ClientSample {
-        let pages = match (&self.kind, self.task.cache) {
-            (Kind::Started { home, .. }, CacheMode::Cold) => home.pages(),
+        let pages = match (&self.connection, self.task.cache) {
+            (Connection::Started { home, .. }, CacheMode::Cold) => home.pages(),
             _ => None,
         };
         measured::new_sample(self.task.gas, pages)
@@ -348,16 +348,16 @@ impl<'a> SampledClient<'a> {
 
     /// Returns the client's process; `None` if this program did not start it, or it does not run.
     fn running(&self) -> Option<&Running> {
-        match &self.kind {
-            Kind::Attached { .. } => None,
-            Kind::Started { running, .. } => running.as_ref(),
+        match &self.connection {
+            Connection::Attached { .. } => None,
+            Connection::Started { running, .. } => running.as_ref(),
         }
     }
 
     fn device(&self) -> Option<BlockDevice> {
-        match &self.kind {
-            Kind::Attached { .. } => None,
-            Kind::Started { home, .. } => BlockDevice::of(&home.datadir),
+        match &self.connection {
+            Connection::Attached { .. } => None,
+            Connection::Started { home, .. } => BlockDevice::of(&home.datadir),
         }
     }
 

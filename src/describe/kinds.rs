@@ -81,9 +81,9 @@ pub fn rows(mut overrides: Vec<Override>, progress: &Progress) -> Result<Option<
     let designs = designs();
     let every_design = ("run.designs", &[][..], designs.as_str());
     for (key, others, value) in SMALL.into_iter().chain([every_design]) {
-        let says_it = |given: &Override| given.key == key || others.contains(&given.key.as_str());
-        if !overrides.iter().any(says_it) {
-            overrides.push(of_table(key, value));
+        let is_set = |given: &Override| given.key == key || others.contains(&given.key.as_str());
+        if !overrides.iter().any(is_set) {
+            overrides.push(table_default(key, value));
         }
     }
     let mut rows = Rows::default();
@@ -103,7 +103,7 @@ pub fn rows(mut overrides: Vec<Override>, progress: &Progress) -> Result<Option<
 }
 
 /// Returns a default of the table as an override.
-fn of_table(key: &str, value: &str) -> Override {
+fn table_default(key: &str, value: &str) -> Override {
     Override::new(key, value, format!("--table: {key} = {value}"))
 }
 
@@ -121,15 +121,14 @@ fn row(
     progress: &Progress,
 ) -> Result<KindRow, Failure> {
     let stated = Scenario::parse(name, text, &[]).with_exit_code(Code::Usage)?;
-    let default_gas = of_table(GAS_KEY, DEFAULT_GAS);
-    let for_this = overrides.iter().map(|given| match *given == default_gas {
-        true => of_table(size_key(stated.block.target), DEFAULT_GAS),
-        false => given.clone(),
-    });
-    let mut overrides: Vec<Override> = for_this.collect();
+    let default_gas = table_default(GAS_KEY, DEFAULT_GAS);
+    let mut overrides = overrides.to_vec();
+    for default in overrides.iter_mut().filter(|given| **given == default_gas) {
+        *default = table_default(size_key(stated.block.target), DEFAULT_GAS);
+    }
     let (key, value) = FEW_BLOCKS;
     if stated.block.block_count > BLOCK_COUNT_MAX && !overrides.iter().any(|o| o.key == key) {
-        overrides.push(of_table(key, value));
+        overrides.push(table_default(key, value));
     }
     let scenario = Scenario::parse(name, text, &overrides).with_exit_code(Code::Usage)?;
     let (Figures { described, .. }, workload) =

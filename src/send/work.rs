@@ -55,24 +55,25 @@ fn check_sendable(scenario: &Scenario) -> Result<(), Failure> {
 
 /// Returns the scenario with the defaults of a load, and with the fork of the node.
 fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
-    let mut overrides = input.work.clone();
-    let fork = if node.has_lists { "amsterdam" } else { "osaka" };
     let shipped = prepare::scenario(&input.scenario, Vec::new(), Size::Stated)?;
     // The check comes before the defaults of a load on a node, as these may not fit a scenario that
     // cannot be sent.
     check_sendable(&shipped)?;
+    let mut overrides = input.work.clone();
+    let fork = if node.has_lists { "amsterdam" } else { "osaka" };
+    add_default(&mut overrides, "fork", Override::new("fork", fork, "the node's rules"));
+    // This default applies only if the user sets none of `block.limit`, `block.gas` and
+    // `block.transactions`.
+    if !overrides.iter().any(|given| given.key == "block.limit") {
+        let size = Override::new("block.transactions", TRANSACTIONS, "the default");
+        add_default(&mut overrides, "block.gas", size);
+    }
     let (accounts, origin) = match &input.accounts {
         Some(accounts) => (accounts.clone(), format!("--accounts {accounts}")),
         None => (default_accounts(&shipped), "the default".to_owned()),
     };
-    add(&mut overrides, "fork", Override::new("fork", fork, "the node's rules"));
-    let size = Override::new("block.transactions", TRANSACTIONS, "the default");
-    // This default applies only if the user sets none of `block.limit`, `block.gas` and
-    // `block.transactions`.
-    if !overrides.iter().any(|given| given.key == "block.limit") {
-        add(&mut overrides, "block.gas", size);
-    }
-    add(&mut overrides, "state.accounts", Override::new("state.accounts", accounts, origin));
+    let accounts = Override::new("state.accounts", accounts, origin);
+    add_default(&mut overrides, "state.accounts", accounts);
     let counts = overrides.iter().filter(|given| given.key == "state.accounts").cloned().collect();
     // Any scenario parses the count, which may have a unit, as in 10k.
     let parsed = prepare::scenario("transfers", counts, Size::Stated)?;
@@ -82,7 +83,7 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
         let Some(key) = holder_count_key(&load.kind) else { continue };
         let (own, path) = (format!("load.{key}"), format!("load[{index}].{key}"));
         let default = Override::new(path, &holders, format!("{key} of an account's slot each"));
-        add(&mut overrides, &own, default);
+        add_default(&mut overrides, &own, default);
     }
     prepare::scenario(&input.scenario, overrides, Size::Stated)
 }
@@ -98,9 +99,9 @@ fn default_accounts(scenario: &Scenario) -> String {
     counts.min().unwrap_or(1_000).to_string()
 }
 
-/// Adds an override, unless the user gives its key or `other`, which has the same meaning.
-fn add(overrides: &mut Vec<Override>, other: &str, default: Override) {
-    if !overrides.iter().any(|given| given.key == default.key || given.key == other) {
+/// Adds a default, unless the user gives its key or `alias`, which sets the same quantity.
+fn add_default(overrides: &mut Vec<Override>, alias: &str, default: Override) {
+    if !overrides.iter().any(|given| given.key == default.key || given.key == alias) {
         overrides.push(default);
     }
 }

@@ -33,24 +33,24 @@ pub struct SimulatedBatch<'a> {
 }
 
 impl<'a> SimulatedBatch<'a> {
-    /// Makes all batches of a workload. `seen` has the keys that the transactions touch, and
-    /// `times` has the times of each batch's steps.
+    /// Makes all batches of a workload. `description` has the keys that the transactions
+    /// touch, and `times` has the times of each batch's steps.
     ///
     /// # Errors
     /// A list cannot be decoded, or a step has no time.
     pub fn all(
         workload: &'a Workload,
-        seen: &Description,
+        description: &Description,
         times: &[Vec<Duration>],
     ) -> Result<Vec<Self>> {
-        let batches = workload.batches.iter().zip(&seen.batches).zip(times);
+        let batches = workload.batches.iter().zip(&description.batches).zip(times);
         let all: Vec<Self> = batches
-            .map(|((batch, seen), times)| {
+            .map(|((batch, described), times)| {
                 let bounds = ListBounds::new(batch, &workload.rules);
                 let list = ListIndex::decode(&batch.list, &bounds);
                 let list = list.map_err(|error| anyhow!("the list of a batch: {error}"))?;
                 let builder = BatchWorkBuilder::new(&list, &workload.genesis);
-                Ok(Self { batch, work: builder.work(batch, &seen.accesses, times)?, list })
+                Ok(Self { batch, work: builder.work(batch, &described.accesses, times)?, list })
             })
             .collect::<Result<_>>()?;
         match all.len() == workload.batches.len() {
@@ -85,8 +85,8 @@ impl<'a> BatchWorkBuilder<'a> {
         Self { list, genesis, keys, code_keys, code_key_of_account }
     }
 
-    /// Makes the work of `batch`. `seen` has the keys of its transactions.
-    fn work(mut self, batch: &Batch, seen: &Accesses, times: &[Duration]) -> Result<BatchWork> {
+    /// Makes the work of `batch`. `touched` has the keys of its transactions.
+    fn work(mut self, batch: &Batch, touched: &Accesses, times: &[Duration]) -> Result<BatchWork> {
         for block in &batch.blocks {
             // The model treats the recipient of the fees apart.
             if let Some(recipient) = self.account(&block.env.beneficiary) {
@@ -103,7 +103,7 @@ impl<'a> BatchWorkBuilder<'a> {
             let mut work = match step.kind {
                 StepKind::Transaction(tx_index) => {
                     tx_count += 1;
-                    self.transaction(block, &block.transactions[tx_index], seen.of(tx_count - 1))
+                    self.transaction(block, &block.transactions[tx_index], touched.of(tx_count - 1))
                 }
                 StepKind::BeforeTransactions | StepKind::AfterTransactions => {
                     StepWork { is_system: true, ..StepWork::default() }
@@ -193,12 +193,12 @@ impl<'a> BatchWorkBuilder<'a> {
         &mut self,
         block: &Block,
         tx: &Transaction,
-        seen: &[generator::describe::Access],
+        touched: &[generator::describe::Access],
     ) -> StepWork {
         let sender = self.account(&tx.sender);
         let callee = tx.to.and_then(|address| self.account(&address));
         let recipient = self.account(&block.env.beneficiary);
-        let own = seen.iter().map(|access| Access { key: access.key, writes: access.writes });
+        let own = touched.iter().map(|access| Access { key: access.key, writes: access.writes });
         let mut accesses: Vec<Access> = own.collect();
         accesses.retain(|access| Some(access.key) != recipient);
         let account_count = self.list.account_count();
