@@ -1,21 +1,21 @@
 //! Measures a real client on an exported block or chain, through the client's Engine API
 //! (`docs/import-export.md`). `export` has the blocks and their siblings, `engine` sends a block,
 //! `token` signs requests, `node` asks a node by JSON-RPC. `refusal` has the reason for a missing
-//! sample. `start_file` describes how to start a client, `home` holds its database, `making` makes
-//! the database. `process` starts and stops the client, `log` keeps its output, and `leftover` ends
-//! a client that outlived its run. `sampled` takes the samples, and `measured` sums a sample over
-//! its blocks. `run` samples all clients in turn, beside our designs, and `deadline` judges clients
-//! and designs. `calibrate` runs clients and designs on many scenarios. The verbs of `cli/` and the
-//! gate call this module.
+//! sample. `start_file` describes how to start a client, `home` holds its database, `database`
+//! makes the database. `process` starts and stops the client, `log` keeps its output, and
+//! `leftover` ends a client that outlived its run. `sampled` takes the samples, and `measured` sums
+//! a sample over its blocks. `run` samples all clients in turn, beside our designs, and `deadline`
+//! judges clients and designs. `calibrate` runs clients and designs on many scenarios. The verbs of
+//! `cli/` and the gate call this module.
 
 mod calibrate;
+mod database;
 mod deadline;
 mod engine;
 pub mod export;
 mod home;
 mod leftover;
 mod log;
-mod making;
 mod measured;
 pub mod node;
 mod process;

@@ -1,11 +1,11 @@
-//! Describes a workload (`stress describe`; `stress simulate` takes the touched keys). `seen` runs
-//! the reference over the workload, `figures` computes figures from the touched keys, and `shards`
-//! partitions the transactions. `kinds` describes and measures every shipped scenario.
+//! Describes a workload (`stress describe`; `stress simulate` takes the touched keys). `reference`
+//! runs the reference over the workload, `figures` computes figures from the touched keys, and
+//! `shards` partitions the transactions. `kinds` describes and measures every shipped scenario.
 
 mod figures;
 pub mod kinds;
-mod seen;
+mod reference;
 mod shards;
 
 pub use figures::Figures;
-pub use seen::{Requested, of_scenario, of_workload, touched_keys};
+pub use reference::{Requested, of_scenario, of_workload, touched_keys};

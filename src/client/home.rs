@@ -12,8 +12,9 @@ use anyhow::{Context, Result};
 use executor::device;
 
 use super::{
+    database,
     export::StateFiles,
-    leftover, making,
+    leftover,
     start_file::{Placeholders, StartFile},
     token::Secret,
 };
@@ -149,7 +150,7 @@ impl Home {
         let placeholders =
             Placeholders { datadir: unfinished.join("database"), ..self.placeholders(0) };
         let log = self.own_dir.join("init.log");
-        let made = making::make(start, &self.state_files, &placeholders, &log, on_percent);
+        let made = database::make(start, &self.state_files, &placeholders, &log, on_percent);
         let made = made.and_then(|()| {
             let new =
                 Self { datadir: placeholders.datadir.clone(), original: None, ..self.clone() };

@@ -18,11 +18,11 @@ use executor::process;
 use rustix::process::Signal;
 
 use super::{
+    database::{NAME_PROGRAM, not_started},
     engine::Engine,
     home::Home,
     leftover,
     log::Log,
-    making::{NAME_PROGRAM, not_started},
     refusal::Refusal,
     start_file::{OwnTimes, Placeholders, StartFile},
     token::Secret,

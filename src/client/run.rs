@@ -14,10 +14,9 @@ use result::{
 use variant::CacheMode;
 
 use super::{
-    deadline,
+    database, deadline,
     export::Export,
     leftover::scratch_beside,
-    making,
     sampled::{Attached, SampledClient, Source, Task},
     start_file::StartFile,
 };
@@ -199,7 +198,7 @@ impl ClientInput {
         let mut missing = starts
             .iter()
             .filter(|start| datadir.as_ref().is_none_or(|dir| !dir.join(&start.name).exists()));
-        missing.try_for_each(|start| making::check(start, &state))
+        missing.try_for_each(|start| database::check(start, &state))
     }
 
     /// Makes a scratch directory for the databases, if the user names no directory.

@@ -5,7 +5,7 @@ use variant::Design;
 
 use super::{
     figures::Figures,
-    seen::{Requested, of_scenario},
+    reference::{Requested, of_scenario},
 };
 use report::KindRow;
 use result::{
