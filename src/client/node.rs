@@ -17,9 +17,9 @@ use crate::{
 const MAX_TRACES_BYTES: usize = 512 << 20;
 /// Maximal size of the answers to all other calls of a request, in bytes.
 const MAX_ANSWER_BYTES: usize = 128 << 20;
-/// Maximal time of an answer. It is long, as a node executes a block is_retried to trace it.
+/// Maximal time of an answer. It is long, as a node executes a block again to trace it.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
-/// Times to wait before a request is sent is_retried.
+/// Times to wait before a request is sent again.
 const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
 /// Number of characters of a wrong answer that an error shows.
 const SHOWN_CHARS: usize = 120;
