@@ -43,7 +43,7 @@ impl<'p> LiveView<'p> {
 
 fn lines(at: &Snapshot, settled: u64) -> Live {
     let tally = &at.tally;
-    let of =
+    let counted =
         |count: u64, word: &str| (count > 0).then(|| format!("{} {word}", units::count(count)));
     let head = format!(
         "sent {} of {}, {} in blocks, {}",
@@ -55,11 +55,11 @@ fn lines(at: &Snapshot, settled: u64) -> Live {
     let pool = at.pool_depth.map(|depth| format!("{} in the pool", units::count(depth)));
     let below = [
         pool,
-        of(at.block_count, "blocks"),
-        of(tally.pending, "pending"),
-        of(tally.reverted, "reverted"),
-        of(tally.failed, "refused"),
-        of(at.error_count, "failed calls"),
+        counted(at.block_count, "blocks"),
+        counted(tally.pending, "pending"),
+        counted(tally.reverted, "reverted"),
+        counted(tally.failed, "refused"),
+        counted(at.error_count, "failed calls"),
     ];
     let below = below.into_iter().flatten().collect::<Vec<_>>().join(", ");
     Live { head, below, position: settled, length: tally.planned.max(1) }

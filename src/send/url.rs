@@ -28,14 +28,14 @@ pub fn has_host(url: &NodeUrl) -> bool {
 
 /// Returns a command line whose URLs show only scheme, host and port.
 pub fn without_secrets(command: &[String]) -> Vec<String> {
-    let mut is_value = false;
+    let mut follows_option = false;
     let shown = command.iter().map(|word| {
-        let was_option = std::mem::replace(&mut is_value, OPTIONS.contains(&word.as_str()));
-        let joined = word.split_once('=').filter(|(option, _)| OPTIONS.contains(option));
-        match joined {
-            _ if was_option => name(word),
-            Some((option, url)) => format!("{option}={}", name(url)),
-            None => word.clone(),
+        if std::mem::replace(&mut follows_option, OPTIONS.contains(&word.as_str())) {
+            return name(word);
+        }
+        match word.split_once('=') {
+            Some((option, url)) if OPTIONS.contains(&option) => format!("{option}={}", name(url)),
+            _ => word.clone(),
         }
     });
     shown.collect()

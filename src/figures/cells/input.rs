@@ -56,14 +56,16 @@ impl CellInput<'_> {
 /// threads together read `blocks` blocks. The reads of a transaction are not known before it runs:
 /// its share of the gas stands for its share of the reads.
 pub(super) fn serial_read_count(input: &CellInput<'_>, blocks: f64) -> f64 {
+    if !input.variant.engine.is_parallel() {
+        return blocks;
+    }
     let (threads, readers) = (input.variant.thread_count, input.variant.io_thread_count);
     match input.variant.io {
-        _ if !input.variant.engine.is_parallel() => blocks,
         Io::OnDemand => {
             let tx_count = usize::try_from(input.workload.tx_count()).unwrap_or(usize::MAX);
             let under_way = threads * input.variant.fiber_count;
-            let of_one = blocks / under_way.min(tx_count).max(1) as f64;
-            of_one.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))
+            let equal_share = blocks / under_way.min(tx_count).max(1) as f64;
+            equal_share.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))
         }
         // Executing threads read keys too, unless readers read all keys before execution.
         Io::Batched(policy)

@@ -5,7 +5,7 @@ use executor::{engine::Executed, span};
 use result::PathNs;
 use variant::Phase;
 
-use super::numbers::{ns, ratio};
+use super::numbers::{ns, ratio_or_zero};
 
 /// Returns the parts of a sample's wall time, which add up to it.
 pub(super) fn path(executed: &Executed) -> PathNs {
@@ -55,7 +55,7 @@ fn read_share(executed: &Executed) -> f64 {
     let reads = executed.on_demand.under_way + executed.on_demand.wait;
     let steps = executed.step_times.iter().flatten().sum();
     let busy = span::total(&executed.spans, Phase::Execute).max(steps);
-    ratio(reads.as_secs_f64(), busy.as_secs_f64()).unwrap_or(0.0).min(1.0)
+    ratio_or_zero(reads.as_secs_f64(), busy.as_secs_f64()).min(1.0)
 }
 
 #[cfg(test)]
