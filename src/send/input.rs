@@ -52,6 +52,7 @@ pub fn pace(
             fail!(Code::Usage, "{option} 0: nothing would be sent; give 1 or more");
         }
     }
+    // Without any option the pace is the default rate.
     let text = rate.unwrap_or(DEFAULT_RATE);
     let rate = text.strip_suffix("/s").unwrap_or(text).parse::<f64>().ok();
     match (in_flight, pool_depth, rate.filter(|rate| (0.001..=1e6).contains(rate))) {

@@ -174,6 +174,7 @@ impl<'a> Predictions<'a> {
                 (SimulatedBound::CoordinatorCores, serial_work_ns + work)
             }
         };
+        // Four messages of a batch follow one another: batch, request, values, result.
         let delays = 4.0 * setting.delay_ns as f64 * self.batches.len() as f64;
         let threads = simulated.fullest_work_ns / f64::from(setting.thread_count);
         let bounds = [

@@ -198,11 +198,14 @@ impl Progress {
     /// Begins a sample. A terminal shows `live` at the next drawing, or keeps its lines if `live`
     /// is `None`. A log gets a line at the end of some samples: name and time.
     pub fn sample(&self, name: &str, live: Option<Live>) -> Stage<'_> {
+        // On a terminal, samples in a row share one bar, with the lines of the last one that had
+        // some.
         let mut screen = self.screen();
         let before = screen.stage.take_if(|stage| stage.live.is_some());
         let is_shown = before.as_ref().is_some_and(|stage| stage.is_shown);
         let live = live.map(|live| self.to_be_shown(live)).or_else(|| before?.live);
         let Some(live) = live.filter(|_| self.look.has_bars()) else {
+            // In a log each sample is a stage of its own, and is not drawn before it ends.
             drop(screen);
             self.end_stage();
             self.due_ns.store(self.due_after(self.line_interval), Ordering::Relaxed);

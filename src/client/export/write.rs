@@ -154,6 +154,7 @@ fn check_state(workload: &Workload, input: &ExportInput) -> Result<(), Failure> 
             }
             export::growth_plan(workload).map(drop).map_err(failure)
         }
+        // Rows alone may hold a state that no genesis block can hold.
         StateSource::Genesis if forms.contains(&Form::Eest) || !forms.contains(&Form::Rows) => {
             export::check_size(&workload.genesis).map_err(failure)
         }
