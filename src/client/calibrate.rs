@@ -25,7 +25,6 @@ use crate::{
 
 /// Name of the file with the settings of a calibration, in the calibration's directory.
 const MANIFEST: &str = "calibrate-against.json";
-/// Name of the file of the report page.
 const PAGE: &str = "calibration.html";
 /// Forms in which each scenario is exported. `rows` is for a state that is too large for a
 /// `genesis.json`.
@@ -40,26 +39,21 @@ pub struct CalibrateInput {
     pub scenarios: Vec<String>,
     /// Overrides of the scenarios' work. A scenario leaves out an override that it does not take.
     pub work: Vec<Override>,
-    /// Start file of the client.
     pub start: StartFile,
     /// Number of siblings of each exported block: one for each sample, and one for a warm-up.
     pub sibling_count: u64,
     /// Options of `stress client` for each scenario, without the export's directory and `--out`.
     pub client: Vec<OsString>,
-    /// Directory of the calibration.
     pub out: PathBuf,
 }
 
-/// The outcome of a calibration.
 #[derive(Debug)]
 pub struct CalibrationResult {
     /// The results of all scenarios that have one, also the finished parts of interrupted runs.
     pub results: Vec<Shown>,
     /// The scenarios without a whole result.
     pub unfinished: Vec<Unfinished>,
-    /// Exit code of the program.
     pub code: Code,
-    /// Path of the page.
     pub page: PathBuf,
 }
 
@@ -280,15 +274,10 @@ struct ScenarioOverrides {
     left_out: Vec<(Override, String)>,
 }
 
-/// The outcome of one scenario.
 enum Outcome {
-    /// The scenario has a whole result.
     Whole,
     Interrupted,
-    Failed {
-        step: &'static str,
-        ended: Ended,
-    },
+    Failed { step: &'static str, ended: Ended },
 }
 
 /// Runs the verb `name` in its own process. Returns `None` if it succeeded.

@@ -42,7 +42,6 @@ struct DatabaseCommand<'a> {
     arguments: &'a [String],
     /// Whether the command makes the directory of the database itself.
     makes_directory: bool,
-    /// Remedy for a missing program.
     remedy: &'static str,
 }
 

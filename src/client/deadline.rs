@@ -21,7 +21,6 @@ pub fn judged(most: Duration, base: &RunResult, clients: &[ClientCell]) -> Expec
     judged
 }
 
-/// Returns the claim on a client.
 fn claim(client: &ClientCell, most_ms: f64) -> Claim {
     // The slowest block is the one with the highest upper end. A chain has several blocks.
     let slowest = client.ms_by_block().into_iter().max_by(|a, b| {

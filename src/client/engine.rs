@@ -14,7 +14,6 @@ const MAX_ANSWER_BYTES: usize = 16 << 20;
 /// Maximal number of characters of a wrong answer that an error shows.
 const SHOWN_CHARS: usize = 120;
 
-/// The Engine API of a client.
 pub struct Engine {
     client: BlockingClient,
     url: String,
@@ -25,9 +24,7 @@ pub struct Engine {
 /// Times of the two requests that make a block the head, each from the request to its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// Time of `engine_newPayload`.
     pub new_payload: Duration,
-    /// Time of `engine_forkchoiceUpdated`.
     pub forkchoice: Duration,
 }
 

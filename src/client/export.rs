@@ -84,16 +84,12 @@ impl StateFiles {
 /// A sibling of a block: a copy with other extra data. A client executes each sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SiblingId {
-    /// Index of the block.
     pub block: usize,
-    /// Index of the sibling.
     pub sibling: usize,
 }
 
-/// The calls of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calls {
-    /// Hash of the block.
     pub hash: String,
     /// The call `engine_newPayload`, as a line of JSON.
     pub new_payload: String,
@@ -174,7 +170,6 @@ impl Export {
         Ok(StateFiles { dir, has_genesis, has_rows })
     }
 
-    /// Returns the hash of the genesis block.
     pub fn genesis_hash(&self) -> &str {
         &self.manifest.genesis_hash
     }
@@ -222,7 +217,6 @@ impl Export {
         SiblingId { block, sibling: self.sibling_count() - 1 }
     }
 
-    /// Returns the hash of a sibling.
     pub fn hash(&self, id: SiblingId) -> &str {
         &self.manifest.blocks[id.block].sibling_hashes[id.sibling]
     }
@@ -263,7 +257,6 @@ impl Export {
 }
 
 impl Manifest {
-    /// Whether the manifest lists a file of this name.
     fn has(&self, file: &str) -> bool {
         self.files.iter().any(|known| known == file)
     }

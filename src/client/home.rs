@@ -27,7 +27,6 @@ const LISTING_COUNT_MAX: usize = 5;
 /// The file with the secret of the Engine API.
 const SECRET: &str = "jwt.hex";
 
-/// The directories of a client that is started.
 #[derive(Clone, Debug)]
 pub struct Home {
     /// The directory of the client's database.
@@ -43,9 +42,7 @@ pub struct Home {
 /// Size of a database, and the size of its part in the page cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pages {
-    /// Bytes of all files of the database.
     pub byte_count: u64,
-    /// Bytes in the page cache.
     pub resident_byte_count: u64,
 }
 
@@ -101,7 +98,6 @@ impl Home {
         }
     }
 
-    /// Returns the file of the client's log.
     pub fn log_path(&self) -> PathBuf {
         self.own_dir.join("client.log")
     }

@@ -15,7 +15,6 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::machine::scratch::Scratch;
 
-/// Prefix of the scratch directories' names.
 const PREFIX: &str = ".stress-client-";
 
 /// Name of the file with the process group of a running client.

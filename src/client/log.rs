@@ -27,7 +27,6 @@ const LINE_BYTES_MAX: u64 = 1 << 20;
 /// Maximal time to wait for the last lines of a client that has ended.
 const LAST_LINES_MAX: Duration = Duration::from_secs(2);
 
-/// The log of a client.
 #[derive(Debug)]
 pub struct Log {
     start: StartFile,

@@ -48,7 +48,6 @@ pub struct MeasuredBlock {
     pub after: Counters,
 }
 
-/// Makes a sample without blocks.
 pub fn new_sample(gas: u64, pages: Option<Pages>) -> ClientSample {
     ClientSample {
         wall_ns: 0,
@@ -64,7 +63,6 @@ pub fn new_sample(gas: u64, pages: Option<Pages>) -> ClientSample {
     }
 }
 
-/// Adds a block to a sample.
 pub fn add_block(sample: &mut ClientSample, block: MeasuredBlock) {
     let MeasuredBlock { hash, times, own, before, after } = block;
     let cpu = after.cpu.zip(before.cpu).map(|(after, before)| after.saturating_sub(before));

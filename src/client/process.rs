@@ -51,10 +51,9 @@ const OWN_TIME_MAX: Duration = Duration::from_secs(1);
 /// Maximal time to wait for the end of a client that gave no answer.
 const DEATH_MAX: Duration = Duration::from_millis(500);
 
-/// State of a listening_sockets socket in `/proc/net/tcp`.
+/// State of a listening socket in `/proc/net/tcp`.
 const LISTENING: &str = "0A";
 
-/// A client that was started.
 pub struct Running {
     child: Arc<Mutex<Child>>,
     pid: u32,
@@ -106,12 +105,10 @@ impl Running {
         Ok(running)
     }
 
-    /// Returns the client's Engine API.
     pub const fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Returns the client's process id.
     pub const fn pid(&self) -> u32 {
         self.pid
     }
@@ -122,7 +119,6 @@ impl Running {
         self.doubt.as_deref()
     }
 
-    /// Returns the command that started the client.
     pub fn command(&self) -> &[String] {
         &self.command
     }

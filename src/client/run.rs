@@ -27,14 +27,12 @@ use crate::{
     terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail, interrupt},
 };
 
-/// The sampled clients.
 #[derive(Clone, Debug)]
 pub enum Clients {
     /// A client that runs already.
     Attached(Attached),
     /// Clients that are started in turn.
     Started {
-        /// The start file of each client.
         starts: Vec<StartFile>,
         /// The directory of their databases; `None`: a directory that is removed after the run.
         datadir: Option<PathBuf>,
@@ -44,9 +42,7 @@ pub enum Clients {
 /// Settings of a run of clients.
 #[derive(Clone, Debug)]
 pub struct ClientInput {
-    /// The directory of the export.
     pub dir: PathBuf,
-    /// The clients.
     pub clients: Clients,
     /// Number of samples of each client. `None` on a single block: one for each sibling, without
     /// the sibling of the warm-up. `None` on a chain: six, or one if the client runs already.
@@ -61,7 +57,6 @@ pub struct ClientInput {
     pub designs: Option<RunInput>,
     /// The directory of the result; `None` if no file is written.
     pub out: Option<PathBuf>,
-    /// The command line.
     pub command: Vec<String>,
     /// Shows the finished part of the result, if the user interrupts and the run cannot stop in
     /// time.
@@ -82,7 +77,6 @@ impl ClientInput {
         }
     }
 
-    /// Returns the number of samples of each client.
     fn sample_count(&self, export: &Export, cache: CacheMode) -> Result<usize, Failure> {
         export.check(cache).with_exit_code(Code::Usage)?;
         let warm_up_count = usize::from(cache == CacheMode::Warm);
@@ -366,7 +360,6 @@ fn outcome_warning(export: &Export) -> Option<String> {
     ))
 }
 
-/// Makes a result without cells.
 fn without_cells(
     environment: &Environment,
     workload: WorkloadFacts,

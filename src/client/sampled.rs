@@ -40,11 +40,8 @@ pub struct Attached {
 /// The source of a client: it runs already, or this program starts it.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// A client that runs.
     Attached(Attached),
-    /// A client that is started.
     Started {
-        /// The start file of the client.
         start: Box<StartFile>,
         /// The directory with the clients' databases.
         dir: PathBuf,
@@ -66,7 +63,6 @@ pub struct Task<'a> {
     pub timeout: Duration,
 }
 
-/// A client that is sampled.
 pub struct SampledClient<'a> {
     name: String,
     task: Task<'a>,
@@ -200,7 +196,6 @@ impl<'a> SampledClient<'a> {
         self.task.export.is_chain() || self.next_index < self.task.export.sibling_count()
     }
 
-    /// Returns the last sample.
     pub fn last(&self) -> Option<&ClientSample> {
         self.samples.last()
     }

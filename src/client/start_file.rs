@@ -16,7 +16,6 @@ use serde_json::Value;
 /// The start files that come with the program, by name.
 const SHIPPED: [(&str, &str); 1] = [("geth", include_str!("../../deploy/clients/geth.toml"))];
 
-/// Maximum of `settle_s`, in seconds.
 const SETTLE_MAX_S: f64 = 86_400.0;
 
 /// The description of how to start a client.
@@ -25,7 +24,6 @@ const SETTLE_MAX_S: f64 = 86_400.0;
 pub struct StartFile {
     /// The client's name in results.
     pub name: String,
-    /// The client's program.
     pub program: PathBuf,
     /// Arguments of the program that make a database from `genesis.json`; empty if the client makes
     /// its database when it starts.
@@ -70,7 +68,6 @@ pub struct OwnTime {
 /// A client's own times of a block, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnTimes {
-    /// Whole time of the block.
     pub total_ns: u64,
     /// Time for hashing the state, a part of `total_ns`.
     pub root_ns: Option<u64>,
@@ -93,7 +90,6 @@ pub struct Placeholders {
     pub genesis: PathBuf,
     /// The directory of the export, which has rows.
     pub rows: PathBuf,
-    /// Port of the Engine API.
     pub port: u16,
     /// The file with the secret of the Engine API.
     pub jwt: PathBuf,

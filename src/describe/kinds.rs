@@ -50,7 +50,6 @@ const OWN_ACCOUNT_COUNT: f64 = 2.0;
 enum Operation {
     /// A touched key, in a scenario whose loads are all storms.
     Key,
-    /// A transaction.
     Transaction,
 }
 
@@ -113,7 +112,6 @@ fn designs() -> String {
     compared.map(|design| design.name()).collect::<Vec<_>>().join(",")
 }
 
-/// Describes and measures one scenario.
 fn row(
     name: &str,
     text: &str,

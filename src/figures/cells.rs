@@ -388,7 +388,6 @@ struct Bound {
 struct DeviceShare {
     /// Rate of block reads over the rate of a plain ring on the same blocks.
     of_trace: Estimate,
-    /// Reason for an unknown share.
     unknown: Option<String>,
     /// Rate of block reads over the ceiling of single random blocks. It may be above 1, since one
     /// request may read adjacent blocks.

@@ -38,9 +38,7 @@ pub fn tool(build: &Build) -> Tool {
 /// Number of keys that the lists of a workload declare.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeclaredKeys {
-    /// Number of accounts.
     pub account_count: u64,
-    /// Number of slots.
     pub slot_count: u64,
 }
 
@@ -61,7 +59,6 @@ pub struct AskedKeys {
 }
 
 impl AskedKeys {
-    /// Counts the keys of `workload`.
     pub fn of(workload: &Workload) -> Self {
         Self { declared: declared_keys(workload), present_share: present_share(workload) }
     }
@@ -128,7 +125,6 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
 /// The loads of a scenario, and the load of each transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Loads<'a> {
-    /// The scenario.
     pub scenario: &'a Scenario,
     /// The load of each transaction, as an index into the scenario's loads.
     pub of_txs: &'a [u32],
@@ -199,10 +195,7 @@ const RING_SLOWER_MIN: f64 = 1.05;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
     /// The run ended before its plan did.
-    EndedEarly {
-        /// The reason.
-        reason: String,
-    },
+    EndedEarly { reason: String },
     /// The device's rate changed between the start and the end of the samples.
     DeviceDrift {
         /// Reads a second before the samples.

@@ -17,7 +17,6 @@ use result::{
 /// Maximal time for each way to read.
 const TIME_MAX: Duration = Duration::from_secs(1);
 
-/// A device that is being measured.
 #[derive(Debug)]
 pub struct MeasuredDevice {
     disk: Disk,

@@ -32,12 +32,10 @@ pub struct Measuring<'a> {
     pub plan: &'a IoPlan,
     /// The directory of state databases, if the user names one.
     pub data_dir: Option<&'a Path>,
-    /// Shows the progress of long steps.
     pub progress: &'a Progress,
     /// The file of the result. It is written again after each point, so an early end of the run
     /// keeps the finished points.
     pub out: Option<JsonOut>,
-    /// The result so far.
     pub result: IoResult,
 }
 

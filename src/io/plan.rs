@@ -22,7 +22,6 @@ const KEYS_PER_CALL_MAX: usize = 65_536;
 const THREADS_MAX: usize = 1_024;
 /// Time of a point without `--budget`.
 const POINT_TIME: Duration = Duration::from_secs(3);
-/// Minimal time of a point.
 const POINT_TIME_MIN: Duration = Duration::from_millis(10);
 /// The account whose slots are read.
 const CONTRACT: Address = Address::repeat_byte(0x10);
@@ -31,17 +30,14 @@ const BLOCK_CACHE: (&str, &str) = ("run.rocksdb.block_cache", "8MiB");
 /// Seed of the state's values and keys. `--seed` is the seed of the draw only.
 const STATE_SEED: u64 = 0;
 
-/// A point to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedPoint {
-    /// Number of threads.
     pub threads: NonZeroUsize,
     /// How a thread asks for keys: one by one, or several in a call.
     pub slots_per_call: SlotsPerCall,
 }
 
 impl PlannedPoint {
-    /// Number of keys in a call.
     pub const fn keys_per_call(&self) -> usize {
         match self.slots_per_call {
             SlotsPerCall::One => 1,
@@ -60,17 +56,13 @@ impl PlannedPoint {
 pub struct IoPlan {
     /// How a reader gets keys: with a get for each key, or with a multi-get.
     pub read: ReadMethod,
-    /// Stores, and their settings.
     pub run: RunSpec,
-    /// Recipe of the state.
     pub genesis: Genesis,
-    /// Layout of the rows' keys.
     pub layout: Layout,
     /// Share of the requested keys that exist.
     pub present_share: f64,
     /// Seed of the draws: of keys, and of the device's blocks.
     pub seed: u64,
-    /// Time of each point.
     pub time: Duration,
     /// The points, in the order of measurement.
     pub points: Vec<PlannedPoint>,

@@ -46,9 +46,7 @@ pub enum Reach {
 /// The end of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The child ended with this exit code.
     Code(i32),
-    /// This signal ended the child.
     Signal(i32),
 }
 
@@ -182,7 +180,6 @@ pub fn become_another() -> Result<()> {
     Err(error).with_context(|| format!("cannot start {}", Path::new(&program).display()))
 }
 
-/// Sends a signal to a child.
 pub fn send(child: &Child, signal: Signal, reach: Reach) {
     let pid = Pid::from_child(child);
     // A process that has just ended needs no signal.

@@ -13,7 +13,6 @@ use result::{
 };
 use send::{End, ErrorCount, Measured, Pace, SetupFacts};
 
-/// Returns the figures of the setup.
 pub fn setup(facts: SetupFacts) -> SendSetup {
     SendSetup {
         funded_count: facts.funded_count,
@@ -36,7 +35,6 @@ pub struct LoadFacts {
     pub setup: SendSetup,
 }
 
-/// Makes the result of a load.
 pub fn result(facts: LoadFacts, measured: &Measured, pace: Pace) -> SendResult {
     let LoadFacts { tool, command, started_unix_s, environment, node, work, setup } = facts;
     let tally = &measured.tally;

@@ -22,15 +22,12 @@ const DEFAULT_RATE: &str = "100";
 pub struct SendInput {
     /// Name of the scenario, or the path of its file.
     pub scenario: String,
-    /// Overrides of the scenario's work.
     pub work: Vec<Override>,
     /// Maximal number of sending accounts, if the user gives it.
     pub accounts: Option<String>,
     /// The command line, without secrets of its URLs.
     pub command: Vec<String>,
-    /// The settings of the connection.
     pub settings: Settings,
-    /// The pace of the transactions.
     pub pace: Pace,
     /// File with the secret of the account that pays. `None`: an account of the node pays.
     pub key_file: Option<PathBuf>,

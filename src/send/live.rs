@@ -26,7 +26,6 @@ impl<'p> LiveView<'p> {
         Self { progress, stage, planned }
     }
 
-    /// Shows the progress.
     pub fn show(&self, at: &Snapshot) {
         let tally = &at.tally;
         let settled = tally.included + tally.reverted + tally.failed;

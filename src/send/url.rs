@@ -21,7 +21,6 @@ pub fn name(url: &str) -> String {
     }
 }
 
-/// Whether a URL names a host.
 pub fn has_host(url: &NodeUrl) -> bool {
     name(url.as_str()) != UNREADABLE
 }

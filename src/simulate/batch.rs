@@ -22,11 +22,9 @@ use workload::{
 
 use crate::figures::cells::ns;
 
-/// A batch of a workload.
 #[derive(Clone, Debug)]
 pub struct SimulatedBatch<'a> {
     pub batch: &'a Batch,
-    /// The list of the batch.
     pub list: ListIndex,
     /// The steps of the batch with their keys and times.
     pub work: BatchWork,
@@ -59,7 +57,6 @@ impl<'a> SimulatedBatch<'a> {
         }
     }
 
-    /// Returns the number of transactions.
     pub fn tx_count(&self) -> usize {
         self.batch.blocks.iter().map(|block| block.transactions.len()).sum()
     }

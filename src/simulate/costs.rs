@@ -23,7 +23,6 @@ use crate::{
 /// The store of the measurements.
 pub const MEASURED_STORE: StoreKind = StoreKind::Memory;
 
-/// The measured costs.
 #[derive(Clone, Debug, Default)]
 pub struct Costs {
     /// All costs except the times of single steps.

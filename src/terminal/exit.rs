@@ -5,10 +5,8 @@ use std::{fmt, io};
 
 use executor::state::StateError;
 
-/// An exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// Success.
     Fine = 0,
     /// A claim fails, a gate finds a regression, or a sent transaction is in no block or reverted.
     Claim = 1,
@@ -24,7 +22,6 @@ pub enum Code {
     Io = 6,
     /// A time or a claim was not judged, without `--accept-not-judged`.
     NotJudged = 7,
-    /// The user interrupted.
     Interrupted = 130,
 }
 
@@ -46,7 +43,6 @@ impl OpenCodes {
 /// An error with its exit code.
 #[derive(Debug)]
 pub struct Failure {
-    /// The exit code.
     pub code: Code,
     /// The error, which is printed with the chain of its causes.
     pub error: anyhow::Error,

@@ -86,7 +86,6 @@ pub fn flag() -> &'static AtomicBool {
     &INTERRUPTED
 }
 
-/// Whether the user has interrupted.
 pub fn happened() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }

@@ -52,7 +52,6 @@ pub enum Look {
     Bars,
     /// Plain lines, as in a log.
     Lines,
-    /// Nothing.
     Nothing,
 }
 
@@ -130,7 +129,6 @@ impl Stage<'_> {
         self.progress.draw();
     }
 
-    /// Ends the stage.
     pub fn finish(self) {
         self.progress.end_stage();
     }

@@ -40,11 +40,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 pub struct Timeouts {
     /// Time to load a workload, whose state may have to be built, or to judge claims.
     pub load: Duration,
-    /// Time to take a sample.
     pub sample: Duration,
 }
 
-/// A worker that was started.
 #[derive(Debug)]
 pub struct Driver {
     name: String,
@@ -96,7 +94,6 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Returns the facts of the worker's program.
     pub const fn facts(&self) -> &ProgramFacts {
         &self.facts
     }

@@ -29,7 +29,6 @@ use crate::{
 
 /// File of the manifest, which lists the contents of an export.
 pub const MANIFEST: &str = "export.json";
-/// File of the workload.
 pub const WORKLOAD: &str = "work.workload";
 /// File of the calls that send all blocks and their siblings.
 pub const CALLS: &str = "payloads.txt";
@@ -67,7 +66,6 @@ pub enum StateSource {
 /// Settings of an export, and its directory.
 #[derive(Clone, Debug)]
 pub struct ExportInput {
-    /// The forms to write.
     pub forms: Vec<Form>,
     /// The source from which a client gets the state.
     pub state: StateSource,
@@ -75,7 +73,6 @@ pub struct ExportInput {
     pub sibling_count: NonZeroU64,
     /// Chain id; `None`: that of the workload.
     pub chain_id: Option<u64>,
-    /// The directory to make.
     pub output: PathBuf,
 }
 

@@ -13,17 +13,13 @@ use crate::figures::facts::DeclaredKeys;
 /// Facts of a cell beside its measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct CellInput<'a> {
-    /// The store.
     pub store: StoreKind,
     /// Reason why the store is never cold; `None` if it can be cold.
     pub never_cold: Option<&'static str>,
     /// Estimated number of slots in a block of the store's files.
     pub slots_per_block: Option<f64>,
-    /// The variant.
     pub variant: Variant,
-    /// The requested cache state.
     pub cache: CacheMode,
-    /// The workload.
     pub workload: &'a Workload,
     /// Whether the workload's keys are those of all samples, or fresh keys of one sample.
     pub keys: SampleKeys,

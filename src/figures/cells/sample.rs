@@ -19,7 +19,6 @@ use result::{
     StoreWriteFacts, WarmUpFacts, WriteFacts,
 };
 
-/// Makes the sample of a result from a measurement.
 pub(super) fn sample(
     input: &CellInput<'_>,
     measurement: &Measurement,

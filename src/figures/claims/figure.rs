@@ -20,7 +20,6 @@ pub(super) enum Figure {
 /// A figure with a value for each sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sampled {
-    /// The median.
     pub(super) median: f64,
     /// Confidence interval of the median; `None` if it needs more values.
     pub(super) ci95: Option<[f64; 2]>,
@@ -44,9 +43,7 @@ impl Figure {
 /// Facts of a run on which its claims are judged.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaimInputs<'a> {
-    /// Facts of the run's workload.
     pub workload: &'a WorkloadFacts,
-    /// Cells of the run.
     pub cells: &'a [Cell],
     /// The databases of the run, if it has several.
     pub databases: &'a [DatabaseFacts],

@@ -43,7 +43,6 @@ impl Tree {
         flag_of(&self.path(absolute))
     }
 
-    /// Whether the file exists.
     pub(super) fn exists(&self, absolute: &str) -> bool {
         self.path(absolute).exists()
     }
@@ -97,14 +96,12 @@ pub(super) mod fake {
             fake
         }
 
-        /// Adds a file.
         pub(in super::super) fn write(&self, path: &str, text: &str) {
             let place = self.tree.path(path);
             fs::create_dir_all(place.parent().expect("has a parent")).expect("made");
             fs::write(place, text).expect("written");
         }
 
-        /// Adds a link inside the tree.
         pub(in super::super) fn link(&self, path: &str, target: &str) {
             let place = self.tree.path(path);
             fs::create_dir_all(place.parent().expect("has a parent")).expect("made");

@@ -22,7 +22,6 @@ pub enum Warning {
     },
     /// Memory may be swapped out.
     SwapActive {
-        /// Number of swap areas.
         area_count: usize,
         /// Number of their bytes that are in use.
         used_bytes: u64,
@@ -31,7 +30,6 @@ pub enum Warning {
     LoadHigh {
         /// Load average over a minute.
         load: f64,
-        /// Number of CPUs.
         cpu_count: u64,
     },
     /// The binary is not fully optimised, or has debug assertions.

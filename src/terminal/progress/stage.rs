@@ -29,9 +29,7 @@ pub struct Live {
 pub enum Total {
     /// A number of things, such as transactions or samples.
     Count(u64),
-    /// Rows of a state.
     Rows(u64),
-    /// The total is unknown.
     Unknown,
 }
 
@@ -81,7 +79,6 @@ pub(super) struct Shown {
 }
 
 impl UnderWay {
-    /// Begins a stage now.
     pub(super) fn new(name: &str, total: Total) -> Self {
         let (name, began) = (name.to_owned(), Instant::now());
         Self { name, total, began, is_shown: false, is_sample: false, live: None }

@@ -9,9 +9,7 @@ use generator::export::{self, Chain};
 use super::directory::{Directory, GROWTH};
 use crate::{client::start_file::is_plain, terminal::Failure};
 
-/// The folder of the files with calls.
 const FOLDER: &str = "benchmarkoor";
-/// File of the configuration.
 const CONFIG: &str = "benchmarkoor.yaml";
 
 /// Writes the steps and the tests, and a configuration that names them.

@@ -15,7 +15,6 @@ use crate::terminal::{Code, Failure, WithExitCode};
 /// File of the calls that send the blocks that grow the state.
 pub const GROWTH: &str = "grow.txt";
 
-/// The directory of an export while it is filled.
 pub(super) struct Directory<'a> {
     path: &'a Path,
     files: Vec<String>,
