@@ -7,7 +7,7 @@
 
 mod figure;
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use result::{Claim, Expects, RunResult, Verdict, stats};
 use spec::{Bound, Expect, Metric, Scope, When};
@@ -46,13 +46,9 @@ pub fn of_deadline(most: Duration, designs: impl IntoIterator<Item = Design>) ->
 
 /// Judges a deadline on each design of a result.
 pub fn judge_deadline(most: Duration, result: &RunResult) -> Expects {
-    let mut designs: Vec<Design> = Vec::new();
-    for cell in &result.cells {
-        if !designs.contains(&cell.design) {
-            designs.push(cell.design);
-        }
-    }
     let Some(cell) = result.cells.first() else { return Expects::default() };
+    let mut seen = HashSet::new();
+    let designs = result.cells.iter().map(|cell| cell.design).filter(|design| seen.insert(*design));
     let inputs = ClaimInputs {
         workload: &result.workload,
         cells: &result.cells,
@@ -117,12 +113,9 @@ fn judge_one(expect: &Expect, inputs: &ClaimInputs<'_>) -> Vec<Claim> {
     if let Metric::BalBytes(list) = expect.metric {
         return vec![by_figure(expect, None, figure::bal_bytes(list, inputs), inputs)];
     }
-    let mut stores: Vec<StoreKind> = Vec::new();
-    for cell in inputs.cells {
-        if !stores.contains(&cell.store) {
-            stores.push(cell.store);
-        }
-    }
+    let mut seen = HashSet::new();
+    let stores = inputs.cells.iter().map(|cell| cell.store).filter(|store| seen.insert(*store));
+    let mut stores: Vec<StoreKind> = stores.collect();
     if let Some(wanted) = expect.when.store {
         stores.retain(|store| *store == wanted);
         if stores.is_empty() {

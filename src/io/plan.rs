@@ -142,6 +142,8 @@ fn genesis(rows: u64) -> Genesis {
     }
 }
 
+/// Returns the points: each number of threads with each number of keys in a call. With single gets,
+/// a depth is a number of threads.
 fn points(
     run: &RunSpec,
     read: ReadMethod,
@@ -157,24 +159,19 @@ fn points(
     }
     let depths = depths
         .unwrap_or_else(|| DEPTHS.iter().filter_map(|depth| NonZeroUsize::new(*depth)).collect());
-    let points = match read {
+    let (threads, calls) = match read {
         ReadMethod::Get => {
-            let threads = if threads.is_empty() { depths } else { threads };
-            let points = threads.into_iter();
-            points
-                .map(|threads| PlannedPoint { threads, slots_per_call: SlotsPerCall::One })
-                .collect()
+            (if threads.is_empty() { depths } else { threads }, vec![SlotsPerCall::One])
         }
         ReadMethod::MultiGet => {
             let threads = if threads.is_empty() { vec![NonZeroUsize::MIN] } else { threads };
-            let points = threads.iter().flat_map(|&threads| {
-                let asked = depths.iter().map(|keys| SlotsPerCall::Many(*keys));
-                asked.map(move |slots_per_call| PlannedPoint { threads, slots_per_call })
-            });
-            points.collect()
+            (threads, depths.into_iter().map(SlotsPerCall::Many).collect())
         }
     };
-    Ok(points)
+    let points = threads.iter().flat_map(|&threads| {
+        calls.iter().map(move |&slots_per_call| PlannedPoint { threads, slots_per_call })
+    });
+    Ok(points.collect())
 }
 
 fn depths(text: &str, read: ReadMethod) -> Result<Vec<NonZeroUsize>> {
