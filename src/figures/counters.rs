@@ -1,7 +1,7 @@
 //! Exact counters of a sample ([`Counters`]), and those that every correct sample must have. The
 //! gate compares them without statistics, as they are equal in all samples of one work.
 
-use alloy_primitives::Keccak256;
+use alloy_primitives::{B256, Keccak256};
 use executor::sample::Measurement;
 use result::Counters;
 use variant::{ListForm, Variant};
@@ -16,35 +16,45 @@ pub fn of(
     measurement: &Measurement,
 ) -> Counters {
     let executed = &measurement.executed;
-    let (mut receipts, mut changes) = (Keccak256::new(), Keccak256::new());
-    let mut gas = 0;
-    for outcome in executed.batches.iter().flat_map(|batch| &batch.outcomes) {
-        gas += outcome.gas_used;
-        add_outcome(&mut receipts, outcome);
-    }
-    for digest in &executed.digests {
-        changes.update(digest);
-    }
+    let outcomes = executed.batches.iter().flat_map(|batch| &batch.outcomes);
     Counters {
-        gas,
-        receipts: receipts.finalize().to_string(),
-        net_changes: changes.finalize().to_string(),
         list_bytes: list_bytes(workload, variant.list),
         unique_keys,
         store_reads: variant.engine.runs_steps_once().then_some(executed.counters.key_count),
+        ..of_outcome(outcomes, executed.digests.iter())
     }
 }
 
 /// Returns the counters that every correct sample of `workload` has, by its expected outcome.
-/// Counters that depend on the variant keep their default.
 pub fn expected(workload: &Workload) -> Counters {
+    let batches = workload.batches.iter().map(|batch| &batch.expected);
+    let outcomes = batches.clone().flat_map(|expected| &expected.transactions);
+    of_outcome(outcomes, batches.map(|expected| &expected.net_changes))
+}
+
+/// Computes the counters of the transactions' outcomes and the batches' net changes. Counters that
+/// depend on the variant keep their default.
+fn of_outcome<'a>(
+    outcomes: impl Iterator<Item = &'a TxOutcome>,
+    net_changes: impl Iterator<Item = &'a B256>,
+) -> Counters {
     let (mut receipts, mut changes) = (Keccak256::new(), Keccak256::new());
-    for expected in workload.batches.iter().map(|batch| &batch.expected) {
-        expected.transactions.iter().for_each(|outcome| add_outcome(&mut receipts, outcome));
-        changes.update(expected.net_changes);
+    let mut gas = 0;
+    for outcome in outcomes {
+        gas += outcome.gas_used;
+        let status = match outcome.status {
+            TxStatus::Success => 0_u8,
+            TxStatus::Revert => 1,
+            TxStatus::Halt => 2,
+        };
+        receipts.update([status]);
+        receipts.update(outcome.gas_used.to_be_bytes());
+        receipts.update(outcome.logs);
+        receipts.update(outcome.output);
     }
+    net_changes.for_each(|digest| changes.update(digest));
     Counters {
-        gas: workload.gas_used(),
+        gas,
         receipts: receipts.finalize().to_string(),
         net_changes: changes.finalize().to_string(),
         ..Counters::default()
@@ -59,19 +69,6 @@ pub fn wrong(expected: &Counters, sample: &Counters) -> Vec<String> {
         net_changes: sample.net_changes.clone(),
         ..Counters::default()
     })
-}
-
-/// Adds a transaction's outcome to the digest of the receipts.
-fn add_outcome(digest: &mut Keccak256, outcome: &TxOutcome) {
-    let status = match outcome.status {
-        TxStatus::Success => 0_u8,
-        TxStatus::Revert => 1,
-        TxStatus::Halt => 2,
-    };
-    digest.update([status]);
-    digest.update(outcome.gas_used.to_be_bytes());
-    digest.update(outcome.logs);
-    digest.update(outcome.output);
 }
 
 fn list_bytes(workload: &Workload, form: Option<ListForm>) -> u64 {
