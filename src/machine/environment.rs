@@ -53,24 +53,17 @@ pub fn memory_available_bytes() -> Option<u64> {
     memory::probe(&Tree::of_this_machine()).available_bytes
 }
 
-/// Settings for link-time optimisation and codegen units. Cargo does not pass them on to the
-/// program that it builds, so `.cargo/measured.toml` or cargo's own variables set them. Without
-/// these variables a release has cargo's defaults.
-const LTO: Option<&str> = match option_env!("CARGO_PROFILE_RELEASE_LTO") {
-    None => option_env!("STRESS_LTO"),
-    given => given,
-};
-const CODEGEN_UNITS: Option<&str> = match option_env!("CARGO_PROFILE_RELEASE_CODEGEN_UNITS") {
-    None => option_env!("STRESS_CODEGEN_UNITS"),
-    given => given,
-};
-
 /// The file of this process, even if its path has another file by now.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
 /// Returns the facts of this binary that `build.rs` recorded, with the hash of its file. The first
 /// call reads the file, so it must not be inside a clock.
 pub fn build() -> Build {
+    // Cargo does not pass these settings on to the program that it builds, so `.cargo/measured.toml`
+    // or cargo's own variables set them. Without these variables a release has cargo's defaults.
+    let lto = option_env!("CARGO_PROFILE_RELEASE_LTO").or(option_env!("STRESS_LTO"));
+    let codegen_units =
+        option_env!("CARGO_PROFILE_RELEASE_CODEGEN_UNITS").or(option_env!("STRESS_CODEGEN_UNITS"));
     Build {
         commit: option_env!("STRESS_COMMIT").map(str::to_owned),
         features: Some(
@@ -80,8 +73,8 @@ pub fn build() -> Build {
         rustc: option_env!("STRESS_RUSTC").map(str::to_owned),
         profile: env!("STRESS_PROFILE").to_owned(),
         opt_level: env!("STRESS_OPT_LEVEL").to_owned(),
-        lto: Some(LTO.unwrap_or("thin-local").to_owned()),
-        codegen_units: CODEGEN_UNITS.unwrap_or("16").parse().ok(),
+        lto: Some(lto.unwrap_or("thin-local").to_owned()),
+        codegen_units: codegen_units.unwrap_or("16").parse().ok(),
         has_debug_assertions: cfg!(debug_assertions),
     }
 }

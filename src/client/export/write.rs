@@ -98,16 +98,17 @@ pub fn export(
     progress: &Progress,
 ) -> Result<Chain, Failure> {
     let output = &input.output;
+    let cannot = || format!("--out {}: cannot be written", output.display());
     check(output)?;
     // The check comes before the blocks run, as the root of a large state takes minutes.
     check_state(workload, input)?;
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
+    fs::create_dir_all(parent).with_context(cannot).with_exit_code(Code::Io)?;
     let scratch = Scratch::below(parent, ".stress-export-", |_| ());
-    let scratch = scratch.with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
+    let scratch = scratch.with_context(cannot).with_exit_code(Code::Io)?;
     let draft = scratch.path().join("export");
-    fs::create_dir(&draft).with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
+    fs::create_dir(&draft).with_context(cannot).with_exit_code(Code::Io)?;
     let settings = Settings {
         chain_id: input.chain_id,
         thread_count: available_parallelism().map_or(1, usize::from),
@@ -127,13 +128,9 @@ pub fn export(
     write_forms(dir, &chain, input, &settings)?;
     stage.finish();
     let readable = fs::set_permissions(&draft, Permissions::from_mode(0o755));
-    readable.with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
-    fs::rename(&draft, output).with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
+    readable.with_context(cannot).with_exit_code(Code::Io)?;
+    fs::rename(&draft, output).with_context(cannot).with_exit_code(Code::Io)?;
     Ok(chain)
-}
-
-fn cannot_write(output: &Path) -> String {
-    format!("--out {}: cannot be written", output.display())
 }
 
 /// Refuses a state that does not fit into the requested forms.
