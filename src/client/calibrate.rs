@@ -78,10 +78,10 @@ impl CalibrateInput {
         // On an interrupt a child process ends first, and this process shows the table after that.
         let _hold = interrupt::hold();
         let (results, unfinished) = (Vec::new(), Vec::new());
-        let mut all = CalibrationResult { results, unfinished, code: Code::Fine, page };
+        let mut calibration = CalibrationResult { results, unfinished, code: Code::Fine, page };
         for (index, name) in names.iter().enumerate() {
             if interrupt::happened() {
-                all.code = Code::Interrupted;
+                calibration.code = Code::Interrupted;
                 break;
             }
             terminal::note(&format!("{name} ({} of {})", index + 1, names.len()));
@@ -89,23 +89,23 @@ impl CalibrateInput {
             for (given, _) in &left_out {
                 terminal::note(&format!("{name} does not take {}", given.origin));
             }
-            self.add(name, &mut all)?;
-            let html = report::html::calibration(&all.calibrated());
-            report::replace(&all.page, html.as_bytes()).with_exit_code(Code::Io)?;
+            self.add(name, &mut calibration)?;
+            let html = report::html::calibration(&calibration.calibrated());
+            report::replace(&calibration.page, html.as_bytes()).with_exit_code(Code::Io)?;
         }
-        if all.code == Code::Interrupted {
+        if calibration.code == Code::Interrupted {
             interrupt::finishing();
             terminal::note(&format!(
                 "interrupted: {} of {} scenarios have figures; the same command goes on",
-                all.results.len(),
+                calibration.results.len(),
                 names.len()
             ));
         }
-        Ok(all)
+        Ok(calibration)
     }
 
     /// Adds a scenario: its existing result, or a new result.
-    fn add(&self, name: &str, all: &mut CalibrationResult) -> Result<(), Failure> {
+    fn add(&self, name: &str, calibration: &mut CalibrationResult) -> Result<(), Failure> {
         let dir = self.out.join(name);
         let outcome =
             if has_whole_result(&dir) { Outcome::Whole } else { self.measure(name, &dir)? };
@@ -113,16 +113,16 @@ impl CalibrateInput {
         if let Ok(stored) = Stored::read(&dir)
             && !stored.result.clients.is_empty()
         {
-            all.results.push(stored.into());
+            calibration.results.push(stored.into());
         }
         match outcome {
             Outcome::Whole => {}
-            Outcome::Interrupted => all.code = Code::Interrupted,
+            Outcome::Interrupted => calibration.code = Code::Interrupted,
             Outcome::Failed { step, ended } => {
                 let reason = format!("stress {step}: {}", ended.words());
-                all.unfinished.push(Unfinished { scenario: name.to_owned(), reason });
+                calibration.unfinished.push(Unfinished { scenario: name.to_owned(), reason });
                 let is_wrong = ended == Ended::Code(Code::Disagree as i32);
-                all.code = match is_wrong || all.code == Code::Disagree {
+                calibration.code = match is_wrong || calibration.code == Code::Disagree {
                     true => Code::Disagree,
                     false => Code::Io,
                 };
@@ -177,10 +177,10 @@ impl CalibrateInput {
     fn check_overrides(&self, names: &[String]) -> Result<()> {
         let all: Vec<_> = names.iter().map(|name| self.overrides_of(name)).collect();
         for given in &self.work {
-            if all.iter().any(|of| of.taken.contains(given)) {
+            if all.iter().any(|overrides| overrides.taken.contains(given)) {
                 continue;
             }
-            let mut errors = all.iter().flat_map(|of| &of.left_out);
+            let mut errors = all.iter().flat_map(|overrides| &overrides.left_out);
             if let Some((_, error)) = errors.find(|(other, _)| other == given) {
                 bail!("{error}\nno scenario of this calibration takes {}", given.origin);
             }

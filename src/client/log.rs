@@ -101,7 +101,7 @@ impl Log {
     /// Takes the client's own times of the block with this hash out of the log.
     pub fn take_own_times(&self, hash: &str) -> Option<OwnTimes> {
         let mut state = self.state();
-        let index = state.own_times.iter().position(|(of, _)| of == hash)?;
+        let index = state.own_times.iter().position(|(block, _)| block == hash)?;
         state.own_times.remove(index).map(|(_, times)| times)
     }
 

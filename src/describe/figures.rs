@@ -38,12 +38,12 @@ pub fn figures(
     description: &Description,
     threads: &[usize],
 ) -> Figures {
-    let overridden = scenario.map(|of| of.scenario.overridden.clone());
+    let overridden = scenario.map(|loads| loads.scenario.overridden.clone());
     let outcomes = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
     let gas: Vec<u64> = outcomes.map(|outcome| outcome.gas_used).collect();
     let mut all = Tally::default();
     let (loads, load_of_txs) =
-        scenario.map_or((&[][..], &[][..]), |of| (&of.scenario.loads[..], of.of_txs));
+        scenario.map_or((&[][..], &[][..]), |loads| (&loads.scenario.loads[..], loads.of_txs));
     let mut of_loads = vec![Tally::default(); loads.len()];
     for (tx_index, (gas, keys)) in gas.iter().zip(&description.transactions).enumerate() {
         all.add(*gas, keys);
@@ -139,7 +139,7 @@ impl Tally {
 fn components(batches: &[BatchDescription]) -> Vec<Component> {
     let mut components: Vec<Component> =
         batches.iter().flat_map(|batch| batch.graph.components()).map(component).collect();
-    components.sort_by_key(|of| std::cmp::Reverse((of.tx_count, of.gas, of.chain_gas)));
+    components.sort_by_key(|one| std::cmp::Reverse((one.tx_count, one.gas, one.chain_gas)));
     components
 }
 
@@ -191,14 +191,14 @@ fn meetings(
     of_kind: fn(&ConflictGraph) -> generator::describe::ConflictCounts,
 ) -> Meetings {
     let all = batches.iter().map(|batch| of_kind(&batch.graph));
-    all.fold(Meetings::default(), |sum, of| Meetings {
-        tx_count: sum.tx_count + of.tx_count,
-        key_count: sum.key_count + of.key_count,
+    all.fold(Meetings::default(), |sum, batch| Meetings {
+        tx_count: sum.tx_count + batch.tx_count,
+        key_count: sum.key_count + batch.key_count,
     })
 }
 
-const fn component(of: &generator::describe::Component) -> Component {
-    let generator::describe::Component { tx_count, gas, chain_tx_count, chain_gas } = *of;
+const fn component(found: &generator::describe::Component) -> Component {
+    let generator::describe::Component { tx_count, gas, chain_tx_count, chain_gas } = *found;
     Component { tx_count, gas, chain_tx_count, chain_gas }
 }
 

@@ -110,7 +110,7 @@ impl Sum {
     }
 }
 
-const fn traffic(of: Traffic) -> TrafficFacts {
-    let Traffic { value_count, hop_count, state_read_count } = of;
+const fn traffic(found: Traffic) -> TrafficFacts {
+    let Traffic { value_count, hop_count, state_read_count } = found;
     TrafficFacts { cross_shard_value_count: value_count, hop_count, state_read_count }
 }

@@ -270,8 +270,8 @@ impl CellSamples {
             ready_share: self.median(ready_share).filter(|_| asks_for_values(variant)),
             cpu_ns_per_read: self.median(|s| ratio(s.cpu_ns? as f64, s.store_reads as f64)),
             abort_rate: self.median(abort_rate),
-            bottleneck: bottleneck.map(|of| of.term),
-            bottleneck_share: bottleneck.and_then(|of| of.wall_share),
+            bottleneck: bottleneck.map(|bound| bound.term),
+            bottleneck_share: bottleneck.and_then(|bound| bound.wall_share),
             cache: self.cache(input),
         }
     }

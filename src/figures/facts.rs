@@ -133,9 +133,9 @@ pub struct Loads<'a> {
 /// Computes how full the blocks of `workload` are, from the gas that the reference counted for each
 /// transaction.
 pub fn fill(workload: &Workload, gas: &[TxGas], loads: Option<Loads<'_>>) -> Fill {
-    let specs = loads.map_or(&[][..], |of| &of.scenario.loads[..]);
+    let specs = loads.map_or(&[][..], |loads| &loads.scenario.loads[..]);
     let mut fill = Fill {
-        block_limit_gas: loads.and_then(|of| match of.scenario.block.target {
+        block_limit_gas: loads.and_then(|loads| match loads.scenario.block.target {
             BlockTarget::Limit(limit) => Some(limit),
             BlockTarget::Gas(_) | BlockTarget::Transactions(_) => None,
         }),
@@ -160,7 +160,7 @@ pub fn fill(workload: &Workload, gas: &[TxGas], loads: Option<Loads<'_>>) -> Fil
         };
         fill.execution_gas += execution_gas;
         fill.state_gas += state_gas;
-        let load = loads.and_then(|of| of.of_txs.get(tx_index));
+        let load = loads.and_then(|loads| loads.of_txs.get(tx_index));
         if let Some(load) = load.and_then(|load| fill.loads.get_mut(*load as usize)) {
             load.execution_gas += execution_gas;
             load.state_gas += state_gas;

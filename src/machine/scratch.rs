@@ -74,8 +74,8 @@ pub fn leftovers(parent: &Path, prefix: &str) -> io::Result<Vec<PathBuf>> {
         let is_named = entry.file_name().to_string_lossy().starts_with(prefix);
         let is_own = is_named
             && fs::symlink_metadata(entry.path())
-                .is_ok_and(|of| of.is_dir() && of.uid() == geteuid().as_raw());
-        if is_own && fs::symlink_metadata(entry.path().join(OWNED)).is_ok_and(|of| of.is_file()) {
+                .is_ok_and(|m| m.is_dir() && m.uid() == geteuid().as_raw());
+        if is_own && fs::symlink_metadata(entry.path().join(OWNED)).is_ok_and(|m| m.is_file()) {
             found.push(entry.path());
         }
     }

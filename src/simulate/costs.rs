@@ -139,7 +139,7 @@ fn medians_of_steps(samples: &[Vec<Vec<Duration>>]) -> Vec<Vec<Duration>> {
     let Some(first) = samples.first() else { return Vec::new() };
     let batches = first.iter().enumerate().map(|(batch_index, steps)| {
         let steps = (0..steps.len()).map(|step_index| {
-            let times = samples.iter().map(|of| of[batch_index][step_index]);
+            let times = samples.iter().map(|times| times[batch_index][step_index]);
             let mut times: Vec<Duration> = times.collect();
             times.sort_unstable();
             times[(times.len() - 1) / 2]
@@ -227,14 +227,14 @@ impl ShardSample {
 
     /// Returns the costs of a step, a message, a value and a result. Each is the median over the
     /// samples.
-    fn median_costs(samples: &[Self], of: Counts) -> SimulationCosts {
+    fn median_costs(samples: &[Self], counts: Counts) -> SimulationCosts {
         SimulationCosts {
             steps_ns: median(samples, |sample| float_ns(sample.shard.executing)),
             decode_ns: median(samples, |sample| sample.decode),
-            start_ns: median(samples, |sample| per(sample.start, of.batch_count)),
+            start_ns: median(samples, |sample| per(sample.start, counts.batch_count)),
             message_ns: median(samples, |sample| per(sample.carrying(), sample.message_count)),
             value_ns: median(samples, |sample| per(sample.answering, sample.value_count)),
-            result_ns: median(samples, |sample| per(sample.taking, of.step_count)),
+            result_ns: median(samples, |sample| per(sample.taking, counts.step_count)),
             shard_message_ns: median(samples, |sample| {
                 per(sample.shard_carrying(), sample.message_count)
             }),
@@ -242,7 +242,7 @@ impl ShardSample {
                 per(float_ns(sample.shard.asking), sample.value_count)
             }),
             shard_result_ns: median(samples, |sample| {
-                per(float_ns(sample.shard.sending), of.step_count)
+                per(float_ns(sample.shard.sending), counts.step_count)
             }),
             after_ns: median(samples, |sample| sample.after),
             one_shard_ns: median(samples, |sample| sample.wall),

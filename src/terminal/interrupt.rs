@@ -52,14 +52,14 @@ type Kept = Box<dyn FnOnce() + Send>;
 /// # Errors
 /// The system refuses a handler or a thread.
 pub fn listen(note: fn(&str)) -> io::Result<()> {
-    let (mut signals, told) = UnixStream::pair()?;
+    let (mut signals, notify) = UnixStream::pair()?;
     let ends_at_next = Arc::<AtomicBool>::default();
     let hangup = Some(SIGHUP).filter(|signal| !is_ignored(*signal));
     for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
         let ends_at_next = Arc::clone(&ends_at_next);
         flag::register_conditional_shutdown(signal, Code::Interrupted as i32, ends_at_next)?;
         flag::register(signal, Arc::clone(&INTERRUPTED))?;
-        pipe::register(signal, told.try_clone()?)?;
+        pipe::register(signal, notify.try_clone()?)?;
     }
     let waiting = thread::Builder::new().name("interrupt".to_owned()).spawn(move || {
         // The thread blocks until the first signal, so no thread polls beside a sample.

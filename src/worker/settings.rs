@@ -30,7 +30,7 @@ pub fn of_run(run: &RunSpec) -> Result<Vec<(String, String)>, ScenarioError> {
 /// Returns the value of `key`, such as `run.read`. For a key that is not set, returns the meaning
 /// of that in words, such as `chosen by the tool`. `None` if the key does not exist.
 pub fn value_of(run: &RunSpec, key: &str) -> Option<String> {
-    let (_, value) = entries(run).find(|(of, _)| of == key)?;
+    let (_, value) = entries(run).find(|(name, _)| name == key)?;
     Some(value.unwrap_or_else(str::to_owned))
 }
 

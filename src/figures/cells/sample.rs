@@ -160,14 +160,14 @@ fn shard_work(executed: &Executed) -> ShardWorkFacts {
 }
 
 /// Returns the cost of executing steps before their turn.
-const fn speculation(of: &Speculation) -> SpeculationFacts {
+const fn speculation(costs: &Speculation) -> SpeculationFacts {
     SpeculationFacts {
-        step_count: of.steps,
-        execution_count: of.executions,
-        validation_count: of.validations,
-        abort_count: of.aborts,
-        wait_count: of.waits,
-        aborted_step_count: of.aborted_steps,
-        most_aborts_of_a_step: of.most_aborts_of_a_step,
+        step_count: costs.steps,
+        execution_count: costs.executions,
+        validation_count: costs.validations,
+        abort_count: costs.aborts,
+        wait_count: costs.waits,
+        aborted_step_count: costs.aborted_steps,
+        most_aborts_of_a_step: costs.most_aborts_of_a_step,
     }
 }

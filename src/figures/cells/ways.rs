@@ -37,8 +37,8 @@ pub(super) fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
     }
 }
 
-pub(super) const fn priority(of: process::Priority) -> Priority {
-    match of {
+pub(super) const fn priority(priority: process::Priority) -> Priority {
+    match priority {
         process::Priority::Idle => Priority::Idle,
         process::Priority::Nice19 => Priority::Nice19,
         process::Priority::Normal => Priority::Normal,

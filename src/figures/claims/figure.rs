@@ -164,7 +164,7 @@ impl MedianInterval {
 /// Returns the gas rates of a cell: of its samples, or of its databases where there are several.
 fn rates(cell: &Cell) -> Vec<f64> {
     match &cell.databases {
-        Some(databases) => databases.each.iter().filter_map(|of| of.mgas_per_s.median).collect(),
+        Some(databases) => databases.each.iter().filter_map(|one| one.mgas_per_s.median).collect(),
         None => {
             let samples = cell.counted().into_iter().flatten();
             samples.filter_map(|sample| stats::mgas_per_s(sample.gas, sample.wall_ns)).collect()
@@ -179,7 +179,7 @@ fn block_ms(cell: &Cell, workload: &WorkloadFacts) -> Vec<f64> {
     match &cell.databases {
         Some(databases) => {
             let per_block = workload.batch_count as f64 / blocks;
-            let batches = databases.each.iter().filter_map(|of| of.ms_per_batch.median);
+            let batches = databases.each.iter().filter_map(|one| one.ms_per_batch.median);
             batches.map(|ms| ms * per_block).collect()
         }
         None => {
@@ -198,7 +198,7 @@ fn p99(cell: &Cell) -> Figure {
     // database. If only some databases have a percentile, they do not represent all.
     match (&cell.databases, cell.samples.len()) {
         (Some(databases), _) => {
-            let each = databases.each.iter().map(|of| seconds(of.tx_latency_ns.p99));
+            let each = databases.each.iter().map(|one| seconds(one.tx_latency_ns.p99));
             let estimate = each.collect::<Option<Vec<_>>>().map(|all| stats::estimate(&all));
             let estimate = estimate.unwrap_or_default();
             Figure::sampled(estimate.median, estimate.ci95, missing)
@@ -210,15 +210,15 @@ fn p99(cell: &Cell) -> Figure {
 
 /// Returns the mean size of a block's list, over the blocks of all databases.
 pub(super) fn bal_bytes(list: ListForm, inputs: &ClaimInputs<'_>) -> Figure {
-    let of = |bal: &BalBytes| match list {
+    let list_bytes = |bal: &BalBytes| match list {
         ListForm::ParallelIo => bal.parallel_io_bytes,
         ListForm::BatchedIo => bal.batched_io_bytes,
         ListForm::Full => bal.full_bytes,
     };
     let (bytes, blocks) = match inputs.databases {
-        [] => (of(&inputs.workload.bal), inputs.workload.block_count),
+        [] => (list_bytes(&inputs.workload.bal), inputs.workload.block_count),
         all => all.iter().fold((0, 0), |(bytes, blocks), DatabaseFacts { workload, .. }| {
-            (bytes + of(&workload.bal), blocks + workload.block_count)
+            (bytes + list_bytes(&workload.bal), blocks + workload.block_count)
         }),
     };
     let per_block = (blocks > 0).then(|| bytes as f64 / blocks as f64);
