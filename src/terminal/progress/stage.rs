@@ -102,7 +102,7 @@ impl UnderWay {
             // A 0 that does not change would look like a fault.
             (Total::Unknown, 0) if elapsed < SHOWN_TIME_MIN => "…".to_owned(),
             (Total::Unknown, 0) => took,
-            _ => format!("{}, {took}{}", self.total.words(done), self.left_words(done)),
+            _ => format!("{}, {took}{}", self.total.words(done), self.time_left_words(done)),
         }
     }
 
@@ -119,7 +119,7 @@ impl UnderWay {
         let took = units::time(self.began.elapsed());
         match self.share(done) {
             Some(share) => {
-                let left = self.left_words(done);
+                let left = self.time_left_words(done);
                 format!("{}: {:.0} % ({words}), {took}{left}", self.name, share * 100.0)
             }
             None => format!("{}: {words}, {took}", self.name),
@@ -133,7 +133,7 @@ impl UnderWay {
     }
 
     /// Formats the time left as `, about 10 min left`; empty if the finished share is too small.
-    fn left_words(&self, done: u64) -> String {
+    fn time_left_words(&self, done: u64) -> String {
         let share = self.share(done).filter(|share| *share >= TIME_LEFT_SHARE_MIN);
         let left = share.map(|share| self.began.elapsed().as_secs_f64() * (1.0 / share - 1.0));
         let left = left.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
