@@ -59,8 +59,9 @@ const THIS_PROGRAM: &str = "/proc/self/exe";
 /// Returns the facts of this binary that `build.rs` recorded, with the hash of its file. The first
 /// call reads the file, so it must not be inside a clock.
 pub fn build() -> Build {
-    // Cargo does not pass these settings on to the program that it builds, so `.cargo/measured.toml`
-    // or cargo's own variables set them. Without these variables a release has cargo's defaults.
+    // Cargo does not pass these settings on to the program that it builds, so
+    // `.cargo/measured.toml` or cargo's own variables set them. Without these variables a release
+    // has cargo's defaults.
     let lto = option_env!("CARGO_PROFILE_RELEASE_LTO").or(option_env!("STRESS_LTO"));
     let codegen_units =
         option_env!("CARGO_PROFILE_RELEASE_CODEGEN_UNITS").or(option_env!("STRESS_CODEGEN_UNITS"));
