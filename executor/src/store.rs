@@ -109,8 +109,8 @@ pub trait Reader: fmt::Debug + Send {
         addresses: &[Address],
         sink: &mut dyn FnMut(usize, Option<AccountState>),
     ) -> Result<(), StoreError> {
-        for (place, address) in addresses.iter().enumerate() {
-            sink(place, self.account(address)?);
+        for (index, address) in addresses.iter().enumerate() {
+            sink(index, self.account(address)?);
         }
         Ok(())
     }
@@ -127,11 +127,11 @@ pub trait Reader: fmt::Debug + Send {
     ) -> Result<(), StoreError> {
         let mut keys = Vec::new();
         let mut first = 0;
-        while let Some(SlotRow { address, .. }) = rows.get(first) {
-            let of_account = rows[first..].iter().take_while(|row| row.address == *address);
+        for of_account in rows.chunk_by(|a, b| a.address == b.address) {
             keys.clear();
-            keys.extend(of_account.map(|row| row.key));
-            self.slots(address, &keys, &mut |place, value| sink(first + place, value))?;
+            keys.extend(of_account.iter().map(|row| row.key));
+            let address = of_account[0].address;
+            self.slots(address, &keys, &mut |index, value| sink(first + index, value))?;
             first += keys.len();
         }
         Ok(())
@@ -148,8 +148,8 @@ pub trait Reader: fmt::Debug + Send {
         keys: &[U256],
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        for (place, key) in keys.iter().enumerate() {
-            sink(place, self.slot(address, key)?);
+        for (index, key) in keys.iter().enumerate() {
+            sink(index, self.slot(address, key)?);
         }
         Ok(())
     }

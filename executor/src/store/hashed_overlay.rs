@@ -30,29 +30,29 @@ impl Committed {
 
     /// Passes the slots of an account in `range` to `sink`, in order: the slots of `base` with the
     /// changes applied.
-    pub(super) fn slots_over(
+    pub(super) fn merge_slots(
         &self,
         account: &B256,
         range: &RowRange,
         base: &[(B256, U256)],
         sink: &mut dyn FnMut(B256, U256),
     ) {
-        let above = self.slots.get(account).into_iter();
-        let above = above.flat_map(|slots| slots.range(range.first..=range.last));
-        let above = above.map(|(key, value)| (*key, Some(*value).filter(|value| !value.is_zero())));
-        merge(base, above, sink);
+        let changes = self.slots.get(account).into_iter();
+        let changes = changes.flat_map(|slots| slots.range(range.first..=range.last));
+        let changes = changes.map(|(key, value)| (*key, (!value.is_zero()).then_some(*value)));
+        merge(base, changes, sink);
     }
 
     /// Passes the accounts in `range` to `sink`, in order: the accounts of `base` with the changes
     /// applied.
-    pub(super) fn accounts_over(
+    pub(super) fn merge_accounts(
         &self,
         range: &RowRange,
         base: &[(B256, AccountState)],
         sink: &mut dyn FnMut(B256, AccountState),
     ) {
-        let above = self.accounts.range(range.first..=range.last);
-        merge(base, above.map(|(key, state)| (*key, *state)), sink);
+        let changes = self.accounts.range(range.first..=range.last);
+        merge(base, changes.map(|(key, state)| (*key, *state)), sink);
     }
 }
 
@@ -75,9 +75,9 @@ impl HashedOverlay {
         let mut hashes = vec![[0; 32]; keys.len()];
         Layout::Hashed.slot_key_parts(&keys, &mut hashes);
         for (slots, hashes) in tries::by_account(&changes.slots, &hashes) {
-            let of_account = committed.slots.entry(keccak256(slots[0].0)).or_default();
+            let account_slots = committed.slots.entry(keccak256(slots[0].0)).or_default();
             let rows = hashes.iter().zip(slots);
-            of_account.extend(rows.map(|(hash, (_, _, value))| (B256::new(*hash), *value)));
+            account_slots.extend(rows.map(|(hash, (_, _, value))| (B256::new(*hash), *value)));
         }
         for NodeChanges { trie, put, deleted } in nodes {
             committed.nodes.extend(deleted.iter().map(|key| ((*trie, *key), None)));
@@ -87,19 +87,20 @@ impl HashedOverlay {
     }
 }
 
-/// Applies the changes in `above` to the rows of `base`, and passes the resulting rows to `sink`,
-/// in order. `base` and `above` are sorted. A change to `None` deletes the row.
+/// Applies `changes` to the rows of `base`, and passes the resulting rows to `sink`, in order.
+/// `base` and `changes` are sorted. A change to `None` deletes the row.
 fn merge<V: Copy>(
     base: &[(B256, V)],
-    above: impl Iterator<Item = (B256, Option<V>)>,
+    changes: impl Iterator<Item = (B256, Option<V>)>,
     sink: &mut dyn FnMut(B256, V),
 ) {
     let mut base = base.iter().peekable();
-    for (key, value) in above {
-        while let Some((before, value)) = base.next_if(|(row, _)| *row < key) {
-            sink(*before, *value);
+    for (key, value) in changes {
+        while let Some((base_key, base_value)) = base.next_if(|(base_key, _)| *base_key < key) {
+            sink(*base_key, *base_value);
         }
-        base.next_if(|(row, _)| *row == key);
+        // The change replaces the row of `base`.
+        base.next_if(|(base_key, _)| *base_key == key);
         if let Some(value) = value {
             sink(key, value);
         }

@@ -48,7 +48,7 @@ pub(super) fn wrong_length(store: &'static str, row: RowName<'_>, value: &[u8]) 
 }
 
 /// Decodes the value of an account's row in `store`.
-pub(super) fn account(
+pub(super) fn account_state(
     store: &'static str,
     row: RowName<'_>,
     value: &[u8],

@@ -172,9 +172,9 @@ fn add_families(maps: &mut Maps, genesis: &Genesis) {
         }
     }
     let codes = hashes.iter();
-    let codes =
-        codes.map(|(hash, family, code)| (hash, genesis.account_families[family].code(code)));
-    maps.codes.extend(codes);
+    maps.codes.extend(
+        codes.map(|(hash, family, code)| (hash, genesis.account_families[family].code(code))),
+    );
 }
 
 impl Store for MemoryStore {
@@ -288,7 +288,7 @@ impl Reader for MemoryReader<'_> {
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         self.key_count += 1;
-        if let Some(found) = self.sample.overlay.find(|maps| maps.account(address)) {
+        if let Some(found) = self.sample.overlay.find(|changed| changed.account(address)) {
             return Ok(found);
         }
         Ok(self.sample.base.accounts.get(address).copied())
@@ -297,7 +297,7 @@ impl Reader for MemoryReader<'_> {
     #[inline]
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
         self.key_count += 1;
-        if let Some(value) = self.sample.overlay.find(|maps| maps.slot(address, key)) {
+        if let Some(value) = self.sample.overlay.find(|changed| changed.slot(address, key)) {
             return Ok(value);
         }
         let slots = self.base_slots(address);
@@ -306,7 +306,7 @@ impl Reader for MemoryReader<'_> {
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
         self.key_count += 1;
-        if let Some(code) = self.sample.overlay.find(|maps| maps.code(hash)) {
+        if let Some(code) = self.sample.overlay.find(|changed| changed.code(hash)) {
             return Ok(Some(code));
         }
         Ok(self.sample.base.codes.get(hash).cloned())

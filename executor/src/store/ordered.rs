@@ -36,13 +36,6 @@ struct Part {
     digest: ContentDigest,
 }
 
-/// The parts that one thread makes: every `step`-th part, beginning with `first`.
-#[derive(Clone, Copy)]
-struct Share {
-    first: usize,
-    step: usize,
-}
-
 /// Passes all rows of `table` to `sink` in the order of their keys, and returns the digest of the
 /// rows. The progress shows this work as `phase`.
 ///
@@ -59,7 +52,7 @@ pub(super) fn stream_rows(
     settings.threads = input.threads;
     settings.cancel = watch.cancel;
     settings.bucket_row_count_max = PART_ROW_COUNT_MAX;
-    let sorting = sorting(watch.progress);
+    let sorting = sorting_progress(watch.progress);
     let stream = RowStream::new(input.genesis, input.layout, table, &settings, &sorting)?;
     if stream.row_count() == 0 {
         return Ok(ContentDigest::default());
@@ -72,65 +65,66 @@ pub(super) fn stream_rows(
             .map(|first| {
                 let (sender, receiver) = sync_channel(1);
                 let stream = &stream;
-                let share = Share { first, step: threads };
-                scope.spawn(move || make(stream, table, share, &sender));
+                let parts = (first..stream.part_count()).step_by(threads);
+                scope.spawn(move || send_parts(stream, table, parts, &sender));
                 receiver
             })
             .collect();
-        // If `take` ends early, the channels close, and the other threads end, too.
-        take(&stream, &parts, watch, sink)
+        // If this ends early, the channels close, and the other threads end, too.
+        receive_parts(&stream, &parts, watch, sink)
     })
 }
 
 /// Returns a function that passes the progress of a row stream to `progress` while the stream
 /// sorts. The stream reports totals; `progress` takes increments.
-pub(super) fn sorting(progress: &dyn BuildProgress) -> impl Fn(RowProgress) + Sync {
-    let told = Mutex::new(0);
+pub(super) fn sorting_progress(progress: &dyn BuildProgress) -> impl Fn(RowProgress) + Sync {
+    let reported = Mutex::new(0);
     move |now| {
-        let mut told = lock(&told);
-        if *told == 0 {
+        let mut reported = lock(&reported);
+        if *reported == 0 {
             progress.begin(BuildPhase::Sorting, now.total_row_count);
         }
-        progress.advance(now.done_row_count.saturating_sub(*told));
-        *told = now.done_row_count.max(*told);
+        progress.advance(now.done_row_count.saturating_sub(*reported));
+        *reported = now.done_row_count.max(*reported);
     }
 }
 
-/// Makes the parts of `share` and sends them to the thread that takes them.
-fn make(
+/// Makes the parts with the indices `parts`, and sends them to the thread that takes them.
+fn send_parts(
     stream: &RowStream<'_>,
     table: Table,
-    share: Share,
+    parts: impl Iterator<Item = usize>,
     sender: &SyncSender<Result<Part, StateError>>,
 ) {
     let mut buffers = PartBuffers::default();
-    for place in (share.first..stream.part_count()).step_by(share.step) {
+    for index in parts {
         let mut part = Part::default();
-        let emitted = stream.emit::<StateError>(place, &mut buffers, &mut |key, value| {
+        let emitted = stream.emit::<StateError>(index, &mut buffers, &mut |key, value| {
             part.digest.add(table, key, value);
             part.bytes.extend_from_slice(key);
             part.bytes.extend_from_slice(value);
             part.lens.push((key.len() as u32, value.len() as u32));
             Ok(())
         });
-        let is_over = emitted.is_err();
-        if sender.send(emitted.map(|()| part)).is_err() || is_over {
+        let has_failed = emitted.is_err();
+        if sender.send(emitted.map(|()| part)).is_err() || has_failed {
             return;
         }
     }
 }
 
-fn take(
+/// Receives the parts in order, and passes their rows to `sink`.
+fn receive_parts(
     stream: &RowStream<'_>,
     parts: &[Receiver<Result<Part, StateError>>],
     watch: &Watch<'_>,
     sink: &mut RowSink<'_>,
 ) -> Result<ContentDigest, StateError> {
     let mut digest = ContentDigest::default();
-    for place in 0..stream.part_count() {
+    for index in 0..stream.part_count() {
         // If the channel is closed without a part, its thread has panicked. The scope then resumes
         // the panic.
-        let Ok(part) = parts[place % parts.len()].recv() else { break };
+        let Ok(part) = parts[index % parts.len()].recv() else { break };
         let part = part?;
         watch.check()?;
         let mut rest = part.bytes.as_slice();

@@ -47,7 +47,7 @@ pub struct AskedCall {
 impl ReadLog {
     /// Records a call. Returns the flags of the call's rows in `present`, which the caller must
     /// set.
-    fn call(&mut self, rows: impl IntoIterator<Item = AskedRow>) -> &mut [bool] {
+    fn record(&mut self, rows: impl IntoIterator<Item = AskedRow>) -> &mut [bool] {
         let (at, first_row) = (Instant::now(), self.rows.len());
         self.rows.extend(rows);
         self.present.resize(self.rows.len(), false);
@@ -78,7 +78,7 @@ impl<'s> Recorded<'s> {
         Self { sample, log: Mutex::default() }
     }
 
-    fn recorded<'a>(&'a self, reader: Box<dyn Reader + 'a>) -> Box<dyn Reader + 'a> {
+    fn wrap<'a>(&'a self, reader: Box<dyn Reader + 'a>) -> Box<dyn Reader + 'a> {
         Box::new(RecordedReader { reader, own: ReadLog::default(), all: &self.log })
     }
 
@@ -92,12 +92,12 @@ impl<'s> Recorded<'s> {
 
 impl Sample for Recorded<'_> {
     fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
-        Ok(self.recorded(self.sample.reader()?))
+        Ok(self.wrap(self.sample.reader()?))
     }
 
     fn fiber_readers(&self, count: usize) -> Result<Vec<Box<dyn Reader + '_>>, StoreError> {
         let readers = self.sample.fiber_readers(count)?;
-        Ok(readers.into_iter().map(|reader| self.recorded(reader)).collect())
+        Ok(readers.into_iter().map(|reader| self.wrap(reader)).collect())
     }
 
     fn row_layout(&self) -> Option<Layout> {
@@ -155,14 +155,14 @@ impl Reader for RecordedReader<'_> {
     }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
-        let present = self.own.call([AskedRow::Account(*address)]);
+        let present = self.own.record([AskedRow::Account(*address)]);
         let found = self.reader.account(address)?;
         present.fill(found.is_some());
         Ok(found)
     }
 
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
-        let present = self.own.call([AskedRow::Slot(*address, *key)]);
+        let present = self.own.record([AskedRow::Slot(*address, *key)]);
         let found = self.reader.slot(address, key)?;
         present.fill(!found.is_zero());
         Ok(found)
@@ -173,10 +173,10 @@ impl Reader for RecordedReader<'_> {
         addresses: &[Address],
         sink: &mut dyn FnMut(usize, Option<AccountState>),
     ) -> Result<(), StoreError> {
-        let present = self.own.call(addresses.iter().copied().map(AskedRow::Account));
-        self.reader.accounts(addresses, &mut |place, found| {
-            present[place] = found.is_some();
-            sink(place, found);
+        let present = self.own.record(addresses.iter().copied().map(AskedRow::Account));
+        self.reader.accounts(addresses, &mut |index, found| {
+            present[index] = found.is_some();
+            sink(index, found);
         })
     }
 
@@ -186,10 +186,10 @@ impl Reader for RecordedReader<'_> {
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
         let asked = rows.iter().map(|row| AskedRow::Slot(*row.address, row.key));
-        let present = self.own.call(asked);
-        self.reader.slot_rows(rows, &mut |place, found| {
-            present[place] = !found.is_zero();
-            sink(place, found);
+        let present = self.own.record(asked);
+        self.reader.slot_rows(rows, &mut |index, found| {
+            present[index] = !found.is_zero();
+            sink(index, found);
         })
     }
 
@@ -199,10 +199,10 @@ impl Reader for RecordedReader<'_> {
         keys: &[U256],
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        let present = self.own.call(keys.iter().map(|key| AskedRow::Slot(*address, *key)));
-        self.reader.slots(address, keys, &mut |place, found| {
-            present[place] = !found.is_zero();
-            sink(place, found);
+        let present = self.own.record(keys.iter().map(|key| AskedRow::Slot(*address, *key)));
+        self.reader.slots(address, keys, &mut |index, found| {
+            present[index] = !found.is_zero();
+            sink(index, found);
         })
     }
 
@@ -215,7 +215,7 @@ impl Reader for RecordedReader<'_> {
     }
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
-        let present = self.own.call([AskedRow::Code(*hash)]);
+        let present = self.own.record([AskedRow::Code(*hash)]);
         let found = self.reader.code(hash)?;
         present.fill(found.is_some());
         Ok(found)

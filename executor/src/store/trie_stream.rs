@@ -130,7 +130,7 @@ pub(super) struct TrieStream<N> {
     hashing: Hashing,
     /// Sink for the nodes of the next trie; `None` while a trie is open.
     idle: Option<Sink<N>>,
-    open: Option<(TrieId, OneTrie<Sink<N>>)>,
+    open: Option<(TrieId, TrieBuilder<Sink<N>>)>,
     /// Roots of slot tries by hashed address, ascending, for accounts whose rows are not added yet.
     roots: VecDeque<(B256, B256)>,
     leaf: Vec<u8>,
@@ -150,12 +150,12 @@ impl<N: NodeRows> NodeSink for Sink<N> {
     }
 }
 
-enum OneTrie<S> {
+enum TrieBuilder<S> {
     Once(Box<Builder<S>>),
     Twice(Box<CheckedTrie<S>>),
 }
 
-impl<S: NodeSink> OneTrie<S> {
+impl<S: NodeSink> TrieBuilder<S> {
     fn push(&mut self, key: &B256, value: &[u8]) -> Result<(), trie::Error> {
         match self {
             Self::Once(builder) => builder.push(key.as_slice(), value),
@@ -194,12 +194,12 @@ impl<N: NodeRows> TrieStream<N> {
     /// Adds a slot's row. Its key is the hashed address and the hashed key of the slot.
     fn slot(&mut self, key: &[u8], value: &[u8]) -> Result<(), StateError> {
         let wrong = || wrong_row(N::STORE, key);
-        let (account, part) = key.split_first_chunk::<32>().ok_or_else(wrong)?;
-        let part = B256::try_from(part).map_err(|_| wrong())?;
+        let (account, slot) = key.split_first_chunk::<32>().ok_or_else(wrong)?;
+        let slot = B256::try_from(slot).map_err(|_| wrong())?;
         let value = decode_slot(value).and_then(|value| SlotValue::new(&value));
         let value = value.ok_or_else(wrong)?;
         let trie = TrieId::Slots(B256::new(*account));
-        self.push(trie, &part, value.as_slice())
+        self.push(trie, &slot, value.as_slice())
     }
 
     /// Adds an account's row, after all slots.
@@ -227,26 +227,26 @@ impl<N: NodeRows> TrieStream<N> {
             Some((_, accounts)) => accounts,
             None => self.begin(TrieId::Accounts),
         };
-        let (root, sink) = accounts.finish().map_err(|error| no_trie(N::STORE, error))?;
+        let (root, sink) = accounts.finish().map_err(|error| trie_error(N::STORE, error))?;
         sink.nodes.end()?;
         Ok(BuiltTries { root, nodes: sink.counts })
     }
 
     fn push(&mut self, trie: TrieId, key: &B256, value: &[u8]) -> Result<(), StateError> {
-        if self.open.as_ref().is_none_or(|(of, _)| *of != trie) {
+        if self.open.as_ref().is_none_or(|(open, _)| *open != trie) {
             self.close()?;
             self.open = Some((trie, self.begin(trie)));
         }
         let Some((_, open)) = &mut self.open else { return Ok(()) };
-        open.push(key, value).map_err(|error| no_trie(N::STORE, error.into()))
+        open.push(key, value).map_err(|error| trie_error(N::STORE, error.into()))
     }
 
-    fn begin(&mut self, trie: TrieId) -> OneTrie<Sink<N>> {
+    fn begin(&mut self, trie: TrieId) -> TrieBuilder<Sink<N>> {
         let Some(idle) = self.idle.take() else { unreachable!("one trie is open at a time") };
         let builder = Builder::new(self.format, Sink { trie, ..idle });
         match self.hashing {
-            Hashing::Once => OneTrie::Once(Box::new(builder)),
-            Hashing::Twice => OneTrie::Twice(Box::new(CheckedTrie::new(builder))),
+            Hashing::Once => TrieBuilder::Once(Box::new(builder)),
+            Hashing::Twice => TrieBuilder::Twice(Box::new(CheckedTrie::new(builder))),
         }
     }
 
@@ -254,7 +254,7 @@ impl<N: NodeRows> TrieStream<N> {
     fn close(&mut self) -> Result<(), StateError> {
         let open = self.open.take_if(|(trie, _)| matches!(trie, TrieId::Slots(_)));
         let Some((trie, open)) = open else { return Ok(()) };
-        let (root, sink) = open.finish().map_err(|error| no_trie(N::STORE, error))?;
+        let (root, sink) = open.finish().map_err(|error| trie_error(N::STORE, error))?;
         if let TrieId::Slots(account) = trie {
             self.roots.push_back((account, root));
         }
@@ -302,7 +302,7 @@ fn wrong_node(store: &'static str, key: &[u8], reason: &str) -> StoreError {
 }
 
 /// Makes the error of a trie that could not be built, with the reason if the sink failed.
-fn no_trie(store: &'static str, error: CheckedTrieError) -> StateError {
+fn trie_error(store: &'static str, error: CheckedTrieError) -> StateError {
     let reason = match &error {
         CheckedTrieError::Trie(trie::Error::Sink { source, .. }) => format!("{error}: {source}"),
         error => error.to_string(),

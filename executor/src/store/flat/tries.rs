@@ -239,7 +239,7 @@ impl TrieReader for Reader<'_> {
         for (index, (mut rows, (account, range))) in found.into_iter().zip(ranges).enumerate() {
             // The blocks were read in any order.
             rows.sort_unstable_by_key(|(key, _)| *key);
-            committed.slots_over(account, range, &rows, &mut |key, value| {
+            committed.merge_slots(account, range, &rows, &mut |key, value| {
                 self.counters.key_count += 1;
                 sink(index, key, value);
             });
@@ -266,7 +266,7 @@ impl TrieReader for Reader<'_> {
         });
         read.map_err(|error| failed(error, || "accounts of a trie".to_owned()))?;
         found.sort_unstable_by_key(|(key, _)| *key);
-        self.tries.committed.committed().accounts_over(range, &found, &mut |key, state| {
+        self.tries.committed.committed().merge_accounts(range, &found, &mut |key, state| {
             self.counters.key_count += 1;
             sink(key, state);
         });

@@ -110,7 +110,7 @@ impl Reader for MdbxReader<'_> {
         let key = self.account_key(address);
         let key = TableKey { table: Table::Accounts, key: key.as_slice() };
         let name = RowName::Account(address);
-        self.get(key, name, |value| lookup::account(NAME, name, value))
+        self.get(key, name, |value| lookup::account_state(NAME, name, value))
     }
 
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {

@@ -80,7 +80,7 @@ impl TrieReader for MdbxReader<'_> {
     fn account(&mut self, key: &B256) -> Result<Option<AccountState>, StoreError> {
         let name = RowName::HashedAccount(key);
         let row = TableKey { table: Table::Accounts, key: key.as_slice() };
-        self.get(row, name, |value| lookup::account(NAME, name, value))
+        self.get(row, name, |value| lookup::account_state(NAME, name, value))
     }
 
     fn counters(&self) -> ReadCounters {

@@ -47,15 +47,15 @@ impl BaseTries {
     /// Builds the tries of all rows.
     pub(super) fn build(
         accounts: &HashMap<Address, AccountState>,
-        slots_of: &HashMap<Address, HashMap<U256, U256>>,
+        slots: &HashMap<Address, HashMap<U256, U256>>,
         format: Format,
     ) -> Result<Self, StateError> {
-        let slots = slots_of.iter();
-        let slots = slots.map(|(address, slots)| (keccak256(address), sorted_slots(slots)));
-        let mut slots: Vec<_> = slots.collect();
+        let hashed = slots.iter();
+        let hashed = hashed.map(|(address, slots)| (keccak256(address), sorted_slots(slots)));
+        let mut slots: Vec<_> = hashed.collect();
         slots.sort_unstable_by_key(|(account, _)| *account);
-        let hashed = accounts.iter().map(|(address, state)| (keccak256(address), *state));
-        let mut accounts: Vec<_> = hashed.collect();
+        let mut accounts: Vec<_> =
+            accounts.iter().map(|(address, state)| (keccak256(address), *state)).collect();
         accounts.sort_unstable_by_key(|(key, _)| *key);
         let mut nodes = HashMap::default();
         let mut tries = TrieStream::new(format, Hashing::Twice, Nodes(&mut nodes));
@@ -151,7 +151,7 @@ impl TrieReader for Reader<'_> {
     ) -> Result<(), StoreError> {
         let base = self.tries.base.slots.get(account).map_or(&[][..], Vec::as_slice);
         let committed = self.tries.committed.committed();
-        committed.slots_over(account, range, within(base, range), &mut |key, value| {
+        committed.merge_slots(account, range, within(base, range), &mut |key, value| {
             self.key_count += 1;
             sink(key, value);
         });
@@ -164,7 +164,7 @@ impl TrieReader for Reader<'_> {
         sink: &mut dyn FnMut(B256, AccountState),
     ) -> Result<(), StoreError> {
         let base = within(&self.tries.base.accounts, range);
-        self.tries.committed.committed().accounts_over(range, base, &mut |key, state| {
+        self.tries.committed.committed().merge_accounts(range, base, &mut |key, state| {
             self.key_count += 1;
             sink(key, state);
         });

@@ -163,7 +163,7 @@ impl<'a> TableJob<'a> {
         // of their own.
         settings.bucket_row_count_max = (file_row_count / 16).clamp(1, LARGE_SLOT_COUNT - 1);
         let progress = self.watch.progress;
-        let sorting = ordered::sorting(progress);
+        let sorting = ordered::sorting_progress(progress);
         let (genesis, layout) = (self.input.genesis, self.input.layout);
         let stream = RowStream::new(genesis, layout, self.table, &settings, &sorting)?;
         if stream.row_count() > 0 {

@@ -302,7 +302,7 @@ fn account_row(
     value: Option<&[u8]>,
     name: RowName<'_>,
 ) -> Result<Option<AccountState>, StoreError> {
-    value.map(|value| lookup::account(NAME, name, value)).transpose()
+    value.map(|value| lookup::account_state(NAME, name, value)).transpose()
 }
 
 /// Returns the number of groups of at most [`READS_AT_ONCE`] keys in which RocksDB reads. The
