@@ -72,10 +72,10 @@ impl FlatStore {
             io::ErrorKind::InvalidData => StoreError::damaged(NAME, state.name(), error),
             _ => StoreError::failed(NAME, action.as_str(), error),
         })?;
-        let dir = File::open(state.dir()).and_then(|dir| device::memory_file_system(&dir));
-        let in_memory = dir.map_err(failed_io(action))?.is_some();
+        let memory = File::open(state.dir()).and_then(|dir| device::memory_file_system(&dir));
+        let in_memory = memory.map_err(failed_io(action))?.is_some();
         Ok(Self {
-            ring_refused: probe(&files, settings.depth),
+            ring_refused: ring_refusal(&files, settings.depth),
             state,
             settings,
             files,
@@ -101,10 +101,10 @@ impl FlatStore {
 }
 
 /// Returns the reason why there is no ring; `None` if the kernel grants one.
-fn probe(files: &Files, depth: usize) -> Option<String> {
+fn ring_refusal(files: &Files, depth: usize) -> Option<String> {
     #[cfg(feature = "io-uring")]
     {
-        let file = files.slots.file.of(CacheMode::Cold);
+        let file = files.slots.file.for_cache(CacheMode::Cold);
         let refused = ring::BlockRing::new(&[file], depth.max(1)).err()?;
         Some(format!("refused by the kernel: {refused}"))
     }

@@ -32,7 +32,7 @@ impl DualFile {
 
     /// Returns the file to read in a sample with this cache mode. The page cache is the cache of a
     /// warm sample.
-    pub(super) fn of(&self, cache: CacheMode) -> &File {
+    pub(super) fn for_cache(&self, cache: CacheMode) -> &File {
         match (cache, &self.direct) {
             (CacheMode::Cold, Some(direct)) => direct,
             _ => &self.buffered,

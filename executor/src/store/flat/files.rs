@@ -187,8 +187,8 @@ pub(super) fn write_code_places(path: &Path, places: &[(B256, CodePlace)]) -> io
 
 fn read_code_places(path: &Path) -> io::Result<HashMap<B256, CodePlace>> {
     let bytes = sealed::read(path)?;
-    let (entries, left) = bytes.as_chunks::<CODE_ENTRY_BYTES>();
-    if !left.is_empty() {
+    let (entries, remainder) = bytes.as_chunks::<CODE_ENTRY_BYTES>();
+    if !remainder.is_empty() {
         return Err(sealed::damaged(path));
     }
     let places = entries.iter().map(|entry| {
@@ -208,7 +208,6 @@ mod tests {
     use variant::CacheMode;
 
     use super::*;
-    use crate::store::flat::index::RowPosition;
 
     #[test]
     fn the_blocks_of_a_range_are_those_with_its_rows() {
@@ -216,15 +215,14 @@ mod tests {
         let per_block = shape.rows_per_block();
         let mut index = Index::new(Table::Accounts, shape);
         let keys: Vec<B256> = (0..3 * per_block).map(|i| key(2 * i + 10)).collect();
-        for (place, key) in keys.iter().enumerate() {
-            let begins = place.is_multiple_of(per_block);
-            index.add(key.as_slice(), if begins { RowPosition::First } else { RowPosition::Later });
+        for (number, key) in keys.iter().enumerate() {
+            index.add(key.as_slice(), number / per_block);
         }
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rows");
         std::fs::write(&path, Block::ZERO.0).unwrap();
         let file = DualFile::open(path).unwrap();
-        assert!(file.of(CacheMode::Warm).metadata().unwrap().is_file());
+        assert!(file.for_cache(CacheMode::Warm).metadata().unwrap().is_file());
         let file = RowFile { table: Table::Accounts, file, index, shape };
         let blocks =
             |first, last| file.blocks_in(0, &RowRange { first: key(first), last: key(last) });

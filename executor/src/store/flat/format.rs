@@ -13,7 +13,7 @@ use workload::{ContentDigest, Genesis, Layout, Table};
 use super::{
     block::{BLOCK_BYTES, Block, Shape},
     files::{CodePlace, EXTENSION, Files, RowFile, index_name, rows_name, write_code_places},
-    index::{Index, RowPosition},
+    index::Index,
     nodes::NodeWriter,
     settings::{NAME, failed_io},
     trie_verify,
@@ -136,9 +136,9 @@ impl StateFormat for FlatFormat {
         let mut digest = ContentDigest::default();
         let mut rows = RowCounts::default();
         for file in [&files.accounts, &files.slots] {
-            let of_table = scan_rows(file, input, watch)?;
-            rows.add(file.table, of_table.row_count());
-            digest.merge(&of_table);
+            let scanned = scan_rows(file, input, watch)?;
+            rows.add(file.table, scanned.row_count());
+            digest.merge(&scanned);
         }
         let codes = scan_codes(&files).map_err(|error| unreadable(input.name, error))?;
         rows.add(Table::Codes, codes.row_count());
@@ -178,11 +178,11 @@ fn write_rows(
     let mut index = Index::new(table, shape);
     let mut file = create(input.dir, table)?;
     let mut block = Box::new(Block::ZERO);
-    let (mut count, mut number) = (0, 0);
-    let mut write = |block: &mut Block, count: &mut usize| {
-        shape.seal(block, number, *count);
+    let (mut number, mut row_count) = (0, 0);
+    let mut write = |block: &mut Block, number: usize, row_count: usize| {
+        shape.seal(block, number as u64, row_count);
         file.write_all(&block.0).map_err(failed_io("write rows"))?;
-        (*block, *count, number) = (Block::ZERO, 0, number + 1);
+        *block = Block::ZERO;
         Ok::<_, StoreError>(())
     };
     let phase = match tries {
@@ -190,16 +190,17 @@ fn write_rows(
         None => BuildPhase::Writing,
     };
     let digest = ordered::stream_rows(input, watch, table, phase, &mut |key, value| {
-        if count == shape.rows_per_block() {
-            write(&mut block, &mut count)?;
+        if row_count == shape.rows_per_block() {
+            write(&mut block, number, row_count)?;
+            (number, row_count) = (number + 1, 0);
         }
-        index.add(key, if count == 0 { RowPosition::First } else { RowPosition::Later });
-        shape.put(&mut block, count, key, value);
-        count += 1;
+        index.add(key, number);
+        shape.put(&mut block, row_count, key, value);
+        row_count += 1;
         tries.as_mut().map_or(Ok(()), |tries| tries.row(table, key, value))
     })?;
-    if count > 0 {
-        write(&mut block, &mut count)?;
+    if row_count > 0 {
+        write(&mut block, number, row_count)?;
     }
     file.flush().map_err(failed_io("write rows"))?;
     let path = input.dir.join(index_name(table));
@@ -238,7 +239,7 @@ fn scan_rows(
     let (table, name) = (file.table, rows_name(file.table));
     let mut index = Index::new(table, file.shape);
     let mut digest = ContentDigest::default();
-    let (mut last, mut last_block, mut watched) = (Vec::new(), None, watch.rows());
+    let (mut last, mut watched) = (Vec::new(), watch.rows());
     let wrong = |reason: String| StateError::untrusted(input.name, reason);
     let unreadable = |error| unreadable(input.name, error);
     file.each_row(unreadable, &mut |number, key, value| {
@@ -247,8 +248,7 @@ fn scan_rows(
         }
         last.clear();
         last.extend_from_slice(key);
-        let is_first = last_block.replace(number) != Some(number);
-        index.add(key, if is_first { RowPosition::First } else { RowPosition::Later });
+        index.add(key, number);
         digest.add(table, key, value);
         watched.add_one()
     })?;

@@ -24,8 +24,8 @@ pub(super) struct Index {
     account_bytes: usize,
     /// Keys of the accounts with slots, ascending; empty in the index of accounts.
     accounts: Vec<[u8; ACCOUNT_BYTES]>,
-    /// Leading part of each block's first key.
-    firsts: Vec<u128>,
+    /// Lead (leading part) of each block's first key.
+    leads: Vec<u128>,
 }
 
 /// Blocks that may hold a key.
@@ -45,11 +45,11 @@ impl Index {
             Table::Slots => shape.key_bytes - 32,
             Table::Accounts | Table::Codes => 0,
         };
-        Self { account_bytes, accounts: Vec::new(), firsts: Vec::new() }
+        Self { account_bytes, accounts: Vec::new(), leads: Vec::new() }
     }
 
-    /// Adds the next row, in ascending order, with its position in its block.
-    pub(super) fn add(&mut self, key: &[u8], position: RowPosition) {
+    /// Adds the next row, in ascending order, with the number of its block.
+    pub(super) fn add(&mut self, key: &[u8], block: usize) {
         let (account, rest) = key.split_at(self.account_bytes);
         if !account.is_empty() {
             let account = padded(account);
@@ -57,19 +57,19 @@ impl Index {
                 self.accounts.push(account);
             }
         }
-        if position == RowPosition::First {
+        if block == self.block_count() {
             let number = self.accounts.len().saturating_sub(1);
-            self.firsts.push(self.lead(number, rest));
+            self.leads.push(self.lead(number, rest));
         }
     }
 
     pub(super) fn block_count(&self) -> usize {
-        self.firsts.len()
+        self.leads.len()
     }
 
     /// Returns the memory of the index, in bytes.
     pub(super) fn byte_count(&self) -> usize {
-        self.accounts.len() * ACCOUNT_BYTES + self.firsts.len() * size_of::<u128>()
+        self.accounts.len() * ACCOUNT_BYTES + self.leads.len() * size_of::<u128>()
     }
 
     /// Returns the account's number among the accounts with slots, in the order of their keys;
@@ -83,17 +83,19 @@ impl Index {
     /// search begins at block `from`: 0, or the `first` of a smaller key's result.
     pub(super) fn locate(&self, account: usize, rest: &[u8], from: usize) -> Option<Candidates> {
         let wanted = self.lead(account, rest);
-        let firsts = self.firsts.get(from..)?;
-        let last = firsts.partition_point(|first| *first <= wanted).checked_sub(1)?;
+        let leads = self.leads.get(from..)?;
+        let last = leads.partition_point(|lead| *lead <= wanted).checked_sub(1)?;
         let mut first = last;
-        // Several first keys may have this lead (leading part). The block before the first of them
-        // may end with rows of the same lead.
-        while first > 0 && firsts[first] == wanted {
+        // Several first keys may have this lead. The block before the first of them may end with
+        // rows of the same lead.
+        while first > 0 && leads[first] == wanted {
             first -= 1;
         }
         Some(Candidates { first: from + first, last: from + last })
     }
 
+    /// Returns the first 16 bytes of an account's key or, for a slot, the account's number and the
+    /// first 12 bytes of the slot's part of the key.
     fn lead(&self, account: usize, rest: &[u8]) -> u128 {
         let mut lead = [0; 16];
         if self.account_bytes == 0 {
@@ -110,7 +112,7 @@ impl Index {
         let mut bytes = Vec::with_capacity(8 + self.byte_count());
         bytes.extend((self.accounts.len() as u64).to_le_bytes());
         bytes.extend(self.accounts.as_flattened());
-        bytes.extend(self.firsts.iter().flat_map(|first| first.to_le_bytes()));
+        bytes.extend(self.leads.iter().flat_map(|lead| lead.to_le_bytes()));
         sealed::write(path, bytes)
     }
 
@@ -123,21 +125,12 @@ impl Index {
     fn decode(bytes: &[u8], table: Table, shape: Shape) -> Option<Self> {
         let (count, rest) = bytes.split_first_chunk::<8>()?;
         let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
-        let (accounts, firsts) = rest.split_at_checked(count.checked_mul(ACCOUNT_BYTES)?)?;
+        let (accounts, leads) = rest.split_at_checked(count.checked_mul(ACCOUNT_BYTES)?)?;
         let accounts = accounts.chunks_exact(ACCOUNT_BYTES).map(padded).collect();
-        let (firsts, left) = firsts.as_chunks::<16>();
-        let firsts = firsts.iter().map(|first| u128::from_le_bytes(*first)).collect();
-        left.is_empty().then_some(Self { accounts, firsts, ..Self::new(table, shape) })
+        let (leads, remainder) = leads.as_chunks::<16>();
+        let leads = leads.iter().map(|lead| u128::from_le_bytes(*lead)).collect();
+        remainder.is_empty().then_some(Self { accounts, leads, ..Self::new(table, shape) })
     }
-}
-
-/// Position of a row in its block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RowPosition {
-    /// The row is the first of its block.
-    First,
-    /// The row follows another.
-    Later,
 }
 
 fn padded(key: &[u8]) -> [u8; ACCOUNT_BYTES] {
@@ -170,23 +163,22 @@ mod tests {
         let shape = Shape::of(Table::Slots, Layout::Plain);
         let mut index = Index::new(Table::Slots, shape);
         let keys = keys();
-        for (place, key) in keys.iter().enumerate() {
-            let begins = place.is_multiple_of(PER_BLOCK);
-            index.add(key, if begins { RowPosition::First } else { RowPosition::Later });
+        for (number, key) in keys.iter().enumerate() {
+            index.add(key, number / PER_BLOCK);
         }
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("index");
         index.write(&path).unwrap();
         let index = Index::read(&path, Table::Slots, shape).unwrap();
         assert_eq!(index.block_count(), keys.len().div_ceil(PER_BLOCK));
-        for (place, key) in keys.iter().enumerate() {
+        for (number, key) in keys.iter().enumerate() {
             let (account, part) = key.split_at(20);
             let account = index.account(account).unwrap();
-            let block = place / PER_BLOCK;
+            let block = number / PER_BLOCK;
             for from in [0, block.saturating_sub(3)] {
                 let found = index.locate(account, part, from).unwrap();
-                assert!((found.first..=found.last).contains(&block), "{place}: {found:?}");
-                if place < 90 && !place.is_multiple_of(PER_BLOCK) {
+                assert!((found.first..=found.last).contains(&block), "{number}: {found:?}");
+                if number < 90 && !number.is_multiple_of(PER_BLOCK) {
                     assert_eq!(found.first, found.last);
                 }
             }

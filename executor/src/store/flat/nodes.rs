@@ -34,7 +34,7 @@ pub(super) const NODES: &str = "tries.flat";
 /// Name of the file with the index of nodes.
 pub(super) const NODES_INDEX: &str = "tries.index";
 /// Number of bytes of the three lengths at the beginning of an entry.
-const ENTRY_BYTES: usize = 4;
+const ENTRY_HEADER_BYTES: usize = 4;
 /// Buffer size of a file that is written.
 const BUFFER_BYTES: usize = 1 << 20;
 
@@ -69,12 +69,12 @@ impl NodeIndex {
         let (mut from, mut to) = (0, self.block_count());
         while from < to {
             let middle = from.midpoint(to);
-            if self.first(middle) <= key { from = middle + 1 } else { to = middle }
+            if self.first_key(middle) <= key { from = middle + 1 } else { to = middle }
         }
         from.checked_sub(1)
     }
 
-    fn first(&self, block: usize) -> &[u8] {
+    fn first_key(&self, block: usize) -> &[u8] {
         let start = block.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.keys[start as usize..self.ends[block] as usize]
     }
@@ -82,7 +82,7 @@ impl NodeIndex {
     fn write(&self, path: &Path) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(self.keys.len() + self.block_count());
         for block in 0..self.block_count() {
-            let key = self.first(block);
+            let key = self.first_key(block);
             bytes.push(key.len() as u8);
             bytes.extend_from_slice(key);
         }
@@ -136,7 +136,8 @@ struct Entry<'b> {
 
 /// Splits off the first entry.
 fn split_first(entries: &[u8]) -> Option<(Entry<'_>, &[u8])> {
-    let (&[shared, key_bytes, low, high], after) = entries.split_first_chunk::<ENTRY_BYTES>()?;
+    let (&[shared, key_bytes, low, high], after) =
+        entries.split_first_chunk::<ENTRY_HEADER_BYTES>()?;
     let (key_rest, after) = after.split_at_checked(usize::from(key_bytes))?;
     let (node, after) = after.split_at_checked(usize::from(u16::from_le_bytes([low, high])))?;
     Some((Entry { shared_bytes: usize::from(shared), key_rest, node }, after))
@@ -174,9 +175,11 @@ pub(super) struct NodeWriter {
     file: BufWriter<File>,
     index: NodeIndex,
     block: Box<Block>,
-    /// Number of nodes in the open block; `len` is the number of its used bytes.
+    /// Number of nodes in the open block.
     count: u16,
+    /// Number of used bytes of the open block.
     len: usize,
+    /// The last key of the open block; empty for an empty block.
     last: Vec<u8>,
     index_path: PathBuf,
 }
@@ -211,19 +214,19 @@ impl NodeWriter {
         self.file.write_all(&self.block.0)?;
         *self.block = Block::ZERO;
         (self.count, self.len) = (0, HEADER_BYTES);
+        self.last.clear();
         Ok(())
     }
 
     fn add(&mut self, key: &[u8], node: &[u8]) -> io::Result<()> {
-        let common = key.iter().zip(&self.last).take_while(|(a, b)| a == b).count();
-        let shared = if self.count == 0 { 0 } else { common };
-        if self.len + ENTRY_BYTES + key.len() - shared + node.len() > BLOCK_BYTES {
+        let mut shared = key.iter().zip(&self.last).take_while(|(a, b)| a == b).count();
+        if self.len + ENTRY_HEADER_BYTES + key.len() - shared + node.len() > BLOCK_BYTES {
             self.end_block()?;
+            shared = 0;
         }
-        let shared = if self.count == 0 { 0 } else { shared };
         let rest = &key[shared..];
         let sizes = (u8::try_from(shared), u8::try_from(rest.len()), u16::try_from(node.len()));
-        let end = self.len + ENTRY_BYTES + rest.len() + node.len();
+        let end = self.len + ENTRY_HEADER_BYTES + rest.len() + node.len();
         let (Ok(shared), Ok(key_bytes), Ok(node_bytes), true) =
             (sizes.0, sizes.1, sizes.2, end <= BLOCK_BYTES)
         else {
@@ -294,7 +297,7 @@ mod tests {
         let mut all = Vec::new();
         for number in 0..nodes.index.block_count() {
             let mut block = Block::ZERO;
-            let file = nodes.file.of(CacheMode::Warm);
+            let file = nodes.file.for_cache(CacheMode::Warm);
             file.read_exact_at(&mut block.0, (number * BLOCK_BYTES) as u64).unwrap();
             each_node(&block, number as u64, &mut |key, node| {
                 assert_eq!(nodes.index.locate(key), Some(number));

@@ -46,7 +46,7 @@ pub(super) struct FlatReader<'a> {
     /// The last account, its key, and its number among the accounts with slots. Consecutive slots
     /// are mostly of one account.
     last_account: Option<(Address, RowKey, Option<usize>)>,
-    batch: CallBuffers,
+    buffers: CallBuffers,
     checked_codes: CheckedCodes,
     counters: ReadCounters,
 }
@@ -60,15 +60,6 @@ struct CallBuffers {
     indices: Vec<u32>,
     /// Blocks to read, each with its range of the sorted parts.
     blocks: Vec<RequestedBlock>,
-}
-
-/// Key of a row, as an index looks it up.
-#[derive(Clone, Copy)]
-struct Place<'k> {
-    /// Number of the row's account in the index.
-    account: usize,
-    /// The rest of the row's key.
-    rest: &'k [u8],
 }
 
 /// A block to read, and the range of the call's sorted parts whose rows it may hold.
@@ -96,7 +87,7 @@ impl<'a> FlatReader<'a> {
             queue: None,
             block: Box::new(Block::ZERO),
             last_account: None,
-            batch: CallBuffers::default(),
+            buffers: CallBuffers::default(),
             checked_codes: CheckedCodes::default(),
             counters: ReadCounters::default(),
         }
@@ -115,37 +106,39 @@ impl<'a> FlatReader<'a> {
         }
     }
 
-    /// Passes the value of the row with `key` in `file` to `decode`. `at` is the row's position in
-    /// the index.
+    /// Passes the value of the row with `key` in `file` to `decode`. `account` is the account's
+    /// number in the index, or 0 in the file of accounts.
     fn get<T>(
         &mut self,
         file: &RowFile,
-        at: Place<'_>,
+        account: usize,
         key: &[u8],
         decode: impl FnOnce(&[u8]) -> Option<T>,
     ) -> io::Result<Option<T>> {
-        let Some(found) = file.index.locate(at.account, at.rest, 0) else { return Ok(None) };
+        // The last 32 bytes of a slot's key, or the whole key of an account.
+        let rest = &key[key.len().saturating_sub(32)..];
+        let Some(found) = file.index.locate(account, rest, 0) else { return Ok(None) };
         let (mut first, mut last) = (found.first, found.last);
         // The row can only be in the last block whose first key is not above `key`; mostly there is
         // one block.
-        let mut at = last;
+        let mut number = last;
         loop {
             self.counters.block_count += 1;
             self.counters.block_bytes += BLOCK_BYTES as u64;
-            self.read_block(file, at)?;
-            let rows = file.rows(&self.block, at as u64)?;
+            self.read_block(file, number)?;
+            let rows = file.rows(&self.block, number as u64)?;
             if rows.first_key() <= key {
-                first = at;
-            } else if at == first {
+                first = number;
+            } else if number == first {
                 return Ok(None);
             } else {
-                last = at - 1;
+                last = number - 1;
             }
-            if first == last && first == at {
+            if first == last && first == number {
                 let Some(value) = rows.find(key) else { return Ok(None) };
-                return decode(value).map(Some).ok_or_else(|| wrong_value(at));
+                return decode(value).map(Some).ok_or_else(|| wrong_value(number));
             }
-            at = last - (last - first) / 2;
+            number = last - (last - first) / 2;
         }
     }
 
@@ -161,40 +154,44 @@ impl<'a> FlatReader<'a> {
             return Queue::read(queue, *slot, at, &mut self.block);
         }
         let offset = number as u64 * BLOCK_BYTES as u64;
-        file.file.of(self.sample.cache).read_exact_at(&mut self.block.0, offset)
+        file.file.for_cache(self.sample.cache).read_exact_at(&mut self.block.0, offset)
     }
 
     fn base_slot(&mut self, account: Option<usize>, row: &RowKey) -> Result<U256, StoreError> {
         let Some(account) = account else { return Ok(U256::ZERO) };
         let sample = self.sample;
         let (key, file) = (row.as_slice(), &sample.files.slots);
-        let rest = &key[key.len() - 32..];
-        let value = self.get(file, Place { account, rest }, key, decode_slot);
+        let value = self.get(file, account, key, decode_slot);
         let value = value.map_err(|error| failed(error, || RowName::SlotRow(key).to_string()))?;
         Ok(value.unwrap_or_default())
     }
 
     /// Passes to `sink` the values of the keys that a batch of the sample has committed. Puts all
-    /// other keys into `batch.keys`.
-    fn look_above(&mut self, address: &Address, keys: &[U256], sink: &mut dyn FnMut(usize, U256)) {
-        let CallBuffers { keys: left, indices, .. } = &mut self.batch;
-        left.clear();
+    /// other keys into `buffers.keys`.
+    fn pass_committed(
+        &mut self,
+        address: &Address,
+        keys: &[U256],
+        sink: &mut dyn FnMut(usize, U256),
+    ) {
+        let CallBuffers { keys: uncommitted, indices, .. } = &mut self.buffers;
+        uncommitted.clear();
         indices.clear();
         for (index, key) in keys.iter().enumerate() {
             match self.sample.overlay.find(|changed| changed.slot(address, key)) {
                 Some(value) => sink(index, value),
                 None => {
-                    left.push(*key);
+                    uncommitted.push(*key);
                     indices.push(index as u32);
                 }
             }
         }
     }
 
-    /// Sorts the slots' parts of the row keys of `batch.keys`, and fills `batch.blocks` with the
+    /// Sorts the slots' parts of the row keys of `buffers.keys`, and fills `buffers.blocks` with the
     /// blocks to read.
     fn plan(&mut self, account: usize) {
-        let CallBuffers { sorted, keys, indices, blocks } = &mut self.batch;
+        let CallBuffers { sorted, keys, indices, blocks } = &mut self.buffers;
         sorted.fill(self.layout, keys, indices.iter().copied());
         blocks.clear();
         let index = &self.sample.files.slots.index;
@@ -212,15 +209,15 @@ impl<'a> FlatReader<'a> {
         }
     }
 
-    /// Reads the blocks of `batch`, through the ring if there is one. Returns the keys of rows that
+    /// Reads `buffers.blocks`, through the ring if there is one. Returns the keys of rows that
     /// come before the first row of the block that was read for them, with the caller's indices. An
     /// earlier block may hold such a row.
-    fn read_batch(
+    fn read_blocks(
         &mut self,
         account: &RowKey,
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<Vec<(RowKey, u32)>, StoreError> {
-        let CallBuffers { sorted, blocks, .. } = &self.batch;
+        let CallBuffers { sorted, blocks, .. } = &self.buffers;
         let parts = &sorted.parts;
         self.counters.block_count += blocks.len() as u64;
         self.counters.block_bytes += (blocks.len() * BLOCK_BYTES) as u64;
@@ -233,17 +230,15 @@ impl<'a> FlatReader<'a> {
             let read = ring.read(
                 || {
                     let requested = next.next()?;
-                    Some((
-                        BlockAt { file: QUEUED_SLOTS, number: requested.block as u64 },
-                        requested,
-                    ))
+                    let number = requested.block as u64;
+                    Some((BlockAt { file: QUEUED_SLOTS, number }, requested))
                 },
                 |requested, block| extractor.extract(requested, block),
             );
             read.map_err(|error| failed(error, || "slots".to_owned()))?;
             return Ok(extractor.before);
         }
-        let descriptor = file.file.of(self.sample.cache);
+        let descriptor = file.file.for_cache(self.sample.cache);
         for requested in blocks {
             let offset = requested.block as u64 * BLOCK_BYTES as u64;
             let read = descriptor.read_exact_at(&mut self.block.0, offset);
@@ -382,8 +377,7 @@ impl Reader for FlatReader<'_> {
         let sample = self.sample;
         let key = self.layout.account_key(address);
         let key = key.as_slice();
-        let found =
-            self.get(&sample.files.accounts, Place { account: 0, rest: key }, key, decode_account);
+        let found = self.get(&sample.files.accounts, 0, key, decode_account);
         found.map_err(|error| failed(error, || RowName::Account(address).to_string()))
     }
 
@@ -404,14 +398,14 @@ impl Reader for FlatReader<'_> {
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
         self.counters.key_count += keys.len() as u64;
-        self.look_above(address, keys, sink);
+        self.pass_committed(address, keys, sink);
         let (account, number) = self.account_key(address);
         let Some(number) = number else {
-            self.batch.indices.iter().for_each(|index| sink(*index as usize, U256::ZERO));
+            self.buffers.indices.iter().for_each(|index| sink(*index as usize, U256::ZERO));
             return Ok(());
         };
         self.plan(number);
-        let before = self.read_batch(&account, sink)?;
+        let before = self.read_blocks(&account, sink)?;
         // The index gives several blocks for these rows. Such rows are rare if keys are hashes.
         for (row, index) in before {
             sink(index as usize, self.base_slot(Some(number), &row)?);
@@ -444,7 +438,7 @@ impl Reader for FlatReader<'_> {
             Some(code) => code,
             None => {
                 let Some(place) = self.sample.files.code_places.get(hash) else { return Ok(None) };
-                let file = self.sample.files.codes.of(self.sample.cache);
+                let file = self.sample.files.codes.for_cache(self.sample.cache);
                 let code = read_code(file, *place)
                     .map_err(|error| failed(error, || RowName::Code(hash).to_string()))?;
                 let block_count = place.byte_count.div_ceil(BLOCK_BYTES);

@@ -63,12 +63,12 @@ impl BlockRing {
             while outcome.is_ok()
                 && let Some(slot) = self.free.pop()
             {
-                let Some((at, with)) = next() else {
+                let Some((at, value)) = next() else {
                     self.free.push(slot);
                     break;
                 };
                 self.ring.start(slot, &at.extent());
-                flights[slot] = Some((at.number, with));
+                flights[slot] = Some((at.number, value));
             }
             if self.free.len() == self.depth {
                 return outcome;
@@ -76,8 +76,9 @@ impl BlockRing {
             self.ring.wait()?;
             for &(slot, result) in self.ring.completed() {
                 self.free.push(slot);
-                let Some((number, with)) = flights[slot].take() else { continue };
-                let read = whole(number, result).and_then(|()| land(with, self.ring.block(slot)));
+                let Some((number, value)) = flights[slot].take() else { continue };
+                let read =
+                    check_whole(number, result).and_then(|()| land(value, self.ring.block(slot)));
                 outcome = outcome.and(read);
             }
         }
@@ -115,7 +116,7 @@ impl Queue {
                 queue.reap()?;
             }
             if let Some(result) = queue.results[slot].take() {
-                whole(at.number, result)?;
+                check_whole(at.number, result)?;
                 into.0.copy_from_slice(&queue.ring.block(slot).0);
                 return Ok(());
             }
@@ -142,7 +143,7 @@ impl Queue {
 }
 
 /// Checks that a read of block `number` with this result got a whole block.
-fn whole(number: u64, result: i32) -> io::Result<()> {
+fn check_whole(number: u64, result: i32) -> io::Result<()> {
     match usize::try_from(result) {
         Ok(BLOCK_BYTES) => Ok(()),
         Ok(short) => Err(short_read(number, short)),

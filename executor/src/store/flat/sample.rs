@@ -12,7 +12,7 @@ use std::{
 
 use workload::{
     Layout, NetChanges,
-    layout::{encode_account, encode_slot},
+    layout::{ACCOUNT_VALUE_BYTES, encode_account, encode_slot},
 };
 
 #[cfg(feature = "io-uring")]
@@ -117,7 +117,7 @@ impl<'s> FlatSample<'s> {
     /// Makes a ring for a reader; `None` if the kernel refuses it.
     #[cfg(feature = "io-uring")]
     pub(super) fn ring(&self) -> Option<Box<BlockRing>> {
-        self.ring_over(&[self.files.slots.file.of(self.cache)])
+        self.ring_over(&[self.files.slots.file.for_cache(self.cache)])
     }
 
     /// Makes a ring over `files`; `None` if the kernel refuses it.
@@ -130,18 +130,19 @@ impl<'s> FlatSample<'s> {
     /// ring.
     #[cfg(feature = "io-uring")]
     pub(super) fn queue(&self, fiber_count: usize) -> Option<Arc<Mutex<Queue>>> {
-        let files = [&self.files.slots, &self.files.accounts].map(|rows| rows.file.of(self.cache));
+        let files =
+            [&self.files.slots, &self.files.accounts].map(|rows| rows.file.for_cache(self.cache));
         let queue = self.granted(Queue::new(&files, fiber_count))?;
         Some(Arc::new(Mutex::new(queue)))
     }
 
     /// Returns the requested ring or queue. Counts the refusal if there is none.
     #[cfg(feature = "io-uring")]
-    fn granted<T>(&self, asked: io::Result<T>) -> Option<T> {
-        if asked.is_err() {
+    fn granted<T>(&self, made: io::Result<T>) -> Option<T> {
+        if made.is_err() {
             self.refused_rings.fetch_add(1, Ordering::Relaxed);
         }
-        asked.ok()
+        made.ok()
     }
 
     pub(super) fn close(self) -> Result<(), StoreError> {
@@ -160,7 +161,7 @@ fn encode(changes: &NetChanges) -> Vec<u8> {
     for (address, account) in &changes.accounts {
         bytes.extend(address.as_slice());
         bytes.push(u8::from(account.is_some()));
-        bytes.extend(account.as_ref().map(encode_account).unwrap_or([0; 72]));
+        bytes.extend(account.as_ref().map(encode_account).unwrap_or([0; ACCOUNT_VALUE_BYTES]));
     }
     for (address, key, value) in &changes.slots {
         bytes.extend(address.as_slice());

@@ -50,28 +50,29 @@ struct Stored<'f> {
     reader: BufReader<File>,
     block: Box<Block>,
     /// First keys of the blocks that were read, to compare with the file's index.
-    read: NodeIndex,
+    first_keys: NodeIndex,
     /// Nodes of the last block that are not yet compared.
-    left: VecDeque<NodeRow>,
+    pending: VecDeque<NodeRow>,
 }
 
 impl<'f> Stored<'f> {
     fn new(nodes: &'f NodeFile) -> Result<Self, StoreError> {
-        let (block, read) = (Box::new(Block::ZERO), NodeIndex::default());
+        let (block, first_keys) = (Box::new(Block::ZERO), NodeIndex::default());
         let reader = open_to_scan(nodes.file.path()).map_err(damaged)?;
-        Ok(Self { nodes, reader, block, read, left: VecDeque::new() })
+        Ok(Self { nodes, reader, block, first_keys, pending: VecDeque::new() })
     }
 
     /// Reads the next block.
     fn fill(&mut self) -> io::Result<()> {
-        let number = self.read.block_count() as u64;
+        let number = self.first_keys.block_count() as u64;
         self.reader.read_exact(&mut self.block.0)?;
-        let left = &mut self.left;
-        each_node(&self.block, number, &mut |key, node| left.push_back((key.into(), node.into())))?;
+        each_node(&self.block, number, &mut |key, node| {
+            self.pending.push_back((key.into(), node.into()));
+        })?;
         // Every block has a node: the writer never writes an empty block, and the checksum is
         // correct.
-        if let Some((first, _)) = self.left.front() {
-            self.read.push(first);
+        if let Some((first, _)) = self.pending.front() {
+            self.first_keys.push(first);
         }
         Ok(())
     }
@@ -80,7 +81,7 @@ impl<'f> Stored<'f> {
     /// keys of the blocks.
     fn end(&mut self) -> io::Result<()> {
         let reason = match self.reader.read(&mut [0])? {
-            0 if self.read == self.nodes.index => return Ok(()),
+            0 if self.first_keys == self.nodes.index => return Ok(()),
             0 => "the index of nodes does not fit their file",
             _ => "the file of nodes has more blocks than its index",
         };
@@ -92,13 +93,13 @@ impl StoredNodes for Stored<'_> {
     const STORE: &'static str = NAME;
 
     fn next(&mut self) -> Result<Option<NodeRow>, StoreError> {
-        if self.left.is_empty() {
-            if self.read.block_count() == self.nodes.index.block_count() {
+        if self.pending.is_empty() {
+            if self.first_keys.block_count() == self.nodes.index.block_count() {
                 self.end().map_err(damaged)?;
                 return Ok(None);
             }
             self.fill().map_err(damaged)?;
         }
-        Ok(self.left.pop_front())
+        Ok(self.pending.pop_front())
     }
 }

@@ -36,24 +36,24 @@ pub(super) struct FlatTries<'a> {
 
 /// A file of blocks.
 #[derive(Clone, Copy, Debug)]
-enum Blocks {
+enum BlockFile {
     Slots,
     Accounts,
     Nodes,
 }
 
 #[cfg(feature = "io-uring")]
-impl Blocks {
+impl BlockFile {
     /// All files, by their index in a ring.
     const ALL: [Self; 3] = [Self::Slots, Self::Accounts, Self::Nodes];
 }
 
 impl<'a> FlatTries<'a> {
-    fn file(&self, blocks: Blocks) -> &'a DualFile {
-        match blocks {
-            Blocks::Slots => &self.sample.files.slots.file,
-            Blocks::Accounts => &self.sample.files.accounts.file,
-            Blocks::Nodes => &self.nodes.file,
+    fn file(&self, kind: BlockFile) -> &'a DualFile {
+        match kind {
+            BlockFile::Slots => &self.sample.files.slots.file,
+            BlockFile::Accounts => &self.sample.files.accounts.file,
+            BlockFile::Nodes => &self.nodes.file,
         }
     }
 }
@@ -68,7 +68,7 @@ impl Tries for FlatTries<'_> {
             tries: *self,
             #[cfg(feature = "io-uring")]
             ring: {
-                let files = Blocks::ALL.map(|blocks| self.file(blocks).of(self.sample.cache));
+                let files = BlockFile::ALL.map(|kind| self.file(kind).for_cache(self.sample.cache));
                 self.sample.ring_over(&files)
             },
             block: Box::new(Block::ZERO),
@@ -101,7 +101,7 @@ impl Reader<'_> {
     /// Reads blocks of a file, in any order.
     fn read(
         &mut self,
-        blocks: Blocks,
+        kind: BlockFile,
         numbers: &[usize],
         land: &mut BlockSink<'_>,
     ) -> io::Result<()> {
@@ -113,12 +113,12 @@ impl Reader<'_> {
             return ring.read(
                 || {
                     let (index, number) = next.next()?;
-                    Some((BlockAt { file: blocks as u32, number: *number as u64 }, index))
+                    Some((BlockAt { file: kind as u32, number: *number as u64 }, index))
                 },
                 land,
             );
         }
-        let file = self.tries.file(blocks).of(self.tries.sample.cache);
+        let file = self.tries.file(kind).for_cache(self.tries.sample.cache);
         for (index, number) in numbers.iter().enumerate() {
             file.read_exact_at(&mut self.block.0, (*number * BLOCK_BYTES) as u64)?;
             land(index, &self.block)?;
@@ -188,7 +188,7 @@ impl TrieReader for Reader<'_> {
         rows.sort_unstable();
         let lookups = lookups(self.tries.nodes, &rows, &mut |index| sink(index, None));
         let numbers: Vec<_> = lookups.iter().map(|lookup| lookup.block).collect();
-        let read = self.read(Blocks::Nodes, &numbers, &mut |index, block| {
+        let read = self.read(BlockFile::Nodes, &numbers, &mut |index, block| {
             find(block, numbers[index], &rows[lookups[index].rows.clone()], sink)
         });
         read.map_err(|error| failed(error, || format!("nodes in {NODES}")))
@@ -217,12 +217,12 @@ impl TrieReader for Reader<'_> {
             }
         }
         wanted.sort_unstable();
-        let of_blocks: Vec<_> = wanted.chunk_by(|a, b| a.0 == b.0).collect();
-        let numbers: Vec<_> = of_blocks.iter().map(|wanted| wanted[0].0).collect();
+        let by_block: Vec<_> = wanted.chunk_by(|a, b| a.0 == b.0).collect();
+        let numbers: Vec<_> = by_block.iter().map(|wanted| wanted[0].0).collect();
         let mut found = vec![Vec::new(); ranges.len()];
-        let read = self.read(Blocks::Slots, &numbers, &mut |index, block| {
+        let read = self.read(BlockFile::Slots, &numbers, &mut |index, block| {
             let rows = file.rows(block, numbers[index] as u64)?;
-            for (_, range) in of_blocks[index] {
+            for (_, range) in by_block[index] {
                 let (account, bounds) = &ranges[*range];
                 let of_account = rows.iter().filter(|(key, _)| key.starts_with(account.as_slice()));
                 for (key, value) in of_account {
@@ -255,7 +255,7 @@ impl TrieReader for Reader<'_> {
         let file = &self.tries.sample.files.accounts;
         let numbers: Vec<_> = file.blocks_in(0, range).collect();
         let mut found = Vec::new();
-        let read = self.read(Blocks::Accounts, &numbers, &mut |index, block| {
+        let read = self.read(BlockFile::Accounts, &numbers, &mut |index, block| {
             for (key, value) in file.rows(block, numbers[index] as u64)?.iter() {
                 let key = B256::from_slice(key);
                 if (range.first..=range.last).contains(&key) {
