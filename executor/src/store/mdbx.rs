@@ -135,8 +135,8 @@ impl MdbxStore {
             && share > RESIDENT_SHARE_MAX
         {
             let reason = format!(
-                "{share:.3} of its pages stayed, so the sample would not be cold; end what else reads \
-                 the file, or take run.cache = \"warm\""
+                "{share:.3} of its pages stayed, so the sample would not be cold; end what else \
+                 reads the file, or take run.cache = \"warm\""
             );
             return Err(StoreError::failed(NAME, dropping, reason));
         }

@@ -14,7 +14,7 @@ mod cluster;
 mod connections;
 mod error;
 mod fill;
-mod lines;
+mod pipelines;
 mod reader;
 mod row;
 mod sample;
@@ -26,7 +26,7 @@ use self::{
     connections::{ControlConnections, Memory},
     error::NAME,
     fill::Filled,
-    lines::Pool,
+    pipelines::Pool,
     sample::{RedisSample, Shared},
     servers::ServerDir,
 };
@@ -90,23 +90,22 @@ impl RedisStore {
             }
             _ => None,
         };
-        let nobody = Credentials::default();
+        let no_credentials = Credentials::default();
         let (addresses, credentials) = match &servers {
-            Some(servers) => (servers.addresses(), &nobody),
+            Some(servers) => (servers.addresses(), &no_credentials),
             None => (input.addresses, credentials),
         };
         let topology = Arc::new(Topology::of(addresses, credentials)?);
         let connections = ControlConnections::connect(Arc::clone(&topology))?;
-        let place = match &servers {
-            Some(_) => None,
-            None => Some(ServerDir::make(data_dir)?),
+        let own_dir;
+        let dir = match &servers {
+            Some(servers) => servers.dir(),
+            None => {
+                own_dir = ServerDir::make(data_dir)?;
+                own_dir.path()
+            }
         };
-        let scratch = match (&place, &servers) {
-            (Some(place), _) => place.path(),
-            (None, Some(servers)) => servers.dir(),
-            (None, None) => data_dir,
-        };
-        let (dir, scratch) = (scratch, &scratch.join("scratch"));
+        let scratch = &dir.join("scratch");
         let wanted = BuildInput { genesis, layout, dir, scratch, threads: threads.max(1) };
         let filled = fill::ensure_filled(&connections, &topology, &wanted, watch)?;
         let shared = Shared { layout, topology, pool: Pool::default() };
@@ -134,12 +133,9 @@ fn facts(
     servers: Option<&RedisServers>,
 ) -> Result<Vec<(String, String)>, RedisError> {
     let Memory { used_bytes, .. } = connections.memory()?;
-    let place = servers.map_or("given by address", |_| "started on this host");
-    let servers = format!(
-        "{}, {} nodes of a cluster, {place}",
-        connections.version()?,
-        topology.nodes().len()
-    );
+    let origin = servers.map_or("given by address", |_| "started on this host");
+    let node_count = topology.nodes().len();
+    let servers = format!("{}, {node_count} nodes of a cluster, {origin}", connections.version()?);
     let facts = [
         (NAME, servers),
         ("rows", "a string with a checksum each".to_owned()),

@@ -188,7 +188,7 @@ impl<'a> FlatReader<'a> {
         }
     }
 
-    /// Sorts the slots' parts of the row keys of `buffers.keys`, and fills `buffers.blocks` with the
+    /// Sorts the slots' parts of the row keys of `buffers.keys`. Fills `buffers.blocks` with the
     /// blocks to read.
     fn plan(&mut self, account: usize) {
         let CallBuffers { sorted, keys, indices, blocks } = &mut self.buffers;

@@ -10,7 +10,7 @@ use redis::{
     Value, cluster_routing::Slot,
 };
 
-use super::error::{RedisError, failed, said};
+use super::error::{RedisError, error_text, failed};
 use crate::error::StoreError;
 
 /// Number of hash slots, the same in every cluster.
@@ -74,7 +74,7 @@ impl Node {
             let tcp = info.tcp_settings().clone().set_nodelay(true);
             Client::open(info.set_redis_settings(settings).set_tcp_settings(tcp))
         });
-        let client = client.map_err(|error| wrong(said(&error)))?;
+        let client = client.map_err(|error| wrong(error_text(&error)))?;
         Ok(Self { address: address.to_owned(), client })
     }
 
@@ -94,7 +94,7 @@ impl Node {
 
 /// A range of hash slots, with the server that has them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Range {
+struct SlotRange {
     first: u16,
     last: u16,
     /// The server's id, which is the same in the answers of all nodes.
@@ -125,28 +125,29 @@ impl Topology {
             let joined = threads.into_iter().map(|thread| thread.join());
             joined
                 .map(|ranges| ranges.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect::<Result<Vec<Vec<Range>>, _>>()
+                .collect::<Result<Vec<Vec<SlotRange>>, _>>()
         })?;
         for (address, ranges) in addresses.iter().zip(&asked) {
-            let is_same =
-                |(a, b): (&Range, &Range)| (a.first, a.last, &a.id) == (b.first, b.last, &b.id);
+            let is_same = |(a, b): (&SlotRange, &SlotRange)| {
+                (a.first, a.last, &a.id) == (b.first, b.last, &b.id)
+            };
             if ranges.len() != asked[0].len() || !ranges.iter().zip(&asked[0]).all(is_same) {
                 let reason = format!("it is of another cluster than {}", addresses[0]);
                 return Err(RedisError::NoCluster { address: address.clone(), reason });
             }
         }
         let (mut nodes, mut node_of): (Vec<Node>, _) = (Vec::new(), HashMap::default());
-        for Range { first, last, address, .. } in asked.into_iter().next().unwrap_or_default() {
+        for SlotRange { first, last, address, .. } in asked.into_iter().next().unwrap_or_default() {
             let known = nodes.iter().position(|node| node.address == address);
-            let place = match known {
-                Some(place) => place,
+            let index = match known {
+                Some(index) => index,
                 None => {
                     nodes.push(Node::at(&address, credentials)?);
                     nodes.len() - 1
                 }
             };
             let slots = (first..=last).filter_map(Slot::new);
-            node_of.extend(slots.map(|slot| (slot, place as u16)));
+            node_of.extend(slots.map(|slot| (slot, index as u16)));
         }
         if node_of.len() != usize::from(SLOT_COUNT) {
             let reason = format!("{} of its {SLOT_COUNT} hash slots have a node", node_of.len());
@@ -167,15 +168,15 @@ impl Topology {
 }
 
 /// Asks the server at `address` for the hash slots of all servers.
-fn ranges_of(address: &str, credentials: &Credentials) -> Result<Vec<Range>, RedisError> {
+fn ranges_of(address: &str, credentials: &Credentials) -> Result<Vec<SlotRange>, RedisError> {
     let node = Node::at(address, credentials)?;
     let mut connection = node.connect().map_err(|error| {
-        let reason = said(&error);
+        let reason = error_text(&error);
         RedisError::Unreachable { address: address.to_owned(), reason }
     })?;
     let slots = redis::cmd("CLUSTER").arg("SLOTS").query(&mut connection);
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    let ranges = slots.map_err(|error| said(&error)).and_then(|slots| {
+    let ranges = slots.map_err(|error| error_text(&error)).and_then(|slots| {
         let ranges = ranges_in(slots, host);
         ranges.ok_or_else(|| "its answer to CLUSTER SLOTS is not understood".to_owned())
     });
@@ -187,7 +188,7 @@ fn ranges_of(address: &str, credentials: &Credentials) -> Result<Vec<Range>, Red
 
 /// Decodes an answer to `CLUSTER SLOTS`. A node without a host has the host of the node that
 /// answers.
-fn ranges_in(slots: Value, answering_host: &str) -> Option<Vec<Range>> {
+fn ranges_in(slots: Value, answering_host: &str) -> Option<Vec<SlotRange>> {
     let Value::Array(ranges) = slots else { return None };
     let ranges = ranges.into_iter().map(|range| {
         let Value::Array(parts) = range else { return None };
@@ -208,7 +209,7 @@ fn ranges_in(slots: Value, answering_host: &str) -> Option<Vec<Range>> {
         let is_bare = host.contains(':') && !host.starts_with('[');
         let host = if is_bare { format!("[{host}]") } else { host };
         let Value::BulkString(id) = node.next()? else { return None };
-        Some(Range {
+        Some(SlotRange {
             first: u16::try_from(first).ok()?,
             last: u16::try_from(last).ok()?,
             id: String::from_utf8(id).ok()?,

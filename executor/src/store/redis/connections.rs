@@ -16,7 +16,7 @@ use workload::Layout;
 
 use super::{
     cluster::Topology,
-    error::{REMEDY, RedisError, failed, fault},
+    error::{RedisError, failed, fault},
     row::{MARKER_KEY, is_ours},
 };
 use crate::{error::StoreError, lock::lock};
@@ -48,18 +48,18 @@ pub(super) struct Marker {
 
 impl Marker {
     /// Makes the marker of a state that is being filled.
-    pub(super) const fn begun(recipe: B256, layout: Layout) -> Self {
+    pub(super) const fn unfilled(recipe: B256, layout: Layout) -> Self {
         Self { format_version: FORMAT_VERSION, recipe, layout, row_count: None, content: None }
     }
 
     /// Returns whether both markers name the same state, filled or not.
-    pub(super) fn is_of(&self, other: &Self) -> bool {
+    pub(super) fn is_same_state(&self, other: &Self) -> bool {
         (self.format_version, self.recipe, self.layout)
             == (other.format_version, other.recipe, other.layout)
     }
 
     /// Describes the state, for an error.
-    fn described(&self) -> String {
+    fn describe(&self) -> String {
         let (recipe, layout) = (self.recipe.to_string(), self.layout.name());
         let recipe = recipe.get(..18).unwrap_or(&recipe);
         match self.row_count {
@@ -102,7 +102,7 @@ fn field<'i>(info: &'i str, key: &str) -> Option<&'i str> {
     info.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
 }
 
-fn number(info: &str, key: &str) -> Option<u64> {
+fn number_field(info: &str, key: &str) -> Option<u64> {
     field(info, key)?.parse().ok()
 }
 
@@ -186,8 +186,8 @@ impl ControlConnections {
         if self.key_count()? == 0 {
             return Ok(Content::Nothing);
         }
-        let of_marker: Option<Vec<u8>> = self.on_marker("GET", None)?;
-        Ok(match of_marker {
+        let text: Option<Vec<u8>> = self.marker_command("GET", None)?;
+        Ok(match text {
             None => Content::Unmarked,
             Some(text) => Content::Marked(serde_json::from_slice(&text).ok()),
         })
@@ -197,18 +197,18 @@ impl ControlConnections {
     pub(super) fn mark(&self, marker: &Marker) -> Result<(), StoreError> {
         let text = serde_json::to_vec(marker);
         let text = text.map_err(|error| fault("write the marker", error.to_string()))?;
-        self.on_marker("SET", Some(&text))
+        self.marker_command("SET", Some(&text))
     }
 
-    fn on_marker<T: FromRedisValue>(
+    fn marker_command<T: FromRedisValue>(
         &self,
         command: &str,
         value: Option<&[u8]>,
     ) -> Result<T, StoreError> {
-        let place = self.topology.node_of(MARKER_KEY);
+        let index = self.topology.node_of(MARKER_KEY);
         let mut connections = lock(&self.connections);
-        let asked = redis::cmd(command).arg(MARKER_KEY).arg(value).query(&mut connections[place]);
-        asked.map_err(failed("ask for the marker", &self.topology.nodes()[place].address))
+        let asked = redis::cmd(command).arg(MARKER_KEY).arg(value).query(&mut connections[index]);
+        asked.map_err(failed("ask for the marker", &self.topology.nodes()[index].address))
     }
 
     /// Empties the cluster. Fails if the cluster holds keys of other programs, or if another
@@ -216,7 +216,7 @@ impl ControlConnections {
     pub(super) fn clear(&self, content: &Content) -> Result<(), RedisError> {
         if let Some(user) = self.other_user()? {
             let holds = match content {
-                Content::Marked(Some(marker)) => marker.described(),
+                Content::Marked(Some(marker)) => marker.describe(),
                 _ => "another state".to_owned(),
             };
             return Err(RedisError::InUse { holds, user });
@@ -257,10 +257,10 @@ impl ControlConnections {
     /// A server does not answer, or drops keys when its memory is full.
     pub(super) fn memory(&self) -> Result<Memory, RedisError> {
         let mut all = Memory::default();
-        let mut of_hosts = BTreeMap::new();
+        let mut host_limits = BTreeMap::new();
         for (address, info) in self.ask::<String>("see the memory of", &["INFO", "memory"])? {
-            all.used_bytes += number(&info, "used_memory").unwrap_or(0);
-            match number(&info, "maxmemory") {
+            all.used_bytes += number_field(&info, "used_memory").unwrap_or(0);
+            match number_field(&info, "maxmemory") {
                 Some(limit_bytes @ 1..) => {
                     let policy = field(&info, "maxmemory_policy").unwrap_or("unknown");
                     // The other policies drop only keys with a time to live, which rows do not
@@ -273,38 +273,31 @@ impl ControlConnections {
                 }
                 _ => {
                     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-                    of_hosts.insert(host, number(&info, "total_system_memory").unwrap_or(u64::MAX));
+                    let memory = number_field(&info, "total_system_memory");
+                    host_limits.insert(host, memory.unwrap_or(u64::MAX));
                 }
             }
         }
-        let of_hosts = of_hosts.into_values().fold(0, u64::saturating_add);
-        all.limit_bytes = all.limit_bytes.saturating_add(of_hosts);
+        let host_limits = host_limits.into_values().fold(0, u64::saturating_add);
+        all.limit_bytes = all.limit_bytes.saturating_add(host_limits);
         Ok(all)
     }
 
     /// Returns the version of the servers.
     pub(super) fn version(&self) -> Result<String, StoreError> {
         let infos = self.ask::<String>("see the version of", &["INFO", "server"])?;
-        let version = infos.iter().find_map(|(_, info)| {
-            info.lines()
-                .find_map(|line| Some(line.strip_prefix("redis_version:")?.trim().to_owned()))
-        });
-        Ok(version.unwrap_or_else(|| "of an unknown version".to_owned()))
+        let version = infos.iter().find_map(|(_, info)| field(info, "redis_version"));
+        Ok(version.unwrap_or("of an unknown version").to_owned())
     }
 }
 
 /// Returns a key as text, for an error.
 fn shown(key: &[u8]) -> String {
     let is_text = key.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
-    let some = &key[..key.len().min(SHOWN_BYTES)];
+    let start = &key[..key.len().min(SHOWN_BYTES)];
     let text = match is_text {
-        true => String::from_utf8_lossy(some).into_owned(),
-        false => hex::encode_prefixed(some),
+        true => String::from_utf8_lossy(start).into_owned(),
+        false => hex::encode_prefixed(start),
     };
-    if some.len() < key.len() { format!("{text}…") } else { text }
-}
-
-/// Makes the error of a value that differs from the value that was written.
-pub(super) fn damaged(what: &str, address: &str, reason: &str) -> StoreError {
-    fault(format!("read {what} from {address}"), format!("it is damaged: {reason}; {REMEDY}"))
+    if start.len() < key.len() { format!("{text}…") } else { text }
 }

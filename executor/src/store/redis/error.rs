@@ -10,15 +10,15 @@ use crate::{error::StoreError, state::StateError};
 pub(super) const NAME: &str = "redis";
 
 /// Remedy for a damaged state, as the end of a sentence.
-pub(super) const REMEDY: &str = "empty the cluster (FLUSHALL on each node) and run again";
+const REMEDY: &str = "empty the cluster (FLUSHALL on each node) and run again";
 
 /// A state in Redis that cannot be opened or filled.
 #[derive(Debug, thiserror::Error)]
 pub enum RedisError {
     /// The program `redis-server` is not installed.
     #[error(
-        "redis store: there is no redis-server on PATH: install it (apt-get install redis-server), or say \
-         where a cluster listens (--set run.redis_addresses=HOST:PORT,…)"
+        "redis store: there is no redis-server on PATH: install it (apt-get install \
+         redis-server), or say where a cluster listens (--set run.redis_addresses=HOST:PORT,…)"
     )]
     NoServer,
     /// Servers cannot be started here.
@@ -74,8 +74,8 @@ pub enum RedisError {
     },
     /// The state needs more memory than the servers may use.
     #[error(
-        "redis store: {row_count} rows need about {} of memory, and {} are there; lower state.slots, \
-         or take a store on disk",
+        "redis store: {row_count} rows need about {} of memory, and {} are there; lower \
+         state.slots, or take a store on disk",
         workload::size(*need_bytes), workload::size(*limit_bytes)
     )]
     TooLarge {
@@ -106,7 +106,7 @@ pub enum RedisError {
 }
 
 /// Returns the text of an error of the Redis library.
-pub(super) fn said(error: &redis::RedisError) -> String {
+pub(super) fn error_text(error: &redis::RedisError) -> String {
     if error.is_timeout() {
         return "it does not answer in time".to_owned();
     }
@@ -122,9 +122,15 @@ pub(super) fn failed<'a>(
     action: &'a str,
     address: &'a str,
 ) -> impl FnOnce(redis::RedisError) -> StoreError + use<'a> {
-    move |error| fault(format!("{action} {address}"), said(&error))
+    move |error| fault(format!("{action} {address}"), error_text(&error))
 }
 
+/// Makes the error of an action that failed.
 pub(super) fn fault(action: impl Into<String>, reason: impl Display) -> StoreError {
     StoreError::failed(NAME, action, reason)
+}
+
+/// Makes the error of a value that differs from the value that was written.
+pub(super) fn damaged(what: &str, address: &str, reason: &str) -> StoreError {
+    fault(format!("read {what} from {address}"), format!("it is damaged: {reason}; {REMEDY}"))
 }

@@ -10,7 +10,7 @@ use super::{
     cluster::Topology,
     connections::{Content, ControlConnections, Marker, Memory},
     error::{RedisError, fault},
-    lines::NodeConnections,
+    pipelines::NodeConnections,
     row::{Key, seal},
 };
 use crate::{
@@ -38,7 +38,7 @@ pub(super) struct Filled {
 }
 
 /// Returns the approximate memory of a cluster with the rows of `genesis`, in bytes.
-pub(super) fn needed_bytes(genesis: &Genesis) -> u64 {
+fn needed_bytes(genesis: &Genesis) -> u64 {
     let made = genesis.account_families.iter().map(AccountFamily::code_bytes);
     let written = genesis.accounts.iter().map(|account| account.code.len() as u64);
     row_count(genesis)
@@ -70,10 +70,10 @@ pub(super) fn ensure_filled(
     wanted: &BuildInput<'_>,
     watch: &Watch<'_>,
 ) -> Result<Filled, RedisError> {
-    let marker = Marker::begun(wanted.genesis.digest(), wanted.layout);
+    let marker = Marker::unfilled(wanted.genesis.digest(), wanted.layout);
     let content = connections.content()?;
     if let Content::Marked(Some(found)) = &content
-        && found.is_of(&marker)
+        && found.is_same_state(&marker)
         && let Some(row_count) = found.row_count
         && connections.check_key_count(row_count).is_ok()
     {
@@ -88,7 +88,7 @@ pub(super) fn ensure_filled(
     check_size(wanted.genesis, free_bytes)?;
     if let Content::Marked(found) = &content {
         let state = match found {
-            Some(found) if found.is_of(&marker) => "a part of this state, or more than it",
+            Some(found) if found.is_same_state(&marker) => "a part of this state, or more than it",
             _ => "another state",
         };
         watch.progress.note(&format!("the Redis Cluster holds {state}: it is filled again"));
@@ -128,7 +128,7 @@ fn write_tables(
     input: &BuildInput<'_>,
     watch: &Watch<'_>,
 ) -> Result<ContentDigest, RedisError> {
-    let mut lines = NodeConnections::connect(topology)?;
+    let mut connections = NodeConnections::connect(topology)?;
     let mut digest = ContentDigest::default();
     let mut sealed = Vec::new();
     for table in [Table::Slots, Table::Accounts, Table::Codes] {
@@ -136,22 +136,22 @@ fn write_tables(
         let written = ordered::stream_rows(input, watch, table, phase, &mut |row, value| {
             let key = Key::of(table, row);
             seal(&key, value, &mut sealed);
-            let line = &mut lines.lines[topology.node_of(key.as_slice())];
-            line.add(redis::cmd("SET").arg(key.as_slice()).arg(&sealed), 0);
-            if line.collected_count() < PIPELINED_ROWS {
+            let node = &mut connections.nodes[topology.node_of(key.as_slice())];
+            node.add(redis::cmd("SET").arg(key.as_slice()).arg(&sealed), 0);
+            if node.collected_count() < PIPELINED_ROWS {
                 return Ok(());
             }
             // Receives the answers to the previous pipeline. The node has executed it while this
             // pipeline was filled.
-            line.receive(&mut expect_ok)?;
-            Ok(line.send()?)
+            node.receive(&mut expect_ok)?;
+            Ok(node.send()?)
         })?;
         digest.merge(&written);
     }
-    for line in &mut lines.lines {
-        line.receive(&mut expect_ok)?;
-        line.send()?;
-        line.receive(&mut expect_ok)?;
+    for node in &mut connections.nodes {
+        node.receive(&mut expect_ok)?;
+        node.send()?;
+        node.receive(&mut expect_ok)?;
     }
     Ok(digest)
 }

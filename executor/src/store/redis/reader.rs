@@ -11,9 +11,8 @@ use workload::{
 };
 
 use super::{
-    connections::damaged,
-    error::fault,
-    lines::NodeConnections,
+    error::{damaged, fault},
+    pipelines::NodeConnections,
     row::{Key, unsealed},
     sample::{RedisSample, Shared},
 };
@@ -30,9 +29,9 @@ const KEYS_PER_CALL: usize = 256;
 pub(super) struct RedisReader<'a> {
     sample: &'a RedisSample<'a>,
     /// `None` once the drop of the reader has given them back.
-    lines: Option<NodeConnections>,
+    connections: Option<NodeConnections>,
     account_keys: AccountKeys,
-    batch: CallBuffers,
+    buffers: CallBuffers,
     checked_codes: CheckedCodes,
     counters: ReadCounters,
 }
@@ -56,51 +55,51 @@ impl fmt::Debug for RedisReader<'_> {
 
 impl Drop for RedisReader<'_> {
     fn drop(&mut self) {
-        if let Some(lines) = self.lines.take() {
-            self.sample.shared.pool.put(lines);
+        if let Some(connections) = self.connections.take() {
+            self.sample.shared.pool.put(connections);
         }
     }
 }
 
 /// A function that takes a row: the caller's index, the key, and the value or `None` for an absent
 /// row.
-type Take<'t> = dyn FnMut(usize, &Key, Option<&[u8]>) -> Result<(), StoreError> + 't;
+type RowSink<'t> = dyn FnMut(usize, &Key, Option<&[u8]>) -> Result<(), StoreError> + 't;
 
 impl<'a> RedisReader<'a> {
-    pub(super) fn new(sample: &'a RedisSample<'a>, lines: NodeConnections) -> Self {
+    pub(super) fn new(sample: &'a RedisSample<'a>, connections: NodeConnections) -> Self {
         Self {
             sample,
-            lines: Some(lines),
+            connections: Some(connections),
             account_keys: AccountKeys::default(),
-            batch: CallBuffers::default(),
+            buffers: CallBuffers::default(),
             checked_codes: CheckedCodes::default(),
             counters: ReadCounters::default(),
         }
     }
 
-    fn account_row(&mut self, address: &Address) -> RowKey {
+    fn account_key(&mut self, address: &Address) -> RowKey {
         self.account_keys.key(self.sample.shared.layout, address)
     }
 
-    /// Reads the rows of `batch.keys` and passes each to `take`. Clears `batch.keys`.
-    fn fetch(&mut self, take: &mut Take<'_>) -> Result<(), StoreError> {
-        let (shared, keys) = (&self.sample.shared, &mut self.batch.keys);
-        let Some(lines) = &mut self.lines else { return Ok(()) };
+    /// Reads the rows of `buffers.keys` and passes each to `sink`. Clears `buffers.keys`.
+    fn fetch(&mut self, sink: &mut RowSink<'_>) -> Result<(), StoreError> {
+        let (shared, keys) = (&self.sample.shared, &mut self.buffers.keys);
+        let Some(connections) = &mut self.connections else { return Ok(()) };
         for (number, (key, _)) in keys.iter().enumerate() {
             let key = key.as_slice();
-            let line = &mut lines.lines[shared.topology.node_of(key)];
-            line.add(redis::cmd("GET").arg(key), number);
+            let node = &mut connections.nodes[shared.topology.node_of(key)];
+            node.add(redis::cmd("GET").arg(key), number);
         }
-        let exchanged = lines.exchange(&mut |number, value| {
+        let exchanged = connections.exchange(&mut |number, value| {
             let (key, index) = &keys[number];
             let sealed = match value {
-                Value::Nil => return take(*index, key, None),
+                Value::Nil => return sink(*index, key, None),
                 Value::BulkString(sealed) => sealed,
                 other => return Err(fault("read a row", format!("the server answers {other:?}"))),
             };
             let value = unsealed(key, &sealed)
                 .ok_or_else(|| shared.damaged(key, "its checksum is not that of its bytes"))?;
-            take(*index, key, Some(value))
+            sink(*index, key, Some(value))
         });
         keys.clear();
         exchanged.inspect_err(|_| self.sample.note_failure())
@@ -113,8 +112,8 @@ impl<'a> RedisReader<'a> {
         decode: impl Fn(&[u8]) -> Option<T>,
     ) -> Result<Option<T>, StoreError> {
         let (mut found, sample) = (None, self.sample);
-        self.batch.keys.clear();
-        self.batch.keys.push((key, 0));
+        self.buffers.keys.clear();
+        self.buffers.keys.push((key, 0));
         self.fetch(&mut |_, key, value| {
             let value = value.map(|value| decoded(sample.shared, key, value, &decode));
             found = value.transpose()?;
@@ -123,14 +122,15 @@ impl<'a> RedisReader<'a> {
         Ok(found)
     }
 
-    /// Computes the row keys of `batch.slots`, slots of `address`, and moves them to `batch.keys`.
+    /// Computes the row keys of `buffers.slots`, slots of `address`, and moves them to
+    /// `buffers.keys`.
     fn make_keys(&mut self, address: &Address) {
-        if self.batch.slots.is_empty() {
+        if self.buffers.slots.is_empty() {
             return;
         }
-        let account = self.account_row(address);
+        let account = self.account_key(address);
         let layout = self.sample.shared.layout;
-        let CallBuffers { keys, slots, indices, parts } = &mut self.batch;
+        let CallBuffers { keys, slots, indices, parts } = &mut self.buffers;
         parts.resize(slots.len(), [0; 32]);
         layout.slot_key_parts(slots, parts);
         for (part, index) in parts.iter().zip(indices.iter()) {
@@ -141,7 +141,7 @@ impl<'a> RedisReader<'a> {
         indices.clear();
     }
 
-    /// Reads the slots of `batch.keys` and passes each to `sink`.
+    /// Reads the slots of `buffers.keys` and passes each to `sink`.
     fn fetch_slots(&mut self, sink: &mut dyn FnMut(usize, U256)) -> Result<(), StoreError> {
         let sample = self.sample;
         self.fetch(&mut |index, key, value| {
@@ -165,8 +165,8 @@ fn decoded<T>(
 
 impl Sample for RedisSample<'_> {
     fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
-        let lines = self.shared.pool.take(&self.shared.topology);
-        Ok(Box::new(RedisReader::new(self, lines.inspect_err(|_| self.note_failure())?)))
+        let connections = self.shared.pool.take(&self.shared.topology);
+        Ok(Box::new(RedisReader::new(self, connections.inspect_err(|_| self.note_failure())?)))
     }
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
@@ -201,7 +201,7 @@ impl Reader for RedisReader<'_> {
         if let Some(found) = self.sample.overlay.find(|changed| changed.account(address)) {
             return Ok(found);
         }
-        let row = self.account_row(address);
+        let row = self.account_key(address);
         self.get(Key::of(Table::Accounts, row.as_slice()), decode_account)
     }
 
@@ -210,7 +210,7 @@ impl Reader for RedisReader<'_> {
         if let Some(value) = self.sample.overlay.find(|changed| changed.slot(address, key)) {
             return Ok(value);
         }
-        let account = self.account_row(address);
+        let account = self.account_key(address);
         let row = self.sample.shared.layout.slot_key(&account, key);
         let value = self.get(Key::of(Table::Slots, row.as_slice()), decode_slot)?;
         Ok(value.unwrap_or_default())
@@ -225,16 +225,16 @@ impl Reader for RedisReader<'_> {
         let sample = self.sample;
         let shared = sample.shared;
         for (first, chunk) in (0..).step_by(KEYS_PER_CALL).zip(addresses.chunks(KEYS_PER_CALL)) {
-            self.batch.keys.clear();
-            self.batch.parts.resize(chunk.len(), [0; 32]);
-            shared.layout.account_key_parts(chunk, &mut self.batch.parts);
+            self.buffers.keys.clear();
+            self.buffers.parts.resize(chunk.len(), [0; 32]);
+            shared.layout.account_key_parts(chunk, &mut self.buffers.parts);
             for (number, address) in chunk.iter().enumerate() {
                 match self.sample.overlay.find(|changed| changed.account(address)) {
                     Some(found) => sink(first + number, found),
                     None => {
-                        let row = shared.layout.account_key_of_part(&self.batch.parts[number]);
+                        let row = shared.layout.account_key_of_part(&self.buffers.parts[number]);
                         let key = Key::of(Table::Accounts, row.as_slice());
-                        self.batch.keys.push((key, first + number));
+                        self.buffers.keys.push((key, first + number));
                     }
                 }
             }
@@ -255,17 +255,17 @@ impl Reader for RedisReader<'_> {
     ) -> Result<(), StoreError> {
         self.counters.key_count += rows.len() as u64;
         for (first, chunk) in (0..).step_by(KEYS_PER_CALL).zip(rows.chunks(KEYS_PER_CALL)) {
-            self.batch.keys.clear();
+            self.buffers.keys.clear();
             for (number, SlotRow { address, key, row }) in chunk.iter().enumerate() {
                 let index = first + number;
                 if let Some(value) = self.sample.overlay.find(|changed| changed.slot(address, key))
                 {
                     sink(index, value);
                 } else if let Some(row) = row {
-                    self.batch.keys.push((Key::of(Table::Slots, row.as_slice()), index));
+                    self.buffers.keys.push((Key::of(Table::Slots, row.as_slice()), index));
                 } else {
-                    self.batch.slots.push(*key);
-                    self.batch.indices.push(index);
+                    self.buffers.slots.push(*key);
+                    self.buffers.indices.push(index);
                 }
                 if chunk.get(number + 1).is_none_or(|next| next.address != *address) {
                     self.make_keys(address);

@@ -11,10 +11,7 @@ use alloy_primitives::hex;
 use workload::Layout;
 
 use super::{
-    cluster::Topology,
-    connections::{ControlConnections, damaged},
-    lines::Pool,
-    row::Key,
+    cluster::Topology, connections::ControlConnections, error::damaged, pipelines::Pool, row::Key,
 };
 use crate::{error::StoreError, store::overlay::Overlay};
 

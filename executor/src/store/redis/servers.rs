@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{
     cluster::{Credentials, Node, SLOT_COUNT},
-    error::{RedisError, said},
+    error::{RedisError, error_text},
 };
 use crate::state::{StateError, Watch, is_marked, make_marked, remove_marked};
 
@@ -49,7 +49,7 @@ const SCRIPT: &str =
 pub struct RedisServers {
     addresses: Vec<String>,
     children: Children,
-    place: ServerDir,
+    dir: ServerDir,
 }
 
 /// A directory of this process, removed on drop.
@@ -141,17 +141,17 @@ impl RedisServers {
         Err(last.unwrap_or(RedisError::NoServer))
     }
 
-    fn attempt(place: ServerDir, watch: &Watch<'_>) -> Result<Self, RedisError> {
+    fn attempt(dir: ServerDir, watch: &Watch<'_>) -> Result<Self, RedisError> {
         let ports = free_ports().map_err(not_started("find free ports"))?;
         let mut children = Children::default();
         for (number, ports) in ports.iter().enumerate() {
-            children.0.push(start_one(&node_dir(&place, number), *ports)?);
+            children.0.push(start_server(&node_dir(&dir, number), *ports)?);
         }
         let addresses: Vec<_> = ports
             .iter()
             .map(|ports| format!("{}:{}", Ipv4Addr::LOCALHOST, ports.clients))
             .collect();
-        let mut servers = Self { addresses, children, place };
+        let mut servers = Self { addresses, children, dir };
         servers.form(&ports, watch)?;
         Ok(servers)
     }
@@ -163,7 +163,7 @@ impl RedisServers {
 
     /// Directory of the servers.
     pub fn dir(&self) -> &Path {
-        self.place.path()
+        self.dir.path()
     }
 
     /// Joins the servers to one cluster.
@@ -177,11 +177,8 @@ impl RedisServers {
         for (number, connection) in (0..).zip(&mut connections) {
             let (first, end) = (number * share, ((number + 1) * share).min(SLOT_COUNT));
             let mut add = redis::cmd("CLUSTER");
-            add.arg("ADDSLOTSRANGE")
-                .arg(first)
-                .arg(end - 1)
-                .exec(connection)
-                .map_err(not_formed)?;
+            add.arg("ADDSLOTSRANGE").arg(first).arg(end - 1);
+            add.exec(connection).map_err(not_formed)?;
             let mut epoch = redis::cmd("CLUSTER");
             epoch.arg("SET-CONFIG-EPOCH").arg(number + 1).exec(connection).map_err(not_formed)?;
         }
@@ -234,13 +231,13 @@ impl RedisServers {
                 return Ok(());
             }
         };
-        let log = log_tail(&node_dir(&self.place, number));
+        let log = log_tail(&node_dir(&self.dir, number));
         Err(RedisError::NotStarted { action: action.to_owned(), reason: format!("{reason}{log}") })
     }
 }
 
-fn node_dir(place: &ServerDir, number: usize) -> PathBuf {
-    place.path().join(format!("node-{number}"))
+fn node_dir(dir: &ServerDir, number: usize) -> PathBuf {
+    dir.path().join(format!("node-{number}"))
 }
 
 /// Returns a function for `map_err` that makes the error of a system call.
@@ -251,21 +248,21 @@ fn not_started(action: &str) -> impl FnOnce(io::Error) -> RedisError {
 
 /// Checks that the program is installed and not too old.
 fn check_version() -> Result<(), RedisError> {
-    let asked = Command::new(PROGRAM).arg("--version").output();
-    let said = asked.map_err(|error| match error.kind() {
+    let output = Command::new(PROGRAM).arg("--version").output();
+    let output = output.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => RedisError::NoServer,
         _ => not_started("start redis-server")(error),
     })?;
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    let version = said.split(' ').find_map(|word| word.strip_prefix("v="));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = text.split(' ').find_map(|word| word.strip_prefix("v="));
     let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
     if major.is_some_and(|major| major >= MAJOR_VERSION_MIN) {
         return Ok(());
     }
     let version = version.unwrap_or("of an unknown version");
     let reason = format!(
-        "redis-server on PATH is {version}, and a cluster takes {MAJOR_VERSION_MIN} or later; install that, or \
-         say where a cluster listens (run.redis_addresses)"
+        "redis-server on PATH is {version}, and a cluster takes {MAJOR_VERSION_MIN} or later; \
+         install that, or say where a cluster listens (run.redis_addresses)"
     );
     Err(RedisError::NotStarted { action: "start a cluster".to_owned(), reason })
 }
@@ -282,7 +279,7 @@ fn free_ports() -> io::Result<Vec<Ports>> {
 }
 
 /// Starts a server in a new directory.
-fn start_one(dir: &Path, ports: Ports) -> Result<Child, RedisError> {
+fn start_server(dir: &Path, ports: Ports) -> Result<Child, RedisError> {
     fs::create_dir(dir).map_err(StateError::io("make", dir))?;
     let Ports { clients, nodes } = ports;
     let settings = format!(
@@ -301,7 +298,7 @@ fn start_one(dir: &Path, ports: Ports) -> Result<Child, RedisError> {
 }
 
 fn not_formed(error: redis::RedisError) -> RedisError {
-    RedisError::NotStarted { action: "form a cluster".to_owned(), reason: said(&error) }
+    RedisError::NotStarted { action: "form a cluster".to_owned(), reason: error_text(&error) }
 }
 
 /// Returns whether a server knows all other servers and the owners of all hash slots.

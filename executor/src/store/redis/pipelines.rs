@@ -14,7 +14,7 @@ use crate::{error::StoreError, lock::lock};
 
 /// A function that takes an answer: the number that was given to [`NodeConnection::add`] with its
 /// command, and the server's value.
-pub(super) type Take<'a> = dyn FnMut(usize, Value) -> Result<(), StoreError> + 'a;
+pub(super) type AnswerSink<'a> = dyn FnMut(usize, Value) -> Result<(), StoreError> + 'a;
 
 /// The connection to a node.
 pub(super) struct NodeConnection {
@@ -52,11 +52,11 @@ impl NodeConnection {
         Ok(())
     }
 
-    /// Waits for the answers to all sent commands, and passes each to `take`.
-    pub(super) fn receive(&mut self, take: &mut Take<'_>) -> Result<(), StoreError> {
+    /// Waits for the answers to all sent commands, and passes each to `sink`.
+    pub(super) fn receive(&mut self, sink: &mut AnswerSink<'_>) -> Result<(), StoreError> {
         for number in self.sent.drain(..) {
             let answer = self.connection.recv_response().and_then(Value::extract_error);
-            take(number, answer.map_err(failed("hear", &self.address))?)?;
+            sink(number, answer.map_err(failed("hear", &self.address))?)?;
         }
         Ok(())
     }
@@ -69,7 +69,7 @@ impl NodeConnection {
 
 /// Connections to all nodes in the order of the topology's nodes.
 pub(super) struct NodeConnections {
-    pub(super) lines: Vec<NodeConnection>,
+    pub(super) nodes: Vec<NodeConnection>,
     /// False while answers are awaited, and after an error. After an error, late answers could be
     /// mistaken for the answers to other commands.
     is_sound: bool,
@@ -84,7 +84,7 @@ impl fmt::Debug for NodeConnections {
 impl NodeConnections {
     /// Connects to all nodes.
     pub(super) fn connect(topology: &Topology) -> Result<Self, StoreError> {
-        let lines = topology.nodes().iter().map(|node| {
+        let nodes = topology.nodes().iter().map(|node| {
             Ok::<_, StoreError>(NodeConnection {
                 address: node.address.clone(),
                 connection: node.connect_for_sample()?,
@@ -93,23 +93,23 @@ impl NodeConnections {
                 sent: Vec::new(),
             })
         });
-        Ok(Self { lines: lines.collect::<Result<_, _>>()?, is_sound: true })
+        Ok(Self { nodes: nodes.collect::<Result<_, _>>()?, is_sound: true })
     }
 
     /// Returns the connections if all nodes answer a ping, else `None`.
     fn alive(mut self) -> Option<Self> {
-        self.lines.iter_mut().for_each(|line| line.add(&redis::cmd("PING"), 0));
+        self.nodes.iter_mut().for_each(|node| node.add(&redis::cmd("PING"), 0));
         self.exchange(&mut |_, _| Ok(())).is_ok().then_some(self)
     }
 
     /// Sends the collected commands to all nodes, and waits for all answers.
-    pub(super) fn exchange(&mut self, take: &mut Take<'_>) -> Result<(), StoreError> {
+    pub(super) fn exchange(&mut self, sink: &mut AnswerSink<'_>) -> Result<(), StoreError> {
         if !self.is_sound {
             return Err(fault("read", "a connection was lost before"));
         }
         self.is_sound = false;
-        self.lines.iter_mut().try_for_each(NodeConnection::send)?;
-        self.lines.iter_mut().try_for_each(|line| line.receive(take))?;
+        self.nodes.iter_mut().try_for_each(NodeConnection::send)?;
+        self.nodes.iter_mut().try_for_each(|node| node.receive(sink))?;
         self.is_sound = true;
         Ok(())
     }
@@ -125,15 +125,15 @@ impl Pool {
         let kept = lock(&self.0).pop();
         // A server may have closed an idle connection.
         match kept.and_then(NodeConnections::alive) {
-            Some(lines) => Ok(lines),
+            Some(connections) => Ok(connections),
             None => NodeConnections::connect(topology),
         }
     }
 
     /// Keeps the connections for the next reader, if all commands are answered.
-    pub(super) fn put(&self, lines: NodeConnections) {
-        if lines.is_sound && lines.lines.iter().all(NodeConnection::is_idle) {
-            lock(&self.0).push(lines);
+    pub(super) fn put(&self, connections: NodeConnections) {
+        if connections.is_sound && connections.nodes.iter().all(NodeConnection::is_idle) {
+            lock(&self.0).push(connections);
         }
     }
 }
