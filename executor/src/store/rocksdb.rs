@@ -27,7 +27,7 @@ mod tries;
 mod writes;
 
 use std::sync::{
-    Mutex, MutexGuard, OnceLock,
+    Mutex, OnceLock,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -150,16 +150,11 @@ impl RocksStore {
     /// Describes the share of the files that was in the page cache at the start of the last cold
     /// sample.
     fn describe_resident(&self) -> String {
-        let resident = *lock(&self.resident_fraction);
-        match resident {
-            _ if self.access.is_direct() => "not used".to_owned(),
-            Some(fraction) => format!("{fraction:.4} after dropping"),
-            None => "unknown".to_owned(),
+        if self.access.is_direct() {
+            return "not used".to_owned();
         }
-    }
-
-    fn warm_cache(&self) -> MutexGuard<'_, Option<Cache>> {
-        lock(&self.warm_cache)
+        let resident = *lock(&self.resident_fraction);
+        resident.map_or("unknown".to_owned(), |fraction| format!("{fraction:.4} after dropping"))
     }
 
     const fn sample_input(&self) -> SampleInput<'_> {
@@ -174,14 +169,12 @@ impl RocksStore {
             CacheMode::Cold => options::block_cache(self.settings.block_cache_bytes),
             CacheMode::Warm => {
                 let capacity = self.settings.warm_cache_bytes;
-                let mut cache = self.warm_cache();
+                let mut cache = lock(&self.warm_cache);
                 cache.get_or_insert_with(|| options::block_cache(capacity)).clone()
             }
         }
     }
-}
 
-impl RocksStore {
     /// Returns the settings that decide the form of the files, as facts.
     fn describe_format(&self) -> [(&'static str, String); 6] {
         let format = &self.format;
@@ -250,15 +243,15 @@ impl Store for RocksStore {
     }
 
     fn forget_warm(&self) {
-        *self.warm_cache() = None;
+        *lock(&self.warm_cache) = None;
     }
 
     fn warm_blocks(&self) -> Option<WarmBlocks> {
-        self.warm_cache().clone().map(WarmBlocks)
+        lock(&self.warm_cache).clone().map(WarmBlocks)
     }
 
     fn keep_warm(&self, blocks: &WarmBlocks) {
-        self.warm_cache().get_or_insert_with(|| blocks.0.clone());
+        lock(&self.warm_cache).get_or_insert_with(|| blocks.0.clone());
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -281,7 +274,7 @@ impl Store for RocksStore {
             ("page_cache_resident", self.describe_resident()),
             ("read_method", describe_reads(settings)),
             ("io_uring", self.describe_io_uring()),
-            ("multi_get_io_uring", described(self.multi_get_io_uring)),
+            ("multi_get_io_uring", true_or_null(self.multi_get_io_uring)),
             ("checksums", settings.checksums.to_string()),
             ("cache_fill", settings.cache_fill.to_string()),
             ("compaction", describe_compaction(settings)),
@@ -372,6 +365,6 @@ impl Sample for RocksSample<'_> {
 }
 
 /// Returns `true`, `false`, or `null` for an unknown value.
-fn described(known: Option<bool>) -> String {
+fn true_or_null(known: Option<bool>) -> String {
     known.map_or("null".to_owned(), |known| known.to_string())
 }

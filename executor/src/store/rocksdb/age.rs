@@ -84,20 +84,21 @@ pub(super) fn age(
     let mut count = 0;
     for generation in 0..GENERATIONS {
         for table in TABLES {
-            count += write_again(&db, &choice, table, generation, watch)?;
+            count += rewrite(&db, &choice, table, generation, watch)?;
         }
     }
     let files = db.live_files().map_err(failed("list the table files"))?;
-    let again: u64 = files.iter().filter(|file| file.level == 0).map(|file| file.num_entries).sum();
-    if again != count {
-        let reason = format!("{count} rows were written again, and {again} are in files");
+    let rewritten: u64 =
+        files.iter().filter(|file| file.level == 0).map(|file| file.num_entries).sum();
+    if rewritten != count {
+        let reason = format!("{count} rows were written again, and {rewritten} are in files");
         return Err(StoreError::failed(NAME, "age the state", reason).into());
     }
     Ok(count)
 }
 
 /// Rewrites the rows of one generation in a table. Returns their number.
-fn write_again(
+fn rewrite(
     db: &DB,
     choice: &Choice,
     table: Table,

@@ -15,7 +15,7 @@ use super::{
     format::{PPM, RocksFormat},
     options,
     sample::family,
-    scan,
+    scan::{self, LAST_LEVEL},
     settings::{NAME, TABLE_EXTENSION, failed, failed_io, pool},
     trie_build::{self, TrieBuild},
     trie_rows::{Hashed, LARGE_SLOT_COUNT, Part, PartTries},
@@ -65,10 +65,10 @@ impl StateFormat for RocksFormat {
         // Rows of one account have the same first part of the key, which is stored once in 16 rows.
         let slot = layout.slot_key_bytes() as u64 * 5 / 8 + 32 + ROW_OVERHEAD_BYTES;
         // Rewritten rows exist twice.
-        let again = |bytes: u64| bytes + bytes * u64::from(self.aged_ppm) / u64::from(PPM);
+        let with_rewritten = |bytes: u64| bytes + bytes * u64::from(self.aged_ppm) / u64::from(PPM);
         let parts = [
-            slots.saturating_mul(again(slot) + SCRATCH_SLOT_BYTES),
-            accounts.saturating_mul(again(SMALL_ROW_BYTES) + SCRATCH_ACCOUNT_BYTES),
+            slots.saturating_mul(with_rewritten(slot) + SCRATCH_SLOT_BYTES),
+            accounts.saturating_mul(with_rewritten(SMALL_ROW_BYTES) + SCRATCH_ACCOUNT_BYTES),
             codes + genesis.accounts.len() as u64 * SMALL_ROW_BYTES,
         ];
         let nodes = self.tries.map_or(0, |format| trie_build::node_bytes(format, genesis));
@@ -77,19 +77,19 @@ impl StateFormat for RocksFormat {
     }
 
     fn build(&self, input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
-        let files = input.scratch.join("files");
-        fs::create_dir(&files).map_err(failed_io("make a directory for table files"))?;
+        let table_dir = input.scratch.join("files");
+        fs::create_dir(&table_dir).map_err(failed_io("make a directory for table files"))?;
         let database = options::database_for_building();
         let cache = options::block_cache(8 << 20);
         let families = options::families(&database, &cache, self);
         let db = DB::open_cf_descriptors(&database, input.dir, families)
             .map_err(failed("make a database"))?;
-        let trie_build = TrieBuild::new(self, input, watch, &files)?;
+        let trie_build = TrieBuild::new(self, input, watch, &table_dir)?;
         let mut digest = ContentDigest::default();
         let (mut rows, mut hashed) = (RowCounts::default(), Vec::new());
         for table in Table::ALL {
             let tries = trie_build.as_ref().filter(|_| table == Table::Slots);
-            let job = TableJob { format: self, input, watch, table, files: &files, tries };
+            let job = TableJob { format: self, input, watch, table, table_dir: &table_dir, tries };
             let written = job.write()?;
             digest.merge(&written.digest);
             hashed.extend(written.tries);
@@ -103,7 +103,7 @@ impl StateFormat for RocksFormat {
             tries = Some(built);
         }
         let node_count = tries.as_ref().map_or(0, |tries| tries.nodes.totals.count);
-        check_shape(&db, rows.total() + node_count)?;
+        check_levels(&db, rows.total() + node_count)?;
         drop(db);
         if self.aged_ppm > 0 {
             age::age(input.dir, self, &input.genesis.digest(), &rows, watch)?;
@@ -123,7 +123,8 @@ struct TableJob<'a> {
     input: &'a BuildInput<'a>,
     watch: &'a Watch<'a>,
     table: Table,
-    files: &'a Path,
+    /// Directory of the table files.
+    table_dir: &'a Path,
     /// The tries to hash while the rows are written; `None` for a table or state without tries.
     tries: Option<&'a TrieBuild<'a>>,
 }
@@ -137,7 +138,7 @@ struct Unit {
 }
 
 /// Row stream of a table, and the options of its files.
-struct Rows<'a> {
+struct RowSource<'a> {
     stream: &'a RowStream<'a>,
     options: &'a Options,
 }
@@ -177,10 +178,10 @@ impl<'a> TableJob<'a> {
         let options =
             options::writer(self.format).map_err(failed("set the options of table files"))?;
         let pool = pool(self.input.threads.min(units.len()))?;
-        let rows = Rows { stream: &stream, options: &options };
+        let source = RowSource { stream: &stream, options: &options };
         let write = |buffers: &mut PartBuffers, index: usize, unit: &Unit| {
             let tries = self.tries.map(|tries| tries.part(index));
-            self.write_unit(&rows, unit, tries, buffers)
+            self.write_unit(&source, unit, tries, buffers)
         };
         let written = pool.install(|| try_map(&units, PartBuffers::default, write))?;
         let mut all = Written::default();
@@ -195,7 +196,7 @@ impl<'a> TableJob<'a> {
     /// Returns the units of work: one per file or, with tries, one per part of the tries.
     fn units(&self, stream: &RowStream<'_>, file_row_count: u64) -> Result<Vec<Unit>, StateError> {
         let all = 0..stream.part_count();
-        let of_units: Vec<Vec<Range<usize>>> = match self.tries {
+        let unit_files: Vec<Vec<Range<usize>>> = match self.tries {
             None => runs(stream, all, file_row_count).into_iter().map(|run| vec![run]).collect(),
             Some(tries) => {
                 let starts = all.map(|part| stream.part_start(part));
@@ -207,17 +208,17 @@ impl<'a> TableJob<'a> {
             }
         };
         let mut first_file = 0;
-        let unit = |files: Vec<Range<usize>>| {
+        let units = unit_files.into_iter().map(|files| {
             let unit = Unit { files, first_file };
             first_file += unit.files.len();
             unit
-        };
-        Ok(of_units.into_iter().map(unit).collect())
+        });
+        Ok(units.collect())
     }
 
     fn write_unit(
         &self,
-        rows: &Rows<'_>,
+        source: &RowSource<'_>,
         unit: &Unit,
         mut tries: Option<PartTries<'a>>,
         buffers: &mut PartBuffers,
@@ -225,8 +226,8 @@ impl<'a> TableJob<'a> {
         let mut written = Written::default();
         for (index, parts) in (unit.first_file..).zip(&unit.files) {
             let name = format!("{}-{index:06}.{TABLE_EXTENSION}", options::family_of(self.table));
-            let path = self.files.join(name);
-            let digest = self.write_file(rows, parts.clone(), &path, tries.as_mut(), buffers)?;
+            let path = self.table_dir.join(name);
+            let digest = self.write_file(source, parts.clone(), &path, tries.as_mut(), buffers)?;
             written.digest.merge(&digest);
             written.paths.push(path);
         }
@@ -238,18 +239,18 @@ impl<'a> TableJob<'a> {
 
     fn write_file(
         &self,
-        rows: &Rows<'_>,
+        source: &RowSource<'_>,
         parts: Range<usize>,
         path: &Path,
         mut tries: Option<&mut PartTries<'a>>,
         buffers: &mut PartBuffers,
     ) -> Result<ContentDigest, StateError> {
         let mut digest = ContentDigest::default();
-        let mut file = SstFileWriter::create(rows.options);
+        let mut file = SstFileWriter::create(source.options);
         file.open(path).map_err(failed("begin a table file"))?;
         let mut watched = self.watch.rows();
         for part in parts {
-            rows.stream.emit::<StateError>(part, buffers, &mut |key, value| {
+            source.stream.emit::<StateError>(part, buffers, &mut |key, value| {
                 digest.add(self.table, key, value);
                 file.put(key, value).map_err(failed("write a table file"))?;
                 if let Some(tries) = &mut tries {
@@ -303,10 +304,10 @@ fn ingest(db: &DB, family: &ColumnFamily, paths: Vec<PathBuf>) -> Result<(), Sto
 
 /// Checks that all rows are in files of the last level. A get of a present key then reads exactly
 /// one file.
-fn check_shape(db: &DB, row_count: u64) -> Result<(), StoreError> {
+fn check_levels(db: &DB, row_count: u64) -> Result<(), StoreError> {
     let files = db.live_files().map_err(failed("list the table files"))?;
     let in_files: u64 = files.iter().map(|file| file.num_entries).sum();
-    let stray = files.iter().find(|file| file.level != 6);
+    let stray = files.iter().find(|file| file.level != LAST_LEVEL);
     if in_files == row_count && stray.is_none() {
         return Ok(());
     }

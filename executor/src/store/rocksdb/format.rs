@@ -172,8 +172,7 @@ const AGED: &str = "aged ";
 /// Returns the share of the rows that were rewritten in a state of this shape, in millionths; 0 for
 /// a state without ageing.
 pub fn aged_ppm(shape: &str) -> u32 {
-    let part = shape.split(';').find_map(|part| part.strip_prefix(AGED));
-    part.and_then(|part| part.split(' ').next()?.parse().ok()).unwrap_or(0)
+    between(shape, AGED, "").and_then(|part| part.split(' ').next()?.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

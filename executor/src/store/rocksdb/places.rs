@@ -6,11 +6,7 @@ use std::{fs::File, path::PathBuf};
 use ::rocksdb::{DB, LiveFile};
 use workload::{Layout, Table};
 
-use super::{
-    format::RocksFormat,
-    options,
-    sst::{Handle, SstIndex},
-};
+use super::{format::RocksFormat, options, sst::SstIndex};
 use crate::{
     place::{AskedRow, BlockPlace, Places, keys},
     state::BuiltState,
@@ -68,21 +64,21 @@ impl Blocks {
     /// The reason, in words.
     pub(super) fn locate(&self, layout: Layout, rows: &[AskedRow]) -> Result<Places, String> {
         let blocks = keys(rows, layout).into_iter().map(|(table, key)| {
-            self.place(table, key.as_slice()).map_err(|error| error.to_string())
+            self.block_of(table, key.as_slice()).map_err(|error| error.to_string())
         });
         let blocks = blocks.collect::<Result<_, _>>()?;
         Ok(Places { files: self.files.clone(), blocks, ..Places::default() })
     }
 
-    fn place(&self, table: Table, key: &[u8]) -> std::io::Result<Option<BlockPlace>> {
-        let index = Table::ALL.iter().position(|other| *other == table).unwrap_or_default();
-        let files = &self.tables[index];
-        let above = files.partition_point(|file| file.last_key.as_slice() < key);
-        let Some(file) = files.get(above).filter(|file| file.first_key.as_slice() <= key) else {
+    fn block_of(&self, table: Table, key: &[u8]) -> std::io::Result<Option<BlockPlace>> {
+        let table_index = Table::ALL.iter().position(|other| *other == table).unwrap_or_default();
+        let files = &self.tables[table_index];
+        let file_index = files.partition_point(|file| file.last_key.as_slice() < key);
+        let Some(file) = files.get(file_index).filter(|file| file.first_key.as_slice() <= key)
+        else {
             return Ok(None);
         };
-        let found: Option<Handle> = file.index.find(key)?;
-        Ok(found.map(|handle| BlockPlace {
+        Ok(file.index.find(key)?.map(|handle| BlockPlace {
             file: file.file,
             offset: handle.offset,
             byte_count: u32::try_from(handle.read_byte_count()).unwrap_or(u32::MAX),

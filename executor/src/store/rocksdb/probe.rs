@@ -27,12 +27,13 @@ pub(super) fn multi_get_io_uring(input: SampleInput<'_>) -> Result<Option<bool>,
         return Ok(None);
     }
     let sample = RocksSample::open(input, options::block_cache(CACHE_BYTES), CacheMode::Cold)?;
-    let proof = count(&sample, &input.state.manifest().recipe);
+    let measured = measure(&sample, &input.state.manifest().recipe);
     sample.close()?;
-    proof
+    measured
 }
 
-fn count(sample: &RocksSample<'_>, recipe: &Genesis) -> Result<Option<bool>, StoreError> {
+/// Makes two passes, and compares the blocks of the second pass with its read calls.
+fn measure(sample: &RocksSample<'_>, recipe: &Genesis) -> Result<Option<bool>, StoreError> {
     // The first pass loads index partitions, if the index has partitions.
     let [Some(first), Some(second)] = [0, 1].map(|pass| keys(recipe, pass)) else {
         return Ok(None);

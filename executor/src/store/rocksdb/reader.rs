@@ -41,9 +41,10 @@ pub(super) struct RocksReader<'a> {
     /// Maximal number of keys in a call of `MultiGet`. `None` if each key is read by a `Get`.
     pub(super) keys_per_call: Option<usize>,
     account_keys: AccountKeys,
-    batch: CallBuffers,
+    buffers: CallBuffers,
     checked_codes: CheckedCodes,
     pub(super) key_count: u64,
+    /// The thread's counters when the reader was made.
     start: ReadCounters,
 }
 
@@ -84,7 +85,7 @@ impl<'a> RocksReader<'a> {
                 ReadMethod::MultiGet => Some(sample.settings().multi_get_key_count),
             },
             account_keys: AccountKeys::default(),
-            batch: CallBuffers::default(),
+            buffers: CallBuffers::default(),
             checked_codes: CheckedCodes::default(),
             key_count: 0,
             start: thread_counters(),
@@ -119,18 +120,19 @@ impl<'a> RocksReader<'a> {
         slot_value(value.as_deref(), name)
     }
 
-    /// Reads the rows of `self.batch.rows` in calls of `batch` keys, and passes each to `sink`.
+    /// Reads the rows of `self.buffers.rows` in calls of `keys_per_call`
+    /// keys, and passes each to `sink`.
     fn multi_get(
         &mut self,
         family: &ColumnFamily,
-        batch: usize,
+        keys_per_call: usize,
         sink: &mut RowSink<'_>,
     ) -> Result<(), StoreError> {
-        let rows = &mut self.batch.rows;
+        let rows = &mut self.buffers.rows;
         if !rows.is_sorted_by(|a, b| a.0 <= b.0) {
             rows.sort_unstable_by_key(|row| row.0);
         }
-        for chunk in rows.chunks(batch.max(1)) {
+        for chunk in rows.chunks(keys_per_call.max(1)) {
             self.key_count += chunk.len() as u64;
             let keys = chunk.iter().map(|(key, _)| key);
             let found = self.db.batched_multi_get_cf_opt(family, keys, true, &self.many);
@@ -143,13 +145,13 @@ impl<'a> RocksReader<'a> {
         Ok(())
     }
 
-    /// Reads the slots of `self.batch.rows` by [`Self::multi_get`].
+    /// Reads the slots of `self.buffers.rows` by [`Self::multi_get`].
     fn multi_get_slots(
         &mut self,
-        batch: usize,
+        keys_per_call: usize,
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        self.multi_get(self.storage, batch, &mut |index, name, value| {
+        self.multi_get(self.storage, keys_per_call, &mut |index, name, value| {
             sink(index as usize, slot_value(value, name)?);
             Ok(())
         })
@@ -165,7 +167,7 @@ impl Reader for RocksReader<'_> {
         let key = self.account_key(address);
         let name = RowName::Account(address);
         let value = self.get(self.accounts, key.as_slice(), name)?;
-        account_row(value.as_deref(), name)
+        account_state(value.as_deref(), name)
     }
 
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
@@ -206,20 +208,20 @@ impl Reader for RocksReader<'_> {
         addresses: &[Address],
         sink: &mut dyn FnMut(usize, Option<AccountState>),
     ) -> Result<(), StoreError> {
-        let Some(key_count) = self.keys_per_call else {
+        let Some(keys_per_call) = self.keys_per_call else {
             for (index, address) in addresses.iter().enumerate() {
                 sink(index, self.account(address)?);
             }
             return Ok(());
         };
-        let CallBuffers { rows, unsorted, .. } = &mut self.batch;
+        let CallBuffers { rows, unsorted, .. } = &mut self.buffers;
         unsorted.resize(addresses.len(), [0; 32]);
         self.layout.account_key_parts(addresses, unsorted);
         rows.clear();
         let keys = unsorted.iter().map(|part| self.layout.account_key_of_part(part));
         rows.extend(keys.zip(0..));
-        self.multi_get(self.accounts, key_count, &mut |index, name, value| {
-            sink(index as usize, account_row(value, name)?);
+        self.multi_get(self.accounts, keys_per_call, &mut |index, name, value| {
+            sink(index as usize, account_state(value, name)?);
             Ok(())
         })
     }
@@ -229,19 +231,19 @@ impl Reader for RocksReader<'_> {
         rows: &[SlotRow<'_>],
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        let Some(key_count) = self.keys_per_call else {
+        let Some(keys_per_call) = self.keys_per_call else {
             for (index, row) in rows.iter().enumerate() {
                 let key = self.row_key(row);
                 sink(index, self.slot_of_row(&key)?);
             }
             return Ok(());
         };
-        self.batch.rows.clear();
+        self.buffers.rows.clear();
         for (row, index) in rows.iter().zip(0..) {
             let key = self.row_key(row);
-            self.batch.rows.push((key, index));
+            self.buffers.rows.push((key, index));
         }
-        self.multi_get_slots(key_count, sink)
+        self.multi_get_slots(keys_per_call, sink)
     }
 
     fn slots(
@@ -252,20 +254,20 @@ impl Reader for RocksReader<'_> {
     ) -> Result<(), StoreError> {
         let account = self.account_key(address);
         let layout = self.layout;
-        self.batch.sorted.fill(layout, keys, 0..);
-        let Some(key_count) = self.keys_per_call else {
+        self.buffers.sorted.fill(layout, keys, 0..);
+        let Some(keys_per_call) = self.keys_per_call else {
             for at in 0..keys.len() {
-                let (part, index) = self.batch.sorted.parts[at];
+                let (part, index) = self.buffers.sorted.parts[at];
                 let key = layout.slot_key_of_part(&account, &part);
                 sink(index as usize, self.slot_of_row(&key)?);
             }
             return Ok(());
         };
-        let CallBuffers { sorted, rows, .. } = &mut self.batch;
+        let CallBuffers { sorted, rows, .. } = &mut self.buffers;
         rows.clear();
         let parts = sorted.parts.iter();
         rows.extend(parts.map(|(part, index)| (layout.slot_key_of_part(&account, part), *index)));
-        self.multi_get_slots(key_count, sink)
+        self.multi_get_slots(keys_per_call, sink)
     }
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
@@ -298,7 +300,7 @@ fn slot_value(value: Option<&[u8]>, name: RowName<'_>) -> Result<U256, StoreErro
     decode_slot(value).ok_or_else(|| lookup::wrong_length(NAME, name, value))
 }
 
-fn account_row(
+fn account_state(
     value: Option<&[u8]>,
     name: RowName<'_>,
 ) -> Result<Option<AccountState>, StoreError> {

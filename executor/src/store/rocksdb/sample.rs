@@ -86,14 +86,14 @@ impl<'s> RocksSample<'s> {
     /// Returns the sum of a property over the families with rows. Fails if a family lacks the
     /// property, since the sum would be too small.
     pub(super) fn sum_over_families(&self, property: &PropName) -> Result<u64, StoreError> {
-        let of = |name| {
+        let value_of = |name| {
             let action = || format!("read {property} of {name}");
             let value = self.db.property_int_value_cf(self.family(name)?, property);
             value.map_err(|error| failed(action())(error))?.ok_or_else(|| {
                 StoreError::failed(NAME, action(), "this RocksDB has no such property")
             })
         };
-        self.families().map(of).sum()
+        self.families().map(value_of).sum()
     }
 
     /// Returns whether compactions run while the clock runs.

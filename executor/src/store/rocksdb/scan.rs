@@ -20,7 +20,8 @@ use crate::{
 use variant::FileAccess;
 
 /// Level of the ingested rows.
-const LAST_LEVEL: i32 = 6;
+pub(super) const LAST_LEVEL: i32 = 6;
+/// Number of threads of a scan.
 const THREADS: usize = 2;
 
 /// Reads all rows, and nodes of tries, through hard links in the scratch directory. Verifies the
@@ -70,11 +71,11 @@ fn key_ranges(db: &DB) -> Result<Vec<KeyRange>, StateError> {
     let mut key_ranges = Vec::new();
     for table in Table::ALL {
         let family = options::family_of(table);
-        let of_table = files.iter().filter(|file| file.column_family_name == family);
+        let table_files = files.iter().filter(|file| file.column_family_name == family);
         let mut last_level: Vec<&LiveFile> =
-            of_table.clone().filter(|file| file.level == LAST_LEVEL).collect();
+            table_files.clone().filter(|file| file.level == LAST_LEVEL).collect();
         last_level.sort_unstable_by(|a, b| a.start_key.cmp(&b.start_key));
-        if last_level.is_empty() && of_table.count() > 0 {
+        if last_level.is_empty() && table_files.count() > 0 {
             let file = "of the first level".to_owned();
             key_ranges.push(KeyRange { table, file, first: None, end: None });
         }
@@ -82,7 +83,7 @@ fn key_ranges(db: &DB) -> Result<Vec<KeyRange>, StateError> {
             key_ranges.push(KeyRange {
                 table,
                 file: file.name.trim_start_matches('/').to_owned(),
-                first: file.start_key.clone().filter(|_| index > 0),
+                first: if index == 0 { None } else { file.start_key.clone() },
                 end: last_level.get(index + 1).and_then(|next| next.start_key.clone()),
             });
         }
@@ -120,8 +121,7 @@ fn scan_range(
 fn damaged(input: &ScanInput<'_>, what: &str, error: ::rocksdb::Error) -> StateError {
     match failed(what)(error) {
         StoreError::Damaged { what, reason, .. } => {
-            let reason = format!("{what}: {reason}");
-            StateError::Untrusted { name: input.name.to_owned(), reason }
+            StateError::untrusted(input.name, format!("{what}: {reason}"))
         }
         other => other.into(),
     }

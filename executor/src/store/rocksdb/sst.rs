@@ -100,37 +100,34 @@ impl SstIndex {
     /// # Errors
     /// The breach of the format.
     pub(super) fn find(&self, key: &[u8]) -> io::Result<Option<Handle>> {
-        let user_key = |found: &[u8]| match self.has_suffix {
-            true => found.len().saturating_sub(KEY_SUFFIX_BYTES),
-            false => found.len(),
-        };
-        let count = self.block.restart_count();
         // Finds the last restart point whose key is below `key`. The wanted entry follows that
         // point.
-        let (mut low, mut high) = (0, count);
+        let (mut low, mut high) = (0, self.block.restart_count());
         while low < high {
             let middle = low + (high - low) / 2;
             let mut entries = self.block.entries(middle, self.values)?;
             entries.next()?;
-            if &entries.key[..user_key(&entries.key)] < key {
-                low = middle + 1
-            } else {
-                high = middle
-            }
+            if self.user_key(&entries.key) < key { low = middle + 1 } else { high = middle }
         }
         let mut entries = self.block.entries(low.saturating_sub(1), self.values)?;
         let mut last = None;
         while let Some(value) = entries.next()? {
             let handle = match (self.values, entries.is_whole, last) {
-                (Values::Delta, false, Some(last)) => after(last, value)?,
+                (Values::Delta, false, Some(last)) => next_handle(last, value)?,
                 _ => handle(value)?,
             };
             last = Some(handle);
-            if &entries.key[..user_key(&entries.key)] >= key {
+            if self.user_key(&entries.key) >= key {
                 return Ok(Some(handle));
             }
         }
         Ok(None)
+    }
+
+    /// Returns the key of an entry without its sequence number.
+    fn user_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        let suffix_bytes = if self.has_suffix { KEY_SUFFIX_BYTES } else { 0 };
+        &key[..key.len().saturating_sub(suffix_bytes)]
     }
 }
 
@@ -237,7 +234,7 @@ impl<'b> Entries<'b> {
     }
 
     fn take(&mut self, byte_count: usize) -> io::Result<&'b [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(byte_count).ok_or_else(cut)?;
+        let (taken, rest) = self.rest.split_at_checked(byte_count).ok_or_else(cut_off)?;
         self.rest = rest;
         Ok(taken)
     }
@@ -248,7 +245,7 @@ fn handle(mut value: &[u8]) -> io::Result<Handle> {
 }
 
 /// Returns the handle of the block after `last`. `value` gives the difference of their sizes.
-fn after(last: Handle, mut value: &[u8]) -> io::Result<Handle> {
+fn next_handle(last: Handle, mut value: &[u8]) -> io::Result<Handle> {
     let zigzag = varint(&mut value)?;
     let difference = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
     let byte_count = last.byte_count.checked_add_signed(difference);
@@ -261,7 +258,7 @@ fn after(last: Handle, mut value: &[u8]) -> io::Result<Handle> {
 fn varint(from: &mut &[u8]) -> io::Result<u64> {
     let mut number = 0;
     for shift in (0..u64::BITS).step_by(7) {
-        let (byte, rest) = from.split_first().ok_or_else(cut)?;
+        let (byte, rest) = from.split_first().ok_or_else(cut_off)?;
         *from = rest;
         number |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
@@ -271,7 +268,7 @@ fn varint(from: &mut &[u8]) -> io::Result<u64> {
     Err(wrong("a number is too long"))
 }
 
-fn cut() -> io::Error {
+fn cut_off() -> io::Error {
     wrong("an entry is cut off")
 }
 

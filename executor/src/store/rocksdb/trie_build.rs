@@ -17,7 +17,7 @@ use super::{
     rows::Rows,
     sample,
     settings::failed,
-    trie_rows::{self, Hashed, NodeFiles, Part, PartTries, no_trie, wrong_value},
+    trie_rows::{self, Hashed, NodeFiles, Part, PartTries, trie_error, wrong_value},
 };
 use crate::{
     leaves,
@@ -46,7 +46,7 @@ pub(super) struct TrieBuild<'a> {
     format: Format,
     watch: &'a Watch<'a>,
     /// Directory of the table files.
-    files: &'a Path,
+    table_dir: &'a Path,
     file_bytes: u64,
     options: Options,
     /// Parts of the slots, in the order of their keys.
@@ -59,12 +59,12 @@ impl<'a> TrieBuild<'a> {
         rocks: &RocksFormat,
         input: &BuildInput<'_>,
         watch: &'a Watch<'a>,
-        files: &'a Path,
+        table_dir: &'a Path,
     ) -> Result<Option<Self>, StateError> {
         let Some(format) = rocks.tries else { return Ok(None) };
         let options = options::writer(rocks).map_err(failed("set the options of table files"))?;
         let parts = trie_rows::parts(input.genesis);
-        Ok(Some(Self { format, watch, files, file_bytes: rocks.file_bytes, options, parts }))
+        Ok(Some(Self { format, watch, table_dir, file_bytes: rocks.file_bytes, options, parts }))
     }
 
     /// Begins the tries of the part with this index.
@@ -74,7 +74,7 @@ impl<'a> TrieBuild<'a> {
     }
 
     fn node_files(&self, index: usize) -> NodeFiles<'_> {
-        NodeFiles::new(index, self.files, self.file_bytes, &self.options)
+        NodeFiles::new(index, self.table_dir, self.file_bytes, &self.options)
     }
 
     /// Finishes the tries once all rows are in the database. Joins the shards of large tries and
@@ -100,9 +100,9 @@ impl<'a> TrieBuild<'a> {
                 nodes.begin(TrieId::Slots(account));
                 let mut builder = Builder::new(self.format, nodes);
                 for floating in shards.drain(..) {
-                    builder.push_floating(&floating).map_err(no_trie)?;
+                    builder.push_floating(&floating).map_err(trie_error)?;
                 }
-                let built = builder.finish().map_err(no_trie)?;
+                let built = builder.finish().map_err(trie_error)?;
                 roots.insert(account, built.root);
                 written.push(built.sink);
             }
@@ -132,10 +132,10 @@ impl<'a> TrieBuild<'a> {
             let state = decode_account(value).ok_or_else(|| wrong_value(key))?;
             let root = roots.get(key).copied().unwrap_or(EMPTY_ROOT);
             leaves::account(&state, root, &mut leaf);
-            builder.push(key, &leaf).map_err(no_trie)?;
+            builder.push(key, &leaf).map_err(trie_error)?;
             watched.add_one()?;
         }
-        let built = builder.finish().map_err(no_trie)?;
+        let built = builder.finish().map_err(trie_error)?;
         Ok((built.root, built.sink))
     }
 }

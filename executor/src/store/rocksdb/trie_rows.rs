@@ -49,15 +49,16 @@ enum PartKind {
 pub(super) fn parts(genesis: &Genesis) -> Vec<Part> {
     let families = genesis.slots.iter().filter(|family| family.count >= LARGE_SLOT_COUNT);
     let large: BTreeSet<B256> = families.map(|family| keccak256(family.address)).collect();
-    let small: u64 =
-        genesis.slots.iter().map(|family| family.count).filter(|n| *n < LARGE_SLOT_COUNT).sum();
-    let part_count = small.div_ceil(PART_SLOT_COUNT).next_power_of_two().min(256) as usize;
+    let counts = genesis.slots.iter().map(|family| family.count);
+    let small_slot_count: u64 = counts.filter(|count| *count < LARGE_SLOT_COUNT).sum();
+    let part_count =
+        small_slot_count.div_ceil(PART_SLOT_COUNT).next_power_of_two().min(256) as usize;
     let mut cuts: BTreeSet<Vec<u8>> =
         (1..part_count).map(|part| vec![(part * 256 / part_count) as u8]).collect();
     for account in &large {
         cuts.insert(account.to_vec());
         cuts.extend((1..16_u8).map(|nibble| [account.as_slice(), &[nibble << 4]].concat()));
-        cuts.extend(after(account));
+        cuts.extend(key_above(account));
     }
     let parts = std::iter::once(Vec::new()).chain(cuts).map(|first| {
         let account = first.get(..32).map(B256::from_slice);
@@ -72,7 +73,7 @@ pub(super) fn parts(genesis: &Genesis) -> Vec<Part> {
 
 /// Returns the smallest key above the keys of all slots of an account; `None` if there can be no
 /// such key.
-fn after(account: &B256) -> Option<Vec<u8>> {
+fn key_above(account: &B256) -> Option<Vec<u8>> {
     let last = account.iter().rposition(|byte| *byte != 0xff)?;
     let mut next = account[..=last].to_vec();
     next[last] += 1;
@@ -83,7 +84,7 @@ fn after(account: &B256) -> Option<Vec<u8>> {
 /// Table files of nodes, written in the order of their keys.
 pub(super) struct NodeFiles<'a> {
     name: String,
-    files: &'a Path,
+    table_dir: &'a Path,
     file_bytes: u64,
     options: &'a Options,
     /// The open file, and the number of its bytes so far.
@@ -94,17 +95,17 @@ pub(super) struct NodeFiles<'a> {
 }
 
 impl<'a> NodeFiles<'a> {
-    /// Makes a writer without an open file. It writes to the directory `files`. The names of its
+    /// Makes a writer without an open file. It writes to `table_dir`. The names of its
     /// files contain `index`; files with a higher `index` have higher keys.
     pub(super) fn new(
         index: usize,
-        files: &'a Path,
+        table_dir: &'a Path,
         file_bytes: u64,
         options: &'a Options,
     ) -> Self {
         Self {
             name: format!("{}-{index:06}", options::TRIES),
-            files,
+            table_dir,
             file_bytes,
             options,
             open: None,
@@ -125,7 +126,7 @@ impl<'a> NodeFiles<'a> {
         }
         if self.open.is_none() {
             let name = format!("{}-{:06}.{TABLE_EXTENSION}", self.name, self.paths.len());
-            let path = self.files.join(name);
+            let path = self.table_dir.join(name);
             let writer = SstFileWriter::create(self.options);
             writer.open(&path).map_err(failed("begin a table file"))?;
             self.paths.push(path);
@@ -198,12 +199,12 @@ impl<'a> PartTries<'a> {
     pub(super) fn row(&mut self, key: &[u8], value: &[u8]) -> Result<(), StateError> {
         let leaf = slot_leaf(key, value)?;
         let (account, slot) = key.split_at(32);
-        if !matches!(&self.open, Open::Trie(of, _) | Open::Shard(of, _) if *of == account) {
+        if !matches!(&self.open, Open::Trie(open, _) | Open::Shard(open, _) if *open == account) {
             self.begin(B256::from_slice(account))?;
         }
         match &mut self.open {
             Open::Trie(_, builder) | Open::Shard(_, builder) => {
-                builder.push(slot, leaf.as_slice()).map_err(no_trie)
+                builder.push(slot, leaf.as_slice()).map_err(trie_error)
             }
             Open::Idle(_) | Open::Failed => Err(wrong_value(key)),
         }
@@ -211,8 +212,8 @@ impl<'a> PartTries<'a> {
 
     /// Begins the trie of the next account.
     fn begin(&mut self, account: B256) -> Result<(), StateError> {
-        if let Open::Shard(of, _) = &self.open {
-            let reason = format!("a row of {account} is among those of the large trie of {of}");
+        if let Open::Shard(large, _) = &self.open {
+            let reason = format!("a row of {account} is among those of the large trie of {large}");
             return Err(StoreError::failed(NAME, "make the tries", reason).into());
         }
         let open = std::mem::replace(&mut self.open, Open::Failed);
@@ -227,7 +228,7 @@ impl<'a> PartTries<'a> {
         match open {
             Open::Idle(nodes) => Ok(nodes),
             Open::Trie(account, builder) => {
-                let built = builder.finish().map_err(no_trie)?;
+                let built = builder.finish().map_err(trie_error)?;
                 self.roots.push((account, built.root));
                 Ok(built.sink)
             }
@@ -239,7 +240,7 @@ impl<'a> PartTries<'a> {
     pub(super) fn finish(mut self) -> Result<Hashed<'a>, StateError> {
         let (nodes, floating) = match std::mem::replace(&mut self.open, Open::Failed) {
             Open::Shard(account, builder) => {
-                let built = builder.finish_floating().map_err(no_trie)?;
+                let built = builder.finish_floating().map_err(trie_error)?;
                 (built.sink, Some((account, built.root)))
             }
             open => (self.close(open)?, None),
@@ -249,7 +250,7 @@ impl<'a> PartTries<'a> {
 }
 
 /// Makes the error of a trie that could not be built, with the reason if the sink failed.
-pub(super) fn no_trie(error: trie::Error) -> StateError {
+pub(super) fn trie_error(error: trie::Error) -> StateError {
     let reason = match &error {
         trie::Error::Sink { source, .. } => format!("{error}: {source}"),
         error => error.to_string(),
@@ -298,10 +299,11 @@ mod tests {
 
     #[test]
     fn the_last_account_has_none_after_it() {
-        assert_eq!(after(&B256::repeat_byte(0xff)), None);
+        assert_eq!(key_above(&B256::repeat_byte(0xff)), None);
         let mut account = B256::repeat_byte(0xff);
         account[0] = 7;
-        assert_eq!(after(&account).map(|next| (next[0], next[31], next.len())), Some((8, 0, 32)));
+        let above = key_above(&account).map(|next| (next[0], next[31], next.len()));
+        assert_eq!(above, Some((8, 0, 32)));
     }
 
     #[test]

@@ -17,6 +17,8 @@ use crate::{
     store::trie_stream::{self, NodeRows},
 };
 
+const READING: &str = "read the nodes of tries";
+
 /// Returns facts of the tries if all nodes are correct.
 ///
 /// # Errors
@@ -27,13 +29,12 @@ pub(super) fn verify(
     db: &DB,
     format: Format,
 ) -> Result<BuiltTries, StateError> {
-    let nodes = [[0], [1]].map(|first| -> Result<_, StateError> {
+    let [accounts, slots] = [[0], [1]].map(|first| -> Result<_, StateError> {
         let mut reads = options::scan_reads();
         reads.set_iterate_lower_bound(first);
         reads.set_iterate_upper_bound([first[0] + 1]);
         Ok(Rows::new(db, family(db, options::TRIES)?, reads))
     });
-    let [accounts, slots] = nodes;
     let stored = Stored { name: input.name, nodes: [accounts?, slots?] };
     trie_stream::verify(input, watch, format, stored, |table, sink| {
         let mut rows = Rows::new(db, family(db, options::family_of(table))?, options::scan_reads());
@@ -77,5 +78,3 @@ impl NodeRows for Stored<'_> {
         Ok(())
     }
 }
-
-const READING: &str = "read the nodes of tries";

@@ -79,7 +79,7 @@ impl Reader<'_> {
         sink: &mut RowSink<'_>,
     ) -> Result<(), StoreError> {
         let Some(end) = spans.iter().map(Span::last).max() else { return Ok(()) };
-        let mut options = self.sample.read_options().1;
+        let (_, mut options) = self.sample.read_options();
         // The bound is exclusive.
         options.set_iterate_upper_bound([end, vec![0]].concat());
         let mut rows = self.rows.db.raw_iterator_cf_opt(family, options);
@@ -88,9 +88,9 @@ impl Reader<'_> {
             rows.seek(span.first());
             while let Some((key, value)) = rows.item().filter(|(key, _)| *key <= last.as_slice()) {
                 self.rows.key_count += 1;
-                let part = key.get(span.prefix.len()..).filter(|part| part.len() == 32);
-                let part = part.ok_or_else(|| damaged(key, "has a key of another length"))?;
-                sink(index, B256::from_slice(part), value)?;
+                let rest = key.get(span.prefix.len()..).filter(|rest| rest.len() == 32);
+                let rest = rest.ok_or_else(|| damaged(key, "has a key of another length"))?;
+                sink(index, B256::from_slice(rest), value)?;
                 rows.next();
             }
             rows.status().map_err(failed("read rows of a trie"))?;

@@ -52,7 +52,7 @@ pub(super) fn thread_counts(options: &str) -> (u32, u32) {
     // braces wrongly.
     let values = pairs.filter_map(|pair| {
         let (name, value) = pair.split_once('=')?;
-        (name.trim() == BACKGROUND_JOBS_OPTION).then(|| value.trim().parse::<u32>().ok())?
+        value.trim().parse::<u32>().ok().filter(|_| name.trim() == BACKGROUND_JOBS_OPTION)
     });
     let jobs = values.fold(BACKGROUND_JOBS, |_, jobs| jobs);
     let flushing = (jobs / 4).max(1);
@@ -91,13 +91,13 @@ impl Background for RocksSample<'_> {
             StoreError::failed(NAME, "count flushes and compactions", reason)
         })?;
         let ticker = |ticker| statistics.get_ticker_count(ticker);
-        let times = |histogram| statistics.get_histogram_data(histogram).count();
+        let count = |histogram| statistics.get_histogram_data(histogram).count();
         let sum_of = |property| self.sum_over_families(property);
         Ok(WriteCounters {
             log_bytes: ticker(Ticker::WalFileBytes),
-            flush_count: times(Histogram::FlushTime),
+            flush_count: count(Histogram::FlushTime),
             flush_bytes: ticker(Ticker::FlushWriteBytes),
-            compaction_count: times(Histogram::CompactionTime),
+            compaction_count: count(Histogram::CompactionTime),
             compaction_read_bytes: ticker(Ticker::CompactReadBytes),
             compaction_write_bytes: ticker(Ticker::CompactWriteBytes),
             stall: Duration::from_micros(ticker(Ticker::StallMicros)),
