@@ -97,10 +97,10 @@ impl MdbxStore {
     pub fn open(state: BuiltState, settings: MdbxSettings) -> Result<Self, StoreError> {
         let format = MdbxFormat::of_shape(&state.manifest().shape)
             .ok_or_else(|| state.unknown_shape(NAME))?;
-        let looked =
+        let base =
             Base::read(state.dir()).and_then(|base| Ok((never_cold(state.dir(), &base)?, base)));
         let (never_cold, base) =
-            looked.map_err(failed_io(format!("look at {}", state.dir().display())))?;
+            base.map_err(failed_io(format!("look at {}", state.dir().display())))?;
         Ok(Self { state, format, settings, base, never_cold, opened: Mutex::new(None) })
     }
 
@@ -140,7 +140,7 @@ impl MdbxStore {
             );
             return Err(StoreError::failed(NAME, dropping, reason));
         }
-        self.base.load_branches().map_err(failed_io("load the index pages"))?;
+        self.base.load_index_pages().map_err(failed_io("load the index pages"))?;
         Ok(resident)
     }
 }
@@ -175,6 +175,7 @@ impl Store for MdbxStore {
         let manifest = self.state.manifest();
         let opened = self.opened();
         let resident = opened.and_then(|opened| opened.resident_share);
+        let open_ns = opened.map(|opened| opened.duration.as_nanos().to_string());
         let mut facts: Vec<(&str, String)> = vec![
             ("state", self.state.name().to_owned()),
             ("mdbx", manifest.store_version.clone()),
@@ -186,24 +187,23 @@ impl Store for MdbxStore {
             ("reader_count_max", environment::READER_COUNT_MAX.to_string()),
             ("index_pages", self.base.index_page_count().to_string()),
             ("cold", "index pages are loaded before the clock, leaves are not".to_owned()),
-            ("page_cache_resident", last(resident.map(|share| format!("{share:.4}")))),
+            ("page_cache_resident", or_unknown(resident.map(|share| format!("{share:.4}")))),
             ("commit", self.settings.sync_mode().1.to_owned()),
-            ("open_sample_ns", last(opened.map(|opened| opened.duration.as_nanos().to_string()))),
+            ("open_sample_ns", or_unknown(open_ns)),
         ];
         if self.format.slots == SlotTable::DupSort {
             let trees = self.base.account_trees();
             let text = format!("{}, depth up to {}", trees.count(), trees.height_max());
             facts.push(("account_trees", text));
         }
-        let tables = [("accounts", 0), ("storage", 1), ("code", 2)];
-        for (name, index) in tables {
+        for (index, table) in Table::ALL.into_iter().enumerate() {
             let described = opened.map(|opened| describe(&opened.statistics[index]));
-            facts.push((name, last(described)));
+            facts.push((tables::table_name(table), or_unknown(described)));
         }
         let tries = Store::tries(self);
         if tries.is_some() {
             let nodes = opened.and_then(|opened| opened.nodes);
-            facts.push(("nodes", last(nodes.map(|nodes| describe(&nodes)))));
+            facts.push(("nodes", or_unknown(nodes.map(|nodes| describe(&nodes)))));
         }
         let facts = facts.into_iter().map(|(name, value)| (name.to_owned(), value));
         facts.chain(tries.map(|tries| tries.fact())).collect()
@@ -311,7 +311,7 @@ fn never_cold(dir: &Path, base: &Base) -> io::Result<Option<&'static str>> {
 }
 
 /// Returns the text of a fact of the last sample.
-fn last(value: Option<String>) -> String {
+fn or_unknown(value: Option<String>) -> String {
     value.unwrap_or_else(|| "unknown before the first sample".to_owned())
 }
 

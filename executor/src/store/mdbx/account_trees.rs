@@ -69,19 +69,19 @@ impl AccountTrees {
 
     /// Returns the height of the highest tree; 0 without trees.
     pub(super) fn height_max(&self) -> u16 {
-        self.0.iter().map(|of| of.tree.height).max().unwrap_or(0)
+        self.0.iter().map(|tree| tree.tree.height).max().unwrap_or(0)
     }
 
     /// Returns the tree of the account with `key`; `None` if the account has no tree of its own.
-    pub(super) fn of(&self, key: &[u8]) -> Option<&AccountTree> {
+    pub(super) fn find(&self, key: &[u8]) -> Option<&AccountTree> {
         let key = padded(key)?;
-        self.0.binary_search_by_key(&key, |of| of.key).ok().map(|at| &self.0[at])
+        self.0.binary_search_by_key(&key, |tree| tree.key).ok().map(|index| &self.0[index])
     }
 
     /// Encodes the trees, one record each.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.0.len() * RECORD_BYTES);
-        self.0.iter().for_each(|of| of.write(&mut out));
+        self.0.iter().for_each(|tree| tree.write(&mut out));
         out
     }
 
@@ -109,9 +109,10 @@ mod tests {
             AccountTree::new(&[9; 20], Some(7), tree(11)).unwrap(),
             AccountTree::new(&[2; 20], None, tree(12)).unwrap(),
         ]);
-        assert_eq!(trees.of(&[9; 20]).map(|of| (of.mixed_leaf, of.tree.root)), Some((Some(7), 11)));
-        assert_eq!(trees.of(&[2; 20]).map(|of| (of.mixed_leaf, of.tree.root)), Some((None, 12)));
-        assert_eq!(trees.of(&[3; 20]), None);
+        let leaf_and_root = |found: &AccountTree| (found.mixed_leaf, found.tree.root);
+        assert_eq!(trees.find(&[9; 20]).map(leaf_and_root), Some((Some(7), 11)));
+        assert_eq!(trees.find(&[2; 20]).map(leaf_and_root), Some((None, 12)));
+        assert_eq!(trees.find(&[3; 20]), None);
         let bytes = trees.to_bytes();
         assert_eq!(AccountTrees::from_bytes(&bytes), Some(trees));
         assert_eq!(AccountTrees::from_bytes(&bytes[1..]), None);

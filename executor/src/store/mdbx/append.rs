@@ -74,18 +74,18 @@ impl<'e> Appender<'e> {
                 (Some(_), Table::Slots | Table::Accounts) => BuildPhase::WritingAndHashing,
             };
             let written = ordered::stream_rows(input, watch, table, phase, &mut |key, value| {
-                appender.borrow_mut().row(TableKey { table, key }, value)?;
+                appender.borrow_mut().append_row(TableKey { table, key }, value)?;
                 tries.as_mut().map_or(Ok(()), |tries| tries.row(table, key, value))
             })?;
             digest.merge(&written);
             rows.add(table, written.row_count());
         }
         let tries = tries.map(TrieStream::finish).transpose()?;
-        appender.borrow_mut().end()?;
+        appender.borrow_mut().commit()?;
         Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
     }
 
-    fn row(&mut self, key: TableKey<'_>, value: &[u8]) -> Result<(), StoreError> {
+    fn append_row(&mut self, key: TableKey<'_>, value: &[u8]) -> Result<(), StoreError> {
         let tables = self.tables;
         self.append(key.key.len() + value.len(), |tx| tables.append(tx, key, value))
     }
@@ -93,10 +93,10 @@ impl<'e> Appender<'e> {
     fn append(
         &mut self,
         byte_count: usize,
-        append: impl FnOnce(&TxUnsync<Rw>) -> Result<(), StoreError>,
+        write: impl FnOnce(&TxUnsync<Rw>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         if self.open.as_ref().is_some_and(|(_, bytes)| *bytes >= TX_BYTES) {
-            self.end()?;
+            self.commit()?;
         }
         let (tx, bytes) = match &mut self.open {
             Some(open) => open,
@@ -105,12 +105,12 @@ impl<'e> Appender<'e> {
                 open.insert((tx.map_err(failed("begin to write rows"))?, 0))
             }
         };
-        append(tx)?;
+        write(tx)?;
         *bytes += byte_count;
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), StoreError> {
+    fn commit(&mut self) -> Result<(), StoreError> {
         let Some((tx, _)) = self.open.take() else { return Ok(()) };
         tx.commit().map_err(failed("write rows"))
     }

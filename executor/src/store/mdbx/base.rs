@@ -53,7 +53,8 @@ pub(super) struct Base {
     path: PathBuf,
     metas: Vec<u8>,
     byte_count: u64,
-    branches: Vec<u32>,
+    /// Numbers of the index pages, ascending.
+    index_pages: Vec<u32>,
     account_trees: AccountTrees,
 }
 
@@ -64,7 +65,7 @@ impl Base {
     /// # Errors
     /// The number of branch pages found differs from `branch_count`, which MDBX has counted. Or a
     /// file cannot be read or written.
-    pub(super) fn describe(dir: &Path, branch_count: u64) -> io::Result<()> {
+    pub(super) fn write(dir: &Path, branch_count: u64) -> io::Result<()> {
         let file = File::open(dir.join(DATA))?;
         let mut undo = vec![0; META_BYTES];
         file.read_exact_at(&mut undo, 0)?;
@@ -93,7 +94,7 @@ impl Base {
         let length = metas.split_off(META_BYTES.min(metas.len()));
         let length = length.try_into().map_err(|_| sealed::damaged(&dir.join(UNDO)))?;
         let numbers = sealed::read(&dir.join(BRANCHES))?;
-        let branches =
+        let index_pages =
             numbers.chunks_exact(4).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
         // A missing file is noticed when the files are compared with the manifest.
         let trees = match sealed::read(&dir.join(ACCOUNT_TREES)) {
@@ -104,7 +105,7 @@ impl Base {
             path: dir.join(DATA),
             metas,
             byte_count: u64::from_le_bytes(length),
-            branches: branches.collect(),
+            index_pages: index_pages.collect(),
             account_trees: trees.ok_or_else(|| sealed::damaged(&dir.join(ACCOUNT_TREES)))?,
         })
     }
@@ -118,7 +119,7 @@ impl Base {
     }
 
     pub(super) const fn index_page_count(&self) -> usize {
-        self.branches.len()
+        self.index_pages.len()
     }
 
     pub(super) const fn account_trees(&self) -> &AccountTrees {
@@ -127,7 +128,7 @@ impl Base {
 
     /// Returns whether the meta pages and the length of the file are as built. A sample changes no
     /// other page that the base uses.
-    pub(super) fn is_whole(&self) -> io::Result<bool> {
+    pub(super) fn is_unchanged(&self) -> io::Result<bool> {
         let file = File::open(&self.path)?;
         let mut metas = vec![0; META_BYTES];
         file.read_exact_at(&mut metas, 0)?;
@@ -140,7 +141,7 @@ impl Base {
     /// # Errors
     /// The file is too short to hold the base, or cannot be written.
     pub(super) fn restore(&self) -> io::Result<bool> {
-        if self.is_whole()? {
+        if self.is_unchanged()? {
             return Ok(false);
         }
         let file = OpenOptions::new().read(true).write(true).open(&self.path)?;
@@ -177,7 +178,7 @@ impl Base {
     /// The errors of [`Self::leaves`].
     pub(super) fn leaves_in(&self, keys: &[(&str, &[u8])]) -> io::Result<Vec<LeafPath>> {
         let file = device::open_without_readahead(&self.path)?;
-        let mut leaves = Leaves::new(&file, &self.metas, &self.branches, &self.account_trees)?;
+        let mut leaves = Leaves::new(&file, &self.metas, &self.index_pages, &self.account_trees)?;
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_unstable_by_key(|index| keys[*index]);
         let mut found = vec![LeafPath::default(); keys.len()];
@@ -199,7 +200,7 @@ impl Base {
         let mut page = vec![0; PAGE_BYTES];
         loop {
             let first = next.fetch_add(LOADING_CHUNK, Ordering::Relaxed);
-            let Some(rest) = self.branches.get(first..).filter(|rest| !rest.is_empty()) else {
+            let Some(rest) = self.index_pages.get(first..).filter(|rest| !rest.is_empty()) else {
                 return Ok(());
             };
             for number in rest.iter().take(LOADING_CHUNK) {
@@ -211,11 +212,11 @@ impl Base {
     /// Reads the meta pages and all index pages into the page cache, and no other page. If the meta
     /// pages were not in the cache, MDBX would read them with the kernel's readahead, which would
     /// load leaves, too.
-    pub(super) fn load_branches(&self) -> io::Result<()> {
+    pub(super) fn load_index_pages(&self) -> io::Result<()> {
         let file = device::open_without_readahead(&self.path)?;
         file.read_exact_at(&mut [0; META_BYTES], 0)?;
         let next = AtomicUsize::new(0);
-        let threads = self.branches.len().div_ceil(LOADING_CHUNK).clamp(1, LOADING_THREADS);
+        let threads = self.index_pages.len().div_ceil(LOADING_CHUNK).clamp(1, LOADING_THREADS);
         // New threads, since threads of a pool should not wait for the device.
         thread::scope(|scope| {
             let workers: Vec<_> =

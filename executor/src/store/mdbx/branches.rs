@@ -50,10 +50,10 @@ impl Index {
         for leaf in leaves {
             let page = Page::read(file, leaf, LEAF)?;
             let nodes = page.nodes().collect::<io::Result<Vec<_>>>()?;
-            let of_leaf: Vec<_> = nodes.iter().map(|node| page.tree_at(*node)).collect();
-            let of_leaf = of_leaf.into_iter().collect::<io::Result<Vec<_>>>()?;
-            let holds_rows = of_leaf.iter().any(Option::is_none);
-            for (node, tree) in nodes.iter().zip(of_leaf) {
+            let leaf_trees = nodes.iter().map(|node| page.tree_at(*node));
+            let leaf_trees = leaf_trees.collect::<io::Result<Vec<_>>>()?;
+            let holds_rows = leaf_trees.iter().any(Option::is_none);
+            for (node, tree) in nodes.iter().zip(leaf_trees) {
                 let Some(TableTree { tree, .. }) = tree else { continue };
                 self.add_branches(file, tree)?;
                 let mixed_leaf = holds_rows.then_some(leaf);
@@ -103,6 +103,7 @@ pub(super) fn tables(file: &File, metas: &[u8]) -> io::Result<Vec<(Vec<u8>, Tabl
     Ok(tables)
 }
 
+/// Returns the names and trees of the tables on the page `list` of the main tree.
 pub(super) fn tables_of(file: &File, list: u32) -> io::Result<Vec<(Vec<u8>, TableTree)>> {
     let page = Page::read(file, list, LEAF)?;
     let mut tables = Vec::new();

@@ -80,9 +80,9 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Environment, StoreEr
     // One table more than those of rows, for the nodes of tries.
     builder.set_max_dbs(Table::ALL.len() + 1).set_max_readers(READER_COUNT_MAX);
     if let Purpose::Build { byte_estimate } = purpose {
-        let most = usize::try_from(byte_estimate.saturating_add(ROOM_BYTES)).unwrap_or(usize::MAX);
+        let limit = usize::try_from(byte_estimate.saturating_add(ROOM_BYTES)).unwrap_or(usize::MAX);
         builder.set_geometry(Geometry {
-            size: Some(0..most),
+            size: Some(0..limit),
             growth_step: Some(GROWTH_BYTES),
             shrink_threshold: Some(0),
             page_size: Some(PageSize::Set(PAGE_BYTES)),

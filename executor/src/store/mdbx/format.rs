@@ -163,9 +163,9 @@ impl StateFormat for MdbxFormat {
         environment.sync(true).map_err(failed("make the rows durable"))?;
         let branch_count = tables.branch_count(&environment)?;
         drop(environment);
-        let place = input.dir.join(DATA);
-        fs::rename(&path, &place).map_err(failed_io("move the database to its place"))?;
-        Base::describe(input.dir, branch_count).map_err(failed_io("describe the database"))?;
+        fs::rename(&path, input.dir.join(DATA))
+            .map_err(failed_io("move the database to its place"))?;
+        Base::write(input.dir, branch_count).map_err(failed_io("describe the database"))?;
         Ok(appended)
     }
 
@@ -218,14 +218,14 @@ fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateEr
     let mut digest = ContentDigest::default();
     let mut rows = RowCounts::default();
     for table in Table::ALL {
-        let mut of_table = ContentDigest::default();
+        let mut table_digest = ContentDigest::default();
         let mut watched = watch.rows();
         tables.each_row(&tx, table, &mut |key, value| {
-            of_table.add(table, key, value);
+            table_digest.add(table, key, value);
             watched.add_one()
         })?;
-        rows.add(table, of_table.row_count());
-        digest.merge(&of_table);
+        rows.add(table, table_digest.row_count());
+        digest.merge(&table_digest);
     }
     let tries = match format.tries {
         Some(format) => Some(trie_verify::verify(input, watch, &tables, &tx, format)?),

@@ -83,7 +83,7 @@ impl<'f> Leaves<'f> {
                 (account, Some(subkey))
             }
         };
-        let account_tree = subkey.and_then(|subkey| Some((self.trees.of(account)?, subkey)));
+        let account_tree = subkey.and_then(|subkey| Some((self.trees.find(account)?, subkey)));
         let Some((account_tree, subkey)) = account_tree else {
             let leaf = self.table_levels.leaf_of(self.file, table.tree, account)?.number;
             // A leaf with only roots is an index page. If the search for an account without a tree

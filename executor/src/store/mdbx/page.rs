@@ -12,7 +12,7 @@ use super::environment::PAGE_BYTES;
 /// Number of bytes of a page's header.
 const HEADER_BYTES: usize = 20;
 /// Number of bytes of a node's header.
-const NODE_BYTES: usize = 8;
+const NODE_HEADER_BYTES: usize = 8;
 /// Offset of the main tree's description in a meta page.
 const MAIN_TREE_AT: usize = HEADER_BYTES + 88;
 /// Offset of the last transaction's number in a meta page. The number is stored twice.
@@ -65,12 +65,12 @@ pub(super) enum LeafKind {
 
 /// Returns the main tree, which lists the tables, from the latest valid meta page of the three.
 pub(super) fn main_tree(metas: &[u8]) -> io::Result<Tree> {
-    let whole = metas.chunks_exact(PAGE_BYTES).filter_map(|meta| {
+    let valid = metas.chunks_exact(PAGE_BYTES).filter_map(|meta| {
         let (a, b) = (u64_at(meta, TXNID_A_AT)?, u64_at(meta, TXNID_B_AT)?);
         (a == b && a > 0).then_some((a, meta))
     });
     let (_, meta) =
-        whole.max_by_key(|(id, _)| *id).ok_or_else(|| wrong("no meta page is whole"))?;
+        valid.max_by_key(|(id, _)| *id).ok_or_else(|| wrong("no meta page is whole"))?;
     Ok(tree(&meta[MAIN_TREE_AT..MAIN_TREE_AT + TREE_BYTES])?.tree)
 }
 
@@ -142,7 +142,7 @@ impl Page {
 
     /// Returns the key of the node at `at`.
     pub(super) fn key_at(&self, at: usize) -> io::Result<&[u8]> {
-        let key = at + NODE_BYTES;
+        let key = at + NODE_HEADER_BYTES;
         let length = usize::from(self.u16_at(at + 6)?);
         self.bytes.get(key..key + length).ok_or_else(|| self.outside(key))
     }
@@ -152,7 +152,7 @@ impl Page {
         if self.bytes.get(at + 4).is_none_or(|flags| flags & IS_TREE == 0) {
             return Ok(None);
         }
-        let value = at + NODE_BYTES + usize::from(self.u16_at(at + 6)?);
+        let value = at + NODE_HEADER_BYTES + usize::from(self.u16_at(at + 6)?);
         let bytes = self.bytes.get(value..value + TREE_BYTES);
         tree(bytes.ok_or_else(|| self.outside(value))?).map(Some)
     }
@@ -163,7 +163,7 @@ impl Page {
         if self.bytes.get(at + 4).is_none_or(|flags| flags & IS_OUTSIDE == 0) {
             return Ok(None);
         }
-        let value = at + NODE_BYTES + usize::from(self.u16_at(at + 6)?);
+        let value = at + NODE_HEADER_BYTES + usize::from(self.u16_at(at + 6)?);
         self.u32_at(value).map(Some)
     }
 

@@ -146,14 +146,9 @@ impl Reader for MdbxReader<'_> {
     }
 
     fn counters(&self) -> ReadCounters {
-        fault_counters(self.start_fault_count, self.key_count)
+        let fault_count = thread_major_fault_count().unwrap_or(0);
+        let block_count = fault_count.saturating_sub(self.start_fault_count);
+        let block_bytes = block_count * PAGE_BYTES as u64;
+        ReadCounters { key_count: self.key_count, block_count, block_bytes, cache_hit_count: 0 }
     }
-}
-
-/// Returns the reads of the calling thread since it had `start_fault_count` major page faults.
-fn fault_counters(start_fault_count: u64, key_count: u64) -> ReadCounters {
-    let faults = thread_major_fault_count().unwrap_or(0);
-    let block_count = faults.saturating_sub(start_fault_count);
-    let block_bytes = block_count * PAGE_BYTES as u64;
-    ReadCounters { key_count, block_count, block_bytes, cache_hit_count: 0 }
 }

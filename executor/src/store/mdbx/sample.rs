@@ -163,12 +163,12 @@ impl<'s> MdbxSample<'s> {
         });
         let mut slots: Vec<_> = slots.collect();
         slots.sort_unstable_by_key(|(key, _)| *key);
-        let nodes = sorted(nodes);
+        let nodes = sorted_nodes(nodes);
         let tx = self.environment.begin_rw_unsync().map_err(failed("begin a commit"))?;
         for (key, row) in &accounts {
             let row = row.map(encode_account);
             let key = TableKey { table: Table::Accounts, key: key.as_slice() };
-            self.tables.write(&tx, key, row.as_ref().map(<[u8; 72]>::as_slice))?;
+            self.tables.write(&tx, key, row.as_ref().map(|row| row.as_slice()))?;
         }
         self.tables.write_slots(&tx, &slots)?;
         for (hash, code) in &changes.codes {
@@ -193,7 +193,7 @@ impl<'s> MdbxSample<'s> {
         let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut before = Vec::new();
         for key in written.keys() {
-            before.push(tables.get(&pin, key, name(key), |value| Ok(value.to_vec()))?);
+            before.push(tables.get(&pin, key, row_name(key), |value| Ok(value.to_vec()))?);
         }
         let nodes_before = nodes_of(&tables, &pin, &written)?;
         drop(pin);
@@ -206,8 +206,8 @@ impl<'s> MdbxSample<'s> {
             let tables = Tables::open(&environment, tables.form())?;
             let tx = environment.begin_ro_unsync().map_err(failed("read the state again"))?;
             for (key, before) in written.keys().zip(before) {
-                let now = tables.get(&tx, key, name(key), |value| Ok(value.to_vec()))?;
-                check_same(|| name(key).to_string(), before, now)?;
+                let now = tables.get(&tx, key, row_name(key), |value| Ok(value.to_vec()))?;
+                check_same(|| row_name(key).to_string(), before, now)?;
             }
             let now = nodes_of(&tables, &tx, &written)?;
             for ((key, before), now) in written.nodes.iter().zip(nodes_before).zip(now) {
@@ -222,7 +222,7 @@ impl<'s> MdbxSample<'s> {
 type NodeWrite<'n> = (Vec<u8>, Option<&'n [u8]>);
 
 /// Returns the changes of nodes, sorted by key.
-fn sorted(changes: &[NodeChanges]) -> Vec<NodeWrite<'_>> {
+fn sorted_nodes(changes: &[NodeChanges]) -> Vec<NodeWrite<'_>> {
     let mut nodes = Vec::new();
     for NodeChanges { trie, put, deleted } in changes {
         nodes.extend(deleted.iter().map(|key| (trie.slots_first_key(key), None)));
@@ -255,6 +255,6 @@ fn check_same(
     Err(StoreError::NotRestored { store: NAME, what: what(), reason })
 }
 
-fn name(row: TableKey<'_>) -> RowName<'_> {
+fn row_name(row: TableKey<'_>) -> RowName<'_> {
     RowName::RowOf(row.table, row.key)
 }

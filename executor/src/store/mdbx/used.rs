@@ -24,7 +24,7 @@ pub(super) fn hash(path: &Path) -> io::Result<B256> {
     let file = File::open(path)?;
     let mut metas = vec![0; META_BYTES];
     file.read_exact_at(&mut metas, 0)?;
-    let pages = find(&file, &metas)?;
+    let pages = used_pages(&file, &metas)?;
     let mut hasher = blake3::Hasher::new();
     let mut bytes = vec![0; RUN_PAGES * PAGE_BYTES];
     for run in pages.chunk_by(|a, b| a + 1 == *b).flat_map(|run| run.chunks(RUN_PAGES)) {
@@ -36,7 +36,7 @@ pub(super) fn hash(path: &Path) -> io::Result<B256> {
 }
 
 /// Returns the numbers of the used pages, ascending. `metas` are the file's first pages.
-fn find(file: &File, metas: &[u8]) -> io::Result<Vec<u32>> {
+fn used_pages(file: &File, metas: &[u8]) -> io::Result<Vec<u32>> {
     let mut index = Index::default();
     let mut used = Vec::new();
     for list in index.add_branches(file, page::main_tree(metas)?)? {
@@ -72,8 +72,8 @@ fn add_below(
                 }
             }
             LeafKind::Duplicates => {
-                if let Some(own) = page.tree_at(node)? {
-                    used.extend(index.add_branches(file, own.tree)?);
+                if let Some(account) = page.tree_at(node)? {
+                    used.extend(index.add_branches(file, account.tree)?);
                 }
             }
         }
