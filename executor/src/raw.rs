@@ -58,7 +58,7 @@ fn read(
         |_| {
             let mut ready = worker::prepare(sample, &shared)?;
             let mut done = Ok(());
-            pool.serve(|()| done = ready.read(&shared).inspect_err(|_| shared.stop()));
+            pool.serve(|()| done = ready.read(&shared).inspect_err(|_| shared.fail()));
             done.map(|()| ready.part)
         },
         || {

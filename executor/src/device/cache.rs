@@ -72,7 +72,7 @@ pub fn resident_count(path: &Path, pages: impl IntoIterator<Item = u64>) -> Opti
     let mut resident_count = 0;
     for page in pages {
         let number = page / pages_in_window;
-        if window.as_ref().is_none_or(|(of, _)| *of != number) {
+        if window.as_ref().is_none_or(|(known, _)| *known != number) {
             let start = number * WINDOW_BYTES;
             let length = WINDOW_BYTES.min(byte_count.checked_sub(start)?);
             let length = usize::try_from(length).ok()?;
@@ -90,9 +90,9 @@ pub fn resident_count(path: &Path, pages: impl IntoIterator<Item = u64>) -> Opti
 fn open_with_known_pages(path: &Path) -> Option<(File, u64)> {
     let file = File::open(path).ok()?;
     let metadata = file.metadata().ok()?;
-    let is_told =
+    let is_known =
         metadata.uid() == geteuid().as_raw() || OpenOptions::new().write(true).open(path).is_ok();
-    is_told.then_some((file, metadata.len()))
+    is_known.then_some((file, metadata.len()))
 }
 
 /// Returns a byte for each page. Its lowest bit is 1 if the page is in the cache.

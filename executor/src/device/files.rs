@@ -84,12 +84,11 @@ impl DirectFiles {
 
     /// Opens `paths` as [`Self::open`] does, to be read by `access`.
     pub(super) fn open_as<P: AsRef<Path>>(paths: &[P], access: Access) -> Result<Self, Unmeasured> {
-        let mut sized = sized(paths)?;
+        let mut sized = with_sizes(paths)?;
         sized.retain(|(byte_count, _)| *byte_count >= BLOCK_BYTES as u64);
         sized.sort_by(|a, b| b.cmp(a));
         sized.truncate(FILE_COUNT_MAX);
-
-        Self::of(&sized, access)
+        Self::open_all(&sized, access)
     }
 
     /// Opens all of `paths`, at most 256, in their order. They are read by extents, which name a
@@ -98,25 +97,21 @@ impl DirectFiles {
     /// # Errors
     /// The errors of [`Self::open`].
     pub fn open_in_order<P: AsRef<Path>>(paths: &[P]) -> Result<Self, Unmeasured> {
-        let sized = sized(paths)?;
+        let sized = with_sizes(paths)?;
         match sized.len() {
-            0..=FILE_COUNT_MAX => Self::of(&sized, Access::Direct),
+            0..=FILE_COUNT_MAX => Self::open_all(&sized, Access::Direct),
             count => Err(Unmeasured::TooManyFiles { count }),
         }
     }
 
-    fn of(sized: &[(u64, &Path)], access: Access) -> Result<Self, Unmeasured> {
+    fn open_all(sized: &[(u64, &Path)], access: Access) -> Result<Self, Unmeasured> {
         let mut files = Vec::with_capacity(sized.len());
         let mut blocks_end = 0;
         for (byte_count, path) in sized {
             blocks_end += byte_count / BLOCK_BYTES as u64;
             let file = open(path, access)?;
-            files.push(OpenFile {
-                file,
-                path: (*path).into(),
-                byte_count: *byte_count,
-                blocks_end,
-            });
+            let (path, byte_count) = (path.to_path_buf(), *byte_count);
+            files.push(OpenFile { file, path, byte_count, blocks_end });
         }
         if blocks_end == 0 {
             return Err(Unmeasured::TooSmall { block_count: 0 });
@@ -165,11 +160,11 @@ impl DirectFiles {
     /// Reads `extent` into `into`, which must be large enough, and waits for the read.
     pub(super) fn read(&self, extent: &Extent, into: &mut [Block]) -> Result<(), Unmeasured> {
         let file = &self.files[extent.file as usize].file;
-        let mut left = extent.byte_count as usize;
+        let mut remaining = extent.byte_count as usize;
         let mut parts: Vec<_> = Vec::with_capacity(into.len());
         for block in into {
-            parts.push(io::IoSliceMut::new(&mut block.0[..left.min(BLOCK_BYTES)]));
-            left = left.saturating_sub(BLOCK_BYTES);
+            parts.push(io::IoSliceMut::new(&mut block.0[..remaining.min(BLOCK_BYTES)]));
+            remaining = remaining.saturating_sub(BLOCK_BYTES);
         }
         let result = loop {
             match rustix::io::preadv(file, &mut parts, extent.offset) {
@@ -214,7 +209,7 @@ impl DirectFiles {
 }
 
 /// Returns the size in bytes of each of `paths`, with the path.
-fn sized<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(u64, &Path)>, Unmeasured> {
+fn with_sizes<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(u64, &Path)>, Unmeasured> {
     let mut sized = Vec::with_capacity(paths.len());
     for path in paths.iter().map(AsRef::as_ref) {
         let metadata = path.metadata().map_err(|source| failed(path, source))?;

@@ -31,8 +31,8 @@ impl Work<'_> {
         match self {
             Self::Unread { .. } | Self::Listed(_) => 1,
             Self::Extents { extents, .. } => {
-                let most = extents.iter().map(|extent| extent.byte_count as usize).max();
-                most.unwrap_or(0).div_ceil(BLOCK_BYTES).max(1)
+                let largest = extents.iter().map(|extent| extent.byte_count as usize).max();
+                largest.unwrap_or(0).div_ceil(BLOCK_BYTES).max(1)
             }
         }
     }
@@ -145,15 +145,15 @@ pub(super) fn read_one_by_one(shared: &Shared<'_>) -> Result<Part, Unmeasured> {
     let start = Instant::now();
     let mut now = start;
     while !shared.is_over(start, now)?
-        && let Some(span) = shared.next()
+        && let Some(extent) = shared.next()
     {
-        let room = (span.byte_count as usize).div_ceil(BLOCK_BYTES);
-        shared.files.read(&span, &mut blocks[..room])?;
+        let room = (extent.byte_count as usize).div_ceil(BLOCK_BYTES);
+        shared.files.read(&extent, &mut blocks[..room])?;
         let done = Instant::now();
         latencies.record(done - now);
         read_count += 1;
-        read_bytes += u64::from(span.byte_count);
-        block_count += u64::from(span.block_count);
+        read_bytes += u64::from(extent.byte_count);
+        block_count += u64::from(extent.block_count);
         now = done;
     }
     let cpu = thread_cpu_time().zip(cpu_before).map(|(now, before)| now - before);

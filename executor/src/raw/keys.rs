@@ -20,7 +20,7 @@ const STREAM: &str = "stress 2026 draw of raw reads";
 pub struct Draw {
     permutation: Permutation,
     /// Share of the draws that give an existing slot, in units of 2^-64.
-    present: u128,
+    present_share: u128,
     choice_key: u64,
     next: AtomicU64,
 }
@@ -38,9 +38,9 @@ impl Draw {
             *key = u64::from_le_bytes(*bytes);
         }
         let [rounds @ .., choice_key] = keys;
-        let present = (present_share.clamp(0.0, 1.0) * (1_u128 << 64) as f64) as u128;
+        let present_share = (present_share.clamp(0.0, 1.0) * (1_u128 << 64) as f64) as u128;
         let permutation = Permutation::new(family.count.max(1), rounds, 0);
-        Self { permutation, present, choice_key, next: AtomicU64::new(0) }
+        Self { permutation, present_share, choice_key, next: AtomicU64::new(0) }
     }
 
     /// Returns the number of draws after which keys repeat.
@@ -59,13 +59,14 @@ impl Draw {
         start..start + count
     }
 
-    /// Returns the slot of a draw: the index, and whether the slot exists.
-    fn slot(&self, draw: u64) -> (u64, bool) {
+    /// Returns the index of a draw's slot. An index beyond the family's slots is that of an absent
+    /// slot.
+    fn slot_index(&self, draw: u64) -> u64 {
         let number = draw % self.permutation.count();
         let index = self.permutation.at(number);
-        let is_present = u128::from(mixed(number ^ self.choice_key)) < self.present;
+        let is_present = u128::from(mixed(number ^ self.choice_key)) < self.present_share;
         // The key rule also gives keys for indices beyond the existing slots.
-        (if is_present { index } else { self.permutation.count() + index }, is_present)
+        if is_present { index } else { self.permutation.count() + index }
     }
 }
 
@@ -92,7 +93,7 @@ impl Batch {
 
     pub(super) fn fill(&mut self, family: &SlotFamily, draw: &Draw, draws: Range<u64>) {
         self.indices.clear();
-        self.indices.extend(draws.map(|number| draw.slot(number).0));
+        self.indices.extend(draws.map(|number| draw.slot_index(number)));
         family.keys(&self.indices, &mut self.bytes);
         self.keys.clear();
         self.keys.extend(self.bytes.iter().map(|bytes| U256::from_be_bytes(*bytes)));
@@ -130,9 +131,9 @@ mod tests {
     fn every_slot_is_drawn_once_before_any_is_drawn_again() {
         for count in [1, 2, 3, 4, 5, 63, 64, 65, 1_000, 4_097] {
             let draw = Draw::new(&family(count), 7, 1.0);
-            let of = |range: Range<u64>| range.map(|n| draw.slot(n).0).collect::<HashSet<_>>();
+            let of = |range: Range<u64>| range.map(|n| draw.slot_index(n)).collect::<HashSet<_>>();
             assert_eq!(of(0..count), (0..count).collect(), "{count}");
-            assert_eq!(draw.slot(count), draw.slot(0));
+            assert_eq!(draw.slot_index(count), draw.slot_index(0));
         }
     }
 
@@ -140,7 +141,7 @@ mod tests {
     fn the_order_is_not_that_of_the_recipe_and_another_seed_has_another() {
         let order = |seed| {
             let draw = Draw::new(&family(10_000), seed, 1.0);
-            (0..10_000).map(|n| draw.slot(n).0).collect::<Vec<_>>()
+            (0..10_000).map(|n| draw.slot_index(n)).collect::<Vec<_>>()
         };
         let (first, second) = (order(1), order(2));
         assert_eq!(first, order(1));

@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use alloy_primitives::U256;
+
 use super::{
     keys::Batch,
     reads::{RawError, RawReads, SlotsPerCall},
@@ -25,7 +27,7 @@ pub(super) struct Shared<'a> {
     reads: &'a RawReads<'a>,
     store: &'static str,
     /// Number of draws until all keys are read.
-    left: AtomicU64,
+    remaining: AtomicU64,
     /// Set when a thread failed, so that all other threads end.
     has_failed: &'a AtomicBool,
 }
@@ -36,10 +38,10 @@ impl<'a> Shared<'a> {
         store: &'static str,
         has_failed: &'a AtomicBool,
     ) -> Self {
-        Self { reads, store, left: AtomicU64::new(reads.draw.period()), has_failed }
+        Self { reads, store, remaining: AtomicU64::new(reads.draw.period()), has_failed }
     }
 
-    pub(super) fn stop(&self) {
+    pub(super) fn fail(&self) {
         self.has_failed.store(true, Ordering::Relaxed);
     }
 
@@ -49,12 +51,12 @@ impl<'a> Shared<'a> {
             || self.has_failed.load(Ordering::Relaxed)
     }
 
-    /// Takes up to `wanted` draws of those that are left. Returns the number of taken draws.
+    /// Takes up to `wanted` of the remaining draws. Returns the number of taken draws.
     fn take(&self, wanted: u64) -> u64 {
-        let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-            (left > 0).then(|| left - wanted.min(left))
+        let before = self.remaining.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| {
+            Some(before.saturating_sub(wanted))
         });
-        taken.map_or(0, |left| wanted.min(left))
+        before.map_or(0, |before| wanted.min(before))
     }
 }
 
@@ -119,8 +121,8 @@ impl Ready<'_> {
             let draw = shared.reads.draw;
             self.batch.fill(shared.reads.family, draw, draw.claim(count));
             match shared.reads.slots_per_call {
-                SlotsPerCall::One => self.one_by_one(shared)?,
-                SlotsPerCall::Many(_) => self.together(shared)?,
+                SlotsPerCall::One => self.read_one_by_one(shared)?,
+                SlotsPerCall::Many(_) => self.read_together(shared)?,
             }
         }
         self.part.cpu = thread_cpu_time().zip(cpu_before).map(|(now, before)| now - before);
@@ -128,11 +130,11 @@ impl Ready<'_> {
         Ok(())
     }
 
-    fn one_by_one(&mut self, shared: &Shared<'_>) -> Result<(), RawError> {
+    fn read_one_by_one(&mut self, shared: &Shared<'_>) -> Result<(), RawError> {
         let Self { reader, batch, part, .. } = self;
         let (family, is_timed) = (shared.reads.family, reader.is_timed());
         // The time of a read does not include the computation of its key.
-        let mut asked = Instant::now();
+        let mut start = Instant::now();
         for (key, expected) in batch.keys.iter().zip(&batch.values) {
             let value = reader.slot(&family.address, key)?;
             if value != *expected {
@@ -145,8 +147,8 @@ impl Ready<'_> {
             *count += 1;
             if is_timed {
                 part.end = Instant::now();
-                latencies.record(part.end - asked);
-                asked = part.end;
+                latencies.record(part.end - start);
+                start = part.end;
                 if shared.is_over(part.start, part.end) {
                     return Ok(());
                 }
@@ -156,24 +158,24 @@ impl Ready<'_> {
         Ok(())
     }
 
-    fn together(&mut self, shared: &Shared<'_>) -> Result<(), RawError> {
+    fn read_together(&mut self, shared: &Shared<'_>) -> Result<(), RawError> {
         let Self { reader, batch, part, .. } = self;
-        let asked = Instant::now();
+        let start = Instant::now();
         let mut first_wrong = None;
         let mut answer_count = 0;
-        reader.slots(&shared.reads.family.address, &batch.keys, &mut |place, value| {
+        reader.slots(&shared.reads.family.address, &batch.keys, &mut |index, value| {
             answer_count += 1;
-            if value != batch.values[place] {
-                first_wrong.get_or_insert((place, value));
+            if value != batch.values[index] {
+                first_wrong.get_or_insert((index, value));
             }
         })?;
         part.end = Instant::now();
-        if let Some((place, value)) = first_wrong {
-            return Err(wrong(shared, &batch.keys[place], value, batch.values[place]));
+        if let Some((index, value)) = first_wrong {
+            return Err(wrong(shared, &batch.keys[index], value, batch.values[index]));
         }
         assert_eq!(answer_count, batch.keys.len(), "one answer for each key");
         let absent_count = batch.keys.len() as u64 - batch.present_count;
-        let latency = part.end - asked;
+        let latency = part.end - start;
         if batch.present_count > 0 {
             part.present.record_batch(latency, batch.present_count);
         }
@@ -186,13 +188,7 @@ impl Ready<'_> {
     }
 }
 
-fn wrong(
-    shared: &Shared<'_>,
-    key: &alloy_primitives::U256,
-    value: alloy_primitives::U256,
-    expected: alloy_primitives::U256,
-) -> RawError {
-    let store = shared.store;
+fn wrong(shared: &Shared<'_>, key: &U256, value: U256, expected: U256) -> RawError {
     let reason = format!("it reads as {value:#x}, and the recipe says {expected:#x}");
-    StoreError::damaged(store, format!("slot {key:#x}"), reason).into()
+    StoreError::damaged(shared.store, format!("slot {key:#x}"), reason).into()
 }

@@ -14,7 +14,7 @@ use super::{
     error::StateError,
     format::{BuildInput, BuildOutput, BuildPhase, BuildProgress, StateSpec, Watch},
     lock::{Purpose, StateLock, is_lock, unix_now_s},
-    manifest::{FORMAT_VERSION, Manifest, files_of},
+    manifest::{FORMAT_VERSION, FileEntry, MANIFEST, Manifest, files_of},
     names::{BUILDING, MARK, is_marked, is_state_name, make_marked, remove_marked},
 };
 
@@ -32,7 +32,7 @@ impl DataDir {
     ) -> Result<BuiltState, StateError> {
         let watch = Watch { progress, cancel };
         let name = spec.name();
-        self.check_place(&name)?;
+        self.check_not_foreign(&name)?;
         let lock = StateLock::acquire(&self.lock(&name), &name, Purpose::Measuring)?;
         self.remove_leftovers(&name, progress);
         let dir = self.state(&name);
@@ -48,26 +48,23 @@ impl DataDir {
         if let Some(note) = spec.format.recover(&name, &dir)? {
             progress.note(&note);
         }
-        self.built(manifest, spec.format.row_extension(), lock, &name)
+        self.built_state(manifest, spec.format.row_extension(), lock, &name)
     }
 
     /// Removes half-built states and samples of dead processes. They belong to state `name`, whose
     /// lock the caller holds, or to states whose lock is free. Reports a path that has no mark of
     /// `stress` or cannot be removed, and goes on.
     fn remove_leftovers(&self, name: &str, progress: &dyn BuildProgress) {
-        for (of, paths) in self.leftovers() {
-            let lock = if of == name {
-                None
-            } else if self.check_place(&of).is_err() {
-                continue;
-            } else {
-                match StateLock::acquire(&self.lock(&of), &of, Purpose::Removing) {
-                    Ok(lock) => Some(lock),
-                    // Another process holds the lock, or the lock failed. This run does not need
-                    // the space.
-                    Err(_) => continue,
-                }
-            };
+        for (owner, paths) in self.leftovers() {
+            let mut lock = None;
+            if owner != name {
+                let acquired = self.check_not_foreign(&owner).and_then(|()| {
+                    StateLock::acquire(&self.lock(&owner), &owner, Purpose::Removing)
+                });
+                // Without the lock, the leftovers stay. This run does not need the space.
+                let Ok(acquired) = acquired else { continue };
+                lock = Some(acquired);
+            }
             for path in paths {
                 let removed = match is_marked(&path) {
                     true => remove_marked(&path),
@@ -83,7 +80,7 @@ impl DataDir {
             }
             // If the state does not exist, its lock is removed, too.
             if let Some(lock) = lock
-                && !self.state(&of).exists()
+                && !self.state(&owner).exists()
                 && let Err(error) = lock.remove()
             {
                 progress.note(&error.to_string());
@@ -96,14 +93,14 @@ impl DataDir {
     fn leftovers(&self) -> BTreeMap<String, Vec<PathBuf>> {
         let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for entry in self.entries(self.path()).unwrap_or_default() {
-            if let Some((of, _)) = entry.split_once(BUILDING)
-                && is_state_name(of)
+            if let Some((owner, _)) = entry.split_once(BUILDING)
+                && is_state_name(owner)
             {
-                found.entry(of.to_owned()).or_default().push(self.path().join(&entry));
+                found.entry(owner.to_owned()).or_default().push(self.path().join(&entry));
             }
         }
-        for (of, path) in self.named_as_samples().unwrap_or_default() {
-            found.entry(of).or_default().push(path);
+        for (owner, path) in self.named_as_samples().unwrap_or_default() {
+            found.entry(owner).or_default().push(path);
         }
         found
     }
@@ -123,18 +120,18 @@ impl DataDir {
 
     /// Builds the state in another directory, and then renames the directory to the state's name.
     fn build(&self, spec: &StateSpec<'_>, name: &str, watch: &Watch<'_>) -> Result<(), StateError> {
-        let place = self.new_building_dir(name)?;
-        let built = self.build_at(spec, name, &place, watch);
+        let building = self.new_building_dir(name)?;
+        let built = self.build_at(spec, name, &building, watch);
         let renamed = built.and_then(|()| {
             let dir = self.state(name);
-            fs::rename(&place, &dir).map_err(StateError::io("rename", &place))?;
+            fs::rename(&building, &dir).map_err(StateError::io("rename", &building))?;
             // A complete state needs no mark. If the removal fails, the mark does no harm.
             let _ = fs::remove_file(dir.join(MARK));
             sync(self.path())
         });
         renamed.map_err(|error| {
-            if let Err(left) = remove_marked(&place) {
-                watch.progress.note(&format!("{left}; the next run tries again"));
+            if let Err(not_removed) = remove_marked(&building) {
+                watch.progress.note(&format!("{not_removed}; the next run tries again"));
             }
             if error.is_device_full() {
                 let (name, path) = (name.to_owned(), self.path().to_path_buf());
@@ -146,14 +143,14 @@ impl DataDir {
 
     /// Makes a directory for a state under construction, or for the scratch files of its build.
     fn new_building_dir(&self, name: &str) -> Result<PathBuf, StateError> {
-        let mut end = std::process::id().to_string();
+        let mut suffix = std::process::id().to_string();
         loop {
-            let place = self.path().join(format!("{name}{BUILDING}{end}"));
+            let dir = self.path().join(format!("{name}{BUILDING}{suffix}"));
             // If the name is taken, the next name is tried.
-            if make_marked(&place)? {
-                return Ok(place);
+            if make_marked(&dir)? {
+                return Ok(dir);
             }
-            end.push('x');
+            suffix.push('x');
         }
     }
 
@@ -161,7 +158,7 @@ impl DataDir {
         &self,
         spec: &StateSpec<'_>,
         name: &str,
-        place: &Path,
+        dir: &Path,
         watch: &Watch<'_>,
     ) -> Result<(), StateError> {
         // The scratch directory is not inside the state's directory, which may hold only files of
@@ -169,32 +166,32 @@ impl DataDir {
         let scratch = self.new_building_dir(name)?;
         let start = Instant::now();
         let (genesis, layout, threads) = (spec.genesis, spec.layout, spec.threads.max(1));
-        let input = BuildInput { genesis, layout, dir: place, scratch: &scratch, threads };
+        let input = BuildInput { genesis, layout, dir, scratch: &scratch, threads };
         let built = spec.format.build(&input, watch);
         remove_marked(&scratch)?;
         let built = built?;
         watch.check()?;
         watch.progress.begin(BuildPhase::Finishing, 0);
-        let mut files = files_of(place)?;
+        let mut files = files_of(dir)?;
         for file in &mut files {
-            let path = place.join(&file.name);
+            let path = dir.join(&file.name);
             sync(&path)?;
             let hash = spec.format.file_hash(&path).map_err(StateError::io("read back", &path))?;
             file.hash = Some(hash);
             watch.check()?;
         }
-        let manifest = describe(spec, &built, files, start);
-        manifest.write(place)?;
-        sync(&place.join(super::manifest::MANIFEST))?;
-        sync(place)?;
-        Manifest::read(place, name)?.check_files(place, name)
+        let manifest = manifest_of(spec, &built, files, start);
+        manifest.write(dir)?;
+        sync(&dir.join(MANIFEST))?;
+        sync(dir)?;
+        Manifest::read(dir, name)?.check_files(dir, name)
     }
 }
 
-fn describe(
+fn manifest_of(
     spec: &StateSpec<'_>,
     built: &BuildOutput,
-    files: Vec<super::FileEntry>,
+    files: Vec<FileEntry>,
     start: Instant,
 ) -> Manifest {
     let build_ms = start.elapsed().as_millis() as u64;

@@ -65,7 +65,7 @@ impl DataDir {
     }
 
     /// Makes the [`BuiltState`] of the complete state `name`, whose files the caller has checked.
-    pub(super) fn built(
+    pub(super) fn built_state(
         &self,
         manifest: Manifest,
         row_extension: &'static str,
@@ -98,7 +98,7 @@ impl DataDir {
 
     /// Returns whether `stress` surely made the directory of state `name`, which may be half built.
     /// A symbolic link does not count, since it may lead to any directory. A lock file is a proof,
-    /// since [`Self::check_place`] prevents a lock on the name of another program's directory.
+    /// since [`Self::check_not_foreign`] prevents a lock on the name of another program's directory.
     pub(super) fn is_ours(&self, name: &str) -> bool {
         let dir = self.state(name);
         match name.contains(BUILDING) {
@@ -117,7 +117,7 @@ impl DataDir {
 
     /// Checks, before a lock is taken for state `name`, that no directory of another program has
     /// that name.
-    pub(super) fn check_place(&self, name: &str) -> Result<(), StateError> {
+    pub(super) fn check_not_foreign(&self, name: &str) -> Result<(), StateError> {
         let dir = self.state(name);
         match fs::symlink_metadata(&dir).is_err() || self.has_proof(name) {
             true => Ok(()),
@@ -138,11 +138,11 @@ impl DataDir {
     pub(super) fn named_as_samples(&self) -> Result<Vec<(String, PathBuf)>, StateError> {
         let samples = self.samples();
         let entries = self.entries(&samples)?.into_iter();
-        let of_state = entries.filter_map(|entry| {
-            let (of, _) = entry.split_once('.')?;
-            is_state_name(of).then(|| (of.to_owned(), samples.join(&entry)))
+        let named = entries.filter_map(|entry| {
+            let (owner, _) = entry.split_once('.')?;
+            is_state_name(owner).then(|| (owner.to_owned(), samples.join(&entry)))
         });
-        Ok(of_state.collect())
+        Ok(named.collect())
     }
 }
 

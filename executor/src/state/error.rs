@@ -147,7 +147,8 @@ impl StateError {
     pub(crate) fn is_device_full(&self) -> bool {
         match self {
             Self::Io { source, .. } => source.kind() == io::ErrorKind::StorageFull,
-            Self::Store(error) => says_device_full(&error.to_string()),
+            // Libraries report `ENOSPC` only as text.
+            Self::Store(error) => error.to_string().contains("No space left"),
             Self::Rows(RowError::Scratch { source, .. }) => {
                 source.kind() == io::ErrorKind::StorageFull
             }
@@ -163,9 +164,4 @@ impl From<RowError> for StateError {
             error => Self::Rows(error),
         }
     }
-}
-
-/// Returns whether an error's text means `ENOSPC`, which libraries report only as text.
-fn says_device_full(text: &str) -> bool {
-    text.contains("No space left")
 }

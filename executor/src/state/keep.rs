@@ -15,7 +15,7 @@ use super::{
     format::{BuildOutput, BuildPhase, BuildProgress, ScanInput, StateFormat, Watch},
     lock::{Purpose, StateLock, current_holder, last_used_unix_s},
     manifest::{Manifest, NodeCounts},
-    names::{BUILDING, is_marked, is_state_name, make_marked, mark, remove_marked},
+    names::{BUILDING, base_name, is_marked, is_state_name, make_marked, mark, remove_marked},
 };
 
 /// Facts of one state of the data directory.
@@ -73,26 +73,26 @@ impl DataDir {
         let mut names: BTreeSet<_> = self.entries(self.path())?.into_iter().collect();
         names.retain(|name| is_state_name(name) && self.state(name).is_dir());
         let samples = self.sample_dirs()?;
-        names.extend(samples.iter().map(|(of, _)| of.clone()));
+        names.extend(samples.iter().map(|(owner, _)| owner.clone()));
         names.into_iter().map(|name| self.info(name, &samples)).collect()
     }
 
     fn info(&self, name: String, samples: &[(String, PathBuf)]) -> Result<StateInfo, StateError> {
         let dir = self.state(&name);
-        let samples = samples.iter().filter(|(of, _)| *of == name).map(|(_, path)| path.as_path());
-        let base = name.split_once(BUILDING).map_or(name.as_str(), |(base, _)| base);
-        let half_built = base.len() != name.len();
+        let samples =
+            samples.iter().filter(|(owner, _)| *owner == name).map(|(_, path)| path.as_path());
+        let base = base_name(&name);
+        let half_built = base != name;
         let lock = self.lock(base);
-        let checked = Manifest::read(&dir, &name).and_then(|manifest| {
-            manifest.check_files(&dir, &name)?;
-            Ok(manifest)
-        });
         let has_dir = dir.is_dir();
+        let checked = match (half_built, has_dir) {
+            (true, _) => Err("half built".to_owned()),
+            (false, false) => Err("only samples of killed runs are left".to_owned()),
+            (false, true) => checked_manifest(&dir, &name).map_err(|error| error.to_string()),
+        };
         let (manifest, fault) = match checked {
-            _ if half_built => (None, Some("half built".to_owned())),
-            _ if !has_dir => (None, Some("only samples of killed runs are left".to_owned())),
-            Err(error) => (None, Some(error.to_string())),
             Ok(manifest) => (Some(manifest), None),
+            Err(fault) => (None, Some(fault)),
         };
         let all: Vec<_> = samples.chain([dir.as_path()]).collect();
         let created_unix_s = match &manifest {
@@ -124,10 +124,9 @@ impl DataDir {
     ) -> Result<BuiltState, StateError> {
         let dir = self.whole(name)?;
         let lock = StateLock::acquire(&self.lock(name), name, Purpose::Measuring)?;
-        let manifest = Manifest::read(&dir, name)?;
-        manifest.check_files(&dir, name)?;
+        let manifest = checked_manifest(&dir, name)?;
         let row_extension = format_of(&manifest, name, formats)?.row_extension();
-        self.built(manifest, row_extension, lock, name)
+        self.built_state(manifest, row_extension, lock, name)
     }
 
     /// Reads every row, node and file of state `name`, and compares them with the manifest.
@@ -145,8 +144,7 @@ impl DataDir {
     ) -> Result<VerifiedState, StateError> {
         let dir = self.whole(name)?;
         let _lock = StateLock::acquire(&self.lock(name), name, Purpose::Verifying)?;
-        let manifest = Manifest::read(&dir, name)?;
-        manifest.check_files(&dir, name)?;
+        let manifest = checked_manifest(&dir, name)?;
         let format = format_of(&manifest, name, formats)?;
         if let Some(note) = format.recover(name, &dir)? {
             progress.note(&note);
@@ -195,8 +193,8 @@ impl DataDir {
             Err(_) if self.has_samples(name)? => None,
             Err(error) => return Err(error),
         };
-        let base = name.split_once(BUILDING).map_or(name, |(base, _)| base);
-        self.check_place(base)?;
+        let base = base_name(name);
+        self.check_not_foreign(base)?;
         let lock = StateLock::acquire(&self.lock(base), base, Purpose::Removing)?;
         if let Some(dir) = dir {
             // The rename is first, so that an interrupted removal leaves no incomplete directory
@@ -212,8 +210,8 @@ impl DataDir {
         if base != name && (self.state(base).exists() || self.has_samples(base)?) {
             return Ok(());
         }
-        for (of, path) in self.sample_dirs()? {
-            if of == name {
+        for (owner, path) in self.sample_dirs()? {
+            if owner == name {
                 remove_marked(&path)?;
             }
         }
@@ -221,7 +219,7 @@ impl DataDir {
     }
 
     fn has_samples(&self, name: &str) -> Result<bool, StateError> {
-        Ok(self.sample_dirs()?.iter().any(|(of, _)| of == name))
+        Ok(self.sample_dirs()?.iter().any(|(owner, _)| owner == name))
     }
 
     /// Returns the directory of the complete state `name`. Its lock need not be held.
@@ -230,7 +228,7 @@ impl DataDir {
         if name.contains(BUILDING) {
             return Err(StateError::HalfBuilt { name: name.to_owned() });
         }
-        self.check_place(name)?;
+        self.check_not_foreign(name)?;
         Ok(dir)
     }
 
@@ -241,6 +239,13 @@ impl DataDir {
         }
         Err(StateError::NotFound { name: name.to_owned(), path: self.path().to_path_buf() })
     }
+}
+
+/// Reads the manifest of state `name`, and checks that `dir` has exactly its files.
+fn checked_manifest(dir: &Path, name: &str) -> Result<Manifest, StateError> {
+    let manifest = Manifest::read(dir, name)?;
+    manifest.check_files(dir, name)?;
+    Ok(manifest)
 }
 
 /// Returns the first difference between the scanned rows and nodes and the manifest; `None` if they
@@ -284,8 +289,8 @@ fn format_of<'f>(
 fn byte_count(dirs: &[&Path]) -> Result<u64, StateError> {
     let mut bytes = 0;
     let mut seen = HashSet::new();
-    let mut left: Vec<PathBuf> = dirs.iter().map(|dir| dir.to_path_buf()).collect();
-    while let Some(dir) = left.pop() {
+    let mut unread: Vec<PathBuf> = dirs.iter().map(|dir| dir.to_path_buf()).collect();
+    while let Some(dir) = unread.pop() {
         let entries = match fs::read_dir(&dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             entries => entries.map_err(StateError::io("list", &dir))?,
@@ -293,7 +298,7 @@ fn byte_count(dirs: &[&Path]) -> Result<u64, StateError> {
         for entry in entries {
             let entry = entry.map_err(StateError::io("list", &dir))?;
             match entry.metadata() {
-                Ok(metadata) if metadata.is_dir() => left.push(entry.path()),
+                Ok(metadata) if metadata.is_dir() => unread.push(entry.path()),
                 Ok(metadata) if seen.insert((metadata.dev(), metadata.ino())) => {
                     bytes += metadata.len();
                 }

@@ -21,7 +21,7 @@ use super::error::StateError;
 const ATTEMPTS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(15);
 /// Beginning of the text in every lock file, also after an interrupted write.
-const TEXT_BEGINS: &str = r#"{"pid":"#;
+const TEXT_PREFIX: &str = r#"{"pid":"#;
 /// Maximal number of bytes that are read from a lock file.
 const TEXT_BYTES_MAX: u64 = 4_096;
 
@@ -68,12 +68,6 @@ impl Holder {
     fn read(path: &Path) -> Option<Self> {
         serde_json::from_str(&open(path, &mut OpenOptions::new()).ok()?.1).ok()
     }
-
-    /// Time of the last run that opened the state. If an older build has recorded no such time, it
-    /// is the time when that build took the lock for a run.
-    fn last_use_unix_s(&self) -> Option<u64> {
-        self.used_unix_s.or(self.purpose.is_use().then_some(self.since_unix_s))
-    }
 }
 
 /// The lock of a state, held until drop.
@@ -93,10 +87,10 @@ impl StateLock {
             }
             if let Some(file) = try_exclusive(path)? {
                 let lock = Self { file, path: path.to_path_buf() };
-                let told = lock.set_purpose(purpose);
+                let written = lock.set_purpose(purpose);
                 // A removal goes on if the purpose cannot be written, since the device may be full.
                 if purpose != Purpose::Removing {
-                    told?;
+                    written?;
                 }
                 return Ok(lock);
             }
@@ -132,7 +126,9 @@ impl StateLock {
 /// Returns the time, in seconds since 1970, of the last run that opened the state of the lock at
 /// `path`. `None` if no time is recorded.
 pub(super) fn last_used_unix_s(path: &Path) -> Option<u64> {
-    Holder::read(path)?.last_use_unix_s()
+    let Holder { purpose, since_unix_s, used_unix_s, .. } = Holder::read(path)?;
+    // An older build has recorded only when it took the lock.
+    used_unix_s.or(purpose.is_use().then_some(since_unix_s))
 }
 
 /// Returns whether the file at `path` is a lock file that `stress` wrote.
@@ -179,7 +175,7 @@ fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, String), StateE
     let mut text = String::new();
     let is_text = (&file).take(TEXT_BYTES_MAX).read_to_string(&mut text).is_ok();
     // An empty file is a lock file whose text was not written.
-    match is_text && (text.is_empty() || text.starts_with(TEXT_BEGINS)) {
+    match is_text && (text.is_empty() || text.starts_with(TEXT_PREFIX)) {
         true => Ok((file, text)),
         false => Err(StateError::Foreign { path: path.to_path_buf() }),
     }

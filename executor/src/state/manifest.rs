@@ -96,7 +96,7 @@ impl NodeCounts {
             TrieId::Accounts => &mut self.accounts,
             TrieId::Slots(_) => &mut self.slots,
         };
-        at(depths, path.len()).add(row, node);
+        at_depth(depths, path.len()).add(row, node);
     }
 
     /// Adds the counts of other nodes.
@@ -106,13 +106,13 @@ impl NodeCounts {
             [(&mut self.accounts, &other.accounts), (&mut self.slots, &other.slots)]
         {
             for (depth, totals) in others.iter().enumerate() {
-                at(depths, depth).merge(totals);
+                at_depth(depths, depth).merge(totals);
             }
         }
     }
 }
 
-fn at(depths: &mut Vec<NodeTotals>, depth: usize) -> &mut NodeTotals {
+fn at_depth(depths: &mut Vec<NodeTotals>, depth: usize) -> &mut NodeTotals {
     if depths.len() <= depth {
         depths.resize(depth + 1, NodeTotals::default());
     }
@@ -229,13 +229,13 @@ impl Manifest {
     pub(super) fn is_in(dir: &Path) -> bool {
         #[derive(Deserialize)]
         #[expect(dead_code, reason = "only their presence counts")]
-        struct Part {
+        struct Required {
             format_version: u64,
             recipe_digest: String,
             store: String,
         }
         let text = fs::read(dir.join(MANIFEST)).unwrap_or_default();
-        serde_json::from_slice::<Part>(&text).is_ok()
+        serde_json::from_slice::<Required>(&text).is_ok()
     }
 
     pub(super) fn write(&self, dir: &Path) -> Result<(), StateError> {

@@ -19,11 +19,15 @@ pub(super) const LOCK: &str = ".lock";
 /// Name of the file that marks a directory which `stress` made and may remove with all contents.
 pub(super) const MARK: &str = ".stress";
 
+/// Returns the name of a complete state for its own name, or for the name of a half-built state.
+pub(super) fn base_name(name: &str) -> &str {
+    name.split_once(BUILDING).map_or(name, |(base, _)| base)
+}
+
 /// Returns whether `name` is `<store>-<16 hex digits>`, with or without the ending of a half-built
 /// state. Other entries of a data directory are ignored.
 pub(super) fn is_state_name(name: &str) -> bool {
-    let base = name.split_once(BUILDING).map_or(name, |(base, _)| base);
-    let hash = base.rsplit_once('-').map_or("", |(_, hash)| hash);
+    let hash = base_name(name).rsplit_once('-').map_or("", |(_, hash)| hash);
     !name.contains('/') && hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
