@@ -4,7 +4,7 @@
 use std::{
     fs::{File, OpenOptions},
     io,
-    os::{fd::AsFd, unix::fs::OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
@@ -255,12 +255,18 @@ const TMPFS_MAGIC: u32 = 0x0102_1994;
 /// See [`TMPFS_MAGIC`].
 const RAMFS_MAGIC: u32 = 0x8584_58f6;
 
-/// Returns the name of the file system of `file` if it is in memory, else `None`. Since Linux 6.6
-/// tmpfs accepts `O_DIRECT`, so opening a file does not detect it.
+/// Returns the reason why samples that read files in `dir` cannot be cold; `None` if they can be.
 ///
 /// # Errors
-/// The kernel's error.
-pub(crate) fn memory_file_system(file: &impl AsFd) -> io::Result<Option<&'static str>> {
+/// The directory cannot be opened.
+pub(crate) fn never_cold(dir: &Path) -> io::Result<Option<&'static str>> {
+    let file_system = memory_file_system(&File::open(dir)?)?;
+    Ok(file_system.map(|_| "the state lies on a file system in memory (tmpfs or ramfs)"))
+}
+
+/// Returns the name of the file system of `file` if it is in memory, else `None`. Since Linux 6.6
+/// tmpfs accepts `O_DIRECT`, so opening a file does not detect it.
+fn memory_file_system(file: &File) -> io::Result<Option<&'static str>> {
     // The field's type depends on the architecture; the magic numbers have 32 bits.
     Ok(match fstatfs(file)?.f_type as u32 {
         TMPFS_MAGIC => Some("tmpfs"),

@@ -27,7 +27,6 @@ mod trie_verify;
 mod tries;
 
 use std::{
-    fs::File,
     io,
     sync::atomic::{AtomicU64, Ordering},
     time::Instant,
@@ -52,7 +51,8 @@ pub struct FlatStore {
     /// Reason why `io_uring` is not in use; `None` if it is.
     ring_refused: Option<String>,
     refused_rings: AtomicU64,
-    in_memory: bool,
+    /// Reason why samples cannot be cold; `None` if they can be.
+    never_cold: Option<&'static str>,
     /// Time to open the last sample, in nanoseconds.
     open_ns: AtomicU64,
 }
@@ -72,15 +72,14 @@ impl FlatStore {
             io::ErrorKind::InvalidData => StoreError::damaged(NAME, state.name(), error),
             _ => StoreError::failed(NAME, action.as_str(), error),
         })?;
-        let memory = File::open(state.dir()).and_then(|dir| device::memory_file_system(&dir));
-        let in_memory = memory.map_err(failed_io(action))?.is_some();
+        let never_cold = device::never_cold(state.dir()).map_err(failed_io(action))?;
         Ok(Self {
             ring_refused: ring_refusal(&files, settings.depth),
             state,
             settings,
             files,
             refused_rings: AtomicU64::new(0),
-            in_memory,
+            never_cold,
             open_ns: AtomicU64::new(0),
         })
     }
@@ -173,7 +172,7 @@ impl Store for FlatStore {
     }
 
     fn never_cold(&self) -> Option<&'static str> {
-        self.in_memory.then_some("the state lies on a file system in memory (tmpfs or ramfs)")
+        self.never_cold
     }
 
     fn tries(&self) -> Option<StateTries> {

@@ -35,7 +35,6 @@ mod tries;
 mod used;
 
 use std::{
-    fs::File,
     io,
     path::Path,
     sync::Mutex,
@@ -300,8 +299,8 @@ impl Sample for MdbxSample<'_> {
 
 /// Returns the reason why the state in `dir` cannot be cold; `None` if it can.
 fn never_cold(dir: &Path, base: &Base) -> io::Result<Option<&'static str>> {
-    if device::memory_file_system(&File::open(dir)?)?.is_some() {
-        return Ok(Some("the state lies on a file system in memory (tmpfs or ramfs)"));
+    if let Some(reason) = device::never_cold(dir)? {
+        return Ok(Some(reason));
     }
     Ok(match base.drop_pages()? {
         Some(share) if share <= RESIDENT_SHARE_MAX => None,

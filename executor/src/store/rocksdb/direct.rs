@@ -2,7 +2,6 @@
 //! can be cold.
 
 use std::{
-    fs::File,
     io,
     path::{Path, PathBuf},
 };
@@ -17,7 +16,8 @@ use variant::FileAccess;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
     kind: Kind,
-    in_memory: bool,
+    /// Reason why samples cannot be cold; `None` if they can be.
+    never_cold: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +38,7 @@ impl Access {
         wanted: FileAccess,
     ) -> Result<Self, StoreError> {
         let action = format!("look at the file system of {}", dir.display());
-        let file_system = File::open(dir).and_then(|dir| device::memory_file_system(&dir));
-        let in_memory = file_system.map_err(failed_io(action.clone()))?.is_some();
+        let never_cold = device::never_cold(dir).map_err(failed_io(action.clone()))?;
         let kind = match (wanted, tables.first()) {
             (FileAccess::Buffered, _) => Kind::Buffered,
             (FileAccess::Direct, None) => Kind::Direct,
@@ -52,7 +51,7 @@ impl Access {
                 }
             }
         };
-        Ok(Self { kind, in_memory })
+        Ok(Self { kind, never_cold })
     }
 
     pub(super) fn is_direct(self) -> bool {
@@ -68,7 +67,7 @@ impl Access {
         .to_owned()
     }
 
-    pub(super) fn never_cold(self) -> Option<&'static str> {
-        self.in_memory.then_some("the state lies on a file system in memory (tmpfs or ramfs)")
+    pub(super) const fn never_cold(self) -> Option<&'static str> {
+        self.never_cold
     }
 }
