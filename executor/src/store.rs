@@ -83,8 +83,8 @@ impl CallSizes {
 
 /// One thread's reads of the state in the store: the state before the batch that executes.
 pub trait Reader: fmt::Debug + Send {
-    /// Returns whether reads take long enough to be timed one by one. Reading the clock adds about
-    /// 50 ns to each read.
+    /// Returns whether the caller should time each read. Reading the clock takes about 50 ns, which
+    /// is too much beside a read from a store in memory.
     fn is_timed(&self) -> bool;
 
     /// Reads an account; `None` if it does not exist.
@@ -115,8 +115,8 @@ pub trait Reader: fmt::Debug + Send {
         Ok(())
     }
 
-    /// Reads slots of any accounts; slots of an account are adjacent. Calls `sink` once for each
-    /// slot, with its index in `rows` and its value.
+    /// Reads slots of any accounts. The caller puts slots of one account side by side. Calls `sink`
+    /// once for each slot, with its index in `rows` and its value.
     ///
     /// # Errors
     /// [`StoreError`]; some slots may have reached `sink` before.
@@ -241,8 +241,8 @@ pub trait Sample: fmt::Debug + Sync {
     fn close(self: Box<Self>) -> Result<(), StoreError>;
 }
 
-/// The block cache of warm samples. The key of a block names its file, independently of the
-/// directory that links to the file. So a store that is closed and opened again finds its blocks.
+/// The block cache of warm samples. RocksDB's key of a block names the block's file, whatever
+/// directory links to that file. So a store that is closed and opened again finds its blocks.
 #[derive(Clone)]
 pub struct WarmBlocks(pub(crate) Cache);
 
@@ -257,15 +257,16 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Kind of the store, the first part of a variant's name.
     fn kind(&self) -> StoreKind;
 
-    /// Opens the state for one sample, with indices and filters loaded. If `cache` is cold, no
+    /// Opens the state for one sample, with indices and filters in memory. If `cache` is cold, no
     /// value is cached.
     ///
     /// # Errors
     /// [`StoreError`].
     fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError>;
 
-    /// Empties the block cache that warm samples share, if the store has one. The check of a cold
-    /// sample opens a warm one, and leaves blocks in that cache that no other sample reads.
+    /// Empties the block cache that warm samples share, if the store has one. Called at the end of
+    /// a cold sample: the check of its state root opens a warm sample, whose blocks are not needed
+    /// again.
     fn forget_warm(&self) {}
 
     /// Block cache of the store's warm samples. `None` before the first warm sample, and for a

@@ -1,11 +1,12 @@
-//! State in flat files: rows of one size in blocks of 4 KiB, ordered by key. The first key of each
-//! block is in memory. A cold read is one block, past the page cache. A call for many slots reads
-//! through `io_uring`, with at most [`FlatSettings::depth`] reads in flight.
+//! State in flat files: rows of one size in blocks of 4 KiB, ordered by key. An index in memory has
+//! the beginning of each block's first key. A cold read is one block, past the page cache. A call
+//! for many slots reads through `io_uring`, with at most [`FlatSettings::depth`] reads in flight.
 //!
-//! This store shows how close execution can come to the device's rate. A read costs the device's
+//! This store shows how close execution can come to the device's rate: a read costs the device's
 //! work and a search in memory, nothing else. No client uses such a database. A sample never writes
-//! the base's files: its commits go to a log and to memory, and both are dropped with the sample.
-//! The index takes 16 bytes of memory per block, about 50 MB for a state of 12 GB.
+//! the files of the base (the built state). Its commits go to a log and to memory, and both are
+//! dropped with the sample. The index takes 16 bytes of memory for each block, about 50 MB for a
+//! state of 12 GB.
 //!
 //! Nodes of tries lie in blocks of a file of their own (`nodes.rs`), and are read in the same way
 //! as rows.
@@ -50,6 +51,7 @@ pub struct FlatStore {
     files: Files,
     /// Reason why `io_uring` is not in use; `None` if it is.
     ring_refused: Option<String>,
+    /// Number of readers for which the kernel refused a ring.
     refused_rings: AtomicU64,
     /// Reason why samples cannot be cold; `None` if they can be.
     never_cold: Option<&'static str>,
@@ -89,6 +91,7 @@ impl FlatStore {
         &self.state
     }
 
+    /// Describes whether reads go through `io_uring`.
     fn describe_io_uring(&self) -> String {
         let refused = self.refused_rings.load(Ordering::Relaxed);
         match &self.ring_refused {
@@ -99,7 +102,7 @@ impl FlatStore {
     }
 }
 
-/// Returns the reason why there is no ring; `None` if the kernel grants one.
+/// Returns the reason why readers can have no ring; `None` if the kernel grants one.
 fn ring_refusal(files: &Files, depth: usize) -> Option<String> {
     #[cfg(feature = "io-uring")]
     {

@@ -1,12 +1,13 @@
-//! Formats of state databases, by kind of store.
+//! The formats of state databases by kind of store, for commands that open or verify states without
+//! a scenario.
 
 use variant::StoreKind;
 
 use super::{flat::FlatFormat, mdbx::MdbxFormat, rocksdb::RocksFormat};
 use crate::state::StateFormat;
 
-/// Returns a format of the states of `kind`, whose functions scan states of every shape. `None` for
-/// a store without files.
+/// Returns the default format of `kind`; `None` for a store without files. Its `scan` takes states
+/// of every shape, since it reads the shape from the manifest.
 pub fn format_of(kind: StoreKind) -> Option<Box<dyn StateFormat>> {
     match kind {
         StoreKind::Rocksdb => Some(Box::new(RocksFormat::default())),

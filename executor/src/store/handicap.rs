@@ -1,8 +1,7 @@
-//! A store with a known slowdown, to test the gate: each read takes longer, or one key is read
-//! twice. A gate that misses a known slowdown is worthless.
+//! A known slowdown of a store, to test the gate: each read takes longer, or one key is read twice.
+//! A gate that misses a known slowdown is worthless.
 //!
-//! A store has a handicap only if its settings request one. The facts in the result then show the
-//! handicap.
+//! Only `memory` can have a handicap, and only on request. The facts in the result then show it.
 
 use std::{
     hint,
@@ -15,7 +14,7 @@ use workload::genesis::AccountState;
 
 use super::{ReadCounters, Reader, StoreError};
 
-/// Shortest delay that a thread spins for. Shorter delays accumulate to this time.
+/// Shortest time that a thread spins. Shorter delays are added up until they reach this time.
 const DELAY_MIN: Duration = Duration::from_micros(2);
 
 /// Slowdown of reads.
@@ -74,8 +73,7 @@ struct HandicappedReader<'a, R> {
 }
 
 impl<R> HandicappedReader<'_, R> {
-    /// Delays a read. Small delays accumulate, since reading the clock would take as long as the
-    /// delay.
+    /// Delays a read. Adds up small delays, since reading the clock takes as long as a small delay.
     fn delay(&mut self) {
         self.owed += self.handicap.read_delay;
         if self.owed < DELAY_MIN {

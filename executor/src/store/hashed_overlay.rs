@@ -1,6 +1,6 @@
-//! Rows (by hashed keys) and nodes of tries that the batches of a sample have committed. Stores
-//! whose samples never change the base, the built state (`flat`, `memory`), apply them to the
-//! base's rows and nodes.
+//! Rows (by hashed keys) and nodes of tries that the batches of a sample have committed, in memory.
+//! Samples of `flat` and `memory` never change the base (the built state). So their readers of
+//! tries apply these changes to the base's rows and nodes.
 
 use std::{
     collections::BTreeMap,
@@ -56,7 +56,7 @@ impl Committed {
     }
 }
 
-/// Changes that all readers of a sample see.
+/// The changes of a sample's batches so far, shared by all its readers.
 #[derive(Debug, Default)]
 pub(super) struct HashedOverlay(RwLock<Committed>);
 

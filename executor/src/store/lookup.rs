@@ -1,5 +1,5 @@
-//! Functions and types that the readers of several stores share: parts of row keys, names of rows
-//! in errors, and checks of codes.
+//! Helps the readers of several stores: parts of row keys in order, names of rows in errors, and
+//! checks of codes.
 
 use std::fmt;
 
@@ -47,7 +47,7 @@ pub(super) fn wrong_length(store: &'static str, row: RowName<'_>, value: &[u8]) 
     StoreError::damaged(store, row.to_string(), reason)
 }
 
-/// Decodes the value of an account's row in `store`.
+/// Decodes the value of an account's row in `store`. `row` names the row in an error.
 pub(super) fn account_state(
     store: &'static str,
     row: RowName<'_>,
@@ -56,8 +56,8 @@ pub(super) fn account_state(
     decode_account(value).ok_or_else(|| wrong_length(store, row, value))
 }
 
-/// The slots' parts of row keys, ascending, each with the caller's index of its slot. A slot's row
-/// key is the account's part and then the slot's part.
+/// Slots of one account in the order of their rows. A row key is the account's part and then the
+/// slot's part. This has the slots' parts, ascending, each with the caller's index of its slot.
 #[derive(Debug, Default)]
 pub(super) struct SortedParts {
     pub(super) parts: Vec<([u8; 32], u32)>,
@@ -65,7 +65,7 @@ pub(super) struct SortedParts {
 }
 
 impl SortedParts {
-    /// Computes and sorts the parts of `slots`. `indices` are the caller's indices of the slots.
+    /// Computes and sorts the parts of `slots`. `indices` has the caller's index of each slot.
     pub(super) fn fill(
         &mut self,
         layout: Layout,
@@ -81,8 +81,8 @@ impl SortedParts {
     }
 }
 
-/// Codes with a verified hash. Hashing 24 KiB takes about 50 µs, so a code is verified only at its
-/// first use.
+/// Hashes of the codes that a reader has verified. Hashing 24 KiB takes about 50 µs, so a code is
+/// verified only at its first use.
 #[derive(Debug, Default)]
 pub(super) struct CheckedCodes(B256Set);
 

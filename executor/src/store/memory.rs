@@ -1,5 +1,5 @@
-//! State in hash maps, for tests and for measurements of the EVM without a device. A sample on it
-//! is never cold.
+//! State in hash maps, for tests and for measurements of the EVM without a device. Its samples are
+//! never cold.
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, thread};
 
@@ -22,7 +22,7 @@ use crate::tries::{StateTries, Tries};
 use variant::{CacheMode, StoreKind};
 
 /// Approximate number of bytes of a slot in memory. Key, value and control byte take 65 bytes. A
-/// table doubles at a load of 7/8, so it takes 74 to 149 bytes per slot.
+/// hash table doubles when 7/8 of it are full, so it takes 74 to 149 bytes for each slot.
 const BYTES_PER_SLOT: u64 = 110;
 /// Approximate number of bytes of an account in memory.
 const BYTES_PER_ACCOUNT: u64 = 150;
@@ -147,7 +147,8 @@ impl MemoryStore {
     }
 }
 
-/// Checks that the rows of `genesis`, with `row_bytes` more for each, fit within `limit_bytes`.
+/// Checks that the rows of `genesis` fit within `limit_bytes`. Each row takes `row_bytes` more than
+/// its maps.
 fn check_size(genesis: &Genesis, row_bytes: u64, limit_bytes: u64) -> Result<(), MemoryError> {
     let (slot_count, account_count) = (genesis.slot_count(), genesis.account_count());
     let codes = genesis.account_families.iter().map(AccountFamily::code_bytes);
@@ -260,8 +261,8 @@ impl Sample for MemorySample<'_> {
 #[derive(Debug)]
 struct MemoryReader<'a> {
     sample: &'a MemorySample<'a>,
-    /// The last account, and its slots in the base. Most reads are of the same account as the read
-    /// before.
+    /// Address of the last read, and the account's slots in the base. The next read is mostly of
+    /// the same account.
     last: Option<(Address, Option<&'a Slots>)>,
     key_count: u64,
 }

@@ -1,8 +1,8 @@
-//! Passes the rows of a table in the order of their keys to stores that are built by appending.
-//! Several threads make parts of the row stream in advance. One thread takes the parts in order.
+//! Passes the rows of a table in the order of their keys to stores that are built by appending
+//! (`flat`, `mdbx`, `redis`). Several threads make parts of the row stream ahead; the calling
+//! thread receives the parts in order.
 //!
-//! **Invariant**: memory holds at most two parts per making thread, and the part that is being
-//! taken.
+//! **Invariant**: memory holds at most two parts for each making thread, and the received part.
 
 use std::{
     sync::{
@@ -75,8 +75,8 @@ pub(super) fn stream_rows(
     })
 }
 
-/// Returns a function that passes the progress of a row stream to `progress` while the stream
-/// sorts. The stream reports totals; `progress` takes increments.
+/// Returns a function that reports the sorting of a row stream to `progress`. The stream gives
+/// totals, and `progress` takes increments.
 pub(super) fn sorting_progress(progress: &dyn BuildProgress) -> impl Fn(RowProgress) + Sync {
     let reported = Mutex::new(0);
     move |now| {

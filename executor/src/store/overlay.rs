@@ -1,5 +1,5 @@
-//! Rows that the batches of a sample have committed, in memory. Stores whose samples never change
-//! the base (the built state) read these rows first.
+//! Rows that the batches of a sample have committed, in memory. Samples of `flat`, `memory` and
+//! `redis` never change the base (the built state), so their readers look here first.
 
 use std::sync::{
     PoisonError, RwLock,
@@ -18,6 +18,8 @@ pub(super) struct Changed {
 }
 
 impl Changed {
+    /// Returns a committed account; `Some(None)` if it was deleted, `None` if no batch has changed
+    /// it.
     pub(super) fn account(&self, address: &Address) -> Option<Option<AccountState>> {
         self.accounts.get(address).copied()
     }
@@ -31,7 +33,7 @@ impl Changed {
     }
 }
 
-/// Changes that all readers of a sample see.
+/// The changes of a sample's batches so far, shared by all its readers.
 #[derive(Debug, Default)]
 pub(super) struct Overlay {
     changed: RwLock<Changed>,
@@ -46,7 +48,7 @@ impl Overlay {
         !self.is_filled.load(Ordering::Acquire)
     }
 
-    /// Calls `find` with the committed rows; `None` before the first commit.
+    /// Returns the result of `find` on the committed rows; `None` before the first commit.
     #[inline]
     pub(super) fn find<T>(&self, find: impl FnOnce(&Changed) -> Option<T>) -> Option<T> {
         if self.is_empty() {

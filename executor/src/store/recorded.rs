@@ -1,10 +1,9 @@
-//! A sample that records the reads that an engine requests: rows, calls and order. A replay of
-//! these reads measures the device's rate for exactly this sample.
+//! A sample that records the reads that an engine requests: rows, calls and order. `replay.rs`
+//! repeats these reads to measure the device's rate for exactly this sample.
 //!
-//! A read from disk takes several microseconds at least. Recording took 0.09 to 0.22 µs a read in
-//! 300,000 single reads of a store in memory. Joining the threads' logs took 0.05 µs a read more.
-//! Both times are part of the sample's measured time. Only cold samples of stores with files are
-//! wrapped.
+//! `sample.rs` wraps only cold samples of stores with files, whose reads take several microseconds
+//! at least. The recording is part of the sample's measured time: 0.09 to 0.22 µs a read in 300,000
+//! single reads of a store in memory, and 0.05 µs a read to join the threads' logs.
 
 use std::{
     mem,
@@ -134,7 +133,7 @@ impl Sample for Recorded<'_> {
     }
 }
 
-/// Reads of one thread, with their log.
+/// One thread's reads, and their log. The drop of the reader joins its log to the sample's log.
 #[derive(Debug)]
 struct RecordedReader<'a> {
     reader: Box<dyn Reader + 'a>,

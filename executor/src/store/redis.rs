@@ -1,9 +1,9 @@
 //! State in a Redis Cluster, whose values come over the network. The rows of a recipe are written
 //! once, with a marker that names the recipe; samples only read them. The user gives the addresses
-//! of servers, or three servers are started on this host.
+//! of a cluster's nodes. Without addresses, three servers are started on this host.
 //!
-//! Every read is verified: a value by its length and checksum, a code by its hash. The number of
-//! keys is checked before and after each sample, to detect lost rows.
+//! Every read is verified: a value by its length and checksum, a code by its hash, too. The number
+//! of keys is checked before and after each sample, to detect lost rows.
 
 use std::{fmt, path::Path, sync::Arc};
 
@@ -83,8 +83,7 @@ impl RedisStore {
             *input;
         let servers = match input.addresses {
             [] => {
-                // Checked before the start of servers, which is useless for a state that is too
-                // large.
+                // A state that is too large needs no servers.
                 fill::check_size(genesis, limit_bytes)?;
                 Some(RedisServers::start(data_dir, watch)?)
             }
@@ -97,6 +96,7 @@ impl RedisStore {
         };
         let topology = Arc::new(Topology::of(addresses, credentials)?);
         let connections = ControlConnections::connect(Arc::clone(&topology))?;
+        // Holds the scratch files, and is removed on return.
         let own_dir;
         let dir = match &servers {
             Some(servers) => servers.dir(),
@@ -125,7 +125,7 @@ impl RedisStore {
     }
 }
 
-/// Returns the facts for the result, after the state was filled.
+/// Returns the facts of the filled state for the result.
 fn facts(
     topology: &Topology,
     connections: &ControlConnections,

@@ -1,9 +1,9 @@
-//! Writes and reads small files that end in the BLAKE3 hash of their content, so that a read
-//! detects damage.
+//! Small files that end in the BLAKE3 hash of their content, so that a read detects damage. The
+//! stores `flat` and `mdbx` keep their indices in such files.
 
 use std::{fs, io, path::Path};
 
-/// Writes `bytes` and their hash.
+/// Writes a file with `bytes` and their hash.
 pub(super) fn write(path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
     let seal = blake3::hash(&bytes);
     bytes.extend(seal.as_bytes());

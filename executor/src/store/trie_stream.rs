@@ -1,6 +1,6 @@
 //! Builds the tries of rows that are added in the order of their keys, all slots before all
-//! accounts. The stores `flat`, `mdbx` and `memory` build tries by it, and stores with files verify
-//! stored nodes by it. Nodes are passed on in the order of [`TrieId::slots_first_key`].
+//! accounts. `flat`, `mdbx` and `memory` build their tries with it; `flat`, `mdbx` and `rocksdb`
+//! verify stored nodes with it. It passes nodes on in the order of [`TrieId::slots_first_key`].
 
 use std::collections::VecDeque;
 
@@ -33,7 +33,7 @@ pub(super) trait NodeRows: Sized {
     }
 }
 
-/// Implementations that hash the tries.
+/// Which implementations hash the tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hashing {
     /// Only `trie::Builder`, which makes the nodes.
@@ -90,8 +90,8 @@ impl<S: NodeSink> CheckedTrie<S> {
     }
 }
 
-/// Builds a state's tries again from its rows. Passes the nodes to `nodes`, which compares them
-/// with the stored nodes. `each_row` passes the rows of a table to its sink.
+/// Builds a state's tries again from its rows, and passes the nodes to `nodes`, which compares them
+/// with the stored nodes. `each_row` passes all rows of a table to the given sink.
 ///
 /// # Errors
 /// [`StateError::Untrusted`] if a node or a row is wrong, two roots differ, or the store failed.
@@ -130,12 +130,15 @@ pub(super) struct TrieStream<N> {
     hashing: Hashing,
     /// Sink for the nodes of the next trie; `None` while a trie is open.
     idle: Option<Sink<N>>,
+    /// The trie whose rows are being added.
     open: Option<(TrieId, TrieBuilder<Sink<N>>)>,
     /// Roots of slot tries by hashed address, ascending, for accounts whose rows are not added yet.
     roots: VecDeque<(B256, B256)>,
+    /// Memory for an account's leaf.
     leaf: Vec<u8>,
 }
 
+/// Counts the nodes of `trie`, and passes them to `nodes` with their keys.
 struct Sink<N> {
     trie: TrieId,
     nodes: N,

@@ -5,8 +5,8 @@
 //! checksum 8 ‖ row count 2 ‖ zeros 6 ‖ rows (key ‖ value) ‖ zeros
 //! ```
 //! The numbers above are sizes in bytes. Checksum and count are little-endian. The checksum covers
-//! the whole block, with zeros in its own place. It is seeded with the table and the block's
-//! number, so a block that was read from a wrong position is detected, too.
+//! the whole block, with zeros in the place of the checksum. Its seed is made of the table and the
+//! block's number, so a block that was read from a wrong position is detected, too.
 
 use std::ops::Range;
 
@@ -92,7 +92,7 @@ impl Shape {
 fn checksum(block: &Block, seed: u64) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut lanes = [seed, !seed, seed.rotate_left(17), seed.rotate_left(41)];
-    // The checksum itself counts as zeros.
+    // The first word of the block is the checksum, which counts as zeros.
     let mut keep = 0;
     for words in block.0.chunks_exact(32) {
         for (lane, word) in lanes.iter_mut().zip(words.chunks_exact(8)) {

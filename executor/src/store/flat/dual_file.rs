@@ -30,8 +30,8 @@ impl DualFile {
         Ok(Self { buffered: File::open(&path)?, direct, path })
     }
 
-    /// Returns the file to read in a sample with this cache mode. The page cache is the cache of a
-    /// warm sample.
+    /// Returns the file to read in a sample with this cache mode. Warm samples read through the
+    /// page cache, which is their cache.
     pub(super) fn for_cache(&self, cache: CacheMode) -> &File {
         match (cache, &self.direct) {
             (CacheMode::Cold, Some(direct)) => direct,

@@ -1,4 +1,5 @@
-//! Files of a state, open for reads past the page cache or through it, with their indices.
+//! The files of a state, open for reads past the page cache or through it, with their indices in
+//! memory. [`Files`] belongs to the store; samples, readers and scans borrow it.
 
 use std::{
     fs::File,
@@ -43,7 +44,7 @@ pub(super) const fn index_name(table: Table) -> &'static str {
     }
 }
 
-/// A file of rows of one size.
+/// The file of a table whose rows have one size, with its index.
 #[derive(Debug)]
 pub(super) struct RowFile {
     pub(super) table: Table,
@@ -59,7 +60,7 @@ impl RowFile {
         Ok(Self { table, file: DualFile::open(dir.join(rows_name(table)))?, index, shape })
     }
 
-    /// Returns the rows of a block that was read.
+    /// Returns the rows of `block`, which was read as block `number`.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if the block is damaged.
@@ -71,8 +72,8 @@ impl RowFile {
         })
     }
 
-    /// Returns the blocks that may hold rows whose keys end within `range`. `account` is the
-    /// account's number, or 0 in the file of accounts.
+    /// Returns the numbers of the blocks that may hold rows of a range: slots of the account with
+    /// number `account`, or accounts, for which `account` is 0.
     pub(super) fn blocks_in(&self, account: usize, range: &RowRange) -> Range<usize> {
         let first = self.index.locate(account, range.first.as_slice(), 0);
         let last = self.index.locate(account, range.last.as_slice(), 0);
@@ -81,8 +82,8 @@ impl RowFile {
         first.map_or(0, |found| found.first)..last.map_or(0, |found| found.last + 1)
     }
 
-    /// Passes each row to `sink`, with the number of its block. `unreadable` converts the error of
-    /// a failed read or of a damaged block.
+    /// Reads the whole file, and passes each row to `sink`. `unreadable` converts the error of a
+    /// failed read or of a damaged block.
     pub(super) fn each_row(
         &self,
         unreadable: impl Fn(io::Error) -> StateError,
@@ -116,7 +117,7 @@ pub(super) fn open_to_scan(path: &Path) -> io::Result<BufReader<File>> {
     Ok(BufReader::with_capacity(SCAN_BUFFER_BYTES, File::open(path)?))
 }
 
-/// Position of a code.
+/// Position of a code in the file of codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CodePlace {
     /// Offset in the file, a multiple of `BLOCK_BYTES`.
@@ -231,13 +232,13 @@ mod tests {
         assert_eq!(blocks(11, 13), 0..1);
         let second = 2 * per_block + 10;
         assert_eq!(blocks(second - 1, second - 1), 0..1);
-        // The key of a block's beginning may be that of the end of the one before, to the index.
+        // The index has only the beginning of a key, so the block before may end with the same one.
         assert_eq!(blocks(second, second), 0..2);
         assert_eq!(blocks(12, 100_000), 0..3);
         assert_eq!(blocks(second + 1, 100_000), 1..3);
     }
 
-    /// Keys that differ in the bytes that an index holds.
+    /// Makes a key. Keys of different numbers differ in the bytes that an index holds.
     fn key(number: usize) -> B256 {
         let mut key = B256::ZERO;
         key[..8].copy_from_slice(&(number as u64).to_be_bytes());

@@ -34,9 +34,9 @@ use crate::{
 const FORMAT_VERSION: u32 = 1;
 /// Buffer size of a file that is written.
 const BUFFER_BYTES: usize = 1 << 20;
-/// Number of bytes that a node takes in addition to the node itself: its key, its lengths and its
-/// part of the index. This is the size for the first node of a small trie, whose key has no common
-/// prefix with the key before. Other nodes have a long common prefix and take less.
+/// Maximal number of bytes that a node takes in addition to the node itself: its key, its lengths
+/// and its part of the index. Only the first node of a trie takes so many. The keys of other nodes
+/// share a long prefix with the key before, which is not stored.
 const NODE_HEADER_BYTES: u64 = 50;
 /// Share of the bytes of a block of nodes that are used.
 const NODE_FILL: f64 = 0.9;
@@ -58,7 +58,7 @@ impl FlatFormat {
         tries::all_formats().map(|tries| Self { tries }).find(|format| format.shape() == shape)
     }
 
-    /// Approximate upper bound of the bytes of the nodes of the tries of `genesis`.
+    /// Returns an upper estimate of the bytes of the nodes of tries.
     fn node_bytes(self, genesis: &Genesis) -> u64 {
         let Some(format) = self.tries else { return 0 };
         tries::byte_estimate(tries::expected_nodes(format, genesis), NODE_HEADER_BYTES, NODE_FILL)
@@ -229,8 +229,8 @@ fn write_codes(input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<ContentDiges
     Ok(digest)
 }
 
-/// Digests all rows. Checks that each block is undamaged, that keys ascend, and that the index fits
-/// the rows.
+/// Returns the digest of all rows of a file. Checks that each block is undamaged, that keys ascend,
+/// and that the index fits the rows.
 fn scan_rows(
     file: &RowFile,
     input: &ScanInput<'_>,

@@ -1,11 +1,12 @@
-//! Index of the blocks of rows: the leading part of each block's first key, 16 bytes of memory per
-//! block. For slots, 4 of these bytes are the account's number among the accounts with slots. The
-//! other 12 bytes are the first bytes of the slot's part of the key. Each account with slots takes
-//! another 32 bytes of memory.
+//! Index of the blocks of rows, in memory: the lead of each block's first key, 16 bytes for each
+//! block. The lead of an account is the beginning of its key. The lead of a slot is 4 bytes of the
+//! account's number among the accounts with slots, and the first 12 bytes of the slot's part of the
+//! key. Each account with slots takes another 32 bytes.
 //!
-//! Hashed first keys differ in these bytes, so a key has one candidate block. The first key of a
-//! block has a second candidate, the block before. If several first keys agree in these bytes, all
-//! their blocks are candidates. The reader then reads blocks to find the right one.
+//! A reader asks the index for the blocks that may hold a key. Leads of hashed keys differ, so this
+//! is one block. Only a lead that equals that of a block's first key has a second candidate: the
+//! block before, which may end with this lead. If several first keys have this lead, all their
+//! blocks are candidates.
 
 use std::{io, path::Path};
 
@@ -24,7 +25,7 @@ pub(super) struct Index {
     account_bytes: usize,
     /// Keys of the accounts with slots, ascending; empty in the index of accounts.
     accounts: Vec<[u8; ACCOUNT_BYTES]>,
-    /// Lead (leading part) of each block's first key.
+    /// Lead of each block's first key.
     leads: Vec<u128>,
 }
 
@@ -72,15 +73,16 @@ impl Index {
         self.accounts.len() * ACCOUNT_BYTES + self.leads.len() * size_of::<u128>()
     }
 
-    /// Returns the account's number among the accounts with slots, in the order of their keys;
-    /// `None` if the account has no slots.
+    /// Returns the number of the account with `key`, among the accounts with slots in the order of
+    /// their keys. `None` if the account has no slots.
     pub(super) fn account(&self, key: &[u8]) -> Option<usize> {
         self.accounts.binary_search(&padded(key)).ok()
     }
 
-    /// Returns the blocks that may hold the row whose key ends in `rest`; `None` if the key is
-    /// before all rows. `account` is the account's number, or 0 in the index of accounts. The
-    /// search begins at block `from`: 0, or the `first` of a smaller key's result.
+    /// Returns the blocks that may hold a row; `None` if its key is before all rows. `account` is
+    /// the account's number, or 0 in the index of accounts. `rest` is the key without the account's
+    /// part of a slot's key. The search begins at block `from`: 0, or the `first` of a smaller
+    /// key's result.
     pub(super) fn locate(&self, account: usize, rest: &[u8], from: usize) -> Option<Candidates> {
         let wanted = self.lead(account, rest);
         let leads = self.leads.get(from..)?;
@@ -145,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// Keys of two accounts; those of the second agree in all bytes that the index holds.
+    /// Returns keys of two accounts. Keys of the second account have the same lead.
     fn keys() -> Vec<Vec<u8>> {
         let key = |account: u8, part: [u8; 32]| [vec![account; 20], part.to_vec()].concat();
         let mut keys: Vec<_> = (0..100_u8).map(|i| key(3, [2 * i; 32])).collect();

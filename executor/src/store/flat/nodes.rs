@@ -6,10 +6,9 @@
 //! node: length of shared prefix 1 ‖ length of rest 1 ‖ length of node 2 ‖ rest of the key ‖ node
 //! ```
 //!
-//! The numbers above are sizes in bytes. An entry does not store the prefix that its key shares
-//! with the key before, but the prefix's length and the rest of the key. The keys are made by
-//! [`TrieId::slots_first_key`](crate::tries::TrieId::slots_first_key). The first key of a block is
-//! stored whole.
+//! The numbers above are sizes in bytes. An entry stores the length of the prefix that its key
+//! shares with the key before, and the rest of the key. The first key of a block is stored whole.
+//! [`TrieId::slots_first_key`](crate::tries::TrieId::slots_first_key) makes the keys.
 
 use std::{
     fs::File,
@@ -134,7 +133,7 @@ struct Entry<'b> {
     node: &'b [u8],
 }
 
-/// Splits off the first entry.
+/// Splits off the first of `entries`.
 fn split_first(entries: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     let (&[shared, key_bytes, low, high], after) =
         entries.split_first_chunk::<ENTRY_HEADER_BYTES>()?;
@@ -270,7 +269,7 @@ mod tests {
 
     type Row = (Vec<u8>, Vec<u8>);
 
-    /// Keys of two tries with common beginnings, and nodes of up to 600 bytes.
+    /// Returns keys of two tries with common prefixes, and nodes of up to 600 bytes.
     fn rows() -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         for (trie, count) in [(vec![0; 33], 400_usize), (vec![1], 90)] {

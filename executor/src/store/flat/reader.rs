@@ -1,5 +1,5 @@
-//! Reads of one thread from flat files: one block per key. A call for many keys has several reads
-//! in flight.
+//! Reads of one thread from flat files: one block for each key. A call for many slots has several
+//! reads in flight. This file also implements [`Sample`] for [`FlatSample`].
 
 #[cfg(feature = "io-uring")]
 use std::sync::{Arc, Mutex};
@@ -39,7 +39,7 @@ pub(super) struct FlatReader<'a> {
     layout: Layout,
     #[cfg(feature = "io-uring")]
     ring: Option<Box<BlockRing>>,
-    /// The queue of a fiber's reads, and the fiber's slot in it.
+    /// The queue of the thread's fibers, and this fiber's slot in it. `None` outside of fibers.
     #[cfg(feature = "io-uring")]
     queue: Option<(Arc<Mutex<Queue>>, usize)>,
     block: Box<Block>,
@@ -55,8 +55,9 @@ pub(super) struct FlatReader<'a> {
 #[derive(Default)]
 struct CallBuffers {
     sorted: SortedParts,
-    /// Keys that no batch of the sample has committed, so that the files must be read for them.
+    /// Keys to read from the files: those that no batch of the sample has committed.
     keys: Vec<U256>,
+    /// The caller's indices of `keys`.
     indices: Vec<u32>,
     /// Blocks to read, each with its range of the sorted parts.
     blocks: Vec<RequestedBlock>,
@@ -119,8 +120,8 @@ impl<'a> FlatReader<'a> {
         let rest = &key[key.len().saturating_sub(32)..];
         let Some(found) = file.index.locate(account, rest, 0) else { return Ok(None) };
         let (mut first, mut last) = (found.first, found.last);
-        // The row can only be in the last block whose first key is not above `key`; mostly there is
-        // one block.
+        // The row can only be in the last candidate whose first key is not above `key`. Mostly
+        // there is one candidate.
         let mut number = last;
         loop {
             self.counters.block_count += 1;
@@ -209,9 +210,9 @@ impl<'a> FlatReader<'a> {
         }
     }
 
-    /// Reads `buffers.blocks`, through the ring if there is one. Returns the keys of rows that
-    /// come before the first row of the block that was read for them, with the caller's indices. An
-    /// earlier block may hold such a row.
+    /// Reads `buffers.blocks`, through the ring if there is one. Returns the rows whose key is
+    /// below the first key of their block, with the caller's indices: an earlier block may hold
+    /// them.
     fn read_blocks(
         &mut self,
         account: &RowKey,
@@ -256,12 +257,13 @@ impl<'a> FlatReader<'a> {
     }
 }
 
-/// Extracts the slots of a batch from the blocks that were read.
+/// Extracts the slots of a call from the blocks that were read.
 struct SlotExtractor<'b, 's> {
     file: &'b RowFile,
     account: &'b RowKey,
     layout: Layout,
     parts: &'b [([u8; 32], u32)],
+    /// Rows whose key is below the first key of the block that was read.
     before: Vec<(RowKey, u32)>,
     sink: &'b mut (dyn FnMut(usize, U256) + 's),
 }
@@ -406,7 +408,7 @@ impl Reader for FlatReader<'_> {
         };
         self.plan(number);
         let before = self.read_blocks(&account, sink)?;
-        // The index gives several blocks for these rows. Such rows are rare if keys are hashes.
+        // The index has several candidates for these rows, which is rare if keys are hashes.
         for (row, index) in before {
             sink(index as usize, self.base_slot(Some(number), &row)?);
         }
@@ -419,7 +421,7 @@ impl Reader for FlatReader<'_> {
         }
         let settings = &self.sample.settings;
         CallSizes {
-            // A ring that is deeper than the number of keys of a call would stay partly empty.
+            // A call with fewer keys than the ring has slots would leave a part of the ring empty.
             slots_per_call: settings.keys_per_call,
             rows_per_call: settings.keys_per_call,
             reads_accounts_together: false,

@@ -1,5 +1,5 @@
-//! Reads of blocks through `io_uring`, many in flight at once: for one call, or for the fibers of
-//! one thread.
+//! Reads of blocks through `io_uring`, many in flight at once: for one call of a reader
+//! ([`BlockRing`]), or for the fibers of one thread ([`Queue`]).
 
 use std::{fs::File, io, os::fd::AsRawFd, sync::Mutex};
 
@@ -49,9 +49,9 @@ impl BlockRing {
     }
 
     /// Reads blocks, with as many reads in flight as the ring has slots. `next` returns the
-    /// position of the next block and a value, or `None` at the end. `land` gets that value with
-    /// the block. After the first error no read begins. The call returns when all reads in flight
-    /// have completed.
+    /// position of the next block and a value, or `None` at the end. `land` takes that value and
+    /// the block when the read has completed, in any order. After an error, no new read begins.
+    /// Returns when all reads in flight have completed.
     pub(super) fn read<T>(
         &mut self,
         mut next: impl FnMut() -> Option<(BlockAt, T)>,
@@ -124,7 +124,7 @@ impl Queue {
     }
 
     fn begin(&mut self, slot: usize, at: BlockAt) -> io::Result<()> {
-        // The slot's earlier read did not complete: the kernel may still write into the block.
+        // If the wait for an earlier read failed, the kernel may still write into the slot's block.
         if self.ring.is_busy(slot) {
             return Err(io::Error::other("a read of the same fiber is under way"));
         }

@@ -1,5 +1,5 @@
-//! A state open for one sample. The base's files are only read. The sample's commits are kept in
-//! memory and in a log.
+//! A state in flat files, open for one sample. The base's files are only read. The sample's commits
+//! are kept in memory and in a log. `reader.rs` has its reads.
 
 #[cfg(feature = "io-uring")]
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -154,6 +154,7 @@ impl<'s> FlatSample<'s> {
 /// Encodes a batch for the log: the counts of accounts, slots and codes, then the accounts, slots
 /// and codes themselves. The log is never read; it is deleted with the sample.
 fn encode(changes: &NetChanges) -> Vec<u8> {
+    // Sizes of the encoded counts, accounts and slots.
     let mut bytes = Vec::with_capacity(24 + changes.accounts.len() * 93 + changes.slots.len() * 84);
     for count in [changes.accounts.len(), changes.slots.len(), changes.codes.len()] {
         bytes.extend((count as u64).to_le_bytes());

@@ -14,7 +14,7 @@ pub(super) const NAME: &str = "flat";
 pub struct FlatSettings {
     /// Number of reads in flight in each reader's ring, at least 1.
     pub depth: usize,
-    /// Number of keys per call for a reader with a ring. The ring runs empty at the end of each
+    /// Number of keys in a call of a reader with a ring. The ring runs empty at the end of each
     /// call, so this should be many times `depth`.
     pub keys_per_call: usize,
     /// Durability of a batch at the end of its commit. `Synced`: the batch's log is on the device.
@@ -34,7 +34,7 @@ pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(io::Error) -> 
     move |error| StoreError::failed(NAME, action, error)
 }
 
-/// Makes the error of a read of `what`: the read failed, or the file is damaged.
+/// Converts the error of a read of `what`: a failed read, or a damaged file.
 pub(super) fn failed(error: io::Error, what: impl FnOnce() -> String) -> StoreError {
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {

@@ -51,7 +51,7 @@ struct Stored<'f> {
     block: Box<Block>,
     /// First keys of the blocks that were read, to compare with the file's index.
     first_keys: NodeIndex,
-    /// Nodes of the last block that are not yet compared.
+    /// Nodes of the last block that `next` has not returned yet.
     pending: VecDeque<NodeRow>,
 }
 

@@ -1,5 +1,5 @@
-//! Reads and commits of tries in flat files. Blocks of nodes and rows are read with up to `depth`
-//! reads in flight.
+//! Reads and commits of tries in flat files, for the computation of roots. Blocks of nodes and rows
+//! are read with up to [`FlatSettings::depth`](super::FlatSettings::depth) reads in flight.
 
 use std::{io, ops::Range, os::unix::fs::FileExt};
 
@@ -127,14 +127,14 @@ impl Reader<'_> {
     }
 }
 
-/// A block to read, and the range of the keys to look up in it.
+/// A block to read, and the range of the sorted keys to look up in it.
 struct Lookup {
     block: usize,
     rows: Range<usize>,
 }
 
-/// Returns the blocks that may hold the nodes with the keys of `rows`, which are sorted. Calls
-/// `absent` with the index of each key before all blocks.
+/// Returns the blocks that may hold the nodes with the sorted keys of `rows`. Calls `absent` with
+/// the caller's index of each key that is before all blocks.
 fn lookups(
     nodes: &NodeFile,
     rows: &[(Vec<u8>, usize)],
@@ -151,8 +151,8 @@ fn lookups(
     lookups
 }
 
-/// Passes the node of each key in `rows`, which are sorted, to `sink`: `None` if the block does not
-/// hold the node.
+/// Looks up the sorted keys of `rows` in a block. Passes each node to `sink` with the caller's
+/// index; `None` if the block does not hold the node.
 fn find(
     block: &Block,
     number: usize,

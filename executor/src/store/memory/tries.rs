@@ -1,4 +1,4 @@
-//! Tries of a state in memory: nodes in a map, and rows sorted by hashed key. The commits of a
+//! Tries of the memory store: nodes in a map, and rows sorted by hashed key. The commits of a
 //! sample are kept apart, in a [`HashedOverlay`].
 
 use alloy_primitives::{Address, B256, U256, keccak256, map::HashMap};
@@ -176,7 +176,7 @@ impl TrieReader for Reader<'_> {
     }
 }
 
-/// Returns the rows of `rows`, which are sorted, in `range`.
+/// Returns those of the sorted `rows` whose keys are in `range`.
 fn within<'r, V>(rows: &'r [(B256, V)], range: &RowRange) -> &'r [(B256, V)] {
     let rows = &rows[rows.partition_point(|(key, _)| *key < range.first)..];
     &rows[..rows.partition_point(|(key, _)| *key <= range.last)]

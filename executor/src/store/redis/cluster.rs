@@ -1,6 +1,6 @@
-//! The nodes of a Redis Cluster, their hash slots, and connections to the nodes. Hash slots must
-//! not move between nodes while a state is in use: an answer that a slot has moved fails the
-//! sample.
+//! The nodes of a Redis Cluster and their hash slots, which decide the node of a key. Connects to
+//! nodes. Hash slots must not move between nodes while a state is in use: an answer that a slot has
+//! moved fails the sample.
 
 use std::{fmt, thread, time::Duration};
 
@@ -86,7 +86,7 @@ impl Node {
         Ok(connection)
     }
 
-    /// Connects as [`Self::connect`], with the error of a sample.
+    /// Connects as [`Self::connect`] does, with an error of a store.
     pub(super) fn connect_for_sample(&self) -> Result<Connection, StoreError> {
         self.connect().map_err(failed("connect to", &self.address))
     }
@@ -102,16 +102,16 @@ struct SlotRange {
     address: String,
 }
 
-/// The servers of a cluster that have hash slots.
+/// The nodes of a cluster that have hash slots.
 #[derive(Debug)]
 pub(super) struct Topology {
     nodes: Vec<Node>,
+    /// Index in `nodes` of the node that has a hash slot.
     node_of: HashMap<Slot, u16>,
 }
 
 impl Topology {
-    /// Finds the cluster of the servers at `addresses`. All of them must be nodes of the same
-    /// cluster.
+    /// Finds the cluster of the servers at `addresses`, which must all be nodes of one cluster.
     ///
     /// # Errors
     /// A server does not answer, or is not a node of the cluster.
@@ -161,7 +161,7 @@ impl Topology {
         &self.nodes
     }
 
-    /// Returns the index of the server that has the hash slot of `key`.
+    /// Returns the index of the node that has the hash slot of `key`. Every hash slot has a node.
     pub(super) fn node_of(&self, key: &[u8]) -> usize {
         self.node_of.get(&Slot::for_key(key)).copied().map_or(0, usize::from)
     }
@@ -186,8 +186,8 @@ fn ranges_of(address: &str, credentials: &Credentials) -> Result<Vec<SlotRange>,
     Ok(ranges)
 }
 
-/// Decodes an answer to `CLUSTER SLOTS`. A node without a host has the host of the node that
-/// answers.
+/// Decodes an answer to `CLUSTER SLOTS`. If a node has no host in the answer, it has the host of
+/// the answering node.
 fn ranges_in(slots: Value, answering_host: &str) -> Option<Vec<SlotRange>> {
     let Value::Array(ranges) = slots else { return None };
     let ranges = ranges.into_iter().map(|range| {

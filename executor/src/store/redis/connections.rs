@@ -1,6 +1,6 @@
-//! Connections to all nodes of a cluster, open as long as the store. They read and write the
-//! marker, count keys and empty the cluster. Their name shows other processes that the cluster is
-//! in use.
+//! Connections of the store to all nodes of a cluster, for all commands but those for rows: read
+//! and write the marker, count keys, empty the cluster. They stay open as long as the store. Their
+//! name shows other processes that the cluster is in use.
 
 use std::{
     collections::BTreeMap,
@@ -93,7 +93,7 @@ pub(super) struct Memory {
 pub(super) struct ControlConnections {
     topology: Arc<Topology>,
     connections: Mutex<Vec<Connection>>,
-    /// Name of the connections.
+    /// Name of these connections, different for each store.
     name: String,
 }
 
@@ -102,6 +102,7 @@ fn field<'i>(info: &'i str, key: &str) -> Option<&'i str> {
     info.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
 }
 
+/// Returns the field `key` in an answer to `INFO` as a number.
 fn number_field(info: &str, key: &str) -> Option<u64> {
     field(info, key)?.parse().ok()
 }
@@ -200,6 +201,7 @@ impl ControlConnections {
         self.marker_command("SET", Some(&text))
     }
 
+    /// Sends a command about the marker to the marker's node.
     fn marker_command<T: FromRedisValue>(
         &self,
         command: &str,

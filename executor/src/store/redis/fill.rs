@@ -1,4 +1,4 @@
-//! Fills a cluster with the rows of a recipe, in the order of their keys. Each row is sent to the
+//! Fills a cluster with the rows of a recipe, when the store is opened. Each row is sent to the
 //! node that has its key's hash slot, in pipelines. A marker without a number of rows is written
 //! first, so that a later run recognises a half-filled cluster.
 
@@ -80,7 +80,7 @@ pub(super) fn ensure_filled(
         return Ok(Filled { row_count, history: "before this run".to_owned() });
     }
     let Memory { used_bytes, limit_bytes } = connections.memory()?;
-    // Rows of `stress` will be removed, so their memory counts as free.
+    // A marked cluster will be emptied, so its memory counts as free.
     let free_bytes = match content {
         Content::Nothing | Content::Unmarked => limit_bytes.saturating_sub(used_bytes),
         Content::Marked(_) => limit_bytes,
@@ -110,7 +110,7 @@ pub(super) fn ensure_filled(
     Ok(Filled { row_count, history })
 }
 
-/// Writes all rows.
+/// Writes all rows, with scratch files in a directory that is removed afterwards.
 fn fill(
     topology: &Topology,
     wanted: &BuildInput<'_>,

@@ -1,6 +1,6 @@
-//! Connections of one thread to all nodes of a cluster, with a pipeline for each node. The commands
-//! for a node are collected, and sent to the node together. All pipelines are sent before the first
-//! answer is awaited, so the nodes work in parallel.
+//! Connections of one thread to all nodes of a cluster, for reads and writes of rows. The commands
+//! for a node are collected, and sent to the node together as a pipeline. All pipelines are sent
+//! before the first answer is awaited, so the nodes work in parallel.
 
 use std::{fmt, sync::Mutex};
 
@@ -20,7 +20,7 @@ pub(super) type AnswerSink<'a> = dyn FnMut(usize, Value) -> Result<(), StoreErro
 pub(super) struct NodeConnection {
     pub(super) address: String,
     connection: Connection,
-    /// Commands that are not sent yet.
+    /// Encoded commands that are not sent yet.
     out: Vec<u8>,
     /// Numbers of the commands in `out`.
     collected: Vec<usize>,

@@ -1,5 +1,6 @@
 //! Reads of one thread from Redis: one command for a single key, a pipeline to each node for many
-//! keys. Keys that the sample has committed are read from memory.
+//! keys. Keys that the sample has committed are read from memory. This file also implements
+//! [`Sample`] for [`RedisSample`].
 
 use std::fmt;
 
@@ -28,7 +29,7 @@ const KEYS_PER_CALL: usize = 256;
 /// One thread's reads of a sample.
 pub(super) struct RedisReader<'a> {
     sample: &'a RedisSample<'a>,
-    /// `None` once the drop of the reader has given them back.
+    /// Connections from the store's pool; the drop of the reader gives them back.
     connections: Option<NodeConnections>,
     account_keys: AccountKeys,
     buffers: CallBuffers,
@@ -41,9 +42,11 @@ pub(super) struct RedisReader<'a> {
 struct CallBuffers {
     /// Keys to read, with the caller's indices.
     keys: Vec<(Key, usize)>,
-    /// Slots whose row keys are not computed yet. `indices` are the caller's indices.
+    /// Slots whose row keys are not computed yet.
     slots: Vec<U256>,
+    /// The caller's indices of `slots`.
     indices: Vec<usize>,
+    /// Memory for the addresses' or slots' parts of row keys.
     parts: Vec<[u8; 32]>,
 }
 
@@ -152,7 +155,7 @@ impl<'a> RedisReader<'a> {
     }
 }
 
-/// Decodes a row's value by `decode`, the function of its table.
+/// Decodes a row's value by `decode`. Names the row's node in an error.
 fn decoded<T>(
     shared: &Shared,
     key: &Key,
@@ -247,7 +250,7 @@ impl Reader for RedisReader<'_> {
         Ok(())
     }
 
-    /// One exchange reads slots of several accounts.
+    /// Reads slots of several accounts in one exchange.
     fn slot_rows(
         &mut self,
         rows: &[SlotRow<'_>],

@@ -1,6 +1,6 @@
 //! Encoding of rows in Redis. A key is a byte for the table and the row's key. A value ends in a
-//! checksum of key and value. A key of another form counts as a key of another program, and
-//! `stress` then deletes nothing.
+//! checksum of key and value. A key of another form counts as a key of another program. `stress`
+//! deletes nothing from a cluster with such a key.
 
 use workload::{Layout, Table};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};

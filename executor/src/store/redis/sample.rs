@@ -1,6 +1,6 @@
-//! A state in Redis open for one sample. Commits stay in the memory of this process, so the
-//! cluster's rows never change. This file also has the parts of a store that all its samples and
-//! readers share.
+//! A state in Redis, open for one sample. Commits stay in the memory of this process, so the
+//! cluster's rows never change. `reader.rs` has the sample's reads. This file also has the parts of
+//! a store that its samples and readers share.
 
 use std::sync::{
     Arc,

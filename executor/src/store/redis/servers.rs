@@ -1,6 +1,7 @@
-//! Starts the servers of a cluster on this host: three nodes on the loopback interface, in a
-//! directory that is removed with the servers. If this process is killed, its servers end, too: a
-//! watcher process beside each server kills it when the pipe from this process closes.
+//! Starts the servers of a cluster on this host, if the user gives no addresses: three nodes on the
+//! loopback interface, in a directory that is removed with the servers. If this process is killed,
+//! its servers end, too: a watcher process beside each server kills the server when the pipe from
+//! this process closes.
 
 use std::{
     fs, io,
@@ -35,6 +36,7 @@ const DIR_PREFIX: &str = "redis-servers-";
 const ATTEMPTS: usize = 3;
 /// Longest time until the nodes have found each other.
 const FORMING_TIMEOUT: Duration = Duration::from_secs(20);
+/// Time between two attempts to reach a server, and between two looks at the cluster.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Number of last lines of a server's log that an error shows.
 const LOG_LINES: usize = 3;
@@ -52,7 +54,7 @@ pub struct RedisServers {
     dir: ServerDir,
 }
 
-/// A directory of this process, removed on drop.
+/// A directory of this process for servers or scratch files, removed on drop.
 #[derive(Debug)]
 pub(super) struct ServerDir(PathBuf);
 
@@ -107,7 +109,7 @@ struct Children(Vec<Child>);
 impl Drop for Children {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // The watcher is in the group. The call fails if server and watcher have already ended.
+            // The group has the server and its watcher. The call fails if both have already ended.
             if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
                 let _ended_by_itself = kill_process_group(group, Signal::KILL);
             }
@@ -211,7 +213,7 @@ impl RedisServers {
         }
     }
 
-    /// Waits for [`POLL_INTERVAL`]. Fails if the server has ended or the deadline has passed.
+    /// Waits for [`POLL_INTERVAL`]. Fails if server `number` has ended, or the deadline has passed.
     fn wait(
         &mut self,
         number: usize,
