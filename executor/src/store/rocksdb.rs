@@ -1,11 +1,11 @@
-//! State in RocksDB: column families for accounts, storage (slots), code and, in a state with
-//! tries, their nodes. A family consists of a few large sorted files. Samples read the files with
-//! `O_DIRECT` by default.
+//! State in RocksDB: a column family each for accounts, storage (slots) and code. A state with
+//! tries has a family for their nodes, too. A family consists of a few large sorted files (table
+//! files). Samples read the files with `O_DIRECT` by default.
 //!
-//! **Invariant**: the base is never opened for a sample. Each sample has a directory with hard
-//! links to the base's table files and copies of the few small files. It opens that directory as
-//! its database, so its commits cannot change the base. The directory is removed at the end of the
-//! sample.
+//! **Invariant**: the base (the built state) is never opened for a sample. Each sample has a
+//! directory with hard links to the base's table files and copies of the few small files. The
+//! sample opens that directory as its database, so its commits cannot change the base. The
+//! directory is removed at the end of the sample.
 
 mod age;
 mod build;
@@ -55,7 +55,7 @@ pub use settings::{IoUring, READS_AT_ONCE, RocksSettings, effective, io_uring_st
 use settings::{NAME, failed_io};
 use tries::RocksTries;
 
-/// Approximate number of bytes of a slot's row on disk.
+/// Approximate number of bytes of a slot's row in a data block.
 const ROW_BYTES: f64 = 76.0;
 
 /// A state in RocksDB, open for samples.
@@ -64,9 +64,10 @@ pub struct RocksStore {
     settings: RocksSettings,
     format: RocksFormat,
     access: direct::Access,
-    /// Whether `MultiGet` read through `io_uring` when the store was opened; `None` if that is
-    /// unknown.
+    /// Whether `MultiGet` read through `io_uring` in the test at the opening of the store
+    /// (`probe.rs`). `None` if that is unknown.
     multi_get_io_uring: Option<bool>,
+    /// Block cache of all warm samples; `None` before the first.
     warm_cache: Mutex<Option<Cache>>,
     /// Positions of the blocks of rows in the table files, read on first use.
     blocks: OnceLock<Result<Blocks, String>>,
@@ -115,8 +116,8 @@ impl RocksStore {
         Ok(store)
     }
 
-    /// Returns whether a `MultiGet` of a few keys, when the store was opened, read through
-    /// `io_uring`. `None` if the store reads by `Get`, or the test was inconclusive.
+    /// Returns whether `MultiGet` read through `io_uring` in a test at the opening of the store.
+    /// `None` if the store reads by `Get`, or the test was inconclusive.
     pub const fn multi_get_io_uring(&self) -> Option<bool> {
         self.multi_get_io_uring
     }

@@ -1,6 +1,6 @@
-//! Ageing: rewrites a share of a new state's rows with the same values, and flushes them into files
-//! of the first level. Nothing is compacted. A get then searches several files, as in a database
-//! that has been in use.
+//! Ages a new state: rewrites a share of its rows with the same values, and flushes them into files
+//! of the first level. Nothing is compacted. Afterwards a get searches several files, as in a
+//! database that has been in use. The build calls this last, for formats with aged rows.
 //!
 //! **Invariant**: the recipe, the aged share and the row's key alone decide whether a row is
 //! rewritten, and in which generation. The content is the same before and after.
@@ -39,7 +39,7 @@ const STREAM: &str = "stress 2026 rows of an aged state";
 /// Tables whose rows are rewritten. Codes are not, since a client never writes a code twice.
 const TABLES: [Table; 2] = [Table::Accounts, Table::Slots];
 
-/// Decides which rows are rewritten, and in which generation.
+/// Decides which rows are rewritten, and in which generation (pass).
 struct Choice {
     key: [u8; 32],
     /// Share of the rows that are rewritten, in units of 2^-64.
@@ -64,8 +64,8 @@ impl Choice {
     }
 }
 
-/// Rewrites the share of the rows of the state in `dir` that `format` asks for. Returns the number
-/// of rewritten rows.
+/// Rewrites rows of the state in `dir`: the share [`RocksFormat::aged_ppm`] of `format`. Returns
+/// the number of rewritten rows.
 pub(super) fn age(
     dir: &Path,
     format: &RocksFormat,

@@ -1,5 +1,6 @@
-//! Builds a state in RocksDB. Several threads write sorted rows to table files, which RocksDB
-//! ingests unchanged. Tries of slots are hashed while the rows are written.
+//! Builds a state in RocksDB: implements [`StateFormat`] for [`RocksFormat`]. Several threads write
+//! sorted rows to table files, which RocksDB ingests unchanged. Tries of slots are hashed while the
+//! rows are written.
 
 use std::{
     fs,
@@ -62,7 +63,8 @@ impl StateFormat for RocksFormat {
     fn byte_estimate(&self, genesis: &Genesis, layout: Layout) -> u64 {
         let codes: u64 = genesis.accounts.iter().map(|account| account.code.len() as u64).sum();
         let (slots, accounts) = (genesis.slot_count(), genesis.account_count());
-        // Rows of one account have the same first part of the key, which is stored once in 16 rows.
+        // The account's half of a slot's key is stored once in 16 rows, so 5/8 of the key is
+        // enough.
         let slot = layout.slot_key_bytes() as u64 * 5 / 8 + 32 + ROW_OVERHEAD_BYTES;
         // Rewritten rows exist twice.
         let with_rewritten = |bytes: u64| bytes + bytes * u64::from(self.aged_ppm) / u64::from(PPM);
@@ -73,6 +75,7 @@ impl StateFormat for RocksFormat {
         ];
         let nodes = self.tries.map_or(0, |format| trie_build::node_bytes(format, genesis));
         let rows = parts.into_iter().fold(FIXED_BYTES.saturating_add(nodes), u64::saturating_add);
+        // Five percent more, as a margin.
         rows.saturating_add(rows / 20)
     }
 
@@ -129,9 +132,9 @@ struct TableJob<'a> {
     tries: Option<&'a TrieBuild<'a>>,
 }
 
-/// A unit of work: the files that one thread writes.
+/// A unit of work: table files that one thread writes, one after the other.
 struct Unit {
-    /// Range of the stream's parts in each file.
+    /// The stream's parts in each file, as a range of their indices.
     files: Vec<Range<usize>>,
     /// Index of the first file among all files of the table.
     first_file: usize,
@@ -193,7 +196,7 @@ impl<'a> TableJob<'a> {
         Ok(all)
     }
 
-    /// Returns the units of work: one per file or, with tries, one per part of the tries.
+    /// Returns the units of work: one for each file or, with tries, one for each part of the tries.
     fn units(&self, stream: &RowStream<'_>, file_row_count: u64) -> Result<Vec<Unit>, StateError> {
         let all = 0..stream.part_count();
         let unit_files: Vec<Vec<Range<usize>>> = match self.tries {
@@ -263,6 +266,7 @@ impl<'a> TableJob<'a> {
         Ok(digest)
     }
 
+    /// Approximate number of bytes of a row in a table file.
     fn row_bytes(&self) -> u64 {
         match self.table {
             Table::Slots => 78,

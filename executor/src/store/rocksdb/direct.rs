@@ -1,5 +1,5 @@
-//! Decides whether a state's files are read past the page cache (`O_DIRECT`), and whether samples
-//! can be cold.
+//! Finds out how a state's table files can be read: past the page cache (`O_DIRECT`) or through it,
+//! and whether samples can be cold. The store asks when it is opened; a scan asks, too.
 
 use std::{
     io,
@@ -30,8 +30,8 @@ enum Kind {
 }
 
 impl Access {
-    /// Tests whether the first file of `tables` can be opened for direct reads, if these are
-    /// wanted. Asks the kernel whether the file system of `dir` is in memory.
+    /// Tests whether the first file of `tables` can be opened for direct reads, if `wanted` says
+    /// so. Asks the kernel whether the file system of `dir` is in memory.
     pub(super) fn probe(
         dir: &Path,
         tables: &[PathBuf],

@@ -1,5 +1,5 @@
-//! Settings that decide the bytes of a state's files, so each combination of them is a state of its
-//! own. Settings to open and read a state are in `RocksSettings`.
+//! The settings that decide the bytes of a state's files. Each combination is a state with a name
+//! of its own. Settings that only decide how a state is opened and read are in `RocksSettings`.
 
 use variant::{FilterKind, IndexShape};
 
@@ -8,8 +8,8 @@ use crate::tries;
 /// Default size of a data block in bytes.
 const DEFAULT_BLOCK_BYTES: u32 = 4096;
 
-/// Number of passes that rewrite rows of an aged state. Afterwards, up to this many files of the
-/// first level overlap in their keys. A get searches all of them, newest first, before the last
+/// Number of passes that rewrite rows of an aged state. After them, up to this many files of the
+/// first level overlap in their keys. A get searches these files, newest first, and then the last
 /// level.
 pub(super) const GENERATIONS: u64 = 4;
 
@@ -27,8 +27,8 @@ impl Filter {
     /// No filter.
     pub const NOTHING: Self = Self::new(FilterKind::Nothing, 0);
 
-    /// Makes a filter with `bits` for each key. A Ribbon filter has as few false positives as a
-    /// Bloom filter with these bits. Without a filter, the bits are 0.
+    /// Makes a filter with `bits` for each key; 0 if `kind` is no filter. A Ribbon filter has as
+    /// few false positives as a Bloom filter with these bits, and is smaller.
     pub const fn new(kind: FilterKind, bits: u32) -> Self {
         let bits = match kind {
             FilterKind::Nothing => 0,
@@ -88,10 +88,10 @@ impl RocksFormat {
 
     /// Returns the options of table files, as text for `RocksDB`.
     ///
-    /// A block that is a page of its file is read by one direct read of 4,096 bytes. An unaligned
-    /// block of 4 KiB takes 4.5 to 5 KiB, in two pages. `block_align` can only be set by text.
-    /// Aligned blocks have no delta-encoded handles in the index. So the index's keys are
-    /// delta-encoded in runs of 8, which makes the index three times smaller.
+    /// An aligned block is a page of its file, and takes one direct read of 4,096 bytes. An
+    /// unaligned block of 4 KiB lies in two pages. `block_align` can only be set by text. Aligned
+    /// blocks have no delta-encoded handles in the index. So the index's keys are delta-encoded in
+    /// runs of 8, which makes the index three times smaller.
     pub(super) fn table_text(&self) -> String {
         let mut text = format!(
             "block_size={};block_align={};format_version=6;checksum=kXXH3;\

@@ -1,4 +1,5 @@
-//! Options of RocksDB, for builds, scans and samples of a state. A family here is a column family.
+//! Options of RocksDB, for builds, scans and samples of a state, and the names of column families.
+//! A family here is a column family.
 
 use ::rocksdb::{
     BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType, Error, LogLevel, Options,
@@ -58,8 +59,9 @@ pub(super) fn database() -> Options {
     options
 }
 
-/// Options of a sample's database. [`families`] adds the options of tables with their cache.
-/// Compactions are off until the sample's clock starts, which turns them on.
+/// Options of a sample's database, without those of its tables, which [`families`] adds.
+/// Compactions are off; [`Background::begin`](crate::store::Background::begin) turns them on when
+/// the clock starts.
 pub(super) fn of_sample(settings: &RocksSettings, access: Access) -> Result<Options, Error> {
     let mut options = database();
     options.set_write_buffer_size(settings.write_buffer_bytes);
@@ -76,7 +78,7 @@ pub(super) fn of_sample(settings: &RocksSettings, access: Access) -> Result<Opti
     Ok(options)
 }
 
-/// Returns `options` with the options in `further`, in the syntax of [`check_options`].
+/// Returns `options` with the options in the text `further` (see [`check_options`]).
 fn with_further(mut options: Options, further: &str) -> Result<Options, Error> {
     if further.is_empty() { Ok(options) } else { options.get_options_from_string(further) }
 }
@@ -107,8 +109,8 @@ pub(super) const fn family_of(table: Table) -> &'static str {
     }
 }
 
-/// Returns the families of a database that writes no table files of its own, with `cache` for data
-/// blocks.
+/// Returns the families of a database that writes no table files. They read data blocks through
+/// `cache`.
 ///
 /// RocksDB reads any kind of filter, whatever the filter option says, and detects a partitioned
 /// index by itself. Partitions are kept in the cache; a whole index and filter are kept outside it.
@@ -120,8 +122,8 @@ pub(super) fn families(
     descriptors(&with_cache(options, cache, format), format)
 }
 
-/// Returns the families of a database that is also flushed and compacted. Its new files are in
-/// `format`.
+/// Returns the families of a database that is also flushed and compacted, to new files in `format`.
+/// They read data blocks through `cache`.
 pub(super) fn families_that_compact(
     options: &Options,
     cache: &Cache,
@@ -154,7 +156,7 @@ fn with_cache(options: &Options, cache: &Cache, format: &RocksFormat) -> Options
     options
 }
 
-/// Returns the families of a database whose flushes write files in `format`.
+/// Returns the families of a database whose flushes write files in `format`, without a block cache.
 pub(super) fn families_for_writing(
     options: &Options,
     format: &RocksFormat,

@@ -1,5 +1,7 @@
-//! Finds the blocks of a state's rows, by the indices of its table files. Refuses a state in which
-//! a row may be in several files.
+//! Finds the blocks of a state's rows by the indices of its table files, for [`Sample::locate`].
+//! Refuses a state in which a row may be in several files.
+//!
+//! [`Sample::locate`]: crate::store::Sample::locate
 
 use std::{fs::File, path::PathBuf};
 
@@ -57,8 +59,8 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// Returns for each row the block that a read of the row uses. If the row is absent, a filter
-    /// mostly makes the read of the block unnecessary.
+    /// Returns for each row the block that a read of the row uses. For an absent row, this is the
+    /// block that would hold it; a filter mostly prevents that read.
     ///
     /// # Errors
     /// The reason, in words.

@@ -1,5 +1,6 @@
-//! Tests whether `MultiGet` reads through `io_uring`. Without it, `RocksDB` silently reads one
-//! block after the other. So the test reads a few keys and counts the thread's read calls.
+//! Tests whether `MultiGet` reads through `io_uring`, when a store is opened. Without `io_uring`,
+//! RocksDB silently reads one block after the other. So the test reads a few keys and counts the
+//! thread's read calls: reads through `io_uring` are not among them.
 
 use ::rocksdb::perf::{PerfStatsLevel, set_perf_stats};
 use alloy_primitives::{Address, U256};
@@ -13,7 +14,7 @@ use super::{
 use crate::{error::StoreError, process::IoCounters, store::Sample};
 use variant::{CacheMode, ReadMethod};
 
-/// Number of keys in a pass.
+/// Number of keys in each of the two passes.
 const KEY_COUNT: u64 = 256;
 /// Minimal number of blocks for a conclusion.
 const BLOCK_COUNT_MIN: u64 = 32;

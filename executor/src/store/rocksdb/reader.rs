@@ -35,7 +35,9 @@ pub(super) struct RocksReader<'a> {
     pub(super) accounts: &'a ColumnFamily,
     pub(super) storage: &'a ColumnFamily,
     code: &'a ColumnFamily,
+    /// Options of reads of one key.
     pub(super) single: ReadOptions,
+    /// Options of reads of many keys.
     pub(super) many: ReadOptions,
     layout: Layout,
     /// Maximal number of keys in a call of `MultiGet`. `None` if each key is read by a `Get`.
@@ -181,11 +183,11 @@ impl Reader for RocksReader<'_> {
     fn call_sizes(&self) -> CallSizes {
         let one_by_one = CallSizes::ONE_BY_ONE;
         CallSizes {
-            // The setting limits the keys of a call, since a transaction that needs one of its
-            // values waits until the whole call is done.
+            // All keys of a call have their values only at its end, and a transaction may wait for
+            // one of them. So the user limits the number of keys.
             slots_per_call: self.keys_per_call.unwrap_or(one_by_one.slots_per_call),
-            // More keys in a call would not help: RocksDB reads groups of this size, one after the
-            // other.
+            // More keys would not help: RocksDB splits them into groups of this size, and reads one
+            // group after the other.
             rows_per_call: READS_AT_ONCE,
             reads_accounts_together: self.keys_per_call.is_some(),
             reads_at_once: self.keys_per_call.map(|_| READS_AT_ONCE),

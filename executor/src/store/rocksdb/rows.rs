@@ -1,5 +1,6 @@
 //! Iterates over all rows of a column family in the order of their keys, for scans and builds. Each
-//! row is borrowed until the next call. An iterator over owned rows would allocate twice per row.
+//! row is borrowed until the next call: an iterator over owned rows would allocate twice for each
+//! row.
 
 use ::rocksdb::{ColumnFamily, DB, DBRawIterator, Error, ReadOptions};
 
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
     use crate::store::rocksdb::options;
 
-    /// Keys 1 to 6 in a new database.
+    /// Makes a database with the keys 1 to 6.
     fn database(dir: &std::path::Path) -> DB {
         let settings = options::database_for_building();
         let db = DB::open_cf(&settings, dir, [options::STORAGE]).unwrap();

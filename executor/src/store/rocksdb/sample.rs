@@ -1,5 +1,6 @@
-//! A state in RocksDB open for one sample: a database in a directory of its own, with hard links to
-//! the base's files. The directory is removed with the sample.
+//! A state in RocksDB, open for one sample: a database in a directory of its own, with hard links
+//! to the base's table files. The directory is removed with the sample. `reader.rs` and `tries.rs`
+//! have its reads, `writes.rs` its background work.
 
 use std::{fmt, fs, io, path::Path, sync::OnceLock};
 
@@ -31,7 +32,7 @@ use variant::{CacheFill, CacheMode, Checksums, Compaction, Durability};
 /// A state open for one sample.
 pub struct RocksSample<'s> {
     input: SampleInput<'s>,
-    // Declared before its directory: the database must be dropped first.
+    // Declared before `dir`: the database must be closed before its directory is removed.
     db: DB,
     dir: SampleDir,
     cache: Cache,
@@ -233,6 +234,7 @@ impl<'s> RocksSample<'s> {
     }
 }
 
+/// Returns the column family `name` of `db`.
 pub(super) fn family<'a>(db: &'a DB, name: &'static str) -> Result<&'a ColumnFamily, StoreError> {
     db.cf_handle(name)
         .ok_or_else(|| StoreError::damaged(NAME, format!("column family {name}"), "it is missing"))

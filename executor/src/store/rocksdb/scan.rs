@@ -1,4 +1,4 @@
-//! Reads every row of a state, for `stress state verify`.
+//! Reads every row and node of a state, for `stress state verify`.
 
 use ::rocksdb::{DB, LiveFile};
 use workload::{ContentDigest, Table};
@@ -53,11 +53,12 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
 }
 
-/// A range of keys: from the first key of a file of the last level up to the next file. The
-/// ranges of a table cover all possible keys, so no row of another level is left out.
+/// A range of keys, which one thread scans: from the first key of a file of the last level up to
+/// the first key of the next file. The ranges of a table cover all possible keys, so no row of
+/// another level is left out.
 struct KeyRange {
     table: Table,
-    /// Name of the file of the last level.
+    /// Name of the file of the last level, for errors.
     file: String,
     /// First key; `None` for the first range of the table.
     first: Option<Vec<u8>>,

@@ -1,10 +1,10 @@
 //! Settings of a store in RocksDB, its name, its errors, its pools of threads, and its use of
-//! `io_uring`. `MultiGet` reads through `io_uring` if it is built in and the kernel allows it.
-//! Otherwise `MultiGet` silently reads one block after another.
+//! `io_uring`.
 //!
-//! RocksDB also asks the program for permission, through a function that `librocksdb-sys` 0.19
-//! exports (`RocksDbIOUringEnable`). The test `io_uring` counts system calls, to check that reads
-//! really go through `io_uring`.
+//! `MultiGet` reads through `io_uring` on three conditions: `io_uring` is built in, the kernel
+//! allows it, and the program permits it. The permission is a function that `librocksdb-sys` 0.19
+//! exports (`RocksDbIOUringEnable`). Otherwise `MultiGet` silently reads one block after another.
+//! The test `io_uring` counts system calls, to check that reads really go through `io_uring`.
 
 use std::fmt;
 
@@ -24,8 +24,8 @@ pub(super) const TABLE_EXTENSION: &str = "sst";
 /// into groups of this size.
 pub const READS_AT_ONCE: usize = 32;
 
-/// Returns the read method that is used if `method` is requested: `Get` if the kernel refuses
-/// `io_uring`. In that case a `MultiGet` would read one key after the other. RocksDB would also
+/// Returns the read method that a store uses if its settings have `method`: `Get` if the kernel
+/// refuses `io_uring`. There, `MultiGet` would read one key after the other. RocksDB would also
 /// write to standard output, which is reserved for results.
 pub fn effective(method: ReadMethod) -> ReadMethod {
     if io_uring_state() == IoUring::Refused { ReadMethod::Get } else { method }

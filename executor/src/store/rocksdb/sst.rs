@@ -1,14 +1,17 @@
-//! Reads the index of a table file, to find the data block of a key. RocksDB has no call that tells
-//! which block a read uses.
+//! Reads the index of a table file, to find the data block of a key (`places.rs`). RocksDB has no
+//! call that tells which block a read uses.
 //!
 //! The format is that of block-based tables of version 6. A footer of 53 bytes gives the length of
-//! the metaindex before it. The metaindex names the properties and the index. A block has entries,
-//! restart points, and the number of restart points. An entry begins with three lengths: of the
-//! key's shared part, of its own part, and of the value. Then come own part and value. A file of
-//! any other form is refused.
+//! the metaindex before it. The metaindex has the positions of the properties and of the index. A
+//! block has entries, restart points, and the number of restart points. An entry begins with three
+//! lengths: of the prefix that its key shares with the key before, of the rest of the key, and of
+//! the value. Then come the rest of the key and the value. At a restart point, a key is whole. A
+//! file of any other form is refused.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
+/// Number of bytes of the footer. It has the length of the metaindex at byte 13, the version at
+/// byte 41, and the magic number at byte 45.
 const FOOTER_BYTES: usize = 53;
 /// Number of bytes of type and checksum after each block.
 const TRAILER_BYTES: u64 = 5;
@@ -23,7 +26,7 @@ const PROPERTIES: &[u8] = b"rocksdb.properties";
 const USER_KEYS: &[u8] = b"rocksdb.index.key.is.user.key";
 const DELTA_VALUES: &[u8] = b"rocksdb.index.value.is.delta.encoded";
 
-/// A block of a file, without its trailer.
+/// Position of a block in a file, without the block's trailer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Handle {
     pub(super) offset: u64,
@@ -51,8 +54,8 @@ pub(super) struct SstIndex {
 enum Values {
     /// Each value has its length before it.
     Plain,
-    /// Each value is a handle. Only the first handle after a restart point is stored whole. Each
-    /// later handle is stored as the difference of its block's size from the size of the block
+    /// Each value is a handle. The first handle after a restart point is stored whole. A later
+    /// handle is stored as the difference between its block's size and the size of the block
     /// before.
     Delta,
 }
@@ -100,8 +103,7 @@ impl SstIndex {
     /// # Errors
     /// The breach of the format.
     pub(super) fn find(&self, key: &[u8]) -> io::Result<Option<Handle>> {
-        // Finds the last restart point whose key is below `key`. The wanted entry follows that
-        // point.
+        // Finds the last restart point whose key is below `key`. The wanted entry follows it.
         let (mut low, mut high) = (0, self.block.restart_count());
         while low < high {
             let middle = low + (high - low) / 2;
@@ -166,7 +168,7 @@ impl Block {
         Ok(Entries { rest, key: Vec::new(), is_whole: true, values })
     }
 
-    /// Returns the value of `key`, for a block of few entries.
+    /// Returns the value of `key`. Reads entry by entry, since the block has few.
     fn value(&self, key: &[u8]) -> io::Result<Option<&[u8]>> {
         let mut entries = self.entries(0, Values::Plain)?;
         while let Some(value) = entries.next()? {
@@ -244,7 +246,8 @@ fn handle(mut value: &[u8]) -> io::Result<Handle> {
     Ok(Handle { offset: varint(&mut value)?, byte_count: varint(&mut value)? })
 }
 
-/// Returns the handle of the block after `last`. `value` gives the difference of their sizes.
+/// Returns the handle of the block after `last`, from the difference of their sizes, which is a
+/// signed number in zigzag encoding.
 fn next_handle(last: Handle, mut value: &[u8]) -> io::Result<Handle> {
     let zigzag = varint(&mut value)?;
     let difference = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);

@@ -1,5 +1,6 @@
-//! Writes the nodes of all tries to table files. Slots are hashed while their rows are written;
-//! accounts are hashed once all rows are in the database.
+//! Builds the tries of a new state, and writes their nodes to table files. Tries of slots are
+//! hashed while the rows are written (`trie_rows.rs`). Then this file joins the parts of large
+//! tries, and hashes the accounts.
 
 use std::{
     collections::BTreeMap,
@@ -25,14 +26,15 @@ use crate::{
     tries::{self, TrieId},
 };
 
-/// Number of bytes of a node's row without the node. They are the end of its key, lengths, a
-/// sequence number, and its part of filter and index. The beginning of the key is shared with
-/// neighbouring nodes.
+/// Number of bytes of a node's row without the node: the end of its key, lengths, a sequence
+/// number, and its part of filter and index. The beginning of the key is shared with neighbouring
+/// nodes.
 const HEADER_BYTES: u64 = 30;
 /// Share of the bytes of a block that are used, since a block holds whole nodes.
 const FILL: f64 = 0.93;
 
-/// Unshared key bytes of a trie's first node: the hash of an address.
+/// Number of bytes that the key of a trie's first node has in addition: the hash of an address,
+/// which is not shared with the node before.
 const TRIE_KEY_BYTES: u64 = 32;
 
 /// Returns an upper estimate of the bytes of the table files of nodes.
@@ -69,7 +71,7 @@ impl<'a> TrieBuild<'a> {
 
     /// Begins the tries of the part with this index.
     pub(super) fn part(&self, index: usize) -> PartTries<'_> {
-        // Each part leaves the next index free for the files of a join.
+        // The next index is for the files of a joined trie, which follow those of its last part.
         PartTries::new(self.format, &self.parts[index], self.node_files(2 * index + 1))
     }
 

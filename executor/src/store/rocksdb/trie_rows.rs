@@ -1,6 +1,6 @@
 //! Hashes the tries of slots on several threads, while the rows are written. The rows are split
-//! into parts: many small tries in one part, a large trie in 16 parts by the first nibble of its
-//! keys. The nodes are written to table files.
+//! into parts: many small tries in one part, a large trie in 16 parts (shards) by the first nibble
+//! of its keys. Each part writes its nodes to table files of its own.
 
 use std::{
     collections::BTreeSet,
@@ -71,8 +71,8 @@ pub(super) fn parts(genesis: &Genesis) -> Vec<Part> {
     parts.collect()
 }
 
-/// Returns the smallest key above the keys of all slots of an account; `None` if there can be no
-/// such key.
+/// Returns the smallest hashed address above `account`: a lower bound of the keys of the next
+/// accounts' slots. `None` if there is none.
 fn key_above(account: &B256) -> Option<Vec<u8>> {
     let last = account.iter().rposition(|byte| *byte != 0xff)?;
     let mut next = account[..=last].to_vec();
@@ -223,7 +223,7 @@ impl<'a> PartTries<'a> {
         Ok(())
     }
 
-    /// Finishes a whole trie.
+    /// Finishes the open trie, which must be whole. Returns the writer of its nodes.
     fn close(&mut self, open: Open<'a>) -> Result<NodeFiles<'a>, StateError> {
         match open {
             Open::Idle(nodes) => Ok(nodes),

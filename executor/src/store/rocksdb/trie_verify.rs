@@ -57,7 +57,8 @@ impl NodeRows for Stored<'_> {
     const STORE: &'static str = NAME;
 
     fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), SinkError> {
-        // The stream's keys begin with 0 for slots and 1 for accounts.
+        // Keys from the stream begin with 0 for slots and 1 for accounts, since slots come first.
+        // The stored keys have it the other way round.
         let [table, rest @ ..] = key else { return Err("it has no key".into()) };
         let stored = self.nodes[usize::from(1 - table)].next();
         match stored.map_err(failed(READING))? {

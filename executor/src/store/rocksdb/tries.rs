@@ -1,5 +1,5 @@
-//! Reads and commits of tries in RocksDB. Nodes have a column family of their own; ranges of rows
-//! are read by iterators.
+//! Reads and commits of tries in RocksDB, for the computation of roots. Nodes have a column family
+//! of their own; ranges of rows are read by iterators.
 
 use ::rocksdb::ColumnFamily;
 use alloy_primitives::{B256, U256};

@@ -1,5 +1,6 @@
-//! Flushes and compactions of a sample, if the settings request them. They may begin while the
-//! clock runs. RocksDB's statistics count them. The sample's clock stops only when they have ended.
+//! The background work of a sample: flushes and compactions, if the settings request them. They may
+//! begin while the clock runs. RocksDB's statistics count them. The sample's clock stops only when
+//! they have ended.
 //!
 //! **Invariant**: only files of the sample's own directory are written. A compaction reads the
 //! base's table files through the sample's hard links, writes new files, and removes the sample's
@@ -38,7 +39,7 @@ const BACKGROUND_JOBS_OPTION: &str = "max_background_jobs";
 /// `max_background_jobs` of `options` among them. A scenario refuses options that set these numbers
 /// one by one. RocksDB compacts on one thread as long as compactions keep up with the writes.
 pub(super) fn thread_counts(options: &str) -> (u32, u32) {
-    // Semicolons within braces separate the fields of one option's value.
+    // Options are separated by semicolons, but semicolons within braces belong to a value.
     let mut depth = 0_u32;
     let pairs = options.split(move |c: char| {
         match c {
@@ -48,8 +49,7 @@ pub(super) fn thread_counts(options: &str) -> (u32, u32) {
         }
         c == ';' && depth == 0
     });
-    // The last value counts. The search goes forward, since a search from the end would count
-    // braces wrongly.
+    // The last value counts. `Iterator::last` would search from the end, and count braces wrongly.
     let values = pairs.filter_map(|pair| {
         let (name, value) = pair.split_once('=')?;
         value.trim().parse::<u32>().ok().filter(|_| name.trim() == BACKGROUND_JOBS_OPTION)
