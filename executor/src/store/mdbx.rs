@@ -7,14 +7,15 @@
 //! bytes per slot. But a read searches a second tree within the table's tree (`slots.rs`).
 //!
 //! Each sample maps the file anew. A cold sample begins with only the index pages (`branches.rs`)
-//! in the page cache. A running client has these pages in memory, as `RocksDB` has its index. Each
-//! reader has its own transaction, and fetches leaves by page faults, without readahead.
+//! in the page cache, since a running client has these pages in memory. Each reader has its own
+//! transaction, and fetches leaves (pages of rows) by page faults, without readahead.
 //!
-//! **Invariant**: a sample's commits are undone before the next sample; see `base.rs`. MDBX has no
-//! checksums: only `scan`, which compares the digest of all rows, detects a changed byte in a
-//! value. Changed meta pages are restored from a copy before MDBX reads them. A page that MDBX
-//! finds invalid is an error. A damaged page can still make MDBX read beyond the end of the file,
-//! which kills the process.
+//! **Invariant**: a sample's commits are undone before the next sample; see `base.rs`.
+//!
+//! MDBX has no checksums. Only a scan, which compares the digest of all rows, detects a changed
+//! byte in a value. Changed meta pages are restored from a copy before MDBX reads them. A page that
+//! MDBX finds invalid is an error. A damaged page can still make MDBX read beyond the end of the
+//! file, which kills the process.
 
 mod account_trees;
 mod append;
@@ -65,15 +66,16 @@ use reader::MdbxReader;
 use sample::MdbxSample;
 use tries::MdbxTries;
 
-/// Facts of an open sample.
+/// Facts of the last opened sample.
 #[derive(Clone, Copy, Debug)]
 struct Opened {
+    /// Time to open the sample.
     duration: Duration,
     /// Statistics of the tables of accounts, slots and codes.
     statistics: [Stat; 3],
     /// Statistics of the table of nodes, if the state has tries.
     nodes: Option<Stat>,
-    /// Share of the pages that stayed in memory when the last cold sample dropped them.
+    /// Share of the file's pages that stayed in memory when the last cold sample dropped them.
     resident_share: Option<f64>,
 }
 
@@ -112,8 +114,8 @@ impl MdbxStore {
         *lock(&self.opened)
     }
 
-    /// Counts the leaf pages that reads of `keys` visit. Each key follows the name of its table.
-    /// Returns the number of these pages, and the number of those in memory.
+    /// Counts the leaf pages that reads of `keys` visit. Each key has the name of its table before
+    /// it. Returns the number of these pages, and how many of them are in memory.
     fn pages_of(&self, keys: &[(&str, &[u8])]) -> Result<[u64; 2], String> {
         let leaves = self.base.leaves_in(keys).map_err(|error| error.to_string())?;
         let mut pages: Vec<u32> = leaves.iter().flat_map(LeafPath::pages).collect();
@@ -125,8 +127,8 @@ impl MdbxStore {
         Ok([pages.len() as u64, resident_count])
     }
 
-    /// Drops all pages of the file from memory, and loads the index pages. Returns the share of
-    /// pages that stayed in memory; `None` if the kernel does not tell.
+    /// Prepares a cold sample: drops all pages of the file from memory, and loads the index pages.
+    /// Returns the share of pages that stayed in memory; `None` if the kernel does not tell.
     fn cool(&self) -> Result<Option<f64>, StoreError> {
         let dropping = format!("drop {} from the page cache", self.state.name());
         let resident = self.base.drop_pages().map_err(failed_io(dropping.as_str()))?;
@@ -151,7 +153,7 @@ impl Store for MdbxStore {
 
     fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
         let start = Instant::now();
-        // The sample before did not restore the state if it ended by a panic.
+        // A sample that ended by a panic has not restored the state.
         self.base.restore().map_err(failed_io("put the state back"))?;
         let cooled = match cache {
             CacheMode::Cold => self.cool()?,
@@ -309,7 +311,7 @@ fn never_cold(dir: &Path, base: &Base) -> io::Result<Option<&'static str>> {
     })
 }
 
-/// Returns the text of a fact of the last sample.
+/// Returns a fact of the last sample, or its absence as text.
 fn or_unknown(value: Option<String>) -> String {
     value.unwrap_or_else(|| "unknown before the first sample".to_owned())
 }

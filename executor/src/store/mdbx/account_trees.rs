@@ -1,7 +1,7 @@
-//! Trees of accounts in a table of sorted duplicates. An account with more slots than fit within a
-//! leaf of the table has its own tree. The leaf then stores only the tree's root. The build records
-//! the roots. So leaf pages of rows can be found without a read of the table's leaves, some of
-//! which hold rows, too.
+//! The trees of accounts in a table of sorted duplicates. An account with more slots than fit
+//! within a leaf of the table has a tree of its own, and the leaf stores only the tree's root. The
+//! build records all roots in a file. So `leaves.rs` finds the leaf pages of slots without a read
+//! of the table's leaves. Such a read would bring the rows on these leaves into memory.
 
 use std::io;
 
@@ -9,15 +9,15 @@ use super::page::{HEIGHT_MAX, Tree, wrong};
 
 /// Number of bytes of an account's key, padded with zeros.
 const KEY_BYTES: usize = 32;
-/// Number of bytes of a tree's record: key, leaf or 0, root, height.
+/// Number of bytes of a tree's record: key, mixed leaf or 0, root, height.
 const RECORD_BYTES: usize = KEY_BYTES + 4 + 4 + 2;
 
 /// The tree of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AccountTree {
     key: [u8; KEY_BYTES],
-    /// The table's leaf that stores the root, if that leaf holds rows, too, and so is no index
-    /// page. `None` if the leaf is an index page.
+    /// The table's leaf that stores the root, if that leaf also holds rows. `None` if the leaf
+    /// holds only roots, and so is an index page.
     pub(super) mixed_leaf: Option<u32>,
     /// The tree.
     pub(super) tree: Tree,

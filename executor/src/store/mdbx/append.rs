@@ -33,7 +33,7 @@ pub(super) struct Appender<'e> {
     open: Option<(TxUnsync<Rw>, usize)>,
 }
 
-/// Appends nodes to their table, while the rows are appended to other tables.
+/// Appends nodes to their table, while rows are appended to other tables in the same transaction.
 struct Nodes<'a, 'e>(&'a RefCell<Appender<'e>>);
 
 impl NodeRows for Nodes<'_, '_> {
@@ -90,6 +90,8 @@ impl<'e> Appender<'e> {
         self.append(key.key.len() + value.len(), |tx| tables.append(tx, key, value))
     }
 
+    /// Calls `write` with the open transaction. Begins a new transaction if the open one is full.
+    /// `byte_count` is the number of bytes that `write` appends.
     fn append(
         &mut self,
         byte_count: usize,

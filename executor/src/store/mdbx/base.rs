@@ -1,5 +1,6 @@
-//! The database file of a state as it was built, and the undo of a sample's commits. Before a cold
-//! sample, the file is dropped from the page cache, and its index pages are loaded.
+//! The base: the database file of a state as it was built. Undoes a sample's commits. Drops the
+//! file from the page cache before a cold sample, and loads its index pages. Finds the leaf pages
+//! of rows.
 //!
 //! MDBX copies on write: it overwrites no page of a snapshot while a reader holds the snapshot. A
 //! sample holds a snapshot of the base from before its first commit to after its last. So commits
@@ -51,7 +52,9 @@ pub(super) const RESIDENT_SHARE_MAX: f64 = 0.01;
 #[derive(Debug)]
 pub(super) struct Base {
     path: PathBuf,
+    /// The three meta pages.
     metas: Vec<u8>,
+    /// Length of the file.
     byte_count: u64,
     /// Numbers of the index pages, ascending.
     index_pages: Vec<u32>,
@@ -59,8 +62,8 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Writes the files that [`Self::read`] needs beside the database file in `dir`, which must not
-    /// be open.
+    /// Writes the files that [`Self::read`] needs, beside the database file in `dir`. The database
+    /// must not be open.
     ///
     /// # Errors
     /// The number of branch pages found differs from `branch_count`, which MDBX has counted. Or a
@@ -96,7 +99,8 @@ impl Base {
         let numbers = sealed::read(&dir.join(BRANCHES))?;
         let index_pages =
             numbers.chunks_exact(4).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
-        // A missing file is noticed when the files are compared with the manifest.
+        // Only a table of sorted duplicates has this file. If it was lost, the check of the
+        // manifest finds that.
         let trees = match sealed::read(&dir.join(ACCOUNT_TREES)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Some(AccountTrees::default()),
             bytes => AccountTrees::from_bytes(&bytes?),
@@ -195,7 +199,8 @@ impl Base {
         device::resident_count(&self.path, pages.iter().map(|page| u64::from(*page)))
     }
 
-    /// Reads index pages, chunk by chunk, until none is left.
+    /// Reads index pages, chunk by chunk, until none is left. `next` is the index of the next page,
+    /// which all loading threads share.
     fn load(&self, file: &File, next: &AtomicUsize) -> io::Result<()> {
         let mut page = vec![0; PAGE_BYTES];
         loop {

@@ -1,5 +1,6 @@
-//! Index pages of an MDBX file, found by walking its trees from the roots. MDBX has no call that
-//! lists index pages. A running client has them in memory, so they are loaded before a cold sample.
+//! Finds the index pages of an MDBX file, by walking its trees from the roots, when a state is
+//! built. MDBX has no call that lists them. A running client has its index pages in memory, so
+//! `base.rs` loads them before a cold sample.
 //!
 //! Index pages are the branch pages of all tables and the page that lists the tables. A table of
 //! sorted duplicates has two more kinds: branch pages of the accounts' trees, and leaves that hold
@@ -24,7 +25,7 @@ pub(super) struct Index {
     pub(super) account_trees: Option<AccountTrees>,
 }
 
-/// Finds the index pages of `file`, whose first pages are `metas`.
+/// Finds the index pages of `file`, whose meta pages are `metas`.
 ///
 /// # Errors
 /// The breach of the format, or the read that failed.
@@ -67,7 +68,7 @@ impl Index {
         Ok(())
     }
 
-    /// Adds the branch pages of a tree. Returns the pages of its lowest level.
+    /// Adds the branch pages of a tree. Returns the numbers of its leaves.
     pub(super) fn add_branches(&mut self, file: &File, tree: Tree) -> io::Result<Vec<u32>> {
         if tree.height == 0 {
             return Ok(Vec::new());
@@ -89,8 +90,7 @@ impl Index {
     }
 }
 
-/// Returns the names and trees of the tables that the main tree of `file` lists. `metas` are the
-/// file's first pages.
+/// Returns the names and trees of all tables of `file`, whose meta pages are `metas`.
 ///
 /// # Errors
 /// The errors of [`find`].
@@ -103,7 +103,7 @@ pub(super) fn tables(file: &File, metas: &[u8]) -> io::Result<Vec<(Vec<u8>, Tabl
     Ok(tables)
 }
 
-/// Returns the names and trees of the tables on the page `list` of the main tree.
+/// Returns the names and trees of the tables that page `list`, a leaf of the main tree, lists.
 pub(super) fn tables_of(file: &File, list: u32) -> io::Result<Vec<(Vec<u8>, TableTree)>> {
     let page = Page::read(file, list, LEAF)?;
     let mut tables = Vec::new();

@@ -1,4 +1,5 @@
-//! An MDBX environment over a state's file, and the settings, name and errors of a store in MDBX.
+//! Opens MDBX environments over a state's file. This file also has the settings, name and errors of
+//! a store in MDBX.
 
 use std::{fs, io, path::Path};
 
@@ -25,6 +26,7 @@ pub struct MdbxSettings {
 }
 
 impl MdbxSettings {
+    /// Returns MDBX's mode for this durability, and its name as a fact of the store.
     pub(super) const fn sync_mode(self) -> (SyncMode, &'static str) {
         match self.durability {
             Durability::Synced => (SyncMode::Durable, "synced (SYNC_DURABLE)"),
@@ -37,11 +39,11 @@ impl MdbxSettings {
 /// Page size in bytes, equal to the machine's page size and to that of clients on MDBX.
 pub(super) const PAGE_BYTES: usize = 4096;
 
-/// Growth step of the file, in bytes. The unused end of the file is shorter than one step.
+/// Number of bytes by which the file grows. So the unused end of a built file is shorter than this.
 const GROWTH_BYTES: isize = 1 << 20;
 
-/// Address space for a sample's additions to a state, in bytes: several times the leaves that a
-/// block can write.
+/// Number of bytes of address space for a sample's additions to a state: several times the leaves
+/// that a block can write.
 const ROOM_BYTES: u64 = 256 << 30;
 
 /// Maximal number of readers. Each reading and executing thread has one transaction, and a scenario

@@ -1,5 +1,5 @@
-//! Builds a state in MDBX: rows are appended in the order of their keys, in transactions of bounded
-//! size. Scans a built state to check it.
+//! Builds a state in MDBX (`append.rs` appends the rows), scans it, estimates its size, and
+//! restores it after a sample that died: implements [`StateFormat`] for [`MdbxFormat`].
 
 use std::{fs, io, path::Path};
 
@@ -26,13 +26,13 @@ use crate::{
 
 /// Number of bytes of a row in addition to key and value: header, offset and padding of its node.
 const ROW_OVERHEAD_BYTES: u64 = 11;
-/// Maximal number of bytes of an account's row, and of a code's row in addition to the code. The
-/// estimate adds a page for each code, since its last page is not full.
+/// Maximal number of bytes of an account's row, and of a code's row in addition to the code and the
+/// rest of its last page.
 const SMALL_ROW_BYTES: u64 = 128;
 /// Number of bytes of a state without rows.
 const FIXED_BYTES: u64 = 4 << 20;
 
-/// Maximal number of duplicates of an account that has no tree of its own.
+/// Maximal number of slots of an account that has no tree of its own.
 const WITHIN_LEAF_COUNT: u64 = 27;
 /// Minimal number of duplicates on a full leaf of an account's own tree.
 const PER_LEAF_COUNT: u64 = 54;
@@ -76,13 +76,13 @@ impl MdbxFormat {
         Form { layout, slots: self.slots, tries: self.tries }
     }
 
-    /// Approximate upper bound of the bytes of the nodes of the tries of `genesis`.
+    /// Returns an upper estimate of the bytes of the nodes of tries.
     fn node_bytes(&self, genesis: &Genesis) -> u64 {
         let Some(format) = self.tries else { return 0 };
         tries::byte_estimate(tries::expected_nodes(format, genesis), NODE_HEADER_BYTES, NODE_FILL)
     }
 
-    /// Upper bound of the bytes of the slots of `genesis`.
+    /// Returns an upper bound of the bytes of the slots of `genesis`.
     fn slot_bytes(self, genesis: &Genesis, layout: Layout) -> u64 {
         match self.slots {
             SlotTable::Rows => {
@@ -98,13 +98,13 @@ impl MdbxFormat {
     }
 }
 
-/// Upper bound of the bytes of `count` duplicates of an account.
+/// Returns an upper bound of the bytes of an account with `count` slots, as sorted duplicates.
 fn duplicate_bytes(count: u64) -> u64 {
     if count == 0 {
         return 0;
     }
     if count <= WITHIN_LEAF_COUNT {
-        // Entries of up to half a page may leave half of each page empty.
+        // An account's entry takes up to half a page, so half of each page may stay empty.
         return 2 * (count * DUPLICATE_BYTES + ACCOUNT_BYTES);
     }
     let leaves = count.div_ceil(PER_LEAF_COUNT).saturating_add(1);

@@ -1,5 +1,5 @@
-//! Finds the leaf pages that a read of a row visits. Reads index pages only, so it brings no row
-//! into memory.
+//! Finds the leaf pages that a read of a row visits, for `base.rs`. Reads index pages only, so it
+//! brings no row into memory.
 
 use std::{fs::File, io};
 
@@ -11,14 +11,14 @@ use super::{
 };
 
 /// Maximal number of leaf pages of a read. The first is the table's leaf with the root of the
-/// account's tree. It is not counted if it has only roots, which makes it an index page. The second
-/// is the leaf of that tree where the search for the row ends. The third is the next leaf, if it
-/// begins with the row. See [`Levels::leaf_of`].
+/// account's tree, unless the leaf has only roots and so is an index page. The second is the leaf
+/// of that tree where the search for the row ends. The third is the next leaf, if it begins with
+/// the row (see [`Levels::leaf_of`]).
 const LEAVES_MAX: usize = 3;
 
-/// Numbers of the leaf pages that a read of a row visits, in that order, without index pages. The
-/// last page holds the row if the row exists. Empty if index pages or an empty table show that it
-/// does not exist.
+/// Numbers of the leaf pages that a read of a row visits, in their order, without index pages. The
+/// last page holds the row if the row exists. Empty if the index pages show that the row does not
+/// exist, or the table is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LeafPath([Option<u32>; LEAVES_MAX]);
 
@@ -44,12 +44,14 @@ pub(super) struct Leaves<'f> {
     trees: &'f AccountTrees,
     /// Numbers of the index pages, ascending.
     index_pages: &'f [u32],
+    /// Branch pages of the last table's tree.
     table_levels: Levels,
+    /// Branch pages of the last account's tree.
     account_levels: Levels,
 }
 
 impl<'f> Leaves<'f> {
-    /// Reads the tables of `file`, which begins with the pages `metas`. The numbers in
+    /// Reads the list of tables of `file`, whose meta pages are `metas`. The numbers in
     /// `index_pages` ascend.
     ///
     /// # Errors
@@ -121,9 +123,9 @@ impl Levels {
         Self((0..HEIGHT_MAX).map(|_| None).collect())
     }
 
-    /// Returns the leaf of `tree` where a search for `key` ends. A duplicate is searched by its
-    /// subkey, which sorts before the duplicate itself. If the duplicate is the first of a leaf,
-    /// the search ends on the leaf before. MDBX finds nothing there and goes on to the next leaf.
+    /// Returns the leaf of `tree` where a search for `key` ends. MDBX searches a duplicate by its
+    /// subkey, which sorts before the duplicate itself. So if the duplicate is the first of a leaf,
+    /// the search ends on the leaf before. MDBX finds nothing there, and goes on to the next leaf.
     fn leaf_of(&mut self, file: &File, tree: Tree, key: &[u8]) -> io::Result<Leaf> {
         let mut leaf = Leaf { number: tree.root, next_first_key: None };
         for level in 1..usize::from(tree.height) {

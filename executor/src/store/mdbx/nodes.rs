@@ -1,5 +1,5 @@
-//! The table of the nodes of tries. Nodes of slot tries, by hashed address and path, come before
-//! the nodes of the account trie.
+//! Reads and writes of the table of the nodes of tries. Nodes of slot tries, by hashed address and
+//! path, come before the nodes of the account trie.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,8 @@ impl Tables {
         })
     }
 
-    /// Passes the node with `key`, in `tx`, to `take`.
+    /// Passes the node with `key`, as `tx` sees it, to `take`; `None` if it does not exist. Returns
+    /// the result of `take`.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -1,4 +1,5 @@
-//! Decodes pages of an MDBX file, as far as needed to walk its trees without MDBX.
+//! Decodes pages of an MDBX file, as far as needed to walk its trees without MDBX (`branches.rs`,
+//! `leaves.rs`, `used.rs`). MDBX has no interface for this.
 //!
 //! The format is that of libmdbx 0.13 on a little-endian machine. A page begins with a header of 20
 //! bytes. It has flags at byte 10, the end of the node offsets at byte 12, and the page's number at
@@ -115,7 +116,7 @@ impl Page {
         Err(wrong(&format!("page {number} is not of kind {flags}")))
     }
 
-    /// Returns the positions of the page's nodes.
+    /// Returns the positions of the page's nodes, as byte offsets in the page.
     pub(super) fn nodes(&self) -> impl Iterator<Item = io::Result<usize>> {
         let end = self.u16_at(12).map_or(0, usize::from).min(PAGE_BYTES - HEADER_BYTES);
         (0..end / 2).map(|i| Ok(usize::from(self.u16_at(HEADER_BYTES + 2 * i)?) + HEADER_BYTES))

@@ -1,5 +1,5 @@
-//! Reads rows of MDBX tables in the order of their keys: the rows of a range of keys, or all rows.
-//! Callers need not know the form of the table of slots.
+//! Reads rows of MDBX tables in the order of their keys: the rows of a range of keys, for roots, or
+//! all rows, for scans. Callers need not know the form of the table of slots.
 
 use std::borrow::Cow;
 

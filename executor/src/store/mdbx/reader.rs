@@ -36,6 +36,7 @@ pub(super) struct MdbxReader<'a> {
     sorted: SortedParts,
     checked_codes: CheckedCodes,
     pub(super) key_count: u64,
+    /// The thread's major page faults when the reader was made.
     start_fault_count: u64,
 }
 

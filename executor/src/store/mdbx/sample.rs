@@ -1,6 +1,6 @@
-//! A state in MDBX open for one sample: an environment over a hard link to the base's file, and the
-//! sample's commits. A read transaction holds the base's snapshot, so that MDBX overwrites none of
-//! its pages.
+//! A state in MDBX, open for one sample: an environment over a hard link to the base's file, and
+//! the sample's commits. A read transaction holds the base's snapshot, so that MDBX overwrites none
+//! of the snapshot's pages. `reader.rs` and `tries.rs` have the sample's reads.
 
 use std::{
     fmt, fs,
@@ -35,8 +35,8 @@ use crate::{
 /// A state open for one sample.
 pub(super) struct MdbxSample<'s> {
     base: &'s Base,
-    /// Read transaction that holds the base's snapshot, so that its pages are not overwritten. It
-    /// must end before the environment is closed.
+    /// Read transaction that holds the base's snapshot. It must end before the environment is
+    /// closed.
     pin: Tx<RoSync>,
     environment: Environment,
     tables: Tables,
@@ -186,8 +186,8 @@ impl<'s> MdbxSample<'s> {
         Ok(())
     }
 
-    /// Closes the environment and restores the base. Then reads every key that was committed. The
-    /// values must equal those of the base's snapshot before the restore.
+    /// Closes the environment and restores the base. Then compares the value of every key that was
+    /// committed with the value in the base's snapshot, which is read before.
     pub(super) fn close(self) -> Result<(), StoreError> {
         let Self { base, pin, environment, tables, written, dir, .. } = self;
         let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -39,6 +39,7 @@ pub(super) fn verify(
 /// Reads the nodes of the table in order.
 struct Stored<'tx> {
     cursor: Cursor<'tx, Ro>,
+    /// True after the first node.
     is_begun: bool,
 }
 
@@ -46,7 +47,7 @@ impl StoredNodes for Stored<'_> {
     const STORE: &'static str = NAME;
 
     fn next(&mut self) -> Result<Option<NodeRow>, StoreError> {
-        // The library reuses cursors, so a new cursor may be at any row.
+        // The library reuses cursors, so a new cursor may be at any row, not before the first.
         let next = match std::mem::replace(&mut self.is_begun, true) {
             true => self.cursor.next::<Cow<'_, [u8]>, Cow<'_, [u8]>>(),
             false => self.cursor.first(),

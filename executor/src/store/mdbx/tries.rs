@@ -1,6 +1,6 @@
-//! Reads and commits of tries in MDBX. A thread reads one key after the other, in its own
-//! transaction, since MDBX has no call for many keys. So several reads are in flight only on
-//! several threads.
+//! Reads and commits of tries in MDBX, for the computation of roots. A thread reads one key after
+//! the other, in its own transaction, since MDBX has no call for many keys. So several reads are in
+//! flight only on several threads.
 
 use alloy_primitives::{B256, U256};
 use trie::{Format, NodeKey, RowRange};
