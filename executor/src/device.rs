@@ -1,16 +1,16 @@
-//! Measures the ceiling of the device below a state: the highest rate of random 4-KiB reads of the
-//! state's own files with `O_DIRECT`. The rate of a store's reads is given as a fraction of this
-//! ceiling.
+//! Measures the device below a state, by reads of the state's own files with `O_DIRECT`. Runs
+//! measure its ceiling: the highest rate of random reads of 4 KiB. A result gives the rate of a
+//! store's reads as a fraction of the ceiling. `replay.rs` measures the rate of one sample's reads.
 //!
 //! A [`Disk`] reads no block twice while unread blocks are left, since a cache below the kernel
-//! could answer the second read. Only the probe for a host's cache repeats blocks on purpose.
+//! could answer the second read. Only the probe for such a host's cache repeats blocks on purpose.
 //!
 //! `device/files.rs` opens the files. `unread.rs` gives the next block. `workers.rs` runs the
 //! reading threads, which read with `io_uring` (`ring.rs`) or `pread`. `cache.rs` drops and counts
 //! pages of buffered files.
 //!
-//! This module never writes, and knows no store. If reads did not reach a block device, there is no
-//! figure, and an error gives the reason.
+//! This module never writes, and knows no store. If the reads did not reach a block device, a
+//! measurement fails with the reason.
 
 use std::{fmt, num::NonZero, path::Path, sync::atomic::AtomicBool, thread, time::Duration};
 
@@ -43,7 +43,7 @@ const RING_DEPTHS: [usize; 2] = [64, 256];
 /// so one thread may saturate its core before it saturates a fast device.
 const RING_THREAD_COUNT_MAX: usize = 4;
 
-/// Thread counts that are tried for the ceiling if `io_uring` is not available.
+/// Numbers of threads with `pread` that are tried for the ceiling if `io_uring` is refused.
 const THREAD_COUNTS: [usize; 2] = [16, 64];
 
 /// Largest number of blocks in one pass of the host-cache probe (`docs/methodology.md`).
@@ -98,8 +98,8 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Opens the device below `paths`. `seed` gives the order in which blocks are read. If a seed
-    /// is used twice, a cache below the kernel may answer the reads of the second use.
+    /// Opens the device below `paths`. `seed` decides the order in which blocks are read. With the
+    /// seed of an earlier use, a cache below the kernel may have the blocks that are read first.
     ///
     /// # Errors
     /// [`Unmeasured`]: the errors of [`DirectFiles::open`].

@@ -1,7 +1,7 @@
 //! Activity of this process between two snapshots: system calls, device bytes, CPU time, memory,
 //! faults, context switches, time stolen by the hypervisor. Allocations and instructions are
-//! included where they are counted. This file also reads counters of other processes and of block
-//! devices, and lowers the priority of threads.
+//! included if this build counts them. This file also reads counters of other processes (real
+//! clients) and of block devices, and lowers the priority of threads.
 //!
 //! Figures of a snapshot come from `/proc` and `getrusage(2)`. A figure that the kernel does not
 //! give is `None`, not zero. Stolen time is zero also if the hypervisor does not report it. A
@@ -37,7 +37,7 @@ pub struct IoCounters {
 }
 
 impl IoCounters {
-    /// Reads the counters of this process; `None` where the kernel does not keep them.
+    /// Reads the counters of this process; `None` if the kernel does not keep them.
     pub fn now() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/self/io").ok()?)
     }
@@ -68,7 +68,7 @@ impl IoCounters {
         })
     }
 
-    /// The difference to `earlier`.
+    /// Returns the difference to `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -89,7 +89,7 @@ pub struct BlockDevice {
 }
 
 impl BlockDevice {
-    /// The device below the file or directory `path`; `None` if its metadata is unreadable.
+    /// Returns the device below the file or directory `path`; `None` if its metadata is unreadable.
     pub fn of(path: &Path) -> Option<Self> {
         Some(Self { number: path.metadata().ok()?.dev() })
     }
@@ -121,7 +121,7 @@ impl DiskReads {
         Some(Self { request_count: requests.ok()?, byte_count: sectors.ok()?.checked_mul(512)? })
     }
 
-    /// The increase since `earlier`.
+    /// Returns the increase since `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -162,7 +162,7 @@ impl Usage {
         })
     }
 
-    /// The difference to `earlier`.
+    /// Returns the difference to `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -211,7 +211,7 @@ impl Snapshot {
         }
     }
 
-    /// The difference to `earlier`.
+    /// Returns the difference to `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Delta {
         let steal = self.steal.zip(earlier.steal);
@@ -242,9 +242,9 @@ pub struct Delta {
     pub steal: Option<Duration>,
     /// Largest resident size in bytes since the process began, not since the earlier snapshot.
     pub peak_resident_bytes: Option<u64>,
-    /// Number of allocations by Rust code; `None` where they are not counted.
+    /// Number of allocations by Rust code; `None` if they are not counted.
     pub allocation_count: Option<u64>,
-    /// Number of instructions in user mode; `None` where they are not counted.
+    /// Number of instructions in user mode; `None` if they are not counted.
     pub instruction_count: Option<u64>,
 }
 
@@ -253,8 +253,8 @@ pub fn thread_cpu_time() -> Option<Duration> {
     time_of(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// CPU time of the calling thread since [`thread_cpu_time`] was `before`; zero if the system does
-/// not report it.
+/// CPU time of the calling thread since `before`, an earlier result of [`thread_cpu_time`]; zero if
+/// the system does not report CPU times.
 pub fn thread_cpu_since(before: Option<Duration>) -> Duration {
     let times = thread_cpu_time().zip(before);
     times.map_or(Duration::ZERO, |(now, before)| now.saturating_sub(before))
@@ -287,7 +287,7 @@ pub fn thread_major_fault_count() -> Option<u64> {
     u64::try_from(usage_of(libc::RUSAGE_THREAD)?.ru_majflt).ok()
 }
 
-/// The figures of `getrusage(2)` for the process or the calling thread.
+/// Returns the figures of `getrusage(2)` for the process or the calling thread.
 #[expect(unsafe_code, reason = "getrusage has no safe wrapper in std")]
 fn usage_of(who: libc::c_int) -> Option<libc::rusage> {
     let mut raw = MaybeUninit::<libc::rusage>::zeroed();
@@ -351,7 +351,8 @@ fn peak_resident_bytes() -> Option<u64> {
     parse_peak_bytes(&fs::read_to_string("/proc/self/status").ok()?)
 }
 
-/// The eighth number of the line `cpu`: user, nice, system, idle, iowait, irq, softirq, steal.
+/// Returns the eighth number of the line `cpu`: user, nice, system, idle, iowait, irq, softirq,
+/// steal.
 fn parse_steal_ticks(stat: &str) -> Option<u64> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     line.split_ascii_whitespace().nth(7)?.parse().ok()
@@ -439,7 +440,7 @@ mod tests {
         let policy = |of: &str| {
             let stat = fs::read_to_string(format!("/proc/{of}/stat")).unwrap();
             let fields = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace();
-            // Fields 19 (nice) and 41 (policy) of proc_pid_stat(5), the third being the first here.
+            // Fields 19 (nice) and 41 (policy) of proc_pid_stat(5). `fields` begins with the third.
             let fields: Vec<_> = fields.map(str::to_owned).collect();
             (fields[16].clone(), fields[38].clone())
         };

@@ -1,6 +1,7 @@
-//! Random reads from a store, without EVM, list or hand-over of values. Each thread has a reader of
-//! its own, and reads one slot after the other, or many slots per call. The measured rate is that
-//! of the store alone. It is compared with the device's rate ([`crate::device`]).
+//! Random reads from a store, without EVM, list or hand-over of values, for `stress io`. Each
+//! thread has a reader of its own, and reads one slot after the other, or many slots per call. So
+//! the measured rate is that of the store alone. It is compared with the device's rate
+//! ([`crate::device`]).
 //!
 //! `raw/keys.rs` chooses the keys, and `raw/worker.rs` has the reads of one thread. Every value is
 //! compared with the value of the recipe. A wrong value is an error.
@@ -49,8 +50,7 @@ fn read(
     let count = reads.thread_count.get();
     let stop = AtomicBool::new(false);
     let shared = Shared::new(reads, store, &stop);
-    // The caller chooses the number of threads, which may exceed the number of cores. The reads
-    // start when all threads are ready.
+    // The caller chooses the number of threads, which may exceed the number of cores.
     let pool = WorkerPool::<()>::new(count, &stop, reads.cancel);
     let (process, parts) = pool.run(
         |_| "raw reader",
@@ -62,6 +62,7 @@ fn read(
             done.map(|()| ready.part)
         },
         || {
+            // All threads are ready before the reads start.
             pool.wait_idle();
             let before = Snapshot::now();
             pool.post(Arc::new(()));

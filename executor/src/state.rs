@@ -1,7 +1,8 @@
-//! State directories: databases built once from a recipe and kept under a data directory.
+//! State directories: databases built once from a recipe and kept under a data directory. Runs open
+//! or build states; `stress state` lists, verifies and removes them.
 //!
-//! A state's name consists of its store and a hash of recipe, layout, the store's settings and
-//! format version. The name does not depend on a workload's blocks.
+//! A state's name consists of its store and a hash of recipe, layout, the settings that decide the
+//! content of its files, and format version. The name does not depend on a workload's blocks.
 //!
 //! **Invariant**: a directory with a state's name is complete. A build writes to a directory
 //! `<name>.building-<pid>`, syncs it, adds a manifest, and renames the directory. The next run

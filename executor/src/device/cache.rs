@@ -1,5 +1,6 @@
-//! Drops pages of files from the kernel's page cache, and counts pages of files in it. The kernel
-//! may ignore the advice of `fadvise`, so `mincore` checks the effect.
+//! Drops pages of files from the kernel's page cache, and counts pages of files in it. Stores
+//! prepare cold samples with it. The kernel may ignore the advice of `fadvise`, so the callers
+//! count with `mincore` what stayed.
 
 use std::{
     fs::{File, OpenOptions},

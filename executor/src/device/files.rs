@@ -1,5 +1,5 @@
 //! Opens files of a state for reads past the page cache, and numbers their blocks of 4 KiB in one
-//! sequence. Detects file systems without a device.
+//! sequence. Detects file systems in memory, which have no device.
 
 use std::{
     fs::{File, OpenOptions},
@@ -140,9 +140,9 @@ impl DirectFiles {
         }
     }
 
-    /// Shifts each of `extents` within its file by a distance that `seed` decides, with wrap-around
-    /// at the end of the file. Lengths, order, and distances between extents stay, except where an
-    /// extent wraps around.
+    /// Returns the extents at other offsets: each is shifted within its file by a distance that
+    /// `seed` decides. After the end of the file comes its beginning. So lengths, order and most
+    /// distances between extents stay.
     pub(crate) fn moved(&self, extents: &[Extent], seed: u64) -> Vec<Extent> {
         let moved = extents.iter().map(|extent| {
             let byte_count = self.files[extent.file as usize].byte_count;
@@ -157,7 +157,7 @@ impl DirectFiles {
         moved.collect()
     }
 
-    /// Reads `extent` into `into`, which must be large enough, and waits for the read.
+    /// Reads `extent` into `into`, which must be large enough, by one system call.
     pub(super) fn read(&self, extent: &Extent, into: &mut [Block]) -> Result<(), Unmeasured> {
         let file = &self.files[extent.file as usize].file;
         let mut remaining = extent.byte_count as usize;
@@ -184,7 +184,7 @@ impl DirectFiles {
         let OpenFile { path, byte_count: file_end, .. } = &self.files[extent.file as usize];
         match result {
             Ok(byte_count) if byte_count == extent.byte_count as usize => Ok(()),
-            // The last page of a file need not be whole.
+            // The end of a file need not be the end of a block.
             Ok(byte_count) if extent.offset + byte_count as u64 == *file_end => Ok(()),
             Ok(short) => {
                 let wanted = extent.byte_count;
@@ -250,9 +250,9 @@ fn open_direct(path: &Path) -> Result<File, Unmeasured> {
     }
 }
 
-/// Magic number of a file system, from `linux/magic.h`, with 32 bits.
+/// Type of the file system `tmpfs`, from `linux/magic.h`.
 const TMPFS_MAGIC: u32 = 0x0102_1994;
-/// See [`TMPFS_MAGIC`].
+/// Type of the file system `ramfs`, from `linux/magic.h`.
 const RAMFS_MAGIC: u32 = 0x8584_58f6;
 
 /// Returns the reason why samples that read files in `dir` cannot be cold; `None` if they can be.

@@ -1,5 +1,5 @@
-//! Reads through `io_uring`. Each thread keeps `depth` reads in flight, in a ring of its own over
-//! registered files.
+//! Reads through `io_uring`: [`Ring`], which the flat store uses, too, and the reads of one thread
+//! of a measurement, which keeps `depth` reads in flight.
 //!
 //! **Invariant**: the kernel writes only into blocks that [`Ring`] owns. The blocks are freed only
 //! after the last read in flight has completed.
@@ -18,13 +18,14 @@ use crate::{latency::Latencies, process::thread_cpu_time};
 /// A ring over a few files, with the memory for its reads.
 pub(crate) struct Ring {
     ring: IoUring,
-    /// Blocks of all slots. Each slot has enough blocks for the largest read. They are never moved
+    /// Memory of all slots: each slot has enough blocks for the largest read. It is never moved
     /// while reads are in flight.
     blocks: Box<[Block]>,
     blocks_per_slot: usize,
     /// Whether each slot has a read in flight.
     busy: Vec<bool>,
     in_flight_count: usize,
+    /// Slot and result of each read that completed in the last wait.
     completed: Vec<(usize, i32)>,
 }
 
@@ -105,9 +106,8 @@ impl Ring {
 
     /// Starts a read into the blocks of `slot`, which must be free.
     ///
-    /// Each read is submitted at once. In a trial, all reads that were started after a wait were
-    /// submitted together. It lost 8 % of the device's rate at depth 64, and saved 15 % of the CPU
-    /// time per read.
+    /// Each read is submitted at once. A trial submitted all reads after a wait together: it lost 8
+    /// % of the device's rate at depth 64, and saved 15 % of the CPU time for each read.
     ///
     /// # Panics
     /// The slot is not free.

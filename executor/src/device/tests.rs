@@ -1,5 +1,5 @@
-//! Laws of the device probe. Where the temporary directory lies in memory, only those that need
-//! no device are checked.
+//! Tests of device measurements. If the temporary directory is on a file system in memory, tests
+//! that need a device pass without a check.
 
 use std::{collections::HashSet, io::Write, path::Path, sync::atomic::AtomicBool, time::Duration};
 
@@ -7,7 +7,7 @@ use tempfile::NamedTempFile;
 
 use super::{files::Block, *};
 
-/// Time for one method.
+/// Time of the reads by one method.
 const SHORT: Duration = Duration::from_millis(20);
 
 fn file_in(directory: &Path, byte_count: usize) -> NamedTempFile {
@@ -21,7 +21,7 @@ fn file_of(byte_count: usize) -> NamedTempFile {
     file_in(&std::env::temp_dir(), byte_count)
 }
 
-/// The files opened, or `None` where no device lies below them.
+/// Opens `files`; `None` if there is no device below them.
 fn open(files: &[&NamedTempFile]) -> Option<DirectFiles> {
     let paths: Vec<_> = files.iter().map(|file| file.path()).collect();
     match DirectFiles::open(&paths) {
@@ -31,12 +31,12 @@ fn open(files: &[&NamedTempFile]) -> Option<DirectFiles> {
     }
 }
 
-/// The files as a device, or `None` where no device lies below them.
+/// Opens the device below `files`; `None` if there is none.
 fn disk(files: &[&NamedTempFile]) -> Option<Disk> {
     Some(Disk::of(open(files)?, 7))
 }
 
-/// The measurement, or `None` where this machine cannot.
+/// Returns the measurement; `None` if this machine does not allow it.
 fn measured<T>(result: Result<T, Unmeasured>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
@@ -263,8 +263,8 @@ fn a_method_is_named_with_its_depth_and_threads() {
     assert_eq!(Method::Threads { count: 16 }.to_string(), "pread, 16 threads");
 }
 
-/// A file in the page cache, which stands for a device with a host's cache below it: blocks stay
-/// there once read. `None` if pages do not leave the cache.
+/// Makes a file that is read through the page cache, as a stand-in for a device with a host's
+/// cache: blocks stay in the cache once they are read. `None` if pages do not leave the cache.
 fn behind_a_cache(byte_count: usize, seed: u64) -> Option<(NamedTempFile, Disk)> {
     let file = file_of(byte_count);
     open(&[&file])?;
@@ -281,8 +281,8 @@ fn resident_blocks(file: &NamedTempFile, block_count: u64) -> u64 {
     (share * block_count as f64).round() as u64
 }
 
-/// The kernel may take pages of the file back at any time, and then fewer are there than were read; a block
-/// that is read twice is so every time.
+/// Repeats the reads, since the kernel may drop pages of the file at any time. Then fewer blocks
+/// are in the cache than were read, as if a block had been read twice. A real repetition recurs.
 #[test]
 fn no_method_worker_or_pass_reads_a_block_that_a_cache_below_has_of_another() {
     const BLOCK_COUNT: u64 = 10_000;
@@ -291,7 +291,8 @@ fn no_method_worker_or_pass_reads_a_block_that_a_cache_below_has_of_another() {
     assert!(faults.len() < 3, "{faults:?}");
 }
 
-/// The first count of blocks that is not the number of reads, by every method in turn over a new file.
+/// Reads a new file by every method in turn. Returns the first count of blocks in the cache that is
+/// not the number of reads.
 fn read_twice(byte_count: usize, block_count: u64) -> Option<String> {
     let (file, disk) = behind_a_cache(byte_count, 2)?;
     let go = AtomicBool::new(false);
@@ -338,7 +339,8 @@ fn a_run_with_the_seed_of_the_one_before_reads_what_a_cache_below_has() {
         Disk::of(DirectFiles::open_as(&[file.path()], Access::Cached).expect("opened"), seed)
     };
     assert_eq!(cached(&again(3)), 5_000, "all of it");
-    // Another seed meets half of the blocks there, by chance.
+    // Half of all blocks are in the cache, so another seed finds half of its blocks there by
+    // chance.
     let met = cached(&again(4));
     assert!(met.abs_diff(2_500) < 250, "{met} of 5,000");
 }

@@ -1,18 +1,20 @@
-//! Chooses blocks that this run has not read yet, by a random permutation of all blocks. Every
-//! pass, method and thread takes the next block. So no block is read that an earlier read has
-//! brought into a cache below the kernel. After all blocks are read, blocks repeat, and the
-//! repetitions are counted.
+//! Chooses blocks that this run has not read yet, by a random permutation of all blocks. All
+//! passes, methods and threads take their blocks from one sequence. So no block is read that an
+//! earlier read has brought into a cache below the kernel. After all blocks are read, blocks
+//! repeat, and the repetitions are counted. Raw reads of a store (`raw/keys.rs`) use the
+//! permutation, too.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Rounds of the Feistel network: four make a pseudorandom permutation of pseudorandom functions
-/// (Luby and Rackoff 1988).
+/// Number of rounds of the Feistel network. Four rounds with pseudorandom functions make a
+/// pseudorandom permutation (Luby and Rackoff 1988).
 pub(crate) const ROUND_COUNT: usize = 4;
 
 /// A sequence of all blocks in random order, which threads share.
 #[derive(Debug)]
 pub(super) struct UnreadBlocks {
     permutation: Permutation,
+    /// Number of taken blocks, with repetitions.
     taken_count: AtomicU64,
 }
 
@@ -166,7 +168,8 @@ mod tests {
         for block in UnreadBlocks::new(1_000_000, 3).take(100_000) {
             counts[(block / 100_000) as usize] += 1;
         }
-        // 10,000 expected in each, standard deviation 90: seven of them.
+        // Expected are 10,000 in each, with a standard deviation of 90; the limit is seven of
+        // these.
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 630), "{counts:?}");
     }
 }

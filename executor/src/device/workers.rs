@@ -1,5 +1,6 @@
-//! The threads of a device measurement, which start and stop together. They are new threads, since
-//! each waits for the device: a pool with one thread per core would limit the reads in flight.
+//! The threads of a device measurement, which start and stop together, and their shared work. They
+//! are new threads, since each waits for the device: a pool with one thread for each core would
+//! limit the reads in flight.
 
 use std::{
     panic::resume_unwind,
@@ -74,7 +75,8 @@ pub(super) struct Part {
     pub(super) cpu: Option<Duration>,
 }
 
-/// Does the reads of `work` on `thread_count` threads. Each thread calls `reader` once.
+/// Does the reads of `work` on `thread_count` threads. Each thread calls `reader` once, which reads
+/// until the work is done.
 pub(super) fn read(
     files: &DirectFiles,
     thread_count: usize,

@@ -1,6 +1,6 @@
-//! Chooses the keys of raw reads, by a pseudorandom permutation of the family's indices. No key
-//! repeats before all keys were drawn. The order is independent of the recipe's order and of the
-//! rows' order. Reads in the order of the rows would find many blocks in caches.
+//! Chooses the keys of raw reads, by a pseudorandom permutation of the indices of a family of
+//! slots. No key repeats before all keys were drawn. The order is independent of the recipe's order
+//! and of the rows' order, since reads in the order of the rows would find many blocks in caches.
 
 use std::{
     ops::Range,
@@ -21,7 +21,9 @@ pub struct Draw {
     permutation: Permutation,
     /// Share of the draws that give an existing slot, in units of 2^-64.
     present_share: u128,
+    /// Key of the choice between an existing and an absent slot.
     choice_key: u64,
+    /// Number of the next draw.
     next: AtomicU64,
 }
 
@@ -73,6 +75,7 @@ impl Draw {
 /// Keys and expected values of some draws. Refilled without allocation.
 pub(super) struct Batch {
     indices: Vec<u64>,
+    /// Memory for encoded keys, and then for encoded values.
     bytes: Vec<[u8; 32]>,
     pub(super) keys: Vec<U256>,
     /// Expected values; zero for an absent slot.
@@ -91,6 +94,7 @@ impl Batch {
         }
     }
 
+    /// Fills the batch with the keys and values of `draws`.
     pub(super) fn fill(&mut self, family: &SlotFamily, draw: &Draw, draws: Range<u64>) {
         self.indices.clear();
         self.indices.extend(draws.map(|number| draw.slot_index(number)));

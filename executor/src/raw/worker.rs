@@ -26,7 +26,7 @@ const KEYS_AHEAD: usize = 64;
 pub(super) struct Shared<'a> {
     reads: &'a RawReads<'a>,
     store: &'static str,
-    /// Number of draws until all keys are read.
+    /// Number of draws that are left until all keys are drawn.
     remaining: AtomicU64,
     /// Set when a thread failed, so that all other threads end.
     has_failed: &'a AtomicBool,
@@ -77,6 +77,7 @@ pub(super) struct Part {
 pub(super) struct Ready<'a> {
     reader: Box<dyn Reader + 'a>,
     batch: Batch,
+    /// Number of draws in a full batch.
     batch_len: u64,
     pub(super) part: Part,
 }
@@ -108,6 +109,7 @@ pub(super) fn prepare<'a>(
 }
 
 impl Ready<'_> {
+    /// Reads until the time is over, all keys are drawn, or another thread has failed.
     pub(super) fn read(&mut self, shared: &Shared<'_>) -> Result<(), RawError> {
         let cpu_before = thread_cpu_time();
         self.part.start = Instant::now();
@@ -188,6 +190,7 @@ impl Ready<'_> {
     }
 }
 
+/// Makes the error of a value that differs from the recipe.
 fn wrong(shared: &Shared<'_>, key: &U256, value: U256, expected: U256) -> RawError {
     let reason = format!("it reads as {value:#x}, and the recipe says {expected:#x}");
     StoreError::damaged(shared.store, format!("slot {key:#x}"), reason).into()

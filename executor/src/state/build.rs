@@ -1,5 +1,5 @@
-//! Opens a state of the data directory. Builds the state first if it does not exist. Removes
-//! half-built states and samples that dead processes left.
+//! Opens a state of the data directory for a run. Builds the state first if it does not exist.
+//! Removes half-built states and samples that dead processes left.
 
 use std::{
     collections::BTreeMap,
@@ -51,9 +51,9 @@ impl DataDir {
         self.built_state(manifest, spec.format.row_extension(), lock, &name)
     }
 
-    /// Removes half-built states and samples of dead processes. They belong to state `name`, whose
-    /// lock the caller holds, or to states whose lock is free. Reports a path that has no mark of
-    /// `stress` or cannot be removed, and goes on.
+    /// Removes half-built states and samples of dead processes. Nobody uses a state whose lock is
+    /// free, so its leftovers are of dead processes. The caller holds the lock of state `name`.
+    /// Reports a path that has no mark of `stress` or cannot be removed, and goes on.
     fn remove_leftovers(&self, name: &str, progress: &dyn BuildProgress) {
         for (owner, paths) in self.leftovers() {
             let mut lock = None;
@@ -88,8 +88,8 @@ impl DataDir {
         }
     }
 
-    /// Returns the paths that are named as half-built states, their locks, or samples, grouped by
-    /// the name of their state. The processes that made them may be dead or alive.
+    /// Returns the paths with names of half-built states, of their locks, or of samples, by the
+    /// name of their state. The processes that made them may be dead or alive.
     fn leftovers(&self) -> BTreeMap<String, Vec<PathBuf>> {
         let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for entry in self.entries(self.path()).unwrap_or_default() {
@@ -141,7 +141,7 @@ impl DataDir {
         })
     }
 
-    /// Makes a directory for a state under construction, or for the scratch files of its build.
+    /// Makes a directory for a half-built state, or for the scratch files of its build.
     fn new_building_dir(&self, name: &str) -> Result<PathBuf, StateError> {
         let mut suffix = std::process::id().to_string();
         loop {
@@ -154,6 +154,7 @@ impl DataDir {
         }
     }
 
+    /// Builds the state in `dir`, makes its files durable, and writes its manifest.
     fn build_at(
         &self,
         spec: &StateSpec<'_>,
@@ -188,6 +189,7 @@ impl DataDir {
     }
 }
 
+/// Makes the manifest of a state whose build began at `start`.
 fn manifest_of(
     spec: &StateSpec<'_>,
     built: &BuildOutput,
@@ -216,8 +218,8 @@ fn manifest_of(
     }
 }
 
-/// Checks that the manifest has the values that `spec` asks for. The state's name is a hash of
-/// these values, so a difference means a damaged or foreign directory.
+/// Checks that the manifest has the values of `spec`. The state's name is a hash of these values,
+/// so a difference means a damaged or foreign directory.
 fn check_is_wanted(
     manifest: &Manifest,
     spec: &StateSpec<'_>,

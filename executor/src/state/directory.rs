@@ -97,8 +97,8 @@ impl DataDir {
     }
 
     /// Returns whether `stress` surely made the directory of state `name`, which may be half built.
-    /// A symbolic link does not count, since it may lead to any directory. A lock file is a proof,
-    /// since [`Self::check_not_foreign`] prevents a lock on the name of another program's directory.
+    /// A symbolic link does not count, since it may lead to any directory. A lock file is a proof:
+    /// [`Self::check_not_foreign`] is called before a lock is made.
     pub(super) fn is_ours(&self, name: &str) -> bool {
         let dir = self.state(name);
         match name.contains(BUILDING) {
@@ -148,8 +148,7 @@ impl DataDir {
 
 /// Checks that the data directory at `root` can be written. Creates it if it does not exist.
 fn check_writable(root: &Path) -> io::Result<()> {
-    // A new directory shows that `root` can be written. If it exists already, the file below shows
-    // it.
+    // If the directory is new, this shows that `root` can be written. If not, the file below does.
     fs::create_dir_all(root.join(SAMPLES))?;
     let probe = root.join(format!(".writable-{}", std::process::id()));
     match fs::File::create_new(&probe) {
@@ -171,7 +170,7 @@ impl SampleDir {
         &self.path
     }
 
-    /// Removes the directory.
+    /// Removes the directory at the end of a sample of `store`.
     ///
     /// # Errors
     /// The directory cannot be removed.
@@ -192,9 +191,11 @@ impl Drop for SampleDir {
 pub struct BuiltState {
     name: String,
     dir: PathBuf,
+    /// Directory of the directories of samples.
     samples: PathBuf,
     next_sample: AtomicU64,
     manifest: Manifest,
+    /// Extension of the files that hold rows.
     row_extension: &'static str,
     /// Modification time of each file of the manifest when the state was opened.
     modified: Vec<SystemTime>,
@@ -228,7 +229,7 @@ impl BuiltState {
         StoreError::failed(store, format!("open {}", self.name), reason)
     }
 
-    /// Makes an empty directory for a sample, on the state's file system and with the mark of
+    /// Makes a directory for a sample, on the state's file system. It has only the mark of
     /// `stress`. If this process dies, the next run removes the directory.
     ///
     /// # Errors

@@ -82,7 +82,7 @@ pub enum StateError {
         /// The first contradiction.
         reason: String,
     },
-    /// A path that a state or a sample needs exists, but has no mark of `stress`.
+    /// A path that `stress` needs or would remove has no mark of `stress`.
     #[error(
         "{} has no mark of stress: it is of another program, or half built by an earlier version; \
          remove it by hand, or name another --data-dir",
@@ -134,7 +134,7 @@ impl StateError {
         Self::Untrusted { name: name.to_owned(), reason: reason.into() }
     }
 
-    /// Converts an error of a check of state `name`. An error of the store means that the state
+    /// Converts an error of a check of state `name`: an error of the store means that the state
     /// cannot be trusted.
     pub(crate) fn of_check(self, name: &str) -> Self {
         match self {

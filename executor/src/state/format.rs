@@ -1,5 +1,6 @@
-//! The interface by which a store builds and scans the files of a state, with its inputs, outputs
-//! and progress.
+//! The interface of stores to builds and scans of a state's files ([`StateFormat`]), with its
+//! inputs, outputs and progress. The stores with files implement it; `build.rs` and `keep.rs` call
+//! it.
 
 use std::{
     fmt, fs, io, mem,
@@ -188,8 +189,8 @@ pub trait StateFormat: Sync {
     /// [`StateError::Untrusted`] naming the first damaged file, [`StateError::Cancelled`].
     fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError>;
 
-    /// Hashes a state's file. Leaves out bytes that no reader of the state uses, since samples may
-    /// change them.
+    /// Returns the hash of a state's file for the manifest. Leaves out bytes that no reader of the
+    /// state uses, since samples may change them.
     ///
     /// # Errors
     /// The file cannot be read, or differs from the store's format.

@@ -1,4 +1,5 @@
-//! Lists, opens, verifies and removes the states of a data directory.
+//! Lists, verifies and removes the states of a data directory, for `stress state`. Opens a state by
+//! its name, to measure its device again.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -165,8 +166,8 @@ impl DataDir {
         if let Some(reason) = difference(&found, &manifest) {
             return Err(StateError::untrusted(name, reason));
         }
-        // The scan of rows and nodes leaves out some bytes that a run may read: filters, keys of
-        // branch pages, padding of blocks.
+        // The scan leaves out some bytes that a run may read: filters, keys of branch pages,
+        // padding of blocks. The hashes of the files cover them.
         for file in &manifest.files {
             watch.check()?;
             let Some(expected) = file.hash else { continue };
@@ -206,7 +207,7 @@ impl DataDir {
             remove_marked(&gone)?;
         }
         // If `name` is a half-built state, the complete state `base` or its samples may exist, too.
-        // They keep their lock.
+        // Then the lock stays, since they need it.
         if base != name && (self.state(base).exists() || self.has_samples(base)?) {
             return Ok(());
         }

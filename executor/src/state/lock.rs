@@ -16,11 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use super::error::StateError;
 
-/// Number of attempts to take a lock. A single attempt may fail, since `DataDir::list` takes a
+/// Number of attempts to take a lock. One attempt may fail on a free lock: `DataDir::list` holds a
 /// shared lock for a moment, to find out whether the lock is held.
 const ATTEMPTS: u32 = 4;
+/// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(15);
-/// Beginning of the text in every lock file, also after an interrupted write.
+/// Beginning of the text in every lock file. An interrupted write keeps it.
 const TEXT_PREFIX: &str = r#"{"pid":"#;
 /// Maximal number of bytes that are read from a lock file.
 const TEXT_BYTES_MAX: u64 = 4_096;
@@ -98,8 +99,8 @@ impl StateLock {
         Err(StateError::InUse { name: name.to_owned(), holder: describe_holder(path) })
     }
 
-    /// Writes the present purpose of the lock into the file. Verifying and removing do not count as
-    /// a use of the state, so they keep the recorded time of the last use.
+    /// Writes the present purpose of the lock into the file. Only a run counts as a use of the
+    /// state. Other purposes keep the recorded time of the last use.
     pub(super) fn set_purpose(&self, purpose: Purpose) -> Result<(), StateError> {
         let now_unix_s = unix_now_s();
         let used_unix_s = match purpose.is_use() {
@@ -247,7 +248,8 @@ mod tests {
         assert!(refused.contains(&format!("process {pid} (building")), "{refused}");
         assert!(current_holder(&path).is_some());
         drop(first);
-        // A child process of another test has the lock's file, too, until it runs its program.
+        // A child process of another test inherits the lock's file, and holds it until it runs its
+        // program.
         let is_free = || {
             thread::sleep(PAUSE);
             current_holder(&path).is_none()

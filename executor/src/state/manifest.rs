@@ -1,5 +1,5 @@
-//! The manifest of a state directory, which describes the state and lists its files. It is written
-//! last, and checked each time the state is opened.
+//! The manifest of a state directory, which describes the state and lists its files. The build
+//! writes it last. It is checked each time the state is opened.
 
 use std::{
     fs,
@@ -112,6 +112,7 @@ impl NodeCounts {
     }
 }
 
+/// Returns the totals of a depth, for a change.
 fn at_depth(depths: &mut Vec<NodeTotals>, depth: usize) -> &mut NodeTotals {
     if depths.len() <= depth {
         depths.resize(depth + 1, NodeTotals::default());
@@ -179,7 +180,7 @@ impl Manifest {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// Returns the paths of the files with `extension` for the state in `dir`, sorted by name.
+    /// Returns the paths in `dir` of the files with `extension`, sorted by name.
     pub(crate) fn files_with(&self, extension: &str, dir: &Path) -> Vec<PathBuf> {
         let mut paths: Vec<_> = self.files.iter().map(|file| dir.join(&file.name)).collect();
         paths.retain(|path| path.extension().is_some_and(|found| found == extension));
@@ -196,6 +197,7 @@ impl Manifest {
         times.collect()
     }
 
+    /// Reads the manifest of state `name` in `dir`.
     pub(super) fn read(dir: &Path, name: &str) -> Result<Self, StateError> {
         let text = fs::read(dir.join(MANIFEST)).map_err(|error| {
             StateError::untrusted(name, format!("{MANIFEST} cannot be read: {error}"))

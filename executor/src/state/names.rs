@@ -1,5 +1,5 @@
-//! Names of the entries of a data directory. Makes, detects and removes directories that have the
-//! mark of `stress`: an empty file `.stress`.
+//! Names of the entries of a data directory. Makes, recognises and removes directories that have
+//! the mark of `stress`, an empty file `.stress`: half-built states, samples, scratch directories.
 
 use std::{
     fs::{self, File},
