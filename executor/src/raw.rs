@@ -79,10 +79,7 @@ fn read(
 fn merge(parts: Vec<Part>, process: Delta) -> RawPoint {
     let start = parts.iter().map(|part| part.start).min();
     let end = parts.iter().map(|part| part.end).max();
-    let elapsed = match (start, end) {
-        (Some(start), Some(end)) => end - start,
-        _ => Duration::ZERO,
-    };
+    let elapsed = end.zip(start).map_or(Duration::ZERO, |(end, start)| end - start);
     let mut point = RawPoint {
         present_count: 0,
         absent_count: 0,

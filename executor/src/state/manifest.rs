@@ -207,18 +207,17 @@ impl Manifest {
         struct Version {
             format_version: u32,
         }
-        let version: Version = serde_json::from_slice(&text).map_err(|error| {
+        let damaged = |error: serde_json::Error| {
             StateError::untrusted(name, format!("{MANIFEST} is damaged: {error}"))
-        })?;
+        };
+        let version: Version = serde_json::from_slice(&text).map_err(damaged)?;
         if version.format_version != FORMAT_VERSION {
             let found = version.format_version;
             let reason =
                 format!("its format is version {found}, this build reads version {FORMAT_VERSION}");
             return Err(StateError::untrusted(name, reason));
         }
-        let manifest: Self = serde_json::from_slice(&text).map_err(|error| {
-            StateError::untrusted(name, format!("{MANIFEST} is damaged: {error}"))
-        })?;
+        let manifest: Self = serde_json::from_slice(&text).map_err(damaged)?;
         if manifest.recipe.digest() != manifest.recipe_digest {
             let reason = format!("{MANIFEST} is damaged: recipe and digest disagree");
             return Err(StateError::untrusted(name, reason));

@@ -2,7 +2,7 @@
 //! nodes. Hash slots must not move between nodes while a state is in use: an answer that a slot has
 //! moved fails the sample.
 
-use std::{fmt, thread, time::Duration};
+use std::{fmt, panic::resume_unwind, thread, time::Duration};
 
 use alloy_primitives::map::HashMap;
 use redis::{
@@ -124,8 +124,8 @@ impl Topology {
                 .collect();
             let joined = threads.into_iter().map(|thread| thread.join());
             joined
-                .map(|ranges| ranges.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect::<Result<Vec<Vec<SlotRange>>, _>>()
+                .map(|ranges| ranges.unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect::<Result<Vec<_>, _>>()
         })?;
         for (address, ranges) in addresses.iter().zip(&asked) {
             let is_same = |(a, b): (&SlotRange, &SlotRange)| {

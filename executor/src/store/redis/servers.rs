@@ -133,14 +133,13 @@ impl RedisServers {
     /// [`RedisError::NoServer`] if the program is not installed, else [`RedisError::NotStarted`].
     pub fn start(data_dir: &Path, watch: &Watch<'_>) -> Result<Self, RedisError> {
         check_version()?;
-        let mut last = None;
-        for _ in 0..ATTEMPTS {
+        for _ in 1..ATTEMPTS {
             match Self::attempt(ServerDir::make(data_dir)?, watch) {
-                Err(error @ RedisError::NotStarted { .. }) => last = Some(error),
+                Err(RedisError::NotStarted { .. }) => {}
                 started => return started,
             }
         }
-        Err(last.unwrap_or(RedisError::NoServer))
+        Self::attempt(ServerDir::make(data_dir)?, watch)
     }
 
     fn attempt(dir: ServerDir, watch: &Watch<'_>) -> Result<Self, RedisError> {

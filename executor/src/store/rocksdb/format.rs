@@ -129,15 +129,13 @@ impl RocksFormat {
 
     /// Returns the format whose [`Self::shape`] is `shape`; `None` if no format has it.
     pub fn of_shape(shape: &str) -> Option<Self> {
-        let filter = match between(shape, "filter_policy=", "")
-            .map(|text| text.split(':').collect::<Vec<_>>())
-        {
+        let policy = between(shape, "filter_policy=", "");
+        let policy = policy.map(|text| text.split(':').collect::<Vec<_>>());
+        let filter = match policy.as_deref() {
             None => Filter::NOTHING,
-            Some(parts) => match parts.as_slice() {
-                ["bloomfilter", bits, ..] => Filter::new(FilterKind::Bloom, bits.parse().ok()?),
-                ["ribbonfilter", bits, ..] => Filter::new(FilterKind::Ribbon, bits.parse().ok()?),
-                _ => return None,
-            },
+            Some(["bloomfilter", bits, ..]) => Filter::new(FilterKind::Bloom, bits.parse().ok()?),
+            Some(["ribbonfilter", bits, ..]) => Filter::new(FilterKind::Ribbon, bits.parse().ok()?),
+            Some(_) => return None,
         };
         let format = Self {
             file_bytes: between(shape, "files of ", " bytes")?.parse().ok()?,
