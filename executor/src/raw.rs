@@ -1,6 +1,6 @@
-//! Random reads from a store, without EVM, list or hand-over of values, for `stress io`. Each
-//! thread has a reader of its own, and reads one slot after the other, or many slots per call. So
-//! the measured rate is that of the store alone. It is compared with the device's rate
+//! Random reads from a store, without EVM, list or hand-over of values, for `stress doctor io`.
+//! Each thread has a reader of its own, and reads one slot after the other, or many slots per call.
+//! So the measured rate is that of the store alone. It is compared with the device's rate
 //! ([`crate::device`]).
 //!
 //! `raw/keys.rs` chooses the keys, and `raw/worker.rs` has the reads of one thread. Every value is

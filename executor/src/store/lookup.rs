@@ -11,19 +11,14 @@ use crate::error::StoreError;
 /// Name of a row in errors.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum RowName<'r> {
-    /// An account.
     Account(&'r Address),
     /// An account by the hash of its address.
     HashedAccount(&'r B256),
-    /// A slot of an account.
     Slot(&'r Address, &'r U256),
     /// A slot by the key of its row.
     SlotRow(&'r [u8]),
-    /// A code.
     Code(&'r B256),
-    /// A row by its key.
     Row(&'r [u8]),
-    /// A row by its table and key.
     RowOf(Table, &'r [u8]),
 }
 

@@ -21,7 +21,6 @@ use crate::{
 
 /// A receiver of the nodes of all tries.
 pub(super) trait NodeRows: Sized {
-    /// Name of the store.
     const STORE: &'static str;
 
     /// Takes a node. Its key must be above the keys of all nodes before.
@@ -55,7 +54,6 @@ enum CheckedTrieError {
     /// The rows are invalid, or the sink failed.
     #[error(transparent)]
     Trie(#[from] trie::Error),
-    /// The roots differ.
     #[error("its root is {got}, and by HashBuilder {expected}")]
     Root {
         /// Root of the reference, `alloy_trie::HashBuilder`.
@@ -70,7 +68,6 @@ impl<S: NodeSink> CheckedTrie<S> {
         Self { builder, reference: HashBuilder::default() }
     }
 
-    /// Adds a row.
     fn push(&mut self, key: &B256, value: &[u8]) -> Result<(), trie::Error> {
         // The builder is first, since it checks the order of the keys. The reference would panic at
         // a wrong order.
@@ -271,7 +268,6 @@ pub(super) type NodeRow = (Vec<u8>, Vec<u8>);
 
 /// An iterator over a state's stored nodes, by ascending key.
 pub(super) trait StoredNodes {
-    /// Name of the store.
     const STORE: &'static str;
 
     /// Returns the next node; `None` after the last one.

@@ -20,7 +20,6 @@ pub(super) const HEADER_BYTES: usize = 16;
 /// Layout of a table's rows in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// Number of bytes of a key.
     pub(super) key_bytes: usize,
     value_bytes: usize,
     /// Seed of the checksums.

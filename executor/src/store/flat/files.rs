@@ -109,7 +109,6 @@ impl RowFile {
 /// A function that takes a row: the number of its block, its key and its value.
 type BlockRowSink<'s> = dyn FnMut(usize, &[u8], &[u8]) -> Result<(), StateError> + 's;
 
-/// Buffer size of a scan.
 const SCAN_BUFFER_BYTES: usize = 1 << 20;
 
 /// Opens a file to read it once, from its beginning to its end.

@@ -32,7 +32,6 @@ pub(super) struct Index {
 /// Blocks that may hold a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidates {
-    /// First candidate.
     pub(super) first: usize,
     /// Last candidate, mostly equal to `first`.
     pub(super) last: usize,

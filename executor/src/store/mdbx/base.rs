@@ -52,9 +52,7 @@ pub(super) const RESIDENT_SHARE_MAX: f64 = 0.01;
 #[derive(Debug)]
 pub(super) struct Base {
     path: PathBuf,
-    /// The three meta pages.
     metas: Vec<u8>,
-    /// Length of the file.
     byte_count: u64,
     /// Numbers of the index pages, ascending.
     index_pages: Vec<u32>,

@@ -38,7 +38,6 @@ const TREE_BYTES: usize = 48;
 /// Maximal height of a tree.
 pub(super) const HEIGHT_MAX: u16 = 32;
 
-/// A tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tree {
     /// Number of the root page.
@@ -89,7 +88,6 @@ fn tree(bytes: &[u8]) -> io::Result<TableTree> {
     Ok(TableTree { tree: Tree { root: u32::from_le_bytes(*root), height }, leaves })
 }
 
-/// A page in memory.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) number: u32,

@@ -36,7 +36,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// A server.
+/// A server of a cluster.
 #[derive(Clone)]
 pub(super) struct Node {
     /// Host and port.

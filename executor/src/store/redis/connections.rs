@@ -83,7 +83,6 @@ pub(super) enum Content {
 /// Memory of all servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// Number of bytes in use.
     pub(super) used_bytes: u64,
     /// Number of bytes that the servers may use.
     pub(super) limit_bytes: u64,
@@ -194,7 +193,6 @@ impl ControlConnections {
         })
     }
 
-    /// Writes the marker.
     pub(super) fn mark(&self, marker: &Marker) -> Result<(), StoreError> {
         let text = serde_json::to_vec(marker);
         let text = text.map_err(|error| fault("write the marker", error.to_string()))?;

@@ -31,7 +31,6 @@ const BYTES_MIN: u64 = 16 << 20;
 /// A complete state in the cluster.
 #[derive(Clone, Debug)]
 pub(super) struct Filled {
-    /// Number of all rows.
     pub(super) row_count: u64,
     /// Text for the result: when the rows were written, and how fast.
     pub(super) history: String,

@@ -16,7 +16,7 @@ use crate::{error::StoreError, lock::lock};
 /// command, and the server's value.
 pub(super) type AnswerSink<'a> = dyn FnMut(usize, Value) -> Result<(), StoreError> + 'a;
 
-/// The connection to a node.
+/// The connection to a node, and its pipeline.
 pub(super) struct NodeConnection {
     pub(super) address: String,
     connection: Connection,
@@ -35,7 +35,6 @@ impl NodeConnection {
         self.collected.push(number);
     }
 
-    /// Number of commands that are not sent yet.
     pub(super) fn collected_count(&self) -> usize {
         self.collected.len()
     }

@@ -141,7 +141,7 @@ impl<'a> NodeFiles<'a> {
         Ok(())
     }
 
-    /// Finishes the last file.
+    /// Finishes the open file.
     pub(super) fn close(&mut self) -> Result<(), StoreError> {
         let Some((mut writer, _)) = self.open.take() else { return Ok(()) };
         writer.finish().map_err(failed("finish a table file"))
