@@ -127,10 +127,10 @@ pub trait Reader: fmt::Debug + Send {
     ) -> Result<(), StoreError> {
         let mut keys = Vec::new();
         let mut first = 0;
-        for of_account in rows.chunk_by(|a, b| a.address == b.address) {
+        for account_rows in rows.chunk_by(|a, b| a.address == b.address) {
             keys.clear();
-            keys.extend(of_account.iter().map(|row| row.key));
-            let address = of_account[0].address;
+            keys.extend(account_rows.iter().map(|row| row.key));
+            let address = account_rows[0].address;
             self.slots(address, &keys, &mut |index, value| sink(first + index, value))?;
             first += keys.len();
         }

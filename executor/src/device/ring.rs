@@ -115,9 +115,9 @@ impl Ring {
     pub(crate) fn start(&mut self, slot: usize, extent: &Extent) {
         assert!(!self.busy[slot], "slot {slot} is in flight");
         let Extent { file, offset, byte_count, .. } = *extent;
-        let room = &mut self.blocks[slot * self.blocks_per_slot..][..self.blocks_per_slot];
-        assert!(byte_count as usize <= size_of_val(room), "{byte_count} bytes have no room");
-        let into = room.as_mut_ptr().cast::<u8>();
+        let memory = &mut self.blocks[slot * self.blocks_per_slot..][..self.blocks_per_slot];
+        assert!(byte_count as usize <= size_of_val(memory), "{byte_count} bytes have no room");
+        let into = memory.as_mut_ptr().cast::<u8>();
         let entry: squeue::Entry = opcode::Read::new(types::Fixed(file), into, byte_count)
             .offset(offset)
             .build()

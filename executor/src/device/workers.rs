@@ -149,8 +149,8 @@ pub(super) fn read_one_by_one(shared: &Shared<'_>) -> Result<Part, Unmeasured> {
     while !shared.is_over(start, now)?
         && let Some(extent) = shared.next()
     {
-        let room = (extent.byte_count as usize).div_ceil(BLOCK_BYTES);
-        shared.files.read(&extent, &mut blocks[..room])?;
+        let needed = (extent.byte_count as usize).div_ceil(BLOCK_BYTES);
+        shared.files.read(&extent, &mut blocks[..needed])?;
         let done = Instant::now();
         latencies.record(done - now);
         read_count += 1;

@@ -184,8 +184,8 @@ impl Reader for RecordedReader<'_> {
         rows: &[SlotRow<'_>],
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        let asked = rows.iter().map(|row| AskedRow::Slot(*row.address, row.key));
-        let present = self.own.record(asked);
+        let requested = rows.iter().map(|row| AskedRow::Slot(*row.address, row.key));
+        let present = self.own.record(requested);
         self.reader.slot_rows(rows, &mut |index, found| {
             present[index] = !found.is_zero();
             sink(index, found);

@@ -422,15 +422,15 @@ mod tests {
                 let same = SameNodes(stored.into_iter());
                 streamed(format, Hashing::Twice, same).unwrap_err().to_string()
             };
-            for place in [0, nodes.len() / 2, nodes.len() - 1] {
+            for index in [0, nodes.len() / 2, nodes.len() - 1] {
                 let mut wrong = nodes.clone();
-                wrong[place].1[0] ^= 1;
+                wrong[index].1[0] ^= 1;
                 assert!(found(wrong).contains("stored otherwise"), "{format:?}");
                 let mut fewer = nodes.clone();
-                fewer.remove(place);
+                fewer.remove(index);
                 assert!(found(fewer).contains("it is not stored"), "{format:?}");
                 let mut more = nodes.clone();
-                more.insert(place, (nodes[place].0[..1].to_vec(), vec![1]));
+                more.insert(index, (nodes[index].0[..1].to_vec(), vec![1]));
                 assert!(found(more).contains("it is not stored"), "{format:?}");
             }
             let foreign = (vec![9], vec![1]);

@@ -118,7 +118,7 @@ pub(super) fn open_to_scan(path: &Path) -> io::Result<BufReader<File>> {
 
 /// Position of a code in the file of codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CodePlace {
+pub(super) struct CodePosition {
     /// Offset in the file, a multiple of `BLOCK_BYTES`.
     pub(super) offset: u64,
     /// Number of bytes of the code.
@@ -131,7 +131,7 @@ pub(super) struct Files {
     pub(super) accounts: RowFile,
     pub(super) slots: RowFile,
     pub(super) codes: DualFile,
-    pub(super) code_places: HashMap<B256, CodePlace>,
+    pub(super) code_positions: HashMap<B256, CodePosition>,
     /// Nodes of the tries, for a state with tries.
     pub(super) nodes: Option<NodeFile>,
 }
@@ -144,7 +144,7 @@ impl Files {
             accounts: RowFile::open(dir, Table::Accounts, layout)?,
             slots: RowFile::open(dir, Table::Slots, layout)?,
             codes: DualFile::open(dir.join(rows_name(Table::Codes)))?,
-            code_places: read_code_places(&dir.join(index_name(Table::Codes)))?,
+            code_positions: read_positions(&dir.join(index_name(Table::Codes)))?,
         })
     }
 
@@ -168,39 +168,39 @@ impl Files {
 
     /// Returns the memory of the indices, in bytes.
     pub(super) fn index_byte_count(&self) -> usize {
-        let codes = self.code_places.len() * CODE_ENTRY_BYTES;
+        let codes = self.code_positions.len() * CODE_ENTRY_BYTES;
         let nodes = self.nodes.as_ref().map_or(0, |nodes| nodes.index.byte_count());
         self.accounts.index.byte_count() + self.slots.index.byte_count() + codes + nodes
     }
 }
 
 /// Writes the positions of the codes.
-pub(super) fn write_code_places(path: &Path, places: &[(B256, CodePlace)]) -> io::Result<()> {
-    let mut bytes = Vec::with_capacity(places.len() * CODE_ENTRY_BYTES);
-    for (hash, place) in places {
+pub(super) fn write_positions(path: &Path, positions: &[(B256, CodePosition)]) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(positions.len() * CODE_ENTRY_BYTES);
+    for (hash, position) in positions {
         bytes.extend(hash.as_slice());
-        bytes.extend(place.offset.to_le_bytes());
-        bytes.extend((place.byte_count as u64).to_le_bytes());
+        bytes.extend(position.offset.to_le_bytes());
+        bytes.extend((position.byte_count as u64).to_le_bytes());
     }
     sealed::write(path, bytes)
 }
 
-fn read_code_places(path: &Path) -> io::Result<HashMap<B256, CodePlace>> {
+fn read_positions(path: &Path) -> io::Result<HashMap<B256, CodePosition>> {
     let bytes = sealed::read(path)?;
     let (entries, remainder) = bytes.as_chunks::<CODE_ENTRY_BYTES>();
     if !remainder.is_empty() {
         return Err(sealed::damaged(path));
     }
-    let places = entries.iter().map(|entry| {
+    let positions = entries.iter().map(|entry| {
         let [offset, byte_count] = [32, 40].map(|at| {
             let mut bytes = [0; 8];
             bytes.copy_from_slice(&entry[at..at + 8]);
             u64::from_le_bytes(bytes)
         });
         let byte_count = usize::try_from(byte_count).map_err(io::Error::other)?;
-        Ok((B256::from_slice(&entry[..32]), CodePlace { offset, byte_count }))
+        Ok((B256::from_slice(&entry[..32]), CodePosition { offset, byte_count }))
     });
-    places.collect()
+    positions.collect()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use workload::{ContentDigest, Genesis, Layout, Table};
 
 use super::{
     block::{BLOCK_BYTES, Block, Shape},
-    files::{CodePlace, EXTENSION, Files, RowFile, index_name, rows_name, write_code_places},
+    files::{CodePosition, EXTENSION, Files, RowFile, index_name, rows_name, write_positions},
     index::Index,
     nodes::NodeWriter,
     settings::{NAME, failed_io},
@@ -211,11 +211,11 @@ fn write_rows(
 /// Writes the codes, each at the beginning of a block, and their positions.
 fn write_codes(input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<ContentDigest, StateError> {
     let mut file = create(input.dir, Table::Codes)?;
-    let mut places = Vec::new();
+    let mut positions = Vec::new();
     let mut offset = 0;
     let phase = BuildPhase::Writing;
     let digest = ordered::stream_rows(input, watch, Table::Codes, phase, &mut |hash, code| {
-        places.push((B256::from_slice(hash), CodePlace { offset, byte_count: code.len() }));
+        positions.push((B256::from_slice(hash), CodePosition { offset, byte_count: code.len() }));
         let padding = code.len().next_multiple_of(BLOCK_BYTES) - code.len();
         let zeros = &Block::ZERO.0[..padding];
         let written = file.write_all(code).and_then(|()| file.write_all(zeros));
@@ -225,7 +225,7 @@ fn write_codes(input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<ContentDiges
     })?;
     file.flush().map_err(failed_io("write codes"))?;
     let path = input.dir.join(index_name(Table::Codes));
-    write_code_places(&path, &places).map_err(failed_io("write an index"))?;
+    write_positions(&path, &positions).map_err(failed_io("write an index"))?;
     Ok(digest)
 }
 
@@ -262,9 +262,9 @@ fn scan_codes(files: &Files) -> io::Result<ContentDigest> {
     use std::os::unix::fs::FileExt;
     let mut digest = ContentDigest::default();
     let file = File::open(files.codes.path())?;
-    for (hash, place) in &files.code_places {
-        let mut code = vec![0; place.byte_count];
-        file.read_exact_at(&mut code, place.offset)?;
+    for (hash, position) in &files.code_positions {
+        let mut code = vec![0; position.byte_count];
+        file.read_exact_at(&mut code, position.offset)?;
         digest.add(Table::Codes, hash.as_slice(), &code);
     }
     Ok(digest)

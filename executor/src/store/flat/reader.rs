@@ -13,7 +13,7 @@ use workload::{
 
 use super::{
     block::{BLOCK_BYTES, Block},
-    files::{CodePlace, Files, RowFile},
+    files::{CodePosition, Files, RowFile},
     sample::FlatSample,
     settings::{NAME, failed},
     tries::FlatTries,
@@ -356,10 +356,11 @@ fn block_of(files: &Files, table: Table, key: &[u8]) -> Option<BlockPlace> {
             (1, files.slots.index.locate(account, rest, 0)?)
         }
         Table::Codes => {
-            let place = files.code_places.get(&B256::from_slice(key))?;
-            let block_count = u32::try_from(place.byte_count.div_ceil(BLOCK_BYTES)).ok()?;
+            let position = files.code_positions.get(&B256::from_slice(key))?;
+            let block_count = u32::try_from(position.byte_count.div_ceil(BLOCK_BYTES)).ok()?;
             let byte_count = block_count * BLOCK_BYTES as u32;
-            return Some(BlockPlace { file: 2, offset: place.offset, byte_count, block_count });
+            let offset = position.offset;
+            return Some(BlockPlace { file: 2, offset, byte_count, block_count });
         }
     };
     let offset = found.last as u64 * BLOCK_BYTES as u64;
@@ -439,11 +440,12 @@ impl Reader for FlatReader<'_> {
         let code = match self.sample.overlay.find(|changed| changed.code(hash)) {
             Some(code) => code,
             None => {
-                let Some(place) = self.sample.files.code_places.get(hash) else { return Ok(None) };
+                let position = self.sample.files.code_positions.get(hash);
+                let Some(position) = position else { return Ok(None) };
                 let file = self.sample.files.codes.for_cache(self.sample.cache);
-                let code = read_code(file, *place)
+                let code = read_code(file, *position)
                     .map_err(|error| failed(error, || RowName::Code(hash).to_string()))?;
-                let block_count = place.byte_count.div_ceil(BLOCK_BYTES);
+                let block_count = position.byte_count.div_ceil(BLOCK_BYTES);
                 self.counters.block_count += block_count as u64;
                 self.counters.block_bytes += (block_count * BLOCK_BYTES) as u64;
                 code
@@ -460,15 +462,15 @@ impl Reader for FlatReader<'_> {
 }
 
 /// Reads a code by one system call, into memory that is aligned for `O_DIRECT`.
-fn read_code(file: &File, place: CodePlace) -> io::Result<Bytes> {
-    let mut blocks = vec![Block::ZERO; place.byte_count.div_ceil(BLOCK_BYTES)];
+fn read_code(file: &File, position: CodePosition) -> io::Result<Bytes> {
+    let mut blocks = vec![Block::ZERO; position.byte_count.div_ceil(BLOCK_BYTES)];
     let mut code = Vec::with_capacity(blocks.len() * BLOCK_BYTES);
     let mut into: Vec<_> =
         blocks.iter_mut().map(|block| io::IoSliceMut::new(&mut block.0)).collect();
-    let read = rustix::io::preadv(file, &mut into, place.offset)?;
+    let read = rustix::io::preadv(file, &mut into, position.offset)?;
     drop(into);
     blocks.iter().for_each(|block| code.extend_from_slice(&block.0));
-    code.truncate(read.min(place.byte_count));
+    code.truncate(read.min(position.byte_count));
     Ok(code.into())
 }
 

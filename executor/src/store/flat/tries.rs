@@ -224,8 +224,8 @@ impl TrieReader for Reader<'_> {
             let rows = file.rows(block, numbers[index] as u64)?;
             for (_, range) in by_block[index] {
                 let (account, bounds) = &ranges[*range];
-                let of_account = rows.iter().filter(|(key, _)| key.starts_with(account.as_slice()));
-                for (key, value) in of_account {
+                let slots = rows.iter().filter(|(key, _)| key.starts_with(account.as_slice()));
+                for (key, value) in slots {
                     let key = B256::from_slice(&key[32..]);
                     if (bounds.first..=bounds.last).contains(&key) {
                         found[*range].push((key, decode_slot(value).ok_or_else(wrong_value)?));

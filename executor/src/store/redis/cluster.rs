@@ -117,7 +117,7 @@ impl Topology {
     /// A server does not answer, or is not a node of the cluster.
     pub(super) fn of(addresses: &[String], credentials: &Credentials) -> Result<Self, RedisError> {
         // In parallel, since each server that does not answer costs a timeout.
-        let asked = thread::scope(|scope| {
+        let answers = thread::scope(|scope| {
             let threads: Vec<_> = addresses
                 .iter()
                 .map(|address| scope.spawn(move || ranges_of(address, credentials)))
@@ -127,17 +127,18 @@ impl Topology {
                 .map(|ranges| ranges.unwrap_or_else(|panic| resume_unwind(panic)))
                 .collect::<Result<Vec<_>, _>>()
         })?;
-        for (address, ranges) in addresses.iter().zip(&asked) {
+        for (address, ranges) in addresses.iter().zip(&answers) {
             let is_same = |(a, b): (&SlotRange, &SlotRange)| {
                 (a.first, a.last, &a.id) == (b.first, b.last, &b.id)
             };
-            if ranges.len() != asked[0].len() || !ranges.iter().zip(&asked[0]).all(is_same) {
+            if ranges.len() != answers[0].len() || !ranges.iter().zip(&answers[0]).all(is_same) {
                 let reason = format!("it is of another cluster than {}", addresses[0]);
                 return Err(RedisError::NoCluster { address: address.clone(), reason });
             }
         }
         let (mut nodes, mut node_of): (Vec<Node>, _) = (Vec::new(), HashMap::default());
-        for SlotRange { first, last, address, .. } in asked.into_iter().next().unwrap_or_default() {
+        let ranges = answers.into_iter().next().unwrap_or_default();
+        for SlotRange { first, last, address, .. } in ranges {
             let known = nodes.iter().position(|node| node.address == address);
             let index = match known {
                 Some(index) => index,

@@ -137,11 +137,11 @@ impl ControlConnections {
         let nodes = self.topology.nodes().iter().zip(connections.iter_mut());
         nodes
             .map(|(node, connection)| {
-                let mut asked = redis::cmd(command[0]);
+                let mut request = redis::cmd(command[0]);
                 command[1..].iter().for_each(|word| {
-                    asked.arg(word);
+                    request.arg(word);
                 });
-                let answer = asked.query(connection).map_err(failed(action, &node.address))?;
+                let answer = request.query(connection).map_err(failed(action, &node.address))?;
                 Ok((node.address.as_str(), answer))
             })
             .collect()
@@ -207,8 +207,8 @@ impl ControlConnections {
     ) -> Result<T, StoreError> {
         let index = self.topology.node_of(MARKER_KEY);
         let mut connections = lock(&self.connections);
-        let asked = redis::cmd(command).arg(MARKER_KEY).arg(value).query(&mut connections[index]);
-        asked.map_err(failed("ask for the marker", &self.topology.nodes()[index].address))
+        let answer = redis::cmd(command).arg(MARKER_KEY).arg(value).query(&mut connections[index]);
+        answer.map_err(failed("ask for the marker", &self.topology.nodes()[index].address))
     }
 
     /// Empties the cluster. Fails if the cluster holds keys of other programs, or if another

@@ -281,8 +281,8 @@ impl Reader for RocksReader<'_> {
     }
 
     fn counters(&self) -> ReadCounters {
-        let of_thread = thread_counters().since(&self.start);
-        ReadCounters { key_count: self.key_count, ..of_thread }
+        let counters = thread_counters().since(&self.start);
+        ReadCounters { key_count: self.key_count, ..counters }
     }
 }
 
