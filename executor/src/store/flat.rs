@@ -158,7 +158,7 @@ impl Store for FlatStore {
             ("shape", manifest.shape.clone()),
             ("file_bytes", manifest.byte_count().to_string()),
             ("slot_blocks", rows.index.block_count().to_string()),
-            ("slots_per_block", rows.shape.rows_per_block().to_string()),
+            ("slots_per_block", rows.row_format.rows_per_block().to_string()),
             ("index_bytes", self.files.index_byte_count().to_string()),
             ("reads", reads.to_owned()),
             ("io_uring", self.describe_io_uring()),
@@ -192,6 +192,6 @@ impl Store for FlatStore {
     }
 
     fn slots_per_block(&self) -> Option<f64> {
-        Some(self.files.slots.shape.rows_per_block() as f64)
+        Some(self.files.slots.row_format.rows_per_block() as f64)
     }
 }

@@ -17,17 +17,17 @@ pub(super) use crate::device::{BLOCK_BYTES, Block};
 /// Number of bytes of a block's header, which is before the rows.
 pub(super) const HEADER_BYTES: usize = 16;
 
-/// Layout of a table's rows in blocks.
+/// Format of a table's rows in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct RowFormat {
     pub(super) key_bytes: usize,
     value_bytes: usize,
     /// Seed of the checksums.
     seed: u64,
 }
 
-impl Shape {
-    /// Layout of the rows of `table`, which must have rows of one size.
+impl RowFormat {
+    /// Returns the format of the rows of `table`, which must have rows of one size.
     pub(super) fn of(table: Table, layout: Layout) -> Self {
         let account_bytes = match layout {
             Layout::Hashed => 32,
@@ -77,7 +77,7 @@ impl Shape {
         let count = usize::from(u16::from_le_bytes([block.0[8], block.0[9]]));
         let is_sound = u64::from_le_bytes(sum) == self.checksum(block, number)
             && (1..=self.rows_per_block()).contains(&count);
-        is_sound.then_some(Rows { shape: self, block, count })
+        is_sound.then_some(Rows { row_format: self, block, count })
     }
 
     fn checksum(self, block: &Block, number: u64) -> u64 {
@@ -125,7 +125,7 @@ pub(super) fn sealed_nodes(block: &Block, number: u64) -> Option<(u16, &[u8])> {
 /// Rows of an undamaged block.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
-    shape: Shape,
+    row_format: RowFormat,
     block: &'a Block,
     count: usize,
 }
@@ -133,7 +133,7 @@ pub(super) struct Rows<'a> {
 impl<'a> Rows<'a> {
     /// Key and value at `index`.
     fn at(&self, index: usize) -> (&'a [u8], &'a [u8]) {
-        self.block.0[self.shape.row(index)].split_at(self.shape.key_bytes)
+        self.block.0[self.row_format.row(index)].split_at(self.row_format.key_bytes)
     }
 
     pub(super) fn first_key(&self) -> &'a [u8] {
@@ -165,13 +165,13 @@ impl<'a> Rows<'a> {
 mod tests {
     use super::*;
 
-    fn full(shape: Shape) -> Block {
+    fn full(row_format: RowFormat) -> Block {
         let mut block = Block::ZERO;
-        for index in 0..shape.rows_per_block() {
-            let key = vec![index as u8 * 2; shape.key_bytes];
-            shape.put(&mut block, index, &key, &vec![index as u8; shape.value_bytes]);
+        for index in 0..row_format.rows_per_block() {
+            let key = vec![index as u8 * 2; row_format.key_bytes];
+            row_format.put(&mut block, index, &key, &vec![index as u8; row_format.value_bytes]);
         }
-        shape.seal(&mut block, 7, shape.rows_per_block());
+        row_format.seal(&mut block, 7, row_format.rows_per_block());
         block
     }
 
@@ -179,34 +179,34 @@ mod tests {
     fn every_row_of_a_full_block_is_found_and_no_other() {
         for table in [Table::Accounts, Table::Slots] {
             for layout in [Layout::Hashed, Layout::Plain] {
-                let shape = Shape::of(table, layout);
-                assert!(shape.rows_per_block() >= 39);
-                let block = full(shape);
-                let rows = shape.rows(&block, 7).unwrap();
-                for key in 0..2 * shape.rows_per_block() as u8 {
-                    let found = rows.find(&vec![key; shape.key_bytes]);
-                    let value = vec![key / 2; shape.value_bytes];
+                let row_format = RowFormat::of(table, layout);
+                assert!(row_format.rows_per_block() >= 39);
+                let block = full(row_format);
+                let rows = row_format.rows(&block, 7).unwrap();
+                for key in 0..2 * row_format.rows_per_block() as u8 {
+                    let found = rows.find(&vec![key; row_format.key_bytes]);
+                    let value = vec![key / 2; row_format.value_bytes];
                     assert_eq!(found, (key % 2 == 0).then_some(value.as_slice()));
                 }
-                assert_eq!(rows.iter().count(), shape.rows_per_block());
+                assert_eq!(rows.iter().count(), row_format.rows_per_block());
             }
         }
     }
 
     #[test]
     fn every_changed_bit_and_another_place_are_noticed() {
-        let shape = Shape::of(Table::Slots, Layout::Hashed);
-        let mut block = full(shape);
-        assert!(shape.rows(&block, 8).is_none(), "another place");
-        assert!(Shape::of(Table::Accounts, Layout::Hashed).rows(&block, 7).is_none());
+        let row_format = RowFormat::of(Table::Slots, Layout::Hashed);
+        let mut block = full(row_format);
+        assert!(row_format.rows(&block, 8).is_none(), "another place");
+        assert!(RowFormat::of(Table::Accounts, Layout::Hashed).rows(&block, 7).is_none());
         for bit in 0..BLOCK_BYTES * 8 {
             block.0[bit / 8] ^= 1 << (bit % 8);
-            assert!(shape.rows(&block, 7).is_none(), "bit {bit}");
+            assert!(row_format.rows(&block, 7).is_none(), "bit {bit}");
             block.0[bit / 8] ^= 1 << (bit % 8);
         }
-        assert!(shape.rows(&block, 7).is_some());
+        assert!(row_format.rows(&block, 7).is_some());
         seal_nodes(&mut block, 7, 300);
         assert_eq!(sealed_nodes(&block, 7).map(|(count, _)| count), Some(300));
-        assert!(sealed_nodes(&block, 8).is_none() && shape.rows(&block, 7).is_none());
+        assert!(sealed_nodes(&block, 8).is_none() && row_format.rows(&block, 7).is_none());
     }
 }

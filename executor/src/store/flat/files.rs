@@ -13,7 +13,7 @@ use trie::{Format, RowRange};
 use workload::{Layout, Table};
 
 use super::{
-    block::{Block, Rows, Shape},
+    block::{Block, RowFormat, Rows},
     dual_file::DualFile,
     index::Index,
     nodes::NodeFile,
@@ -50,14 +50,14 @@ pub(super) struct RowFile {
     pub(super) table: Table,
     pub(super) file: DualFile,
     pub(super) index: Index,
-    pub(super) shape: Shape,
+    pub(super) row_format: RowFormat,
 }
 
 impl RowFile {
     pub(super) fn open(dir: &Path, table: Table, layout: Layout) -> io::Result<Self> {
-        let shape = Shape::of(table, layout);
-        let index = Index::read(&dir.join(index_name(table)), table, shape)?;
-        Ok(Self { table, file: DualFile::open(dir.join(rows_name(table)))?, index, shape })
+        let row_format = RowFormat::of(table, layout);
+        let index = Index::read(&dir.join(index_name(table)), table, row_format)?;
+        Ok(Self { table, file: DualFile::open(dir.join(rows_name(table)))?, index, row_format })
     }
 
     /// Returns the rows of `block`, which was read as block `number`.
@@ -65,7 +65,7 @@ impl RowFile {
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if the block is damaged.
     pub(super) fn rows<'a>(&self, block: &'a Block, number: u64) -> io::Result<Rows<'a>> {
-        self.shape.rows(block, number).ok_or_else(|| {
+        self.row_format.rows(block, number).ok_or_else(|| {
             let name = self.file.path().file_name().unwrap_or_default().display();
             let reason = format!("block {number} of {name} does not have its checksum");
             io::Error::new(io::ErrorKind::InvalidData, reason)
@@ -211,9 +211,9 @@ mod tests {
 
     #[test]
     fn the_blocks_of_a_range_are_those_with_its_rows() {
-        let shape = Shape::of(Table::Accounts, Layout::Hashed);
-        let per_block = shape.rows_per_block();
-        let mut index = Index::new(Table::Accounts, shape);
+        let row_format = RowFormat::of(Table::Accounts, Layout::Hashed);
+        let per_block = row_format.rows_per_block();
+        let mut index = Index::new(Table::Accounts, row_format);
         let keys: Vec<B256> = (0..3 * per_block).map(|i| key(2 * i + 10)).collect();
         for (number, key) in keys.iter().enumerate() {
             index.add(key.as_slice(), number / per_block);
@@ -223,7 +223,7 @@ mod tests {
         std::fs::write(&path, Block::ZERO.0).unwrap();
         let file = DualFile::open(path).unwrap();
         assert!(file.for_cache(CacheMode::Warm).metadata().unwrap().is_file());
-        let file = RowFile { table: Table::Accounts, file, index, shape };
+        let file = RowFile { table: Table::Accounts, file, index, row_format };
         let blocks =
             |first, last| file.blocks_in(0, &RowRange { first: key(first), last: key(last) });
         assert!(blocks(0, 9).is_empty());

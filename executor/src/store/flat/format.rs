@@ -11,7 +11,7 @@ use alloy_primitives::B256;
 use workload::{ContentDigest, Genesis, Layout, Table};
 
 use super::{
-    block::{BLOCK_BYTES, Block, Shape},
+    block::{BLOCK_BYTES, Block, RowFormat},
     files::{CodePosition, EXTENSION, Files, RowFile, index_name, rows_name, write_positions},
     index::Index,
     nodes::NodeWriter,
@@ -89,7 +89,7 @@ impl StateFormat for FlatFormat {
             (Table::Accounts, genesis.account_count(), SCRATCH_ACCOUNT_BYTES),
         ];
         let rows = rows.map(|(table, count, scratch_bytes)| {
-            let per_block = Shape::of(table, layout).rows_per_block() as u64;
+            let per_block = RowFormat::of(table, layout).rows_per_block() as u64;
             // Each block has an entry of 16 bytes in the index.
             let blocks = count.div_ceil(per_block).saturating_add(1);
             let bytes = blocks.saturating_mul(BLOCK_BYTES as u64 + 16);
@@ -174,13 +174,13 @@ fn write_rows(
     table: Table,
     mut tries: Option<&mut TrieStream<NodeWriter>>,
 ) -> Result<ContentDigest, StateError> {
-    let shape = Shape::of(table, input.layout);
-    let mut index = Index::new(table, shape);
+    let row_format = RowFormat::of(table, input.layout);
+    let mut index = Index::new(table, row_format);
     let mut file = create(input.dir, table)?;
     let mut block = Box::new(Block::ZERO);
     let (mut number, mut row_count) = (0, 0);
     let mut write = |block: &mut Block, number: usize, row_count: usize| {
-        shape.seal(block, number as u64, row_count);
+        row_format.seal(block, number as u64, row_count);
         file.write_all(&block.0).map_err(failed_io("write rows"))?;
         *block = Block::ZERO;
         Ok::<_, StoreError>(())
@@ -190,12 +190,12 @@ fn write_rows(
         None => BuildPhase::Writing,
     };
     let digest = ordered::stream_rows(input, watch, table, phase, &mut |key, value| {
-        if row_count == shape.rows_per_block() {
+        if row_count == row_format.rows_per_block() {
             write(&mut block, number, row_count)?;
             (number, row_count) = (number + 1, 0);
         }
         index.add(key, number);
-        shape.put(&mut block, row_count, key, value);
+        row_format.put(&mut block, row_count, key, value);
         row_count += 1;
         tries.as_mut().map_or(Ok(()), |tries| tries.row(table, key, value))
     })?;
@@ -237,7 +237,7 @@ fn scan_rows(
     watch: &Watch<'_>,
 ) -> Result<ContentDigest, StateError> {
     let (table, name) = (file.table, rows_name(file.table));
-    let mut index = Index::new(table, file.shape);
+    let mut index = Index::new(table, file.row_format);
     let mut digest = ContentDigest::default();
     let (mut last, mut watched) = (Vec::new(), watch.rows());
     let wrong = |reason: String| StateError::untrusted(input.name, reason);

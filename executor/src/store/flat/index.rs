@@ -12,7 +12,7 @@ use std::{io, path::Path};
 
 use workload::Table;
 
-use super::block::Shape;
+use super::block::RowFormat;
 use crate::store::sealed;
 
 /// Number of bytes of an account's key in the index. A shorter key is padded with zeros.
@@ -39,10 +39,10 @@ pub(super) struct Candidates {
 
 impl Index {
     /// Makes an index without blocks.
-    pub(super) const fn new(table: Table, shape: Shape) -> Self {
+    pub(super) const fn new(table: Table, row_format: RowFormat) -> Self {
         // A slot's key is its account's key and 32 bytes more.
         let account_bytes = match table {
-            Table::Slots => shape.key_bytes - 32,
+            Table::Slots => row_format.key_bytes - 32,
             Table::Accounts | Table::Codes => 0,
         };
         Self { account_bytes, accounts: Vec::new(), leads: Vec::new() }
@@ -118,19 +118,19 @@ impl Index {
     }
 
     /// Reads the output of [`Self::write`].
-    pub(super) fn read(path: &Path, table: Table, shape: Shape) -> io::Result<Self> {
-        let index = Self::decode(&sealed::read(path)?, table, shape);
+    pub(super) fn read(path: &Path, table: Table, row_format: RowFormat) -> io::Result<Self> {
+        let index = Self::decode(&sealed::read(path)?, table, row_format);
         index.ok_or_else(|| sealed::damaged(path))
     }
 
-    fn decode(bytes: &[u8], table: Table, shape: Shape) -> Option<Self> {
+    fn decode(bytes: &[u8], table: Table, row_format: RowFormat) -> Option<Self> {
         let (count, rest) = bytes.split_first_chunk::<8>()?;
         let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
         let (accounts, leads) = rest.split_at_checked(count.checked_mul(ACCOUNT_BYTES)?)?;
         let accounts = accounts.chunks_exact(ACCOUNT_BYTES).map(padded).collect();
         let (leads, remainder) = leads.as_chunks::<16>();
         let leads = leads.iter().map(|lead| u128::from_le_bytes(*lead)).collect();
-        remainder.is_empty().then_some(Self { accounts, leads, ..Self::new(table, shape) })
+        remainder.is_empty().then_some(Self { accounts, leads, ..Self::new(table, row_format) })
     }
 }
 
@@ -161,8 +161,8 @@ mod tests {
     #[test]
     fn the_block_of_every_key_is_among_its_candidates_and_alone_where_leads_differ() {
         const PER_BLOCK: usize = 7;
-        let shape = Shape::of(Table::Slots, Layout::Plain);
-        let mut index = Index::new(Table::Slots, shape);
+        let row_format = RowFormat::of(Table::Slots, Layout::Plain);
+        let mut index = Index::new(Table::Slots, row_format);
         let keys = keys();
         for (number, key) in keys.iter().enumerate() {
             index.add(key, number / PER_BLOCK);
@@ -170,7 +170,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("index");
         index.write(&path).unwrap();
-        let index = Index::read(&path, Table::Slots, shape).unwrap();
+        let index = Index::read(&path, Table::Slots, row_format).unwrap();
         assert_eq!(index.block_count(), keys.len().div_ceil(PER_BLOCK));
         for (number, key) in keys.iter().enumerate() {
             let (account, part) = key.split_at(20);
@@ -188,6 +188,6 @@ mod tests {
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[20] ^= 1;
         std::fs::write(&path, bytes).unwrap();
-        assert!(Index::read(&path, Table::Slots, shape).is_err());
+        assert!(Index::read(&path, Table::Slots, row_format).is_err());
     }
 }
