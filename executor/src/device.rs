@@ -104,7 +104,7 @@ impl Disk {
     /// # Errors
     /// [`Unmeasured`]: the errors of [`DirectFiles::open`].
     pub fn open<P: AsRef<Path>>(paths: &[P], seed: u64) -> Result<Self, Unmeasured> {
-        Ok(Self::of(DirectFiles::open(paths)?, seed))
+        Self::open_after(0, paths, seed)
     }
 
     /// Opens the device after an earlier use with this seed, which made `read_count` reads.
@@ -117,13 +117,11 @@ impl Disk {
         paths: &[P],
         seed: u64,
     ) -> Result<Self, Unmeasured> {
-        let files = DirectFiles::open(paths)?;
-        let unread = UnreadBlocks::after(read_count, files.block_count(), seed);
-        Ok(Self { files, unread })
+        Ok(Self::of(DirectFiles::open(paths)?, read_count, seed))
     }
 
-    fn of(files: DirectFiles, seed: u64) -> Self {
-        let unread = UnreadBlocks::new(files.block_count(), seed);
+    fn of(files: DirectFiles, read_count: u64, seed: u64) -> Self {
+        let unread = UnreadBlocks::after(read_count, files.block_count(), seed);
         Self { files, unread }
     }
 

@@ -33,7 +33,7 @@ fn open(files: &[&NamedTempFile]) -> Option<DirectFiles> {
 
 /// Opens the device below `files`; `None` if there is none.
 fn disk(files: &[&NamedTempFile]) -> Option<Disk> {
-    Some(Disk::of(open(files)?, 7))
+    Some(Disk::of(open(files)?, 0, 7))
 }
 
 /// Returns the measurement; `None` if this machine does not allow it.
@@ -273,7 +273,7 @@ fn behind_a_cache(byte_count: usize, seed: u64) -> Option<(NamedTempFile, Disk)>
         return None;
     }
     let files = DirectFiles::open_as(&[file.path()], Access::Cached).expect("opened");
-    Some((file, Disk::of(files, seed)))
+    Some((file, Disk::of(files, 0, seed)))
 }
 
 fn resident_blocks(file: &NamedTempFile, block_count: u64) -> u64 {
@@ -336,7 +336,8 @@ fn a_run_with_the_seed_of_the_one_before_reads_what_a_cache_below_has() {
     };
     assert_eq!(cached(&first), 0);
     let again = |seed| {
-        Disk::of(DirectFiles::open_as(&[file.path()], Access::Cached).expect("opened"), seed)
+        let files = DirectFiles::open_as(&[file.path()], Access::Cached).expect("opened");
+        Disk::of(files, 0, seed)
     };
     assert_eq!(cached(&again(3)), 5_000, "all of it");
     // Half of all blocks are in the cache, so another seed finds half of its blocks there by

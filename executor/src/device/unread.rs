@@ -19,13 +19,8 @@ pub(super) struct UnreadBlocks {
 }
 
 impl UnreadBlocks {
-    /// Makes the sequence of the blocks `0..block_count`, at least one, in the order of `seed`.
-    pub(super) const fn new(block_count: u64, seed: u64) -> Self {
-        Self::after(0, block_count, seed)
-    }
-
-    /// Makes the sequence of the blocks in the order of `seed`, without the first `taken_count`
-    /// blocks, which were taken before.
+    /// Makes the sequence of the blocks `0..block_count`, at least one, in the order of `seed`. Its
+    /// first `taken_count` blocks were taken before.
     pub(super) const fn after(taken_count: u64, block_count: u64, seed: u64) -> Self {
         let mut rng = SplitMix64(seed);
         let keys = [rng.next(), rng.next(), rng.next(), rng.next()];
@@ -134,7 +129,7 @@ mod tests {
     #[test]
     fn each_block_is_handed_out_once_before_any_is_again() {
         for block_count in [1, 2, 3, 5, 64, 1_000, 4_097] {
-            let blocks = UnreadBlocks::new(block_count, 7);
+            let blocks = UnreadBlocks::after(0, block_count, 7);
             let all: HashSet<u64> = (0..block_count).map(|_| blocks.next()).collect();
             assert_eq!(all.len() as u64, block_count);
             assert!(all.iter().all(|block| *block < block_count));
@@ -146,14 +141,15 @@ mod tests {
 
     #[test]
     fn the_order_is_the_seeds() {
-        let order = |seed| UnreadBlocks::new(10_000, seed).take(100);
+        let order = |seed| UnreadBlocks::after(0, 10_000, seed).take(100);
         assert_eq!(order(1), order(1));
         assert_ne!(order(1), order(2));
     }
 
     #[test]
     fn blocks_are_handed_out_where_an_earlier_use_ended() {
-        let (first, all) = (UnreadBlocks::new(1_000, 5), UnreadBlocks::new(1_000, 5).take(1_000));
+        let (first, all) =
+            (UnreadBlocks::after(0, 1_000, 5), UnreadBlocks::after(0, 1_000, 5).take(1_000));
         let before = first.take(600);
         let then = UnreadBlocks::after(first.taken_count(), 1_000, 5);
         assert_eq!([before, then.take(400)].concat(), all);
@@ -165,7 +161,7 @@ mod tests {
     #[test]
     fn the_first_blocks_are_spread_evenly_over_the_files() {
         let mut counts = [0_u32; 10];
-        for block in UnreadBlocks::new(1_000_000, 3).take(100_000) {
+        for block in UnreadBlocks::after(0, 1_000_000, 3).take(100_000) {
             counts[(block / 100_000) as usize] += 1;
         }
         // Expected are 10,000 in each, with a standard deviation of 90; the limit is seven of
