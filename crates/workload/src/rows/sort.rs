@@ -23,7 +23,7 @@ pub(super) fn prefix(part: &[u8; 32]) -> u64 {
 }
 
 /// The bin of `prefix`, where `bin_count` bins divide the 64-bit numbers evenly:
-/// ⌊prefix·bin_count / 2^64⌋. Ascends with `prefix`.
+/// `⌊prefix·bin_count / 2^64⌋`. Ascends with `prefix`.
 #[inline]
 pub(super) fn bin_of(prefix: u64, bin_count: u64) -> u64 {
     ((u128::from(prefix) * u128::from(bin_count)) >> 64) as u64
