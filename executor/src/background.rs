@@ -1,4 +1,6 @@
-//! Background work of a store: flushes and compactions, with the store's counts of them.
+//! The interface of a store to its background work: flushes and compactions, with the store's
+//! counts of them. RocksDB has such work. `engine/writes.rs` starts it, awaits it and takes its
+//! counts.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
@@ -6,8 +8,8 @@ use crate::error::StoreError;
 
 /// Flushes and compactions of the database that is open for a sample.
 pub trait Background {
-    /// Lets compactions begin. Called once after the clock has started, and never for a sample
-    /// without a clock.
+    /// Lets compactions begin. Called once, just after the clock has started. A sample without a
+    /// clock has no compactions.
     ///
     /// # Errors
     /// [`StoreError`].

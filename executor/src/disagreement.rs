@@ -1,5 +1,5 @@
-//! Faults that the checks of a sample find: in its outcome, its list, its roots, or the state after
-//! it.
+//! Faults that the checks of a sample find (`sample.rs`, `root/check.rs`): in its outcome, its
+//! list, its roots, or the state after it.
 
 use alloy_primitives::B256;
 use workload::outcome::TxOutcome;
@@ -7,7 +7,7 @@ use workload::outcome::TxOutcome;
 /// First difference that a check of a sample found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Disagreement {
-    /// A transaction ended differently.
+    /// A transaction has another outcome than in the reference.
     #[error("batch {batch}, transaction {tx_index}{by}: expected {expected:?}, got {got:?}")]
     Outcome {
         /// 0-based index of the batch.
@@ -21,7 +21,7 @@ pub enum Disagreement {
         /// Outcome by this execution.
         got: Option<TxOutcome>,
     },
-    /// The state changed differently.
+    /// The net changes of the state are not those of the reference.
     #[error("batch {batch}: net changes digest to {got}, the reference's to {expected}")]
     NetChanges {
         /// 0-based index of the batch.
@@ -31,7 +31,7 @@ pub enum Disagreement {
         /// Digest by this execution.
         got: B256,
     },
-    /// A block was decoded differently.
+    /// A decoded block differs from the executed one.
     #[error("batch {batch}, block {block}: {reason}")]
     Decoded {
         /// 0-based index of the batch.

@@ -98,7 +98,7 @@ pub fn execute(sample: &dyn Sample, task: &Task<'_>) -> Result<Executed, EngineE
 }
 
 /// Digests the results for the comparison with the reference. No client makes these digests, so
-/// this is outside the clock. `digesting` has its time.
+/// they are made outside the clock. Their time is `digesting`.
 fn digest(executed: &mut Executed) {
     let start = Instant::now();
     for batch in &mut executed.batches {

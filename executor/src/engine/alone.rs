@@ -1,5 +1,5 @@
-//! Engines with one thread. A batch runs on the leading thread, over a database that reads the
-//! store. The engine `sequential` runs the steps in order, and reads a key when the EVM needs it.
+//! The frame of engines that execute on the leading thread alone, over a database that reads the
+//! store on demand: `sequential` (here) and `bare-revm`. Also rebuilds the lists of a workload.
 
 use alloy_primitives::Bytes;
 use variant::{ListDuty, Phase};
@@ -61,8 +61,9 @@ pub(super) fn sequential(
     in_order::run_batch(database, task, batch_index, task.variant.list_duty, executed)
 }
 
-/// Rebuilds the list of each batch by executing in order (EIP-7928), outside any clock. For an
-/// engine that takes no list, a list is checked by comparison with the rebuilt one.
+/// Rebuilds the list of each batch by executing in order (EIP-7928), outside any clock. A
+/// workload's lists are compared with the rebuilt ones, because an engine that takes no list checks
+/// none.
 ///
 /// # Errors
 /// [`EngineError`].

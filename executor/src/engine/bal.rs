@@ -1,7 +1,7 @@
-//! Runs all transactions in parallel, each on its own state as of its index, from the block-level
-//! access list (EIP-7928). Readers read ahead, or transactions read on demand. If the list has the
-//! values, transactions read nothing, and readers verify the values. Each result is checked against
-//! the list at once.
+//! Runs all transactions in parallel by the block-level access list (EIP-7928). The list gives each
+//! transaction its own state as of its index. Readers read ahead, or transactions read on demand.
+//! If the list has the values, transactions read nothing, and readers verify the values. A step's
+//! writes are checked against the list as soon as the step has run.
 //!
 //! | file | owns |
 //! |---|---|
@@ -61,7 +61,7 @@ pub use shard::run_shard;
 pub(super) use sharded::Sharded;
 pub(crate) use view::CodeRows;
 
-/// The engine. `P` gives the state before a batch, and depends on the list's form.
+/// The engine. `P` is the source of the state before a batch, which the list's form decides.
 pub(super) struct Bal<'a, P> {
     at: Execution<'a>,
     pre_state: PhantomData<fn() -> P>,
@@ -76,7 +76,7 @@ impl<'a, P> Bal<'a, P> {
 /// State of the leading thread.
 pub(super) struct LeadState<'a> {
     reader: Box<dyn Reader + 'a>,
-    /// Order of each batch's steps, if the schedule orders them by known cost.
+    /// Orders of the steps of the remaining batches, if the schedule orders them by known cost.
     known_orders: std::vec::IntoIter<Vec<BlockAccessIndex>>,
     recorder: Option<Box<Recorder>>,
 }

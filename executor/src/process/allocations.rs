@@ -75,12 +75,14 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         add_one();
-        // SAFETY: the caller keeps the rules of `realloc`, and `pointer` is of the system's allocator.
+        // SAFETY: the caller keeps the rules of `realloc`, and `pointer` is of the system's
+        // allocator.
         unsafe { System.realloc(pointer, layout, new_size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the rules of `dealloc`, and `pointer` is of the system's allocator.
+        // SAFETY: the caller keeps the rules of `dealloc`, and `pointer` is of the system's
+        // allocator.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

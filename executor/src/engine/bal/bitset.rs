@@ -1,4 +1,5 @@
-//! A set of dense ids, such as indices in a list, with one bit for each id.
+//! A set of dense ids with one bit for each id. Holds the keys of a list that steps touched, or
+//! that a shard requested.
 
 /// A set of ids in `0..count`.
 #[derive(Clone, Debug, Default)]
@@ -13,14 +14,15 @@ impl Bitset {
         Self { words: vec![0; count.div_ceil(64)], count }
     }
 
-    /// Makes the set of the ids whose bits are 1 in `words`, from the lowest bit on. Returns `None`
-    /// if `words` are not the words of a set of `count` ids.
+    /// Makes the set of ids in `0..count` whose bits are 1 in `words`, lowest bit first. Returns
+    /// `None` if there are too few or too many words, or a bit at or above `count` is 1.
     pub(crate) fn from_words(words: Vec<u64>, count: usize) -> Option<Self> {
         let beyond = words.last().copied().unwrap_or(0).checked_shr(count as u32 % 64);
         let is_whole = count.is_multiple_of(64) || beyond == Some(0);
         (words.len() == count.div_ceil(64) && is_whole).then_some(Self { words, count })
     }
 
+    /// Returns the words from which [`Self::from_words`] makes this set.
     pub(crate) fn into_words(self) -> Vec<u64> {
         self.words
     }

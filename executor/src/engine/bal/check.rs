@@ -1,6 +1,5 @@
 //! Checks that the list is right (EIP-7928). Every step's writes must be those of the list at the
-//! step's index. If the list declares all reads (a complete list), steps must touch every key that
-//! it declares.
+//! step's index. A list that declares all reads is *complete*: steps must touch each of its keys.
 
 use alloy_primitives::Address;
 use evm::StepWrites;
@@ -77,8 +76,8 @@ pub(crate) fn check_writes(
             written.add_slot(index, id, *value);
         }
     }
-    // Each write has its own entry in the list, so with equal counts no entry is left without a
-    // write.
+    // Each write was found in the list. So if the counts are equal, each change of the list at this
+    // index has a write.
     let (listed_count, made_count) = (list.change_count_at(index) as usize, writes.change_count());
     if listed_count != made_count {
         return Err(ListFault::SurplusChanges { index, listed_count, made_count });

@@ -1,13 +1,12 @@
-//! Checks that steps can still touch all declared slots. The remaining gas must suffice for 2,000
-//! gas for each declared slot that no step has touched; otherwise EIP-7928 lets a validator reject
-//! the list. A list full of phantom reads then costs the time of a few transactions, not of a
-//! block.
+//! Checks, while a batch runs, that its remaining gas can still pay for the declared slots that no
+//! step has touched. A slot costs 2,000 gas at least. Otherwise EIP-7928 lets a validator reject
+//! the list at once. A list full of phantom reads then costs the time of a few transactions, not of
+//! a block.
 //!
-//! Steps run in any order here, so the check uses upper bounds of the touched slots and of the
-//! remaining gas. A slot that two workers touched counts twice, which can only let a list pass. A
-//! check that counts a step as ended also counts the step's gas and slots. Each check permits all
-//! keys that cost no block gas, also those of system calls after the transactions. So does the
-//! amendment of the EIP in ethereum/EIPs#12277.
+//! Steps end in any order, so the check uses upper bounds of the touched slots and of the remaining
+//! gas: a wrong list may pass this check, and a right list always does. For example, a slot that
+//! two workers touched counts twice. Each check permits all keys that cost no block gas, also those
+//! of system calls after the transactions. So does the amendment of the EIP in ethereum/EIPs#12277.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,15 +20,17 @@ use workload::{
 use crate::engine::error::ListFault;
 
 /// A worker reports its progress once the gas limits of its unreported transactions reach this sum.
-/// So a long step of a storm is reported alone, and about a hundred transfers are reported
+/// So a long transaction of a storm is reported alone, and about a hundred transfers of 21,000 gas
 /// together.
 const REPORT_GAS: u64 = 2_000_000;
 
 /// The sums of a batch's declared and touched slots and of its gas, which all workers share.
 #[derive(Debug)]
 pub(crate) struct Feasibility {
+    /// Number of slots that the list declares.
     declared_count: u64,
-    /// Number of accounts and slots that steps touch without block gas.
+    /// Number of accounts and slots that steps touch without block gas, such as those of system
+    /// calls. An upper bound of such slots.
     free_count: u64,
     /// Gas that the batch's blocks can burn before refunds.
     burnable_gas: u64,
@@ -37,14 +38,14 @@ pub(crate) struct Feasibility {
     touched_slot_count: AtomicU64,
     /// Lower bound of the gas of ended steps.
     used_gas: AtomicU64,
-    /// Gas limits of transactions that have not ended.
+    /// Sum of the gas limits of transactions that are not reported as ended.
     limits_gas: AtomicU64,
 }
 
 /// Gas and slots that one worker has not reported yet.
 #[derive(Debug, Default)]
 pub(crate) struct UnreportedWork {
-    /// Number of slots that the worker's view had touched at its last report.
+    /// Number of slots that the worker's view had touched at the worker's last report.
     reported_slot_count: u64,
     used_gas: u64,
     limits_gas: u64,
@@ -108,8 +109,8 @@ impl Feasibility {
         }
         let EndedTx { tx, gas, fork } = ended;
         unreported.limits_gas += limit(tx, fork);
-        // From Amsterdam on, a block's gas is counted before refunds (EIP-7778). Earlier forks
-        // count it after refunds, which is less than was burnt: a lower bound, too.
+        // From Amsterdam on, a block's gas is counted before refunds (EIP-7778). Before, it is
+        // counted after refunds, which is less than the burnt gas: a lower bound, too.
         unreported.used_gas += match fork.is_from(Fork::Amsterdam) {
             true => gas.block_regular_gas,
             false => gas.receipt_gas,

@@ -1,6 +1,6 @@
-//! A worker with several transactions under way. Each transaction has a fiber, a reader, a view and
-//! an EVM of its own, like a transaction on a thread of its own. A transaction that waits for the
-//! device yields the thread to the others.
+//! The worker of `bal` for variants with several fibers on a thread (`run.fibers`). Each
+//! transaction under way has a fiber, a reader, a view and an EVM of its own, as if it had a thread
+//! of its own. A transaction that waits for the device yields the thread to the others.
 
 use std::sync::atomic::Ordering;
 
@@ -16,7 +16,7 @@ use crate::{
     trace::Track,
 };
 
-/// Serves the jobs of the pool with one worker. In a trace, each fiber has a track of its own.
+/// Runs a worker until the pool ends. In a trace, each fiber has a track of its own.
 pub(super) fn work<P: PreState>(
     at: &Execution<'_>,
     worker: usize,

@@ -31,9 +31,9 @@ const EMPTY: u8 = 0;
 const CLAIMED: u8 = 1;
 const READY: u8 = 2;
 
-/// Number of condition variables. Waiters of many keys share one.
+/// Number of condition variables for waits. Waiters of many keys share one.
 const GATE_COUNT: usize = 64;
-/// Longest sleep of a waiter that missed its wake-up: the time of a few reads of a fast disk.
+/// Longest sleep of a waiter that missed its wake-up: the time of a few reads from a fast SSD.
 const MISSED_CALL: Duration = Duration::from_micros(500);
 
 #[derive(Debug, Default)]
@@ -65,8 +65,8 @@ impl Claims {
         self.states[id].load(Ordering::Acquire) == READY
     }
 
-    /// Claims the read of `id`. Returns false if the read was claimed before, also if the value is
-    /// already there.
+    /// Claims the read of `id`. Returns false if the read was claimed before, also if its value has
+    /// arrived.
     #[inline]
     pub(crate) fn claim(&self, id: usize) -> bool {
         let state = &self.states[id];
@@ -165,7 +165,7 @@ impl Cell for AccountCell {
 
     #[inline]
     fn store(&self, value: Option<AccountState>) {
-        // Nobody stores a second time, because only the claimer stores.
+        // The cell is empty, because only the claimer stores.
         let stored = self.0.set(value);
         debug_assert!(stored.is_ok(), "an account was read twice");
     }
@@ -196,7 +196,7 @@ impl<C: Cell> Values<C> {
         self.claims.is_ready(id).then(|| self.cells[id].load())
     }
 
-    /// Loads the cell of `id`, so that it is in the CPU's cache later. The value is ignored.
+    /// Loads the cell of `id` into the CPU's cache, for a read that follows soon.
     #[inline]
     pub(crate) fn touch(&self, id: usize) {
         std::hint::black_box(self.cells[id].load());
@@ -209,8 +209,8 @@ impl<C: Cell> Values<C> {
         self.claims.publish(id);
     }
 
-    /// Returns the value of `id`. Calls `read` if nobody has claimed it; waits if another thread or
-    /// fiber has.
+    /// Returns the value of `id`. Calls `read` if nobody has claimed the key. Waits if another
+    /// thread or fiber has.
     ///
     /// # Errors
     /// The error of `read`, or [`Cancelled`].

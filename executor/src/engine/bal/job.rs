@@ -1,5 +1,5 @@
-//! One batch: the state that its workers share, the work of reading threads, and the joined results
-//! of all workers.
+//! One batch of `bal`: the state that its workers share, the work of threads that only read, and
+//! the joined results of all workers. `bal.rs` and `sharded.rs` make a job for each batch.
 
 use std::{
     sync::{
@@ -76,8 +76,9 @@ impl Failure {
     /// list ranks before the failures that it may cause, and a cancellation ranks last. Failures of
     /// one kind rank by `taken`.
     ///
-    /// Workers finish each step or chunk that they have taken. So the reported step or wrong value
-    /// does not depend on timing. Of several failed reads ahead, the first in time is reported.
+    /// Workers finish each step or chunk that they have taken, also after a failure of another
+    /// worker. So the reported step or wrong value does not depend on timing. Of several failed
+    /// reads ahead, the first in time is reported.
     const fn rank(&self) -> (u8, usize) {
         let kind = match &self.error {
             EngineError::List { fault: ListFault::WrongValue { .. }, .. } => 0,
@@ -95,8 +96,8 @@ pub(crate) struct Job<P> {
     steps: Steps,
     /// Number of steps to run: the length of `order`, or all steps.
     run_count: u32,
-    /// Indices of the steps to run, in the order in which workers take them. `None` if all steps
-    /// run, in the order of their indices. On a shard, the steps of the shard's part.
+    /// Indices of the steps to run, in the order in which workers take them; on a shard, its own
+    /// steps. `None` if all steps run, in the order of their indices.
     order: Option<Vec<BlockAccessIndex>>,
     batch_index: usize,
     spans: Arc<Spans>,
@@ -105,9 +106,9 @@ pub(crate) struct Job<P> {
     ahead: ReadAhead,
     /// Checks that the remaining steps can touch all declared slots.
     feasible: Feasibility,
-    /// End of the last step (`executed_ns`) and of the last verification (`verified_ns`), in
-    /// nanoseconds since the start of the clock.
+    /// Time from the start of the clock to the end of the last step.
     executed_ns: AtomicU64,
+    /// Time from the start of the clock to the end of the last verification.
     verified_ns: AtomicU64,
     /// Opens when executing threads may begin.
     gate: Gate,
@@ -211,7 +212,7 @@ impl<P: PreState> Job<P> {
         Err(Failure { taken: chunk, error: self.rejected(fault) })
     }
 
-    /// Returns the error of a rejected list.
+    /// Makes the error of the batch's rejected list.
     fn rejected(&self, fault: ListFault) -> EngineError {
         EngineError::rejected(self.batch_index, fault)
     }
@@ -256,7 +257,7 @@ impl<P: PreState> Job<P> {
         failures.into_iter().next().map(|failure| failure.error)
     }
 
-    /// Checks and joins the workers' results.
+    /// Checks and joins the workers' results, after all workers have ended.
     pub(super) fn finish(
         &self,
         task: &Task<'_>,
@@ -295,8 +296,7 @@ impl<P: PreState> Job<P> {
     }
 }
 
-/// A gate that holds executing threads until the declared keys are read. It opens once the given
-/// number of threads have ended their reads.
+/// Holds executing threads until the threads that read before them have read the declared keys.
 #[derive(Debug)]
 struct Gate {
     missing: Mutex<usize>,

@@ -1,6 +1,6 @@
 //! Joins the writes of all steps into the net changes of the batch. A net change is the last write
-//! of a key, if it differs from the state before the batch. The ids of the keys come from the list,
-//! and no values do.
+//! of a key, if it differs from the state before the batch. All values are the steps' own; the list
+//! gives only the ids of the keys.
 
 use std::sync::atomic::AtomicBool;
 
@@ -28,8 +28,7 @@ impl<K, V> Default for Writes<K, V> {
 impl<K: Copy + Ord, V: Copy> Writes<K, V> {
     /// Keeps the last write of each key, by ascending key.
     fn keep_last(&mut self) {
-        // The stable sort finds sorted runs and merges them, such as the sorted writes of each
-        // worker.
+        // The stable sort merges sequences that are sorted already, such as each worker's writes.
         self.0.sort_by_key(|(key, index, _)| (*key, *index));
         self.0.dedup_by(|later, kept| {
             let is_same = later.0 == kept.0;
@@ -51,9 +50,9 @@ impl<K: Copy + Ord, V: Copy> Writes<K, V> {
     }
 }
 
-/// Writes of the steps of one worker, or of all workers, by the keys' ids in the list. Keys outside
-/// the list were refused before. So no map of keys is needed, and the net changes are in the list's
-/// order.
+/// Writes of the steps of one worker, or of all workers, by the keys' ids in the list. Writes of
+/// keys outside the list were refused before. So no map of keys is needed, and the net changes are
+/// in the list's order.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     balances: Writes<AccountId, U256>,
@@ -122,9 +121,9 @@ impl Written {
     }
 }
 
-/// Returns the net changes of the writes of all workers, on which [`Written::keep_last`] was
-/// called. `reader` reads keys whose values before the batch nobody has read yet, such as slots of
-/// a created contract.
+/// Returns the net changes of the writes of all workers. Each worker has called
+/// [`Written::keep_last`]. `reader` reads keys whose values before the batch nobody has read yet,
+/// such as slots of a created contract.
 ///
 /// # Errors
 /// [`ViewError`]: a read failed.

@@ -1,11 +1,11 @@
 //! Executes a shard's part of a batch by its list. The shard's threads run steps like the workers
 //! of `bal`, on values that the coordinator sends.
 //!
-//! Keys that the shard will probably need are fetched ahead (see `PrefetchKeys::of`), in micro-batches. A
-//! micro-batch is requested without waiting for the answers to earlier ones. An account's code is
-//! fetched once the account has arrived. A list does not say which step reads a key (EIP-7928). So
-//! some of the slots that are fetched ahead are needed only by steps of other shards. Keys that
-//! were not fetched ahead are fetched on demand.
+//! Keys that the shard will probably need are fetched ahead (see `PrefetchKeys::of`), in
+//! micro-batches. A micro-batch is requested without waiting for the answers to earlier ones. An
+//! account's code is fetched once the account has arrived. A list does not say which step reads a
+//! key (EIP-7928). So some of the slots that are fetched ahead are needed only by steps of other
+//! shards. Keys that were not fetched ahead are fetched on demand.
 
 use std::{
     num::NonZeroUsize,

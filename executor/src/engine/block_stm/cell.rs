@@ -197,8 +197,9 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         usize::from(self.top.is_some()) + self.lower.len()
     }
 
-    /// Writes as the step `index`. [`Retained::From`] removes the versions that no step from its step
-    /// on can read. [`Retained::None`] removes all lower versions, because no lower step runs again.
+    /// Writes as the step `index`. [`Retained::From`] removes the versions that no step from its
+    /// step on can read. [`Retained::None`] removes all lower versions, because no lower step runs
+    /// again.
     ///
     /// Returns the highest step that may have read another value.
     pub(super) fn write(

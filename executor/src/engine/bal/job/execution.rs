@@ -1,5 +1,5 @@
-//! Executes steps of a batch on this host. Each step is taken once, run on the EVM and checked
-//! against the list.
+//! Executes steps of a batch on threads of this process. Each step is taken by one thread, run on
+//! the EVM and checked against the list.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -33,7 +33,7 @@ use crate::{
 /// State of a worker from step to step.
 #[derive(Debug, Default)]
 pub(super) struct WorkerState {
-    /// Index of the block whose environment is set.
+    /// Index, in the batch, of the block whose environment the EVM has.
     pub(super) entered: Option<usize>,
     pub(super) unreported: UnreportedWork,
     /// Writes of the current step. They are kept here so that each step reuses the memory.
@@ -53,9 +53,9 @@ pub(super) struct StepRun<'w> {
 }
 
 impl<P: PreState> Job<P> {
-    /// Runs the part of an executing thread: takes and runs steps until no step is left. If no
-    /// thread only reads, also reads ahead before the first step, or verifies the list's values
-    /// after the last step.
+    /// Runs the part of an executing thread: takes and runs steps until no step is left. Without
+    /// threads that only read, also reads ahead before the first step, or verifies the list's
+    /// values after the last step.
     ///
     /// # Errors
     /// The failure that ends the batch.
@@ -101,7 +101,7 @@ impl<P: PreState> Job<P> {
         close_part(&self.spans, Phase::Execute, start, runner.db().trace());
         let touched = runner.into_db().finish();
         lock(&self.parts).push(Part { steps, written, touched });
-        // If no thread only reads, executing threads verify the list's values.
+        // Without threads that only read, executing threads verify the list's values.
         match task.variant.io_thread_count {
             0 => self.verify(reader, counts, lane, stop),
             _ => Ok(()),
@@ -186,10 +186,10 @@ impl<P: PreState> Job<P> {
         Ok(StepResult { index, result: output.result, latency })
     }
 
-    /// Handles a failed step. A wrong value of a full list may be the cause. Then no further step
-    /// begins, and the failure waits until all values are verified. An infeasible list ends the
-    /// batch at once, because verification would make the reads that its rejection saves
-    /// (EIP-7928).
+    /// Handles a failed step. If a wrong value of a full list may have caused the failure, no
+    /// further step begins, and the failure is kept until all values are verified. An infeasible
+    /// list ends the batch at once, because verification would make the reads that its rejection
+    /// saves (EIP-7928).
     ///
     /// # Errors
     /// The failure, if it ends the batch at once.

@@ -1,7 +1,7 @@
-//! The coordinator's thread for one shard, during one batch. It answers the shard's requests for
-//! values and checks each step's writes against the list. It adds the results to the job like those
-//! of a local worker. If a step differs from the list, it runs the step itself, to learn whether
-//! the list or the shard is wrong.
+//! The coordinator's thread for one shard, during one batch. The thread answers the shard's
+//! requests for values, checks each step's writes against the list, and adds the results to the
+//! job, as a local worker does. If a step differs from the list, the thread runs the step itself,
+//! to learn whether the list or the shard is wrong.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -46,7 +46,7 @@ struct ShardResults {
     has_result: Vec<bool>,
     steps: Vec<StepResult>,
     state: WorkerState,
-    /// Number of slots that each of the shard's threads has touched, summed over the threads.
+    /// Number of slots that a thread of the shard has touched, summed over the threads.
     touched_slot_count: u64,
     /// Time from the start of the clock until the shard was ready.
     ready: Option<Duration>,
@@ -60,8 +60,7 @@ impl ShardBatch<'_, '_> {
     /// The list is wrong, or the shard or the store failed.
     pub(in crate::engine::bal) fn run(&mut self) -> Result<(), Failure> {
         self.talk().map_err(|error| {
-            // The failure of the lowest step ranks first, as it does among local threads. A failure
-            // without a step ranks last.
+            // The failure of the lowest step ranks first, as it does among local threads.
             let taken = error.index().map_or(usize::MAX, |index| index as usize);
             Failure { taken, error }
         })
@@ -133,7 +132,8 @@ impl ShardBatch<'_, '_> {
         Ok(())
     }
 
-    /// Returns the values that the shard wants. A shard that wants a key twice is blamed.
+    /// Returns the values of the keys that the shard requests. Its repeated request for a key is an
+    /// error.
     fn values(
         &mut self,
         keys: &KeyRequest,
@@ -192,8 +192,9 @@ impl ShardBatch<'_, '_> {
         Ok(())
     }
 
-    /// Runs a step here, after it failed on the shard or the shard's result differed from the list.
-    /// If the step fails here too, returns this failure; otherwise blames the shard.
+    /// Decides whose fault it is that a step failed on the shard, or that its writes differ from
+    /// the list. Runs the step here. Returns the step's failure here, if any, or else the error of
+    /// a faulty shard.
     fn judge(&mut self, index: BlockAccessIndex, reason: String) -> EngineError {
         if self.assignment.steps.binary_search(&index).is_err() {
             return self.blame(format!("step {index}, which it was not to run: {reason}"));
@@ -209,6 +210,7 @@ impl ShardBatch<'_, '_> {
         }
     }
 
+    /// Makes the error of a faulty shard.
     fn blame(&self, reason: impl Into<String>) -> EngineError {
         self.connection.blame(self.job.batch_index, reason)
     }

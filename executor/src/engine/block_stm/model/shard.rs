@@ -123,7 +123,8 @@ impl Both {
         match order {
             Order::Committed(to) => {
                 self.shard.scheduler.finalize(*to);
-                // Word of what a committed step wrote to a key that is asked for late disturbs all above it.
+                // Word of what a committed step wrote to a key that is asked for late disturbs all
+                // above it.
                 if *to > 0 {
                     let last = self.shard.logs.len() as u32;
                     self.shard.scheduler.take_remote(*to - 1, Some(last));
@@ -144,7 +145,8 @@ impl Both {
         }
     }
 
-    /// After another shard's step has run on what the coordinator has; `None` where it has run on the same.
+    /// After another shard's step has run on what the coordinator has; `None` where it has run on
+    /// the same.
     fn after_remote_run(&self, index: u32, program: &Program) -> Option<Self> {
         let before = self.last[index as usize].clone();
         if before.as_ref().is_some_and(|ran| self.is_right(index, ran)) {
@@ -226,7 +228,8 @@ fn steps_of_shards_that_write_elsewhere_when_they_run_again_come_out_as_in_order
     try_all(&[1, 2], &programs[..3], 2);
 }
 
-/// A value that comes and is taken back: the coordinator may commit a run while the shard makes another one.
+/// A value that comes and is taken back: the coordinator may commit a run while the shard makes
+/// another one.
 #[test]
 fn a_run_that_the_coordinator_committed_is_put_right_on_the_shard() {
     let programs = [

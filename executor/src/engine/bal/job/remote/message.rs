@@ -1,6 +1,6 @@
-//! Finds faults of a shard's messages that checks of execution do not find. A shard may send any
-//! message, at any time, any number of times. Each accepted message brings the batch nearer to its
-//! end. So no shard can delay a batch for ever by repeated messages.
+//! Finds faults of a shard's messages that the checks of execution do not find. A faulty shard may
+//! send any message, at any time, any number of times. Each accepted message brings the batch
+//! nearer to its end, so no shard can delay a batch for ever.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(super) struct RequestedKeys {
     slots: Bitset,
     slot_count: u32,
     codes: HashSet<B256>,
-    /// Code hashes of the accounts whose values the shard was given.
+    /// Code hashes of the accounts whose values the shard has received.
     known_codes: HashSet<B256>,
 }
 
@@ -55,8 +55,8 @@ impl RequestedKeys {
         }
     }
 
-    /// Adds the keys of a request. Returns the request's fault, if any. Faults are a key outside
-    /// the list, a key requested before, and a code of no account whose values the shard was given.
+    /// Adds the keys of a request. Returns the request's fault, if any: a key outside the list, a
+    /// key requested before, or a code of no account that the shard has received.
     pub(super) fn add(&mut self, keys: &KeyRequest) -> Option<String> {
         for (what, ids, set, count) in [
             ("account", &keys.accounts, &mut self.accounts, self.account_count),

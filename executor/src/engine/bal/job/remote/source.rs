@@ -1,6 +1,6 @@
-//! Reads values from the coordinator's store, for a shard that requests them. Unclaimed accounts
-//! are read in one call of the store, and unclaimed slots in another. For a key that the thread of
-//! another shard reads, this thread waits.
+//! Reads the values that a shard requests from the coordinator's store. Accounts that no thread has
+//! claimed are read in one call of the store, and such slots in another. If the thread of another
+//! shard reads a key, this thread waits for its value.
 
 use std::{sync::atomic::AtomicBool, time::Instant};
 
