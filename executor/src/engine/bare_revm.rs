@@ -1,9 +1,7 @@
-//! A plain loop over stock revm: the yardstick for the other engines. It uses revm's own calls
-//! alone (`State` with its bundle, `transact_commit`, `system_call_commit`, `increment_balances`,
-//! `merge_transitions`). It shares no state with the other engines.
-//!
-//! Like every engine it counts reads of the store, reads the clock once a step, keeps the results,
-//! and returns the net changes.
+//! A plain loop over stock revm: the yardstick for the other engines. It uses revm's own state and
+//! calls alone (`State` with its bundle, `transact_commit`, `system_call_commit`,
+//! `increment_balances`, `merge_transitions`). Like every engine, it counts and times reads and
+//! steps, keeps the results, and returns the net changes.
 
 use std::sync::atomic::Ordering;
 
@@ -29,7 +27,7 @@ use super::{
 };
 use crate::root::WrittenKeys;
 
-/// Runs a batch.
+/// Runs the batch at `batch_index`, for `Alone`.
 pub(super) fn run(
     database: &mut StoreDatabase<'_>,
     task: &Task<'_>,
@@ -61,8 +59,8 @@ pub(super) fn run(
 struct StepInput<'a> {
     workload: &'a Workload,
     block: &'a Block,
-    /// Takes the keys that steps write, if a root needs them. Then revm's `transact` and `commit`
-    /// are called separately.
+    /// Takes the keys that steps write, if a root needs them. In that case `transact` and `commit`
+    /// are called in place of `transact_commit`, which does not return the written keys.
     written: Option<&'a WrittenKeys>,
 }
 

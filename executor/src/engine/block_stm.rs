@@ -1,12 +1,12 @@
 //! Optimistic parallel execution without a list (Gelashvili et al., "Block-STM", 2022). Steps run
-//! before the writes of lower steps are known. A memory keeps each step's writes apart. A step
-//! whose reads turn out wrong runs again.
+//! before the writes of lower steps are known. A memory keeps a version of a key for each step that
+//! writes it. A step whose reads turn out wrong runs again.
 //!
-//! Differences from the paper: system calls and withdrawals are steps of the order, too. Reads are
-//! compared by value, so a lower step that runs again and writes the same value makes no read
-//! wrong. Each key keeps the highest step that read it, so a step is validated only if a later
-//! write may have made its reads wrong. Fees are kept apart from the beneficiary's account until a
-//! step reads it.
+//! Differences from the paper: system calls and withdrawals are steps, too. Reads are compared by
+//! value, so a lower step that runs again and writes the same value makes no read wrong. Each key
+//! keeps the highest step that read it, so a step is validated only if a write after its read may
+//! have made the read wrong. Fees are kept apart from the beneficiary's account until a step reads
+//! the account.
 //!
 //! | file | owns |
 //! |---|---|

@@ -1,6 +1,7 @@
-//! Reads the keys of a list for the transactions, before or while the transactions execute. A
-//! policy ([`Prefetch`]) decides the keys of each reader, their order, and when readers stop. Each
-//! key is claimed before it is read, so no key is read twice.
+//! Reads the keys of a list ahead of the transactions, before or while they execute. A policy
+//! ([`Prefetch`]) decides the keys of each reading thread, their order, and when the threads stop.
+//! Each key is claimed before it is read, so no key is read twice. Also verifies a full list, and
+//! warms a sample's caches.
 
 use std::sync::{
     Arc, OnceLock,
@@ -38,8 +39,8 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Makes the shared state. The store's rows are in the order of `layout`; `None` if the rows
-    /// have no order. `executor_count` threads execute transactions.
+    /// Makes the shared state. `layout` is the order of the store's rows; `None` if they have none.
+    /// `executor_count` threads execute transactions.
     pub(crate) const fn new(
         policy: Prefetch,
         layout: Option<Layout>,
@@ -57,8 +58,8 @@ impl ReadAhead {
         }
     }
 
-    /// Records that an executing thread has no transaction left. The policy may stop the readers
-    /// after the last such thread.
+    /// Records that an executing thread has no step left. After the last one, stops the reading
+    /// threads if the policy says so.
     pub(crate) fn executed(&self) {
         let was_last = self.executing_count.fetch_sub(1, Ordering::Relaxed) == 1;
         let stops = self.policy.time == ReadTime::While && self.policy.stop == StopRule::Executed;
@@ -67,8 +68,8 @@ impl ReadAhead {
         }
     }
 
-    /// Sorts the keys into the policy's order. The first thread that calls this sorts; the others
-    /// wait.
+    /// Returns the policy's order of the keys; `None` for the list's own. The first thread that
+    /// calls this sorts the keys; the others wait.
     pub(crate) fn arrange(&self, list: &ListIndex) -> Option<&Sequence> {
         let arrange = || {
             let start = self.spans.elapsed();
@@ -79,7 +80,8 @@ impl ReadAhead {
         self.sequence.get_or_init(arrange).as_ref()
     }
 
-    /// Reads until no key is left, the policy says to stop, or `cancel` is set.
+    /// Reads one thread's share of the keys, until no key is left, the policy says to stop, or
+    /// `cancel` is set.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -1,10 +1,10 @@
-//! The state before a batch, for the batch's transactions: each key is read once, and all
-//! transactions share its value.
+//! The state before a batch, from which the views of all transactions read. Each key is read from
+//! the store once at most.
 //!
 //! One trait has three implementations. [`Declared`] is for a list of the EIP-7928 form, which
-//! gives every key a dense id, and so a cell. [`Undeclared`] is for a list of changes only: keys
-//! appear when transactions request them. [`Listed`] is for a full list, which has the values
-//! themselves.
+//! gives every key a dense id, and so a cell. [`Undeclared`] is for a list of changes only: its
+//! keys are known when transactions request them. [`Listed`] is for a full list, which has the
+//! values themselves.
 
 use std::sync::atomic::AtomicBool;
 
@@ -56,8 +56,8 @@ pub(crate) trait PreState: Send + Sync + Sized {
         None
     }
 
-    /// Prefetches the value of slot `id` into the CPU's cache. A read of this slot, or of a slot at
-    /// most a few ids above it, usually follows at once.
+    /// Brings the value of slot `id` into the CPU's cache. A read of this slot, or of one a few ids
+    /// above it, usually follows at once.
     #[inline]
     fn announce(&self, _id: SlotId) {}
 

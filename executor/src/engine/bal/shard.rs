@@ -1,11 +1,10 @@
-//! Executes a shard's part of a batch by its list. The shard's threads run steps like the workers
-//! of `bal`, on values that the coordinator sends.
+//! Executes a shard's part of a batch by its list, for the server in `crates/shard/`. The shard's
+//! threads run steps like the workers of `bal`, on values that the coordinator sends.
 //!
-//! Keys that the shard will probably need are fetched ahead (see `PrefetchKeys::of`), in
-//! micro-batches. A micro-batch is requested without waiting for the answers to earlier ones. An
-//! account's code is fetched once the account has arrived. A list does not say which step reads a
-//! key (EIP-7928). So some of the slots that are fetched ahead are needed only by steps of other
-//! shards. Keys that were not fetched ahead are fetched on demand.
+//! Keys that the shard will probably need are requested ahead (see `PrefetchKeys::of`), in
+//! micro-batches, without waiting for the answers to earlier ones. An account's code is requested
+//! once the account has arrived. Other keys are fetched on demand. A list does not say which step
+//! reads a key (EIP-7928), so some slots are requested ahead that only other shards need.
 
 use std::{
     num::NonZeroUsize,
@@ -71,7 +70,7 @@ pub fn run_shard(
     let job = &Job::<Declared>::new(task, batch_index, spans, None, Some(steps.clone()))?;
     let mut ahead = PrefetchKeys::of(workload, assignment, job.list(), job.steps());
     ahead.claim(&job.shared().pre_state);
-    // Without a coordinator there is no work, so the threads below end at once.
+    // If the coordinator is gone, the threads below end at once.
     stop.fetch_or(coordinator.ready().is_err(), Ordering::Relaxed);
     let ready = Instant::now();
     let process_cpu = process::cpu_time_of(std::process::id());
@@ -125,7 +124,7 @@ impl FirstFailure {
     }
 }
 
-/// Keys to fetch ahead. The accounts that transactions, withdrawals and system calls name come
+/// Keys to request ahead. The accounts that transactions, withdrawals and system calls name come
 /// first, in the order of the shard's steps.
 struct PrefetchKeys {
     accounts: Vec<AccountId>,
@@ -135,11 +134,11 @@ struct PrefetchKeys {
 impl PrefetchKeys {
     /// Finds the keys that the shard will probably need.
     ///
-    /// Accounts: senders, recipients, fee recipients, receivers of withdrawals, and contracts that
-    /// system calls execute. Also accounts whose first write in the list is by a step of the shard.
+    /// Accounts: senders, recipients, fee recipients, receivers of withdrawals, and contracts of
+    /// system calls. Also accounts whose first write in the list is by a step of the shard.
     ///
-    /// Slots: slots whose first write in the list is by a step of the shard, and slots of the
-    /// called accounts that no step writes.
+    /// Slots: slots whose first write in the list is by a step of the shard. Also slots that no
+    /// step writes, of the accounts that the shard's steps call.
     fn of(workload: &Workload, assignment: &Assignment, list: &ListIndex, steps: &Steps) -> Self {
         let batch = &workload.batches[assignment.batch];
         let (mut accounts, mut callees) = (Vec::new(), Vec::new());
@@ -190,7 +189,7 @@ fn contracts(calls: impl IntoIterator<Item = SystemCall>) -> Vec<Address> {
     calls.into_iter().map(|call| call.contract).collect()
 }
 
-/// A requested micro-batch, and its answer to wait for.
+/// A requested micro-batch, and the function that waits for its answer.
 type Asked<'c> = (KeyRequest, Answer<'c>);
 
 /// State that a shard's threads share. The threads request keys ahead, take in the answers, run
@@ -245,6 +244,9 @@ impl<'c> ShardRun<'c> {
     }
 
     /// Requests one micro-batch of `key_count` keys after the other, without waiting for answers.
+    ///
+    /// # Errors
+    /// The coordinator failed.
     fn ask_ahead(
         &self,
         ahead: &PrefetchKeys,
@@ -261,7 +263,8 @@ impl<'c> ShardRun<'c> {
             ..KeyRequest::default()
         });
         for keys in accounts.chain(slots) {
-            // If the thread that takes values in has ended, it has reported the reason.
+            // `send` fails if the thread that takes values in has ended. It has reported the
+            // reason.
             if self.stop.load(Ordering::Relaxed) || asked.send(self.ask(keys)?).is_err() {
                 break;
             }

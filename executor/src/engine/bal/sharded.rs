@@ -1,6 +1,6 @@
-//! The engine `bal` on shards, as the coordinator. Shards execute the steps of a batch, and this
-//! process has one thread for each shard's connection. The values before the batch come from this
-//! process's store. Writes are checked, joined and committed here, like those of `bal`.
+//! The engine `bal` on shards, in the coordinator's process. Shards execute the steps of a batch.
+//! This process has one thread for each shard's connection, and the store with the values before
+//! the batch. It checks, joins and commits the shards' writes as `bal` does.
 
 use std::{sync::atomic::Ordering, time::Instant};
 
@@ -96,8 +96,8 @@ impl<'a> Engine for Sharded<'a> {
     }
 }
 
-/// Partitions a batch before the clock. The time to decode its list is not included in
-/// `partitioning`.
+/// Partitions a batch before the clock starts. `partitioning` does not include the time to decode
+/// the list, which the run decodes again.
 fn partition_before(
     lead: &mut LeadState<'_>,
     task: &Task<'_>,

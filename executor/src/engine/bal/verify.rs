@@ -2,7 +2,8 @@
 //! prefetch policy, and compares its value with the list's.
 //!
 //! If values are wrong, the list is rejected for the lowest wrong key of the first chunk that has
-//! one. Chunks are begun in order and read to their end, so this key does not depend on timing.
+//! one. Threads begin chunks in order and read each to its end, so this key does not depend on
+//! timing.
 
 use std::cell::{Cell, RefCell};
 
@@ -15,7 +16,7 @@ use workload::{
 use super::{prefetch::Sink, prestate::Listed};
 use crate::engine::error::ListFault;
 
-/// Compares the values that one reader reads with those of the list.
+/// Compares the values that one thread reads with those of the list.
 #[derive(Debug)]
 pub(super) struct Verifier<'a> {
     list: &'a ListIndex,
@@ -48,8 +49,8 @@ impl<'a> Verifier<'a> {
         self.lowest.into_inner().map(|(_, fault)| WrongValue { chunk, fault })
     }
 
-    /// Keeps `fault` if `id` is the lowest so far, because a store may return the values of a call
-    /// in any order.
+    /// Keeps `fault` if `id` is the lowest so far. A store may return the values of a call in any
+    /// order.
     #[cold]
     fn reject(&self, id: usize, fault: ListFault) {
         let mut lowest = self.lowest.borrow_mut();
@@ -59,7 +60,7 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Each chunk belongs to one reader, so a reader need not claim keys.
+/// Each chunk is read by one thread, so keys need no claims.
 impl Sink for &Verifier<'_> {
     fn begin_chunk(self, number: usize) {
         self.chunk.set(number);

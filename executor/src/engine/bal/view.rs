@@ -84,7 +84,8 @@ pub(crate) struct View<'a, P> {
     tally: &'a mut ReadTally,
     /// Codes that this worker has read, for later reads without a lock.
     codes: HashMap<B256, Bytecode>,
-    /// The account of the last read. Most reads of slots concern the account of the read before.
+    /// The account of the last read. Most reads of slots are of the same account as the read
+    /// before.
     last: Option<(Address, AccountId)>,
 }
 
@@ -126,9 +127,9 @@ impl<'a, P: PreState> View<'a, P> {
         self.tally.trace.as_deref_mut()
     }
 
-    /// Marks slots that a step touched without a read: revm knows that slots of a contract in
-    /// creation are empty. A reverted creation cannot be recognised by the account. So the slots of
-    /// every account in `state` that had no code before are marked.
+    /// Marks slots that a step touched without a read. revm does not read slots of a contract in
+    /// creation, because they are empty. After a revert, the account does not show that it was in
+    /// creation. So the slots of all accounts in `state` that had no code before are marked.
     ///
     /// # Errors
     /// [`ViewError::UndeclaredSlot`] if a complete list does not have such a slot.

@@ -1,9 +1,9 @@
-//! Finds the keys that transactions touch, for partitioners of a batch without a list. Each
+//! Finds the keys that transactions touch, to partition a batch without a list over shards. Each
 //! transaction runs alone on the state before the batch. The transaction's sender gets the nonce
 //! and the balance that the transaction needs to begin.
 //!
-//! The keys are a guess: in the batch, a transaction may touch other keys. The result of the batch
-//! does not depend on these keys.
+//! The keys are a guess: in the batch, a transaction may touch other keys. They decide only which
+//! shard runs a transaction, so the result of the batch does not depend on them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

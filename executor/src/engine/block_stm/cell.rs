@@ -1,9 +1,9 @@
 //! State of one key: its value before the batch, the writes of the batch's steps, and the highest
 //! step that read it. The cell is plain data; `memory.rs` has one lock for each cell.
 //!
-//! A read of the value and the mark of the reading step are one transition under the lock. A write
-//! and the check of that mark are one transition, too. So either the reader sees the write, or the
-//! writer sees the reader. A step with a wrong read is always marked as dirty (`scheduler.rs`).
+//! A read and the mark of the reading step are one transition under the lock. A write and the check
+//! of that mark are one transition, too. So either the reader sees the write, or the writer sees
+//! the reader, and a step with a wrong read is always marked as dirty (`scheduler.rs`).
 
 use workload::BlockAccessIndex;
 
@@ -14,8 +14,8 @@ use super::task::Finality;
 struct Version<V> {
     index: BlockAccessIndex,
     incarnation: u32,
-    /// True if the run that wrote the version was aborted. The step's next run will probably write
-    /// the key, too.
+    /// True if the run that wrote the version was aborted. The value is then unusable, and the
+    /// step's next run will probably write another.
     is_estimate: bool,
     value: V,
 }
@@ -30,12 +30,12 @@ enum Base<B> {
     Known(B),
 }
 
-/// Older versions of a key that are still needed.
+/// The older versions of a key that a write keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Retained {
-    /// No older versions, because the run that writes is final.
+    /// None, because the run that writes is final.
     None,
-    /// Versions that this step or a later one may read. All lower steps are committed.
+    /// The versions that this step or a later one may read. All lower steps are committed.
     From(BlockAccessIndex),
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Cell<B, V> {
     base: Base<B>,
     /// The version of the highest step.
     top: Option<Version<V>>,
-    /// The versions of the other steps, by ascending step; mostly empty.
+    /// The versions of the other steps, by ascending step. Most keys have none.
     lower: Vec<Version<V>>,
     /// The highest step that read the key while lower steps could still write it.
     reader: BlockAccessIndex,
@@ -95,7 +95,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
     }
 
     /// Reads as [`Self::read`] does, on a shard. Writes of other shards arrive together with the
-    /// value before the batch. So no write is read before that value is known.
+    /// value before the batch. Until it has arrived, a write of another shard may be missing, so no
+    /// version is read.
     pub(super) fn read_on_shard(
         &mut self,
         index: BlockAccessIndex,
@@ -113,7 +114,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
     }
 
     /// Returns the value before the batch, if it is known. Otherwise claims the read of this value
-    /// for the caller, if nobody has claimed it.
+    /// for the caller, unless another worker has claimed it.
     pub(super) fn base_or_claim(&mut self) -> Found<B, V> {
         match &self.base {
             Base::Known(base) => Found::Base(base.clone()),
@@ -143,8 +144,9 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         self.below(index).map(|version| (version.index, &version.value))
     }
 
-    /// Reads as the step `index`, without the value before the batch. Returns the written value, or
-    /// `None` if no lower step wrote the key. An error names the step whose last run was aborted.
+    /// Reads as the step `index`, for a slot whose value before the batch does not count, because
+    /// the batch created its account. `None` if no lower step wrote the key. An error names the
+    /// step whose last run was aborted.
     pub(super) fn read_written(
         &mut self,
         index: BlockAccessIndex,
@@ -197,10 +199,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         usize::from(self.top.is_some()) + self.lower.len()
     }
 
-    /// Writes as the step `index`. [`Retained::From`] removes the versions that no step from its
-    /// step on can read. [`Retained::None`] removes all lower versions, because no lower step runs
-    /// again.
-    ///
+    /// Writes as the step `index`, and removes the lower versions that `retained` does not keep.
     /// Returns the highest step that may have read another value.
     pub(super) fn write(
         &mut self,
@@ -254,8 +253,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Removes the versions of steps lower than `committed`, except the version of the highest of
-    /// these steps.
+    /// Removes the versions of committed steps, except the last one. `committed` is the lowest step
+    /// that is not committed.
     fn forget(&mut self, committed: BlockAccessIndex) {
         let below = self.lower.iter().take_while(|version| version.index < committed).count();
         if below > 1 {

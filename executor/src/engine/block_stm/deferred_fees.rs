@@ -1,7 +1,7 @@
-//! Fees that transactions owe to their blocks' beneficiaries. The fees are kept apart from the
-//! accounts, one fee for each step. A read of a beneficiary's account adds their sum to the
-//! balance. If fees were paid at once, every transaction of a block would depend on the transaction
-//! before it.
+//! Fees that transactions owe to their blocks' beneficiaries. If fees were paid at once, every
+//! transaction of a block would depend on the one before it. So the fee of each step is kept apart
+//! from the account. A read of a beneficiary's account adds the sum of the fees of lower steps to
+//! the balance.
 
 use std::sync::{
     Mutex,
@@ -29,17 +29,16 @@ struct Sum {
 /// Fees that are owed to one beneficiary.
 #[derive(Debug, Default)]
 struct DeferredFees {
-    /// Steps of the beneficiary's blocks, ascending: a block's first step, and the step after its
-    /// last.
+    /// The beneficiary's blocks, ascending: each block's first step, and the step after its last.
     blocks: Vec<(BlockAccessIndex, BlockAccessIndex)>,
-    /// The last sum, from which the next sum mostly continues.
+    /// The last sum that was computed. Most sums continue it.
     last: Mutex<Sum>,
 }
 
 /// All fees of a batch.
 #[derive(Debug)]
 pub(super) struct BatchFees {
-    /// Deferred fees by the id of the beneficiary's account in the memory.
+    /// Fees of each beneficiary, by the id of its account in the memory.
     of_beneficiary: Vec<DeferredFees>,
     /// Low and high half of each step's fee in wei. The scheduler's lock orders writes before
     /// reads.
@@ -72,7 +71,7 @@ impl BatchFees {
         (id as usize) < self.of_beneficiary.len()
     }
 
-    /// Sets the step's fees. revm counts fees in 128 bits.
+    /// Sets the fee of a step. It has at most 128 bits, as in revm.
     pub(super) fn set(&self, index: BlockAccessIndex, wei: U256) {
         let [low, high, ..] = *wei.as_limbs();
         let fee = &self.fees[index as usize];
@@ -108,7 +107,7 @@ impl BatchFees {
 }
 
 /// Returns, for each step, the step that must have executed before it: the previous transaction of
-/// the same sender. [`NO_STEP`] if there is no such step.
+/// the same sender, whose nonce it needs. [`NO_STEP`] if there is none.
 pub(super) fn nonce_links(batch: &Batch, steps: &Steps) -> Vec<BlockAccessIndex> {
     let mut links = Vec::with_capacity(steps.count() as usize);
     let tx_count = batch.blocks.iter().map(|block| block.transactions.len()).sum();

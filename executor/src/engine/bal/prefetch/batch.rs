@@ -1,5 +1,6 @@
-//! Reads one chunk: claims the keys that nobody has claimed yet, reads them from the store
-//! together, and hands over each value when it comes.
+//! Reads one chunk of keys ahead: claims the keys that nobody has claimed yet, reads them from the
+//! store together, and gives each value to a [`Sink`] when it comes. The sinks are the cells from
+//! which transactions read, and the verifier of a full list.
 
 use std::ops::Range;
 
@@ -22,8 +23,7 @@ use crate::{
 
 /// The destination of the values that are read.
 pub(crate) trait Sink: Copy {
-    /// Records that the reader begins the chunk with this number. The reader reads the chunk to its
-    /// end.
+    /// Records that the thread begins the chunk with this number, which it then reads to its end.
     fn begin_chunk(self, _number: usize) {}
 
     /// Claims the read of an account. Returns false if the read was claimed before.
@@ -38,7 +38,7 @@ pub(crate) trait Sink: Copy {
     /// Takes the value of a claimed slot.
     fn put_slot(self, id: SlotId, value: U256);
 
-    /// Returns whether readers can stop, because no further value is needed.
+    /// Returns whether the thread can stop, because no further value is needed.
     fn is_full(self) -> bool {
         false
     }
@@ -67,7 +67,7 @@ impl Sink for &Declared {
     }
 }
 
-/// The list whose keys a reader reads, and the destinations of the values.
+/// The list whose keys are read, and the destinations of the values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<'a, S> {
     /// The list that declares the keys.
@@ -78,7 +78,7 @@ pub(crate) struct Target<'a, S> {
     pub(crate) codes: &'a CodeRows,
 }
 
-/// A reader's buffers for the keys of a call of the store, reused from chunk to chunk.
+/// A thread's buffers for the keys of one call of the store, reused from chunk to chunk.
 #[derive(Debug)]
 pub(super) struct CallBuffers<'a, S> {
     target: Target<'a, S>,
@@ -88,7 +88,7 @@ pub(super) struct CallBuffers<'a, S> {
     addresses: Vec<Address>,
     keys: Vec<U256>,
     rows: Vec<SlotRow<'a>>,
-    /// Hashes of the codes of accounts that this reader has read.
+    /// Hashes of the codes of accounts that this thread has read, for [`Self::read_codes`].
     codes: Vec<B256>,
 }
 
@@ -201,8 +201,8 @@ impl<'a, S: Sink> CallBuffers<'a, S> {
         Ok(())
     }
 
-    /// Reads slots in the list's order. Each call of the store is for the slots of one account. The
-    /// store sorts the slots by their rows.
+    /// Reads slots in the list's order. Each call of the store is for the slots of one account,
+    /// which the store itself sorts by their rows.
     fn listed_slots(
         &mut self,
         places: Range<usize>,

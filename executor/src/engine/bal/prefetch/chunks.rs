@@ -1,6 +1,6 @@
-//! Divides the keys of a list into chunks. A reader takes one chunk at a time. A chunk is a range
-//! of positions in the order of the accounts, or of the slots. Chunks are numbered in the order of
-//! reading, and each position is in exactly one chunk.
+//! Divides the keys of a list into chunks, which the threads that read ahead take one by one. A
+//! chunk is a range of positions in the order of the accounts, or of the slots. Chunks are numbered
+//! in the order of reading, and each position is in exactly one chunk.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use workload::list::ListIndex;
 use crate::store::Reader;
 use variant::{AccountReads, Prefetch, ReadOrder};
 
-/// One of the readers.
+/// One of the threads that read ahead.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lane {
-    /// Number of the reader, from 0.
+    /// Number of the thread, from 0.
     pub(crate) number: usize,
-    /// Number of readers.
+    /// Number of threads that read ahead.
     pub(crate) count: usize,
 }
 
@@ -109,9 +109,11 @@ impl Chunks {
         }
     }
 
-    /// Returns the numbers of a reader's own chunks, if each reader has a range of chunks. If
-    /// chunks of accounts and of slots are mixed, a reader has one range. Otherwise it has a range
-    /// of account chunks and a range of slot chunks.
+    /// Returns the numbers of a thread's own chunks, for [`Sharing::Ranges`]. If chunks of accounts
+    /// and of slots are mixed, the thread has one range. Otherwise it has a range of account
+    /// chunks, then a range of slot chunks.
+    ///
+    /// [`Sharing::Ranges`]: variant::Sharing::Ranges
     pub(super) fn of_lane(&self, lane: Lane) -> impl Iterator<Item = usize> + use<> {
         let (accounts, all) = (self.accounts.count(), self.count());
         let first = if self.mixes { 0..0 } else { 0..accounts };

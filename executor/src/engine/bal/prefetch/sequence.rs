@@ -1,9 +1,9 @@
-//! The order in which the keys of a list are read, if it is not the list's own order.
+//! The order in which the keys of a list are read ahead, if it is not the list's own order.
 //!
-//! [`ReadOrder::OnDisk`] sorts by the keys of rows. In the hashed layout, at most one thread per
-//! core hashes the declared keys, eight at a time, and sorts them. In the plain layout, the list is
-//! in this order already. [`ReadOrder::FirstWrite`] sorts by the step of a key's first write. A
-//! list does not tell which step reads a key, because EIP-7928 gives reads no index.
+//! [`ReadOrder::OnDisk`] sorts by the keys of rows. In the hashed layout, up to one thread per core
+//! hashes the declared keys, eight at a time, and sorts them. In the plain layout, the list is in
+//! this order already. [`ReadOrder::FirstWrite`] sorts by the step of a key's first write, in place
+//! of its first read: EIP-7928 gives reads no index.
 
 use std::{cmp::Ordering, num::NonZeroUsize, thread};
 
@@ -122,13 +122,12 @@ fn slots_by_hash(list: &ListIndex, account_places: &[u32]) -> (Vec<SortedSlot>, 
     let mut parts = vec![[0; 32]; count];
     let mut slots = vec![SortedSlot::default(); count];
     let shares = slots.chunks_mut(share).zip(parts.chunks_mut(share)).zip((0..).step_by(share));
-    // New threads, like all threads that work inside the clock: a shared pool may be busy with
-    // earlier work.
+    // New threads, not rayon's pool, which may be busy with earlier work.
     thread::scope(|scope| {
         let mut last = None;
         for ((slots, parts), first) in shares {
             let sort = move || sort_share(list, account_places, first, slots, parts);
-            // The last share is this thread's own.
+            // Each share but the last gets a thread; this thread sorts the last.
             if let Some(earlier) = last.replace(sort) {
                 scope.spawn(earlier);
             }
@@ -138,7 +137,7 @@ fn slots_by_hash(list: &ListIndex, account_places: &[u32]) -> (Vec<SortedSlot>, 
         }
     });
     if threads > 1 {
-        // The stable sort finds the sorted shares, and merges them.
+        // The stable sort merges the shares, which are sorted already.
         slots.sort_by(|a, b| compare(a, b, |slot| &parts[slot as usize]));
     }
     (slots, parts)

@@ -1,4 +1,4 @@
-//! The end of reading.
+//! Tests of the moment at which reading ahead stops.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{genesis::AccountState, list::ListBounds};
@@ -14,7 +14,7 @@ use crate::{
 
 const SLOT_COUNT: u8 = 99;
 
-/// A reader during whose read of a number the last transaction ends.
+/// A reader of the store. During its read number `ends_at`, the last transaction ends.
 #[derive(Debug)]
 struct Ending<'a> {
     ahead: &'a ReadAhead,
@@ -60,7 +60,8 @@ fn encoded_list() -> Vec<u8> {
     list
 }
 
-/// Slots read in chunks of `chunk` where the last transaction ends during the tenth read.
+/// Returns the number of slots that are read in chunks of `chunk`, if the last transaction ends
+/// during the tenth read.
 fn slots_read(policy: Prefetch, chunk: u32) -> usize {
     let bounds = ListBounds {
         last_index: 3,
