@@ -1,4 +1,4 @@
-//! The error type of stores and of the sample directories of a state.
+//! The error type of stores, of readers, and of threads that cannot begin.
 
 use std::{fmt::Display, io};
 
@@ -38,7 +38,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Error of an operation that a store cannot do.
+    /// Makes the error of an operation that a store cannot do.
     pub(crate) fn failed(
         store: &'static str,
         action: impl Into<String>,
@@ -47,7 +47,7 @@ impl StoreError {
         Self::Failed { store, action: action.into(), reason: reason.to_string() }
     }
 
-    /// Error of a row that is damaged.
+    /// Makes the error of a damaged row.
     pub(crate) fn damaged(
         store: &'static str,
         what: impl Into<String>,
@@ -56,7 +56,7 @@ impl StoreError {
         Self::Damaged { store, what: what.into(), reason: reason.to_string() }
     }
 
-    /// Error of an engine that cannot start an executing thread.
+    /// Makes the error of an engine, or another user of threads, that cannot start a thread.
     pub(crate) fn no_thread(engine: &'static str, error: &io::Error) -> Self {
         Self::failed(engine, "start a thread to execute with", error)
     }

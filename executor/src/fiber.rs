@@ -1,6 +1,6 @@
-//! Fibers: several pieces of work on one thread, each with its own stack. A fiber that waits for a
-//! read, or for a value that another fiber reads, yields the thread to the others. The thread
-//! itself waits only when all its fibers wait.
+//! Fibers: several pieces of work on one thread, each with its own stack (`engine/bal/fibers.rs`).
+//! A fiber that waits for a read, or for a value that another fiber reads, yields the thread to the
+//! others. The thread itself blocks only when all its fibers wait.
 //!
 //! revm executes a transaction in one call, and reads state within that call. The call has no point
 //! from which it could be resumed. So a fiber keeps its stack, and not the state of a future.
@@ -19,19 +19,19 @@ use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
 /// memory.
 const STACK_BYTES: usize = 2 << 20;
 
-/// The thing that a fiber waits for.
+/// The event that a fiber waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaited {
-    /// A read that the fiber itself has in flight.
+    /// The end of a read that the fiber itself has in flight.
     Read,
-    /// A value that another fiber or thread reads.
+    /// The arrival of a value that another fiber or thread reads.
     Value,
 }
 
 /// Next action of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitAction {
-    /// Look again for the value or the read; if it is still missing, wait again.
+    /// Look whether the event has happened, and otherwise wait again.
     Look,
     /// No other fiber of this thread can go on: block the thread. A wait for a value may block the
     /// thread only for a short time, since values of other fibers may come meanwhile.
@@ -59,7 +59,8 @@ pub(crate) fn is_inside() -> bool {
     !YIELDER.get().is_null()
 }
 
-/// A wait for a read or a value. The caller must hold no lock.
+/// A wait for a read or a value. The caller calls [`Self::next_action`] until the event has
+/// happened. It must hold no lock.
 #[derive(Debug)]
 pub(crate) struct Wait {
     next: Waiting,
@@ -100,7 +101,7 @@ impl fmt::Debug for Fibers {
     }
 }
 
-/// A fiber that has begun, and the thing that it waits for.
+/// A fiber that has not ended, and the event that it waits for.
 struct Live {
     fiber: Fiber,
     awaited: Awaited,
@@ -145,7 +146,8 @@ impl Fibers {
             if has_progress || live.is_empty() {
                 continue;
             }
-            // A read of this thread completes by itself; a value may need one of these reads.
+            // All fibers wait. One of them blocks the thread, preferably for a read: a read ends by
+            // itself, and a value may depend on it.
             let reads = |waiting: &Live| waiting.awaited == Awaited::Read;
             let blocking = live.iter().position(reads).unwrap_or(0);
             if let CoroutineResult::Return(ended) = resume(&mut live[blocking], WaitAction::Block) {

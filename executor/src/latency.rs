@@ -1,4 +1,4 @@
-//! Latency histograms: one per worker, merged after the clock.
+//! Latency histograms of reads and transactions: one per worker, merged after the clock.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -22,8 +22,8 @@ fn empty() -> Histogram<u64> {
 }
 
 impl Latencies {
-    /// Makes an empty recorder and allocates its histogram. Then recording allocates nothing while
-    /// a clock runs.
+    /// Makes an empty recorder with its histogram, so that recording allocates nothing while a
+    /// clock runs.
     pub(crate) fn ready() -> Self {
         Self { histogram: Some(empty()), total: Duration::ZERO }
     }
@@ -44,7 +44,7 @@ impl Latencies {
     /// Adds another worker's latencies.
     ///
     /// # Panics
-    /// In no case: all histograms have the same bounds.
+    /// Never, since all histograms have the same bounds.
     pub fn merge(&mut self, other: &Self) {
         self.total += other.total;
         let Some(of_other) = &other.histogram else { return };

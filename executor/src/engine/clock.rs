@@ -1,7 +1,7 @@
-//! The one clock. Starts the workers and the clock. Has an engine run each batch, computes the
-//! state root if the variant has one, and commits. At the end waits for background work that
-//! commits caused in the store, stops the clock, and completes the trace. An engine knows only how
-//! to run a batch.
+//! The one clock, and the trait of engines. Starts the workers, then the clock. Has the engine run
+//! each batch, computes the state root if the variant has one, and commits. At the end waits for
+//! background work that commits caused in the store, stops the clock, and completes the trace. An
+//! engine knows only how to run a batch.
 
 use std::{
     sync::{
@@ -40,7 +40,8 @@ pub(super) struct Execution<'a> {
     pub(super) sample: &'a dyn Sample,
     /// The work.
     pub(super) task: &'a Task<'a>,
-    /// Flag that is set when a worker fails or the user interrupts, so that all threads end.
+    /// Flag that the workers of this execution poll. It is set if a worker fails or the user
+    /// interrupts.
     pub(super) stop: &'a AtomicBool,
 }
 
@@ -64,7 +65,8 @@ pub(super) trait Engine: Sync {
         Track::Executor(worker)
     }
 
-    /// Runs a worker. Prepares a reader before the clock starts, then serves the pool.
+    /// Runs a worker, from before the clock starts until after it stops: makes the worker's reader,
+    /// then serves the pool.
     ///
     /// # Errors
     /// [`StoreError`]: the worker cannot begin.
@@ -82,7 +84,7 @@ pub(super) trait Engine: Sync {
     /// [`EngineError`]: nothing is executed.
     fn lead(&self) -> Result<Self::Lead, EngineError>;
 
-    /// Runs one batch inside the clock. The clock commits the result.
+    /// Runs one batch inside the clock. The caller commits the result.
     ///
     /// # Errors
     /// [`EngineError`]: no further batch is run.
@@ -118,8 +120,7 @@ impl<J> CurrentBatch<'_, J> {
         self.pool.finish().unwrap_or_else(|| panic!("batch {} was posted", self.index))
     }
 
-    /// Gives `job` to all workers and returns at once. The caller works meanwhile, and then calls
-    /// [`Self::end`].
+    /// Gives `job` to all workers and returns at once. The caller must call [`Self::end`] later.
     pub(super) fn begin(&self, job: J) -> Arc<J> {
         let job = Arc::new(job);
         self.pool.post(Arc::clone(&job));
@@ -200,7 +201,7 @@ struct Timed {
     done: Result<(), EngineError>,
 }
 
-/// Runs the leading thread. The clock runs only in this function.
+/// Runs the leading thread: executes and commits all batches. The clock runs only in this function.
 fn lead<E: Engine>(
     engine: &E,
     at: Execution<'_>,

@@ -1,5 +1,5 @@
-//! The store as a database of revm for an engine on one thread. It has no cache. Each read is
-//! counted, and timed if the store's reads are timed.
+//! The store as revm's database, for engines that execute on the leading thread alone (`alone.rs`).
+//! It has no cache. Each read is counted, and timed if the store's reads are timed.
 
 use alloy_primitives::{Address, B256, U256};
 use revm::{

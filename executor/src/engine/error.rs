@@ -168,7 +168,7 @@ pub enum EngineError {
         /// Cost of the execution up to the rejection.
         spent: Box<Spent>,
     },
-    /// A step is not valid, and no list is involved.
+    /// A step is not valid, or a read of it failed, and no list is at fault.
     #[error("batch {batch}, index {index}: {reason}")]
     Step {
         /// 0-based index of the batch.
@@ -286,7 +286,7 @@ impl EngineError {
         self
     }
 
-    /// Makes the error of a read that failed at a step, and that is not the list's fault.
+    /// Makes the error of a failed read at a step, which is not the list's fault.
     pub(super) fn of_read(batch: usize, index: BlockAccessIndex, error: ViewError) -> Self {
         match error {
             ViewError::Store(error) => Self::Store(error),

@@ -1,4 +1,5 @@
-//! The result of an execution and its cost: filled by the engines, read by reports.
+//! The result of an execution and its cost. Engines and `clock.rs` fill it; `sample.rs` compares it
+//! with the expected outcome, and `src/figures/` makes figures of it.
 
 use std::time::Duration;
 
@@ -115,8 +116,8 @@ pub struct Executed {
     pub tx_latencies: Latencies,
     /// Time of each step of each batch, by index; empty for an engine that keeps none.
     pub step_times: Vec<Vec<Duration>>,
-    /// Sum of the time of each batch's longest transaction. No order of transactions makes the
-    /// workload shorter than this.
+    /// Sum of the times of each batch's longest transaction. No schedule makes the execution of the
+    /// workload shorter.
     pub longest_txs: Duration,
     /// Time in which only verification was under way, after the end of execution; zero if the list
     /// has no values.
@@ -129,8 +130,8 @@ pub struct Executed {
     pub on_demand: ReadTally,
     /// Reads ahead, reads of a speculative pass, and reads that verify values.
     pub prefetched: ReadTally,
-    /// Largest number of reads that a reader of `prefetched` makes together. Each such read has the
-    /// latency of the whole call. `None` if it makes its reads one after the other.
+    /// Largest number of reads in `prefetched` that one call makes together. Each such read has the
+    /// latency of the whole call. `None` if a call makes its reads one after the other.
     pub prefetch_reads_at_once: Option<usize>,
     /// Counts of the reads of the store.
     pub counters: ReadCounters,

@@ -1,4 +1,5 @@
-//! Runs the steps of a batch in order on one thread. Each step reads the writes of earlier steps.
+//! Runs the steps of a batch in order on one thread, and builds its list if that is a duty. For
+//! `sequential`, for `prewarm`, and for the rebuilt lists of a workload.
 
 mod state;
 

@@ -1,5 +1,5 @@
-//! Code that both engines on shards share (`bal`, `block_stm`): the connected shards, the state of
-//! the leading thread, and the parts of a batch.
+//! Code of the coordinator that both engines on shards share (`bal`, `block_stm`): the connected
+//! shards, the state of the leading thread, and the assignment of a batch's steps to shards.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -112,9 +112,9 @@ impl<'a> Connection<'a> {
         Reading { reader: &mut *self.reader, tally: &mut self.counts.on_demand }
     }
 
-    /// Records that the shard is ready. Sending the batch to the shard began at `start`. Returns
-    /// the time from the start of the clock until the shard was ready, without the `delay` of its
-    /// message.
+    /// Records that the shard is ready for the batch, which was sent to it from `start` on. Returns
+    /// the time from the start of the clock until the shard was ready: now, without the `delay`
+    /// that was added to its message.
     pub(super) fn ready(&mut self, spans: &Spans, start: Duration, delay: Duration) -> Duration {
         let end = spans.elapsed().saturating_sub(delay).max(start);
         let span = Span { phase: Phase::ShardSend, start, end };
@@ -122,10 +122,9 @@ impl<'a> Connection<'a> {
         end
     }
 
-    /// Adds the shard's times. The arrival of the shard's message `Ready` aligns the shard's clock
-    /// with the clock of this process. So the shard's times appear later here, by the message's
-    /// travel time without the delay that is added to messages. The times overlap, so no track of a
-    /// trace shows them.
+    /// Adds the shard's times, which count from its readiness. `ready` is the arrival of its
+    /// message `Ready`, without the added delay. So these spans are late by the message's own
+    /// travel time. The spans overlap, so no track of a trace shows them.
     pub(super) fn add_times(&mut self, spans: &Spans, ready: Duration, times: &ShardTimes) {
         let now = spans.elapsed();
         let executed = ready.saturating_add(times.executed).min(now);
@@ -164,11 +163,12 @@ pub(super) fn coordinator_failed(reason: String) -> StoreError {
     StoreError::Failed { store: "coordinator", action: "fetch values".to_owned(), reason }
 }
 
-/// State of the leading thread.
+/// State of the leading thread from batch to batch.
 pub(super) struct LeadState<'a> {
     pub(super) reader: Box<dyn Reader + 'a>,
-    /// Parts of each batch, if batches are partitioned before the clock.
+    /// Parts of the remaining batches, if batches are partitioned before the clock.
     parts: std::vec::IntoIter<Parts>,
+    /// Time of partitioning so far.
     pub(super) partitioning: Duration,
 }
 

@@ -1,16 +1,14 @@
-//! Runs the batch in order on the leading thread, while workers run later transactions on the state
-//! before the batch. Workers run them only for their reads. The run in order then finds the values
-//! in the shared cache, or the blocks in the caches of the store and the machine. The engine takes
-//! no list.
+//! The engine `prewarm`, which takes no list. It runs the batch in order on the leading thread (the
+//! *run in order*). Meanwhile workers run later transactions on the state before the batch, only
+//! for their reads (the *speculative pass*). The run in order then finds the values in the shared
+//! cache, or the blocks in the caches of the store and the machine.
 //!
-//! The workers and the run in order begin together, as in reth, Nethermind and ethrex. A worker
-//! skips transactions that the run in order has begun. It gives up its transaction when the run in
-//! order begins the same transaction. With a barrier (`ReadTime::Before`), workers run all
-//! transactions before the run in order begins.
+//! The pass and the run in order begin together, as in reth, Nethermind and ethrex. A worker skips
+//! transactions that the run in order has begun, and gives up its transaction when the run in order
+//! begins it. With a barrier (`ReadTime::Before`), the pass ends before the run in order begins.
 //!
-//! The cached values are always right: they are the state before the batch. If a transaction's
-//! speculative run reads other keys than its run in order, these reads cost time and never change
-//! the result.
+//! The cached values are always right: they are the state before the batch. If a speculative run
+//! reads other keys than the run in order, these reads cost time and never change the result.
 
 mod job;
 mod speculate;
@@ -74,8 +72,8 @@ impl<'a> Engine for Prewarm<'a> {
 
     const NAME: &'static str = "prewarm";
 
-    /// If workers run beside the run in order, the leading thread is one of the `thread_count`
-    /// threads. If workers run before it, the leading thread waits meanwhile.
+    /// If workers run beside the run in order, the leading thread is one of the variant's threads.
+    /// If workers run before it, the leading thread waits meanwhile, and does not count.
     fn worker_count(&self) -> usize {
         let thread_count = self.at.task.variant.thread_count;
         match self.warming.time {
@@ -144,8 +142,8 @@ impl<'a> Engine for Prewarm<'a> {
             batch_index: current.index,
             steps: Steps::of(current.batch),
             next_step: AtomicU32::new(0),
-            // The run in order begins its first transaction at once, so no worker can be ahead of
-            // it there.
+            // Beside the run in order, workers skip the first transaction, step 1, which it begins
+            // at once.
             passed_count: AtomicU32::new(match self.warming.time {
                 ReadTime::Before => 0,
                 ReadTime::While => 1,
@@ -173,8 +171,7 @@ impl<'a> Engine for Prewarm<'a> {
         lead.job = None;
         let done = current.spans.close(Phase::Execute, start).end;
         if self.warming.time == ReadTime::While {
-            // No transaction is ahead of the run in order any more: all steps were run, or a step
-            // failed.
+            // The run in order has ended, with or without a failure. So the pass ends.
             job.passed_count.store(u32::MAX, Ordering::Relaxed);
             current.end();
             let now = current.spans.elapsed();
@@ -186,7 +183,8 @@ impl<'a> Engine for Prewarm<'a> {
                     current.spans.at(now),
                 );
             }
-            // A worker that fails stops the run in order.
+            // A worker's failure stops the run in order, so it is reported in place of the run's
+            // error.
             if let Some(failure) = lock(&job.failure).take() {
                 return Err(failure);
             }
@@ -239,7 +237,7 @@ pub(super) struct InOrder<'a> {
     hasher: Option<DefaultHashBuilder>,
     /// Hashes of the keys that the run in order requested in this batch.
     asked: Vec<u64>,
-    /// Hashes of the keys of each batch so far, if keys are counted one by one.
+    /// Hashes of the keys of each batch so far.
     keys: Vec<BatchKeys>,
     /// Time from the end of a batch's run in order to the end of the pass over the batch, summed
     /// over the batches.

@@ -1,7 +1,7 @@
 //! Converts rows of a store for revm. Adjusts the sender of a transaction that runs before its
-//! turn: the sender gets the nonce and the balance that the transaction needs to begin. Without
-//! this, the transaction could fail to begin, since earlier transactions of the sender, and
-//! transactions that pay the sender, have not run yet.
+//! turn: the sender gets the nonce and the balance that the transaction needs to begin. Otherwise
+//! the transaction could fail to begin, since earlier transactions of the sender, and transactions
+//! that pay the sender, have not run yet.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::state::{AccountInfo, Bytecode};
@@ -19,7 +19,7 @@ pub(crate) fn bytecode(hash: B256, code: Option<Bytes>) -> Result<Bytecode, View
         .map_err(|error| ViewError::InvalidCode { hash, reason: error.to_string() })
 }
 
-/// Converts an account's row for revm. revm requests the code later.
+/// Converts an account's row for revm, which requests the code separately.
 pub(crate) fn info(row: AccountState) -> AccountInfo {
     AccountInfo {
         balance: row.balance,

@@ -1,9 +1,9 @@
-//! Queue of results from a shard's threads to the coordinator. A message costs both sides several
-//! wake-ups of threads, so results share messages.
+//! Queue of results from a shard's executing threads to its thread that sends them to the
+//! coordinator. A message costs both sides several wake-ups of threads, so results share messages.
 //!
-//! A message is sent once it has many results or bytes. It is also sent once its first result has
-//! waited for a while, or once all threads are idle. If other shards read values of this shard, the
-//! coordinator sends an order to hurry. Then the next results are sent at once.
+//! A message is sent once it has many results or bytes, once its first result has waited for a
+//! while, or once a thread is idle. If other shards read values of this shard, the coordinator
+//! sends an order to hurry. Then the next results are sent at once.
 
 use std::{
     collections::VecDeque,
@@ -19,8 +19,8 @@ use crate::{
     },
 };
 
-/// Limit of the queue, in messages of full size. A thread that would add a result above this limit
-/// waits for room.
+/// Limit of the queue, in messages of full size. A thread that adds a result waits while the queue
+/// is at this limit.
 const WAITING_MESSAGES: usize = 64;
 /// Approximate bytes of a result without its logs, output and keys.
 const RESULT_BYTES: usize = 96;
@@ -39,8 +39,8 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Limits of a shard. The results of one message keep a coordinator busy for less than a
-    /// millisecond. So the coordinator's serial work at the end of a batch stays short.
+    /// Limits of a shard. The results of one message keep the coordinator busy for less than a
+    /// millisecond. So its serial work after the last message of a batch stays short.
     pub(super) const OF_A_SHARD: Self =
         Self { result_count: 128, bytes: 64 << 10, wait: Duration::from_micros(500) };
 }
@@ -125,7 +125,7 @@ impl<T: Sendable> SendQueue<T> {
         Producer(self)
     }
 
-    /// Has all waiting results sent at once. A thread that has nothing else to do calls this.
+    /// Has all waiting results sent at once. An idle thread calls this.
     pub(super) fn flush(&self) {
         let mut state = lock(&self.state);
         if !state.waiting.is_empty() && !std::mem::replace(&mut state.is_due, true) {

@@ -1,5 +1,5 @@
-//! Counts the reads of one worker and the values that it waited for, with their times. Also times a
-//! call that reads several keys, if reads of the store are timed.
+//! Counts one worker's reads and its waits for values, with their times, for all engines. Also
+//! times calls that read several keys.
 
 use std::time::{Duration, Instant};
 
@@ -29,9 +29,9 @@ pub struct ReadTally {
     pub waited_count: u64,
     /// Sum of the times of these waits.
     pub wait: Duration,
-    /// Sum of the durations of all reads. A call that reads several keys together adds its duration
-    /// times its mean number of reads in flight. Divided by the length of `window`, the sum is the
-    /// mean number of reads in flight.
+    /// Sum of the durations of all reads, one by one. A call that reads several keys together adds
+    /// its duration times its mean number of reads in flight. This sum divided by the length of
+    /// `window` is the mean number of reads in flight.
     pub under_way: Duration,
     /// Start of the first read and end of the last one, if reads are timed.
     pub window: Option<(Instant, Instant)>,
@@ -146,7 +146,8 @@ impl ReadTally {
     }
 }
 
-/// Counts of one worker over all batches. They are made before the clock, and added up after it.
+/// Counts of one worker over all batches. The worker makes them before the clock; `Executed` adds
+/// them up after it.
 #[derive(Debug, Default)]
 pub(super) struct WorkerCounts {
     pub(super) on_demand: ReadTally,
@@ -179,13 +180,15 @@ pub(crate) struct Reading<'a> {
     pub(crate) tally: &'a mut ReadTally,
 }
 
-/// The clock of one call. If the store makes the call's reads together, each read counts with the
-/// time of the whole call.
+/// The clock of one call of the store that reads several keys. If the store reads them together,
+/// each read counts with the time of the whole call.
 #[derive(Debug)]
 pub(crate) struct CallClock<'t> {
     tally: &'t mut ReadTally,
     key: Key,
+    /// Start of the call; `None` if reads are neither timed nor traced.
     start: Option<Instant>,
+    /// Start of the next read; `None` if the store reads the call's keys together.
     since: Option<Instant>,
     /// Number of blocks that the reader had read before the call, if it reads keys together.
     block_count: u64,

@@ -1,4 +1,5 @@
-//! The task of an engine: a workload, and the way to execute it.
+//! The input of an execution: a workload, its lists, the variant, and what else a variant may need.
+//! Runs and tests make a task for each sample.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 

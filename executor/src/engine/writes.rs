@@ -1,5 +1,5 @@
-//! Measures the writes of an execution: the background work that commits cause in the store
-//! (flushes and compactions), and the size of the sample's files.
+//! Measures the writes of an execution, for `clock.rs`: the background work that commits cause in
+//! the store (flushes and compactions), and the size of the sample's files.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
@@ -18,8 +18,8 @@ use crate::{
 pub struct Space {
     /// Number of bytes before the clock.
     pub before_bytes: u64,
-    /// Largest number of bytes before the clock, after any batch, and after the clock. For a store
-    /// without background work, only the sizes before and after the clock are measured.
+    /// Largest of the numbers of bytes before the clock, after each batch, and after the clock. For
+    /// a store without background work, the size is not measured after each batch.
     pub peak_bytes: u64,
     /// Number of bytes after the clock.
     pub after_bytes: u64,
@@ -54,7 +54,7 @@ pub(super) struct WriteWatch<'s> {
     counted: WriteCounters,
     due_bytes: u64,
     space: Option<Space>,
-    /// Time inside the clock that the watch itself took.
+    /// Time inside the clock that measuring took, which does not count.
     excluded: Duration,
 }
 
@@ -73,13 +73,14 @@ impl<'s> WriteWatch<'s> {
 
     /// Lets the store's background work begin, once the clock has started.
     pub(super) fn begin(&mut self, spans: &Spans) -> Result<(), StoreError> {
-        // Without background work, no time is subtracted from the clock, so that it ends after all
-        // traced events.
+        // Without background work, no time is subtracted from the clock's time. So the clock's end
+        // is not before the end of a traced event.
         let Some(background) = self.background else { return Ok(()) };
         self.excluded(spans, |_| background.begin())
     }
 
-    /// Measures the files' size after a batch, if background work may shrink the files later.
+    /// Measures the files' size after a batch, if background work may shrink the files before the
+    /// clock ends.
     pub(super) fn look(&mut self, spans: &Spans) {
         if self.background.is_some() {
             self.excluded(spans, Self::measure);

@@ -1,12 +1,13 @@
 //! The coordinator's state of an optimistic batch on shards: the last run of each step, and the
-//! commits. Steps are committed in order. A run is committed if all values that it read are those
-//! that committed steps left. The state is plain data behind one lock. The versions of keys and the
-//! fees are in the engine's own structures (`memory.rs`, `deferred_fees.rs`).
+//! commits. The connections to all shards share it behind one lock (`shard_connection.rs`). Steps
+//! are committed in order. A run is committed if it read the values that committed steps left. The
+//! versions of keys and the fees are in the engine's own structures (`memory.rs`,
+//! `deferred_fees.rs`).
 //!
 //! Each shard gets all commits, and all writes of other shards' steps to keys that it has
 //! requested. So a step with a wrong read becomes dirty on its shard, and runs again. A run that
-//! began after all lower steps were committed must be right. If its reads are wrong, its shard is
-//! at fault.
+//! began after all lower steps were committed is *final*. If its reads are wrong, its shard is at
+//! fault.
 
 use std::sync::mpsc::Sender;
 
@@ -50,7 +51,7 @@ pub(super) struct LastRun {
     incarnation: u32,
     fee: u128,
     log: Log,
-    /// True if the run's reads were wrong after all lower steps had been committed.
+    /// True once the run's reads were found wrong, with all lower steps committed.
     is_stale: bool,
 }
 
@@ -62,7 +63,9 @@ pub(super) type Outbox = Sender<Option<Order>>;
 pub(super) struct Hub {
     /// The shard of each step.
     owner: Vec<u32>,
+    /// The last run of each step.
     runs: Vec<LastRun>,
+    /// The lowest uncommitted step.
     committed: BlockAccessIndex,
     /// Fees of the committed steps whose commits are not announced to the shards yet.
     fees: Vec<u128>,
@@ -110,8 +113,8 @@ impl Hub {
         (self.runs, self.counts)
     }
 
-    /// Takes in a run of a step. `tx` is the step's transaction; `None` for a step that is no
-    /// transaction. Then commits the steps that can be committed.
+    /// Records a run of a step, and commits the steps that can be committed. `tx` is the step's
+    /// transaction; `None` for a step that is no transaction.
     ///
     /// # Errors
     /// The fault of the shard, which sent a run that no correct shard makes.
@@ -142,7 +145,8 @@ impl Hub {
         last.incarnation = incarnation;
         self.counts.replaced_result_count += u64::from(before > 0);
         if index < self.committed {
-            // The shard ran the step again because of a write that was removed before the commit.
+            // A remote write, which was removed before the commit, made the shard run the step
+            // again.
             return Ok(());
         }
         if step.is_final && index > self.committed {
@@ -181,7 +185,7 @@ impl Hub {
     }
 
     /// Replaces the writes of the step's last run by those of this run. Sends each changed value to
-    /// the other shards that have requested its key. Returns the log of the run's writes.
+    /// the other shards that have requested its key. Returns a log with the run's writes.
     fn write(&mut self, ledger: Ledger<'_>, shard: u32, step: &OptimisticStep) -> Log {
         let memory = ledger.memory;
         let (index, incarnation) = (step.index, step.incarnation);
@@ -222,7 +226,7 @@ impl Hub {
             if !writes.is_empty() {
                 is_read_by_others = true;
                 self.counts.value_count += writes.len() as u64;
-                // The thread that receives from a shard reports that the shard has gone.
+                // If the shard is gone, the thread that receives from it reports this.
                 drop(outbox.send(Some(Order::Writes(writes))));
             }
         }
@@ -232,9 +236,9 @@ impl Hub {
         log
     }
 
-    /// Tells a shard to hold no result back, because other shards read the writes of its steps. The
-    /// order holds for the shard's next [`HURRIED_RESULT_COUNT`] results, and is repeated after
-    /// half of these results.
+    /// Orders a shard to send results at once, because other shards read the writes of its steps.
+    /// The order holds for the shard's next [`HURRIED_RESULT_COUNT`] results. It is repeated at the
+    /// earliest after half of these results.
     fn hurry(&mut self, shard: u32) {
         let shard = shard as usize;
         if self.hurried_counts[shard] <= HURRIED_RESULT_COUNT / 2 {
@@ -307,9 +311,9 @@ impl Hub {
         self.codes.get(hash).map(Bytecode::original_bytes)
     }
 
-    /// Answers the request of a shard for `keys`. From then on the shard gets all writes of other
-    /// shards' steps to these keys. The caller has added the codes to `values`, and the values
-    /// before the batch to the cells.
+    /// Sends a shard the values of `keys`, which it has requested. From then on the shard gets all
+    /// writes of other shards' steps to these keys. The caller has added the codes to `values`, and
+    /// the values before the batch to the cells.
     pub(super) fn answer(
         &mut self,
         ledger: Ledger<'_>,
@@ -344,8 +348,8 @@ impl Hub {
         drop(self.outboxes[shard as usize].send(Some(Order::Values(values))));
     }
 
-    /// Returns the versions that steps of other shards than `shard` wrote. Of the committed
-    /// versions, only the last one can be among them.
+    /// Returns the versions that steps of other shards than `shard` wrote, without the committed
+    /// versions before the last one. `of` converts a value for the message.
     fn versions<B: Clone, V: Clone + PartialEq, W>(
         &self,
         cell: &Cell<B, V>,
@@ -425,6 +429,7 @@ impl Change {
     }
 }
 
+/// Sets the bit of `shard` for the key `id`.
 fn subscribe(of: &mut Vec<u64>, id: CellId, shard: u32) {
     let id = id as usize;
     if of.len() <= id {
@@ -433,7 +438,7 @@ fn subscribe(of: &mut Vec<u64>, id: CellId, shard: u32) {
     of[id] |= 1 << shard;
 }
 
-/// Returns the log of a run, with the ids of the keys.
+/// Adds the reads of a run to the log `written`, with the ids of the keys.
 fn log_of(memory: &Memory, reads: &Reads, written: Log) -> Log {
     let accounts =
         reads.accounts.iter().map(|(address, seen)| (memory.accounts.id(address), *seen));

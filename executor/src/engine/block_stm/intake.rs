@@ -1,6 +1,6 @@
-//! The connection of a shard to the coordinator of an optimistic batch. One thread applies the
-//! coordinator's orders to the shard's memory in the order of arrival. A step that requests a key
-//! waits until the key's value is in the memory.
+//! The connection of a shard to the coordinator of an optimistic batch, for `shard.rs`. One thread
+//! applies the coordinator's orders to the shard's memory in the order of arrival. The threads that
+//! run steps request keys, and wait until the values are in the memory.
 
 use std::{
     sync::{
@@ -33,7 +33,7 @@ use crate::{
 /// Longest sleep of a thread that waits for a code.
 const CODE_CHECK: Duration = Duration::from_millis(1);
 
-/// Codes that the coordinator has sent.
+/// Codes that the coordinator has sent and no step has taken.
 #[derive(Debug, Default)]
 pub(super) struct Codes {
     arrived: Mutex<HashMap<B256, Option<Bytes>>>,
@@ -58,7 +58,8 @@ pub(super) struct Intake<'a> {
 
 impl Intake<'_> {
     /// Applies orders until all steps are committed, `stop` or `over` is set, or the coordinator
-    /// fails. Then sets `over`. Returns whether all steps are committed.
+    /// fails. Then sets `over`, which ends the shard's other threads. Returns whether all steps are
+    /// committed.
     pub(super) fn run(&self, stop: &AtomicBool, over: &AtomicBool) -> bool {
         let mut is_whole = false;
         while !is_whole && !stop.load(Ordering::Relaxed) && !over.load(Ordering::Relaxed) {
@@ -172,8 +173,9 @@ pub(super) struct Values<'a> {
     pub(super) memory: &'a Memory,
     pub(super) codes: &'a Codes,
     pub(super) over: &'a AtomicBool,
-    /// Number of requests that steps waited for. `wait` is the sum of the times of these waits.
+    /// Number of requests that steps waited for.
     pub(super) request_count: u64,
+    /// Sum of the times of these waits.
     pub(super) wait: Duration,
 }
 

@@ -1,6 +1,6 @@
 //! The state of a batch during execution: a cell with an id for each key that a step has touched.
 //! With the id, a later access to the cell needs no search by the whole key. The first step that
-//! needs the value before the batch reads it from the store, once.
+//! needs a key's value before the batch reads it from the store; the others wait.
 
 use std::{
     fmt,
@@ -26,11 +26,11 @@ use crate::{
     single_flight::{Cancelled, SingleFlight},
 };
 
-/// Number of shards of a table. There are far more shards than threads, so that threads seldom wait
-/// for the same lock.
+/// Number of maps that make a table, each with a lock. There are far more maps than threads, so
+/// that threads seldom wait for the same lock.
 const SHARD_COUNT: usize = 256;
 /// Number of cells in each of the first [`CHUNKS_OF_A_SIZE`] chunks. Later chunks are larger, so
-/// that the number of chunks is bounded.
+/// that few chunks have room for all cells.
 const FIRST_CHUNK: usize = 1024;
 /// Number of chunks of one size.
 const CHUNKS_OF_A_SIZE: usize = 64;

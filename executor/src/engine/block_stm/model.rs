@@ -1,9 +1,10 @@
-//! All interleavings of small batches, tried one by one. Simulated workers run the real scheduler
+//! A test that tries all interleavings of small batches. Simulated workers run the real scheduler
 //! and the real cells, one transition at a time. A transition is the work of a thread under one
 //! lock, so these interleavings are exactly those of threads.
 //!
-//! The laws: some worker can always go on. Every run ends, as no state comes back. Committed steps
-//! stay committed, in order. At the end every step has read and written the same as in order.
+//! Checked laws: some worker can always go on. No state occurs twice, so every execution ends.
+//! Steps are committed in order, and stay committed. At the end the cells have the values of an
+//! execution in order.
 
 use std::{collections::HashSet, fmt::Debug, hash::Hash};
 
@@ -16,27 +17,29 @@ use super::{
 /// The operations of a step of the model, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
-    /// Reads a cell and adds its value to the step's.
+    /// Reads a cell, and mixes its value into the step's value.
     Read(usize),
-    /// Writes a cell: the step's value, and one more.
+    /// Writes the step's value plus 1 to a cell.
     Write(usize),
-    /// Writes a cell if the step's value is even: a re-run may write elsewhere.
+    /// As `Write`, if the step's value is even: the next run may not write the cell.
     WriteIfEven(usize),
-    /// Needs all lower steps committed, like a read of a beneficiary's account.
+    /// Waits until all lower steps are committed, like a read of a beneficiary's account.
     NeedLowest,
-    /// Is invalid unless all lower steps have run: reads a cell that must not be 0.
+    /// Reads a cell. The step is invalid if its value is 0, as it is before lower steps have run.
     NeedNonZero(usize),
 }
 
 type Program = Vec<Op>;
 
+/// The next transition of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Activity {
+    /// Makes a report, if any, and claims a task.
     Asking(Option<Report>),
-    /// The worker slept; it looks again only when something has changed.
+    /// Claims a task once the scheduler has one.
     Idle,
     Running(Run),
-    /// Writes that are yet to be published.
+    /// Publishes one of the writes that are left, or removes one of the last run's.
     Publishing {
         run: Run,
         left: Vec<(usize, u64)>,
@@ -63,7 +66,7 @@ struct Run {
     has: u64,
     reads: Vec<(usize, Option<u64>)>,
     writes: Vec<(usize, u64)>,
-    /// The step that it waits for, or all lower ones.
+    /// The step that the run waits for; `Some(None)` if it waits for all lower steps.
     waits: Option<Option<u32>>,
 }
 
@@ -85,7 +88,7 @@ struct ModelState {
     cells: Vec<Cell<u64, u64>>,
     logs: Vec<Log>,
     workers: Vec<Activity>,
-    /// Final runs keep their reads, too.
+    /// True if the workers are those of a shard, where final runs keep their reads, too.
     is_shard: bool,
 }
 
@@ -93,7 +96,7 @@ const CELLS: usize = 2;
 
 mod shard;
 
-/// The content of the cells after the programs ran in order.
+/// Returns the content of the cells after the programs ran in order.
 fn in_order(programs: &[Program]) -> Vec<u64> {
     let mut cells = vec![0_u64; CELLS];
     for program in programs {
@@ -110,7 +113,8 @@ fn in_order(programs: &[Program]) -> Vec<u64> {
     cells
 }
 
-/// Order matters, and the value stays small.
+/// Mixes a read value into a step's value. The order of reads matters. Values stay below 7, so that
+/// there are few states.
 const fn mix(has: u64, read: u64) -> u64 {
     (has * 3 + read * 2 + read / 3) % 7
 }
@@ -128,12 +132,12 @@ impl ModelState {
         }
     }
 
-    /// All states after one transition.
+    /// Returns all states after one transition.
     fn all_next(&self, programs: &[Program]) -> Vec<Self> {
         (0..self.workers.len()).filter_map(|worker| self.after(worker, programs)).collect()
     }
 
-    /// One transition of `worker`; `None` where it can do nothing but wait.
+    /// Returns the state after one transition of `worker`; `None` if it can only wait.
     fn after(&self, worker: usize, programs: &[Program]) -> Option<Self> {
         let mut next = self.clone();
         let doing = std::mem::replace(&mut next.workers[worker], Activity::Gone);
@@ -324,7 +328,7 @@ fn explore<S: Clone + Debug + Eq + Hash>(
     seen.len()
 }
 
-/// Tries all interleavings; returns how many states there are.
+/// Tries all interleavings. Returns the number of states.
 fn try_all(programs: &[Program], links: &[u32], workers: usize) -> usize {
     let (expected, mut end_count) = (in_order(programs), 0);
     let next = |world: &ModelState| world.all_next(programs);

@@ -1,5 +1,5 @@
-//! Turns the EVM's output of a step into versions that other steps can read. Only accounts and
-//! slots that the step changed are published.
+//! Turns the EVM's output of a step into versions that other steps can read, and validates reads.
+//! Only accounts and slots that the step changed are published.
 
 use alloy_primitives::{Address, KECCAK256_EMPTY, U256, map::HashSet};
 use revm::state::EvmState;
@@ -15,7 +15,7 @@ use super::{
 use crate::shards::versions::{Reads, VersionWrites};
 
 impl StepView<'_> {
-    /// Adds the writes of one part of the step, such as one system call.
+    /// Adds the writes of one part of the step, such as one system call, to the step's writes.
     pub(super) fn take_in(&mut self, state: &EvmState) {
         if let Some(written) = self.shared.written {
             written.add(state);
@@ -91,8 +91,8 @@ impl StepView<'_> {
         writes
     }
 
-    /// Lets other steps read the step's writes, in place of the writes of the step's last run.
-    /// Returns the highest step that may have read another value before.
+    /// Lets other steps read the step's writes, in place of those of its last run, which left the
+    /// log `before`. Returns the highest step that may have read another value.
     pub(super) fn publish(&mut self, incarnation: u32, before: &Log) -> Option<u32> {
         let memory = self.shared.memory;
         let index = self.index;

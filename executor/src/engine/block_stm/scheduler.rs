@@ -36,15 +36,17 @@ use crate::shards::Speculation;
 pub(super) const NO_STEP: BlockAccessIndex = BlockAccessIndex::MAX;
 /// Largest number of steps that are examined in search of a step that can run.
 const SEARCH_LIMIT: usize = 32;
-/// Factor by which the window is larger on a shard, beside the number of shards as a second factor.
-/// So the shard has steps to run while the message of a commit is under way.
+/// On a shard, the window is larger by this factor, and by the number of shards as a second one. So
+/// the shard has steps to run while a commit is under way to it.
 const SHARD_STRETCH: u32 = 16;
-/// Limit of the number of reads and writes in the logs of all uncommitted steps. Above this limit,
-/// only the lowest uncommitted step may run.
+/// Number of reads and writes in the logs of all uncommitted steps, above which only the lowest
+/// uncommitted step may run. It limits the memory of the logs.
 const MOST_LOGGED: u64 = 1 << 20;
 
+/// The phase of a step, as in the header's figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
+    /// The step can run after this event.
     Ready(Until),
     Executing,
     Executed,
@@ -60,7 +62,9 @@ enum Phase {
 struct StepState {
     phase: Phase,
     is_dirty: bool,
+    /// Number of runs of the step so far.
     incarnation: u32,
+    /// Number of reads and writes in the step's log.
     logged: u32,
 }
 
@@ -69,7 +73,7 @@ struct StepState {
 pub(super) struct Scheduler {
     steps: Vec<StepState>,
     worker_count: usize,
-    /// Number of workers that wait within a run.
+    /// Number of workers whose runs wait.
     waiting_count: usize,
     /// The lowest uncommitted step.
     committed: BlockAccessIndex,
@@ -78,7 +82,8 @@ pub(super) struct Scheduler {
     /// The lowest step that must not be committed yet, because the coordinator has not committed
     /// it. Without shards, no step.
     finalized: BlockAccessIndex,
-    /// The number of steps that may run ahead of the commit is the window's size times this factor.
+    /// Factor of the window's size; their product is the number of steps that may run ahead of the
+    /// commit.
     stretch: u32,
     /// The lowest step that the search for tasks has not reached. No step from this one on was ever
     /// claimed.
@@ -89,6 +94,7 @@ pub(super) struct Scheduler {
     redo: Vec<BlockAccessIndex>,
     /// Steps that are executed and dirty, ascending.
     dirty: Vec<BlockAccessIndex>,
+    /// Number of reads and writes in the logs of all uncommitted steps.
     logged: u64,
     window: Window,
     speculation: Speculation,
@@ -137,7 +143,7 @@ impl Scheduler {
         self.own = Some(own.to_vec());
         self.finalized = 0;
         self.stretch = shards.saturating_mul(SHARD_STRETCH);
-        // Other shards have workers, too. So the window of a single worker here is not 1.
+        // A single worker must not get a window of 1, because other shards have workers, too.
         self.window = Window::new(self.worker_count.max(2));
         self
     }
@@ -148,8 +154,8 @@ impl Scheduler {
         self.commit();
     }
 
-    /// Notes that the step `index` of another shard has written keys. `readers_to` is the last step
-    /// that may have read one of these keys.
+    /// Records that the step `index` of another shard has written keys. `readers_to` is the last
+    /// step that may have read one of these keys.
     pub(super) fn take_remote(
         &mut self,
         index: BlockAccessIndex,
@@ -256,6 +262,8 @@ impl Scheduler {
 
     /// Answers the run of `index`, which needs all lower steps committed.
     pub(super) fn ask_for_lowest(&mut self, index: BlockAccessIndex, attempt: Attempt) -> Answer {
+        // With more uncommitted steps than this below it, the run is given up, and its thread takes
+        // other tasks meanwhile.
         let near = self.worker_count as u64 * 2;
         let wanted = match u64::from(index - self.committed) {
             0 => Answer::GoOn,
@@ -331,7 +339,7 @@ impl Scheduler {
     }
 
     /// Returns the number of steps, from the lowest uncommitted one on, that may run. A window of 1
-    /// is not stretched, so that one step runs at a time over all shards, not one on each.
+    /// is not stretched, so that all shards together run one step at a time.
     const fn distance(&self) -> u32 {
         match self.window.size() {
             1 => 1,
@@ -424,10 +432,13 @@ impl Scheduler {
     }
 }
 
+/// The next task of a worker, before it is claimed.
 enum Choice {
+    /// Validate this step.
     Validate(BlockAccessIndex),
-    /// Position of the step in `redo`.
+    /// Run the step at this position of `redo`.
     Again(usize),
+    /// Run this step from `next` on.
     New(BlockAccessIndex),
 }
 

@@ -1,5 +1,5 @@
-//! Ends a batch with its failure or its net changes. Net changes are the last version of each key,
-//! with the deferred fees, where it differs from the state before the batch.
+//! Ends a batch, with or without shards: finds its failure or its net changes. A net change is the
+//! last version of a key, with the deferred fees, if it differs from the state before the batch.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -96,7 +96,7 @@ fn add_slots(
 ///
 /// # Errors
 /// The failure of the lowest step. A cancellation is returned only if there is no other failure,
-/// because other failures cause cancellations.
+/// because a failure of one thread cancels the others.
 pub(super) fn check_failures(
     failures: Vec<(BlockAccessIndex, EngineError)>,
     cancel: &AtomicBool,

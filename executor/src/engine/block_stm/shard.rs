@@ -1,6 +1,7 @@
-//! Executes a shard's part of an optimistic batch. The shard's threads run steps like the engine's
-//! workers. Their memory also has the writes of other shards' steps. The coordinator sends these
-//! writes and the values before the batch, and decides the commits.
+//! Executes a shard's part of an optimistic batch, for the server in `crates/shard/`. The shard's
+//! threads run steps like the engine's workers. Their memory also has the writes of other shards'
+//! steps. The coordinator sends these writes and the values before the batch, and decides the
+//! commits.
 //!
 //! Keys that the transactions name (senders, recipients, access lists) are requested ahead, in
 //! micro-batches, without waiting for earlier answers. Other keys are requested when a step needs
@@ -103,8 +104,8 @@ pub fn run_optimistic_shard(
 }
 
 impl Part<'_> {
-    /// Runs the shard's steps. Returns whether all steps of the batch are committed, also those of
-    /// other shards.
+    /// Runs the shard's steps. `over` ends all threads of the shard. Returns whether all steps of
+    /// the batch are committed, also those of other shards.
     fn run(&self, scheduler: &SharedScheduler<'_>, stop: &AtomicBool, over: &AtomicBool) -> bool {
         let ready = Instant::now();
         let (ahead_ns, executed_ns) = (&AtomicU64::new(0), &AtomicU64::new(0));
@@ -212,7 +213,7 @@ impl Part<'_> {
             times.ahead_key_count += count as u64;
             drop(times);
             if self.coordinator.want(request, keys).is_err() {
-                // No step may wait for these keys for ever.
+                // The claimed keys will never arrive, and steps may wait for them.
                 over.store(true, Ordering::Relaxed);
                 return;
             }

@@ -1,7 +1,7 @@
-//! The coordinator's connection to one shard of an optimistic batch. One thread receives. It
-//! answers requests for keys, with values from the store and writes of other shards' steps, and
-//! takes in the shard's runs. Another thread sends the shard its orders: commits, and writes of
-//! other shards' steps.
+//! The coordinator's connection to one shard during an optimistic batch. One thread receives the
+//! shard's messages. It answers requests for keys, with values from the store and writes of other
+//! shards' steps, and gives the shard's runs to the hub. Another thread sends the shard its orders:
+//! values, commits, and writes of other shards' steps.
 
 use std::{
     sync::{Arc, Mutex, mpsc},
@@ -38,7 +38,7 @@ use source::Source;
 const MAX_KEYS_PER_REQUEST: usize = 1 << 16;
 /// Largest number of codes in a request.
 const MAX_CODES_PER_REQUEST: usize = 64;
-/// Number of values and committed steps from which on a message gets no further order.
+/// Number of values and committed steps in a message, from which on it gets no further order.
 const MAX_VALUES_PER_MESSAGE: usize = 1 << 14;
 
 /// One batch, shared by the connections to all shards.
@@ -68,7 +68,7 @@ pub(super) struct ShardBatch<'c, 'a> {
     pub(super) job: &'c Job,
 }
 
-/// Ends the sending thread of a connection on drop.
+/// Ends the sending thread of a connection on drop, also while unwinding.
 struct Ending<'j>(&'j Outbox);
 
 impl Drop for Ending<'_> {
@@ -102,6 +102,7 @@ impl ShardBatch<'_, '_> {
         })
     }
 
+    /// Handles the shard's messages until it reports that all is done.
     fn receive(&mut self, receiver: &mut dyn Receiver, start: Duration) -> Result<(), EngineError> {
         let job = self.job;
         let Connection { shard, stop, .. } = *self.connection;
@@ -142,8 +143,8 @@ impl ShardBatch<'_, '_> {
         Ok(())
     }
 
-    /// Takes runs in, commits the steps that can be committed, and announces the commits to all
-    /// shards.
+    /// Gives runs to the hub, which commits the steps that can be committed. Announces the commits
+    /// to all shards.
     fn take(&self, steps: Vec<OptimisticStep>) -> Result<(), EngineError> {
         let Self { job, connection } = self;
         if let Some(keys) = connection.task.root.written {
@@ -187,8 +188,8 @@ impl ShardBatch<'_, '_> {
         Ok(())
     }
 
-    /// Returns the error of a shard that ended or is silent. The reason names a step that the shard
-    /// should have run again.
+    /// Makes the error of a shard that ended or is silent. If the shard should have run a step
+    /// again, the reason names the step.
     fn blame_silent(&self, mut reason: String) -> EngineError {
         let hub = lock(&self.job.hub);
         if hub.next_owner() == Some(self.connection.shard as u32) {
@@ -201,12 +202,13 @@ impl ShardBatch<'_, '_> {
         self.blame(reason)
     }
 
+    /// Makes the error of a faulty shard.
     fn blame(&self, reason: impl Into<String>) -> EngineError {
         self.connection.blame(self.job.batch_index, reason)
     }
 }
 
-/// Converts `writes` to step writes, of which root computation takes the keys.
+/// Converts `writes` to step writes. Only their keys count, for root computation.
 fn keys_of(writes: &VersionWrites) -> StepWrites {
     let accounts = writes
         .accounts
@@ -215,8 +217,9 @@ fn keys_of(writes: &VersionWrites) -> StepWrites {
     StepWrites { accounts: accounts.collect(), slots: writes.slots.clone() }
 }
 
-/// Sends the orders for a shard. Several waiting orders share a message. Returns the span from the
-/// first to the last message with values that other shards wrote; `None` without such a message.
+/// Sends the orders to a shard until the inbox has `None`. Several waiting orders share a message.
+/// Returns the span from the first to the last message with values that other shards wrote; `None`
+/// without such a message.
 fn send(
     mut sender: Box<dyn Sender + '_>,
     inbox: &mpsc::Receiver<Option<Order>>,

@@ -1,6 +1,6 @@
-//! Block-STM on shards, as the coordinator. Shards execute the steps of a batch, and this process
-//! has one thread for each shard's connection. The state before the batch comes from this process's
-//! store. Runs are validated here, and steps and net changes are committed here.
+//! Block-STM on shards, in the coordinator's process. Shards execute the steps of a batch. This
+//! process has the store with the state before the batch, and one thread for each shard's
+//! connection. It validates the shards' runs, and commits steps and net changes.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, atomic::Ordering, mpsc},

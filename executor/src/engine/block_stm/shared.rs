@@ -1,4 +1,5 @@
-//! The state of a batch that all its runs share, with the logs and results of the runs.
+//! The state of a batch that all runs of its steps share, with the logs and results of the runs.
+//! The engine (`block_stm.rs`) and a shard (`shard.rs`) make it; `worker.rs` and `view.rs` use it.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
@@ -114,11 +115,13 @@ impl Log {
     }
 }
 
-/// Logs of the last runs of all steps that are not committed.
+/// Logs of the last runs of all steps that are not committed. If there are fewer logs than steps, a
+/// step uses the log of a committed step again.
 #[derive(Debug)]
 pub(super) struct Logs(Vec<Mutex<Log>>);
 
 impl Logs {
+    /// Makes a log for each step that can be uncommitted at the same time.
     pub(super) fn new(step_count: BlockAccessIndex) -> Self {
         Self::for_each_step(step_count.min(MOST_UNCOMMITTED))
     }

@@ -1,6 +1,6 @@
-//! The scheduler behind its lock, and the waits of workers for tasks or other steps. A worker first
-//! polls for a few microseconds, because waking a thread costs more than executing a plain
-//! transfer. Then the worker sleeps.
+//! The scheduler behind its lock, and the waits of workers for tasks or other steps. A worker that
+//! waits first polls for a few microseconds, because waking a thread takes longer than executing a
+//! plain transfer. Then the worker sleeps.
 
 use std::{
     fmt, hint,
@@ -25,8 +25,8 @@ use crate::lock::lock;
 const POLL_COUNT: u32 = 200;
 /// Number of pause instructions of the processor between two polls.
 const PAUSES: u32 = 16;
-/// A worker yields its core at each poll whose number is a multiple of this, in case there are more
-/// threads than cores.
+/// Number of polls from one yield of the core to the next. Yields help if there are more threads
+/// than cores.
 const POLLS_BEFORE_YIELD: u32 = 50;
 /// Polling interval of the stop flag, whose setter wakes no sleeper.
 const STOP_CHECK: Duration = Duration::from_millis(1);
@@ -58,6 +58,7 @@ pub(super) struct SharedScheduler<'a> {
     change_count: AtomicU32,
     /// True if an idle worker would get a task.
     has_task: AtomicBool,
+    /// The lowest uncommitted step, readable without the lock.
     committed: AtomicU32,
     idle: Condvar,
     waiting: Condvar,
@@ -102,7 +103,7 @@ impl<'a> SharedScheduler<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Returns a step before which all steps are committed. There may already be a later such step.
+    /// Returns the lowest uncommitted step. By now, more steps may be committed.
     pub(super) fn committed(&self) -> BlockAccessIndex {
         self.committed.load(Ordering::Acquire)
     }

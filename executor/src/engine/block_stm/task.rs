@@ -1,5 +1,5 @@
-//! The messages between the scheduler and its workers: tasks, reports, and the questions of a run
-//! that cannot go on. All of them are plain data.
+//! The messages between the scheduler and its workers, as plain data: tasks, reports, and the
+//! answers to a run that cannot go on.
 
 use workload::BlockAccessIndex;
 

@@ -1,6 +1,6 @@
-//! The state that one run of a step reads: the writes of lower steps of the batch, and the state
-//! before the batch. Keeps the run's reads for their validation, and its writes for their
-//! publication.
+//! The state that one run of a step reads: the writes of lower steps of the batch, or else the
+//! state before the batch. Keeps the run's reads, which are validated later, and its writes, which
+//! `publish.rs` publishes.
 
 use std::sync::atomic::Ordering;
 
@@ -144,8 +144,8 @@ impl<'a> StepView<'a> {
         self.tally.trace.as_deref_mut()
     }
 
-    /// Waits for an event, if the scheduler allows the wait. A run that is given up begins again
-    /// after `restart`.
+    /// Waits for an event, if the scheduler allows the wait. Otherwise the run is given up, and the
+    /// step runs again after `restart`.
     fn wait_for(&self, event: Until, restart: Until) -> Result<(), ReadError> {
         match self.shared.scheduler.wait_for(self.index, event) {
             WaitResult::GoOn => Ok(()),
@@ -210,8 +210,7 @@ impl<'a> StepView<'a> {
         }
         let memory = self.shared.memory;
         let mut account = loop {
-            // The key is read before the match. In the match itself, the arms would hold the cell's
-            // lock.
+            // A statement of its own: in the match, the arms would hold the cell's lock.
             let found = self.read(&mut memory.accounts.cell(id).cell, Finality::Final);
             match found {
                 Found::Written(index, account) => break (index + 1, account),

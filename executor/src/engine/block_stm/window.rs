@@ -1,7 +1,7 @@
-//! The distance, in steps, by which execution may run ahead of the commit. The farther a step is
-//! ahead, the more steps before it are uncommitted and may still write keys that it has read. So
-//! the distance changes after every 64 runs. It is halved if at least a quarter of these runs were
-//! aborted, and doubled if at most one in 16 was.
+//! The number of steps, from the lowest uncommitted one on, that may run: the distance of execution
+//! from the commit. The farther a step is ahead, the more lower steps may still write keys that it
+//! has read. So the distance follows the rate of aborted runs. After every 64 runs, it is halved if
+//! at least a quarter of them were aborted, and doubled if at most one in 16 was.
 
 /// The largest distance in steps. It also limits the number of steps whose reads and versions are
 /// kept at once.

@@ -1,4 +1,5 @@
-//! A worker's part of a batch: it carries out the scheduler's tasks until no task is left.
+//! A worker's part of a batch, in the engine or on a shard: carries out the scheduler's tasks until
+//! no task is left.
 
 use std::{
     mem,
@@ -88,8 +89,8 @@ impl Worker<'_> {
             Err(StepError::Database(ReadError::View(
                 error @ (ViewError::Store(_) | ViewError::Cancelled),
             ))) => Err((index, EngineError::of_read(batch_index, index, error))),
-            // The error may come from values that lower steps still change, so it does not show
-            // that the step is invalid.
+            // Lower steps may still change the values that the run read, so the step need not be
+            // invalid.
             Err(_) if finality == Finality::Speculative => {
                 Ok(Report::GivenUp { index, until: Until::Lowest })
             }
@@ -120,8 +121,8 @@ impl Worker<'_> {
                     writes: view.writes(),
                 };
                 let report = self.publish(incarnation);
-                // The result is sent after the writes are published, because the order that commits
-                // the step must find the writes.
+                // The result is sent after the writes are published. The coordinator commits the
+                // step once it has the result, and the commit must find the writes.
                 send(step);
                 report
             }
@@ -134,7 +135,7 @@ impl Worker<'_> {
         let index = view.index;
         let mut kept = self.shared.logs.log(index);
         if incarnation == 1 {
-            // The kept log is that of an earlier step at the same position, which is committed.
+            // In the first run, the kept log is that of a committed step, or empty.
             kept.clear();
         }
         let readers_to = view.publish(incarnation, &kept);

@@ -1,9 +1,9 @@
-//! The state of a batch that runs in order. Each key has its value before the batch beside its
-//! current value. So one pass over the keys gives the net changes. The `State` of revm also keeps
-//! transitions and a bundle with reverts, which are not needed here.
+//! The state of a batch that runs in order, as revm's database. Each key has its value before the
+//! batch beside its current value, so one pass over the keys gives the net changes. The `State` of
+//! revm also keeps transitions and a bundle with reverts, which are not needed here.
 //!
-//! Accounts are in the order of their first use. revm keeps an account's index as its id and
-//! returns it with each slot. So a slot costs one look-up and not two.
+//! Accounts are in the order of their first use. revm keeps an account's index as its id, and
+//! passes the id with each read of a slot. So a slot costs one look-up and not two.
 
 use alloy_primitives::{
     Address, B256, U256,
@@ -32,8 +32,8 @@ struct TrackedAccount {
     /// State before the batch.
     before: Option<AccountState>,
     now: Option<AccountInfo>,
-    /// True if no slot in the store counts: the account did not exist, or the batch created or
-    /// removed it.
+    /// True if the account's slots in the store do not count, because it did not exist, or the
+    /// batch created or removed it.
     is_bare: bool,
     /// True if a step wrote to the account.
     is_touched: bool,
@@ -230,8 +230,8 @@ mod tests {
     const ADDRESS: Address = Address::repeat_byte(7);
     const KEY: U256 = U256::from_limbs([5, 0, 0, 0]);
 
-    /// A state of empty accounts with slots. EIP-7523 forbids them; an imported genesis may have
-    /// them all the same.
+    /// A state in which every account is empty and has slots. EIP-7523 forbids such accounts; an
+    /// imported genesis may have them all the same.
     struct EmptyWithSlot;
 
     impl Database for EmptyWithSlot {

@@ -1,5 +1,5 @@
-//! One batch, shared by the workers of the speculative pass, with the rows that the workers have
-//! read and the hashes of the rows' keys.
+//! One batch, shared by the workers of the speculative pass: its steps, the cache of rows, and the
+//! keys that the workers have read.
 
 use std::sync::{Arc, Mutex, atomic::AtomicU32};
 
@@ -15,8 +15,8 @@ pub(crate) struct Job {
     pub(super) batch_index: usize,
     pub(super) steps: Steps,
     pub(super) next_step: AtomicU32,
-    /// Number of steps that the run in order has finished, or finishes at once. The step with this
-    /// index has begun, so workers skip it, too.
+    /// Number of steps that the run in order has finished. The step with this index has begun, so
+    /// workers skip it, too.
     pub(super) passed_count: AtomicU32,
     /// The shared cache, if workers share one.
     pub(super) cache: Option<Cache>,

@@ -1,6 +1,6 @@
-//! The speculative pass runs each transaction alone on the state before the batch. The
-//! transaction's sender gets the nonce and the balance that the transaction needs to begin. The
-//! result and the writes are discarded, failures too.
+//! The speculative pass of `prewarm`. Each worker runs transactions on the state before the batch,
+//! each alone. The transaction's sender gets the nonce and the balance that the transaction needs
+//! to begin. The result and the writes are discarded, failures too.
 //!
 //! Once the run in order begins the same transaction, the speculative run is given up at its next
 //! read. The run in order finds the values of all reads so far. To continue would not help: two
@@ -120,8 +120,7 @@ impl<'a> SpeculativePass<'a> {
 }
 
 impl StateBeforeBatch<'_> {
-    /// Lets `tx` begin as the step `index`. Adjusts the transaction's sender, since earlier
-    /// transactions of the sender, and transactions that pay the sender, have not run here.
+    /// Makes this the state for `tx`, the transaction of the step `index`.
     fn begin(&mut self, index: BlockAccessIndex, tx: &Transaction) {
         self.index = index;
         self.funded_sender = FundedSender::new(tx);

@@ -1,4 +1,4 @@
-//! Word to shards; that the outcome is right is a law of `tests/execution/sharded/`.
+//! Tests of the orders that the hub sends to shards. `tests/execution/sharded/` tests the outcome.
 
 use std::sync::mpsc::{Receiver, channel};
 
@@ -6,7 +6,7 @@ use workload::{Batch, Block, Steps};
 
 use super::*;
 
-/// The run of a step that leaves accounts with this balance.
+/// A run of step 1 that leaves accounts with this balance.
 fn run(incarnation: u32, addresses: &[Address], balance: u64) -> OptimisticStep {
     let state = workload::genesis::AccountState {
         balance: U256::from(balance),
@@ -48,7 +48,7 @@ impl TwoShards {
         self.hub.answer(ledger, shard, &keys, KeyValues::default());
     }
 
-    /// Word to a shard since it was looked at last.
+    /// Returns the orders to a shard since the last call.
     fn told(&self, shard: usize) -> Vec<Order> {
         self.inboxes[shard].try_iter().flatten().collect()
     }

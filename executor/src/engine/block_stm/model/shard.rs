@@ -1,20 +1,20 @@
-//! All interleavings of a shard with its coordinator. The shard's steps use the real scheduler and
-//! cells; another shard, without details, has the other steps. Messages go both ways in order, and
-//! any number may be under way. The coordinator commits as `hub.rs` does: in order, a run whose
-//! reads are what committed steps left.
+//! A test that tries all interleavings of a shard with its coordinator. The shard's steps use the
+//! real scheduler and cells. The steps of another shard run in one transition each. In each
+//! direction, any number of messages may be under way, and they arrive in order. The coordinator
+//! commits as `hub.rs` does: in order, a run whose reads are the values that committed steps left.
 //!
-//! The laws are those of `model.rs`, and that the coordinator's outcome equals that in order,
-//! whatever messages went both ways.
+//! The laws are those of `model.rs`, for the coordinator's outcome.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{Activity, CELLS, ModelState, Op, Program, Report, explore, in_order, mix};
 use crate::engine::block_stm::{cell::Retained, scheduler::NO_STEP};
 
-/// Word to the shard.
+/// A message of the coordinator to the shard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Order {
-    /// A run of another shard's step: the cells whose value is another one than after its last.
+    /// The last run of another shard's step wrote other values than the run before to these cells;
+    /// `None` if it wrote none.
     Writes {
         index: u32,
         incarnation: u32,
@@ -31,14 +31,17 @@ struct StepRun {
     writes: BTreeMap<usize, u64>,
 }
 
+/// The state of the shard, of the coordinator and of the messages between them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Both {
     shard: ModelState,
     /// Runs of the shard that are under way to the coordinator, with their steps.
     runs: VecDeque<(u32, StepRun)>,
+    /// Orders of the coordinator that are under way to the shard.
     orders: VecDeque<Order>,
-    /// At the coordinator: the last run of each step, and how far they are committed.
+    /// The last run of each step, at the coordinator.
     last: Vec<Option<StepRun>>,
+    /// The lowest uncommitted step, at the coordinator.
     committed: u32,
 }
 
@@ -52,7 +55,8 @@ impl Both {
         Self { shard, runs: VecDeque::new(), orders: VecDeque::new(), last, committed: 0 }
     }
 
-    /// Value that the step `index` reads at the coordinator.
+    /// Returns the value that the step `index` would read at the coordinator; `None` if no lower
+    /// step wrote the cell.
     fn seen(&self, index: u32, cell: usize) -> Option<u64> {
         let below = self.last[..index as usize].iter().rev().flatten();
         below.filter_map(|ran| ran.writes.get(&cell)).next().copied()
@@ -62,7 +66,7 @@ impl Both {
         ran.reads.iter().all(|(cell, seen)| self.seen(index, *cell) == *seen)
     }
 
-    /// Takes a run in, and commits what can be.
+    /// Records a run, and commits the steps that can be committed.
     fn take(&mut self, index: u32, ran: StepRun) {
         if index >= self.committed {
             self.last[index as usize] = Some(ran);
@@ -78,7 +82,7 @@ impl Both {
         }
     }
 
-    /// All states after one transition.
+    /// Returns all states after one transition.
     fn all_next(&self, own: &[u32], programs: &[Program]) -> Vec<Self> {
         let mut all = Vec::new();
         for worker in 0..self.shard.workers.len() {
@@ -110,7 +114,7 @@ impl Both {
         all
     }
 
-    /// The last run of a step of the shard.
+    /// Returns the last run of a step of the shard.
     fn ran_here(&self, index: u32) -> StepRun {
         let reads = self.shard.logs[index as usize].reads.clone();
         let incarnation = self.shard.scheduler.incarnations().nth(index as usize).unwrap();
@@ -123,8 +127,8 @@ impl Both {
         match order {
             Order::Committed(to) => {
                 self.shard.scheduler.finalize(*to);
-                // Word of what a committed step wrote to a key that is asked for late disturbs all
-                // above it.
+                // If the shard requests a key late, the write of a committed step arrives now, and
+                // makes all steps above it dirty. The model does so after every commit.
                 if *to > 0 {
                     let last = self.shard.logs.len() as u32;
                     self.shard.scheduler.take_remote(*to - 1, Some(last));
@@ -145,8 +149,8 @@ impl Both {
         }
     }
 
-    /// After another shard's step has run on what the coordinator has; `None` where it has run on
-    /// the same.
+    /// Returns the state after a run of another shard's step on the coordinator's values. `None` if
+    /// its last run read the same values.
     fn after_remote_run(&self, index: u32, program: &Program) -> Option<Self> {
         let before = self.last[index as usize].clone();
         if before.as_ref().is_some_and(|ran| self.is_right(index, ran)) {
@@ -178,7 +182,7 @@ impl Both {
         Some(next)
     }
 
-    /// The content of the cells after all committed steps.
+    /// Returns the content of the cells after all steps.
     fn outcome(&self) -> Vec<u64> {
         let count = self.last.len() as u32;
         (0..CELLS).map(|cell| self.seen(count, cell).unwrap_or(0)).collect()
@@ -190,7 +194,7 @@ impl Both {
     }
 }
 
-/// Tries all interleavings; returns how many states there are.
+/// Tries all interleavings of a shard that runs the steps `own`. Returns the number of states.
 fn try_all(own: &[u32], programs: &[Program], workers: usize) -> usize {
     let expected = in_order(programs);
     let own: Vec<u32> = own.iter().copied().filter(|i| (*i as usize) < programs.len()).collect();
@@ -228,8 +232,8 @@ fn steps_of_shards_that_write_elsewhere_when_they_run_again_come_out_as_in_order
     try_all(&[1, 2], &programs[..3], 2);
 }
 
-/// A value that comes and is taken back: the coordinator may commit a run while the shard makes
-/// another one.
+/// A value is written and then removed again: the coordinator may commit a run while the shard runs
+/// the step once more.
 #[test]
 fn a_run_that_the_coordinator_committed_is_put_right_on_the_shard() {
     let programs = [

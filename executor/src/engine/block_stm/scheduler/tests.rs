@@ -1,4 +1,4 @@
-//! Single laws of the scheduler; `model.rs` tries all interleavings.
+//! Tests of the scheduler's limits; `model.rs` tries all interleavings.
 
 use super::*;
 

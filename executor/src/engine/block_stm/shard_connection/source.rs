@@ -1,5 +1,6 @@
-//! Reads values before the batch from the coordinator's store, for a shard that requests them. Each
-//! key is read once. For a key that another shard's thread reads, this thread waits.
+//! Reads the values before the batch that a shard requests, from the coordinator's store into the
+//! coordinator's memory. Each key is read once. If the thread of another shard reads a key, this
+//! thread waits for its value.
 
 use std::{sync::atomic::AtomicBool, time::Instant};
 
@@ -61,8 +62,7 @@ impl Source<'_> {
         let (mut new, mut waited) = (Vec::new(), Vec::new());
         for address in addresses {
             let id = table.id(address);
-            // This is a statement before the match, because the arms of the match must not hold the
-            // cell's lock.
+            // A statement of its own: in the match, the arms would hold the cell's lock.
             let found = table.cell(id).cell.base_or_claim();
             match found {
                 Found::ToRead => new.push((*address, id)),
