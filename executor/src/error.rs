@@ -1,4 +1,4 @@
-//! The error type of stores, of readers, and of threads that cannot begin.
+//! The error type of stores, of their samples and readers, and of threads that cannot begin.
 
 use std::{fmt::Display, io};
 

@@ -1,6 +1,6 @@
-//! Turns rows of flat state into leaves of tries. An account's leaf contains the root of the trie
-//! of the account's slots. No row contains this root, so it is read from the topmost node of that
-//! trie.
+//! Turns rows of flat state into leaves of tries, for root computation, its check, and the build of
+//! tries. An account's leaf contains the root of the trie of the account's slots. No row contains
+//! this root, so it is read from the topmost node of that trie.
 
 use alloy_primitives::{B256, U256};
 use trie::{AccountValue, Format, NodeKey, Path, RowRange, Rows, SlotValue, stored_root};
@@ -39,7 +39,7 @@ pub(crate) fn ranges(
     };
     let first = ends.len();
     reader.slot_ranges(&of_slots, &mut |index, key, value| {
-        // All leaves of earlier ranges have been added.
+        // The store has passed all rows of earlier ranges, so these ranges end here.
         ends.resize((first + index).max(ends.len()), out.len());
         let value = SlotValue::new(&value);
         out.push(key, value.as_ref().map_or(&[], SlotValue::as_slice));

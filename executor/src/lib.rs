@@ -1,6 +1,6 @@
-//! Executes workloads: stores of flat state, ways to read them, engines, and the measurements of a
-//! sample. This crate knows no scenario, no TOML and no terminal. The workload gives the expected
-//! result of each batch.
+//! Executes workloads and measures the executions. Has the stores of flat state (`store`), the
+//! engines (`engine`), the state root (`root`), and a sample with its checks (`sample`). This crate
+//! knows no scenario, no TOML and no terminal.
 
 mod background;
 pub mod device;

@@ -1,5 +1,5 @@
-//! Locks mutexes whose owner may have panicked. The panic itself is reported where its thread is
-//! joined.
+//! Locks mutexes, also after a thread has panicked while it held the lock. The panic itself is
+//! reported where the thread is joined.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,5 +1,6 @@
-//! Positions of a state's rows in the state's files. With these positions, `stress` reads the
-//! blocks that a store would read, without the store, or checks whether the blocks are in memory.
+//! Positions of a state's rows in the state's files, which each store finds for its own format.
+//! With them, `replay.rs` reads the blocks that a store would read, without the store. A store
+//! counts the pages of these blocks that are in the page cache.
 
 use std::path::PathBuf;
 
@@ -17,8 +18,8 @@ pub enum AskedRow {
     Code(B256),
 }
 
-/// Makes keys of accounts, and keeps the last one. Consecutive rows are often slots of one account,
-/// whose key is then made once.
+/// Makes keys of accounts, and keeps the last key. Consecutive rows are often slots of one account,
+/// so that its key is made once.
 #[derive(Debug, Default)]
 pub(crate) struct AccountKeys(Option<(Address, RowKey)>);
 
@@ -72,7 +73,8 @@ pub struct BlockPlace {
 pub struct Places {
     /// Files that contain the blocks.
     pub files: Vec<PathBuf>,
-    /// Block that is read for each row; `None` if an index or a filter answers.
+    /// Block that is read for each row. `None` if no block is read, because an index or a filter
+    /// shows that the row is absent.
     pub blocks: Vec<Option<BlockPlace>>,
     /// Blocks that are read before a row's own block, each with the row's index. Sorted by row,
     /// then in the order of the reads.

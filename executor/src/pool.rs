@@ -1,9 +1,9 @@
-//! Worker threads that wait for jobs. The threads start before the sample's clock, and the jobs run
-//! while the clock runs. A panic in a worker cancels the job, and resumes in the thread that waits
-//! for it.
+//! Worker threads that wait for jobs, for engines, roots and the recovery of signers. The threads
+//! start before the sample's clock, and the jobs run while the clock runs. A panic in a worker
+//! cancels the job, and resumes in the thread that waits for it.
 //!
-//! The pool is not rayon's. Each worker holds a reader of the store from before the clock, takes
-//! every job once, and is measured.
+//! Rayon's pool does not fit, because each worker holds a reader of the store from before the
+//! clock, takes part in every job, and is measured.
 
 use std::{
     any::Any,
@@ -24,8 +24,8 @@ const INTERRUPT_CHECK: Duration = Duration::from_millis(20);
 
 struct State<J> {
     job: Option<Arc<J>>,
-    /// Number of jobs posted so far. A worker compares it with its own count, so that it takes each
-    /// job once.
+    /// Number of jobs posted so far. A worker keeps the number of its last job, so that it takes
+    /// each job once.
     job_number: u64,
     /// Number of workers that wait for a job.
     idle_count: usize,
@@ -72,8 +72,8 @@ impl<'a, J> WorkerPool<'a, J> {
     }
 
     /// Starts the workers, each of which runs `run_worker`, and calls `run_leader` on this thread
-    /// meanwhile. Returns the value of `run_leader` and the values of the workers, in no order.
-    /// Debuggers and profilers show each worker's `name`.
+    /// meanwhile. When `run_leader` returns, the workers end. Returns its value, and the values of
+    /// the workers in no order. Debuggers and profilers show each worker's `name`.
     ///
     /// # Errors
     /// The first error of a worker, or the error of `no_thread` if a worker cannot begin.
@@ -185,8 +185,8 @@ impl<'a, J> WorkerPool<'a, J> {
         self.idle.notify_all();
     }
 
-    /// Waits until each worker is idle or absent. Sets `stop` if `interrupt` is set meanwhile. Then
-    /// resumes the first panic of a worker, if any.
+    /// Waits until each worker is idle or absent, and resumes the first panic of a worker, if any.
+    /// If `interrupt` is set meanwhile, sets `stop`.
     pub(crate) fn wait_idle(&self) {
         let mut state = self.lock();
         while state.idle_count + state.absent_count < self.size {

@@ -1,4 +1,4 @@
-//! Counts of the reads of one reader: reads of rows, and of nodes of tries.
+//! Counts of the reads of a store, as its readers of rows and of tries count them.
 
 /// Counts of the reads of one reader, or the sums over several readers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

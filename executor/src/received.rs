@@ -1,6 +1,6 @@
-//! Does the duties of a client on blocks that it receives as bytes. Before a batch executes, blocks
-//! are decoded and signers recovered. After the execution, receipts and bloom are made and headers
-//! are checked. Each duty is a phase inside the clock.
+//! Does the duties of a client on blocks that it receives as bytes, as far as the variant has them.
+//! Before a batch executes, decodes its blocks and recovers the signers. After it, makes receipts
+//! and bloom, and checks the headers. Each duty is a phase inside the clock (`engine/clock.rs`).
 
 mod bytes;
 mod compare;
@@ -42,7 +42,7 @@ pub(crate) struct Received<'a> {
     pub(crate) cancel: &'a AtomicBool,
 }
 
-/// Reason why the sample executes no more batches.
+/// Failure of a duty, after which the sample executes no more batches.
 #[derive(Debug)]
 pub(crate) enum ReceivedError {
     /// A block is rejected.
@@ -65,8 +65,7 @@ pub(crate) struct Reception<'a> {
 }
 
 impl<'a> Reception<'a> {
-    /// Makes the reception. The number of threads that recover signers is the variant's number of
-    /// threads.
+    /// Makes the reception. Signers are recovered on the variant's number of executing threads.
     pub(crate) fn new(received: Received<'a>, stop: &'a AtomicBool) -> Self {
         let recovers = received.variant.block_duties.has(BlockDuty::Recover);
         let thread_count = if recovers { received.variant.thread_count } else { 0 };
@@ -115,8 +114,8 @@ impl<'a> Reception<'a> {
         Ok(Some(DecodedBlocks { blocks, recovery: Some(recovery) }))
     }
 
-    /// Makes the receipts of the batch at `index` from its `results` and checks the headers, as far
-    /// as these are duties of the variant.
+    /// Makes the receipts of the batch at `index` from its `results` and checks the headers of the
+    /// `decoded` blocks, as far as these are duties of the variant.
     ///
     /// # Errors
     /// A header differs from the results.

@@ -1,8 +1,8 @@
-//! Measures the recovery of senders as a separate phase, outside the clock of samples. Transactions
-//! are signed beforehand. The signers are then recovered on the variant's number of threads, and
-//! compared with the senders of the workload. The work per transaction is that of a client: the
-//! signing hash, ECDSA recovery on secp256k1, and Keccak of the public key. By EIP-2, an `s` above
-//! half the order of the curve is invalid. Each delegation (EIP-7702) takes the same work.
+//! Measures the recovery of senders as a separate phase, outside the clock of samples
+//! (`run.recover_senders`). Transactions are signed beforehand. The signers are then recovered on
+//! the variant's number of threads, and compared with the senders of the workload. The work per
+//! transaction is that of a client: the signing hash, ECDSA recovery on secp256k1, and Keccak of
+//! the public key. Each delegation (EIP-7702) takes the same work.
 
 mod sign;
 
@@ -194,7 +194,8 @@ pub fn recover(
 }
 
 /// Does a thread's part of a job. A thread stops within a chunk only at a failure. So all
-/// transactions before the first failure are checked, on any thread.
+/// transactions before the first failure are checked, and the reported failure does not depend on
+/// timing.
 fn work(
     job: &Job,
     tx_count: usize,

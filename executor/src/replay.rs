@@ -1,6 +1,7 @@
-//! Measures the device's rate for the requests of one sample. A plain ring repeats the sample's
-//! requests, from the same files and in the same order. Adjacent blocks are joined into one request
-//! where the sample's store joins them. The measured time contains no work of a store or an engine.
+//! Measures the device's rate for the requests of one sample (`trace_blocks_per_s`). io_uring
+//! repeats the sample's requests, from the same files and in the same order. Adjacent blocks are
+//! joined into one request where the sample's store joins them. The measured time contains no work
+//! of a store or an engine.
 
 use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool, time::Duration};
 
@@ -20,9 +21,9 @@ const ALIGNMENT: u64 = BLOCK_BYTES as u64;
 pub enum ReplayedBlocks {
     /// The same blocks as the sample, for samples that all read the same blocks.
     SameBlocks,
-    /// Other blocks of the same files at the same distances, for samples with fresh keys. A cache
-    /// below this machine contains the blocks that the sample has just read. The other blocks are
-    /// as unlikely to be in that cache as the sample's blocks were before the sample.
+    /// Other blocks of the same files at the same distances, for samples with fresh keys. The host
+    /// cache contains the blocks that the sample has just read. The other blocks are as unlikely to
+    /// be in that cache as the sample's blocks were before the sample.
     Moved {
         /// Seed that decides the distance by which blocks are shifted.
         seed: u64,

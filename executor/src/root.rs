@@ -1,13 +1,12 @@
-//! Computes the state root of each batch, for variants with state roots. Net changes give plans,
-//! plans give reads of nodes and rows, and the nodes and rows give the root and the changed nodes.
-//! The variant decides the time of this work: after execution, or during execution from the batch's
-//! list. A pipelined variant reads nodes during execution, and does the rest after it.
+//! Computes the state root of each batch, for variants with state roots; `engine/clock.rs` calls
+//! it. The variant decides the time of this work: after execution, or during execution from the
+//! batch's list. A pipelined variant reads nodes during execution, and does the rest after it.
 //!
-//! The root of a batch has four phases. *Plan* hashes the changed keys. *Read* has threads of its
-//! own. For the plans of all tries, these threads read nodes level by level, or all nodes that may
-//! be needed at once. *Fold* hashes the tries of slots first, since their roots are part of the
-//! accounts, then the trie of accounts. *Join* makes one trie of its shards. If a deletion leaves a
-//! branch with one child, the fold needs another read.
+//! The root of a batch has four phases. *Plan* hashes the changed keys, and makes a plan of each
+//! changed trie: the nodes and rows that it needs. *Read* reads them on threads of its own, level
+//! by level, or all nodes at once that may be needed. *Fold* hashes the tries of slots first, since
+//! their roots are part of the accounts, then the trie of accounts. If a deletion leaves a branch
+//! with one child, the fold needs another read. *Join* makes one trie of its shards.
 //!
 //! | file | owns |
 //! |---|---|

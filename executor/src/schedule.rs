@@ -1,7 +1,7 @@
 //! Decides the order in which the threads of the `bal` engine take a batch's steps, and computes
-//! the quality of an order. Every order is correct, because each step has a state of its own. The
-//! order decides how long threads are idle until the last step ends. For list scheduling and its
-//! bound see Graham, "Bounds on multiprocessing timing anomalies", 1969.
+//! the quality of an order for results. Every order gives the same result, because each step has a
+//! state of its own. The order decides how long threads are idle until the last step ends. For list
+//! scheduling and its bound see Graham, "Bounds on multiprocessing timing anomalies", 1969.
 
 use std::{cmp::Reverse, collections::BinaryHeap, time::Duration};
 

@@ -155,7 +155,7 @@ impl CoordinatorTimes {
     }
 }
 
-/// The last data that a shard sends about its part of a batch with a list.
+/// The last message of a shard about its part of a batch with a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finished {
     /// The keys that the shard accessed.
@@ -165,7 +165,7 @@ pub struct Finished {
 }
 
 /// A message from a shard to the coordinator. `K` is the type of requested keys, `S` that of a
-/// step's result, and `F` that of the last data about the shard's part.
+/// step's result, and `F` that of the last message's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report<K = KeyRequest, S = ShardStep, F = Finished> {
     /// The shard has received its assignment, and begins.
@@ -228,7 +228,7 @@ impl Speculation {
     }
 }
 
-/// The last data that a shard sends about its part of an optimistic batch.
+/// The last message of a shard about its part of an optimistic batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptimisticFinished {
     /// Times of the shard's part.

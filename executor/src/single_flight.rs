@@ -1,5 +1,6 @@
-//! A concurrent map of values from the store, for engines that do not know the keys beforehand. The
-//! first thread that needs a key reads it; other threads wait for the value.
+//! A concurrent map of values from the store, for codes, and for rows whose keys the engine does
+//! not know beforehand. The first thread that needs a key reads it; other threads wait for the
+//! value.
 
 use std::{
     fmt,
@@ -18,13 +19,13 @@ use crate::{
     lock::lock,
 };
 
-/// Number of shards of the map. There are far more shards than threads, so that threads seldom
-/// contend.
+/// Number of parts of the map, each with a lock. There are far more parts than threads, so that
+/// threads seldom wait for the same lock.
 const SHARD_COUNT: usize = 256;
 /// Polling interval of a waiter for the cancel flag.
 const CANCEL_CHECK: Duration = Duration::from_millis(20);
-/// Longest sleep of a thread whose fibers all wait. It sleeps until one fiber's value arrives. The
-/// arrival of another fiber's value does not wake it, so it must look for that value itself.
+/// Longest sleep of a thread whose fibers all wait. The thread sleeps for the value of one fiber.
+/// The arrival of another fiber's value does not wake it, so it must look for that value itself.
 const FIBER_CHECK: Duration = Duration::from_micros(500);
 
 /// Error of a wait or a read that ended because the run was cancelled.
@@ -161,8 +162,8 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         }
     }
 
-    /// Waits for the value of `key`. Returns `None` if the other thread's read failed; the caller
-    /// has then claimed the key.
+    /// Waits for the value of `key`. If the other thread's read failed, claims the key for the
+    /// caller and returns `None`.
     fn wait<'s>(
         shard: &'s Shard<K, V>,
         mut map: MutexGuard<'s, HashMap<K, Option<V>>>,

@@ -1,5 +1,6 @@
-//! Records the start and the end of each phase of a sample. Computes the critical path from them:
-//! the phases that the sample's wall time waited for.
+//! A sample's clock with the start and the end of each phase. Computes the critical path from them:
+//! the phases that the sample's wall time waited for. Engines record spans; figures and the trace
+//! read them.
 
 use std::{
     collections::BTreeMap,
@@ -101,11 +102,10 @@ pub fn total(spans: &[Span], phase: Phase) -> Duration {
     total
 }
 
-/// Splits the wall time `wall` into the times for which it waited for each phase, the parts of the
-/// critical path. Their sum is `wall`. `None` is the time outside all phases. The path is found
-/// backwards, from the end of the wall time. At each moment, it continues with the phase that ended
-/// there, or with the phase under way that ends first. Phases that run beside the path do not
-/// count.
+/// Splits the wall time `wall` into the times for which it waited for each phase: the critical
+/// path. Their sum is `wall`. `None` is the time outside all phases. The path is found backwards,
+/// from the end of the wall time. At each moment, it continues with the phase that ended there, or
+/// with the phase under way that ends first. Phases beside the path do not count.
 pub fn critical_path(spans: &[Span], wall: Duration) -> BTreeMap<Option<Phase>, Duration> {
     let mut by_end: Vec<Span> = spans.iter().filter(|span| span.start < wall).copied().collect();
     by_end.sort_by_key(|span| span.end);

@@ -1,8 +1,8 @@
 //! A trace of one sample: the timeline of each thread. Without a trace, each read or step costs one
-//! check of an `Option`. With a trace, each thread records its events into memory of its own. It
-//! keeps all steps and phases. Reads of keys and waits for values are far more frequent, so it
-//! keeps only the first ones and counts the rest. The trace is formatted and written after the
-//! clock ([`Trace::write`]).
+//! check of an `Option`. With a trace, each thread records its events into memory of its own. All
+//! steps and phases are kept. Reads of keys and waits for values are far more frequent, so only the
+//! first of each thread are kept, and the rest are counted. The trace is formatted and written
+//! after the clock ([`Trace::write`]).
 
 mod write;
 
@@ -32,8 +32,8 @@ const FREQUENT_COUNT_MIN: usize = 1 << 10;
 pub(crate) enum Track {
     /// The thread that began the sample.
     Main,
-    /// The executing thread with this number, from 0. With several fibers on a thread, the fiber
-    /// with this number.
+    /// The executing thread with this number, from 0. With several fibers on each thread, the fiber
+    /// with this number, over all threads.
     Executor(usize),
     /// The reader thread with this number, from 0.
     Reader(usize),

@@ -1,6 +1,6 @@
-//! The interface of a store to the tries of a state: reads of nodes by key, and of rows by range.
-//! Each sample of a store with tries has a [`Tries`]. The store itself computes no hashes and no
-//! roots.
+//! The interface of a store to the tries of a state: reads of nodes by key, and of rows by range
+//! ([`Tries`], [`TrieReader`]). Roots are computed over it; the store itself computes none. Also
+//! has the names of formats of tries, and estimates of their sizes, for the build of states.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use workload::{
 
 use crate::{error::StoreError, read_counters::ReadCounters};
 
-/// Maximal number of rows of a subtree whose nodes are not stored, in the form [`TrieForm::Cut`].
+/// Maximal number of rows of a subtree whose nodes are left out, in the form [`TrieForm::Cut`].
 const CUT_ROWS: u8 = 16;
 
 /// Returns the format in which a state with tries of this form stores nodes; `None` for a state
@@ -176,7 +176,7 @@ pub struct NodeChanges {
 
 /// The tries of a state that is open for a sample.
 pub trait Tries: Sync {
-    /// Format that decides which nodes are stored.
+    /// Returns the format, which decides which nodes are stored.
     fn format(&self) -> Format;
 
     /// Makes a reader for the calling thread.
@@ -185,7 +185,7 @@ pub trait Tries: Sync {
     /// [`StoreError`].
     fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError>;
 
-    /// Suitable number of ranges for one call of [`TrieReader::slot_ranges`].
+    /// Returns a suitable number of ranges for one call of [`TrieReader::slot_ranges`].
     fn ranges_per_call(&self) -> usize {
         16
     }
@@ -261,8 +261,8 @@ pub trait TrieReader {
         Ok(found)
     }
 
-    /// Counts of this reader's reads, on its thread, since it was made. Each row of a range counts
-    /// as a key.
+    /// Returns the counts of this reader's reads since it was made. Each row of a range counts as a
+    /// key.
     fn counters(&self) -> ReadCounters;
 }
 

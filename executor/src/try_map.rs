@@ -1,5 +1,6 @@
-//! Maps items on rayon's threads by a function that may fail. After a failure, no item with a
-//! higher index begins. The reported failure does not depend on the number of threads.
+//! Maps items on rayon's threads by a function that may fail, outside any clock: to sign
+//! transactions, and to build and check states. After a failure, no item with a higher index
+//! begins. The reported failure does not depend on the number of threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -39,7 +40,7 @@ mod tests {
 
     use super::*;
 
-    /// The outcome and the number of items begun, with failures at these indices.
+    /// Returns the outcome and the number of items begun, if the items at these indices fail.
     fn run(thread_count: usize, failing: &[usize]) -> (Result<Vec<usize>, usize>, usize) {
         let pool = ThreadPoolBuilder::new().num_threads(thread_count).build().unwrap();
         let items: Vec<usize> = (0..1_000).collect();

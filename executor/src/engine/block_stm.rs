@@ -4,7 +4,7 @@
 //!
 //! Differences from the paper: system calls and withdrawals are steps, too. Reads are compared by
 //! value, so a lower step that runs again and writes the same value makes no read wrong. Each key
-//! keeps the highest step that read it, so a step is validated only if a write after its read may
+//! keeps the highest step that read it. So a step is validated only if a write after its read may
 //! have made the read wrong. Fees are kept apart from the beneficiary's account until a step reads
 //! the account.
 //!

@@ -188,7 +188,8 @@ pub(crate) struct CallClock<'t> {
     key: Key,
     /// Start of the call; `None` if reads are neither timed nor traced.
     start: Option<Instant>,
-    /// Start of the next read; `None` if the store reads the call's keys together.
+    /// Start of the next read; `None` if the store reads the call's keys together, or as for
+    /// `start`.
     since: Option<Instant>,
     /// Number of blocks that the reader had read before the call, if it reads keys together.
     block_count: u64,

@@ -54,7 +54,8 @@ pub(super) struct WriteWatch<'s> {
     counted: WriteCounters,
     due_bytes: u64,
     space: Option<Space>,
-    /// Time inside the clock that measuring took, which does not count.
+    /// Time inside the clock that this watch took to let background work begin and to measure. It
+    /// does not count.
     excluded: Duration,
 }
 

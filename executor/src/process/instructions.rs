@@ -1,6 +1,6 @@
 //! Counts the instructions of this process in user mode by the hardware's counter
-//! (`perf_event_open(2)`). Virtual machines often have no counter, and
-//! `/proc/sys/kernel/perf_event_paranoid` may forbid its use.
+//! (`perf_event_open(2)`), for the counters of a sample. Virtual machines often have no counter,
+//! and `/proc/sys/kernel/perf_event_paranoid` may forbid its use.
 
 use std::{
     io,

@@ -1,11 +1,11 @@
-//! Decodes blocks from their bytes. Defines the reasons for which a received block is rejected.
+//! Decodes received blocks from their bytes. Defines the reasons to reject a received block.
 
 use alloy_consensus::{Block, EthereumTxEnvelope, TxEip4844};
 use alloy_primitives::B256;
 use alloy_rlp::Decodable;
 use workload::ReceivedBlock;
 
-/// A signed transaction. A blob transaction has no sidecar here.
+/// A signed transaction, without the sidecar of a blob transaction, as in a block.
 pub(super) type Envelope = EthereumTxEnvelope<TxEip4844>;
 
 /// Decodes a block. Fails if bytes follow the block.

@@ -1,5 +1,5 @@
-//! Compares decoded blocks with the blocks that were executed, outside any clock. So a variant that
-//! skips or falsifies a duty is detected.
+//! Compares decoded blocks with the blocks that were executed, outside any clock. Engines execute
+//! the workload's own transactions, so only this detects a wrong or skipped decoding or recovery.
 
 use alloy_consensus::{Transaction as _, Typed2718 as _};
 use workload::{Batch, Transaction, TxType};

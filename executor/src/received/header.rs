@@ -62,8 +62,8 @@ pub(super) struct ExpectedHeader<'a> {
     pub(super) list_hash: Option<B256>,
 }
 
-/// Checks all fields of a header except two. The state root is checked with the tries. The hash of
-/// requests is not checked, since engines do not keep the requests.
+/// Checks all fields of a header except two. The state root is left to the checks of roots. The
+/// hash of requests is not checked, since engines do not keep the requests.
 pub(super) fn check(
     block: &Block<Envelope>,
     expected: &ExpectedHeader<'_>,

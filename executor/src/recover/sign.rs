@@ -1,4 +1,5 @@
-//! Signs a workload's transactions on several threads, outside any clock.
+//! Signs a workload's transactions on several threads, outside any clock, for `recover.rs` and for
+//! the bytes of blocks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,4 +1,4 @@
-//! Laws of signing and recovering.
+//! Tests of signing and recovering.
 
 use alloy_primitives::{Bytes, address};
 use workload::{

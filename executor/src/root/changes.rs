@@ -11,7 +11,7 @@ use workload::{
 
 use crate::tries::SlotChange;
 
-/// A block access index after all steps of a batch.
+/// A block access index above those of all steps of a batch.
 const END: BlockAccessIndex = BlockAccessIndex::MAX;
 
 /// Change of an account's row.
@@ -57,7 +57,7 @@ pub(super) struct Changes<'c> {
 }
 
 impl<'c> Changes<'c> {
-    /// The hashes of the addresses of the accounts.
+    /// Returns the hashes of the addresses of the accounts.
     pub(super) fn account_keys(&self) -> Vec<[u8; 32]> {
         let addresses: Vec<_> = self.accounts.iter().map(|(address, ..)| *address).collect();
         let mut keys = vec![[0; 32]; addresses.len()];
@@ -65,7 +65,7 @@ impl<'c> Changes<'c> {
         keys
     }
 
-    /// The hashes of the keys of the slots.
+    /// Returns the hashes of the keys of the slots.
     pub(super) fn slot_keys(&self) -> Vec<[u8; 32]> {
         let slots: Vec<_> = self.slots.iter().map(|(_, key, _)| *key).collect();
         let mut keys = vec![[0; 32]; slots.len()];

@@ -1,4 +1,5 @@
-//! Computes a root from plans, phase by phase, on the leading thread or on a thread beside it.
+//! Computes a root from plans, phase by phase, on the leading thread after execution, or on the
+//! root thread during it.
 
 use std::time::Duration;
 
@@ -72,8 +73,8 @@ pub(super) fn compute(
     Ok(planned.rooted(folded))
 }
 
-/// Reads the subtrees that deletions leave without siblings. Then folds the tries, and joins the
-/// shards of each trie.
+/// Reads the subtrees that deletions leave as only children of branches. Then folds the tries, and
+/// joins the shards of each trie.
 fn fold(
     mut updates: Vec<Part<Update>>,
     threads: &Threads<'_>,

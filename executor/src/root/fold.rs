@@ -1,6 +1,6 @@
-//! Folds parts: whole tries, or shards of tries. If a trie has several shards, there are as many
-//! folding threads as shards. Each thread takes the next part that is left. The shards of a trie
-//! are joined after all parts are folded.
+//! Folds (hashes) parts of tries: whole tries, or shards. If tries have shards, there are as many
+//! folding threads as a trie has shards. Each thread takes the next part that is left. The shards
+//! of a trie are joined after all parts are folded.
 
 use std::{
     sync::{

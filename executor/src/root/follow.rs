@@ -1,6 +1,6 @@
-//! Reads nodes for the root of a batch while its steps run: the nodes above the keys that steps
-//! have written so far. Rows are not read. Execution has read most of the store's blocks that
-//! contain them, and the needed rows are known only once all keys are known.
+//! Reads nodes for the root of a batch while its steps run, on the root thread: the nodes above the
+//! keys that steps have written so far. Rows are not read, because the needed rows are known only
+//! once all keys are known. Execution has read most of the store's blocks that contain them.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ impl SeenKeys {
     }
 }
 
-/// Keys that came together.
+/// The keys that steps wrote since the chunk before.
 struct Chunk {
     plans: Vec<Part<Plan>>,
     /// Nodes that are read even if the plans do not need them.

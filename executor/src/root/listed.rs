@@ -1,6 +1,6 @@
-//! Computes the root of a batch from its list, beside the batch's execution. The root is
-//! provisional until execution has verified the list; after a rejection it is dropped. Also finds
-//! the nodes above a list's changes, because a cold sample must not find their pages in memory.
+//! Computes the root of a batch from its list, on the root thread during the batch's execution. The
+//! root is provisional until execution has verified the list; after a rejection it is dropped. Also
+//! finds the nodes above a list's changes: a sample counts which of their pages are in memory.
 
 use alloy_primitives::B256;
 use trie::{Format, NodeKey, guess_nodes};

@@ -1,5 +1,5 @@
-//! Nodes of tries that stay in memory from before a sample to its end. Readers search these nodes
-//! before they read from the store.
+//! Nodes of tries that stay in memory from before a sample to its end, by the variant's cache of
+//! nodes. The threads that read for roots search these nodes before they read from the store.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Length, in nibbles, of the longest paths to nodes of the upper levels. A trie has at most 69,905
-/// nodes with such paths.
+/// nodes with such paths: 1 + 16 + 16² + 16³ + 16⁴.
 const UPPER_NIBBLES: usize = 4;
 
 /// Nodes by their tries and keys; `None` for a node that the store does not have.
@@ -44,7 +44,7 @@ impl<'a> NodeCache<'a> {
         Self { cache, keeps_reads: false, before, later: RwLock::default() }
     }
 
-    /// Makes a cache that keeps all nodes that are read.
+    /// Makes an empty cache that keeps all nodes that are read.
     pub(super) fn of_reads() -> Self {
         Self { keeps_reads: true, ..Self::new(RootCache::Warm, None) }
     }

@@ -1,5 +1,5 @@
-//! Parts into which the tries of a state are divided: whole tries, or shards of tries. Makes the
-//! reads of all parts together.
+//! Parts of the tries of a state, each a whole trie or a shard of a trie, with their plans or
+//! updates. Makes the reads of all parts together.
 
 use trie::{Found, NodeKey, Reading, Reads};
 

@@ -1,5 +1,5 @@
 //! Makes plans of all tries that a batch changes, from its changes alone. Then makes updates from
-//! the plans, with the new values and the nodes and rows that were read.
+//! the plans, with the new values and the nodes and rows that were read. `compute.rs` folds them.
 
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ fn slot_writes(slots: &[SlotChange], hashes: &[[u8; 32]]) -> Rows {
     writes
 }
 
-/// Returns the index range of the sorted keys that begin with one of the nibbles.
+/// Returns the index range of the sorted keys whose first nibble is in `nibbles`.
 fn within(keys: &[B256], nibbles: &Range<u8>) -> Range<usize> {
     let start = keys.partition_point(|key| (key[0] >> 4) < nibbles.start);
     start..keys.partition_point(|key| (key[0] >> 4) < nibbles.end)
@@ -89,7 +89,7 @@ fn divided(writes: &Rows, shards: ShardCount) -> Vec<Rows> {
     divided.collect()
 }
 
-/// Makes updates from plans, with the values of `writes`, which has an entry for each trie.
+/// Makes updates from plans, with the values of `writes`, which has one element for each trie.
 fn with_values(
     plans: Vec<Part<Plan>>,
     writes: Vec<Rows>,

@@ -1,4 +1,4 @@
-//! Reads nodes and rows for roots. The next reads of all tries' plans are divided into pieces. Each
+//! Reads nodes and rows for roots. The reads that all plans need next are divided into pieces. Each
 //! reading thread takes the next piece that is left. The leading thread only waits: a store may
 //! count reads by thread, and an engine's counts must not include these reads. A node that was read
 //! before a plan needs it is *known*.
@@ -104,7 +104,7 @@ pub(crate) struct ReadJob {
     next: AtomicUsize,
     /// Largest number of threads that read for this job.
     thread_count_max: usize,
-    /// Number of threads that have come to read for this job.
+    /// Number of threads that have begun this job.
     joined_thread_count: AtomicUsize,
     done: Mutex<Done>,
 }
@@ -122,8 +122,8 @@ impl ReadJob {
     fn new(requests: ReadRequests, settings: &RootSettings, thread_count: usize) -> Self {
         let counts = [requests.nodes.len(), requests.ranges.len(), requests.accounts.len()];
         let (splits, thread_count_max) = match settings.reads {
-            // The walk to a key must have a node before it knows the next one. So each read is a
-            // piece, and at most one thread for each shard reads.
+            // As a client that walks from node to node: each read is a call of its own, and at most
+            // one thread for each shard reads.
             RootReads::OnDemand => {
                 (counts.map(PieceSplit::single), usize::from(settings.shards.get()))
             }

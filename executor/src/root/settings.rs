@@ -1,4 +1,5 @@
-//! The settings of a sample's root computation, for plans and reads.
+//! The settings of a sample's root computation, for plans and reads: from the variant, the store's
+//! tries, and the size of the state.
 
 use trie::{Format, NodeKey, ShardCount};
 use variant::{RootReads, RootWay};
@@ -7,8 +8,8 @@ use workload::genesis::Genesis;
 use super::error::RootError;
 use crate::tries::{TrieId, Tries};
 
-/// Smallest number of writes per shard for which a trie of slots is divided into shards. Eight
-/// nodes are hashed at a time.
+/// Smallest number of writes per shard for which a trie of slots is divided into shards: as many as
+/// nodes are hashed at a time, in SIMD lanes.
 const WRITES_PER_SHARD: usize = 8;
 
 /// The settings of root computation over the tries of a state.
@@ -18,7 +19,7 @@ pub(crate) struct RootSettings {
     pub(super) format: Format,
     pub(super) shards: ShardCount,
     pub(super) reads: RootReads,
-    /// Length, in nibbles, of the longest paths to nodes that are read at once.
+    /// Length, in nibbles, of the longest paths to nodes that are guessed (`RootReads::AtOnce`).
     pub(super) guess_depth: usize,
     /// Suitable number of ranges of slots for one call of the store.
     pub(super) ranges_per_call: usize,

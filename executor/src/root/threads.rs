@@ -1,6 +1,6 @@
 //! Starts the threads that read and fold for the roots of a sample; they idle until they get a job.
-//! Also finds the nodes that are in memory when a sample starts: the nodes that the roots of its
-//! batches read. To find them, the roots are computed once from the lists, before the clock.
+//! Also finds the nodes that are in memory when a sample starts. These are nodes that the roots of
+//! its batches read, so the roots are computed once from the lists, before the clock.
 
 use std::sync::atomic::AtomicBool;
 
@@ -49,7 +49,7 @@ pub(crate) struct RootedSample<'a> {
     pub(crate) inputs: RootInputs<'a>,
     /// The trace of the sample, if it is traced.
     pub(crate) trace: Option<&'a Trace>,
-    /// Flag that a failing worker sets, so that all threads end.
+    /// Flag that a failing worker or an interrupt sets, so that all threads end.
     pub(crate) stop: &'a AtomicBool,
     /// Flag that is set when the user interrupts.
     pub(crate) cancel: &'a AtomicBool,

@@ -1,7 +1,7 @@
 //! Computes two roots of a stored trie by `alloy_trie::HashBuilder`, for the check of roots:
-//! without the changes, and with them. The builders hash one node after the other, and share no
-//! code with plans, updates and folds. One walk goes from the top to the changed leaves. For any
-//! other subtree it takes the hash in the subtree's parent.
+//! without a batch's changes, and with them. The builders share no code with plans, updates and
+//! folds. One walk goes from the top to the changed leaves. For any other subtree it takes the hash
+//! that the subtree's parent has.
 //!
 //! The root without the changes equals the state's root only if every node and row on the way is
 //! right.
@@ -134,7 +134,8 @@ impl<'a> Walk<'a> {
         parts: &[Part],
         changes: Range<usize>,
     ) -> Result<(), CheckError> {
-        // If a single child remains, it moves up, so the kinds of children must be known.
+        // A single child that remains moves up, unless it is a branch. So the kinds of children must
+        // be known if all children but one may lose all leaves.
         let kept = parts.iter().filter(|part| {
             let child = first_key(part).prefix(path.len() + 1);
             let changes = self.below(&child, changes.clone());
@@ -213,6 +214,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Adds a subtree to both tries by its hash.
     fn untouched(&mut self, path: &Path, reference: &Reference) {
         let path = Nibbles::from_nibbles(path.nibbles().collect::<Vec<_>>());
         for builder in [&mut self.before, &mut self.after] {
@@ -226,7 +228,8 @@ impl<'a> Walk<'a> {
         leaves.for_each(|(key, value)| leaf(&mut self.after, key, value));
     }
 
-    /// Adds stored rows to both tries. In the trie with the changes, these are among the rows.
+    /// Adds stored rows to both tries. In the trie with the changes, changed leaves replace rows,
+    /// or come between them.
     fn rows(&mut self, rows: &Rows, changes: Range<usize>) {
         let mut changed = changes.peekable();
         for (key, value) in rows.iter() {
@@ -252,7 +255,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Adds a leaf. An empty value is none.
+/// Adds a leaf, unless its value is empty.
 fn leaf(builder: &mut HashBuilder, key: &B256, value: &[u8]) {
     if !value.is_empty() {
         builder.add_leaf(Nibbles::unpack(key), value);

@@ -1,4 +1,4 @@
-//! The root of a batch, and the work for the roots of a sample.
+//! The root of a batch, and the counts and times of the work for a sample's roots, for results.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Keys that the steps of a batch write. The executing threads send the keys to the thread that
-//! reads, during execution, the nodes above them.
+//! Passes the keys that the steps of a batch write from the executing threads to the root thread,
+//! which reads the nodes above them during execution (`follow.rs`).
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -31,7 +31,7 @@ pub struct WrittenKeys {
     changed: Condvar,
 }
 
-/// Guard of a batch whose steps write. Its drop ends the batch, also while unwinding.
+/// Guard of a batch whose steps are running. Its drop ends the batch, also while unwinding.
 #[derive(Debug)]
 pub(crate) struct Writing<'a>(&'a WrittenKeys);
 

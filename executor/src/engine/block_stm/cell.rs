@@ -3,7 +3,7 @@
 //!
 //! A read and the mark of the reading step are one transition under the lock. A write and the check
 //! of that mark are one transition, too. So either the reader sees the write, or the writer sees
-//! the reader, and a step with a wrong read is always marked as dirty (`scheduler.rs`).
+//! the reader. A step with a wrong read is always marked as dirty (`scheduler.rs`).
 
 use workload::BlockAccessIndex;
 

@@ -15,8 +15,8 @@ pub(crate) struct Job {
     pub(super) batch_index: usize,
     pub(super) steps: Steps,
     pub(super) next_step: AtomicU32,
-    /// Number of steps that the run in order has finished. The step with this index has begun, so
-    /// workers skip it, too.
+    /// Number of steps that the run in order has finished, or is about to finish. The step with
+    /// this index has begun, so workers skip it, too.
     pub(super) passed_count: AtomicU32,
     /// The shared cache, if workers share one.
     pub(super) cache: Option<Cache>,

@@ -1,6 +1,6 @@
 //! The coordinator's thread for one shard, during one batch. The thread answers the shard's
-//! requests for values, checks each step's writes against the list, and adds the results to the
-//! job, as a local worker does. If a step differs from the list, the thread runs the step itself,
+//! requests for values. As a local worker does, it checks each step's writes against the list and
+//! adds the results to the job. If a step differs from the list, the thread runs the step itself,
 //! to learn whether the list or the shard is wrong.
 
 use std::{sync::atomic::Ordering, time::Duration};
