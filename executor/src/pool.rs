@@ -2,8 +2,8 @@
 //! start before the sample's clock, and the jobs run while the clock runs. A panic in a worker
 //! cancels the job, and resumes in the thread that waits for it.
 //!
-//! Rayon's pool does not fit, because each worker holds a reader of the store from before the
-//! clock, takes part in every job, and is measured.
+//! Rayon's pool does not fit. Each worker holds a reader of the store from before the clock, takes
+//! part in every job, and is measured.
 
 use std::{
     any::Any,

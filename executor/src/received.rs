@@ -114,8 +114,8 @@ impl<'a> Reception<'a> {
         Ok(Some(DecodedBlocks { blocks, recovery: Some(recovery) }))
     }
 
-    /// Makes the receipts of the batch at `index` from its `results` and checks the headers of the
-    /// `decoded` blocks, as far as these are duties of the variant.
+    /// Makes the receipts of the batch at `index` from its `results`, and checks the headers of its
+    /// `decoded` blocks. Does only the duties of the variant.
     ///
     /// # Errors
     /// A header differs from the results.

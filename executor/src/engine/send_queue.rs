@@ -1,9 +1,9 @@
 //! Queue of results from a shard's executing threads to its thread that sends them to the
 //! coordinator. A message costs both sides several wake-ups of threads, so results share messages.
 //!
-//! A message is sent once it has many results or bytes, or its first result has waited for a while,
-//! or an executing thread is idle. If other shards read values of this shard, the coordinator sends
-//! an order to hurry. Then the next results are sent at once.
+//! A message is sent once it has many results or bytes. It is also sent once its first result has
+//! waited for a while, or an executing thread is idle. If other shards read values of this shard,
+//! the coordinator sends an order to hurry. Then the next results are sent at once.
 
 use std::{
     collections::VecDeque,

@@ -1,5 +1,5 @@
-//! Passes the keys that the steps of a batch write from the executing threads to the root thread,
-//! which reads the nodes above them during execution (`follow.rs`).
+//! Passes the keys that steps write from the executing threads to the root thread, during
+//! execution. The root thread reads the nodes above them (`follow.rs`).
 
 use std::sync::{Condvar, Mutex, PoisonError};
 

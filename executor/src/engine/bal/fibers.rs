@@ -1,6 +1,6 @@
 //! The worker of `bal` for variants with several fibers on a thread (`run.fibers`). Each
-//! transaction under way has a fiber, a reader, a view and an EVM of its own, as if it had a thread
-//! of its own. A transaction that waits for the device yields the thread to the others.
+//! transaction under way has its own fiber, reader, view and EVM. A transaction that waits for the
+//! device yields the thread to the others.
 
 use std::sync::atomic::Ordering;
 

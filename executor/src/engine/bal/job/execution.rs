@@ -187,9 +187,8 @@ impl<P: PreState> Job<P> {
     }
 
     /// Handles a failed step. If a wrong value of a full list may be the cause, no further step
-    /// begins, and the failure is kept until all values are verified. An infeasible list ends the
-    /// batch at once, because verification would make the reads that its rejection saves
-    /// (EIP-7928).
+    /// begins. The failure is kept until all values are verified. An infeasible list ends the batch
+    /// at once, because verification would make the reads that its rejection saves (EIP-7928).
     ///
     /// # Errors
     /// The failure, if it ends the batch at once.
