@@ -17,9 +17,9 @@ impl Bitset {
     /// Makes the set of ids in `0..count` whose bits are 1 in `words`, lowest bit first. Returns
     /// `None` if there are too few or too many words, or a bit at or above `count` is 1.
     pub(crate) fn from_words(words: Vec<u64>, count: usize) -> Option<Self> {
-        let beyond = words.last().copied().unwrap_or(0).checked_shr(count as u32 % 64);
-        let is_whole = count.is_multiple_of(64) || beyond == Some(0);
-        (words.len() == count.div_ceil(64) && is_whole).then_some(Self { words, count })
+        let last = words.last().copied().unwrap_or(0);
+        let is_in_range = count.is_multiple_of(64) || last >> (count % 64) == 0;
+        (words.len() == count.div_ceil(64) && is_in_range).then_some(Self { words, count })
     }
 
     /// Returns the words from which [`Self::from_words`] makes this set.
@@ -46,8 +46,8 @@ impl Bitset {
 
     /// Returns the lowest id that is missing.
     pub(crate) fn first_missing(&self) -> Option<usize> {
-        let place = self.words.iter().position(|word| *word != u64::MAX)?;
-        let id = place * 64 + self.words[place].trailing_ones() as usize;
+        let index = self.words.iter().position(|word| *word != u64::MAX)?;
+        let id = index * 64 + self.words[index].trailing_ones() as usize;
         (id < self.count).then_some(id)
     }
 }

@@ -21,14 +21,9 @@ pub(crate) fn check_writes(
     writes: &StepWrites,
     written: &mut Written,
 ) -> Result<(), ListFault> {
-    let same = |what: &dyn Fn() -> String, got: String, listed: Option<String>| match listed {
-        Some(listed) if listed == got => Ok(()),
-        other => Err(ListFault::WrongChange {
-            index,
-            what: what(),
-            got,
-            listed: other.unwrap_or_else(|| "no change".to_owned()),
-        }),
+    let wrong_change = |what: String, got: String, listed: Option<String>| {
+        let listed = listed.unwrap_or_else(|| "no change".to_owned());
+        Err(ListFault::WrongChange { index, what, got, listed })
     };
     for write in &writes.accounts {
         let address = write.address;
@@ -36,22 +31,22 @@ pub(crate) fn check_writes(
         if let Some(balance) = write.balance {
             let listed = id.and_then(|id| list.balance_at(id, index));
             if listed != Some(balance) {
-                let what = || format!("the balance of {address}");
-                same(&what, balance.to_string(), listed.map(|v| v.to_string()))?;
+                let what = format!("the balance of {address}");
+                return wrong_change(what, balance.to_string(), listed.map(|v| v.to_string()));
             }
         }
         if let Some(nonce) = write.nonce {
             let listed = id.and_then(|id| list.nonce_at(id, index));
             if listed != Some(nonce) {
-                let what = || format!("the nonce of {address}");
-                same(&what, nonce.to_string(), listed.map(|v| v.to_string()))?;
+                let what = format!("the nonce of {address}");
+                return wrong_change(what, nonce.to_string(), listed.map(|v| v.to_string()));
             }
         }
         if let Some((hash, _)) = &write.code {
             let listed = id.and_then(|id| list.code_at(id, index)).map(|code| code.hash);
             if listed != Some(*hash) {
-                let what = || format!("the code of {address}");
-                same(&what, hash.to_string(), listed.map(|v| v.to_string()))?;
+                let what = format!("the code of {address}");
+                return wrong_change(what, hash.to_string(), listed.map(|v| v.to_string()));
             }
         }
         if let Some(id) = id {
@@ -69,8 +64,8 @@ pub(crate) fn check_writes(
         let id = account.and_then(|account| list.slot_id(account, key));
         let listed = id.and_then(|id| list.slot_at(id, index));
         if listed != Some(*value) {
-            let what = || format!("slot {key:#x} of {address}");
-            same(&what, format!("{value:#x}"), listed.map(|v| format!("{v:#x}")))?;
+            let (what, got) = (format!("slot {key:#x} of {address}"), format!("{value:#x}"));
+            return wrong_change(what, got, listed.map(|v| format!("{v:#x}")));
         }
         if let Some(id) = id {
             written.add_slot(index, id, *value);

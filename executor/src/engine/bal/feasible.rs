@@ -61,7 +61,7 @@ pub(crate) struct EndedTx<'a> {
 
 /// Returns the most gas that a transaction can burn on access. The gas that EIP-8037 allows above
 /// the cap of EIP-7825 pays for state growth only.
-fn limit(tx: &Transaction, fork: Fork) -> u64 {
+fn burnable_gas(tx: &Transaction, fork: Fork) -> u64 {
     tx.gas_limit.min(fork.tx_gas_cap())
 }
 
@@ -78,9 +78,9 @@ impl Feasibility {
     ) -> Result<Self, ListFault> {
         let limits = batch.blocks.iter().flat_map(|block| {
             let fork = rules.at(block.env.timestamp).fork;
-            block.transactions.iter().map(move |tx| limit(tx, fork))
+            block.transactions.iter().map(move |tx| burnable_gas(tx, fork))
         });
-        let new = Self {
+        let feasibility = Self {
             declared_count,
             free_count: bounds.free_item_count,
             burnable_gas: bounds.gas_limit,
@@ -88,8 +88,8 @@ impl Feasibility {
             used_gas: AtomicU64::new(0),
             limits_gas: AtomicU64::new(limits.fold(0, u64::saturating_add)),
         };
-        new.check()?;
-        Ok(new)
+        feasibility.check()?;
+        Ok(feasibility)
     }
 
     /// Records that a worker ended a transaction, after which its view has touched
@@ -108,7 +108,7 @@ impl Feasibility {
             return Ok(());
         }
         let EndedTx { tx, gas, fork } = ended;
-        unreported.limits_gas += limit(tx, fork);
+        unreported.limits_gas += burnable_gas(tx, fork);
         // From Amsterdam on, a block's gas is counted before refunds (EIP-7778). Before, it is
         // counted after refunds, which is less than the burnt gas: a lower bound, too.
         unreported.used_gas += match fork.is_from(Fork::Amsterdam) {

@@ -52,9 +52,9 @@ struct StepResult {
     latency: Duration,
 }
 
-/// The result of one worker's part of a batch.
+/// The results of one worker for a batch.
 #[derive(Debug, Default)]
-struct Part {
+struct WorkerResults {
     steps: Vec<StepResult>,
     written: Written,
     touched: Touched,
@@ -67,14 +67,14 @@ pub(super) struct Failure {
     /// step's position in the workers' order. A failed read ahead, or of a value to verify, has
     /// rank 0. A failure on a shard has the index of its step as its rank, or `usize::MAX` without
     /// a step.
-    taken: usize,
+    position: usize,
     error: EngineError,
 }
 
 impl Failure {
     /// Returns the rank; the batch reports the failure with the lowest rank. A wrong value in the
     /// list ranks before the failures that it may cause, and a cancellation ranks last. Failures of
-    /// one kind rank by `taken`.
+    /// one kind rank by `position`.
     ///
     /// Workers finish each step or chunk that they have taken, also after a failure of another
     /// worker. So the reported step or wrong value does not depend on timing. Of several failed
@@ -85,7 +85,7 @@ impl Failure {
             EngineError::Cancelled => 2,
             _ => 1,
         };
-        (kind, self.taken)
+        (kind, self.position)
     }
 }
 
@@ -112,7 +112,8 @@ pub(crate) struct Job<P> {
     verified_ns: AtomicU64,
     /// Opens when executing threads may begin.
     gate: Gate,
-    parts: Mutex<Vec<Part>>,
+    /// Results of the workers that are done.
+    worker_results: Mutex<Vec<WorkerResults>>,
     pub(super) failures: Mutex<Vec<Failure>>,
 }
 
@@ -138,7 +139,8 @@ impl<P: PreState> Job<P> {
         let (list, pre_state) = P::decode(&task.lists[batch_index], &bounds)
             .map_err(|fault| EngineError::rejected(batch_index, fault))?;
         let declared_count = u64::from(list.slot_count());
-        let feasible = Feasibility::new(declared_count, batch, &task.workload.rules, &bounds);
+        let feasible = Feasibility::new(declared_count, batch, &task.workload.rules, &bounds)
+            .map_err(|fault| EngineError::rejected(batch_index, fault))?;
         let steps = Steps::of(batch);
         spans.close(Phase::Decode, start);
         let start = spans.elapsed();
@@ -148,7 +150,7 @@ impl<P: PreState> Job<P> {
             spans.close(Phase::Schedule, start);
         }
         Ok(Self {
-            feasible: feasible.map_err(|fault| EngineError::rejected(batch_index, fault))?,
+            feasible,
             shared: Shared {
                 pre_state,
                 list,
@@ -170,7 +172,7 @@ impl<P: PreState> Job<P> {
             executed_ns: AtomicU64::new(0),
             verified_ns: AtomicU64::new(0),
             gate: Gate::new(task.variant.prefetching_before()),
-            parts: Mutex::default(),
+            worker_results: Mutex::default(),
             failures: Mutex::default(),
         })
     }
@@ -207,9 +209,9 @@ impl<P: PreState> Job<P> {
         self.verified_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
         let recorder = counts.prefetched.trace.as_deref_mut();
         close_part(&self.spans, Phase::Verify, start, recorder);
-        done.map_err(|error| Failure { taken: 0, error: EngineError::Store(error) })?;
+        done.map_err(|error| Failure { position: 0, error: EngineError::Store(error) })?;
         let Some(WrongValue { chunk, fault }) = verifier.into_first_wrong() else { return Ok(()) };
-        Err(Failure { taken: chunk, error: self.rejected(fault) })
+        Err(Failure { position: chunk, error: self.rejected(fault) })
     }
 
     /// Makes the error of the batch's rejected list.
@@ -228,7 +230,7 @@ impl<P: PreState> Job<P> {
         lane: Lane,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
-        let _open = self.gate.pass();
+        let _guard = self.gate.reader_guard();
         let Shared { list, pre_state, code_rows, .. } = &self.shared;
         let Some(values) = pre_state.declared() else { return Ok(()) };
         self.ahead.arrange(list);
@@ -236,7 +238,7 @@ impl<P: PreState> Job<P> {
         let target = Target { list, values, codes: code_rows };
         self.ahead
             .read(target, lane, Reading { reader, tally: &mut counts.prefetched }, stop)
-            .map_err(|error| Failure { taken: 0, error: EngineError::Store(error) })?;
+            .map_err(|error| Failure { position: 0, error: EngineError::Store(error) })?;
         let recorder = counts.prefetched.trace.as_deref_mut();
         close_part(&self.spans, Phase::Prefetch, start, recorder);
         Ok(())
@@ -273,22 +275,23 @@ impl<P: PreState> Job<P> {
         }
         let mut touched = Touched::new(&self.shared.list);
         let mut steps = Vec::with_capacity(self.steps.count() as usize);
-        let mut workers = Vec::new();
-        for part in std::mem::take(&mut *lock(&self.parts)) {
-            touched.union(&part.touched);
-            steps.extend(part.steps);
-            workers.push(part.written);
+        let mut written = Vec::new();
+        for results in std::mem::take(&mut *lock(&self.worker_results)) {
+            touched.union(&results.touched);
+            steps.extend(results.steps);
+            written.push(results.written);
         }
         if P::READS == Reads::Declared {
             check::check_touched(&self.shared.list, &touched)
                 .map_err(|fault| self.rejected(fault))?;
         }
-        let ends = [&self.verified_ns, &self.executed_ns].map(|end| end.load(Ordering::Relaxed));
-        executed.verification_wait += Duration::from_nanos(ends[0].saturating_sub(ends[1]));
+        let verified_ns = self.verified_ns.load(Ordering::Relaxed);
+        let wait_ns = verified_ns.saturating_sub(self.executed_ns.load(Ordering::Relaxed));
+        executed.verification_wait += Duration::from_nanos(wait_ns);
         // A stable sort, which is fast here: each worker's steps are mostly in order already.
         steps.sort_by_key(|step: &StepResult| step.index);
         executed.step_times.push(steps.iter().map(|step| step.latency).collect());
-        let net_changes = join::net_changes(&self.shared, reader, stop, workers)
+        let net_changes = join::net_changes(&self.shared, reader, stop, written)
             .map_err(|error| EngineError::of_read(self.batch_index, self.steps.count(), error))?;
         let steps = steps.into_iter().map(|step| (step.result, step.latency));
         let results = executed.add_transactions(steps);
@@ -299,39 +302,40 @@ impl<P: PreState> Job<P> {
 /// Holds executing threads until the threads that read before them have read the declared keys.
 #[derive(Debug)]
 struct Gate {
-    missing: Mutex<usize>,
+    /// Number of threads that have not ended their reads.
+    reader_count: Mutex<usize>,
     opened: Condvar,
 }
 
 impl Gate {
     /// Makes a gate that opens once `count` threads have ended their reads.
     const fn new(count: usize) -> Self {
-        Self { missing: Mutex::new(count), opened: Condvar::new() }
+        Self { reader_count: Mutex::new(count), opened: Condvar::new() }
     }
 
     /// Returns a guard that counts the caller's reads as ended on drop, also while unwinding.
-    const fn pass(&self) -> Pass<'_> {
-        Pass(self)
+    const fn reader_guard(&self) -> ReaderGuard<'_> {
+        ReaderGuard(self)
     }
 
     /// Waits until the gate is open.
     fn wait(&self) {
-        let mut missing = lock(&self.missing);
-        while *missing > 0 {
-            missing = self.opened.wait(missing).unwrap_or_else(PoisonError::into_inner);
+        let mut reader_count = lock(&self.reader_count);
+        while *reader_count > 0 {
+            reader_count = self.opened.wait(reader_count).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
 /// Counts one thread's reads as ended on drop.
 #[derive(Debug)]
-struct Pass<'a>(&'a Gate);
+struct ReaderGuard<'a>(&'a Gate);
 
-impl Drop for Pass<'_> {
+impl Drop for ReaderGuard<'_> {
     fn drop(&mut self) {
-        let mut missing = lock(&self.0.missing);
-        *missing = missing.saturating_sub(1);
-        if *missing == 0 {
+        let mut reader_count = lock(&self.0.reader_count);
+        *reader_count = reader_count.saturating_sub(1);
+        if *reader_count == 0 {
             self.0.opened.notify_all();
         }
     }

@@ -39,12 +39,12 @@ impl<K: Copy + Ord, V: Copy> Writes<K, V> {
         });
     }
 
-    /// Removes the write of `key` from the front of `left`, and returns its value. `left` must have
-    /// no lower keys. Returns `None` if `key` has no write.
-    fn take(left: &mut &[(K, BlockAccessIndex, V)], key: K) -> Option<V> {
-        let ((first, _, value), rest) = left.split_first()?;
+    /// Removes the write of `key` from the front of `writes`, and returns its value. `writes` must
+    /// have no lower keys. Returns `None` if `key` has no write.
+    fn take(writes: &mut &[(K, BlockAccessIndex, V)], key: K) -> Option<V> {
+        let ((first, _, value), rest) = writes.split_first()?;
         (*first == key).then(|| {
-            *left = rest;
+            *writes = rest;
             *value
         })
     }

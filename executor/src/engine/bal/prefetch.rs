@@ -60,7 +60,7 @@ impl ReadAhead {
 
     /// Records that an executing thread has no step left. After the last one, stops the reading
     /// threads if the policy says so.
-    pub(crate) fn executed(&self) {
+    pub(crate) fn executor_ended(&self) {
         let was_last = self.executing_count.fetch_sub(1, Ordering::Relaxed) == 1;
         let stops = self.policy.time == ReadTime::While && self.policy.stop == StopRule::Executed;
         if was_last && stops {
@@ -95,9 +95,9 @@ impl ReadAhead {
         let Reading { reader, tally } = reading;
         let sequence = self.arrange(target.list);
         let chunks = Chunks::new(&self.policy, target.list, reader);
-        let mut own = chunks.of_lane(lane);
-        let mut take = || match self.policy.share {
-            Sharing::Ranges => own.next(),
+        let mut own_chunks = chunks.of_lane(lane);
+        let mut take_chunk = || match self.policy.share {
+            Sharing::Ranges => own_chunks.next(),
             Sharing::Next => {
                 let number = self.next_chunk.fetch_add(1, Ordering::Relaxed);
                 (number < chunks.count()).then_some(number)
@@ -106,8 +106,9 @@ impl ReadAhead {
         let has_ended = || self.has_ended.load(Ordering::Relaxed) || target.values.is_full();
         let goes_on = || !cancel.load(Ordering::Relaxed) && !has_ended();
         let mut batch = CallBuffers::new(target, sequence);
-        while goes_on() {
-            let Some(number) = take() else { break };
+        while goes_on()
+            && let Some(number) = take_chunk()
+        {
             target.values.begin_chunk(number);
             batch.read(chunks.at(number), reader, tally)?;
             if self.policy.codes == CodeReads::WithState {

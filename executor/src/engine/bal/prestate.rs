@@ -113,8 +113,8 @@ impl PreState for Declared {
 
     fn decode(bytes: &[u8], bounds: &ListBounds) -> Result<(ListIndex, Self), ListFault> {
         let list = ListIndex::decode(bytes, bounds)?;
-        let places = Self::new(&list);
-        Ok((list, places))
+        let values = Self::new(&list);
+        Ok((list, values))
     }
 
     fn declared(&self) -> Option<&Declared> {

@@ -71,7 +71,7 @@ impl Sink for &Verifier<'_> {
     }
 
     fn put_account(self, id: AccountId, row: Option<AccountState>) {
-        if let Err(fault) = same_account(self.list.address(id), self.listed.account_of(id), row) {
+        if let Err(fault) = check_account(self.list.address(id), self.listed.account_of(id), row) {
             self.reject(id.get(), fault);
         }
     }
@@ -97,7 +97,7 @@ impl Sink for &Verifier<'_> {
     }
 }
 
-fn same_account(
+fn check_account(
     address: &Address,
     listed: Option<AccountState>,
     state: Option<AccountState>,

@@ -156,7 +156,7 @@ impl<'a, P: PreState> View<'a, P> {
     }
 
     /// Ends the view, and returns the touched keys.
-    pub(crate) fn finish(self) -> Touched {
+    pub(crate) fn into_touched(self) -> Touched {
         self.touched
     }
 
@@ -191,24 +191,6 @@ impl<'a, P: PreState> View<'a, P> {
         self.tally.note(Key::Account, arrival, since);
         Ok(row)
     }
-
-    fn code(&mut self, hash: B256) -> Result<Bytecode, ViewError> {
-        if let Some(code) = self.codes.get(&hash) {
-            return Ok(code.clone());
-        }
-        let (reader, tally) = (&mut *self.reader, &mut *self.tally);
-        let Shared { codes, code_rows, .. } = self.shared;
-        let (code, _) = codes.get_or_read(hash, self.cancel, || {
-            let since = tally.now();
-            let (row, arrival) = code_rows.get_or_read(hash, self.cancel, || {
-                tally.timed(Key::Code, || reader.code(&hash)).map_err(ViewError::from)
-            })?;
-            tally.note(Key::Code, arrival, since);
-            bytecode(hash, row)
-        })?;
-        self.codes.insert(hash, code.clone());
-        Ok(code)
-    }
 }
 
 impl<P: PreState> Database for View<'_, P> {
@@ -236,16 +218,29 @@ impl<P: PreState> Database for View<'_, P> {
         if let Some(code) = code {
             after.code_hash = code.hash;
             // Registers the code for `code_by_hash`; the value is not needed here.
-            let fresh = || bytecode(code.hash, Some(code.bytes.clone()));
-            self.shared.codes.get_or_read(code.hash, self.cancel, fresh)?;
+            let analyse = || bytecode(code.hash, Some(code.bytes.clone()));
+            self.shared.codes.get_or_read(code.hash, self.cancel, analyse)?;
         }
         // An account that a lower index left empty does not exist (EIP-161).
-        let gone = after == AccountState::default();
-        Ok((!gone).then(|| info(after)))
+        Ok((after != AccountState::default()).then(|| info(after)))
     }
 
-    fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, ViewError> {
-        self.code(code_hash)
+    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ViewError> {
+        if let Some(code) = self.codes.get(&hash) {
+            return Ok(code.clone());
+        }
+        let (reader, tally) = (&mut *self.reader, &mut *self.tally);
+        let Shared { codes, code_rows, .. } = self.shared;
+        let (code, _) = codes.get_or_read(hash, self.cancel, || {
+            let since = tally.now();
+            let (row, arrival) = code_rows.get_or_read(hash, self.cancel, || {
+                tally.timed(Key::Code, || reader.code(&hash)).map_err(ViewError::from)
+            })?;
+            tally.note(Key::Code, arrival, since);
+            bytecode(hash, row)
+        })?;
+        self.codes.insert(hash, code.clone());
+        Ok(code)
     }
 
     #[inline]

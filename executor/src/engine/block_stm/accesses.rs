@@ -60,13 +60,12 @@ pub(super) fn shared_accesses(
             runner.enter(block);
         }
         runner.db().funded_sender = FundedSender::new(&block.transactions[tx_index]);
-        match runner.run(block, step.kind, |before, state| before.note_writes(&state)) {
-            // The keys that a failed run touched count, too.
-            Ok(_) | Err(StepError::Database(ViewError::MissingBlockHash(_))) => {}
-            Err(StepError::Database(error)) => {
-                return Err(EngineError::of_read(batch_index, index, error));
-            }
-            Err(_) => {}
+        let ran = runner.run(block, step.kind, |before, state| before.note_writes(&state));
+        // The keys that a failed run touched count, too.
+        if let Err(StepError::Database(error)) = ran
+            && !matches!(error, ViewError::MissingBlockHash(_))
+        {
+            return Err(EngineError::of_read(batch_index, index, error));
         }
         touched.push(std::mem::take(&mut runner.db().touched));
     }

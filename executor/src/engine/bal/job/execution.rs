@@ -10,7 +10,7 @@ use evm::{Runner, StepError, StepOutput, StepWrites};
 use variant::Phase;
 use workload::{Block, BlockAccessIndex, Step, StepKind};
 
-use super::{Failure, Job, Part, StepResult};
+use super::{Failure, Job, StepResult, WorkerResults};
 use crate::{
     engine::{
         bal::{
@@ -71,10 +71,10 @@ impl<P: PreState> Job<P> {
         if task.variant.executors_prefetch() {
             self.prefetch(reader, counts, lane, stop)?;
         }
-        let came = counts.on_demand.trace.is_some().then(Instant::now);
+        let wait_start = counts.on_demand.trace.is_some().then(Instant::now);
         self.gate.wait();
-        if let (Some(trace), Some(came)) = (&mut counts.on_demand.trace, came) {
-            trace.record_rare(EventKind::Gate, came, Instant::now());
+        if let (Some(trace), Some(start)) = (&mut counts.on_demand.trace, wait_start) {
+            trace.record_rare(EventKind::Gate, start, Instant::now());
         }
         let start = self.spans.elapsed();
         let view = View::new(
@@ -87,20 +87,20 @@ impl<P: PreState> Job<P> {
         let mut steps = Vec::new();
         let mut state = WorkerState::default();
         while !stop.load(Ordering::Relaxed)
-            && let Some((taken, index)) = self.take_step()
+            && let Some((position, index)) = self.take_step()
         {
             match self.run_step(&mut runner, task, index, &mut state) {
                 Ok(step) => steps.push(step),
-                Err(error) => self.step_failed(Failure { taken, error })?,
+                Err(error) => self.step_failed(Failure { position, error })?,
             }
         }
         let WorkerState { mut written, .. } = state;
         written.keep_last();
         self.executed_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
-        self.ahead.executed();
+        self.ahead.executor_ended();
         close_part(&self.spans, Phase::Execute, start, runner.db().trace());
-        let touched = runner.into_db().finish();
-        lock(&self.parts).push(Part { steps, written, touched });
+        let touched = runner.into_db().into_touched();
+        lock(&self.worker_results).push(WorkerResults { steps, written, touched });
         // Without threads that only read, executing threads verify the list's values.
         match task.variant.io_thread_count {
             0 => self.verify(reader, counts, lane, stop),
@@ -111,10 +111,9 @@ impl<P: PreState> Job<P> {
     /// Takes the next step. Returns its position in the workers' order and its index; `None` once
     /// all steps are taken.
     pub(super) fn take_step(&self) -> Option<(usize, BlockAccessIndex)> {
-        let next = self.next_step.fetch_add(1, Ordering::Relaxed);
-        let taken = next as usize;
-        let is_left = next < self.run_count;
-        is_left.then(|| (taken, self.order.as_ref().map_or(next, |order| order[taken])))
+        let position = self.next_step.fetch_add(1, Ordering::Relaxed);
+        let index = || self.order.as_ref().map_or(position, |order| order[position as usize]);
+        (position < self.run_count).then(|| (position as usize, index()))
     }
 
     /// Runs a step on the EVM. Leaves the step's writes in `state`, unchecked.
@@ -133,13 +132,13 @@ impl<P: PreState> Job<P> {
         }
         runner.db().set_index(index);
         writes.clear();
-        let mut unread = Ok(());
+        let mut marked = Ok(());
         let start = Instant::now();
-        let output = runner.run(block, step.kind, |view, state| {
-            if unread.is_ok() {
-                unread = view.mark_unread(&state);
+        let output = runner.run(block, step.kind, |view, evm_state| {
+            if marked.is_ok() {
+                marked = view.mark_unread(&evm_state);
             }
-            writes.add(&state);
+            writes.add(&evm_state);
         });
         let end = Instant::now();
         let latency = end - start;
@@ -148,7 +147,7 @@ impl<P: PreState> Job<P> {
             let batch = self.batch_index;
             trace.record_rare(EventKind::Step { batch, index, step, gas }, start, end);
         }
-        let output = output.and_then(|output| unread.map(|()| output).map_err(StepError::Database));
+        let output = output.and_then(|output| marked.map(|()| output).map_err(StepError::Database));
         let output = output.map_err(|error| match error {
             StepError::Database(read) if read.is_undeclared() => {
                 self.rejected(ListFault::Undeclared { index, read })
@@ -193,7 +192,7 @@ impl<P: PreState> Job<P> {
     /// # Errors
     /// The failure, if it ends the batch at once.
     fn step_failed(&self, failure: Failure) -> Result<(), Failure> {
-        let may_be_caused = match &failure.error {
+        let may_be_an_effect = match &failure.error {
             EngineError::Step { .. } => true,
             EngineError::List { fault, .. } => !matches!(fault, ListFault::Infeasible { .. }),
             EngineError::Block { .. }
@@ -202,7 +201,7 @@ impl<P: PreState> Job<P> {
             | EngineError::Store(_)
             | EngineError::Cancelled => false,
         };
-        if !may_be_caused || self.shared.pre_state.listed().is_none() {
+        if !may_be_an_effect || self.shared.pre_state.listed().is_none() {
             return Err(failure);
         }
         self.next_step.store(self.run_count, Ordering::Relaxed);

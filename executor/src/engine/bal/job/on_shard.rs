@@ -10,7 +10,7 @@ use std::{
 use evm::Runner;
 
 use super::{
-    Failure, Job, Part,
+    Failure, Job, WorkerResults,
     execution::{StepRun, WorkerState},
 };
 use crate::{
@@ -52,10 +52,10 @@ impl Job<Declared> {
         let mut state = WorkerState::default();
         let mut sent_touched_slot_count = 0;
         while !stop.load(Ordering::Relaxed)
-            && let Some((taken, index)) = self.take_step()
+            && let Some((position, index)) = self.take_step()
         {
             let ran = self.run_evm(&mut runner, task, index, &mut state);
-            let ran = ran.map_err(|error| Failure { taken, error })?;
+            let ran = ran.map_err(|error| Failure { position, error })?;
             let StepRun { output, latency, end, .. } = ran;
             last_end = end;
             let touched_slot_count = runner.db().touched_slot_count();
@@ -65,8 +65,8 @@ impl Job<Declared> {
             let result = output.result;
             results.push(ShardStep { index, result, writes, latency, met_slot_count });
         }
-        let touched = runner.into_db().finish();
-        lock(&self.parts).push(Part { touched, ..Part::default() });
+        let touched = runner.into_db().into_touched();
+        lock(&self.worker_results).push(WorkerResults { touched, ..WorkerResults::default() });
         Ok(last_end)
     }
 
@@ -79,7 +79,7 @@ impl Job<Declared> {
             return Err(error);
         }
         let mut touched = Touched::new(&self.shared.list);
-        lock(&self.parts).iter().for_each(|part| touched.union(&part.touched));
+        lock(&self.worker_results).iter().for_each(|results| touched.union(&results.touched));
         let Touched { accounts, slots } = touched;
         Ok(AccessedKeys { accounts: accounts.into_words(), slots: slots.into_words() })
     }

@@ -8,7 +8,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use evm::Runner;
 use workload::{BlockAccessIndex, list::ListIndex};
 
-use super::{Failure, Job, Part, StepResult, execution::WorkerState};
+use super::{Failure, Job, StepResult, WorkerResults, execution::WorkerState};
 use crate::{
     engine::{
         bal::{
@@ -59,20 +59,20 @@ impl ShardBatch<'_, '_> {
     /// # Errors
     /// The list is wrong, or the shard or the store failed.
     pub(in crate::engine::bal) fn run(&mut self) -> Result<(), Failure> {
-        self.talk().map_err(|error| {
+        self.converse().map_err(|error| {
             // The failure of the lowest step ranks first, as it does among local threads.
-            let taken = error.index().map_or(usize::MAX, |index| index as usize);
-            Failure { taken, error }
+            let position = error.index().map_or(usize::MAX, |index| index as usize);
+            Failure { position, error }
         })
     }
 
-    fn talk(&mut self) -> Result<(), EngineError> {
+    fn converse(&mut self) -> Result<(), EngineError> {
         let (job, assignment) = (self.job, self.assignment);
         let start = job.spans.elapsed();
         let Connection { shards, shard, stop, .. } = *self.connection;
         let begun = shards.begin(shard, assignment, stop);
         let mut conversation = begun.map_err(|error| self.blame(error.0))?;
-        let mut taken = ShardResults {
+        let mut received = ShardResults {
             has_result: vec![false; assignment.steps.len()],
             steps: Vec::with_capacity(assignment.steps.len()),
             state: WorkerState::default(),
@@ -83,16 +83,16 @@ impl ShardBatch<'_, '_> {
         let Finished { accessed_keys, times } = loop {
             let cpu_before = process::thread_cpu_time();
             let report = conversation.receive(stop).map_err(|error| self.blame(error.0))?;
-            if let Some(reason) = message::untimely(&report, taken.ready) {
+            if let Some(reason) = message::untimely(&report, received.ready) {
                 return Err(self.blame(reason));
             }
             match report {
                 Report::Ready => {
                     let ready = self.connection.ready(&job.spans, start, assignment.delay);
-                    taken.ready = Some(ready);
+                    received.ready = Some(ready);
                 }
                 Report::Wanted { request, keys } => {
-                    let values = self.values(&keys, &mut taken.requested)?;
+                    let values = self.values(&keys, &mut received.requested)?;
                     let answered = conversation.answer(request, values);
                     answered.map_err(|error| self.blame(error.0))?;
                     let times = &mut self.connection.counts.coordinator_times;
@@ -101,7 +101,7 @@ impl ShardBatch<'_, '_> {
                 }
                 Report::Steps(steps) => {
                     for step in steps {
-                        self.take(step, &mut taken)?;
+                        self.add_result(step, &mut received)?;
                     }
                     let times = &mut self.connection.counts.coordinator_times;
                     times.message_count += 1;
@@ -117,18 +117,18 @@ impl ShardBatch<'_, '_> {
                 Report::Done(finished) => break finished,
             }
         };
-        if let Some(position) = taken.has_result.iter().position(|has_result| !has_result) {
+        if let Some(position) = received.has_result.iter().position(|has_result| !has_result) {
             let index = assignment.steps[position];
             let reason = format!("it says that all is done, and sent no result of step {index}");
             return Err(self.blame(reason));
         }
         let touched =
             touched(&job.shared.list, accessed_keys).map_err(|reason| self.blame(reason))?;
-        self.connection.add_times(&job.spans, taken.ready.unwrap_or(start), &times);
-        let ShardResults { steps, mut state, .. } = taken;
+        self.connection.add_times(&job.spans, received.ready.unwrap_or(start), &times);
+        let ShardResults { steps, mut state, .. } = received;
         state.written.keep_last();
         job.executed_ns.fetch_max(job.now_ns(), Ordering::Relaxed);
-        lock(&job.parts).push(Part { steps, written: state.written, touched });
+        lock(&job.worker_results).push(WorkerResults { steps, written: state.written, touched });
         Ok(())
     }
 
@@ -153,11 +153,15 @@ impl ShardBatch<'_, '_> {
 
     /// Checks and adds a step's result. The step must be assigned to the shard and have no result
     /// yet, and its writes must be those of the list.
-    fn take(&mut self, step: ShardStep, taken: &mut ShardResults) -> Result<(), EngineError> {
+    fn add_result(
+        &mut self,
+        step: ShardStep,
+        received: &mut ShardResults,
+    ) -> Result<(), EngineError> {
         let (job, task, index) = (self.job, self.connection.task, step.index);
         let position = self.assignment.steps.binary_search(&index);
         let is_due = position
-            .is_ok_and(|position| !std::mem::replace(&mut taken.has_result[position], true));
+            .is_ok_and(|position| !std::mem::replace(&mut received.has_result[position], true));
         if !is_due {
             let reason =
                 format!("it sent a result of step {index}, which it was not to run, or twice");
@@ -173,22 +177,22 @@ impl ShardBatch<'_, '_> {
             return Err(self.blame(reason));
         }
         let ShardStep { result, writes, latency, met_slot_count, .. } = step;
-        let WorkerState { written, unreported, .. } = &mut taken.state;
+        let WorkerState { written, unreported, .. } = &mut received.state;
         if let Err(fault) = check::check_writes(&job.shared.list, index, &writes, written) {
             return Err(self.judge(index, fault.to_string()));
         }
         if let Some(keys) = task.root.written {
             keys.add_writes(&writes);
         }
-        taken.touched_slot_count = taken.touched_slot_count.saturating_add(met_slot_count);
+        received.touched_slot_count = received.touched_slot_count.saturating_add(met_slot_count);
         if let (Some(result), Some(tx)) = (&result, tx) {
             let block = &task.workload.batches[job.batch_index].blocks[job.steps.at(index).block];
             let fork = task.workload.rules_of(block).fork;
             let ended = EndedTx { tx, gas: &result.gas(), fork };
-            let ended = job.feasible.ended(ended, taken.touched_slot_count, unreported);
+            let ended = job.feasible.ended(ended, received.touched_slot_count, unreported);
             ended.map_err(|fault| job.rejected(fault))?;
         }
-        taken.steps.push(StepResult { index, result, latency });
+        received.steps.push(StepResult { index, result, latency });
         Ok(())
     }
 

@@ -117,11 +117,11 @@ impl<'a, S: Sink> CallBuffers<'a, S> {
         tally: &mut ReadTally,
     ) -> Result<(), StoreError> {
         match (chunk, self.sequence) {
-            (Chunk::Accounts(places), _) => self.accounts(places, reader, tally),
-            (Chunk::Slots(places), Some(sequence)) => {
-                self.slots_in(sequence, places, reader, tally)
+            (Chunk::Accounts(positions), _) => self.accounts(positions, reader, tally),
+            (Chunk::Slots(positions), Some(sequence)) => {
+                self.slots_in(sequence, positions, reader, tally)
             }
-            (Chunk::Slots(places), None) => self.listed_slots(places, reader, tally),
+            (Chunk::Slots(positions), None) => self.listed_slots(positions, reader, tally),
         }
     }
 
@@ -147,7 +147,7 @@ impl<'a, S: Sink> CallBuffers<'a, S> {
 
     fn accounts(
         &mut self,
-        places: Range<usize>,
+        positions: Range<usize>,
         reader: &mut dyn Reader,
         tally: &mut ReadTally,
     ) -> Result<(), StoreError> {
@@ -155,16 +155,17 @@ impl<'a, S: Sink> CallBuffers<'a, S> {
         let ids = &mut self.account_ids;
         ids.clear();
         addresses.clear();
-        for place in places {
-            let id = sequence.map_or(AccountId(place as u32), |sequence| sequence.account(place));
+        for position in positions {
+            let id =
+                sequence.map_or(AccountId(position as u32), |sequence| sequence.account(position));
             if values.claim_account(id) {
                 ids.push(id);
                 addresses.push(*list.address(id));
             }
         }
         let mut clock = CallClock::start(reader, Key::Account, tally);
-        reader.accounts(addresses, &mut |place, row| {
-            values.put_account(ids[place], row);
+        reader.accounts(addresses, &mut |position, row| {
+            values.put_account(ids[position], row);
             clock.arrived();
             let code = row.map_or(KECCAK256_EMPTY, |row| row.code_hash);
             if code != KECCAK256_EMPTY {
@@ -178,23 +179,23 @@ impl<'a, S: Sink> CallBuffers<'a, S> {
     fn slots_in(
         &mut self,
         sequence: &Sequence,
-        places: Range<usize>,
+        positions: Range<usize>,
         reader: &mut dyn Reader,
         tally: &mut ReadTally,
     ) -> Result<(), StoreError> {
         let Self { target: Target { list, values, .. }, slot_ids: ids, rows, .. } = self;
         ids.clear();
         rows.clear();
-        for place in places {
-            let (id, row) = sequence.slot(list, place);
+        for position in positions {
+            let (id, row) = sequence.slot(list, position);
             if values.claim_slot(id) {
                 ids.push(id);
                 rows.push(row);
             }
         }
         let mut clock = CallClock::start(reader, Key::Slot, tally);
-        reader.slot_rows(rows, &mut |place, value| {
-            values.put_slot(ids[place], value);
+        reader.slot_rows(rows, &mut |position, value| {
+            values.put_slot(ids[position], value);
             clock.arrived();
         })?;
         clock.stop(reader, ids.len());
@@ -205,15 +206,15 @@ impl<'a, S: Sink> CallBuffers<'a, S> {
     /// which the store itself sorts by their rows.
     fn listed_slots(
         &mut self,
-        places: Range<usize>,
+        positions: Range<usize>,
         reader: &mut dyn Reader,
         tally: &mut ReadTally,
     ) -> Result<(), StoreError> {
         let Self { target: Target { list, values, .. }, slot_ids: ids, keys, .. } = self;
-        let mut next = places.start;
-        while next < places.end {
+        let mut next = positions.start;
+        while next < positions.end {
             let account = list.account_of(SlotId(next as u32));
-            let end = places.end.min(list.slots_of(account).end as usize);
+            let end = positions.end.min(list.slots_of(account).end as usize);
             ids.clear();
             keys.clear();
             for id in (next..end).map(|id| SlotId(id as u32)) {
@@ -223,8 +224,8 @@ impl<'a, S: Sink> CallBuffers<'a, S> {
                 }
             }
             next = end;
-            tally.read_slots(reader, list.address(account), keys, &mut |place, value| {
-                values.put_slot(ids[place], value);
+            tally.read_slots(reader, list.address(account), keys, &mut |position, value| {
+                values.put_slot(ids[position], value);
             })?;
         }
         Ok(())

@@ -35,18 +35,18 @@ pub(super) enum Chunk {
 /// positions.
 #[derive(Clone, Copy, Debug)]
 struct ChunkSplit {
-    place_count: usize,
+    position_count: usize,
     size: usize,
 }
 
 impl ChunkSplit {
     const fn count(self) -> usize {
-        self.place_count.div_ceil(self.size)
+        self.position_count.div_ceil(self.size)
     }
 
     fn at(self, number: usize) -> Range<usize> {
         let start = number * self.size;
-        start..(start + self.size).min(self.place_count)
+        start..(start + self.size).min(self.position_count)
     }
 }
 
@@ -63,13 +63,13 @@ impl Chunks {
     /// suits `reader`.
     pub(super) fn new(policy: &Prefetch, list: &ListIndex, reader: &dyn Reader) -> Self {
         let call_sizes = reader.call_sizes();
-        let suits = match policy.order {
+        let suitable_size = match policy.order {
             ReadOrder::OnDisk => call_sizes.rows_per_call,
             ReadOrder::Listed | ReadOrder::FirstWrite => call_sizes.slots_per_call,
         };
-        let suits = suits.max(1);
+        let suitable_size = suitable_size.max(1);
         let given = policy.chunk.map(|keys| keys.get() as usize);
-        let account_size = if call_sizes.reads_together() { suits } else { ACCOUNT_CHUNK };
+        let account_size = if call_sizes.reads_together() { suitable_size } else { ACCOUNT_CHUNK };
         let account_count = match policy.accounts {
             AccountReads::OnDemand => 0,
             AccountReads::First | AccountReads::Mixed => list.account_count() as usize,
@@ -77,10 +77,10 @@ impl Chunks {
         let slot_count = list.slot_count() as usize;
         Self {
             accounts: ChunkSplit {
-                place_count: account_count,
+                position_count: account_count,
                 size: given.unwrap_or(account_size),
             },
-            slots: ChunkSplit { place_count: slot_count, size: given.unwrap_or(suits) },
+            slots: ChunkSplit { position_count: slot_count, size: given.unwrap_or(suitable_size) },
             mixes: policy.accounts == AccountReads::Mixed,
         }
     }
@@ -118,8 +118,8 @@ impl Chunks {
         let (accounts, all) = (self.accounts.count(), self.count());
         let first = if self.mixes { 0..0 } else { 0..accounts };
         let rest = first.end..all;
-        let share = move |of: Range<usize>| {
-            let split = |number: usize| of.start + of.len() * number / lane.count;
+        let share = move |range: Range<usize>| {
+            let split = |number: usize| range.start + range.len() * number / lane.count;
             split(lane.number)..split(lane.number + 1)
         };
         share(first).chain(share(rest))
@@ -135,14 +135,14 @@ mod tests {
         for (account_count, slot_count, mixes) in
             [(0, 0, false), (1, 0, true), (0, 5, true), (17, 100, true), (17, 100, false)]
         {
-            let accounts = ChunkSplit { place_count: account_count, size: 3 };
-            let slots = ChunkSplit { place_count: slot_count, size: 7 };
+            let accounts = ChunkSplit { position_count: account_count, size: 3 };
+            let slots = ChunkSplit { position_count: slot_count, size: 7 };
             let chunks = Chunks { accounts, slots, mixes };
             let (mut of_accounts, mut of_slots) = (Vec::new(), Vec::new());
             for number in 0..chunks.count() {
                 match chunks.at(number) {
-                    Chunk::Accounts(places) => of_accounts.extend(places),
-                    Chunk::Slots(places) => of_slots.extend(places),
+                    Chunk::Accounts(positions) => of_accounts.extend(positions),
+                    Chunk::Slots(positions) => of_slots.extend(positions),
                 }
             }
             assert_eq!(of_accounts, (0..account_count).collect::<Vec<_>>());
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn mixed_accounts_are_spread_and_accounts_that_come_first_come_first() {
-        let split = |place_count| ChunkSplit { place_count, size: 1 };
+        let split = |position_count| ChunkSplit { position_count, size: 1 };
         let numbers = |mixes| -> Vec<usize> {
             let chunks = Chunks { accounts: split(3), slots: split(9), mixes };
             let is_account = |n: &usize| matches!(chunks.at(*n), Chunk::Accounts(_));

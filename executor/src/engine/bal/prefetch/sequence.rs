@@ -2,8 +2,8 @@
 //!
 //! [`ReadOrder::OnDisk`] sorts by the keys of rows. In the hashed layout, up to one thread per core
 //! hashes the declared keys, eight at a time, and sorts them. In the plain layout, the list is in
-//! this order already. [`ReadOrder::FirstWrite`] sorts by the step of a key's first write, in place
-//! of its first read: EIP-7928 gives reads no index.
+//! this order already. [`ReadOrder::FirstWrite`] sorts by the step of a key's first write, in
+//! position of its first read: EIP-7928 gives reads no index.
 
 use std::{cmp::Ordering, num::NonZeroUsize, thread};
 
@@ -25,7 +25,7 @@ struct SortedSlot {
     /// First 8 bytes of the slot's hash, or the step of its first write.
     prefix: u64,
     /// Position of the slot's account in the order of accounts.
-    account_place: u32,
+    account_position: u32,
     slot: u32,
 }
 
@@ -60,8 +60,8 @@ impl Sequence {
         Layout::Hashed.account_key_parts(list.addresses(), &mut parts);
         let mut accounts: Vec<_> = list.accounts().collect();
         accounts.sort_unstable_by_key(|account| parts[account.get()]);
-        let places = places(&accounts);
-        let (slots, slot_parts) = slots_by_hash(list, &places);
+        let positions = positions(&accounts);
+        let (slots, slot_parts) = slots_by_hash(list, &positions);
         Self { accounts, slots, rows: Some(HashedRows { accounts: parts, slots: slot_parts }) }
     }
 
@@ -74,28 +74,28 @@ impl Sequence {
         };
         let mut accounts: Vec<_> = list.accounts().collect();
         accounts.sort_by_cached_key(of_account);
-        let places = places(&accounts);
+        let positions = positions(&accounts);
         let mut slots = Vec::with_capacity(list.slot_count() as usize);
         for account in list.accounts() {
             slots.extend(list.slots_of(account).map(|slot| SortedSlot {
                 prefix: of_slot(SlotId(slot)).into(),
-                account_place: places[account.get()],
+                account_position: positions[account.get()],
                 slot,
             }));
         }
-        slots.sort_by_key(|placed| placed.prefix);
+        slots.sort_by_key(|sorted_slot| sorted_slot.prefix);
         Self { accounts, slots, rows: None }
     }
 
     /// Returns the account at a position.
-    pub(super) fn account(&self, place: usize) -> AccountId {
-        self.accounts[place]
+    pub(super) fn account(&self, position: usize) -> AccountId {
+        self.accounts[position]
     }
 
     /// Returns the slot at a position, and its row to read.
-    pub(super) fn slot<'a>(&self, list: &'a ListIndex, place: usize) -> (SlotId, SlotRow<'a>) {
-        let SortedSlot { account_place, slot, .. } = self.slots[place];
-        let (account, slot) = (self.accounts[account_place as usize], SlotId(slot));
+    pub(super) fn slot<'a>(&self, list: &'a ListIndex, position: usize) -> (SlotId, SlotRow<'a>) {
+        let SortedSlot { account_position, slot, .. } = self.slots[position];
+        let (account, slot) = (self.accounts[account_position as usize], SlotId(slot));
         let row = self.rows.as_ref().map(|rows| {
             let account = Layout::Hashed.account_key_of_part(&rows.accounts[account.get()]);
             Layout::Hashed.slot_key_of_part(&account, &rows.slots[slot.get()])
@@ -105,16 +105,16 @@ impl Sequence {
 }
 
 /// Returns the position of each account in `accounts`, by id.
-fn places(accounts: &[AccountId]) -> Vec<u32> {
-    let mut places = vec![0; accounts.len()];
-    for (place, account) in (0..).zip(accounts) {
-        places[account.get()] = place;
+fn positions(accounts: &[AccountId]) -> Vec<u32> {
+    let mut positions = vec![0; accounts.len()];
+    for (position, account) in (0..).zip(accounts) {
+        positions[account.get()] = position;
     }
-    places
+    positions
 }
 
 /// Returns all slots in the order of their rows, and the hashes of their keys by id.
-fn slots_by_hash(list: &ListIndex, account_places: &[u32]) -> (Vec<SortedSlot>, Vec<[u8; 32]>) {
+fn slots_by_hash(list: &ListIndex, account_positions: &[u32]) -> (Vec<SortedSlot>, Vec<[u8; 32]>) {
     let count = list.slot_count() as usize;
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = cores.min(count / SLOTS_PER_THREAD_MIN).max(1);
@@ -126,7 +126,7 @@ fn slots_by_hash(list: &ListIndex, account_places: &[u32]) -> (Vec<SortedSlot>, 
     thread::scope(|scope| {
         let mut last = None;
         for ((slots, parts), first) in shares {
-            let sort = move || sort_share(list, account_places, first, slots, parts);
+            let sort = move || sort_share(list, account_positions, first, slots, parts);
             // Each share but the last gets a thread; this thread sorts the last.
             if let Some(earlier) = last.replace(sort) {
                 scope.spawn(earlier);
@@ -146,7 +146,7 @@ fn slots_by_hash(list: &ListIndex, account_places: &[u32]) -> (Vec<SortedSlot>, 
 /// Hashes and sorts one share of the slots, which begins at slot `first`.
 fn sort_share(
     list: &ListIndex,
-    account_places: &[u32],
+    account_positions: &[u32],
     first: u32,
     slots: &mut [SortedSlot],
     parts: &mut [[u8; 32]],
@@ -155,18 +155,19 @@ fn sort_share(
     Layout::Hashed.slot_key_parts(keys, parts);
     let mut account = list.account_of(SlotId(first));
     let mut end = list.slots_of(account).end;
-    for ((placed, part), slot) in slots.iter_mut().zip(parts.iter()).zip(first..) {
+    for ((sorted_slot, part), slot) in slots.iter_mut().zip(parts.iter()).zip(first..) {
         if slot >= end {
             account = list.account_of(SlotId(slot));
             end = list.slots_of(account).end;
         }
         let prefix = part.first_chunk().copied().map_or(0, u64::from_be_bytes);
-        *placed = SortedSlot { prefix, account_place: account_places[account.get()], slot };
+        *sorted_slot =
+            SortedSlot { prefix, account_position: account_positions[account.get()], slot };
     }
     slots.sort_unstable_by(|a, b| compare(a, b, |slot| &parts[(slot - first) as usize]));
 }
 
 fn compare<'p>(a: &SortedSlot, b: &SortedSlot, part: impl Fn(u32) -> &'p [u8; 32]) -> Ordering {
-    let begin = |placed: &SortedSlot| (placed.account_place, placed.prefix);
+    let begin = |sorted_slot: &SortedSlot| (sorted_slot.account_position, sorted_slot.prefix);
     begin(a).cmp(&begin(b)).then_with(|| part(a.slot).cmp(part(b.slot)))
 }

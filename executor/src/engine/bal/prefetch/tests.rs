@@ -34,7 +34,7 @@ impl Reader for Ending<'_> {
     fn slot(&mut self, _: &Address, key: &U256) -> Result<U256, StoreError> {
         self.read_count += 1;
         if self.read_count == self.ends_at {
-            self.ahead.executed();
+            self.ahead.executor_ended();
         }
         Ok(*key)
     }

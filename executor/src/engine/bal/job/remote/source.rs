@@ -35,8 +35,8 @@ impl Source<'_> {
     /// # Errors
     /// [`ViewError`]: the store failed, or the sample was stopped.
     pub(super) fn answer_to(&mut self, keys: &KeyRequest) -> Result<StateValues, ViewError> {
-        let own_accounts = self.read_new_accounts(&keys.accounts)?;
-        let own_slots = self.read_new_slots(&keys.slots)?;
+        let own_accounts = self.read_unclaimed_accounts(&keys.accounts)?;
+        let own_slots = self.read_unclaimed_slots(&keys.slots)?;
         let Shared { list, pre_state, code_rows, .. } = self.shared;
         let stop = self.stop;
         let Reading { reader, tally } = &mut self.reading;
@@ -74,31 +74,31 @@ impl Source<'_> {
     }
 
     /// Reads the accounts that nobody has claimed. Returns their ids, ascending.
-    fn read_new_accounts(&mut self, ids: &[u32]) -> Result<Vec<AccountId>, StoreError> {
+    fn read_unclaimed_accounts(&mut self, ids: &[u32]) -> Result<Vec<AccountId>, StoreError> {
         let Shared { list, pre_state, .. } = self.shared;
         let Reading { reader, tally } = &mut self.reading;
-        let mut new: Vec<_> = ids.iter().map(|id| AccountId(*id)).collect();
-        new.retain(|id| pre_state.accounts.claims().claim(id.get()));
-        new.sort_unstable();
-        let addresses: Vec<_> = new.iter().map(|id| *list.address(*id)).collect();
+        let mut claimed: Vec<_> = ids.iter().map(|id| AccountId(*id)).collect();
+        claimed.retain(|id| pre_state.accounts.claims().claim(id.get()));
+        claimed.sort_unstable();
+        let addresses: Vec<_> = claimed.iter().map(|id| *list.address(*id)).collect();
         let mut clock = CallClock::start(&**reader, Key::Account, tally);
         reader.accounts(&addresses, &mut |index, row| {
-            pre_state.accounts.put(new[index].get(), row);
+            pre_state.accounts.put(claimed[index].get(), row);
             clock.arrived();
         })?;
-        clock.stop(&**reader, new.len());
-        Ok(new)
+        clock.stop(&**reader, claimed.len());
+        Ok(claimed)
     }
 
     /// Reads the slots that nobody has claimed. Returns their ids, ascending.
-    fn read_new_slots(&mut self, ids: &[u32]) -> Result<Vec<SlotId>, StoreError> {
+    fn read_unclaimed_slots(&mut self, ids: &[u32]) -> Result<Vec<SlotId>, StoreError> {
         let Shared { list, pre_state, .. } = self.shared;
         let Reading { reader, tally } = &mut self.reading;
-        let mut new: Vec<_> = ids.iter().map(|id| SlotId(*id)).collect();
-        new.retain(|id| pre_state.slots.claims().claim(id.get()));
+        let mut claimed: Vec<_> = ids.iter().map(|id| SlotId(*id)).collect();
+        claimed.retain(|id| pre_state.slots.claims().claim(id.get()));
         // This order makes the slots of an account consecutive.
-        new.sort_unstable();
-        let rows = new.iter().map(|id| SlotRow {
+        claimed.sort_unstable();
+        let rows = claimed.iter().map(|id| SlotRow {
             address: list.address(list.account_of(*id)),
             key: list.slot_key(*id),
             row: None,
@@ -106,10 +106,10 @@ impl Source<'_> {
         let rows: Vec<_> = rows.collect();
         let mut clock = CallClock::start(&**reader, Key::Slot, tally);
         reader.slot_rows(&rows, &mut |index, value| {
-            pre_state.slots.put(new[index].get(), value);
+            pre_state.slots.put(claimed[index].get(), value);
             clock.arrived();
         })?;
-        clock.stop(&**reader, new.len());
-        Ok(new)
+        clock.stop(&**reader, claimed.len());
+        Ok(claimed)
     }
 }
