@@ -69,22 +69,26 @@ pub fn execute(sample: &dyn Sample, task: &Task<'_>) -> Result<Executed, EngineE
     let is_pipelined = task.variant.root.time == RootTime::Pipelined;
     let root = RootInputs { written: is_pipelined.then_some(&written), ..task.root };
     let task = &Task { root, ..*task };
-    let at = Execution { sample, task, stop: &stop };
+    let execution = Execution { sample, task, stop: &stop };
     let mut executed = match task.variant.engine {
-        Engine::Sequential => clock::run(&Alone { at, run: alone::sequential }, at)?,
-        Engine::BareRevm => clock::run(&Alone { at, run: bare_revm::run }, at)?,
+        Engine::Sequential => clock::run(&Alone { execution, run: alone::sequential }, execution)?,
+        Engine::BareRevm => clock::run(&Alone { execution, run: bare_revm::run }, execution)?,
         Engine::BlockStm if !task.variant.sharding.is_none() => {
-            clock::run(&block_stm::Sharded(OnShards::new(at)?), at)?
+            clock::run(&block_stm::Sharded(OnShards::new(execution)?), execution)?
         }
-        Engine::BlockStm => clock::run(&BlockStm(at), at)?,
-        Engine::Prewarm(warming) => clock::run(&Prewarm::new(at, warming), at)?,
+        Engine::BlockStm => clock::run(&BlockStm(execution), execution)?,
+        Engine::Prewarm(warming) => clock::run(&Prewarm::new(execution, warming), execution)?,
         Engine::Bal if !task.variant.sharding.is_none() => {
-            clock::run(&bal::Sharded(OnShards::new(at)?), at)?
+            clock::run(&bal::Sharded(OnShards::new(execution)?), execution)?
         }
         Engine::Bal => match task.variant.list {
-            Some(ListForm::ParallelIo) => clock::run(&Bal::<Undeclared>::new(at), at)?,
-            Some(ListForm::Full) => clock::run(&Bal::<Listed>::new(at), at)?,
-            Some(ListForm::BatchedIo) | None => clock::run(&Bal::<Declared>::new(at), at)?,
+            Some(ListForm::ParallelIo) => {
+                clock::run(&Bal::<Undeclared>::new(execution), execution)?
+            }
+            Some(ListForm::Full) => clock::run(&Bal::<Listed>::new(execution), execution)?,
+            Some(ListForm::BatchedIo) | None => {
+                clock::run(&Bal::<Declared>::new(execution), execution)?
+            }
         },
     };
     if task.cancel.load(Ordering::Relaxed) {

@@ -72,9 +72,10 @@ impl<'a> Reception<'a> {
         Self { received, pool: WorkerPool::new(thread_count, stop, received.cancel), stop }
     }
 
-    /// Calls `lead` while the recovery threads wait for jobs.
-    pub(crate) fn run<R>(&self, lead: impl FnOnce() -> R) -> Result<R, StoreError> {
-        self.pool.run_all("recoverer", "recoverer", |recovery| recovery.work(self.stop), lead)
+    /// Calls `run_leader` while the recovery threads wait for jobs.
+    pub(crate) fn run<R>(&self, run_leader: impl FnOnce() -> R) -> Result<R, StoreError> {
+        let work = |recovery: &Recovery| recovery.work(self.stop);
+        self.pool.run_all("recoverer", "recoverer", work, run_leader)
     }
 
     const fn duties(&self) -> BlockDuties {

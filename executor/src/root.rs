@@ -72,20 +72,20 @@ pub(crate) struct Rooting<'a, 'l> {
     work: RootWork,
 }
 
-/// Starts the threads that compute the roots of a sample, and calls `lead` with a [`Rooting`], or
-/// `None` if the variant has no roots. If the work begins during execution, one more thread does
-/// it.
+/// Starts the threads that compute the roots of a sample, and calls `run_leader` with a
+/// [`Rooting`], or `None` if the variant has no roots. If the work begins during execution, one
+/// more thread does it.
 ///
 /// # Errors
 /// The state has no tries, or a thread cannot begin.
-pub(crate) fn beside<R>(
+pub(crate) fn with_rooting<R>(
     sample: RootedSample<'_>,
-    lead: impl FnOnce(Option<Rooting<'_, '_>>) -> R,
+    run_leader: impl FnOnce(Option<Rooting<'_, '_>>) -> R,
 ) -> Result<R, RootError> {
     let RootedSample { variant, workload, inputs, stop, cancel, .. } = sample;
     let root = variant.root;
     if root.is_none() {
-        return Ok(lead(None));
+        return Ok(run_leader(None));
     }
     let tries = sample.tries.ok_or(RootError::NoTries)?;
     let settings = RootSettings::new(root, tries, &workload.genesis)?;
@@ -96,7 +96,8 @@ pub(crate) fn beside<R>(
             (RootTime::FromList, _) => Source::List,
             (RootTime::Pipelined, Some(written)) => Source::Steps(written),
             (RootTime::Nothing | RootTime::After | RootTime::Pipelined, _) => {
-                return Ok(lead(Some(Rooting { tries, threads, node_cache, ahead: None, work })));
+                let rooting = Rooting { tries, threads, node_cache, ahead: None, work };
+                return Ok(run_leader(Some(rooting)));
             }
         };
         let pool = WorkerPool::<RootJob<'_>>::new(1, stop, cancel);
@@ -106,7 +107,7 @@ pub(crate) fn beside<R>(
             |job| job.run(&threads),
             || {
                 let ahead = Some(RootThread { pool: &pool, sample, source });
-                lead(Some(Rooting { tries, threads, node_cache, ahead, work }))
+                run_leader(Some(Rooting { tries, threads, node_cache, ahead, work }))
             },
         )
     })?;

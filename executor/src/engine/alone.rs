@@ -16,7 +16,7 @@ use crate::{store::Sample, trace::Recorder};
 
 /// An engine that executes each batch by a call of `run` with the batch's index.
 pub(super) struct Alone<'a, F> {
-    pub(super) at: Execution<'a>,
+    pub(super) execution: Execution<'a>,
     pub(super) run: F,
 }
 
@@ -31,7 +31,7 @@ where
     const NAME: &'static str = "alone";
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
-        Ok(StoreDatabase::recording(self.at.sample, self.at.task)?)
+        Ok(StoreDatabase::recording(self.execution.sample, self.execution.task)?)
     }
 
     fn run_batch(
@@ -41,13 +41,13 @@ where
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let start = current.spans.elapsed();
-        let ran = (self.run)(database, self.at.task, current.index, executed)?;
+        let ran = (self.run)(database, self.execution.task, current.index, executed)?;
         current.spans.close(Phase::Execute, start);
-        ran.close(self.at.task, current.index, current.spans)
+        ran.close(self.execution.task, current.index, current.spans)
     }
 
     fn leave(&self, database: Self::Lead, executed: &mut Executed) {
-        database.close(self.at.task, executed);
+        database.close(self.execution.task, executed);
     }
 }
 

@@ -63,13 +63,13 @@ pub(crate) use view::CodeRows;
 
 /// The engine. `P` is the source of the state before a batch, which the list's form decides.
 pub(super) struct Bal<'a, P> {
-    at: Execution<'a>,
+    execution: Execution<'a>,
     pre_state: PhantomData<fn() -> P>,
 }
 
 impl<'a, P> Bal<'a, P> {
-    pub(super) const fn new(at: Execution<'a>) -> Self {
-        Self { at, pre_state: PhantomData }
+    pub(super) const fn new(execution: Execution<'a>) -> Self {
+        Self { execution, pre_state: PhantomData }
     }
 }
 
@@ -88,11 +88,11 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
     const NAME: &'static str = "bal";
 
     fn worker_count(&self) -> usize {
-        self.at.task.variant.thread_count + self.at.task.variant.io_thread_count
+        self.execution.task.variant.thread_count + self.execution.task.variant.io_thread_count
     }
 
     fn track(&self, worker: usize) -> Track {
-        match worker.checked_sub(self.at.task.variant.thread_count) {
+        match worker.checked_sub(self.execution.task.variant.thread_count) {
             None => Track::Executor(worker),
             Some(reader) => Track::Reader(reader),
         }
@@ -105,14 +105,14 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
         worker: usize,
         pool: &WorkerPool<'_, Job<P>>,
     ) -> Result<WorkerCounts, StoreError> {
-        if worker < self.at.task.variant.thread_count && self.at.task.variant.fiber_count > 1 {
-            return fibers::work(&self.at, worker, pool);
-        }
-        let Execution { sample, task, stop } = self.at;
-        let mut reader = sample.reader()?;
+        let Execution { sample, task, stop } = self.execution;
         let (executors, readers) = (task.variant.thread_count, task.variant.io_thread_count);
-        let mut counts = WorkerCounts::new(reader.as_ref(), task.trace, executors + readers);
         let executes = worker < executors;
+        if executes && task.variant.fiber_count > 1 {
+            return fibers::work(&self.execution, worker, pool);
+        }
+        let mut reader = sample.reader()?;
+        let mut counts = WorkerCounts::new(reader.as_ref(), task.trace, self.worker_count());
         let verifies = !executes && task.variant.io == Io::FromList;
         counts.priority = verifies.then(process::lower_priority);
         pool.serve(|job: &Job<P>| {
@@ -131,10 +131,11 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
-        let Execution { sample, task, .. } = self.at;
+        let Execution { sample, task, .. } = self.execution;
         Ok(LeadState {
             reader: sample.reader()?,
             known_orders: known_orders(task).into_iter(),
+            // The leading thread records no reads and no values, so its recorder is the smallest.
             recorder: task.trace.map(|trace| trace.recorder(usize::MAX)),
         })
     }
@@ -145,7 +146,7 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
         current: &CurrentBatch<'_, Job<P>>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
-        let Execution { sample, task, stop } = self.at;
+        let Execution { sample, task, stop } = self.execution;
         let (layout, known_order) = (sample.row_layout(), lead.known_orders.next());
         let job = Job::new(task, current.index, current.spans, layout, known_order)?;
         let posted = current.spans.elapsed();
@@ -165,7 +166,7 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
     }
 
     fn leave(&self, lead: Self::Lead, executed: &mut Executed) {
-        if let Some(trace) = self.at.task.trace {
+        if let Some(trace) = self.execution.task.trace {
             trace.add(Track::Main, lead.recorder);
         }
         executed.prefetch_reads_at_once = lead.reader.call_sizes().reads_at_once;

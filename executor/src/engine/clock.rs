@@ -137,24 +137,27 @@ impl<J> CurrentBatch<'_, J> {
 ///
 /// # Errors
 /// [`EngineError`]. The error of a rejected list has the cost so far.
-pub(super) fn run<E: Engine>(engine: &E, at: Execution<'_>) -> Result<Executed, EngineError> {
-    let pool = WorkerPool::<E::Job>::new(engine.worker_count(), at.stop, at.task.cancel);
-    let tries = at.sample.tries();
-    let task = at.task;
-    let sample = RootedSample {
+pub(super) fn run<E: Engine>(
+    engine: &E,
+    execution: Execution<'_>,
+) -> Result<Executed, EngineError> {
+    let Execution { sample, task, stop } = execution;
+    let pool = WorkerPool::<E::Job>::new(engine.worker_count(), stop, task.cancel);
+    let tries = sample.tries();
+    let rooted_sample = RootedSample {
         variant: &task.variant,
         workload: task.workload,
         lists: task.lists,
         tries: tries.as_deref(),
         inputs: task.root,
         trace: task.trace,
-        stop: at.stop,
+        stop,
         cancel: task.cancel,
     };
-    let reception = Reception::new(task.received(), at.stop);
+    let reception = Reception::new(task.received(), stop);
     let ran = reception.run(|| {
-        root::beside(sample, |rooting| {
-            let beside = ConcurrentWork { reception: &reception, rooting };
+        root::with_rooting(rooted_sample, |rooting| {
+            let concurrent = ConcurrentWork { reception: &reception, rooting };
             pool.run(
                 |worker| engine.track(worker).name(),
                 |error| StoreError::no_thread(E::NAME, &error),
@@ -166,7 +169,7 @@ pub(super) fn run<E: Engine>(engine: &E, at: Execution<'_>) -> Result<Executed, 
                     }
                     Ok(counts)
                 },
-                || lead(engine, at, &pool, beside),
+                || run_leader(engine, execution, &pool, concurrent),
             )
         })
     });
@@ -202,25 +205,25 @@ struct Timed {
 }
 
 /// Runs the leading thread: executes and commits all batches. The clock runs only in this function.
-fn lead<E: Engine>(
+fn run_leader<E: Engine>(
     engine: &E,
-    at: Execution<'_>,
+    execution: Execution<'_>,
     pool: &WorkerPool<'_, E::Job>,
-    beside: ConcurrentWork<'_, '_, '_>,
+    concurrent: ConcurrentWork<'_, '_, '_>,
 ) -> Result<Timed, EngineError> {
-    let ConcurrentWork { reception, mut rooting } = beside;
+    let ConcurrentWork { reception, mut rooting } = concurrent;
     let mut lead = engine.lead()?;
     let mut executed = Executed { tx_latencies: Latencies::ready(), ..Executed::default() };
     pool.wait_idle();
-    if at.stop.load(Ordering::Relaxed) {
+    if execution.stop.load(Ordering::Relaxed) {
         return Err(EngineError::Cancelled);
     }
-    let mut writes = WriteWatch::new(at.sample)?;
+    let mut writes = WriteWatch::new(execution.sample)?;
     let before = process::Snapshot::now();
     let spans = Arc::new(Spans::start());
     // No background work runs before the clock starts.
     writes.begin(&spans)?;
-    let mut batches = at.task.workload.batches.iter().enumerate();
+    let mut batches = execution.task.workload.batches.iter().enumerate();
     let done = batches.try_for_each(|(index, batch)| {
         let begin = spans.elapsed();
         let current = CurrentBatch { index, batch, spans: &spans, pool };
@@ -238,13 +241,13 @@ fn lead<E: Engine>(
             let rooted = rooting.root(&result.net_changes, &spans);
             result.rooted = Some(rooted.map_err(|error| EngineError::of_root(index, error))?);
         }
-        let end = commit(at, rooting.as_ref(), &result, &spans)?;
+        let end = commit(execution, rooting.as_ref(), &result, &spans)?;
         executed.batches.push(result);
         executed.batch_times.push(end - begin);
-        writes.look(&spans);
+        writes.measure_after_batch(&spans);
         Ok(())
     });
-    let done = done.and_then(|()| writes.settle(&spans, at.task.cancel));
+    let done = done.and_then(|()| writes.settle(&spans, execution.task.cancel));
     executed.wall = spans.elapsed().saturating_sub(writes.excluded_time());
     executed.process = process::Snapshot::now().since(&before);
     let done = done.and_then(|()| {
@@ -254,7 +257,7 @@ fn lead<E: Engine>(
     executed.spans = spans.spans();
     executed.root_work = rooting.as_ref().map(Rooting::work);
     engine.leave(lead, &mut executed);
-    if let Some(trace) = at.task.trace {
+    if let Some(trace) = execution.task.trace {
         trace.set_clock(&spans);
     }
     Ok(Timed { executed, done })
@@ -263,7 +266,7 @@ fn lead<E: Engine>(
 /// Commits a batch, with the nodes of its state root if that is computed. Returns the end of the
 /// commit.
 fn commit(
-    at: Execution<'_>,
+    execution: Execution<'_>,
     rooting: Option<&Rooting<'_, '_>>,
     result: &BatchResult,
     spans: &Spans,
@@ -271,13 +274,13 @@ fn commit(
     let start = spans.elapsed();
     match (rooting, &result.rooted) {
         (Some(rooting), Some(rooted)) => rooting.commit(&result.net_changes, rooted)?,
-        _ => at.sample.commit(&result.net_changes)?,
+        _ => execution.sample.commit(&result.net_changes)?,
     }
     let end = spans.close(Phase::Commit, start).end;
-    if !at.task.variant.block_duties.has(BlockDuty::Sync) {
+    if !execution.task.variant.block_duties.has(BlockDuty::Sync) {
         return Ok(end);
     }
     let start = spans.elapsed();
-    at.sample.sync()?;
+    execution.sample.sync()?;
     Ok(spans.close(Phase::Sync, start).end)
 }

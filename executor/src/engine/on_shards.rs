@@ -34,7 +34,7 @@ const SEED: u64 = 1;
 /// The shards of an execution.
 #[derive(Clone, Copy)]
 pub(super) struct OnShards<'a> {
-    pub(super) at: Execution<'a>,
+    pub(super) execution: Execution<'a>,
     shards: &'a dyn Shards,
 }
 
@@ -43,11 +43,11 @@ impl<'a> OnShards<'a> {
     ///
     /// # Errors
     /// [`EngineError::Store`] if fewer shards are connected than the variant has.
-    pub(super) fn new(at: Execution<'a>) -> Result<Self, EngineError> {
-        let wanted = at.task.variant.sharding.count;
-        let connected = at.task.shards.map_or(0, Shards::count);
-        match at.task.shards {
-            Some(shards) if connected >= wanted => Ok(Self { at, shards }),
+    pub(super) fn new(execution: Execution<'a>) -> Result<Self, EngineError> {
+        let wanted = execution.task.variant.sharding.count;
+        let connected = execution.task.shards.map_or(0, Shards::count);
+        match execution.task.shards {
+            Some(shards) if connected >= wanted => Ok(Self { execution, shards }),
             _ => Err(EngineError::Store(StoreError::Failed {
                 store: "shards",
                 action: format!("execute on {wanted}"),
@@ -58,7 +58,7 @@ impl<'a> OnShards<'a> {
 
     /// Returns the number of shards.
     pub(super) const fn count(&self) -> usize {
-        self.at.task.variant.sharding.count
+        self.execution.task.variant.sharding.count
     }
 
     /// Runs the coordinator's thread for the connection to a shard. Gives the shard the workload
@@ -72,7 +72,7 @@ impl<'a> OnShards<'a> {
         pool: &WorkerPool<'_, J>,
         run: impl Fn(&mut Connection<'_>, &J),
     ) -> Result<WorkerCounts, StoreError> {
-        let Self { at: Execution { sample, task, stop }, shards } = *self;
+        let Self { execution: Execution { sample, task, stop }, shards } = *self;
         let mut reader = sample.reader()?;
         let mut counts = WorkerCounts::new(reader.as_ref(), task.trace, self.count());
         shards.load(shard, task.workload, task.cancel).map_err(|error| StoreError::Failed {
@@ -176,13 +176,13 @@ impl<'a> LeadState<'a> {
     /// Prepares the leading thread. If batches are partitioned before the clock, `partition`
     /// partitions each batch and adds its time to `partitioning`.
     pub(super) fn new(
-        at: Execution<'a>,
+        execution: Execution<'a>,
         partition: impl Fn(&mut Self, usize) -> Result<Parts, EngineError>,
     ) -> Result<Self, EngineError> {
-        let (reader, parts) = (at.sample.reader()?, Vec::new().into_iter());
+        let (reader, parts) = (execution.sample.reader()?, Vec::new().into_iter());
         let mut lead = Self { reader, parts, partitioning: Duration::ZERO };
-        if at.task.variant.sharding.partition_time == PartitionTime::Before {
-            let batches = 0..at.task.workload.batches.len();
+        if execution.task.variant.sharding.partition_time == PartitionTime::Before {
+            let batches = 0..execution.task.workload.batches.len();
             let parts = batches.map(|batch_index| partition(&mut lead, batch_index));
             lead.parts = parts.collect::<Result<Vec<_>, _>>()?.into_iter();
         }

@@ -48,15 +48,15 @@ use crate::{
 };
 
 pub(super) struct Prewarm<'a> {
-    at: Execution<'a>,
+    execution: Execution<'a>,
     warming: Warming,
     hasher: DefaultHashBuilder,
 }
 
 impl<'a> Prewarm<'a> {
     /// Makes the engine with the time and the cache of its speculative pass.
-    pub(super) fn new(at: Execution<'a>, warming: Warming) -> Self {
-        Self { at, warming, hasher: DefaultHashBuilder::default() }
+    pub(super) fn new(execution: Execution<'a>, warming: Warming) -> Self {
+        Self { execution, warming, hasher: DefaultHashBuilder::default() }
     }
 
     /// Returns the hasher of keys, if keys are counted one by one. With a shared cache, the cache's
@@ -75,7 +75,7 @@ impl<'a> Engine for Prewarm<'a> {
     /// If workers run beside the run in order, the leading thread is one of the variant's threads.
     /// If workers run before it, the leading thread waits meanwhile, and does not count.
     fn worker_count(&self) -> usize {
-        let thread_count = self.at.task.variant.thread_count;
+        let thread_count = self.execution.task.variant.thread_count;
         match self.warming.time {
             ReadTime::Before => thread_count,
             ReadTime::While => thread_count.saturating_sub(1),
@@ -83,7 +83,7 @@ impl<'a> Engine for Prewarm<'a> {
     }
 
     fn work(&self, _worker: usize, pool: &WorkerPool<'_, Job>) -> Result<WorkerCounts, StoreError> {
-        let Execution { sample, task, stop } = self.at;
+        let Execution { sample, task, stop } = self.execution;
         let mut reader = sample.reader()?;
         let recorder_count = task.variant.thread_count + 1;
         let mut counts = WorkerCounts::new(reader.as_ref(), task.trace, recorder_count);
@@ -116,7 +116,7 @@ impl<'a> Engine for Prewarm<'a> {
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
-        let Execution { sample, task, stop } = self.at;
+        let Execution { sample, task, stop } = self.execution;
         let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count + 1));
         let reader = sample.reader()?;
         Ok(InOrder {
@@ -165,7 +165,7 @@ impl<'a> Engine for Prewarm<'a> {
         };
         let start = current.spans.elapsed();
         lead.job = Some(Arc::clone(&job));
-        let task = self.at.task;
+        let task = self.execution.task;
         let list_duty = task.variant.list_duty;
         let ran = in_order::run_batch(lead, task, current.index, list_duty, executed);
         lead.job = None;
@@ -197,7 +197,7 @@ impl<'a> Engine for Prewarm<'a> {
 
     fn leave(&self, mut lead: Self::Lead, executed: &mut Executed) {
         executed.counters = lead.reader.counters();
-        if let Some(trace) = self.at.task.trace {
+        if let Some(trace) = self.execution.task.trace {
             trace.add(Track::Main, lead.tally.trace.take());
         }
         executed.on_demand = lead.tally;

@@ -77,14 +77,14 @@ impl<'s> WriteWatch<'s> {
         // Without background work, no time is subtracted from the clock's time. So the clock's end
         // is not before the end of a traced event.
         let Some(background) = self.background else { return Ok(()) };
-        self.excluded(spans, |_| background.begin())
+        self.exclude(spans, |_| background.begin())
     }
 
     /// Measures the files' size after a batch, if background work may shrink the files before the
     /// clock ends.
-    pub(super) fn look(&mut self, spans: &Spans) {
+    pub(super) fn measure_after_batch(&mut self, spans: &Spans) {
         if self.background.is_some() {
-            self.excluded(spans, Self::measure);
+            self.exclude(spans, Self::measure);
         }
     }
 
@@ -92,7 +92,7 @@ impl<'s> WriteWatch<'s> {
     /// time.
     pub(super) fn settle(&mut self, spans: &Spans, cancel: &AtomicBool) -> Result<(), EngineError> {
         let Some(background) = self.background else { return Ok(()) };
-        let counters = self.excluded(spans, |_| background.counters())?;
+        let counters = self.exclude(spans, |_| background.counters())?;
         self.due_bytes = counters.pending_compaction_bytes;
         let start = spans.elapsed();
         match background.settle(cancel)? {
@@ -127,7 +127,8 @@ impl<'s> WriteWatch<'s> {
         }
     }
 
-    fn excluded<T>(&mut self, spans: &Spans, work: impl FnOnce(&mut Self) -> T) -> T {
+    /// Does `work`, whose time does not count.
+    fn exclude<T>(&mut self, spans: &Spans, work: impl FnOnce(&mut Self) -> T) -> T {
         let start = spans.elapsed();
         let done = work(self);
         self.excluded += spans.elapsed() - start;

@@ -18,11 +18,11 @@ use crate::{
 
 /// Runs a worker until the pool ends. In a trace, each fiber has a track of its own.
 pub(super) fn work<P: PreState>(
-    at: &Execution<'_>,
+    execution: &Execution<'_>,
     worker: usize,
     pool: &WorkerPool<'_, Job<P>>,
 ) -> Result<WorkerCounts, StoreError> {
-    let Execution { sample, task, stop } = *at;
+    let Execution { sample, task, stop } = *execution;
     let count = task.variant.fiber_count;
     let mut readers = sample.fiber_readers(count)?;
     let recorder_count = count * task.variant.thread_count;

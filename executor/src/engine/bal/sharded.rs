@@ -58,15 +58,17 @@ impl<'a> Engine for Sharded<'a> {
         self.0.work(worker, pool, |connection, ShardedJob { job, parts }| {
             let mut batch = ShardBatch { connection, job, assignment: &parts[worker] };
             if let Err(failure) = batch.run() {
-                self.0.at.stop.store(true, Ordering::Relaxed);
+                self.0.execution.stop.store(true, Ordering::Relaxed);
                 lock(&job.failures).push(failure);
             }
         })
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
-        let task = self.0.at.task;
-        LeadState::new(self.0.at, |lead, batch_index| partition_before(lead, task, batch_index))
+        let task = self.0.execution.task;
+        LeadState::new(self.0.execution, |lead, batch_index| {
+            partition_before(lead, task, batch_index)
+        })
     }
 
     fn run_batch(
@@ -75,7 +77,7 @@ impl<'a> Engine for Sharded<'a> {
         current: &CurrentBatch<'_, ShardedJob>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
-        let Execution { sample, task, stop } = self.0.at;
+        let Execution { sample, task, stop } = self.0.execution;
         let spans = current.spans;
         let job = Job::new(task, current.index, spans, sample.row_layout(), None)?;
         let sharding = &task.variant.sharding;

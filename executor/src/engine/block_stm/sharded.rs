@@ -56,14 +56,14 @@ impl<'a> Engine for Sharded<'a> {
         self.0.work(worker, pool, |connection, job| {
             if let Err(failure) = (ShardBatch { connection, job }).run() {
                 lock(&job.failures).push(failure);
-                self.0.at.stop.store(true, Ordering::Relaxed);
+                self.0.execution.stop.store(true, Ordering::Relaxed);
             }
         })
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
-        let task = self.0.at.task;
-        LeadState::new(self.0.at, |lead, batch_index| {
+        let task = self.0.execution.task;
+        LeadState::new(self.0.execution, |lead, batch_index| {
             let start = Instant::now();
             let parts = partition(task, batch_index, lead.reader.as_mut());
             lead.partitioning += start.elapsed();
@@ -77,7 +77,7 @@ impl<'a> Engine for Sharded<'a> {
         current: &CurrentBatch<'_, Job>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
-        let task = self.0.at.task;
+        let task = self.0.execution.task;
         let parts =
             lead.next_parts(current.spans, |reader| partition(task, current.index, reader))?;
         let Parts { steps, shard_of_tx } = parts;
