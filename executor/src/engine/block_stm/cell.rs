@@ -82,16 +82,12 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
 
     /// Reads as the step `index`, and marks the step as a reader unless its run is final.
     pub(super) fn read(&mut self, index: BlockAccessIndex, finality: Finality) -> Found<B, V> {
-        if finality == Finality::Speculative && self.reader < index {
-            self.reader = index;
+        self.mark_reader(index, finality);
+        match self.below(index) {
+            Some(version) if version.is_estimate => Found::Estimate(version.index),
+            Some(version) => Found::Written(version.index, version.value.clone()),
+            None => self.base_or_claim(),
         }
-        if let Some(version) = self.below(index) {
-            if version.is_estimate {
-                return Found::Estimate(version.index);
-            }
-            return Found::Written(version.index, version.value.clone());
-        }
-        self.base_or_claim()
     }
 
     /// Reads as [`Self::read`] does, on a shard. Writes of other shards arrive together with the
@@ -105,11 +101,15 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         match self.base_or_claim() {
             Found::Base(_) => self.read(index, finality),
             unknown => {
-                if finality == Finality::Speculative && self.reader < index {
-                    self.reader = index;
-                }
+                self.mark_reader(index, finality);
                 unknown
             }
+        }
+    }
+
+    fn mark_reader(&mut self, index: BlockAccessIndex, finality: Finality) {
+        if finality == Finality::Speculative {
+            self.reader = self.reader.max(index);
         }
     }
 
@@ -128,7 +128,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
 
     /// Returns the value that the step `index` wrote, if any.
     pub(super) fn written_by(&self, index: BlockAccessIndex) -> Option<&V> {
-        self.versions().find(|version| version.0 == index).map(|version| version.2)
+        self.versions().find_map(|(step, _, value)| (step == index).then_some(value))
     }
 
     /// Returns the step, the incarnation and the value of each version, by ascending step. The
@@ -152,9 +152,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         index: BlockAccessIndex,
         finality: Finality,
     ) -> Result<Option<V>, BlockAccessIndex> {
-        if finality == Finality::Speculative && self.reader < index {
-            self.reader = index;
-        }
+        self.mark_reader(index, finality);
         match self.below(index) {
             Some(version) if version.is_estimate => Err(version.index),
             version => Ok(version.map(|version| version.value.clone())),
@@ -209,12 +207,12 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         retained: Retained,
     ) -> Option<BlockAccessIndex> {
         let new = Version { index, incarnation, is_estimate: false, value };
-        let above = (self.reader > index).then_some(self.reader);
+        let last_reader = (self.reader > index).then_some(self.reader);
         match &mut self.top {
             Some(top) if top.index == index => {
                 let is_same = top.value == new.value;
                 *top = new;
-                above.filter(|_| !is_same)
+                last_reader.filter(|_| !is_same)
             }
             Some(top) if top.index < index => {
                 let old = std::mem::replace(top, new);
@@ -225,12 +223,12 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
                         self.forget(committed);
                     }
                 }
-                above
+                last_reader
             }
-            Some(_) => self.write_lower(new, above),
+            Some(_) => self.write_lower(new, last_reader),
             None => {
                 self.top = Some(new);
-                above
+                last_reader
             }
         }
     }
@@ -238,17 +236,17 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
     fn write_lower(
         &mut self,
         new: Version<V>,
-        above: Option<BlockAccessIndex>,
+        last_reader: Option<BlockAccessIndex>,
     ) -> Option<BlockAccessIndex> {
         match self.lower.binary_search_by_key(&new.index, |version| version.index) {
             Ok(position) => {
                 let is_same = self.lower[position].value == new.value;
                 self.lower[position] = new;
-                above.filter(|_| !is_same)
+                last_reader.filter(|_| !is_same)
             }
             Err(position) => {
                 self.lower.insert(position, new);
-                above
+                last_reader
             }
         }
     }

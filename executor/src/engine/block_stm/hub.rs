@@ -199,27 +199,34 @@ impl Hub {
             let hash = version.state.map_or(B256::ZERO, |state| state.code_hash);
             let code = self.codes.get(&hash).cloned();
             let account = Account { code, ..Account::from(*version) };
-            let change = run.write(&mut memory.accounts.cell(id).cell, account);
-            updates.account(change.of(&self.account_readers, id, shard), *address, Some(*version));
+            if run.write(&mut memory.accounts.cell(id).cell, account) {
+                let readers = other_readers(&self.account_readers, id, shard);
+                updates.account(readers, *address, Some(*version));
+            }
             log.written_accounts.push(id);
         }
         for (address, key, value) in slots {
             let id = memory.slot_id(address, key);
-            let change = run.write(&mut memory.slots.cell(id).cell, *value);
-            updates.slot(change.of(&self.slot_readers, id, shard), *address, *key, Some(*value));
+            if run.write(&mut memory.slots.cell(id).cell, *value) {
+                let readers = other_readers(&self.slot_readers, id, shard);
+                updates.slot(readers, *address, *key, Some(*value));
+            }
             log.written_slots.push(id);
         }
         for id in &old.written_accounts {
             let mut cell = memory.accounts.cell(*id);
-            let change = run.remove_stale_write(&mut cell.cell);
-            updates.account(change.of(&self.account_readers, *id, shard), cell.key, None);
+            if run.remove_stale_write(&mut cell.cell) {
+                let readers = other_readers(&self.account_readers, *id, shard);
+                updates.account(readers, cell.key, None);
+            }
         }
         for id in &old.written_slots {
             let mut cell = memory.slots.cell(*id);
-            let change = run.remove_stale_write(&mut cell.cell);
-            let (account, key) = cell.key;
-            let address = memory.address(account);
-            updates.slot(change.of(&self.slot_readers, *id, shard), address, key, None);
+            if run.remove_stale_write(&mut cell.cell) {
+                let (account, key) = cell.key;
+                let readers = other_readers(&self.slot_readers, *id, shard);
+                updates.slot(readers, memory.address(account), key, None);
+            }
         }
         let mut is_read_by_others = false;
         for (outbox, writes) in self.outboxes.iter().zip(updates.0) {
@@ -349,18 +356,18 @@ impl Hub {
     }
 
     /// Returns the versions that steps of other shards than `shard` wrote, without the committed
-    /// versions before the last one. `of` converts a value for the message.
+    /// versions before the last one. `copy` converts a value for the message.
     fn versions<B: Clone, V: Clone + PartialEq, W>(
         &self,
         cell: &Cell<B, V>,
         shard: u32,
-        of: impl Fn(&V) -> W,
+        copy: impl Fn(&V) -> W,
     ) -> Vec<Version<W>> {
         let old = cell.versions().filter(|version| version.0 < self.committed).count();
         let needed = cell.versions().skip(old.saturating_sub(1));
         let of_others = needed.filter(|version| self.owner[version.0 as usize] != shard);
         of_others
-            .map(|(index, incarnation, value)| Version { index, incarnation, value: of(value) })
+            .map(|(index, incarnation, value)| Version { index, incarnation, value: copy(value) })
             .collect()
     }
 }
@@ -373,22 +380,19 @@ struct Run {
 }
 
 impl Run {
-    /// Writes a key. Returns [`Change::Changed`] if the step's last run did not write the same
+    /// Writes a key. Returns whether the value changes: the step's last run did not write the same
     /// value.
-    fn write<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>, value: V) -> Change {
+    fn write<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>, value: V) -> bool {
         let is_same = cell.written_by(self.index) == Some(&value);
         cell.write(self.index, self.incarnation, value, self.retained);
-        if is_same { Change::Unchanged } else { Change::Changed }
+        !is_same
     }
 
     /// Removes the write of the step's last run, unless this run wrote the key, too. Returns
-    /// [`Change::Changed`] if the step's write is gone.
-    fn remove_stale_write<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>) -> Change {
+    /// whether the step's write is gone.
+    fn remove_stale_write<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>) -> bool {
         cell.remove_older(self.index, self.incarnation);
-        match cell.written_by(self.index) {
-            Some(_) => Change::Unchanged,
-            None => Change::Changed,
-        }
+        cell.written_by(self.index).is_none()
     }
 }
 
@@ -412,30 +416,18 @@ impl UpdatesByShard {
     }
 }
 
-/// Whether a run changes a value that other steps read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
-    /// The run changes a value.
-    Changed,
-    /// The step's last run left the same value.
-    Unchanged,
-}
-
-impl Change {
-    /// Returns a bit for each other shard that has requested the key; 0 if nothing has changed.
-    fn of(self, readers: &[u64], id: CellId, shard: u32) -> u64 {
-        let all = readers.get(id as usize).copied().unwrap_or(0);
-        if self == Self::Changed { all & !(1 << shard) } else { 0 }
-    }
+/// Returns a bit for each shard but `shard` that has requested the key `id`.
+fn other_readers(readers: &[u64], id: CellId, shard: u32) -> u64 {
+    readers.get(id as usize).copied().unwrap_or(0) & !(1 << shard)
 }
 
 /// Sets the bit of `shard` for the key `id`.
-fn subscribe(of: &mut Vec<u64>, id: CellId, shard: u32) {
+fn subscribe(readers: &mut Vec<u64>, id: CellId, shard: u32) {
     let id = id as usize;
-    if of.len() <= id {
-        of.resize(id + 1, 0);
+    if readers.len() <= id {
+        readers.resize(id + 1, 0);
     }
-    of[id] |= 1 << shard;
+    readers[id] |= 1 << shard;
 }
 
 /// Adds the reads of a run to the log `written`, with the ids of the keys.

@@ -61,14 +61,14 @@ impl Intake<'_> {
     /// fails. Then sets `over`, which ends the shard's other threads. Returns whether all steps are
     /// committed.
     pub(super) fn run(&self, stop: &AtomicBool, over: &AtomicBool) -> bool {
-        let mut is_whole = false;
-        while !is_whole && !stop.load(Ordering::Relaxed) && !over.load(Ordering::Relaxed) {
+        let mut is_committed = false;
+        while !is_committed && !stop.load(Ordering::Relaxed) && !over.load(Ordering::Relaxed) {
             match self.coordinator.next() {
-                Ok(Some(Order::Values(values))) => self.values(values),
-                Ok(Some(Order::Writes(writes))) => self.writes(&writes),
+                Ok(Some(Order::Values(values))) => self.apply_values(values),
+                Ok(Some(Order::Writes(writes))) => self.apply_writes(&writes),
                 Ok(Some(Order::Committed { to, fees })) => {
-                    self.committed(to, &fees);
-                    is_whole = to == self.step_count;
+                    self.apply_commit(to, &fees);
+                    is_committed = to == self.step_count;
                 }
                 Ok(Some(Order::Hurry)) => self.results.hurry(),
                 Ok(None) => {}
@@ -76,10 +76,10 @@ impl Intake<'_> {
             }
         }
         over.store(true, Ordering::Relaxed);
-        is_whole
+        is_committed
     }
 
-    fn values(&self, values: KeyValues) {
+    fn apply_values(&self, values: KeyValues) {
         let KeyValues { request, accounts, slots, codes } = values;
         let retained = Retained::From(self.scheduler.committed());
         let mut changes = Vec::new();
@@ -88,7 +88,7 @@ impl Intake<'_> {
             let mut cell = self.memory.accounts.cell(id);
             cell.cell.set_base(value.base);
             for version in value.versions {
-                changes.push(take_in(&mut cell.cell, version, retained, Account::from));
+                changes.push(add_version(&mut cell.cell, version, retained, Account::from));
             }
             drop(cell);
             self.memory.gates.open(id);
@@ -99,7 +99,7 @@ impl Intake<'_> {
             let mut cell = self.memory.slots.cell(id);
             cell.cell.set_base(value.base);
             for version in value.versions {
-                changes.push(take_in(&mut cell.cell, version, retained, |value| value));
+                changes.push(add_version(&mut cell.cell, version, retained, |value| value));
             }
             drop(cell);
             self.memory.gates.open(id);
@@ -119,14 +119,14 @@ impl Intake<'_> {
         }
     }
 
-    fn writes(&self, writes: &RemoteWrites) {
+    fn apply_writes(&self, writes: &RemoteWrites) {
         let RemoteWrites { index, incarnation, accounts, slots } = writes;
         let retained = Retained::From(self.scheduler.committed());
-        let mut readers_to = None;
+        let mut last_reader = None;
         for (address, value) in accounts {
             let id = self.memory.accounts.id(address);
             let mut cell = self.memory.accounts.cell(id);
-            readers_to = readers_to.max(match value {
+            last_reader = last_reader.max(match value {
                 Some(value) => {
                     cell.cell.write(*index, *incarnation, Account::from(*value), retained)
                 }
@@ -136,15 +136,15 @@ impl Intake<'_> {
         for (address, key, value) in slots {
             let id = self.memory.slot_id(address, key);
             let mut cell = self.memory.slots.cell(id);
-            readers_to = readers_to.max(match value {
+            last_reader = last_reader.max(match value {
                 Some(value) => cell.cell.write(*index, *incarnation, *value, retained),
                 None => cell.cell.remove_older(*index, *incarnation),
             });
         }
-        self.scheduler.change(|scheduler| scheduler.take_remote(*index, readers_to));
+        self.scheduler.change(|scheduler| scheduler.take_remote(*index, last_reader));
     }
 
-    fn committed(&self, to: BlockAccessIndex, fees: &[u128]) {
+    fn apply_commit(&self, to: BlockAccessIndex, fees: &[u128]) {
         let first = to.saturating_sub(fees.len() as BlockAccessIndex);
         for (index, fee) in (first..to).zip(fees) {
             self.fees.set(index, U256::from(*fee));
@@ -155,20 +155,20 @@ impl Intake<'_> {
 
 /// Adds a version to a cell. Returns the version's step, and the highest step that may have read
 /// another value.
-fn take_in<B: Clone, V: Clone + PartialEq, W>(
+fn add_version<B: Clone, V: Clone + PartialEq, W>(
     cell: &mut Cell<B, V>,
     version: Version<W>,
     retained: Retained,
-    of: impl Fn(W) -> V,
+    convert: impl Fn(W) -> V,
 ) -> (BlockAccessIndex, Option<BlockAccessIndex>) {
     let Version { index, incarnation, value } = version;
-    (index, cell.write(index, incarnation, of(value), retained))
+    (index, cell.write(index, incarnation, convert(value), retained))
 }
 
 /// Reads the coordinator's state before the batch. A requested value arrives in the memory,
 /// together with the writes of other shards' steps.
 #[derive(Debug)]
-pub(super) struct Values<'a> {
+pub(super) struct RemoteState<'a> {
     pub(super) coordinator: &'a dyn OptimisticCoordinator,
     pub(super) memory: &'a Memory,
     pub(super) codes: &'a Codes,
@@ -179,7 +179,7 @@ pub(super) struct Values<'a> {
     pub(super) wait: Duration,
 }
 
-impl Values<'_> {
+impl RemoteState<'_> {
     fn fetch<T>(
         &mut self,
         keys: Keys,
@@ -200,7 +200,7 @@ impl Values<'_> {
     }
 }
 
-impl Reader for Values<'_> {
+impl Reader for RemoteState<'_> {
     fn is_timed(&self) -> bool {
         true
     }

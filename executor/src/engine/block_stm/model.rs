@@ -44,7 +44,7 @@ enum Activity {
         run: Run,
         left: Vec<(usize, u64)>,
         old: Vec<usize>,
-        readers_to: Option<u32>,
+        last_reader: Option<u32>,
     },
     Validating {
         index: u32,
@@ -63,7 +63,7 @@ struct Run {
     incarnation: u32,
     finality: Finality,
     op: usize,
-    has: u64,
+    value: u64,
     reads: Vec<(usize, Option<u64>)>,
     writes: Vec<(usize, u64)>,
     /// The step that the run waits for; `Some(None)` if it waits for all lower steps.
@@ -100,12 +100,12 @@ mod shard;
 fn in_order(programs: &[Program]) -> Vec<u64> {
     let mut cells = vec![0_u64; CELLS];
     for program in programs {
-        let mut has = 0;
+        let mut value = 0;
         for op in program {
             match *op {
-                Op::Read(cell) | Op::NeedNonZero(cell) => has = mix(has, cells[cell]),
-                Op::Write(cell) => cells[cell] = has + 1,
-                Op::WriteIfEven(cell) if has.is_multiple_of(2) => cells[cell] = has + 1,
+                Op::Read(cell) | Op::NeedNonZero(cell) => value = mix(value, cells[cell]),
+                Op::Write(cell) => cells[cell] = value + 1,
+                Op::WriteIfEven(cell) if value.is_multiple_of(2) => cells[cell] = value + 1,
                 Op::WriteIfEven(_) | Op::NeedLowest => {}
             }
         }
@@ -115,8 +115,8 @@ fn in_order(programs: &[Program]) -> Vec<u64> {
 
 /// Mixes a read value into a step's value. The order of reads matters. Values stay below 7, so that
 /// there are few states.
-const fn mix(has: u64, read: u64) -> u64 {
-    (has * 3 + read * 2 + read / 3) % 7
+const fn mix(value: u64, read: u64) -> u64 {
+    (value * 3 + read * 2 + read / 3) % 7
 }
 
 impl ModelState {
@@ -140,15 +140,15 @@ impl ModelState {
     /// Returns the state after one transition of `worker`; `None` if it can only wait.
     fn after(&self, worker: usize, programs: &[Program]) -> Option<Self> {
         let mut next = self.clone();
-        let doing = std::mem::replace(&mut next.workers[worker], Activity::Gone);
-        next.workers[worker] = match doing {
+        let activity = std::mem::replace(&mut next.workers[worker], Activity::Gone);
+        next.workers[worker] = match activity {
             Activity::Gone => return None,
             Activity::Idle if !self.scheduler.has_task() => return None,
-            Activity::Idle => next.turn(None),
-            Activity::Asking(report) => next.turn(report),
+            Activity::Idle => next.report_and_claim(None),
+            Activity::Asking(report) => next.report_and_claim(report),
             Activity::Running(run) => next.run(run, programs)?,
-            Activity::Publishing { run, left, old, readers_to } => {
-                next.publish(run, left, old, readers_to)
+            Activity::Publishing { run, left, old, last_reader } => {
+                next.publish(run, left, old, last_reader)
             }
             Activity::Validating { index, left } => next.validate(index, left),
             Activity::Marking { index, left } => next.mark(index, left),
@@ -156,7 +156,7 @@ impl ModelState {
         Some(next)
     }
 
-    fn turn(&mut self, report: Option<Report>) -> Activity {
+    fn report_and_claim(&mut self, report: Option<Report>) -> Activity {
         let committed = self.scheduler.committed();
         if let Some(report) = report {
             self.scheduler.take(report);
@@ -173,8 +173,8 @@ impl ModelState {
             Task::Execute { index, incarnation, finality } => {
                 assert!(index >= self.scheduler.committed(), "{index} runs after its commit");
                 let (reads, writes) = (Vec::new(), Vec::new());
-                let (op, has, waits) = (0, 0, None);
-                let run = Run { index, incarnation, finality, op, has, reads, writes, waits };
+                let (op, value, waits) = (0, 0, None);
+                let run = Run { index, incarnation, finality, op, value, reads, writes, waits };
                 Activity::Running(run)
             }
         }
@@ -195,7 +195,7 @@ impl ModelState {
         let Some(op) = programs[run.index as usize].get(run.op).copied() else {
             let left = run.writes.clone();
             let old = std::mem::take(&mut self.logs[run.index as usize].writes);
-            return Some(Activity::Publishing { run, left, old, readers_to: None });
+            return Some(Activity::Publishing { run, left, old, last_reader: None });
         };
         match op {
             Op::Read(cell) | Op::NeedNonZero(cell) => {
@@ -206,16 +206,16 @@ impl ModelState {
                     Found::ToRead | Found::BeingRead => unreachable!("all bases are known"),
                 };
                 run.reads.push((cell, seen));
-                run.has = mix(run.has, value);
+                run.value = mix(run.value, value);
                 if matches!(op, Op::NeedNonZero(_)) && value == 0 {
                     assert!(!run.is_final(), "{} is invalid in order", run.index);
                     let (index, until) = (run.index, Until::Lowest);
                     return Some(Activity::Asking(Some(Report::GivenUp { index, until })));
                 }
             }
-            Op::Write(cell) => run.writes.push((cell, run.has + 1)),
-            Op::WriteIfEven(cell) if run.has.is_multiple_of(2) => {
-                run.writes.push((cell, run.has + 1))
+            Op::Write(cell) => run.writes.push((cell, run.value + 1)),
+            Op::WriteIfEven(cell) if run.value.is_multiple_of(2) => {
+                run.writes.push((cell, run.value + 1))
             }
             Op::NeedLowest if !run.is_final() && self.scheduler.committed() < run.index => {
                 run.op += 1;
@@ -250,26 +250,26 @@ impl ModelState {
         run: Run,
         mut left: Vec<(usize, u64)>,
         mut old: Vec<usize>,
-        mut readers_to: Option<u32>,
+        mut last_reader: Option<u32>,
     ) -> Activity {
         let is_last = run.is_final() && !self.is_shard;
         let committed = self.scheduler.committed();
         let retained = if is_last { Retained::None } else { Retained::From(committed) };
         if let Some((cell, value)) = left.pop() {
-            let above = self.cells[cell].write(run.index, run.incarnation, value, retained);
-            readers_to = readers_to.max(above);
+            let reader = self.cells[cell].write(run.index, run.incarnation, value, retained);
+            last_reader = last_reader.max(reader);
         } else if let Some(cell) = old.pop() {
-            let above = self.cells[cell].remove_older(run.index, run.incarnation);
-            readers_to = readers_to.max(above);
+            let reader = self.cells[cell].remove_older(run.index, run.incarnation);
+            last_reader = last_reader.max(reader);
         } else {
             let index = run.index;
             let writes = run.writes.iter().map(|(cell, _)| *cell).collect();
             let keeps_reads = self.is_shard || !run.is_final();
             let reads = if keeps_reads { run.reads } else { Vec::new() };
             self.logs[index as usize] = Log { reads, writes };
-            return Activity::Asking(Some(Report::Finished { index, readers_to, logged: 0 }));
+            return Activity::Asking(Some(Report::Finished { index, last_reader, logged: 0 }));
         }
-        Activity::Publishing { run, left, old, readers_to }
+        Activity::Publishing { run, left, old, last_reader }
     }
 
     fn validate(&mut self, index: u32, mut left: Vec<(usize, Option<u64>)>) -> Activity {
@@ -331,12 +331,12 @@ fn explore<S: Clone + Debug + Eq + Hash>(
 /// Tries all interleavings. Returns the number of states.
 fn try_all(programs: &[Program], links: &[u32], workers: usize) -> usize {
     let (expected, mut end_count) = (in_order(programs), 0);
-    let next = |world: &ModelState| world.all_next(programs);
-    let state_count = explore(ModelState::new(links, workers), next, |world| {
-        let is_gone = world.workers.iter().all(|doing| *doing == Activity::Gone);
-        assert!(is_gone, "nobody can go on: {world:#?}");
-        let last = world.cells.iter().map(|cell| cell.last().map_or(0, |(_, value)| *value));
-        assert_eq!(last.collect::<Vec<_>>(), expected, "{programs:?}: {world:#?}");
+    let next = |state: &ModelState| state.all_next(programs);
+    let state_count = explore(ModelState::new(links, workers), next, |state| {
+        let is_gone = state.workers.iter().all(|activity| *activity == Activity::Gone);
+        assert!(is_gone, "nobody can go on: {state:#?}");
+        let last = state.cells.iter().map(|cell| cell.last().map_or(0, |(_, value)| *value));
+        assert_eq!(last.collect::<Vec<_>>(), expected, "{programs:?}: {state:#?}");
         end_count += 1;
     });
     assert!(end_count > 0, "{programs:?}: no run ended");

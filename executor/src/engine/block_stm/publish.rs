@@ -16,18 +16,18 @@ use crate::shards::versions::{Reads, VersionWrites};
 
 impl StepView<'_> {
     /// Adds the writes of one part of the step, such as one system call, to the step's writes.
-    pub(super) fn take_in(&mut self, state: &EvmState) {
+    pub(super) fn add_writes(&mut self, state: &EvmState) {
         if let Some(written) = self.shared.written {
             written.add(state);
         }
         for (address, account) in state {
             if account.is_touched() {
-                self.take_in_account(address, account);
+                self.add_account_writes(address, account);
             }
         }
     }
 
-    fn take_in_account(&mut self, address: &Address, account: &revm::state::Account) {
+    fn add_account_writes(&mut self, address: &Address, account: &revm::state::Account) {
         // A contract that destroys itself in the transaction that created it leaves nothing, not
         // even storage (EIP-6780).
         let is_gone = account.is_selfdestructed();
@@ -67,10 +67,10 @@ impl StepView<'_> {
     pub(super) fn writes(&self) -> VersionWrites {
         let memory = self.shared.memory;
         let mut writes = VersionWrites::default();
-        let mut met = HashSet::<CellId>::default();
+        let mut seen = HashSet::<CellId>::default();
         // The last write of a key counts, if several parts of the step wrote it.
         for (id, account) in self.accounts.iter().rev() {
-            if !met.insert(*id) {
+            if !seen.insert(*id) {
                 continue;
             }
             writes.accounts.push((memory.address(*id), SeenAccount::from(account)));
@@ -81,9 +81,9 @@ impl StepView<'_> {
                 writes.codes.push((state.code_hash, code.original_bytes()));
             }
         }
-        met.clear();
+        seen.clear();
         for (id, value) in self.slots.iter().rev() {
-            if met.insert(*id) {
+            if seen.insert(*id) {
                 let (address, key) = memory.slot(*id);
                 writes.slots.push((address, key, *value));
             }
@@ -101,26 +101,26 @@ impl StepView<'_> {
         // shards can come late.
         let is_last = self.finality == Finality::Final && !self.shared.is_on_shard();
         let retained = if is_last { Retained::None } else { Retained::From(committed) };
-        let mut readers_to = None;
+        let mut last_reader = None;
         for (id, account) in self.accounts.drain(..) {
             let mut cell = memory.accounts.cell(id);
-            readers_to = readers_to.max(cell.cell.write(index, incarnation, account, retained));
+            last_reader = last_reader.max(cell.cell.write(index, incarnation, account, retained));
             self.log.written_accounts.push(id);
         }
         for (id, value) in self.slots.drain(..) {
             let mut cell = memory.slots.cell(id);
-            readers_to = readers_to.max(cell.cell.write(index, incarnation, value, retained));
+            last_reader = last_reader.max(cell.cell.write(index, incarnation, value, retained));
             self.log.written_slots.push(id);
         }
         for id in &before.written_accounts {
             let mut cell = memory.accounts.cell(*id);
-            readers_to = readers_to.max(cell.cell.remove_older(index, incarnation));
+            last_reader = last_reader.max(cell.cell.remove_older(index, incarnation));
         }
         for id in &before.written_slots {
             let mut cell = memory.slots.cell(*id);
-            readers_to = readers_to.max(cell.cell.remove_older(index, incarnation));
+            last_reader = last_reader.max(cell.cell.remove_older(index, incarnation));
         }
-        readers_to
+        last_reader
     }
 }
 

@@ -28,7 +28,7 @@ use workload::BlockAccessIndex;
 
 use super::{
     task::{Answer, Attempt, Finality, Report, Task, Until},
-    window::{LARGEST, RunEnd, Window},
+    window::{RunEnd, Window},
 };
 use crate::shards::Speculation;
 
@@ -154,17 +154,17 @@ impl Scheduler {
         self.commit();
     }
 
-    /// Records that the step `index` of another shard has written keys. `readers_to` is the last
+    /// Records that the step `index` of another shard has written keys. `last_reader` is the last
     /// step that may have read one of these keys.
     pub(super) fn take_remote(
         &mut self,
         index: BlockAccessIndex,
-        readers_to: Option<BlockAccessIndex>,
+        last_reader: Option<BlockAccessIndex>,
     ) {
         if let Phase::Remote { has_run } = &mut self.step_mut(index).phase {
             *has_run = true;
         }
-        self.mark_dirty(index, readers_to);
+        self.mark_dirty(index, last_reader);
     }
 
     /// Returns the lowest uncommitted step.
@@ -230,8 +230,8 @@ impl Scheduler {
     /// Applies a worker's report.
     pub(super) fn take(&mut self, report: Report) {
         match report {
-            Report::Finished { index, readers_to, logged } => {
-                self.finish(index, readers_to, logged);
+            Report::Finished { index, last_reader, logged } => {
+                self.finish(index, last_reader, logged);
             }
             Report::GivenUp { index, until } => self.ready_again(index, until),
             Report::Valid { index } => self.executed(index),
@@ -274,7 +274,6 @@ impl Scheduler {
     }
 
     fn answer(&mut self, wanted: Answer, attempt: Attempt) -> Answer {
-        let waits = attempt == Attempt::Again;
         match (wanted, attempt) {
             (Answer::Wait, Attempt::First) if self.waiting_count + 1 >= self.worker_count => {
                 Answer::GiveUp
@@ -284,11 +283,11 @@ impl Scheduler {
                 self.speculation.waits += 1;
                 Answer::Wait
             }
-            (Answer::Wait, Attempt::Again) => Answer::Wait,
-            (answer, _) => {
-                self.waiting_count -= usize::from(waits);
-                answer
+            (Answer::GoOn | Answer::GiveUp, Attempt::Again) => {
+                self.waiting_count -= 1;
+                wanted
             }
+            (Answer::Wait, Attempt::Again) | (_, Attempt::First) => wanted,
         }
     }
 
@@ -380,21 +379,21 @@ impl Scheduler {
     fn finish(
         &mut self,
         index: BlockAccessIndex,
-        readers_to: Option<BlockAccessIndex>,
+        last_reader: Option<BlockAccessIndex>,
         logged: u32,
     ) {
         debug_assert_eq!(self.step(index).phase, Phase::Executing);
         self.window.note(RunEnd::Completed);
         self.step_mut(index).logged = logged;
         self.logged += u64::from(logged);
-        self.mark_dirty(index, readers_to);
+        self.mark_dirty(index, last_reader);
         self.executed(index);
     }
 
-    /// Marks the steps after `index` as dirty, up to `readers_to`: the last step that may have read
-    /// a key that the step `index` wrote.
-    fn mark_dirty(&mut self, index: BlockAccessIndex, readers_to: Option<BlockAccessIndex>) {
-        let end = readers_to.map_or(0, |last| last.saturating_add(1)).min(self.next);
+    /// Marks the steps after `index` as dirty, up to `last_reader`: the last step that may have
+    /// read a key that the step `index` wrote.
+    fn mark_dirty(&mut self, index: BlockAccessIndex, last_reader: Option<BlockAccessIndex>) {
+        let end = last_reader.map_or(0, |last| last.saturating_add(1)).min(self.next);
         // Committed steps are not marked: a late write from another shard does not concern them.
         for reader in (index + 1).max(self.committed)..end {
             let step = self.step_mut(reader);
@@ -447,9 +446,6 @@ fn insert(sorted: &mut Vec<BlockAccessIndex>, index: BlockAccessIndex) {
         sorted.insert(position, index);
     }
 }
-
-/// Without shards, the limit of a claimed step's distance from the lowest uncommitted step.
-pub(super) const MOST_UNCOMMITTED: u32 = LARGEST;
 
 #[cfg(test)]
 mod tests;

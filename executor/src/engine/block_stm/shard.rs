@@ -22,7 +22,7 @@ use workload::{Batch, BlockAccessIndex, StepKind, Steps, Workload};
 use super::{
     cell::Found,
     deferred_fees::{self, BatchFees},
-    intake::{Codes, Intake, Values},
+    intake::{Codes, Intake, RemoteState},
     memory::Memory,
     scheduler::Scheduler,
     shared::{Logs, Results, Shared},
@@ -43,7 +43,7 @@ use crate::{
 };
 
 /// A shard's part of a batch, shared by the shard's threads.
-struct Part<'a> {
+struct ShardRun<'a> {
     workload: &'a Workload,
     assignment: &'a Assignment,
     coordinator: &'a dyn OptimisticCoordinator,
@@ -74,7 +74,7 @@ pub fn run_optimistic_shard(
     let batch = &workload.batches[assignment.batch];
     let steps = Steps::of(batch);
     let memory = Memory::new(assignment.steps.len());
-    let part = Part {
+    let shard = ShardRun {
         workload,
         assignment,
         coordinator,
@@ -88,22 +88,22 @@ pub fn run_optimistic_shard(
         failures: Mutex::default(),
     };
     let threads = assignment.thread_count.max(1);
-    let links = deferred_fees::nonce_links(batch, &part.steps);
+    let links = deferred_fees::nonce_links(batch, &shard.steps);
     let scheduler = Scheduler::new(&links, threads).on_shard(&assignment.steps);
     let over = AtomicBool::new(false);
-    let flush = || part.results.flush();
+    let flush = || shard.results.flush();
     let scheduler = SharedScheduler::new(scheduler, &over).with_idle_call(&flush);
     coordinator.ready().map_err(|_| EngineError::Cancelled)?;
-    let is_whole = part.run(&scheduler, stop, &over);
-    if !is_whole {
-        return Err(lock(&part.failures).pop().unwrap_or(EngineError::Cancelled));
+    let is_committed = shard.run(&scheduler, stop, &over);
+    if !is_committed {
+        return Err(lock(&shard.failures).pop().unwrap_or(EngineError::Cancelled));
     }
     let runs = scheduler.into_scheduler().speculation();
-    let times = part.times.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let times = shard.times.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(OptimisticFinished { times, runs })
 }
 
-impl Part<'_> {
+impl ShardRun<'_> {
     /// Runs the shard's steps. `over` ends all threads of the shard. Returns whether all steps of
     /// the batch are committed, also those of other shards.
     fn run(&self, scheduler: &SharedScheduler<'_>, stop: &AtomicBool, over: &AtomicBool) -> bool {
@@ -120,9 +120,9 @@ impl Part<'_> {
             ahead_ns,
             ready,
         };
-        let is_whole = thread::scope(|scope| {
+        let is_committed = thread::scope(|scope| {
             scope.spawn(move || self.ask_ahead(over));
-            let taking = scope.spawn(move || intake.run(stop, over));
+            let intake_thread = scope.spawn(move || intake.run(stop, over));
             for _ in 0..self.assignment.thread_count.max(1) {
                 let results = self.results.producer();
                 scope.spawn(move || {
@@ -142,12 +142,12 @@ impl Part<'_> {
                     break;
                 }
             }
-            taking.join().unwrap_or(false)
+            intake_thread.join().unwrap_or(false)
         });
         let mut times = lock(&self.times);
         times.ahead = Duration::from_nanos(ahead_ns.load(Ordering::Relaxed));
         times.executed = Duration::from_nanos(executed_ns.load(Ordering::Relaxed));
-        is_whole
+        is_committed
     }
 
     /// Executes steps on one thread until the batch is over.
@@ -169,7 +169,7 @@ impl Part<'_> {
             written: None,
             stop: over,
         };
-        let mut values = Values {
+        let mut values = RemoteState {
             coordinator: self.coordinator,
             memory: &self.memory,
             codes: &self.codes,
@@ -194,7 +194,7 @@ impl Part<'_> {
     fn ask_ahead(&self, over: &AtomicBool) {
         let Assignment { micro_batch_key_count, steps, .. } = self.assignment;
         let batch = &self.workload.batches[self.assignment.batch];
-        let (accounts, slots) = foreseen(batch, &self.steps, steps);
+        let (accounts, slots) = named_keys(batch, &self.steps, steps);
         let key_count = (*micro_batch_key_count).max(1) as usize;
         let accounts = accounts.chunks(key_count).map(|keys| (keys, &[][..]));
         let slots = slots.chunks(key_count).map(|keys| (&[][..], keys));
@@ -203,7 +203,7 @@ impl Part<'_> {
             if over.load(Ordering::Relaxed) {
                 return;
             }
-            let keys = self.claimed(accounts, slots);
+            let keys = self.claim(accounts, slots);
             let count = keys.accounts.len() + keys.slots.len();
             if count == 0 {
                 continue;
@@ -221,7 +221,7 @@ impl Part<'_> {
     }
 
     /// Claims and returns the keys that nobody has requested yet.
-    fn claimed(&self, accounts: &[Address], slots: &[(Address, U256)]) -> Keys {
+    fn claim(&self, accounts: &[Address], slots: &[(Address, U256)]) -> Keys {
         let memory = &self.memory;
         let accounts = accounts.iter().filter(|address| {
             let id = memory.accounts.id(address);
@@ -241,7 +241,7 @@ impl Part<'_> {
 
 /// Returns the keys that the transactions of the steps `own` name: senders, recipients, and access
 /// lists (EIP-2930).
-fn foreseen(
+fn named_keys(
     batch: &Batch,
     steps: &Steps,
     own: &[BlockAccessIndex],

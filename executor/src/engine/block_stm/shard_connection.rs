@@ -69,9 +69,9 @@ pub(super) struct ShardBatch<'c, 'a> {
 }
 
 /// Ends the sending thread of a connection on drop, also while unwinding.
-struct Ending<'j>(&'j Outbox);
+struct EndOnDrop<'j>(&'j Outbox);
 
-impl Drop for Ending<'_> {
+impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
         drop(self.0.send(None));
     }
@@ -92,9 +92,9 @@ impl ShardBatch<'_, '_> {
         let inbox = inbox.unwrap_or_else(|| panic!("shard {shard} has one connection"));
         thread::scope(|scope| {
             let sending = scope.spawn(move || send(sender, &inbox, &job.spans));
-            let ending = Ending(&job.outboxes[shard]);
+            let end = EndOnDrop(&job.outboxes[shard]);
             let received = self.receive(receiver.as_mut(), start);
-            drop(ending);
+            drop(end);
             if let Ok(Some(span)) = sending.join() {
                 job.spans.add_on_own_track(span);
             }
@@ -152,8 +152,7 @@ impl ShardBatch<'_, '_> {
         }
         let mut hub = lock(&job.hub);
         for step in steps {
-            let is_known = step.index < job.steps.count();
-            let known = is_known.then(|| job.steps.at(step.index));
+            let known = (step.index < job.steps.count()).then(|| job.steps.at(step.index));
             let tx = known.and_then(|step| connection.transaction(job.batch_index, step));
             let taken = hub.take(job.ledger(), connection.shard as u32, step, tx);
             taken.map_err(|reason| self.blame(reason))?;

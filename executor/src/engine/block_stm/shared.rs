@@ -13,8 +13,8 @@ use workload::{BlockAccessIndex, Steps, Workload};
 use super::{
     deferred_fees::BatchFees,
     memory::{CellId, Memory, SeenAccount},
-    scheduler::MOST_UNCOMMITTED,
     shared_scheduler::SharedScheduler,
+    window::MAX_DISTANCE,
 };
 use crate::{lock::lock, root::WrittenKeys, shards::versions::OptimisticStep};
 
@@ -123,7 +123,7 @@ pub(super) struct Logs(Vec<Mutex<Log>>);
 impl Logs {
     /// Makes a log for each step that can be uncommitted at the same time.
     pub(super) fn new(step_count: BlockAccessIndex) -> Self {
-        Self::for_each_step(step_count.min(MOST_UNCOMMITTED))
+        Self::for_each_step(step_count.min(MAX_DISTANCE))
     }
 
     /// Makes a log for each step, because on a shard steps run far ahead of the commit.

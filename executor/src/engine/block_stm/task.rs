@@ -54,7 +54,7 @@ pub(super) enum Report {
         /// The step.
         index: BlockAccessIndex,
         /// The highest step that may have read a key that this step has now written.
-        readers_to: Option<BlockAccessIndex>,
+        last_reader: Option<BlockAccessIndex>,
         /// Number of reads and writes in the step's log.
         logged: u32,
     },

@@ -69,12 +69,12 @@ pub(super) struct StepView<'a> {
     /// True on a shard if a part of the step changed the code of an account.
     pub(super) has_new_code: bool,
     /// Accounts that the step has read, in the order of the reads.
-    met: Vec<(Address, CellId)>,
+    read_accounts: Vec<(Address, CellId)>,
     /// Accounts that the step has read and the batch created.
     born: HashSet<CellId>,
 }
 
-/// Number of the last entries of `met` that are searched before the table is searched.
+/// Number of the last entries of `read_accounts` that are searched before the table is searched.
 const RECENT: usize = 8;
 
 impl<'a> StepView<'a> {
@@ -92,7 +92,7 @@ impl<'a> StepView<'a> {
             accounts: Vec::new(),
             slots: Vec::new(),
             has_new_code: false,
-            met: Vec::new(),
+            read_accounts: Vec::new(),
             born: HashSet::default(),
         }
     }
@@ -104,10 +104,8 @@ impl<'a> StepView<'a> {
         self.accounts.clear();
         self.slots.clear();
         self.has_new_code = false;
-        self.met.clear();
-        if !self.born.is_empty() {
-            self.born.clear();
-        }
+        self.read_accounts.clear();
+        self.born.clear();
     }
 
     /// Reads a key for the current step.
@@ -129,14 +127,14 @@ impl<'a> StepView<'a> {
 
     /// Returns the id of the account at `address`.
     pub(super) fn account_id(&self, address: &Address) -> CellId {
-        let recent = self.met.iter().rev().take(RECENT);
-        let met = recent.copied().find(|(met, _)| met == address);
-        met.map_or_else(|| self.shared.memory.accounts.id(address), |(_, id)| id)
+        let recent = self.read_accounts.iter().rev().take(RECENT);
+        let found = recent.copied().find(|(read, _)| read == address);
+        found.map_or_else(|| self.shared.memory.accounts.id(address), |(_, id)| id)
     }
 
     /// Returns whether the batch created the account, by the reads of this step.
     pub(super) fn is_born(&self, id: CellId) -> bool {
-        !self.born.is_empty() && self.born.contains(&id)
+        self.born.contains(&id)
     }
 
     /// Returns the recorder of this worker, if the sample is traced.
@@ -146,7 +144,7 @@ impl<'a> StepView<'a> {
 
     /// Waits for an event, if the scheduler allows the wait. Otherwise the run is given up, and the
     /// step runs again after `restart`.
-    fn wait_for(&self, event: Until, restart: Until) -> Result<(), ReadError> {
+    fn wait_for_event(&self, event: Until, restart: Until) -> Result<(), ReadError> {
         match self.shared.scheduler.wait_for(self.index, event) {
             WaitResult::GoOn => Ok(()),
             WaitResult::GiveUp => Err(ReadError::GivenUp(restart)),
@@ -177,7 +175,7 @@ impl<'a> StepView<'a> {
                     continue;
                 }
                 Found::Estimate(of) => {
-                    self.wait_for(Until::Executed(of), Until::Executed(of))?;
+                    self.wait_for_event(Until::Executed(of), Until::Executed(of))?;
                     continue;
                 }
             };
@@ -206,10 +204,10 @@ impl<'a> StepView<'a> {
     /// the coordinator.
     fn beneficiary(&mut self, id: CellId, address: &Address) -> Result<Account, ReadError> {
         if self.finality == Finality::Speculative {
-            self.wait_for(Until::Lowest, Until::Lowest)?;
+            self.wait_for_event(Until::Lowest, Until::Lowest)?;
         }
         let memory = self.shared.memory;
-        let mut account = loop {
+        let (since, mut account) = loop {
             // A statement of its own: in the match, the arms would hold the cell's lock.
             let found = self.read(&mut memory.accounts.cell(id).cell, Finality::Final);
             match found {
@@ -221,7 +219,7 @@ impl<'a> StepView<'a> {
                     continue;
                 }
                 Found::Estimate(of) => {
-                    self.wait_for(Until::Executed(of), Until::Lowest)?;
+                    self.wait_for_event(Until::Executed(of), Until::Lowest)?;
                     continue;
                 }
             }
@@ -230,14 +228,14 @@ impl<'a> StepView<'a> {
                 break (0, Account::from_base(state));
             }
         };
-        let owed = self.shared.fees.sum(id, account.0, self.index);
-        pay(&mut account.1, owed);
+        pay(&mut account, self.shared.fees.sum(id, since, self.index));
         if self.shared.is_on_shard() {
-            self.log.paid.push((id, SeenAccount::from(&account.1)));
+            self.log.paid.push((id, SeenAccount::from(&account)));
         }
-        Ok(account.1)
+        Ok(account)
     }
 
+    /// Waits for the value of a key, which another worker reads.
     fn wait(&mut self, key: Key, id: CellId, has_come: impl Fn() -> bool) -> Result<(), ReadError> {
         let since = std::time::Instant::now();
         let waited = self.shared.memory.gates.wait(id, self.shared.stop, has_come);
@@ -248,9 +246,7 @@ impl<'a> StepView<'a> {
     fn slot(&mut self, account: CellId, address: &Address, key: U256) -> Result<U256, ReadError> {
         let memory = self.shared.memory;
         let id = memory.slots.id(&(account, key));
-        if !self.slots.is_empty()
-            && let Some((_, value)) = self.slots.iter().rev().find(|(slot, _)| *slot == id)
-        {
+        if let Some((_, value)) = self.slots.iter().rev().find(|(slot, _)| *slot == id) {
             return Ok(*value);
         }
         let is_born = self.is_born(account);
@@ -283,7 +279,7 @@ impl<'a> StepView<'a> {
                     continue;
                 }
                 Found::Estimate(of) => {
-                    self.wait_for(Until::Executed(of), Until::Executed(of))?;
+                    self.wait_for_event(Until::Executed(of), Until::Executed(of))?;
                     continue;
                 }
             };
@@ -328,7 +324,7 @@ impl Database for StepView<'_> {
             None if self.shared.fees.has(id) => self.beneficiary(id, &address)?,
             None => self.account(id, &address)?,
         };
-        self.met.push((address, id));
+        self.read_accounts.push((address, id));
         if account.is_born {
             self.born.insert(id);
         }

@@ -72,7 +72,7 @@ impl Worker<'_> {
         }
         self.runner.db().begin(index, finality);
         let start = Instant::now();
-        let ran = self.runner.run(block, step.kind, |view, state| view.take_in(&state));
+        let ran = self.runner.run(block, step.kind, |view, state| view.add_writes(&state));
         let end = Instant::now();
         if let Some(trace) = self.runner.db().trace() {
             let gas = ran.as_ref().ok().and_then(StepOutput::receipt_gas);
@@ -81,7 +81,7 @@ impl Worker<'_> {
         match ran {
             Ok(output) => {
                 fees.set(index, output.fee_apart);
-                Ok(self.end(incarnation, output, end - start))
+                Ok(self.finish_run(incarnation, output, end - start))
             }
             Err(StepError::Database(ReadError::GivenUp(until))) => {
                 Ok(Report::GivenUp { index, until })
@@ -102,7 +102,7 @@ impl Worker<'_> {
     }
 
     /// Ends the run of the view's step: publishes its writes, and keeps or sends its result.
-    fn end(&mut self, incarnation: u32, output: StepOutput, latency: Duration) -> Report {
+    fn finish_run(&mut self, incarnation: u32, output: StepOutput, latency: Duration) -> Report {
         let view = self.runner.db();
         match self.shared.results {
             Results::Kept(last_runs) => {
@@ -138,13 +138,13 @@ impl Worker<'_> {
             // In the first run, the kept log is that of a committed step, or empty.
             kept.clear();
         }
-        let readers_to = view.publish(incarnation, &kept);
+        let last_reader = view.publish(incarnation, &kept);
         let logged = u32::try_from(view.log.len()).unwrap_or(u32::MAX);
         mem::swap(&mut *kept, &mut view.log);
         if view.log.len() > LONG_LOG {
             view.log = Log::default();
         }
-        Report::Finished { index, readers_to, logged }
+        Report::Finished { index, last_reader, logged }
     }
 
     fn validate(&self, index: BlockAccessIndex) -> Report {

@@ -136,15 +136,15 @@ impl Both {
             }
             Order::Writes { index, incarnation, values } => {
                 let retained = Retained::From(self.shard.scheduler.committed());
-                let mut readers_to = None;
+                let mut last_reader = None;
                 for (cell, value) in values {
                     let cell = &mut self.shard.cells[*cell];
-                    readers_to = readers_to.max(match value {
+                    last_reader = last_reader.max(match value {
                         Some(value) => cell.write(*index, *incarnation, *value, retained),
                         None => cell.remove_older(*index, *incarnation),
                     });
                 }
-                self.shard.scheduler.take_remote(*index, readers_to);
+                self.shard.scheduler.take_remote(*index, last_reader);
             }
         }
     }
@@ -158,16 +158,16 @@ impl Both {
         }
         let before = before.unwrap_or_default();
         let mut ran = StepRun { incarnation: before.incarnation + 1, ..StepRun::default() };
-        let mut has = 0;
+        let mut value = 0;
         for op in program {
             match *op {
                 Op::Read(cell) => {
                     let seen = self.seen(index, cell);
                     ran.reads.push((cell, seen));
-                    has = mix(has, seen.unwrap_or(0));
+                    value = mix(value, seen.unwrap_or(0));
                 }
-                Op::Write(cell) => drop(ran.writes.insert(cell, has + 1)),
-                Op::WriteIfEven(cell) if has % 2 == 0 => drop(ran.writes.insert(cell, has + 1)),
+                Op::Write(cell) => drop(ran.writes.insert(cell, value + 1)),
+                Op::WriteIfEven(cell) if value % 2 == 0 => drop(ran.writes.insert(cell, value + 1)),
                 Op::WriteIfEven(_) | Op::NeedLowest => {}
                 Op::NeedNonZero(_) => unreachable!("no program of another shard needs one"),
             }
@@ -190,7 +190,7 @@ impl Both {
 
     fn is_over(&self) -> bool {
         self.committed as usize == self.last.len()
-            && self.shard.workers.iter().all(|doing| *doing == Activity::Gone)
+            && self.shard.workers.iter().all(|activity| *activity == Activity::Gone)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the scheduler's limits; `model.rs` tries all interleavings.
 
 use super::*;
+use crate::engine::block_stm::window::MAX_DISTANCE;
 
 fn claim_all(scheduler: &mut Scheduler) -> Vec<BlockAccessIndex> {
     let mut claimed = Vec::new();
@@ -11,7 +12,7 @@ fn claim_all(scheduler: &mut Scheduler) -> Vec<BlockAccessIndex> {
 }
 
 fn finish(scheduler: &mut Scheduler, index: BlockAccessIndex, logged: u32) {
-    scheduler.take(Report::Finished { index, readers_to: None, logged });
+    scheduler.take(Report::Finished { index, last_reader: None, logged });
 }
 
 #[test]
@@ -19,7 +20,7 @@ fn no_step_runs_further_ahead_of_the_commit_than_the_window() {
     let mut scheduler = Scheduler::new(&[NO_STEP; 2000], 64);
     let mut claimed = claim_all(&mut scheduler);
     for commit in 0..2000 {
-        assert!(claimed.iter().all(|index| *index < scheduler.committed() + MOST_UNCOMMITTED));
+        assert!(claimed.iter().all(|index| *index < scheduler.committed() + MAX_DISTANCE));
         // Lowest last, so that many are executed and not committed.
         for index in claimed.drain(1..).rev() {
             finish(&mut scheduler, index, 1);

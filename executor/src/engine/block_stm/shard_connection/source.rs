@@ -28,21 +28,21 @@ pub(super) struct Source<'a> {
 
 impl Source<'_> {
     /// Brings the values of the accounts and slots in `keys` into the memory. Returns the codes in
-    /// `keys`; `new` gives codes that the batch created.
+    /// `keys`; `created` returns codes that the batch created.
     ///
     /// # Errors
     /// [`ViewError`]: the store failed, or the sample was stopped.
     pub(super) fn read(
         mut self,
         keys: &Keys,
-        new: impl Fn(&B256) -> Option<Bytes>,
+        created: impl Fn(&B256) -> Option<Bytes>,
     ) -> Result<Vec<(B256, Option<Bytes>)>, ViewError> {
         self.read_accounts(&keys.accounts)?;
         self.read_slots(&keys.slots)?;
         let Reading { reader, tally } = self.reading;
         let mut codes = Vec::with_capacity(keys.codes.len());
         for hash in &keys.codes {
-            if let Some(code) = new(hash) {
+            if let Some(code) = created(hash) {
                 codes.push((*hash, Some(code)));
                 continue;
             }
