@@ -87,40 +87,35 @@ impl<'a, J> WorkerPool<'a, J> {
     where
         J: Send + Sync,
     {
-        let given = Mutex::new(Ok(Vec::with_capacity(self.size)));
-        let end_life = |life: Result<T, E>| {
-            let has_failed = life.is_err();
-            let mut given = lock(&given);
-            match (life, &mut *given) {
-                (Ok(life), Ok(given)) => given.push(life),
-                (Err(error), Ok(_)) => *given = Err(error),
-                // Only the first failure is reported.
-                (_, Err(_)) => {}
-            }
-            drop(given);
-            if has_failed {
-                self.give_up();
+        let (values, first_error) = (Mutex::new(Vec::with_capacity(self.size)), Mutex::new(None));
+        let end_worker = |result: Result<T, E>| match result {
+            Ok(value) => lock(&values).push(value),
+            Err(error) => {
+                lock(&first_error).get_or_insert(error);
+                self.mark_absent();
             }
         };
-        let leader_result = thread::scope(|scope| {
-            let _end = Guard(self);
+        let leader_value = thread::scope(|scope| {
+            let _end = EndOnDrop(self);
             for worker in 0..self.size {
-                let (run_worker, end_life) = (&run_worker, &end_life);
+                let (run_worker, end_worker) = (&run_worker, &end_worker);
                 let begun = thread::Builder::new().name(name(worker).to_owned()).spawn_scoped(
                     scope,
                     move || {
-                        let _absence = Absence(self);
-                        end_life(run_worker(worker));
+                        let _absence = AbsentOnPanic(self);
+                        end_worker(run_worker(worker));
                     },
                 );
                 if let Err(error) = begun {
-                    end_life(Err(no_thread(error)));
+                    end_worker(Err(no_thread(error)));
                 }
             }
             run_leader()
         });
-        let given = given.into_inner().unwrap_or_else(PoisonError::into_inner)?;
-        Ok((leader_result, given))
+        match first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok((leader_value, values.into_inner().unwrap_or_else(PoisonError::into_inner))),
+        }
     }
 
     /// Starts workers that only run `work` on each job, and calls `run_leader` once all of them are
@@ -138,7 +133,7 @@ impl<'a, J> WorkerPool<'a, J> {
     where
         J: Send + Sync,
     {
-        let leader_result = self.run(
+        let run = self.run(
             |_| name,
             |error| StoreError::no_thread(user, &error),
             |_| {
@@ -150,24 +145,24 @@ impl<'a, J> WorkerPool<'a, J> {
                 run_leader()
             },
         );
-        leader_result.map(|(leader_result, _)| leader_result)
+        run.map(|(leader_value, _)| leader_value)
     }
 
     /// Calls `work` with each job until the `run_leader` of [`Self::run`] has ended. Each worker
     /// calls this in its `run_worker`.
     pub(crate) fn serve(&self, mut work: impl FnMut(&J)) {
-        let mut done = 0;
+        let mut last_number = 0;
         loop {
             let mut state = self.lock();
             state.idle_count += 1;
             self.idle.notify_all();
-            while state.job_number == done && !state.has_ended {
+            while state.job_number == last_number && !state.has_ended {
                 state = self.posted.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
-            if state.job_number == done {
+            if state.job_number == last_number {
                 return;
             }
-            done = state.job_number;
+            last_number = state.job_number;
             let job = state.job.clone();
             drop(state);
             let Some(job) = job else { continue };
@@ -179,7 +174,7 @@ impl<'a, J> WorkerPool<'a, J> {
     }
 
     /// Marks a failed worker as absent, so that nobody waits for it, and stops the other workers.
-    fn give_up(&self) {
+    fn mark_absent(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.lock().absent_count += 1;
         self.idle.notify_all();
@@ -220,20 +215,20 @@ impl<'a, J> WorkerPool<'a, J> {
 }
 
 /// Marks a worker as absent on drop while unwinding, so that nobody waits for it.
-struct Absence<'c, 'a, J>(&'c WorkerPool<'a, J>);
+struct AbsentOnPanic<'c, 'a, J>(&'c WorkerPool<'a, J>);
 
-impl<J> Drop for Absence<'_, '_, J> {
+impl<J> Drop for AbsentOnPanic<'_, '_, J> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.give_up();
+            self.0.mark_absent();
         }
     }
 }
 
 /// Ends the pool, and so its workers, on drop, also while unwinding.
-struct Guard<'c, 'a, J>(&'c WorkerPool<'a, J>);
+struct EndOnDrop<'c, 'a, J>(&'c WorkerPool<'a, J>);
 
-impl<J> Drop for Guard<'_, '_, J> {
+impl<J> Drop for EndOnDrop<'_, '_, J> {
     fn drop(&mut self) {
         self.0.lock().has_ended = true;
         self.0.posted.notify_all();

@@ -21,7 +21,7 @@ use crate::{
 
 /// Number of parts of the map, each with a lock. There are far more parts than threads, so that
 /// threads seldom wait for the same lock.
-const SHARD_COUNT: usize = 256;
+const PART_COUNT: usize = 256;
 /// Polling interval of a waiter for the cancel flag.
 const CANCEL_CHECK: Duration = Duration::from_millis(20);
 /// Longest sleep of a thread whose fibers all wait. The thread sleeps for the value of one fiber.
@@ -44,7 +44,7 @@ pub(crate) enum Arrival {
 }
 
 #[derive(Debug)]
-struct Shard<K, V> {
+struct MapPart<K, V> {
     /// Values by key; `None` while a thread reads the key.
     map: Mutex<HashMap<K, Option<V>>>,
     arrived: Condvar,
@@ -52,8 +52,8 @@ struct Shard<K, V> {
 
 /// A map in which each key is read once.
 pub(crate) struct SingleFlight<K, V> {
-    shards: Vec<Shard<K, V>>,
-    /// Hasher that chooses the shard. It is randomly seeded, like the hashers of the maps, since
+    parts: Vec<MapPart<K, V>>,
+    /// Hasher that chooses the part. It is randomly seeded, like the hashers of the maps, since
     /// keys may be crafted to collide.
     hasher: DefaultHashBuilder,
 }
@@ -66,17 +66,14 @@ impl<K, V> fmt::Debug for SingleFlight<K, V> {
 
 impl<K: Hash + Eq + Copy, V: Clone> Default for SingleFlight<K, V> {
     fn default() -> Self {
-        let shard = |_| Shard { map: Mutex::default(), arrived: Condvar::new() };
-        Self {
-            shards: (0..SHARD_COUNT).map(shard).collect(),
-            hasher: DefaultHashBuilder::default(),
-        }
+        let part = |_| MapPart { map: Mutex::default(), arrived: Condvar::new() };
+        Self { parts: (0..PART_COUNT).map(part).collect(), hasher: DefaultHashBuilder::default() }
     }
 }
 
 impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
-    fn shard(&self, key: &K) -> &Shard<K, V> {
-        &self.shards[self.hasher.hash_one(key) as usize % SHARD_COUNT]
+    fn part(&self, key: &K) -> &MapPart<K, V> {
+        &self.parts[self.hasher.hash_one(key) as usize % PART_COUNT]
     }
 
     /// Returns the value of `key`. Calls `read` if no thread has read or claimed the key. Waits if
@@ -91,8 +88,8 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         cancel: &AtomicBool,
         read: impl FnOnce() -> Result<V, E>,
     ) -> Result<(V, Arrival), E> {
-        let shard = self.shard(&key);
-        let mut map = lock(&shard.map);
+        let part = self.part(&key);
+        let mut map = lock(&part.map);
         match map.entry(key) {
             Entry::Vacant(vacant) => {
                 vacant.insert(None);
@@ -102,23 +99,23 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
                 if let Some(value) = occupied.get() {
                     return Ok((value.clone(), Arrival::Ready));
                 }
-                if let Some(value) = Self::wait(shard, map, key, cancel)? {
+                if let Some(value) = Self::wait(part, map, key, cancel)? {
                     return Ok((value, Arrival::Waited));
                 }
             }
         }
-        let value = Self::read_claimed(shard, key, read)?;
+        let value = Self::read_claimed(part, key, read)?;
         Ok((value, Arrival::Read))
     }
 
     /// Reads `key`, which the caller has claimed, and publishes the value.
     fn read_claimed<E>(
-        shard: &Shard<K, V>,
+        part: &MapPart<K, V>,
         key: K,
         read: impl FnOnce() -> Result<V, E>,
     ) -> Result<V, E> {
         let read = read();
-        let mut map = lock(&shard.map);
+        let mut map = lock(&part.map);
         match &read {
             Ok(value) => {
                 map.insert(key, Some(value.clone()));
@@ -128,14 +125,14 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
             }
         }
         drop(map);
-        shard.arrived.notify_all();
+        part.arrived.notify_all();
         read
     }
 
     /// Claims `key` if no thread has read or claimed it, and returns whether it did. After a claim
     /// the caller must [`Self::put`] the key's value.
     pub(crate) fn claim(&self, key: K) -> bool {
-        match lock(&self.shard(&key).map).entry(key) {
+        match lock(&self.part(&key).map).entry(key) {
             Entry::Occupied(_) => false,
             Entry::Vacant(vacant) => {
                 vacant.insert(None);
@@ -146,9 +143,9 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
 
     /// Publishes the value of `key`, which the caller has claimed.
     pub(crate) fn put(&self, key: K, value: V) {
-        let shard = self.shard(&key);
-        lock(&shard.map).insert(key, Some(value));
-        shard.arrived.notify_all();
+        let part = self.part(&key);
+        lock(&part.map).insert(key, Some(value));
+        part.arrived.notify_all();
     }
 
     /// Reads `key` if no thread has read or claimed it. Does not wait for another thread's read.
@@ -157,7 +154,7 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
     /// The error of `read`.
     pub(crate) fn fill<E>(&self, key: K, read: impl FnOnce() -> Result<V, E>) -> Result<(), E> {
         match self.claim(key) {
-            true => Self::read_claimed(self.shard(&key), key, read).map(drop),
+            true => Self::read_claimed(self.part(&key), key, read).map(drop),
             false => Ok(()),
         }
     }
@@ -165,7 +162,7 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
     /// Waits for the value of `key`. If the other thread's read failed, claims the key for the
     /// caller and returns `None`.
     fn wait<'s>(
-        shard: &'s Shard<K, V>,
+        part: &'s MapPart<K, V>,
         mut map: MutexGuard<'s, HashMap<K, Option<V>>>,
         key: K,
         cancel: &AtomicBool,
@@ -190,13 +187,13 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
             if fiber::is_inside() {
                 drop(map);
                 let action = wait.next_action();
-                map = lock(&shard.map);
+                map = lock(&part.map);
                 if action == WaitAction::Look || map.get(&key).is_none_or(Option::is_some) {
                     continue;
                 }
                 longest = FIBER_CHECK;
             }
-            let waited = shard.arrived.wait_timeout(map, longest);
+            let waited = part.arrived.wait_timeout(map, longest);
             map = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }

@@ -22,13 +22,13 @@ use workload::genesis::AccountState;
 use super::cell::Cell;
 use crate::{
     lock::lock,
-    shards::versions::AccountVersion,
+    maps::versions::AccountVersion,
     single_flight::{Cancelled, SingleFlight},
 };
 
 /// Number of maps that make a table, each with a lock. There are far more maps than threads, so
 /// that threads seldom wait for the same lock.
-const SHARD_COUNT: usize = 256;
+const MAP_COUNT: usize = 256;
 /// Number of cells in each of the first [`CHUNKS_OF_A_SIZE`] chunks. Later chunks are larger, so
 /// that few chunks have room for all cells.
 const FIRST_CHUNK: usize = 1024;
@@ -105,7 +105,7 @@ type Chunk<K, B, V> = Box<[Mutex<Keyed<K, B, V>>]>;
 
 /// Cells by key and by id.
 pub(super) struct Table<K, B, V> {
-    shards: Vec<Mutex<HashMap<K, CellId>>>,
+    maps: Vec<Mutex<HashMap<K, CellId>>>,
     /// Randomly seeded, like the maps' own hashers, because keys may be crafted to collide.
     hasher: DefaultHashBuilder,
     chunks: Vec<OnceLock<Chunk<K, B, V>>>,
@@ -126,10 +126,10 @@ impl<K, B, V> fmt::Debug for Table<K, B, V> {
 impl<K: Copy + Default + Eq + Hash, B: Clone, V: Clone + PartialEq> Table<K, B, V> {
     /// Makes an empty table with room for about `expected` keys.
     fn new(expected: usize) -> Self {
-        let shards = (0..SHARD_COUNT)
-            .map(|_| HashMap::with_capacity_and_hasher(expected / SHARD_COUNT, <_>::default()));
+        let maps = (0..MAP_COUNT)
+            .map(|_| HashMap::with_capacity_and_hasher(expected / MAP_COUNT, <_>::default()));
         Self {
-            shards: shards.map(Mutex::new).collect(),
+            maps: maps.map(Mutex::new).collect(),
             hasher: DefaultHashBuilder::default(),
             chunks: (0..CHUNKS_OF_A_SIZE * SIZES).map(|_| OnceLock::new()).collect(),
             count: AtomicU32::new(0),
@@ -138,8 +138,8 @@ impl<K: Copy + Default + Eq + Hash, B: Clone, V: Clone + PartialEq> Table<K, B, 
 
     /// Returns the id of `key`. A new key gets the next id.
     pub(super) fn id(&self, key: &K) -> CellId {
-        let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARD_COUNT];
-        match lock(shard).entry(*key) {
+        let map = &self.maps[self.hasher.hash_one(key) as usize % MAP_COUNT];
+        match lock(map).entry(*key) {
             Entry::Occupied(occupied) => *occupied.get(),
             Entry::Vacant(vacant) => {
                 let id = self.count.fetch_add(1, Ordering::Relaxed);
