@@ -26,11 +26,11 @@ pub(crate) fn ranges(
     out: &mut Rows,
     ends: &mut Vec<usize>,
 ) -> Result<(), StoreError> {
-    let of_slots = ranges.iter().map(|(trie, range)| match trie {
+    let slot_ranges = ranges.iter().map(|(trie, range)| match trie {
         TrieId::Slots(account) => Some((*account, *range)),
         TrieId::Accounts => None,
     });
-    let Some(of_slots) = of_slots.collect::<Option<Vec<_>>>() else {
+    let Some(slot_ranges) = slot_ranges.collect::<Option<Vec<_>>>() else {
         for (trie, range) in ranges {
             rows(reader, format, trie, range, out)?;
             ends.push(out.len());
@@ -38,13 +38,12 @@ pub(crate) fn ranges(
         return Ok(());
     };
     let first = ends.len();
-    reader.slot_ranges(&of_slots, &mut |index, key, value| {
+    reader.slot_ranges(&slot_ranges, &mut |index, key, value| {
         // The store has passed all rows of earlier ranges, so these ranges end here.
         ends.resize((first + index).max(ends.len()), out.len());
-        let value = SlotValue::new(&value);
-        out.push(key, value.as_ref().map_or(&[], SlotValue::as_slice));
+        push_slot(key, value, out);
     })?;
-    ends.resize(first + of_slots.len(), out.len());
+    ends.resize(first + slot_ranges.len(), out.len());
     Ok(())
 }
 
@@ -57,10 +56,9 @@ pub(crate) fn rows(
     out: &mut Rows,
 ) -> Result<(), StoreError> {
     match trie {
-        TrieId::Slots(account) => reader.slots(account, range, &mut |key: B256, value: U256| {
-            let value = SlotValue::new(&value);
-            out.push(key, value.as_ref().map_or(&[], SlotValue::as_slice));
-        }),
+        TrieId::Slots(account) => {
+            reader.slots(account, range, &mut |key, value| push_slot(key, value, out))
+        }
         TrieId::Accounts => {
             let mut found = Vec::new();
             reader.accounts(range, &mut |key, state| found.push((key, state)))?;
@@ -74,6 +72,11 @@ pub(crate) fn rows(
             Ok(())
         }
     }
+}
+
+fn push_slot(key: B256, value: U256, out: &mut Rows) {
+    let value = SlotValue::new(&value);
+    out.push(key, value.as_ref().map_or(&[], SlotValue::as_slice));
 }
 
 /// Returns the root of the trie of slots of each account.

@@ -96,8 +96,8 @@ impl<'a> Reception<'a> {
             return Ok(None);
         }
         let start = spans.elapsed();
-        let given = &self.received.blocks[index];
-        let decoded = given.iter().enumerate().map(|(block, received)| {
+        let encoded = &self.received.blocks[index];
+        let decoded = encoded.iter().enumerate().map(|(block, received)| {
             decode(received).map_err(|fault| ReceivedError::Rejected { block, fault })
         });
         let blocks = Arc::new(decoded.collect::<Result<Vec<_>, _>>()?);
@@ -128,12 +128,12 @@ impl<'a> Reception<'a> {
         spans: &Spans,
     ) -> Result<(), ReceivedError> {
         let Some(DecodedBlocks { blocks, .. }) = decoded else { return Ok(()) };
-        let batch = &self.received.workload.batches[index];
         if !self.duties().has(BlockDuty::Receipts) {
             return Ok(());
         }
+        let batch = &self.received.workload.batches[index];
         let start = spans.elapsed();
-        let outcomes = of_blocks(batch, blocks, results);
+        let outcomes = block_outcomes(batch, blocks, results);
         spans.close(Phase::Receipts, start);
         if !self.duties().has(BlockDuty::Header) {
             std::hint::black_box(&outcomes);
@@ -154,7 +154,7 @@ impl<'a> Reception<'a> {
 }
 
 /// Computes the outcome of each block of a batch from its transactions' results.
-fn of_blocks(
+fn block_outcomes(
     batch: &Batch,
     decoded: &[Block<Envelope>],
     mut results: &[TxResult],

@@ -132,7 +132,8 @@ impl Curve {
 #[derive(Default)]
 struct Job {
     next_chunk: AtomicUsize,
-    parts: Mutex<Vec<Latencies>>,
+    /// Latencies of each thread that is done.
+    latencies: Mutex<Vec<Latencies>>,
     /// Index and error of the first transaction of the workload that failed.
     failure: Mutex<Option<(usize, RecoverError)>>,
 }
@@ -187,9 +188,7 @@ pub fn recover(
         return Err(RecoverError::Cancelled);
     }
     let mut latencies = Latencies::default();
-    for part in lock(&job.parts).iter() {
-        latencies.merge(part);
-    }
+    lock(&job.latencies).iter().for_each(|of_thread| latencies.merge(of_thread));
     Ok(Recovered { wall, latencies, tx_count: transactions.len() as u64 })
 }
 
@@ -223,7 +222,7 @@ fn work(
             break;
         }
     }
-    lock(&job.parts).push(latencies);
+    lock(&job.latencies).push(latencies);
 }
 
 /// Recovers the signers of `tx` and of its delegations, and compares them with the workload.
@@ -234,7 +233,7 @@ fn check(
     chain_id: u64,
     signatures: &TxSignatures,
 ) -> Result<(), RecoverError> {
-    let same = |hash, signature, expected: Address| {
+    let check_signer = |hash, signature, expected: Address| {
         let recovered = curve
             .signer(hash, signature)
             .map_err(|reason| RecoverError::Invalid { tx: index, reason })?;
@@ -244,11 +243,11 @@ fn check(
         }
     };
     let hash = signing::signing_hash(tx, chain_id, &signatures.authorities);
-    same(hash, &signatures.sender, tx.sender)?;
+    check_signer(hash, &signatures.sender, tx.sender)?;
     for (authorization, signature) in tx.authorizations.iter().zip(&signatures.authorities) {
         let hash = signing::authorization_hash(authorization);
         match authorization.authority {
-            Some(authority) => same(hash, signature, authority)?,
+            Some(authority) => check_signer(hash, signature, authority)?,
             // The workload names no authority for a tuple with an invalid signature, which
             // execution skips. The recovery is done all the same, as a client does it.
             None => drop(curve.signer(hash, signature)),

@@ -1,4 +1,4 @@
-//! Measures the device's rate for the requests of one sample (`trace_blocks_per_s`). io_uring
+//! Measures the device's rate for the requests of one sample (`trace_blocks_per_s`). A plain ring
 //! repeats the sample's requests, from the same files and in the same order. Adjacent blocks are
 //! joined into one request where the sample's store joins them. The measured time contains no work
 //! of a store or an engine.

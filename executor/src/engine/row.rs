@@ -4,13 +4,13 @@
 //! that pay the sender, have not run yet.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use revm::state::{AccountInfo, Bytecode};
+use revm::{
+    primitives::eip4844::GAS_PER_BLOB,
+    state::{AccountInfo, Bytecode},
+};
 use workload::{block::Transaction, genesis::AccountState};
 
 use super::error::ViewError;
-
-/// Gas of a blob (EIP-4844).
-const GAS_PER_BLOB: u128 = 1 << 17;
 
 /// Converts a code for revm.
 pub(crate) fn bytecode(hash: B256, code: Option<Bytes>) -> Result<Bytecode, ViewError> {
@@ -42,7 +42,7 @@ impl FundedSender {
     /// Computes the nonce and the least balance that the sender of `tx` needs.
     pub(super) fn new(tx: &Transaction) -> Self {
         let gas = U256::from(tx.gas_limit).saturating_mul(U256::from(tx.max_fee_per_gas));
-        let blob_gas = U256::from(tx.blob_hashes.len() as u128 * GAS_PER_BLOB);
+        let blob_gas = U256::from(tx.blob_hashes.len()).saturating_mul(U256::from(GAS_PER_BLOB));
         let blobs = blob_gas.saturating_mul(U256::from(tx.max_fee_per_blob_gas));
         let least_balance = gas.saturating_add(blobs).saturating_add(tx.value);
         Self { sender: tx.sender, nonce: tx.nonce, least_balance }

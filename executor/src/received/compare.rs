@@ -2,7 +2,7 @@
 //! the workload's own transactions, so only this detects a wrong or skipped decoding or recovery.
 
 use alloy_consensus::{Transaction as _, Typed2718 as _};
-use workload::{Batch, Transaction, TxType};
+use workload::{Batch, Transaction};
 
 use super::{
     bytes::Envelope,
@@ -21,11 +21,11 @@ pub(crate) fn compare(
         return Some((0, format!("{} blocks of {} decoded", blocks.len(), batch.blocks.len())));
     }
     let mut signers = recovery.as_ref().map(|recovery| recovery.signers());
-    for (place, (block, decoded)) in batch.blocks.iter().zip(blocks.iter()).enumerate() {
+    for (block_index, (block, decoded)) in batch.blocks.iter().zip(blocks.iter()).enumerate() {
         let (executed, body) = (&block.transactions, &decoded.body);
-        if executed.len() != body.transactions.len() {
-            let counts = (body.transactions.len(), executed.len());
-            return Some((place, format!("{} transactions of {} decoded", counts.0, counts.1)));
+        let (decoded_count, count) = (body.transactions.len(), executed.len());
+        if decoded_count != count {
+            return Some((block_index, format!("{decoded_count} transactions of {count} decoded")));
         }
         for (tx_index, (tx, envelope)) in executed.iter().zip(&body.transactions).enumerate() {
             let fields = other_field(tx, chain_id, envelope);
@@ -35,13 +35,13 @@ pub(crate) fn compare(
             });
             if let Some(other) = other {
                 let reason = format!("transaction {tx_index} was decoded with another {other}");
-                return Some((place, reason));
+                return Some((block_index, reason));
             }
         }
         let withdrawals = body.withdrawals.iter().flat_map(|all| all.iter());
-        let same = block.withdrawals.iter().map(|own| (own.address, own.amount_gwei));
-        if !withdrawals.map(|of| (of.address, of.amount)).eq(same) {
-            return Some((place, "other withdrawals were decoded".to_owned()));
+        let expected = block.withdrawals.iter().map(|own| (own.address, own.amount_gwei));
+        if !withdrawals.map(|decoded| (decoded.address, decoded.amount)).eq(expected) {
+            return Some((block_index, "other withdrawals were decoded".to_owned()));
         }
     }
     None
@@ -50,32 +50,27 @@ pub(crate) fn compare(
 /// Returns the name of the first field in which an envelope differs from the transaction; `None` if
 /// they agree.
 fn other_field(tx: &Transaction, chain_id: u64, envelope: &Envelope) -> Option<&'static str> {
-    let number = match tx.tx_type {
-        TxType::Legacy => 0,
-        TxType::AccessList => 1,
-        TxType::DynamicFee => 2,
-        TxType::Blob => 3,
-        TxType::SetCode => 4,
-    };
+    // The variants of `TxType` are declared in the order of their numbers.
+    let type_number = tx.tx_type as u8;
     let list = envelope.access_list().into_iter().flat_map(|list| list.iter());
     let list = list.map(|item| (&item.address, &item.storage_keys));
     let tuples = envelope.authorization_list().unwrap_or_default().iter();
     let tuples = tuples.map(|tuple| (tuple.chain_id, tuple.address, tuple.nonce));
-    let own_tuples = tx.authorizations.iter().map(|of| (of.chain_id, of.address, of.nonce));
+    let own_tuples = tx.authorizations.iter().map(|own| (own.chain_id, own.address, own.nonce));
     let priority_fee = envelope.max_priority_fee_per_gas().unwrap_or_default();
     let hashes = envelope.blob_versioned_hashes().unwrap_or_default();
     let fields = [
-        ("type", envelope.ty() == number),
+        ("type", envelope.ty() == type_number),
         // A legacy transaction before EIP-155 names no chain, and is valid on every chain.
-        ("chain", envelope.chain_id().is_none_or(|of| of == chain_id)),
+        ("chain", envelope.chain_id().is_none_or(|id| id == chain_id)),
         ("nonce", envelope.nonce() == tx.nonce),
         ("gas limit", envelope.gas_limit() == tx.gas_limit),
         ("most fee per gas", envelope.max_fee_per_gas() == tx.max_fee_per_gas),
-        ("priority fee", number < 2 || priority_fee == tx.max_priority_fee_per_gas),
+        ("priority fee", type_number < 2 || priority_fee == tx.max_priority_fee_per_gas),
         ("callee", envelope.to() == tx.to),
         ("value", envelope.value() == tx.value),
         ("input", *envelope.input() == tx.input),
-        ("access list", list.eq(tx.access_list.iter().map(|(of, keys)| (of, keys)))),
+        ("access list", list.eq(tx.access_list.iter().map(|(address, keys)| (address, keys)))),
         ("blob hash", hashes == tx.blob_hashes),
         (
             "fee per blob gas",

@@ -4,18 +4,15 @@
 use std::fmt::Display;
 
 use alloy_consensus::{
-    Block, EMPTY_OMMER_ROOT_HASH, Header, Receipt, ReceiptEnvelope, Transaction as _, proofs,
+    Block, EMPTY_OMMER_ROOT_HASH, Header, Receipt, ReceiptEnvelope, Transaction as _,
+    constants::MAXIMUM_EXTRA_DATA_SIZE, proofs,
 };
 use alloy_primitives::{B64, B256, Bloom, U256};
 use evm::{BlockGas, TxResult};
+use revm::primitives::eip4844::GAS_PER_BLOB;
 use workload::{Fork, TxStatus};
 
 use super::bytes::{BlockFault, Envelope};
-
-/// Gas of one blob (EIP-4844 `GAS_PER_BLOB`).
-const GAS_PER_BLOB: u64 = 1 << 17;
-/// Maximal number of bytes of extra data.
-const EXTRA_DATA_MAX: usize = 32;
 
 /// Outcome of the execution of a block, as far as a header contains it.
 #[derive(Clone, Debug)]
@@ -71,13 +68,14 @@ pub(super) fn check(
 ) -> Result<(), BlockFault> {
     let ExpectedHeader { outcome, hash: given, list_hash, .. } = *expected;
     let header = &block.header;
-    environment(header, expected, fork)?;
-    body(block, fork)?;
-    same("gas used", &header.gas_used, &outcome.gas.header_gas(fork))?;
-    same("receipts root", &header.receipts_root, &outcome.receipts_root)?;
-    same("logs bloom", &header.logs_bloom, &outcome.bloom)?;
+    check_environment(header, expected, fork)?;
+    check_body(block, fork)?;
+    check_field("gas used", &header.gas_used, &outcome.gas.header_gas(fork))?;
+    check_field("receipts root", &header.receipts_root, &outcome.receipts_root)?;
+    check_field("logs bloom", &header.logs_bloom, &outcome.bloom)?;
     if let Some(hash) = list_hash.filter(|_| fork.is_from(Fork::Amsterdam)) {
-        same("block access list hash", &word(header.block_access_list_hash), &hash.to_string())?;
+        let listed = text(header.block_access_list_hash);
+        check_field("block access list hash", &listed, &hash.to_string())?;
     }
     let got = header.hash_slow();
     match got == given {
@@ -88,56 +86,57 @@ pub(super) fn check(
 
 /// Checks the fields that are input of the execution, and the fields that are constant since the
 /// merge.
-fn environment(
+fn check_environment(
     header: &Header,
     expected: &ExpectedHeader<'_>,
     fork: Fork,
 ) -> Result<(), BlockFault> {
     let env = &expected.executed.env;
-    same("parent hash", &header.parent_hash, &env.parent_hash)?;
-    same("ommers hash", &header.ommers_hash, &EMPTY_OMMER_ROOT_HASH)?;
-    same("beneficiary", &header.beneficiary, &env.beneficiary)?;
-    same("difficulty", &header.difficulty, &U256::ZERO)?;
-    same("number", &header.number, &env.number)?;
-    same("gas limit", &header.gas_limit, &env.gas_limit)?;
-    same("timestamp", &header.timestamp, &env.timestamp)?;
-    same("prev randao", &header.mix_hash, &env.prev_randao)?;
-    same("nonce", &header.nonce, &B64::ZERO)?;
-    same("base fee", &word(header.base_fee_per_gas), &env.base_fee.to_string())?;
+    check_field("parent hash", &header.parent_hash, &env.parent_hash)?;
+    check_field("ommers hash", &header.ommers_hash, &EMPTY_OMMER_ROOT_HASH)?;
+    check_field("beneficiary", &header.beneficiary, &env.beneficiary)?;
+    check_field("difficulty", &header.difficulty, &U256::ZERO)?;
+    check_field("number", &header.number, &env.number)?;
+    check_field("gas limit", &header.gas_limit, &env.gas_limit)?;
+    check_field("timestamp", &header.timestamp, &env.timestamp)?;
+    check_field("prev randao", &header.mix_hash, &env.prev_randao)?;
+    check_field("nonce", &header.nonce, &B64::ZERO)?;
+    check_field("base fee", &text(header.base_fee_per_gas), &env.base_fee.to_string())?;
     let has_blobs = fork.is_from(Fork::Cancun);
-    let excess = word(has_blobs.then_some(env.excess_blob_gas));
-    same("excess blob gas", &word(header.excess_blob_gas), &excess)?;
-    let root = word(has_blobs.then_some(env.parent_beacon_root));
-    same("parent beacon root", &word(header.parent_beacon_block_root), &root)?;
+    let excess = text(has_blobs.then_some(env.excess_blob_gas));
+    check_field("excess blob gas", &text(header.excess_blob_gas), &excess)?;
+    let root = text(has_blobs.then_some(env.parent_beacon_root));
+    check_field("parent beacon root", &text(header.parent_beacon_block_root), &root)?;
     if let Some(slot) = header.slot_number {
-        same("slot number", &slot, &env.slot_number)?;
+        check_field("slot number", &slot, &env.slot_number)?;
     }
     let length = header.extra_data.len();
-    match length > EXTRA_DATA_MAX {
-        true => same("length of extra data", &length, &EXTRA_DATA_MAX),
+    match length > MAXIMUM_EXTRA_DATA_SIZE {
+        true => check_field("length of extra data", &length, &MAXIMUM_EXTRA_DATA_SIZE),
         false => Ok(()),
     }
 }
 
 /// Checks the roots of transactions and of withdrawals, and the gas of blobs.
-fn body(block: &Block<Envelope>, fork: Fork) -> Result<(), BlockFault> {
+fn check_body(block: &Block<Envelope>, fork: Fork) -> Result<(), BlockFault> {
     let (header, body) = (&block.header, &block.body);
     let root = proofs::calculate_transaction_root(&body.transactions);
-    same("transactions root", &header.transactions_root, &root)?;
+    check_field("transactions root", &header.transactions_root, &root)?;
     let root = body.withdrawals.as_ref().map(|all| proofs::calculate_withdrawals_root(all));
-    same("withdrawals root", &word(header.withdrawals_root), &word(root))?;
+    check_field("withdrawals root", &text(header.withdrawals_root), &text(root))?;
     let blobs = body.transactions.iter().filter_map(|tx| tx.blob_versioned_hashes());
     let blob_gas = GAS_PER_BLOB * blobs.map(|hashes| hashes.len() as u64).sum::<u64>();
-    let blob_gas = word(fork.is_from(Fork::Cancun).then_some(blob_gas));
-    same("blob gas used", &word(header.blob_gas_used), &blob_gas)
+    let blob_gas = text(fork.is_from(Fork::Cancun).then_some(blob_gas));
+    check_field("blob gas used", &text(header.blob_gas_used), &blob_gas)
 }
 
 /// Returns the text of a field; `none` in a header of an older fork that lacks the field.
-fn word(field: Option<impl Display>) -> String {
+fn text(field: Option<impl Display>) -> String {
     field.map_or_else(|| "none".to_owned(), |field| field.to_string())
 }
 
-fn same<T: PartialEq + Display>(
+/// Checks that a field has the value `got` of the block or its execution.
+fn check_field<T: PartialEq + Display>(
     field: &'static str,
     header: &T,
     got: &T,

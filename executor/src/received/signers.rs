@@ -39,7 +39,7 @@ pub struct TxSigners {
 pub(super) struct Recovery {
     blocks: Arc<Vec<Block<Envelope>>>,
     /// Block index, and index in the block, of each transaction of the batch.
-    places: Vec<(usize, usize)>,
+    positions: Vec<(usize, usize)>,
     next_chunk: AtomicUsize,
     signers: Vec<OnceLock<TxSigners>>,
     /// First transaction of the batch with an invalid signature: its index in the batch, and the
@@ -50,14 +50,14 @@ pub(super) struct Recovery {
 
 impl Recovery {
     pub(super) fn new(blocks: Arc<Vec<Block<Envelope>>>) -> Self {
-        let places = blocks.iter().enumerate().flat_map(|(index, block)| {
+        let positions = blocks.iter().enumerate().flat_map(|(index, block)| {
             (0..block.body.transactions.len()).map(move |tx_index| (index, tx_index))
         });
-        let places: Vec<_> = places.collect();
+        let positions: Vec<_> = positions.collect();
         Self {
             next_chunk: AtomicUsize::new(0),
-            signers: places.iter().map(|_| OnceLock::new()).collect(),
-            places,
+            signers: positions.iter().map(|_| OnceLock::new()).collect(),
+            positions,
             failure: Mutex::default(),
             curve: Curve::default(),
             blocks,
@@ -70,15 +70,15 @@ impl Recovery {
     pub(super) fn work(&self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) && self.lowest_failure().is_none() {
             let first = self.next_chunk.fetch_add(1, Ordering::Relaxed) * CHUNK;
-            if first >= self.places.len() {
+            if first >= self.positions.len() {
                 return;
             }
-            for index in first..(first + CHUNK).min(self.places.len()) {
-                let (block, tx_index) = self.places[index];
+            for index in first..(first + CHUNK).min(self.positions.len()) {
+                let (block, tx_index) = self.positions[index];
                 match self.signers_of(&self.blocks[block].body.transactions[tx_index]) {
                     Ok(signers) => drop(self.signers[index].set(signers)),
                     Err(reason) => {
-                        self.fail(index, BlockFault::Signature { tx_index, reason });
+                        self.record_failure(index, BlockFault::Signature { tx_index, reason });
                         return;
                     }
                 }
@@ -91,7 +91,7 @@ impl Recovery {
         failure.as_ref().map(|(index, _)| *index)
     }
 
-    fn fail(&self, index: usize, fault: BlockFault) {
+    fn record_failure(&self, index: usize, fault: BlockFault) {
         let mut failure = lock(&self.failure);
         if failure.as_ref().is_none_or(|(lowest, _)| index < *lowest) {
             *failure = Some((index, fault));
@@ -115,7 +115,7 @@ impl Recovery {
     /// `None` if no signature was found invalid.
     pub(super) fn fault(&self) -> Option<(usize, BlockFault)> {
         let failure = lock(&self.failure);
-        failure.as_ref().map(|(index, fault)| (self.places[*index].0, fault.clone()))
+        failure.as_ref().map(|(index, fault)| (self.positions[*index].0, fault.clone()))
     }
 
     /// Returns the signers of all transactions of the batch, in order; `None` for a transaction

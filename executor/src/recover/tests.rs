@@ -17,12 +17,12 @@ fn workload() -> Workload {
         [TxType::Legacy, TxType::AccessList, TxType::DynamicFee, TxType::Blob, TxType::SetCode];
     let mut batches = Vec::new();
     for batch in 0..2 {
-        let transactions = (0..40_u64).map(|place| Transaction {
-            tx_type: kinds[place as usize % 5],
-            sender: senders[place as usize % 10],
-            nonce: place / 10 + batch * 4,
-            to: (place % 3 > 0).then_some(Address::repeat_byte(7)),
-            input: Bytes::from(vec![3; place as usize * 9]),
+        let transactions = (0..40_u64).map(|index| Transaction {
+            tx_type: kinds[index as usize % 5],
+            sender: senders[index as usize % 10],
+            nonce: index / 10 + batch * 4,
+            to: (index % 3 > 0).then_some(Address::repeat_byte(7)),
+            input: Bytes::from(vec![3; index as usize * 9]),
             access_list: vec![(Address::repeat_byte(8), vec![B256::repeat_byte(9)])],
             authorizations: vec![
                 Authorization { authority: Some(senders[3]), ..Authorization::default() },
@@ -84,9 +84,9 @@ fn a_transaction_of_another_sender_or_with_another_field_is_found() {
 fn of_several_failures_that_of_the_lowest_transaction_is_reported_on_any_number_of_threads() {
     let mut workload = workload();
     let signatures = sign(&workload, 2, &GO).unwrap();
-    for place in [15, 16, 39] {
-        workload.batches[0].blocks[0].transactions[place].sender = Address::repeat_byte(1);
-        workload.batches[1].blocks[0].transactions[place].sender = Address::repeat_byte(1);
+    for index in [15, 16, 39] {
+        workload.batches[0].blocks[0].transactions[index].sender = Address::repeat_byte(1);
+        workload.batches[1].blocks[0].transactions[index].sender = Address::repeat_byte(1);
     }
     for thread_count in [1, 2, 8] {
         for _ in 0..20 {

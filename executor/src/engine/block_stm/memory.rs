@@ -22,7 +22,7 @@ use workload::genesis::AccountState;
 use super::cell::Cell;
 use crate::{
     lock::lock,
-    maps::versions::AccountVersion,
+    shards::versions::AccountVersion,
     single_flight::{Cancelled, SingleFlight},
 };
 
