@@ -149,7 +149,7 @@ impl<'l> Rooting<'_, 'l> {
             Prepared::Nodes(known) => {
                 let planned =
                     || Planned::new(self.threads.readers.settings, &Changes::new(changes));
-                let clock = Clock::OfLead(spans);
+                let clock = Clock::Leader(spans);
                 compute(planned, known, &self.threads, &mut self.work, clock)?
             }
         };

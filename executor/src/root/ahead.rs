@@ -51,7 +51,7 @@ impl RootJob<'_> {
     pub(super) fn run(&self, threads: &Threads<'_>) {
         let mut work = RootWork::default();
         let mut recorder = lock(&self.recorder).take();
-        let clock = Clock::OfWorker(&self.spans, recorder.as_deref_mut());
+        let clock = Clock::Worker(&self.spans, recorder.as_deref_mut());
         let result = match self.source {
             Source::List => listed::root(&self.sample, self.batch, threads, &mut work, clock)
                 .map(Prepared::Root),

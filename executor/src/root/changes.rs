@@ -33,7 +33,7 @@ pub(super) struct Fields {
 
 impl Fields {
     /// Returns `row` with these changes. An empty account does not exist (EIP-161).
-    pub(super) fn over(&self, row: Option<AccountState>) -> Option<AccountState> {
+    pub(super) fn apply_to(&self, row: Option<AccountState>) -> Option<AccountState> {
         if *self == Self::default() {
             return row;
         }
@@ -80,13 +80,14 @@ impl<'c> Changes<'c> {
         let mut first = 0;
         for slots in net.slots.chunk_by(|a, b| a.0 == b.0) {
             let address = slots[0].0;
-            while let Some((before, row)) = changed.next_if(|(at, _)| *at < address) {
+            while let Some((before, row)) = changed.next_if(|(next, _)| *next < address) {
                 accounts.push((*before, Change::Row(*row), 0..0));
             }
-            let row = changed.next_if(|(at, _)| *at == address).map(|(_, row)| Change::Row(*row));
+            let row = changed.next_if(|(next, _)| *next == address);
             // Only slots of the account changed. Its row must be read, because its leaf gets a new
             // storage root.
-            let change = row.unwrap_or(Change::Fields(Fields::default()));
+            let change =
+                row.map_or(Change::Fields(Fields::default()), |(_, row)| Change::Row(*row));
             accounts.push((address, change, first..first + slots.len()));
             first += slots.len();
         }
@@ -126,11 +127,11 @@ mod tests {
     fn an_account_without_anything_left_is_gone_and_one_without_changes_stays() {
         let row = AccountState { balance: U256::from(7), ..AccountState::default() };
         let spent = Fields { balance: Some(U256::ZERO), ..Fields::default() };
-        assert_eq!(spent.over(Some(row)), None);
-        assert_eq!(spent.over(None), None);
-        assert_eq!(Fields::default().over(Some(row)), Some(row));
+        assert_eq!(spent.apply_to(Some(row)), None);
+        assert_eq!(spent.apply_to(None), None);
+        assert_eq!(Fields::default().apply_to(Some(row)), Some(row));
         let sent = Fields { nonce: Some(1), ..spent };
         let after = AccountState { nonce: 1, ..AccountState::default() };
-        assert_eq!(sent.over(Some(row)), Some(after));
+        assert_eq!(sent.apply_to(Some(row)), Some(after));
     }
 }

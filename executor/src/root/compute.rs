@@ -30,29 +30,29 @@ pub(crate) struct Threads<'a> {
 /// The sample's clock, and the track on which a trace shows the phases.
 pub(super) enum Clock<'a> {
     /// The track of the leading thread.
-    OfLead(&'a Spans),
+    Leader(&'a Spans),
     /// The track of a worker.
-    OfWorker(&'a Spans, Option<&'a mut Recorder>),
+    Worker(&'a Spans, Option<&'a mut Recorder>),
 }
 
 impl Clock<'_> {
     fn elapsed(&self) -> Duration {
         match self {
-            Self::OfLead(spans) | Self::OfWorker(spans, _) => spans.elapsed(),
+            Self::Leader(spans) | Self::Worker(spans, _) => spans.elapsed(),
         }
     }
 
     /// Times a part of a phase.
     pub(super) fn time<T>(&mut self, phase: Phase, part: impl FnOnce() -> T) -> T {
         let start = self.elapsed();
-        let made = part();
+        let result = part();
         match self {
-            Self::OfLead(spans) => drop(spans.close(phase, start)),
-            Self::OfWorker(spans, recorder) => {
+            Self::Leader(spans) => drop(spans.close(phase, start)),
+            Self::Worker(spans, recorder) => {
                 close_part(spans, phase, start, recorder.as_deref_mut());
             }
         }
-        made
+        result
     }
 }
 

@@ -47,19 +47,19 @@ struct Done {
 }
 
 fn fold(part: Part<Update>) -> Result<(TrieId, FoldedPart), trie::Error> {
-    let Part { trie, extent, of } = part;
+    let Part { trie, extent, stage } = part;
     let folded = match extent {
-        Extent::Whole => FoldedPart::Whole(of.fold()?),
-        Extent::FirstShard | Extent::OtherShard => FoldedPart::Shard(of.fold_shard()?),
+        Extent::Whole => FoldedPart::Whole(stage.fold()?),
+        Extent::FirstShard | Extent::OtherShard => FoldedPart::Shard(stage.fold_shard()?),
     };
     Ok((trie, folded))
 }
 
 /// Calls `run`. Returns its result, and the CPU time that the calling thread spent in it.
-fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
+fn with_cpu_time<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     let start = process::thread_cpu_time();
-    let made = run();
-    (made, process::thread_cpu_since(start))
+    let result = run();
+    (result, process::thread_cpu_since(start))
 }
 
 impl FoldJob {
@@ -71,7 +71,7 @@ impl FoldJob {
     /// Folds parts until no part is left.
     pub(super) fn work(&self) {
         let mut parts = Vec::new();
-        let (folded, cpu) = timed(|| -> Result<(), trie::Error> {
+        let (folded, cpu) = with_cpu_time(|| -> Result<(), trie::Error> {
             loop {
                 let index = self.next.fetch_add(1, Ordering::Relaxed);
                 let Some(part) = self.parts.get(index) else { return Ok(()) };
@@ -110,7 +110,7 @@ impl Folders<'_> {
     ) -> Result<FoldedParts, RootError> {
         if self.thread_count == 0 {
             let (folded, cpu) =
-                timed(|| parts.into_iter().map(fold).collect::<Result<Vec<_>, _>>());
+                with_cpu_time(|| parts.into_iter().map(fold).collect::<Result<Vec<_>, _>>());
             work.fold_cpu += cpu;
             return Ok(FoldedParts(folded?));
         }
@@ -136,7 +136,7 @@ impl FoldedParts {
     /// # Errors
     /// The shards make no trie.
     pub(super) fn join(self, work: &mut RootWork) -> Result<Vec<(TrieId, Folded)>, trie::Error> {
-        let (joined, cpu) = timed(|| {
+        let (joined, cpu) = with_cpu_time(|| {
             let (mut joined, mut shards) = (Vec::new(), Vec::new());
             let mut parts = self.0.into_iter().peekable();
             while let Some((trie, folded)) = parts.next() {

@@ -89,15 +89,15 @@ impl Chunk {
         let nodes = without_slots.map(|account| (TrieId::Slots(*account), top)).collect();
         let mut chunk = Self { plans: Vec::new(), nodes };
         for (account, keys) in slots {
-            chunk.add(settings, TrieId::Slots(account), keys)?;
+            chunk.add_plan(settings, TrieId::Slots(account), keys)?;
         }
         if !accounts.is_empty() {
-            chunk.add(settings, TrieId::Accounts, accounts)?;
+            chunk.add_plan(settings, TrieId::Accounts, accounts)?;
         }
         Ok(chunk)
     }
 
-    fn add(
+    fn add_plan(
         &mut self,
         settings: &RootSettings,
         trie: TrieId,
@@ -107,8 +107,8 @@ impl Chunk {
             let guessed = guess_nodes(settings.format, &keys, settings.guess_depth).into_iter();
             self.nodes.extend(guessed.map(|key| (trie, key)));
         }
-        let of = Plan::new(settings.format, keys)?;
-        self.plans.push(Part { trie, extent: Extent::Whole, of });
+        let stage = Plan::new(settings.format, keys)?;
+        self.plans.push(Part { trie, extent: Extent::Whole, stage });
         Ok(())
     }
 
@@ -130,7 +130,7 @@ impl Chunk {
             // The guessed nodes include the nodes that the plans need first.
             for plan in plans.iter_mut().filter(|_| !has_guesses) {
                 plan.descend(known, &mut uncounted)?;
-                let wanted = plan.of.reads().nodes.iter();
+                let wanted = plan.stage.reads().nodes.iter();
                 let unknown = wanted.filter(|key| !known.has(plan.trie, **key));
                 nodes.extend(unknown.map(|key| (plan.trie, *key)));
             }

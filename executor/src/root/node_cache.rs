@@ -45,7 +45,7 @@ impl<'a> NodeCache<'a> {
     }
 
     /// Makes an empty cache that keeps all nodes that are read.
-    pub(super) fn of_reads() -> Self {
+    pub(super) fn keeping_reads() -> Self {
         Self { keeps_reads: true, ..Self::new(RootCache::Warm, None) }
     }
 

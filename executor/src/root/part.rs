@@ -26,7 +26,8 @@ pub(super) enum Extent {
 pub(super) struct Part<T> {
     pub(super) trie: TrieId,
     pub(super) extent: Extent,
-    pub(super) of: T,
+    /// The plan or the update.
+    pub(super) stage: T,
 }
 
 /// The start of a part's answers among all answers.
@@ -53,7 +54,7 @@ impl<T: Reading> Part<T> {
         work: &mut RootWork,
     ) -> Result<(), trie::Error> {
         loop {
-            let nodes = &self.of.reads().nodes;
+            let nodes = &self.stage.reads().nodes;
             if nodes.is_empty() {
                 return Ok(());
             }
@@ -63,16 +64,21 @@ impl<T: Reading> Part<T> {
                 found.push_node(node);
             }
             work.used_node_count += nodes.iter().filter(|key| self.counts(key)).count() as u64;
-            self.of.supply_nodes(&found)?;
+            self.stage.supply_nodes(&found)?;
         }
     }
 
     /// Adds to `requests` the unknown nodes and the rows that the part needs. Returns the start of
     /// their answers.
-    fn ask(&self, part: usize, requests: &mut ReadRequests, known: &KnownNodes) -> AnswerStart {
+    fn add_requests(
+        &self,
+        part: usize,
+        requests: &mut ReadRequests,
+        known: &KnownNodes,
+    ) -> AnswerStart {
         let mut start =
             AnswerStart { part, node: requests.nodes.len(), range: requests.ranges.len() };
-        let Reads { nodes, ranges } = self.of.reads();
+        let Reads { nodes, ranges } = self.stage.reads();
         for key in nodes.iter().filter(|key| !known.has(self.trie, **key)) {
             let id = (self.trie, *key);
             // The shard before this one needs the same node.
@@ -94,14 +100,14 @@ impl<T: Reading> Part<T> {
     }
 
     /// Supplies the part's answers.
-    fn answer(
+    fn take_answers(
         &mut self,
         start: &AnswerStart,
         answers: &Answers,
         known: &KnownNodes,
         work: &mut RootWork,
     ) -> Result<(), trie::Error> {
-        let Reads { nodes, ranges } = self.of.reads();
+        let Reads { nodes, ranges } = self.stage.reads();
         let (mut found, mut node) = (Found::default(), start.node);
         for key in nodes {
             found.push_node(known.node(self.trie, *key).unwrap_or_else(|| {
@@ -113,7 +119,7 @@ impl<T: Reading> Part<T> {
             answers.rows(index).for_each(|(key, value)| found.push_row(key, value));
         }
         work.used_node_count += nodes.iter().filter(|key| self.counts(key)).count() as u64;
-        self.of.supply(found)
+        self.stage.supply(found)
     }
 }
 
@@ -131,8 +137,8 @@ pub(super) fn read_all<T: Reading>(
         let mut starts = Vec::new();
         for (index, part) in parts.iter_mut().enumerate() {
             part.descend(known, work)?;
-            if !part.of.reads().is_empty() {
-                starts.push(part.ask(index, &mut requests, known));
+            if !part.stage.reads().is_empty() {
+                starts.push(part.add_requests(index, &mut requests, known));
             }
         }
         if requests.is_empty() {
@@ -140,7 +146,7 @@ pub(super) fn read_all<T: Reading>(
         }
         let answers = readers.read(std::mem::take(&mut requests), work)?;
         for start in starts {
-            parts[start.part].answer(&start, &answers, known, work)?;
+            parts[start.part].take_answers(&start, &answers, known, work)?;
         }
         first.get_or_insert(answers);
     }

@@ -52,7 +52,7 @@ fn slot_writes(slots: &[SlotChange], hashes: &[[u8; 32]]) -> Rows {
 }
 
 /// Returns the index range of the sorted keys whose first nibble is in `nibbles`.
-fn within(keys: &[B256], nibbles: &Range<u8>) -> Range<usize> {
+fn index_range(keys: &[B256], nibbles: &Range<u8>) -> Range<usize> {
     let start = keys.partition_point(|key| (key[0] >> 4) < nibbles.start);
     start..keys.partition_point(|key| (key[0] >> 4) < nibbles.end)
 }
@@ -65,23 +65,23 @@ fn add_plans(
     keys: &[B256],
 ) -> Result<(), trie::Error> {
     if !settings.divides(trie, keys.len()) {
-        let of = Plan::new(settings.format, keys.to_vec())?;
-        plans.push(Part { trie, extent: Extent::Whole, of });
+        let stage = Plan::new(settings.format, keys.to_vec())?;
+        plans.push(Part { trie, extent: Extent::Whole, stage });
         return Ok(());
     }
     for nibbles in settings.shards.nibbles() {
         let extent = if nibbles.start == 0 { Extent::FirstShard } else { Extent::OtherShard };
-        let keys = keys[within(keys, &nibbles)].to_vec();
-        plans.push(Part { trie, extent, of: Plan::shard(settings.format, nibbles, keys)? });
+        let keys = keys[index_range(keys, &nibbles)].to_vec();
+        plans.push(Part { trie, extent, stage: Plan::shard(settings.format, nibbles, keys)? });
     }
     Ok(())
 }
 
 /// Returns the writes to a trie, divided by shard.
-fn divided(writes: &Rows, shards: ShardCount) -> Vec<Rows> {
+fn divide(writes: &Rows, shards: ShardCount) -> Vec<Rows> {
     let divided = shards.nibbles().map(|nibbles| {
         let mut rows = Rows::default();
-        for index in within(writes.keys(), &nibbles) {
+        for index in index_range(writes.keys(), &nibbles) {
             rows.push(writes.keys()[index], writes.value(index));
         }
         rows
@@ -90,24 +90,24 @@ fn divided(writes: &Rows, shards: ShardCount) -> Vec<Rows> {
 }
 
 /// Makes updates from plans, with the values of `writes`, which has one element for each trie.
-fn with_values(
+fn make_updates(
     plans: Vec<Part<Plan>>,
     writes: Vec<Rows>,
     shards: ShardCount,
 ) -> Result<Vec<Part<Update>>, trie::Error> {
     let mut writes = writes.into_iter();
-    let mut of_shards = Vec::new().into_iter();
-    let updates = plans.into_iter().map(|Part { trie, extent, of }| {
+    let mut shard_writes = Vec::new().into_iter();
+    let updates = plans.into_iter().map(|Part { trie, extent, stage }| {
         let writes = match extent {
             Extent::Whole => writes.next(),
             Extent::FirstShard => {
                 let writes = writes.next().unwrap_or_default();
-                of_shards = divided(&writes, shards).into_iter();
-                of_shards.next()
+                shard_writes = divide(&writes, shards).into_iter();
+                shard_writes.next()
             }
-            Extent::OtherShard => of_shards.next(),
+            Extent::OtherShard => shard_writes.next(),
         };
-        Ok(Part { trie, extent, of: Update::new(of, writes.unwrap_or_default())? })
+        Ok(Part { trie, extent, stage: Update::new(stage, writes.unwrap_or_default())? })
     });
     updates.collect()
 }
@@ -176,7 +176,7 @@ impl Planned {
         }
         let is_at_once = self.settings.reads == RootReads::AtOnce;
         if is_at_once {
-            self.guess(&mut requests, known);
+            self.add_guesses(&mut requests, known);
         }
         let (keys, row_count) = (requests.nodes.clone(), requests.accounts.len());
         let answers = if is_at_once && !requests.is_empty() {
@@ -192,11 +192,11 @@ impl Planned {
         if is_at_once {
             read_all(&mut self.plans, requests, known, readers, work)?;
         }
-        self.take_accounts(found, known)
+        self.complete_accounts(found, known)
     }
 
     /// Adds to `requests` all unknown nodes that may be above the writes.
-    fn guess(&self, requests: &mut ReadRequests, known: &KnownNodes) {
+    fn add_guesses(&self, requests: &mut ReadRequests, known: &KnownNodes) {
         let RootSettings { format, guess_depth, .. } = self.settings;
         let mut add = |trie: TrieId, keys: &[B256]| {
             let nodes = guess_nodes(format, keys, guess_depth).into_iter();
@@ -214,7 +214,7 @@ impl Planned {
 
     /// Sets the rows of accounts after the batch, and the stored roots of accounts without changed
     /// slots. `rows` has the stored rows of accounts with [`Change::Fields`].
-    fn take_accounts(
+    fn complete_accounts(
         &mut self,
         rows: Vec<Option<AccountState>>,
         known: &KnownNodes,
@@ -229,7 +229,7 @@ impl Planned {
             }
             account.row = match account.change {
                 Change::Row(row) => row,
-                Change::Fields(fields) => fields.over(rows.next().flatten()),
+                Change::Fields(fields) => fields.apply_to(rows.next().flatten()),
             };
         }
         Ok(())
@@ -237,10 +237,10 @@ impl Planned {
 
     /// Returns the updates of the tries of slots, with their values.
     pub(super) fn slot_updates(&mut self) -> Result<Vec<Part<Update>>, RootError> {
-        let of_slots = self.plans.iter().take_while(|part| part.trie != TrieId::Accounts).count();
-        let account_plans = self.plans.split_off(of_slots);
+        let count = self.plans.iter().take_while(|part| part.trie != TrieId::Accounts).count();
+        let account_plans = self.plans.split_off(count);
         let plans = std::mem::replace(&mut self.plans, account_plans);
-        Ok(with_values(plans, std::mem::take(&mut self.writes), self.settings.shards)?)
+        Ok(make_updates(plans, std::mem::take(&mut self.writes), self.settings.shards)?)
     }
 
     /// Returns the update of the trie of accounts, whole or in shards, with its values. The roots
@@ -257,7 +257,7 @@ impl Planned {
                 && let Some((trie, folded)) = folded.next()
             {
                 storage_root = folded.root;
-                self.nodes.push(changed(trie, folded));
+                self.nodes.push(node_changes(trie, folded));
             }
             leaf.clear();
             if let Some(row) = &account.row {
@@ -265,7 +265,7 @@ impl Planned {
             }
             writes.push(account.key, &leaf);
         }
-        Ok(with_values(std::mem::take(&mut self.plans), vec![writes], self.settings.shards)?)
+        Ok(make_updates(std::mem::take(&mut self.plans), vec![writes], self.settings.shards)?)
     }
 
     /// Returns the state root: the root of the folded trie of accounts.
@@ -274,12 +274,12 @@ impl Planned {
         let mut root = EMPTY_ROOT;
         for (trie, folded) in folded {
             root = folded.root;
-            nodes.push(changed(trie, folded));
+            nodes.push(node_changes(trie, folded));
         }
         Rooted { root, nodes }
     }
 }
 
-fn changed(trie: TrieId, folded: Folded) -> NodeChanges {
+fn node_changes(trie: TrieId, folded: Folded) -> NodeChanges {
     NodeChanges { trie, put: folded.nodes, deleted: folded.deleted }
 }

@@ -155,19 +155,18 @@ impl ReadJob {
         }
         let before = reader.counters();
         let mut pieces = Vec::new();
-        let mut failed = None;
+        let mut error = None;
         let piece_count: usize = self.splits.iter().map(|split| split.count).sum();
-        loop {
+        while error.is_none() {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             if index >= piece_count {
                 break;
             }
-            match self.piece(index, reader, format) {
+            match self.read_piece(index, reader, format) {
                 Ok(piece) => pieces.push((index, piece)),
-                Err(error) => {
+                Err(failure) => {
                     self.next.store(piece_count, Ordering::Relaxed);
-                    failed = Some(error);
-                    break;
+                    error = Some(failure);
                 }
             }
         }
@@ -178,10 +177,10 @@ impl ReadJob {
         done.counters.add(&counters);
         done.node_count += counts.read_count;
         done.cached_node_count += counts.cached_count;
-        done.error = done.error.take().or(failed);
+        done.error = done.error.take().or(error);
     }
 
-    fn piece(
+    fn read_piece(
         &self,
         index: usize,
         reader: &mut dyn TrieReader,
@@ -303,26 +302,26 @@ impl Answers {
 pub(super) struct KnownNodes {
     answers: Vec<Answers>,
     /// Position of each node: the index of its answers, and its index within them.
-    places: HashMap<(TrieId, NodeKey), [usize; 2]>,
+    positions: HashMap<(TrieId, NodeKey), [usize; 2]>,
 }
 
 impl KnownNodes {
     /// Adds the answers to the nodes with these keys.
     pub(super) fn add(&mut self, keys: &[(TrieId, NodeKey)], answers: Answers) {
         let number = self.answers.len();
-        let places = keys.iter().enumerate().map(|(index, id)| (*id, [number, index]));
-        self.places.extend(places);
+        let positions = keys.iter().enumerate().map(|(index, id)| (*id, [number, index]));
+        self.positions.extend(positions);
         self.answers.push(answers);
     }
 
     /// Returns whether a node was read, present or not.
     pub(super) fn has(&self, trie: TrieId, key: NodeKey) -> bool {
-        self.places.contains_key(&(trie, key))
+        self.positions.contains_key(&(trie, key))
     }
 
     /// Returns a node that was read; `Some(None)` if the store does not have it.
     pub(super) fn node(&self, trie: TrieId, key: NodeKey) -> Option<Option<&[u8]>> {
-        let [number, index] = self.places.get(&(trie, key))?;
+        let [number, index] = self.positions.get(&(trie, key))?;
         Some(self.answers[*number].node(*index))
     }
 }

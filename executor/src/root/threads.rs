@@ -55,7 +55,7 @@ pub(crate) struct RootedSample<'a> {
     pub(crate) cancel: &'a AtomicBool,
 }
 
-/// Starts threads that read and threads that fold, and calls `lead` meanwhile. The number of
+/// Starts threads that read and threads that fold, and calls `run_leader` meanwhile. The number of
 /// readers is the variant's number of threads for execution and for reading. If a trie has several
 /// shards, the number of folding threads is the number of shards; otherwise there are none.
 pub(super) fn with_threads<R>(
@@ -63,17 +63,17 @@ pub(super) fn with_threads<R>(
     tries: &dyn Tries,
     settings: RootSettings,
     node_cache: &NodeCache<'_>,
-    lead: impl FnOnce(Threads<'_>) -> R,
+    run_leader: impl FnOnce(Threads<'_>) -> R,
 ) -> Result<R, RootError> {
     let RootedSample { variant, stop, cancel, .. } = *sample;
-    let thread_count = variant.thread_count + variant.io_thread_count;
-    let read_pool = WorkerPool::<ReadJob>::new(thread_count, stop, cancel);
-    let readers = Readers { settings, pool: &read_pool, thread_count, stop };
+    let reader_count = variant.thread_count + variant.io_thread_count;
+    let read_pool = WorkerPool::<ReadJob>::new(reader_count, stop, cancel);
+    let readers = Readers { settings, pool: &read_pool, thread_count: reader_count, stop };
     let shard_count = usize::from(settings.shards.get());
-    let thread_count = if shard_count > 1 { shard_count } else { 0 };
-    let fold_pool = WorkerPool::<FoldJob>::new(thread_count, stop, cancel);
-    let folders = Folders { pool: &fold_pool, thread_count };
-    let (led, _) = read_pool.run(
+    let folder_count = if shard_count > 1 { shard_count } else { 0 };
+    let fold_pool = WorkerPool::<FoldJob>::new(folder_count, stop, cancel);
+    let folders = Folders { pool: &fold_pool, thread_count: folder_count };
+    let (result, _) = read_pool.run(
         |_| "root reader",
         |error| StoreError::no_thread("root", &error),
         |_| {
@@ -83,11 +83,11 @@ pub(super) fn with_threads<R>(
         },
         || {
             read_pool.wait_idle();
-            let lead = || lead(Threads { readers, folders });
-            fold_pool.run_all("root folder", "root", FoldJob::work, lead)
+            let run_leader = || run_leader(Threads { readers, folders });
+            fold_pool.run_all("root folder", "root", FoldJob::work, run_leader)
         },
     )?;
-    Ok(led?)
+    Ok(result?)
 }
 
 /// Reads the nodes that are in memory when a sample starts. Each batch is applied to the state
@@ -106,13 +106,13 @@ pub(crate) fn cached_nodes(sample: &RootedSample<'_>) -> Result<CachedNodes, Roo
         RootReads::AtOnce => RootReads::AtOnce,
     };
     let settings = RootSettings::new(RootWay { reads, ..root }, tries, &workload.genesis)?;
-    let node_cache = NodeCache::of_reads();
+    let node_cache = NodeCache::keeping_reads();
     with_threads(sample, tries, settings, &node_cache, |threads| {
         let (spans, mut work) = (Spans::start(), RootWork::default());
         for batch in &workload.batches {
             let list = ListIndex::decode(&batch.list, &ListBounds::new(batch, &workload.rules))?;
             let planned = || Planned::new(settings, &Changes::from_list(&list));
-            compute(planned, KnownNodes::default(), &threads, &mut work, Clock::OfLead(&spans))?;
+            compute(planned, KnownNodes::default(), &threads, &mut work, Clock::Leader(&spans))?;
         }
         Ok::<_, RootError>(())
     })??;

@@ -74,14 +74,14 @@ impl<'a> Walk<'a> {
     pub(super) fn roots(mut self) -> Result<Roots, CheckError> {
         let all = 0..self.leaves.len();
         let top = NodeKey::top(self.format);
-        match self.read(&top)? {
-            None => self.changes(all),
-            Some(bytes) => self.node(&top, &bytes, all)?,
+        match self.read_node(&top)? {
+            None => self.add_changes(all),
+            Some(bytes) => self.visit_node(&top, &bytes, all)?,
         }
         Ok(Roots { before: self.before.root(), after: self.after.root() })
     }
 
-    fn read(&mut self, key: &NodeKey) -> Result<Option<Vec<u8>>, StoreError> {
+    fn read_node(&mut self, key: &NodeKey) -> Result<Option<Vec<u8>>, StoreError> {
         let mut found = None;
         let sink = &mut |_, node: Option<&[u8]>| found = node.map(<[u8]>::to_vec);
         self.reader.nodes(&[(self.trie, *key)], sink)?;
@@ -90,15 +90,15 @@ impl<'a> Walk<'a> {
 
     /// Returns the bytes of a node that its parent refers to. With [`Format::All`], the parent
     /// itself contains a node that is shorter than 32 bytes.
-    fn named(&mut self, path: &Path, reference: &Reference) -> Result<Vec<u8>, CheckError> {
+    fn child_bytes(&mut self, path: &Path, reference: &Reference) -> Result<Vec<u8>, CheckError> {
         if let (Format::All, Some(inline)) = (self.format, reference.inline()) {
             return Ok(inline.to_vec());
         }
         let key = NodeKey::Node(*path);
-        self.read(&key)?.ok_or_else(|| self.invalid(&key, "it is missing"))
+        self.read_node(&key)?.ok_or_else(|| self.invalid(&key, "it is missing"))
     }
 
-    fn parts(&self, key: &NodeKey, bytes: &[u8]) -> Result<(Vec<Part>, Kind), CheckError> {
+    fn decode_parts(&self, key: &NodeKey, bytes: &[u8]) -> Result<(Vec<Part>, Kind), CheckError> {
         let node = StoredNode::decode(self.format, key, bytes);
         let node = node.map_err(|error| self.invalid(key, error))?;
         let kind = if node.child_count().is_some() { Kind::Branch } else { Kind::Other };
@@ -113,22 +113,22 @@ impl<'a> Walk<'a> {
     }
 
     /// Continues the walk at a node, with the changes below its path.
-    fn node(
+    fn visit_node(
         &mut self,
         key: &NodeKey,
         bytes: &[u8],
         changes: Range<usize>,
     ) -> Result<(), CheckError> {
-        let (parts, kind) = self.parts(key, bytes)?;
+        let (parts, kind) = self.decode_parts(key, bytes)?;
         match kind {
-            Kind::Branch => self.branch(&key.path(), &parts, changes),
-            Kind::Other => {
-                parts.iter().try_for_each(|part| self.part(part, changes.clone(), Siblings::Stay))
-            }
+            Kind::Branch => self.visit_branch(&key.path(), &parts, changes),
+            Kind::Other => parts
+                .iter()
+                .try_for_each(|part| self.visit_part(part, changes.clone(), Siblings::Stay)),
         }
     }
 
-    fn branch(
+    fn visit_branch(
         &mut self,
         path: &Path,
         parts: &[Part],
@@ -138,24 +138,24 @@ impl<'a> Walk<'a> {
         // be known if all children but one may lose all leaves.
         let kept = parts.iter().filter(|part| {
             let child = first_key(part).prefix(path.len() + 1);
-            let changes = self.below(&child, changes.clone());
+            let changes = self.changes_below(&child, changes.clone());
             self.leaves[changes].iter().all(|(_, value)| !value.is_empty())
         });
         let siblings = if kept.count() < 2 { Siblings::MayMove } else { Siblings::Stay };
         let mut parts = parts.iter().peekable();
         for nibble in 0..16 {
-            let Some(place) = path.child(nibble) else { continue };
-            let changes = self.below(&place, changes.clone());
-            match parts.next_if(|part| first_key(part).starts_with(&place)) {
-                Some(part) => self.part(part, changes, siblings)?,
-                None => self.changes(changes),
+            let Some(child) = path.child(nibble) else { continue };
+            let changes = self.changes_below(&child, changes.clone());
+            match parts.next_if(|part| first_key(part).starts_with(&child)) {
+                Some(part) => self.visit_part(part, changes, siblings)?,
+                None => self.add_changes(changes),
             }
         }
         Ok(())
     }
 
     /// Continues the walk with a part of a node, and with the changes below the part's path.
-    fn part(
+    fn visit_part(
         &mut self,
         part: &Part,
         changes: Range<usize>,
@@ -166,46 +166,46 @@ impl<'a> Walk<'a> {
             Part::Row { key, value } => {
                 let mut rows = Rows::default();
                 rows.push(*key, value);
-                self.rows(&rows, changes);
+                self.add_rows(&rows, changes);
             }
             Part::Rows { path, reference } => match reference {
                 Some(reference) if stays && reference.inline().is_none() => {
-                    self.untouched(path, reference);
+                    self.add_untouched(path, reference);
                 }
                 _ => {
                     let range = RowRange { first: path.first_key(), last: path.last_key() };
                     let mut rows = Rows::default();
                     leaves::rows(self.reader, self.format, &self.trie, &range, &mut rows)?;
-                    self.rows(&rows, changes);
+                    self.add_rows(&rows, changes);
                 }
             },
             Part::Branch { path, reference } => {
-                let inside = self.below(path, changes.clone());
-                self.changes(changes.start..inside.start);
+                let inside = self.changes_below(path, changes.clone());
+                self.add_changes(changes.start..inside.start);
                 // A branch stays a branch with the same hash wherever it moves.
                 if inside.is_empty() && reference.inline().is_none() {
-                    self.untouched(path, reference);
+                    self.add_untouched(path, reference);
                 } else {
-                    let bytes = self.named(path, reference)?;
-                    self.node(&NodeKey::Node(*path), &bytes, inside.clone())?;
+                    let bytes = self.child_bytes(path, reference)?;
+                    self.visit_node(&NodeKey::Node(*path), &bytes, inside.clone())?;
                 }
-                self.changes(inside.end..changes.end);
+                self.add_changes(inside.end..changes.end);
             }
             Part::Node { path, reference } => {
                 if stays && reference.inline().is_none() {
-                    self.untouched(path, reference);
+                    self.add_untouched(path, reference);
                     return Ok(());
                 }
-                let (key, bytes) = (NodeKey::Node(*path), self.named(path, reference)?);
-                let (parts, kind) = self.parts(&key, &bytes)?;
+                let (key, bytes) = (NodeKey::Node(*path), self.child_bytes(path, reference)?);
+                let (parts, kind) = self.decode_parts(&key, &bytes)?;
                 match kind {
                     Kind::Branch if changes.is_empty() && reference.inline().is_none() => {
-                        self.untouched(path, reference);
+                        self.add_untouched(path, reference);
                     }
-                    Kind::Branch => self.branch(path, &parts, changes)?,
+                    Kind::Branch => self.visit_branch(path, &parts, changes)?,
                     Kind::Other => {
                         for part in &parts {
-                            self.part(part, changes.clone(), siblings)?;
+                            self.visit_part(part, changes.clone(), siblings)?;
                         }
                     }
                 }
@@ -215,7 +215,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Adds a subtree to both tries by its hash.
-    fn untouched(&mut self, path: &Path, reference: &Reference) {
+    fn add_untouched(&mut self, path: &Path, reference: &Reference) {
         let path = Nibbles::from_nibbles(path.nibbles().collect::<Vec<_>>());
         for builder in [&mut self.before, &mut self.after] {
             builder.add_branch(path, reference.root_hash(), false);
@@ -223,30 +223,30 @@ impl<'a> Walk<'a> {
     }
 
     /// Adds changed leaves to the trie with the changes.
-    fn changes(&mut self, changes: Range<usize>) {
+    fn add_changes(&mut self, changes: Range<usize>) {
         let leaves = self.leaves[changes].iter();
-        leaves.for_each(|(key, value)| leaf(&mut self.after, key, value));
+        leaves.for_each(|(key, value)| add_leaf(&mut self.after, key, value));
     }
 
     /// Adds stored rows to both tries. In the trie with the changes, changed leaves replace rows,
     /// or come between them.
-    fn rows(&mut self, rows: &Rows, changes: Range<usize>) {
+    fn add_rows(&mut self, rows: &Rows, changes: Range<usize>) {
         let mut changed = changes.peekable();
         for (key, value) in rows.iter() {
             while let Some(index) = changed.next_if(|index| self.leaves[*index].0 < *key) {
-                self.changes(index..index + 1);
+                self.add_changes(index..index + 1);
             }
-            leaf(&mut self.before, key, value);
+            add_leaf(&mut self.before, key, value);
             match changed.next_if(|index| self.leaves[*index].0 == *key) {
-                Some(index) => self.changes(index..index + 1),
-                None => leaf(&mut self.after, key, value),
+                Some(index) => self.add_changes(index..index + 1),
+                None => add_leaf(&mut self.after, key, value),
             }
         }
-        changed.for_each(|index| self.changes(index..index + 1));
+        changed.for_each(|index| self.add_changes(index..index + 1));
     }
 
     /// Returns the range of the changes below a path.
-    fn below(&self, path: &Path, changes: Range<usize>) -> Range<usize> {
+    fn changes_below(&self, path: &Path, changes: Range<usize>) -> Range<usize> {
         let (first, last) = (path.first_key(), path.last_key());
         let part = &self.leaves[changes.clone()];
         let start = part.partition_point(|(key, _)| *key < first);
@@ -256,7 +256,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Adds a leaf, unless its value is empty.
-fn leaf(builder: &mut HashBuilder, key: &B256, value: &[u8]) {
+fn add_leaf(builder: &mut HashBuilder, key: &B256, value: &[u8]) {
     if !value.is_empty() {
         builder.add_leaf(Nibbles::unpack(key), value);
     }
