@@ -126,19 +126,19 @@ impl Fibers {
         let mut live: Vec<Live> = Vec::with_capacity(works.len());
         let stacks = self.stacks.drain(..works.len());
         for (work, stack) in works.into_iter().zip(stacks) {
-            live.push(Live { fiber: begun(stack, work), awaited: Awaited::Value });
+            live.push(Live { fiber: new_fiber(stack, work), awaited: Awaited::Value });
         }
         while !live.is_empty() {
             let mut has_progress = false;
-            let mut at = 0;
-            while at < live.len() {
-                match resume(&mut live[at], WaitAction::Look) {
+            let mut index = 0;
+            while index < live.len() {
+                match resume(&mut live[index], WaitAction::Look) {
                     CoroutineResult::Yield(waiting) => {
                         has_progress |= !waiting.is_again;
-                        at += 1;
+                        index += 1;
                     }
                     CoroutineResult::Return(ended) => {
-                        self.end(live.swap_remove(at), ended, on_panic, &mut first_panic);
+                        self.end(live.swap_remove(index), ended, on_panic, &mut first_panic);
                         has_progress = true;
                     }
                 }
@@ -148,8 +148,8 @@ impl Fibers {
             }
             // All fibers wait. One of them blocks the thread, preferably for a read: a read ends by
             // itself, and a value may depend on it.
-            let reads = |waiting: &Live| waiting.awaited == Awaited::Read;
-            let blocking = live.iter().position(reads).unwrap_or(0);
+            let awaits_read = |fiber: &Live| fiber.awaited == Awaited::Read;
+            let blocking = live.iter().position(awaits_read).unwrap_or(0);
             if let CoroutineResult::Return(ended) = resume(&mut live[blocking], WaitAction::Block) {
                 self.end(live.swap_remove(blocking), ended, on_panic, &mut first_panic);
             }
@@ -175,9 +175,9 @@ impl Fibers {
     }
 }
 
-/// Begins a fiber that will run `work`.
+/// Makes a fiber that will run `work`.
 #[expect(unsafe_code, reason = "the work borrows from the caller of `Fibers::run`")]
-fn begun<W: FnOnce()>(stack: DefaultStack, work: W) -> Fiber {
+fn new_fiber<W: FnOnce()>(stack: DefaultStack, work: W) -> Fiber {
     let body = |yielder: &Yielder<WaitAction, Waiting>, _: WaitAction| {
         YIELDER.set(yielder);
         catch_unwind(AssertUnwindSafe(work))

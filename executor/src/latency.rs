@@ -47,10 +47,10 @@ impl Latencies {
     /// Never, since all histograms have the same bounds.
     pub fn merge(&mut self, other: &Self) {
         self.total += other.total;
-        let Some(of_other) = &other.histogram else { return };
+        let Some(other) = &other.histogram else { return };
         match &mut self.histogram {
-            Some(own) => own.add(of_other).unwrap_or_else(|e| panic!("same bounds: {e}")),
-            own @ None => *own = Some(of_other.clone()),
+            Some(own) => own.add(other).unwrap_or_else(|e| panic!("same bounds: {e}")),
+            own @ None => *own = Some(other.clone()),
         }
     }
 

@@ -6,7 +6,7 @@
 use std::{cmp::Reverse, collections::BinaryHeap, time::Duration};
 
 use variant::Schedule;
-use workload::{Batch, BlockAccessIndex, StepKind, Steps, list::ListIndex};
+use workload::{Batch, BlockAccessIndex, Step, StepKind, Steps, list::ListIndex};
 
 /// Returns the order of a batch's steps, computed from the batch and its list. `None` for the order
 /// of the steps' indices, and for an order by known times ([`by_known_cost`]). Steps with equal gas
@@ -18,9 +18,9 @@ pub(crate) fn order(
     list: &ListIndex,
 ) -> Option<Vec<BlockAccessIndex>> {
     let gas_limit = |index| {
-        let step = steps.at(index);
-        match step.kind {
-            StepKind::Transaction(place) => batch.blocks[step.block].transactions[place].gas_limit,
+        let Step { block, kind } = steps.at(index);
+        match kind {
+            StepKind::Transaction(tx_index) => batch.blocks[block].transactions[tx_index].gas_limit,
             StepKind::BeforeTransactions | StepKind::AfterTransactions => 0,
         }
     };

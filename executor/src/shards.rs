@@ -114,16 +114,17 @@ pub struct ShardTimes {
 impl ShardTimes {
     /// Adds the times of another shard or batch. A shard may send nonsense, so sums saturate.
     pub fn add(&mut self, other: &Self) {
-        let times = [(&mut self.ahead, other.ahead), (&mut self.executed, other.executed)];
-        let (cpu, others) = (&mut self.cpu, &other.cpu);
-        let times = times.into_iter().chain([
+        for (sum, time) in [
+            (&mut self.ahead, other.ahead),
+            (&mut self.executed, other.executed),
             (&mut self.value_wait, other.value_wait),
-            (&mut cpu.executing, others.executing),
-            (&mut cpu.sending, others.sending),
-            (&mut cpu.asking, others.asking),
-            (&mut cpu.all, others.all),
-        ]);
-        times.for_each(|(sum, time)| *sum = sum.saturating_add(time));
+            (&mut self.cpu.executing, other.cpu.executing),
+            (&mut self.cpu.sending, other.cpu.sending),
+            (&mut self.cpu.asking, other.cpu.asking),
+            (&mut self.cpu.all, other.cpu.all),
+        ] {
+            *sum = sum.saturating_add(time);
+        }
         for (sum, count) in [
             (&mut self.ahead_request_count, other.ahead_request_count),
             (&mut self.ahead_key_count, other.ahead_key_count),

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use workload::{BlockAccessIndex, Step, StepKind};
+use workload::{BlockAccessIndex, Step};
 
 use crate::{
     lock::lock,
@@ -234,22 +234,5 @@ impl Trace {
             let (start, end) = (spans.at(span.start), spans.at(span.end));
             main.events.push(Event { start, end, kind: EventKind::Phase(span.phase) });
         }
-    }
-}
-
-/// Returns the name of a step, which a viewer shows.
-fn step_name(kind: StepKind) -> String {
-    match kind {
-        StepKind::BeforeTransactions => "system calls before".to_owned(),
-        StepKind::Transaction(place) => format!("tx {place}"),
-        StepKind::AfterTransactions => "system calls after".to_owned(),
-    }
-}
-
-const fn step_kind(kind: StepKind) -> &'static str {
-    match kind {
-        StepKind::BeforeTransactions => "before-transactions",
-        StepKind::Transaction(_) => "transaction",
-        StepKind::AfterTransactions => "after-transactions",
     }
 }

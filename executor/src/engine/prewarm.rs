@@ -30,7 +30,7 @@ use revm::{
 use variant::{Phase, ReadTime, WarmCache, Warming};
 use workload::{Steps, Workload};
 
-use self::job::{Cache, Job, Key, Part};
+use self::job::{Cache, CachePart, Job, Key};
 use super::{
     clock::{CurrentBatch, Engine, Execution},
     error::{EngineError, ViewError},
@@ -204,7 +204,7 @@ impl<'a> Engine for Prewarm<'a> {
         let tally = &executed.on_demand;
         let pass_wait = lead.pass_wait;
         let counted = match self.warming.cache {
-            WarmCache::PerWorker => lead.keys.into_iter().fold(WarmUp::default(), add),
+            WarmCache::PerWorker => lead.keys.into_iter().fold(WarmUp::default(), add_counts),
             // The shared cache read every key once, for the run in order or for a worker. The run
             // in order requested each key at most once.
             WarmCache::Shared => {
@@ -254,11 +254,11 @@ struct BatchKeys {
 /// A key, and the part of the cache that has keys of its kind.
 struct CacheKey<K, V> {
     key: K,
-    within: Part<K, V>,
+    within: CachePart<K, V>,
 }
 
 /// Adds the counts of one batch's keys to `total`, after the clock has stopped.
-fn add(total: WarmUp, keys: BatchKeys) -> WarmUp {
+fn add_counts(total: WarmUp, keys: BatchKeys) -> WarmUp {
     let [read, asked] = [keys.read.concat(), keys.asked].map(|mut keys| {
         keys.sort_unstable();
         keys.dedup();
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn what_was_found_and_what_nobody_used_are_counted_by_key() {
-        let first = add(
+        let first = add_counts(
             WarmUp::default(),
             BatchKeys { read: vec![vec![1, 2, 3], vec![3, 4]], asked: vec![3, 4, 5] },
         );
@@ -355,7 +355,7 @@ mod tests {
             WarmUp { asked_count: 3, found_count: 2, unused_count: 2, ..WarmUp::default() };
         assert_eq!(first, wanted);
         // A key of another batch is another value.
-        let second = add(first, BatchKeys { read: vec![vec![]], asked: vec![1] });
+        let second = add_counts(first, BatchKeys { read: vec![vec![]], asked: vec![1] });
         assert_eq!(second, WarmUp { asked_count: 4, ..wanted });
     }
 }

@@ -164,9 +164,9 @@ impl<T: Sendable> SendQueue<T> {
         }
         state.waiting.push_back((result_bytes, result));
         state.bytes = state.bytes.saturating_add(result_bytes);
-        let is_news = state.waiting.len() == 1 || (self.is_full(&state) && !was_full);
+        let wakes_sender = state.waiting.len() == 1 || (self.is_full(&state) && !was_full);
         drop(state);
-        if is_news {
+        if wakes_sender {
             self.changed.notify_one();
         }
     }

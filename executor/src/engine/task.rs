@@ -49,20 +49,17 @@ impl<'a> Task<'a> {
         variant: Variant,
         cancel: &'a AtomicBool,
     ) -> Self {
-        let (list_hashes, blocks, known_costs) = (&[], &[], &[]);
-        let root = RootInputs { cached_nodes: None, written: None };
-        let (trace, shards) = (None, None);
         Self {
             workload,
             lists,
-            list_hashes,
-            blocks,
+            list_hashes: &[],
+            blocks: &[],
             variant,
             cancel,
-            known_costs,
-            trace,
-            shards,
-            root,
+            known_costs: &[],
+            trace: None,
+            shards: None,
+            root: RootInputs { cached_nodes: None, written: None },
         }
     }
 

@@ -51,7 +51,7 @@ pub(super) struct WriteWatch<'s> {
     sample: &'s dyn Sample,
     background: Option<&'s dyn Background>,
     /// Counts before the clock.
-    counted: WriteCounters,
+    before: WriteCounters,
     due_bytes: u64,
     space: Option<Space>,
     /// Time inside the clock that this watch took to let background work begin and to measure. It
@@ -63,13 +63,13 @@ impl<'s> WriteWatch<'s> {
     /// Takes the counts of a sample whose clock is about to start.
     pub(super) fn new(sample: &'s dyn Sample) -> Result<Self, StoreError> {
         let background = sample.background();
-        let counted = background.map(Background::counters).transpose()?.unwrap_or_default();
+        let before = background.map(Background::counters).transpose()?.unwrap_or_default();
         let space = sample.file_bytes().map(|bytes| Space {
             before_bytes: bytes,
             peak_bytes: bytes,
             after_bytes: bytes,
         });
-        Ok(Self { sample, background, counted, due_bytes: 0, space, excluded: Duration::ZERO })
+        Ok(Self { sample, background, before, due_bytes: 0, space, excluded: Duration::ZERO })
     }
 
     /// Lets the store's background work begin, once the clock has started.
@@ -114,7 +114,7 @@ impl<'s> WriteWatch<'s> {
         self.measure();
         let counters = self.background.map(Background::counters).transpose()?;
         let background = counters.map(|counters| BackgroundWrites {
-            counters: counters.since(&self.counted),
+            counters: counters.since(&self.before),
             due_bytes: self.due_bytes,
         });
         Ok(Writes { committed_bytes: 0, background, space: self.space })

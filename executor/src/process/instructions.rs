@@ -20,7 +20,7 @@ static COUNTER: OnceLock<Option<Mutex<Counter>>> = OnceLock::new();
 /// Starts counting on the calling thread and on all threads that descend from it later. A second
 /// call does nothing.
 pub fn begin() {
-    COUNTER.get_or_init(|| threads(Hardware::INSTRUCTIONS).ok().map(Mutex::new));
+    COUNTER.get_or_init(|| count_on_all_threads(Hardware::INSTRUCTIONS).ok().map(Mutex::new));
 }
 
 /// Returns the number of instructions since [`begin`], also of ended threads. `None` if there is no
@@ -28,11 +28,11 @@ pub fn begin() {
 pub fn count() -> Option<u64> {
     let counter = COUNTER.get()?.as_ref()?;
     let mut counter = lock(counter);
-    whole(&mut counter)
+    read_whole(&mut counter)
 }
 
 /// Starts a counter of an event in user mode, for this thread and all threads that it starts.
-fn threads(event: impl Into<Event>) -> io::Result<Counter> {
+fn count_on_all_threads(event: impl Into<Event>) -> io::Result<Counter> {
     let mut all_threads = Builder::new().kind(event);
     all_threads.inherit(true);
     let mut counter = all_threads.build()?;
@@ -42,7 +42,7 @@ fn threads(event: impl Into<Event>) -> io::Result<Counter> {
 
 /// Returns the count. `None` if the hardware counted only part of the time, because other users
 /// shared its few counters. Such a count could only be extrapolated.
-fn whole(counter: &mut Counter) -> Option<u64> {
+fn read_whole(counter: &mut Counter) -> Option<u64> {
     let read = counter.read_count_and_time().ok()?;
     (read.time_running == read.time_enabled && read.count > 0).then_some(read.count)
 }
@@ -67,13 +67,13 @@ mod tests {
     #[test]
     fn threads_that_begin_later_are_counted_also_when_they_have_ended() {
         // The kernel's own clock is an event as well, on every machine that allows events at all.
-        let Ok(mut clock) = threads(Software::TASK_CLOCK) else { return };
-        let before_ns = whole(&mut clock).unwrap_or_default();
+        let Ok(mut clock) = count_on_all_threads(Software::TASK_CLOCK) else { return };
+        let before_ns = read_whole(&mut clock).unwrap_or_default();
         thread::scope(|scope| {
             scope.spawn(busy);
             scope.spawn(|| thread::scope(|inner| drop(inner.spawn(busy))));
         });
-        let counted_ns = whole(&mut clock).expect("software counts all the time") - before_ns;
+        let counted_ns = read_whole(&mut clock).expect("software counts all the time") - before_ns;
         // With one thread alone the count would be 20 ms.
         assert!(counted_ns > 30_000_000, "{counted_ns} ns");
     }

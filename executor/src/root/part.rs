@@ -26,7 +26,6 @@ pub(super) enum Extent {
 pub(super) struct Part<T> {
     pub(super) trie: TrieId,
     pub(super) extent: Extent,
-    /// The plan or the update.
     pub(super) stage: T,
 }
 
@@ -70,12 +69,7 @@ impl<T: Reading> Part<T> {
 
     /// Adds to `requests` the unknown nodes and the rows that the part needs. Returns the start of
     /// their answers.
-    fn add_requests(
-        &self,
-        part: usize,
-        requests: &mut ReadRequests,
-        known: &KnownNodes,
-    ) -> AnswerStart {
+    fn request(&self, part: usize, requests: &mut ReadRequests, known: &KnownNodes) -> AnswerStart {
         let mut start =
             AnswerStart { part, node: requests.nodes.len(), range: requests.ranges.len() };
         let Reads { nodes, ranges } = self.stage.reads();
@@ -138,7 +132,7 @@ pub(super) fn read_all<T: Reading>(
         for (index, part) in parts.iter_mut().enumerate() {
             part.descend(known, work)?;
             if !part.stage.reads().is_empty() {
-                starts.push(part.add_requests(index, &mut requests, known));
+                starts.push(part.request(index, &mut requests, known));
             }
         }
         if requests.is_empty() {

@@ -8,8 +8,9 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use workload::StepKind;
 
-use super::{Event, EventKind, Key, Recorder, Trace, step_kind, step_name};
+use super::{Event, EventKind, Key, Recorder, Trace};
 
 /// Id of the only process of a trace.
 const PROCESS: u32 = 1;
@@ -87,7 +88,7 @@ fn write_event(
         EventKind::Threads => write!(out, ",\"cat\":\"wait\",\"name\":\"wait for all threads\"}}"),
         EventKind::Gate => write!(out, ",\"cat\":\"wait\",\"name\":\"wait for prefetch\"}}"),
         EventKind::Step { batch, index, step, gas } => {
-            let (name, kind, block) = (step_name(step.kind), step_kind(step.kind), step.block);
+            let ((name, kind), block) = (step_names(step.kind), step.block);
             write!(out, ",\"cat\":\"step\",\"name\":\"{name}\",\"args\":{{\"batch\":{batch},")?;
             write!(out, "\"block\":{block},\"index\":{index},\"kind\":\"{kind}\"")?;
             match gas {
@@ -105,6 +106,15 @@ fn write_event(
         EventKind::Wait { key } => {
             write!(out, ",\"cat\":\"wait\",\"name\":\"wait for {}\"}}", key_name(key))
         }
+    }
+}
+
+/// Returns the name of a step, which a viewer shows, and the step's kind.
+fn step_names(kind: StepKind) -> (String, &'static str) {
+    match kind {
+        StepKind::BeforeTransactions => ("system calls before".to_owned(), "before-transactions"),
+        StepKind::Transaction(tx_index) => (format!("tx {tx_index}"), "transaction"),
+        StepKind::AfterTransactions => ("system calls after".to_owned(), "after-transactions"),
     }
 }
 

@@ -151,7 +151,7 @@ impl<'d, D: Database> BatchState<'d, D> {
     pub(super) fn finish(mut self) -> (NetChanges, Option<Bal>) {
         let mut changes = NetChanges::default();
         for tracked in self.accounts.iter().filter(|tracked| tracked.is_touched) {
-            tracked.changes(&mut changes);
+            tracked.add_changes(&mut changes);
         }
         changes.sort();
         (changes, self.list.take_built_bal())
@@ -165,7 +165,7 @@ impl TrackedAccount {
         Self { address, before, now, is_bare, is_touched: false, slots: HashMap::default() }
     }
 
-    fn changes(&self, changes: &mut NetChanges) {
+    fn add_changes(&self, changes: &mut NetChanges) {
         let after = self.now.as_ref().map(account_state);
         if self.before != after {
             changes.accounts.push((self.address, after));

@@ -35,7 +35,7 @@ pub(super) struct Cache {
 }
 
 /// The part of a cache that has one kind of key.
-pub(super) type Part<K, V> = fn(&Cache) -> &SingleFlight<K, V>;
+pub(super) type CachePart<K, V> = fn(&Cache) -> &SingleFlight<K, V>;
 
 /// A key of any kind, for counts and traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

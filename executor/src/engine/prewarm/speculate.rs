@@ -130,7 +130,7 @@ impl StateBeforeBatch<'_> {
     ///
     /// # Errors
     /// [`ViewError::Cancelled`]: the run in order has begun it.
-    fn is_wanted(&self) -> Result<(), ViewError> {
+    fn check_wanted(&self) -> Result<(), ViewError> {
         let passed_count = self.pass.job.passed_count.load(Ordering::Relaxed);
         if passed_count >= self.index { Err(ViewError::Cancelled) } else { Ok(()) }
     }
@@ -147,7 +147,7 @@ impl Database for StateBeforeBatch<'_> {
     type Error = ViewError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
-        self.is_wanted()?;
+        self.check_wanted()?;
         let SpeculativePass { cache, cancel, .. } = self.pass;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (row, arrival) = cache.accounts.get_or_read(address, cancel, || {
@@ -158,7 +158,7 @@ impl Database for StateBeforeBatch<'_> {
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ViewError> {
-        self.is_wanted()?;
+        self.check_wanted()?;
         let SpeculativePass { cache, cancel, .. } = self.pass;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (code, arrival) = cache.codes.get_or_read(hash, cancel, || {
@@ -170,7 +170,7 @@ impl Database for StateBeforeBatch<'_> {
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
-        self.is_wanted()?;
+        self.check_wanted()?;
         let SpeculativePass { cache, cancel, .. } = self.pass;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (value, arrival) = cache.slots.get_or_read((address, key), cancel, || {
