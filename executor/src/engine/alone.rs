@@ -30,7 +30,7 @@ where
 
     const NAME: &'static str = "alone";
 
-    fn lead(&self) -> Result<Self::Lead, EngineError> {
+    fn prepare_lead(&self) -> Result<Self::Lead, EngineError> {
         Ok(StoreDatabase::recording(self.execution.sample, self.execution.task)?)
     }
 
@@ -46,7 +46,7 @@ where
         ran.close(self.execution.task, current.index, current.spans)
     }
 
-    fn leave(&self, database: Self::Lead, executed: &mut Executed) {
+    fn add_lead_counts(&self, database: Self::Lead, executed: &mut Executed) {
         database.close(self.execution.task, executed);
     }
 }

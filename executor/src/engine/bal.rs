@@ -130,7 +130,7 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
         Ok(WorkerCounts { counters: reader.counters(), ..counts })
     }
 
-    fn lead(&self) -> Result<Self::Lead, EngineError> {
+    fn prepare_lead(&self) -> Result<Self::Lead, EngineError> {
         let Execution { sample, task, .. } = self.execution;
         Ok(LeadState {
             reader: sample.reader()?,
@@ -165,7 +165,7 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
         Ok(result)
     }
 
-    fn leave(&self, lead: Self::Lead, executed: &mut Executed) {
+    fn add_lead_counts(&self, lead: Self::Lead, executed: &mut Executed) {
         if let Some(trace) = self.execution.task.trace {
             trace.add(Track::Main, lead.recorder);
         }

@@ -121,7 +121,7 @@ impl<'a> Engine for BlockStm<'a> {
         Ok(WorkerCounts { counters: reader.counters(), ..counts })
     }
 
-    fn lead(&self) -> Result<Self::Lead, EngineError> {
+    fn prepare_lead(&self) -> Result<Self::Lead, EngineError> {
         Ok(self.0.sample.reader()?)
     }
 
@@ -140,7 +140,7 @@ impl<'a> Engine for BlockStm<'a> {
         Ok(result)
     }
 
-    fn leave(&self, lead: Self::Lead, executed: &mut Executed) {
+    fn add_lead_counts(&self, lead: Self::Lead, executed: &mut Executed) {
         executed.counters = lead.counters();
         executed.speculation.get_or_insert_default();
     }

@@ -82,7 +82,7 @@ pub(super) trait Engine: Sync {
     ///
     /// # Errors
     /// [`EngineError`]: nothing is executed.
-    fn lead(&self) -> Result<Self::Lead, EngineError>;
+    fn prepare_lead(&self) -> Result<Self::Lead, EngineError>;
 
     /// Runs one batch inside the clock. The caller commits the result.
     ///
@@ -96,7 +96,7 @@ pub(super) trait Engine: Sync {
     ) -> Result<BatchResult, EngineError>;
 
     /// Adds the counts of the leading thread, after the clock has stopped.
-    fn leave(&self, lead: Self::Lead, executed: &mut Executed);
+    fn add_lead_counts(&self, lead: Self::Lead, executed: &mut Executed);
 
     /// Completes the counts, after the counts of all workers are added.
     fn complete(&self, _executed: &mut Executed) {}
@@ -212,7 +212,7 @@ fn run_leader<E: Engine>(
     concurrent: ConcurrentWork<'_, '_, '_>,
 ) -> Result<Timed, EngineError> {
     let ConcurrentWork { reception, mut rooting } = concurrent;
-    let mut lead = engine.lead()?;
+    let mut lead = engine.prepare_lead()?;
     let mut executed = Executed { tx_latencies: Latencies::ready(), ..Executed::default() };
     pool.wait_idle();
     if execution.stop.load(Ordering::Relaxed) {
@@ -256,7 +256,7 @@ fn run_leader<E: Engine>(
     });
     executed.spans = spans.spans();
     executed.root_work = rooting.as_ref().map(Rooting::work);
-    engine.leave(lead, &mut executed);
+    engine.add_lead_counts(lead, &mut executed);
     if let Some(trace) = execution.task.trace {
         trace.set_clock(&spans);
     }

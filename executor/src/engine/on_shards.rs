@@ -88,7 +88,7 @@ impl<'a> OnShards<'a> {
     }
 
     /// Adds to `executed` the counts of the leading thread, and the shards' names.
-    pub(super) fn leave(&self, lead: LeadState<'_>, executed: &mut Executed) {
+    pub(super) fn add_lead_counts(&self, lead: LeadState<'_>, executed: &mut Executed) {
         executed.counters = lead.reader.counters();
         executed.partitioning = lead.partitioning;
         executed.shard_names = (0..self.count()).map(|shard| self.shards.name(shard)).collect();
@@ -266,7 +266,7 @@ pub(super) fn assignments(
     list: &Bytes,
     variant: &Variant,
 ) -> Vec<Assignment> {
-    let parts = steps.into_iter().map(|steps| Assignment {
+    let assignments = steps.into_iter().map(|steps| Assignment {
         batch,
         list: list.clone(),
         steps,
@@ -274,5 +274,5 @@ pub(super) fn assignments(
         micro_batch_key_count: variant.sharding.micro_batch_key_count,
         delay: variant.sharding.delay(),
     });
-    parts.collect()
+    assignments.collect()
 }

@@ -115,7 +115,7 @@ impl<'a> Engine for Prewarm<'a> {
         Ok(WorkerCounts { counters: reader.counters(), ..counts })
     }
 
-    fn lead(&self) -> Result<Self::Lead, EngineError> {
+    fn prepare_lead(&self) -> Result<Self::Lead, EngineError> {
         let Execution { sample, task, stop } = self.execution;
         let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count + 1));
         let reader = sample.reader()?;
@@ -195,7 +195,7 @@ impl<'a> Engine for Prewarm<'a> {
         ran.close(task, current.index, current.spans)
     }
 
-    fn leave(&self, mut lead: Self::Lead, executed: &mut Executed) {
+    fn add_lead_counts(&self, mut lead: Self::Lead, executed: &mut Executed) {
         executed.counters = lead.reader.counters();
         if let Some(trace) = self.execution.task.trace {
             trace.add(Track::Main, lead.tally.trace.take());

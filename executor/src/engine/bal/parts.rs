@@ -16,7 +16,7 @@ const NO_TX: u32 = u32::MAX;
 /// Partitions a batch.
 pub(super) fn partition(batch: &Batch, list: &ListIndex, sharding: &Sharding) -> Parts {
     let accesses = if on_shards::needs_accesses(sharding.partitioner) {
-        written(batch, &Steps::of(batch), list)
+        shared_writes(batch, &Steps::of(batch), list)
     } else {
         Vec::new()
     };
@@ -35,7 +35,7 @@ pub fn shard_of_steps(batch: &Batch, list: &ListIndex, sharding: &Sharding) -> V
 
 /// Returns, for each transaction, the keys that it and at least one other transaction write. A key
 /// with one writer connects no transactions.
-fn written(batch: &Batch, steps: &Steps, list: &ListIndex) -> Vec<Vec<Access>> {
+fn shared_writes(batch: &Batch, steps: &Steps, list: &ListIndex) -> Vec<Vec<Access>> {
     let mut tx_of_step = Vec::with_capacity(steps.count() as usize);
     let mut tx_count = 0;
     for (_, step) in steps.iter() {

@@ -97,7 +97,7 @@ pub fn run_shard(
         }
         failure.note(run.send_results(results), stop);
     });
-    failure.end()?;
+    failure.result()?;
     let mut times = *lock(times);
     let cpu = process::cpu_time_of(std::process::id()).zip(process_cpu);
     times.cpu.all = cpu.map_or(Duration::ZERO, |(now, before)| now.saturating_sub(before));
@@ -118,7 +118,8 @@ impl FirstFailure {
         }
     }
 
-    fn end(&self) -> Result<(), EngineError> {
+    /// Returns the first failure, if any, as an error.
+    fn result(&self) -> Result<(), EngineError> {
         let failure = lock(&self.0).take();
         failure.map_or(Ok(()), |ShardError(reason)| Err(EngineError::Store(failed(reason))))
     }
@@ -287,14 +288,14 @@ impl<'c> ShardRun<'c> {
     /// # Errors
     /// The coordinator failed.
     fn take_in(&self, answers: impl IntoIterator<Item = Asked<'c>>) -> Result<(), ShardError> {
-        let mut of_codes = Vec::new();
+        let mut code_requests = Vec::new();
         for asked in answers {
             let codes = self.put(asked)?;
             if !codes.is_empty() {
-                of_codes.push(self.ask(KeyRequest { codes, ..KeyRequest::default() })?);
+                code_requests.push(self.ask(KeyRequest { codes, ..KeyRequest::default() })?);
             }
         }
-        of_codes.into_iter().try_for_each(|asked| self.put(asked).map(drop))
+        code_requests.into_iter().try_for_each(|asked| self.put(asked).map(drop))
     }
 
     /// Waits for values, and hands them over to the steps. Claims the codes of the accounts among
@@ -302,11 +303,11 @@ impl<'c> ShardRun<'c> {
     fn put(&self, (keys, answer): Asked<'c>) -> Result<Vec<B256>, ShardError> {
         let StateValues { accounts, slots, codes } = answer()?;
         let Shared { pre_state: values, code_rows, .. } = self.job.shared();
-        let of_accounts = accounts.iter().flatten().map(|account| account.code_hash);
-        let wanted = of_accounts.filter(|hash| *hash != KECCAK256_EMPTY);
+        let hashes = accounts.iter().flatten().map(|account| account.code_hash);
+        let hashes = hashes.filter(|hash| *hash != KECCAK256_EMPTY);
         // Codes are claimed before the accounts are handed over, so that no step requests a code
         // itself.
-        let wanted = wanted.filter(|hash| code_rows.claim(*hash)).collect();
+        let claimed = hashes.filter(|hash| code_rows.claim(*hash)).collect();
         for (id, account) in keys.accounts.iter().zip(accounts) {
             values.accounts.put(*id as usize, account);
         }
@@ -316,7 +317,7 @@ impl<'c> ShardRun<'c> {
         for (hash, code) in keys.codes.iter().zip(codes) {
             code_rows.put(*hash, code);
         }
-        Ok(wanted)
+        Ok(claimed)
     }
 }
 

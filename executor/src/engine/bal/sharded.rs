@@ -30,10 +30,10 @@ use crate::{
 
 pub(in crate::engine) struct Sharded<'a>(pub(in crate::engine) OnShards<'a>);
 
-/// A batch and its parts, one for each shard.
+/// A batch, and the assignment of each shard.
 pub(in crate::engine) struct ShardedJob {
     job: Job<Declared>,
-    parts: Vec<Assignment>,
+    assignments: Vec<Assignment>,
 }
 
 impl<'a> Engine for Sharded<'a> {
@@ -55,8 +55,8 @@ impl<'a> Engine for Sharded<'a> {
         worker: usize,
         pool: &WorkerPool<'_, ShardedJob>,
     ) -> Result<WorkerCounts, StoreError> {
-        self.0.work(worker, pool, |connection, ShardedJob { job, parts }| {
-            let mut batch = ShardBatch { connection, job, assignment: &parts[worker] };
+        self.0.work(worker, pool, |connection, ShardedJob { job, assignments }| {
+            let mut batch = ShardBatch { connection, job, assignment: &assignments[worker] };
             if let Err(failure) = batch.run() {
                 self.0.execution.stop.store(true, Ordering::Relaxed);
                 lock(&job.failures).push(failure);
@@ -64,7 +64,7 @@ impl<'a> Engine for Sharded<'a> {
         })
     }
 
-    fn lead(&self) -> Result<Self::Lead, EngineError> {
+    fn prepare_lead(&self) -> Result<Self::Lead, EngineError> {
         let task = self.0.execution.task;
         LeadState::new(self.0.execution, |lead, batch_index| {
             partition_before(lead, task, batch_index)
@@ -85,16 +85,16 @@ impl<'a> Engine for Sharded<'a> {
             lead.next_parts(spans, |_| Ok(parts::partition(current.batch, job.list(), sharding)))?;
         let Parts { steps, shard_of_tx } = parts;
         let list = &task.lists[current.index];
-        let parts = on_shards::assignments(steps, current.index, list, &task.variant);
-        let done = current.work_on(ShardedJob { job, parts });
+        let assignments = on_shards::assignments(steps, current.index, list, &task.variant);
+        let done = current.work_on(ShardedJob { job, assignments });
         let start = spans.elapsed();
         let result = done.job.finish(task, lead.reader.as_mut(), stop, executed)?;
         spans.close(Phase::Validate, start);
         Ok(BatchResult { shard_of_tx, ..result })
     }
 
-    fn leave(&self, lead: Self::Lead, executed: &mut Executed) {
-        self.0.leave(lead, executed);
+    fn add_lead_counts(&self, lead: Self::Lead, executed: &mut Executed) {
+        self.0.add_lead_counts(lead, executed);
     }
 }
 

@@ -61,10 +61,10 @@ fn add_account(
         return;
     }
     changes.accounts.push((*address, after.state));
-    let (had, has) =
-        (before.map(|state| state.code_hash), after.state.map(|state| state.code_hash));
-    if let (Some(hash), Some(code)) = (has, &after.code)
-        && has != had
+    let [old_hash, new_hash] =
+        [before, after.state].map(|state| state.map(|state| state.code_hash));
+    if let (Some(hash), Some(code)) = (new_hash, &after.code)
+        && new_hash != old_hash
         && hash != KECCAK256_EMPTY
     {
         changes.codes.push((hash, code.original_bytes()));

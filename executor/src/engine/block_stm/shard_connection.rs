@@ -48,7 +48,8 @@ pub(in crate::engine) struct Job {
     pub(super) memory: Memory,
     pub(super) fees: BatchFees,
     pub(super) hub: Mutex<Hub>,
-    pub(super) parts: Vec<Assignment>,
+    /// The assignment of each shard.
+    pub(super) assignments: Vec<Assignment>,
     pub(super) outboxes: Vec<Outbox>,
     pub(super) inboxes: Vec<Mutex<Option<mpsc::Receiver<Option<Order>>>>>,
     pub(super) codes: SingleFlight<B256, Option<Bytes>>,
@@ -86,7 +87,7 @@ impl ShardBatch<'_, '_> {
         let job = self.job;
         let Connection { shards, shard, stop, .. } = *self.connection;
         let start = job.spans.elapsed();
-        let begun = shards.begin_optimistic(shard, &job.parts[shard], stop);
+        let begun = shards.begin_optimistic(shard, &job.assignments[shard], stop);
         let Channel { sender, mut receiver } = begun.map_err(|error| self.blame(error.0))?;
         let inbox = lock(&job.inboxes[shard]).take();
         let inbox = inbox.unwrap_or_else(|| panic!("shard {shard} has one connection"));
@@ -119,7 +120,7 @@ impl ShardBatch<'_, '_> {
                     return Err(self.blame("it says twice that it is ready"));
                 }
                 OptimisticReport::Ready => {
-                    let delay = job.parts[shard].delay;
+                    let delay = job.assignments[shard].delay;
                     ready = Some(self.connection.ready(&job.spans, start, delay));
                 }
                 OptimisticReport::Wanted { request, keys } => self.answer(request, &keys)?,

@@ -61,7 +61,7 @@ impl<'a> Engine for Sharded<'a> {
         })
     }
 
-    fn lead(&self) -> Result<Self::Lead, EngineError> {
+    fn prepare_lead(&self) -> Result<Self::Lead, EngineError> {
         let task = self.0.execution.task;
         LeadState::new(self.0.execution, |lead, batch_index| {
             let start = Instant::now();
@@ -89,8 +89,8 @@ impl<'a> Engine for Sharded<'a> {
         Ok(BatchResult { shard_of_tx, ..result })
     }
 
-    fn leave(&self, lead: Self::Lead, executed: &mut Executed) {
-        self.0.leave(lead, executed);
+    fn add_lead_counts(&self, lead: Self::Lead, executed: &mut Executed) {
+        self.0.add_lead_counts(lead, executed);
         executed.cross_shard.get_or_insert_default();
         executed.speculation.get_or_insert_default();
     }
@@ -111,15 +111,16 @@ fn partition(
     Ok(Parts::new(&task.workload.batches[batch_index], sharding, accesses))
 }
 
-fn new_job(current: &CurrentBatch<'_, Job>, task: &Task<'_>, parts: Vec<Vec<u32>>) -> Job {
+/// Makes the job of a batch. `by_shard` has the steps of each shard.
+fn new_job(current: &CurrentBatch<'_, Job>, task: &Task<'_>, by_shard: Vec<Vec<u32>>) -> Job {
     let steps = Steps::of(current.batch);
     let memory = Memory::new(steps.count() as usize);
     let fees = BatchFees::new(current.batch, &steps, &memory);
     let mut owner = vec![0; steps.count() as usize];
-    for (shard, steps) in (0_u32..).zip(&parts) {
+    for (shard, steps) in (0_u32..).zip(&by_shard) {
         steps.iter().for_each(|index| owner[*index as usize] = shard);
     }
-    let (outboxes, inboxes): (Vec<_>, Vec<_>) = parts.iter().map(|_| mpsc::channel()).unzip();
+    let (outboxes, inboxes): (Vec<_>, Vec<_>) = by_shard.iter().map(|_| mpsc::channel()).unzip();
     let hub = Hub::new(owner, outboxes.clone());
     Job {
         batch_index: current.index,
@@ -127,7 +128,7 @@ fn new_job(current: &CurrentBatch<'_, Job>, task: &Task<'_>, parts: Vec<Vec<u32>
         memory,
         fees,
         hub: Mutex::new(hub),
-        parts: on_shards::assignments(parts, current.index, &Bytes::new(), &task.variant),
+        assignments: on_shards::assignments(by_shard, current.index, &Bytes::new(), &task.variant),
         outboxes,
         inboxes: inboxes.into_iter().map(|inbox| Mutex::new(Some(inbox))).collect(),
         codes: SingleFlight::default(),
@@ -136,7 +137,7 @@ fn new_job(current: &CurrentBatch<'_, Job>, task: &Task<'_>, parts: Vec<Vec<u32>
     }
 }
 
-/// Joins the results of all shards.
+/// Joins the results of all shards, after their connections have ended.
 fn finish(
     job: Job,
     task: &Task<'_>,
