@@ -34,6 +34,7 @@ mod clock;
 mod database;
 mod error;
 mod executed;
+mod gates;
 mod in_order;
 mod laps;
 mod message;

@@ -8,22 +8,19 @@
 //! ```
 //! Publishing is a plain store, because an atomic exchange would wait until the value has left the
 //! core. The price: a waiter that arrives at the same moment may miss its wake-up. So each waiter
-//! looks again after [`MISSED_CALL`].
+//! looks again after `MISSED_CALL` (`engine/gates.rs`).
 
-use std::{
-    sync::{
-        Condvar, Mutex, OnceLock,
-        atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
 };
 
 use alloy_primitives::U256;
 use workload::genesis::AccountState;
 
 use crate::{
+    engine::gates::Gates,
     fiber::{Awaited, Wait, WaitAction},
-    lock::lock,
     single_flight::{Arrival, Cancelled},
 };
 
@@ -31,32 +28,17 @@ const EMPTY: u8 = 0;
 const CLAIMED: u8 = 1;
 const READY: u8 = 2;
 
-/// Number of condition variables for waits. Waiters of many keys share one.
-const GATE_COUNT: usize = 64;
-/// Longest sleep of a waiter that missed its wake-up: the time of a few reads from a fast SSD.
-const MISSED_CALL: Duration = Duration::from_micros(500);
-
-#[derive(Debug, Default)]
-struct Gate {
-    waiter_count: AtomicUsize,
-    lock: Mutex<()>,
-    opened: Condvar,
-}
-
 /// State bytes of all keys of one kind (accounts or slots), one byte for each key.
 #[derive(Debug)]
 pub(crate) struct Claims {
     states: Vec<AtomicU8>,
-    gates: Vec<Gate>,
+    gates: Gates,
 }
 
 impl Claims {
     /// Makes the states of `count` unclaimed keys.
     pub(crate) fn new(count: usize) -> Self {
-        Self {
-            states: (0..count).map(|_| AtomicU8::new(EMPTY)).collect(),
-            gates: (0..GATE_COUNT).map(|_| Gate::default()).collect(),
-        }
+        Self { states: (0..count).map(|_| AtomicU8::new(EMPTY)).collect(), gates: Gates::new() }
     }
 
     /// Returns whether the value of `id` can be loaded.
@@ -78,11 +60,7 @@ impl Claims {
     #[inline]
     pub(crate) fn publish(&self, id: usize) {
         self.states[id].store(READY, Ordering::Release);
-        let gate = &self.gates[id % GATE_COUNT];
-        if gate.waiter_count.load(Ordering::Relaxed) > 0 {
-            drop(lock(&gate.lock));
-            gate.opened.notify_all();
-        }
+        self.gates.open(id);
     }
 
     /// Waits until the value of `id`, which another caller has claimed, is ready.
@@ -100,20 +78,9 @@ impl Claims {
                 return Err(Cancelled);
             }
             if action == WaitAction::Block {
-                self.sleep_until_ready(id);
+                self.gates.sleep(id, || self.is_ready(id));
             }
         }
-    }
-
-    /// Sleeps until `id` is ready, for at most [`MISSED_CALL`].
-    fn sleep_until_ready(&self, id: usize) {
-        let gate = &self.gates[id % GATE_COUNT];
-        gate.waiter_count.fetch_add(1, Ordering::SeqCst);
-        let held = lock(&gate.lock);
-        if !self.is_ready(id) {
-            drop(gate.opened.wait_timeout(held, MISSED_CALL));
-        }
-        gate.waiter_count.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -236,6 +203,8 @@ impl<C: Cell> Values<C> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
     use super::*;
 
     #[test]

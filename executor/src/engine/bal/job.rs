@@ -111,7 +111,7 @@ pub(crate) struct Job<P> {
     /// Time from the start of the clock to the end of the last verification.
     verified_ns: AtomicU64,
     /// Opens when executing threads may begin.
-    gate: Gate,
+    barrier: PrefetchBarrier,
     /// Results of the workers that are done.
     worker_results: Mutex<Vec<WorkerResults>>,
     pub(super) failures: Mutex<Vec<Failure>>,
@@ -171,7 +171,7 @@ impl<P: PreState> Job<P> {
             ),
             executed_ns: AtomicU64::new(0),
             verified_ns: AtomicU64::new(0),
-            gate: Gate::new(task.variant.prefetching_before()),
+            barrier: PrefetchBarrier::new(task.variant.prefetching_before()),
             worker_results: Mutex::default(),
             failures: Mutex::default(),
         })
@@ -230,7 +230,7 @@ impl<P: PreState> Job<P> {
         lane: Lane,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
-        let _guard = self.gate.reader_guard();
+        let _guard = self.barrier.reader_guard();
         let Shared { list, pre_state, code_rows, .. } = &self.shared;
         let Some(values) = pre_state.declared() else { return Ok(()) };
         self.ahead.arrange(list);
@@ -301,14 +301,14 @@ impl<P: PreState> Job<P> {
 
 /// Holds executing threads until the threads that read before them have read the declared keys.
 #[derive(Debug)]
-struct Gate {
+struct PrefetchBarrier {
     /// Number of threads that have not ended their reads.
     reader_count: Mutex<usize>,
     opened: Condvar,
 }
 
-impl Gate {
-    /// Makes a gate that opens once `count` threads have ended their reads.
+impl PrefetchBarrier {
+    /// Makes a barrier that opens once `count` threads have ended their reads.
     const fn new(count: usize) -> Self {
         Self { reader_count: Mutex::new(count), opened: Condvar::new() }
     }
@@ -318,7 +318,7 @@ impl Gate {
         ReaderGuard(self)
     }
 
-    /// Waits until the gate is open.
+    /// Waits until the barrier is open.
     fn wait(&self) {
         let mut reader_count = lock(&self.reader_count);
         while *reader_count > 0 {
@@ -329,7 +329,7 @@ impl Gate {
 
 /// Counts one thread's reads as ended on drop.
 #[derive(Debug)]
-struct ReaderGuard<'a>(&'a Gate);
+struct ReaderGuard<'a>(&'a PrefetchBarrier);
 
 impl Drop for ReaderGuard<'_> {
     fn drop(&mut self) {

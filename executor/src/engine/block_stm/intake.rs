@@ -91,7 +91,7 @@ impl Intake<'_> {
                 changes.push(add_version(&mut cell.cell, version, retained, Account::from));
             }
             drop(cell);
-            self.memory.gates.open(id);
+            self.memory.gates.open(id as usize);
         }
         for value in slots {
             let (address, key) = value.key;
@@ -102,7 +102,7 @@ impl Intake<'_> {
                 changes.push(add_version(&mut cell.cell, version, retained, |value| value));
             }
             drop(cell);
-            self.memory.gates.open(id);
+            self.memory.gates.open(id as usize);
         }
         if !codes.is_empty() {
             lock(&self.codes.arrived).extend(codes);
@@ -195,7 +195,7 @@ impl RemoteState<'_> {
     }
 
     fn wait_for(&self, id: CellId, has_come: impl Fn() -> bool) -> Result<(), StoreError> {
-        let waited = self.memory.gates.wait(id, self.over, has_come);
+        let waited = self.memory.gates.wait(id as usize, self.over, has_come);
         waited.map_err(|_| failed("the batch has ended".to_owned()))
     }
 }

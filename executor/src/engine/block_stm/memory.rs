@@ -6,10 +6,9 @@ use std::{
     fmt,
     hash::{BuildHasher, Hash},
     sync::{
-        Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
+        Mutex, MutexGuard, OnceLock,
+        atomic::{AtomicU32, Ordering},
     },
-    time::Duration,
 };
 
 use alloy_primitives::{
@@ -21,9 +20,7 @@ use workload::genesis::AccountState;
 
 use super::cell::Cell;
 use crate::{
-    lock::lock,
-    shards::versions::AccountVersion,
-    single_flight::{Cancelled, SingleFlight},
+    engine::gates::Gates, lock::lock, shards::versions::AccountVersion, single_flight::SingleFlight,
 };
 
 /// Number of maps that make a table, each with a lock. There are far more maps than threads, so
@@ -37,10 +34,6 @@ const CHUNKS_OF_A_SIZE: usize = 64;
 /// Number of chunk sizes, each twice the size before. The chunks have room for 268 million keys,
 /// more than fit in memory.
 const SIZES: usize = 12;
-/// Number of condition variables on which workers wait for reads. Waiters of many keys share one.
-const GATE_COUNT: usize = 64;
-/// Longest sleep of a waiter that missed its wake-up.
-const MISSED_CALL: Duration = Duration::from_micros(500);
 
 /// A key's index in its table, which is also the index of its cell.
 pub(super) type CellId = u32;
@@ -176,59 +169,6 @@ const fn locate(id: usize) -> (usize, usize, usize) {
     let offset = id - ((1 << power) - 1) * FIRST_SIZE;
     let size = FIRST_CHUNK << power;
     (power * CHUNKS_OF_A_SIZE + offset / size, size, offset % size)
-}
-
-#[derive(Debug, Default)]
-struct Gate {
-    waiter_count: AtomicUsize,
-    lock: Mutex<()>,
-    opened: Condvar,
-}
-
-/// Condition variables on which workers wait for other workers' reads from the store.
-#[derive(Debug)]
-pub(super) struct Gates(Vec<Gate>);
-
-impl Gates {
-    fn new() -> Self {
-        Self((0..GATE_COUNT).map(|_| Gate::default()).collect())
-    }
-
-    /// Wakes the waiters for `id`, whose value can now be seen.
-    pub(super) fn open(&self, id: CellId) {
-        let gate = &self.0[id as usize % GATE_COUNT];
-        if gate.waiter_count.load(Ordering::SeqCst) > 0 {
-            drop(lock(&gate.lock));
-            gate.opened.notify_all();
-        }
-    }
-
-    /// Waits until `has_come` returns true.
-    ///
-    /// # Errors
-    /// [`Cancelled`].
-    pub(super) fn wait(
-        &self,
-        id: CellId,
-        cancel: &AtomicBool,
-        has_come: impl Fn() -> bool,
-    ) -> Result<(), Cancelled> {
-        let gate = &self.0[id as usize % GATE_COUNT];
-        gate.waiter_count.fetch_add(1, Ordering::SeqCst);
-        let mut held = lock(&gate.lock);
-        let waited = loop {
-            if has_come() {
-                break Ok(());
-            }
-            if cancel.load(Ordering::Relaxed) {
-                break Err(Cancelled);
-            }
-            let slept = gate.opened.wait_timeout(held, MISSED_CALL);
-            held = slept.unwrap_or_else(PoisonError::into_inner).0;
-        };
-        gate.waiter_count.fetch_sub(1, Ordering::SeqCst);
-        waited
-    }
 }
 
 /// The state that the workers of a batch share.

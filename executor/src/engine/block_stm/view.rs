@@ -195,7 +195,7 @@ impl<'a> StepView<'a> {
         let state = self.tally.timed(Key::Account, || reader.account(address))?;
         self.tally.note(Key::Account, Arrival::Read, None);
         self.shared.memory.accounts.cell(id).cell.set_base(state);
-        self.shared.memory.gates.open(id);
+        self.shared.memory.gates.open(id as usize);
         Ok(state)
     }
 
@@ -238,7 +238,7 @@ impl<'a> StepView<'a> {
     /// Waits for the value of a key, which another worker reads.
     fn wait(&mut self, key: Key, id: CellId, has_come: impl Fn() -> bool) -> Result<(), ReadError> {
         let since = std::time::Instant::now();
-        let waited = self.shared.memory.gates.wait(id, self.shared.stop, has_come);
+        let waited = self.shared.memory.gates.wait(id as usize, self.shared.stop, has_come);
         self.tally.note(key, Arrival::Waited, Some(since));
         waited.map_err(|cancelled| ViewError::from(cancelled).into())
     }
@@ -295,7 +295,7 @@ impl<'a> StepView<'a> {
         let value = self.tally.timed(Key::Slot, || reader.slot(address, key))?;
         self.tally.note(Key::Slot, Arrival::Read, None);
         self.shared.memory.slots.cell(id).cell.set_base(value);
-        self.shared.memory.gates.open(id);
+        self.shared.memory.gates.open(id as usize);
         Ok(value)
     }
 }

@@ -72,7 +72,7 @@ impl<P: PreState> Job<P> {
             self.prefetch(reader, counts, lane, stop)?;
         }
         let wait_start = counts.on_demand.trace.is_some().then(Instant::now);
-        self.gate.wait();
+        self.barrier.wait();
         if let (Some(trace), Some(start)) = (&mut counts.on_demand.trace, wait_start) {
             trace.record_rare(EventKind::Gate, start, Instant::now());
         }

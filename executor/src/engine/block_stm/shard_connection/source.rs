@@ -75,13 +75,13 @@ impl Source<'_> {
         reader.accounts(&rows, &mut |index, row| {
             let (_, id) = new[index];
             table.cell(id).cell.set_base(row);
-            gates.open(id);
+            gates.open(id as usize);
             clock.arrived();
         })?;
         clock.stop(&**reader, rows.len());
         for id in waited {
             let since = Instant::now();
-            gates.wait(id, self.stop, || table.cell(id).cell.base().is_some())?;
+            gates.wait(id as usize, self.stop, || table.cell(id).cell.base().is_some())?;
             tally.note(Key::Account, Arrival::Waited, Some(since));
         }
         Ok(())
@@ -108,13 +108,13 @@ impl Source<'_> {
         reader.slot_rows(&rows, &mut |index, value| {
             let id = new[index].2;
             table.cell(id).cell.set_base(value);
-            gates.open(id);
+            gates.open(id as usize);
             clock.arrived();
         })?;
         clock.stop(&**reader, rows.len());
         for id in waited {
             let since = Instant::now();
-            gates.wait(id, self.stop, || table.cell(id).cell.base().is_some())?;
+            gates.wait(id as usize, self.stop, || table.cell(id).cell.base().is_some())?;
             tally.note(Key::Slot, Arrival::Waited, Some(since));
         }
         Ok(())
