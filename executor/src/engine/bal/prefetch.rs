@@ -73,7 +73,7 @@ impl ReadAhead {
     pub(crate) fn arrange(&self, list: &ListIndex) -> Option<&Sequence> {
         let arrange = || {
             let start = self.spans.elapsed();
-            let sequence = Sequence::of(self.policy.order, list, self.layout);
+            let sequence = Sequence::new(self.policy.order, list, self.layout);
             self.spans.close(Phase::Order, start);
             sequence
         };

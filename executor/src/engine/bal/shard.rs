@@ -1,7 +1,7 @@
 //! Executes a shard's part of a batch by its list, for the server in `crates/shard/`. The shard's
 //! threads run steps like the workers of `bal`, on values that the coordinator sends.
 //!
-//! Keys that the shard will probably need are requested ahead (see `PrefetchKeys::of`), in
+//! Keys that the shard will probably need are requested ahead (see `PrefetchKeys::find`), in
 //! micro-batches, without waiting for the answers to earlier ones. An account's code is requested
 //! once the account has arrived. Other keys are fetched on demand. A list does not say which step
 //! reads a key (EIP-7928), so some slots are requested ahead that only other shards need.
@@ -68,7 +68,7 @@ pub fn run_shard(
     let task = &Task::new(workload, &lists, variant, stop);
     let spans = &Arc::new(Spans::start());
     let job = &Job::<Declared>::new(task, batch_index, spans, None, Some(steps.clone()))?;
-    let mut ahead = PrefetchKeys::of(workload, assignment, job.list(), job.steps());
+    let mut ahead = PrefetchKeys::find(workload, assignment, job.list(), job.steps());
     ahead.claim(&job.shared().pre_state);
     // If the coordinator is gone, the threads below end at once.
     stop.fetch_or(coordinator.ready().is_err(), Ordering::Relaxed);
@@ -140,7 +140,7 @@ impl PrefetchKeys {
     ///
     /// Slots: slots whose first write in the list is by a step of the shard. Also slots that no
     /// step writes, of the accounts that the shard's steps call.
-    fn of(workload: &Workload, assignment: &Assignment, list: &ListIndex, steps: &Steps) -> Self {
+    fn find(workload: &Workload, assignment: &Assignment, list: &ListIndex, steps: &Steps) -> Self {
         let batch = &workload.batches[assignment.batch];
         let (mut accounts, mut callees) = (Vec::new(), Vec::new());
         for index in &assignment.steps {

@@ -118,7 +118,7 @@ impl Hub {
     ///
     /// # Errors
     /// The fault of the shard, which sent a run that no correct shard makes.
-    pub(super) fn take(
+    pub(super) fn add_run(
         &mut self,
         ledger: Ledger<'_>,
         shard: u32,

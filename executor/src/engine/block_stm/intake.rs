@@ -114,7 +114,7 @@ impl Intake<'_> {
         }
         if !changes.is_empty() {
             self.scheduler.change(|scheduler| {
-                changes.iter().for_each(|(index, to)| scheduler.take_remote(*index, *to));
+                changes.iter().for_each(|(index, to)| scheduler.apply_remote(*index, *to));
             });
         }
     }
@@ -141,7 +141,7 @@ impl Intake<'_> {
                 None => cell.cell.remove_older(*index, *incarnation),
             });
         }
-        self.scheduler.change(|scheduler| scheduler.take_remote(*index, last_reader));
+        self.scheduler.change(|scheduler| scheduler.apply_remote(*index, last_reader));
     }
 
     fn apply_commit(&self, to: BlockAccessIndex, fees: &[u128]) {

@@ -159,7 +159,7 @@ impl ModelState {
     fn report_and_claim(&mut self, report: Option<Report>) -> Activity {
         let committed = self.scheduler.committed();
         if let Some(report) = report {
-            self.scheduler.take(report);
+            self.scheduler.apply(report);
         }
         assert!(self.scheduler.committed() >= committed);
         match self.scheduler.claim() {

@@ -156,7 +156,7 @@ impl Scheduler {
 
     /// Records that the step `index` of another shard has written keys. `last_reader` is the last
     /// step that may have read one of these keys.
-    pub(super) fn take_remote(
+    pub(super) fn apply_remote(
         &mut self,
         index: BlockAccessIndex,
         last_reader: Option<BlockAccessIndex>,
@@ -228,7 +228,7 @@ impl Scheduler {
     }
 
     /// Applies a worker's report.
-    pub(super) fn take(&mut self, report: Report) {
+    pub(super) fn apply(&mut self, report: Report) {
         match report {
             Report::Finished { index, last_reader, logged } => {
                 self.finish(index, last_reader, logged);

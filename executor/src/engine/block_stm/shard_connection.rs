@@ -124,7 +124,7 @@ impl ShardBatch<'_, '_> {
                     ready = Some(self.connection.ready(&job.spans, start, delay));
                 }
                 OptimisticReport::Wanted { request, keys } => self.answer(request, &keys)?,
-                OptimisticReport::Steps(steps) => self.take(steps)?,
+                OptimisticReport::Steps(steps) => self.add_runs(steps)?,
                 OptimisticReport::Failed { reason, .. } => {
                     return Err(self.blame(format!("it cannot go on: {reason}")));
                 }
@@ -146,7 +146,7 @@ impl ShardBatch<'_, '_> {
 
     /// Gives runs to the hub, which commits the steps that can be committed. Announces the commits
     /// to all shards.
-    fn take(&self, steps: Vec<OptimisticStep>) -> Result<(), EngineError> {
+    fn add_runs(&self, steps: Vec<OptimisticStep>) -> Result<(), EngineError> {
         let Self { job, connection } = self;
         if let Some(keys) = connection.task.root.written {
             steps.iter().for_each(|step| keys.add_writes(&keys_of(&step.writes)));
@@ -155,8 +155,8 @@ impl ShardBatch<'_, '_> {
         for step in steps {
             let known = (step.index < job.steps.count()).then(|| job.steps.at(step.index));
             let tx = known.and_then(|step| connection.transaction(job.batch_index, step));
-            let taken = hub.take(job.ledger(), connection.shard as u32, step, tx);
-            taken.map_err(|reason| self.blame(reason))?;
+            let added = hub.add_run(job.ledger(), connection.shard as u32, step, tx);
+            added.map_err(|reason| self.blame(reason))?;
         }
         hub.announce();
         Ok(())

@@ -118,7 +118,7 @@ impl<'a> SharedScheduler<'a> {
     pub(super) fn next_task(&self, report: Option<Report>) -> Option<Task> {
         let mut guarded = self.lock();
         if let Some(report) = report {
-            guarded.scheduler.take(report);
+            guarded.scheduler.apply(report);
             self.committed.store(guarded.scheduler.committed(), Ordering::Release);
             self.change_count.fetch_add(1, Ordering::Release);
         }

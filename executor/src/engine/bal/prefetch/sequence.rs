@@ -47,7 +47,7 @@ struct HashedRows {
 impl Sequence {
     /// Sorts the keys of `list` by `order`, for a store whose rows are in the order of `layout`.
     /// Returns `None` if that is the list's own order.
-    pub(super) fn of(order: ReadOrder, list: &ListIndex, layout: Option<Layout>) -> Option<Self> {
+    pub(super) fn new(order: ReadOrder, list: &ListIndex, layout: Option<Layout>) -> Option<Self> {
         match (order, layout) {
             (ReadOrder::FirstWrite, _) => Some(Self::by_first_write(list)),
             (ReadOrder::OnDisk, Some(Layout::Hashed)) => Some(Self::by_hash(list)),

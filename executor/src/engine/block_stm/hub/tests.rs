@@ -38,7 +38,7 @@ impl TwoShards {
     /// Shard 0 sends a run of step 1.
     fn sends(&mut self, run: OptimisticStep) {
         let ledger = Ledger { memory: &self.memory, fees: &self.fees };
-        self.hub.take(ledger, 0, run, None).unwrap();
+        self.hub.add_run(ledger, 0, run, None).unwrap();
     }
 
     /// A shard asks for an account.

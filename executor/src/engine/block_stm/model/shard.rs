@@ -67,7 +67,7 @@ impl Both {
     }
 
     /// Records a run, and commits the steps that can be committed.
-    fn take(&mut self, index: u32, ran: StepRun) {
+    fn add_run(&mut self, index: u32, ran: StepRun) {
         if index >= self.committed {
             self.last[index as usize] = Some(ran);
         }
@@ -99,7 +99,7 @@ impl Both {
         if let Some((index, ran)) = self.runs.front() {
             let mut next = self.clone();
             next.runs.pop_front();
-            next.take(*index, ran.clone());
+            next.add_run(*index, ran.clone());
             all.push(next);
         }
         if let Some(order) = self.orders.front() {
@@ -131,7 +131,7 @@ impl Both {
                 // makes all steps above it dirty. The model does so after every commit.
                 if *to > 0 {
                     let last = self.shard.logs.len() as u32;
-                    self.shard.scheduler.take_remote(*to - 1, Some(last));
+                    self.shard.scheduler.apply_remote(*to - 1, Some(last));
                 }
             }
             Order::Writes { index, incarnation, values } => {
@@ -144,7 +144,7 @@ impl Both {
                         None => cell.remove_older(*index, *incarnation),
                     });
                 }
-                self.shard.scheduler.take_remote(*index, last_reader);
+                self.shard.scheduler.apply_remote(*index, last_reader);
             }
         }
     }
@@ -178,7 +178,7 @@ impl Both {
         let values = values.collect();
         let incarnation = ran.incarnation;
         next.orders.push_back(Order::Writes { index, incarnation, values });
-        next.take(index, ran);
+        next.add_run(index, ran);
         Some(next)
     }
 

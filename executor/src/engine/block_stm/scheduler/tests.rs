@@ -12,7 +12,7 @@ fn claim_all(scheduler: &mut Scheduler) -> Vec<BlockAccessIndex> {
 }
 
 fn finish(scheduler: &mut Scheduler, index: BlockAccessIndex, logged: u32) {
-    scheduler.take(Report::Finished { index, last_reader: None, logged });
+    scheduler.apply(Report::Finished { index, last_reader: None, logged });
 }
 
 #[test]
