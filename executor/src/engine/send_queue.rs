@@ -149,28 +149,6 @@ impl<T: Sendable> SendQueue<T> {
         self.taken.notify_all();
     }
 
-    fn push(&self, result: T) {
-        let result_bytes = result.wire_bytes();
-        let mut state = lock(&self.state);
-        while self.is_ahead(&state) && !state.is_closed {
-            state = slept(self.taken.wait(state));
-        }
-        if state.is_closed {
-            return;
-        }
-        let was_full = self.is_full(&state);
-        if state.waiting.is_empty() {
-            state.since = Instant::now();
-        }
-        state.waiting.push_back((result_bytes, result));
-        state.bytes = state.bytes.saturating_add(result_bytes);
-        let wakes_sender = state.waiting.len() == 1 || (self.is_full(&state) && !was_full);
-        drop(state);
-        if wakes_sender {
-            self.changed.notify_one();
-        }
-    }
-
     fn is_full(&self, state: &State<T>) -> bool {
         state.waiting.len() >= self.limits.result_count || state.bytes >= self.limits.bytes
     }
@@ -238,7 +216,26 @@ pub(super) struct Producer<'q, T: Sendable>(&'q SendQueue<T>);
 impl<T: Sendable> Producer<'_, T> {
     /// Adds a result. Waits while the queue is at its limit.
     pub(super) fn push(&self, result: T) {
-        self.0.push(result);
+        let Self(queue) = self;
+        let result_bytes = result.wire_bytes();
+        let mut state = lock(&queue.state);
+        while queue.is_ahead(&state) && !state.is_closed {
+            state = slept(queue.taken.wait(state));
+        }
+        if state.is_closed {
+            return;
+        }
+        let was_full = queue.is_full(&state);
+        if state.waiting.is_empty() {
+            state.since = Instant::now();
+        }
+        state.waiting.push_back((result_bytes, result));
+        state.bytes = state.bytes.saturating_add(result_bytes);
+        let wakes_sender = state.waiting.len() == 1 || (queue.is_full(&state) && !was_full);
+        drop(state);
+        if wakes_sender {
+            queue.changed.notify_one();
+        }
     }
 }
 
