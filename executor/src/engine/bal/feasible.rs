@@ -30,7 +30,7 @@ pub(crate) struct Feasibility {
     /// Number of slots that the list declares.
     declared_count: u64,
     /// Number of accounts and slots that steps touch without block gas, such as those of system
-    /// calls. An upper bound of such slots.
+    /// calls. So at most this number of slots cost no gas.
     free_count: u64,
     /// Gas that the batch's blocks can burn before refunds.
     burnable_gas: u64,
