@@ -1,7 +1,7 @@
 //! Checks, while a batch runs, that its remaining gas can still pay for the declared slots that no
-//! step has touched. A slot costs 2,000 gas at least. Otherwise EIP-7928 lets a validator reject
-//! the list at once. A list full of phantom reads then costs the time of a few transactions, not of
-//! a block.
+//! step has touched, at least 2,000 gas each. If it cannot, EIP-7928 lets a validator reject the
+//! list at once. A list full of phantom reads then costs the time of a few transactions, not of a
+//! block.
 //!
 //! Steps end in any order, so the check uses upper bounds of the touched slots and of the remaining
 //! gas: a wrong list may pass this check, and a right list always does. For example, a slot that
@@ -61,7 +61,7 @@ pub(crate) struct EndedTx<'a> {
 
 /// Returns the most gas that a transaction can burn on access. The gas that EIP-8037 allows above
 /// the cap of EIP-7825 pays for state growth only.
-fn burnable_gas(tx: &Transaction, fork: Fork) -> u64 {
+fn access_gas_limit(tx: &Transaction, fork: Fork) -> u64 {
     tx.gas_limit.min(fork.tx_gas_cap())
 }
 
@@ -78,7 +78,7 @@ impl Feasibility {
     ) -> Result<Self, ListFault> {
         let limits = batch.blocks.iter().flat_map(|block| {
             let fork = rules.at(block.env.timestamp).fork;
-            block.transactions.iter().map(move |tx| burnable_gas(tx, fork))
+            block.transactions.iter().map(move |tx| access_gas_limit(tx, fork))
         });
         let feasibility = Self {
             declared_count,
@@ -108,7 +108,7 @@ impl Feasibility {
             return Ok(());
         }
         let EndedTx { tx, gas, fork } = ended;
-        unreported.limits_gas += burnable_gas(tx, fork);
+        unreported.limits_gas += access_gas_limit(tx, fork);
         // From Amsterdam on, a block's gas is counted before refunds (EIP-7778). Before, it is
         // counted after refunds, which is less than the burnt gas: a lower bound, too.
         unreported.used_gas += match fork.is_from(Fork::Amsterdam) {
