@@ -8,11 +8,12 @@
 //! verdict.
 //!
 //! `baseline` judges stored results, and `baselines` keeps them by name. `side` holds the results
-//! of one program, `counters` compares their exact counts, and `unjudged` states what is not
-//! judged. `fingerprint` compares machines, `host` detects a cache below this machine, and
-//! `calibration` estimates the smallest change that the machine can detect.
+//! of one program, `counters` compares their exact counters, and `unjudged` lists the parts that
+//! are not judged. `fingerprint` compares machines, `host` detects a cache outside this machine,
+//! and `calibration` estimates the smallest change that the machine can detect.
 //!
-//! `judge` makes the gate's result. No module knows the command line.
+//! `judge` runs a whole gate and makes its result, for `stress gate`. No module knows the command
+//! line.
 
 pub mod baseline;
 pub mod baselines;
@@ -50,7 +51,7 @@ use crate::terminal::{Code, OpenCodes};
 /// Maximal δ of a gate, as a share.
 pub const DELTA_MAX: f64 = 1.0;
 
-/// Returns the exit code for a verdict. `open` has the codes of verdicts that leave something open.
+/// Returns the exit code for a verdict. `open` has the codes of inconclusive and of not judged.
 pub const fn exit_code(verdict: Verdict, open: OpenCodes) -> Code {
     match verdict {
         Verdict::Pass => Code::Fine,
@@ -77,13 +78,13 @@ impl Outcome {
     }
 }
 
-/// Returns the smallest change of a metric per sample that counts; times are in nanoseconds. Waking
-/// threads varies time and instructions by this amount. Opening a store varies blocks, bytes and
-/// requests by it.
+/// Returns the floor of a metric: a smaller change of a sample is no change. Times are in
+/// nanoseconds. Waking threads varies times and instructions by about the floor. Opening a store
+/// varies blocks, bytes and requests by about the floor.
 pub const fn floor(metric: Metric) -> u64 {
     match metric {
         Metric::Wall => 20_000,
-        // The kernel counts CPU time in larger steps.
+        // The kernel counts CPU time in coarser steps than wall time.
         Metric::Cpu => 100_000,
         Metric::Blocks | Metric::Requests => 16,
         Metric::Bytes => 64 << 10,

@@ -2,7 +2,9 @@
 //! limits, ascending, until it misses the deadline. A line through its times gives the limit, and a
 //! run at the limit checks the line.
 //!
-//! Every run is a sweep of one cell, in a directory named by its settings: the same command finds
+//! `input` is the input. `ladder` runs a load, `fit` computes its limit, `operation` its price, and
+//! `density` whether the state is large enough. `states` removes the states of finished loads.
+//! Every run is a sweep of one cell in a directory named by its settings, so the same command finds
 //! it again.
 
 mod density;
@@ -37,7 +39,7 @@ pub use input::LimitInput;
 use ladder::{Ladder, Load};
 use states::States;
 
-/// Directory of the results if the user gives no `--out`, in the directory of state databases.
+/// Directory of the runs without `--out`, in the directory of state databases.
 const DIR: &str = "limit";
 
 /// Finds the limits of all loads. Returns `None` if the user interrupts.
@@ -46,7 +48,7 @@ const DIR: &str = "limit";
 /// A load cannot be run, or designs disagree.
 pub fn run(input: &LimitInput) -> Result<Option<LimitResult>, Failure> {
     let started_unix_s = machine::unix_s();
-    // Errors of a load come before the first run, which may take long.
+    // All loads are read before the first run, as runs may take long.
     let loads = input.scenarios.iter().map(|name| Load::of(name, input));
     let loads = loads.collect::<Result<Vec<_>, _>>()?;
     let Some(Load { scenario: first, .. }) = loads.first() else {
@@ -104,7 +106,7 @@ fn told(limits: &LoadLimits, left: Duration) -> String {
     format!("{}: {words}{left}", limits.scenario)
 }
 
-/// The directory of the runs. Only one process uses it at a time.
+/// The directory of the runs, locked against other processes.
 struct Journal<'a> {
     path: PathBuf,
     input: &'a LimitInput,
@@ -129,7 +131,7 @@ impl<'a> Journal<'a> {
         Ok(Self { path, input, _lock: lock })
     }
 
-    /// Writes the result beside the runs. Without `--out` it removes the runs instead.
+    /// Writes the result beside the runs or, without `--out`, removes the runs.
     fn close(self, result: &LimitResult) -> Result<(), Failure> {
         let Self { path, input, _lock } = self;
         if input.out.is_none() {

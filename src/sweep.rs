@@ -1,5 +1,7 @@
-//! A sweep: a matrix of settings, each cell a run. This module owns the set of cells, the directory
-//! of their results, and their joined results. `running` runs the cells.
+//! A sweep: a matrix of settings, each cell a run (`docs/sweep.md`). `matrix` makes the cells of
+//! the axes, `running` runs them, with an `estimate` of their time and figures of the `device`.
+//! `dir` owns the directory of results, with a `lock` for each `cell`, and `merged` joins the
+//! results. `stress sweep` calls it, and `limit` runs sweeps of one cell.
 
 pub mod cell;
 pub mod device;

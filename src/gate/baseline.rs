@@ -1,6 +1,7 @@
-//! Compares results with stored results: counters exactly, ratios between the variants of a run,
-//! and counts of cold samples. Times of another day are judged only on request, on the same
-//! machine, and with several processes on each side.
+//! Judges results against stored results for `judge`: counters exactly, ratios between the variants
+//! of a run, and counts of cold samples. Times of another day are judged only on request, on the
+//! same machine, and with several processes on each side. `baselines` asks it which settings of two
+//! results differ.
 
 use report::compare;
 use result::{
@@ -25,20 +26,20 @@ use super::{
     unjudged::{self, without_bounds},
 };
 
-/// Minimal number of processes on each side for an interval of a time.
+/// Minimal number of processes on each side, so that a time has an interval.
 pub const PROCESS_COUNT_MIN: usize = 6;
-/// Ends of the keys of store facts that are measured. These facts are no settings.
+/// Ends of the keys of store facts that are measured, and so are no settings.
 const MEASURED: [&str; 3] =
     [".page_cache_resident", ".multi_get_io_uring", ".index_and_filter_bytes"];
 /// Beginning of a result's warning that CPU time was stolen.
 const STEAL_WARNING: &str = "the hypervisor took";
 
-/// Whether times of two days are judged, if they are of one machine.
+/// The judged figures. Times of two days can only be judged on one machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Times {
-    /// Only ratios inside each run.
+    /// Ratios inside each run.
     Ratios,
-    /// Times and ratios.
+    /// Ratios, and times if both sides are of one machine.
     Absolute,
 }
 
@@ -104,7 +105,7 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
         .chain(unjudged::counter(lost.first().map(String::as_str)))
         .chain(unjudged::interrupted(&all))
         .fold(outcome, Outcome::or_worse);
-    // If CPU time was taken from a run, a difference may not come from the build.
+    // If CPU time was stolen from a run, a difference may not come from the build.
     let outcome = match all.iter().find(|stored| was_disturbed(stored)) {
         Some(stored) => Outcome {
             verdict: Verdict::Untrusted,
@@ -124,10 +125,10 @@ fn same_profile(base: &Side, new: &Side) -> Result<()> {
     }
 }
 
-/// Refuses a stored side that can never be judged, before any run.
+/// Refuses a stored side with which no run could be judged. It is called before the run.
 ///
 /// # Errors
-/// Times are to be judged, and the side has fewer processes than an interval needs.
+/// Times are to be judged, and the side has fewer than [`PROCESS_COUNT_MIN`] processes.
 pub fn can_be_judged(base: &Side, times: Times) -> Result<()> {
     let count = base.process_count();
     if times == Times::Absolute && count < PROCESS_COUNT_MIN {
@@ -146,7 +147,8 @@ pub fn settings_between(before: &Stored, now: &Stored) -> Result<Vec<String>> {
 }
 
 /// Returns the settings of stores, caches and samples in which the first results of both sides
-/// differ. The first `base_count` values of each change are of the stored side.
+/// differ. Each change has a value of each result: first those of the stored side, `base_count` in
+/// number.
 fn setting_changes(changes: &[Change], base_count: usize) -> Vec<String> {
     let settings = changes.iter().filter(|change| is_setting(&change.key));
     let words = settings.filter_map(|change| {
@@ -164,13 +166,13 @@ fn is_setting(key: &str) -> bool {
         || key.ends_with(" cache.want")
 }
 
-/// Returns the text of a value; a string is without quotes.
+/// Formats a value, a string without quotes.
 fn text(value: &Value) -> String {
     value.as_str().map_or(value.to_string(), str::to_owned)
 }
 
-/// Puts the settings that differ in front of the reason of `outcome`: they are the likeliest cause
-/// of a change.
+/// Puts the settings that differ in front of the outcome's reason, as the likeliest cause of a
+/// change.
 fn with_settings(outcome: Outcome, changes: &[String]) -> Outcome {
     if changes.is_empty() {
         return outcome;
@@ -276,7 +278,7 @@ fn figures<'a>(
 /// command would then never decide.
 fn outcome(base: &Side, new: &Side, all: &[Judged<'_>]) -> Result<Outcome> {
     if all.is_empty() {
-        // `unjudged` gives the reason for times that are not judged.
+        // The caller adds the outcome of times that are not judged, with its reason.
         return Ok(Outcome { verdict: Verdict::NotJudged, reason: String::new() });
     }
     let verdict = Verdict::worst(all.iter().map(|judged| judged.shift.verdict));
@@ -292,8 +294,8 @@ fn outcome(base: &Side, new: &Side, all: &[Judged<'_>]) -> Result<Outcome> {
     Ok(Outcome { verdict, reason: reason(verdict, all) })
 }
 
-/// Whether all results of both sides ran a variant on a cold state. On a warm state, the content of
-/// a cache decides how much is read.
+/// Whether all results of both sides ran a variant on a cold state. On a warm state, counts of
+/// reads depend on the content of a cache.
 fn are_cold(base: &Side, new: &Side, variant: &str) -> bool {
     let mut all = base.results().iter().chain(new.results());
     all.all(|stored| {
@@ -329,7 +331,7 @@ fn reason(verdict: Verdict, all: &[Judged<'_>]) -> String {
     format!("{name}: {change}, between {lower} and {upper}{enough}{delta}")
 }
 
-/// Returns the number of independent values that a side has of a variant.
+/// Returns the number of independent values of a side for a variant.
 fn value_count(side: &Side, values: Values, variant: &str) -> usize {
     let first = &side.results()[0];
     match (values, first.result.databases.len()) {
@@ -341,7 +343,7 @@ fn value_count(side: &Side, values: Values, variant: &str) -> usize {
     }
 }
 
-/// States the values that a figure without an interval lacks.
+/// States the number of values that each side needs, for a figure without an interval.
 fn needed(base: &Side, values: Values) -> &'static str {
     let has_databases = base.results().iter().any(|stored| !stored.result.databases.is_empty());
     match (values, has_databases) {
@@ -395,8 +397,8 @@ fn only_in_one(base: &Side, new: &Side) -> Vec<String> {
     only
 }
 
-/// Whether both sides have samples of a variant with the same duties. A version of the program may
-/// give a variant other duties under the same name.
+/// Whether both sides have samples of a variant with the same duties. Another version of the
+/// program may give a variant of the same name other duties.
 fn is_common(base: &Side, new: &Side, variant: &str) -> bool {
     base.has(variant) && new.has(variant) && base.duties(variant) == new.duties(variant)
 }

@@ -1,10 +1,10 @@
-//! Named baselines: results of runs, stored by name in the data directory. With a name, a gate or a
-//! comparison needs no path.
+//! Named baselines: results of runs, stored by name in the data directory. `stress run` saves them,
+//! `stress gate` and `stress compare` find them, `stress state baseline` lists and removes them.
 //!
 //! A baseline holds results of one build, one machine, one work and one set of settings. A run with
 //! the same build, machine, work and settings adds a result, as judging times needs results of
 //! several processes. Any other run replaces all results, in one step. A directory with other files
-//! is no baseline, and stays.
+//! is not replaced or removed.
 
 use std::{
     fs::{self, File},
@@ -30,10 +30,9 @@ use crate::{
 const FOLDER: &str = "baselines";
 /// Name of the lock file. A process that changes a baseline holds its lock.
 const LOCK: &str = ".lock";
-/// Prefix of directories of unfinished or removed baselines.
+/// Prefix of scratch directories, for baselines that are being written or removed.
 const UNFINISHED: &str = ".saving-";
-/// Difference for which a run does not replace the results of a baseline, unless the user forces
-/// it.
+/// The difference of other work. With it, a run replaces the results only if the user forces it.
 const OTHER_WORK: &str = "of other work";
 /// Maximal number of bytes of a name.
 const NAME_BYTES_MAX: usize = 100;
@@ -44,14 +43,14 @@ pub struct Baselines {
     dir: PathBuf,
 }
 
-/// The result that a name or path of the user means.
+/// A result that the user names, by a path or by the name of a baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The file or directory of the result.
     pub path: PathBuf,
     /// Whether the result is a baseline.
     pub is_baseline: bool,
-    /// States which result was taken, if the name is ambiguous or means a baseline.
+    /// States which result was taken, if it is a baseline or if a baseline has the same name.
     pub note: Option<String>,
 }
 
@@ -87,7 +86,7 @@ impl Baselines {
         &self.dir
     }
 
-    /// Checks that a baseline can be saved.
+    /// Checks that the directory can be written, before a run whose result is to be saved.
     ///
     /// # Errors
     /// The directory cannot be written.
@@ -185,8 +184,7 @@ impl Baselines {
         }
         let _lock = self.lock()?;
         check_own(&dir)?;
-        // The baseline gets another name first: a half removed baseline would look like a whole
-        // one.
+        // It is moved first: if the removal fails half way, the rest would look like a baseline.
         let gone = self.unfinished()?;
         let aside = gone.path().join(name);
         let removed = fs::rename(&dir, &aside).and_then(|()| fs::remove_dir_all(&aside));
@@ -196,8 +194,8 @@ impl Baselines {
     /// Checks that a result can be saved under `name`.
     ///
     /// # Errors
-    /// The name is not valid, or its directory has other files. With [`Existing::Refuse`] also:
-    /// existing results cannot be read, so their work is not known.
+    /// The name is not valid, or its directory has other files. With [`Existing::Refuse`], also
+    /// results that cannot be read are an error, as they may be of other work.
     pub fn check(&self, name: &str, existing: Existing) -> Result<()> {
         check_name(name)?;
         let dir = self.dir.join(name);
@@ -241,8 +239,7 @@ impl Baselines {
         let beside = self.unfinished()?;
         let new = beside.path().join(name);
         JsonOut::at(&new, "result")?.write(result.started_unix_s, &json)?;
-        // The older baseline then has the name of the new directory, and is removed with that
-        // directory.
+        // An older baseline moves into the scratch directory, and is removed with it.
         let put = put(&new, &dir);
         put.with_context(|| format!("cannot write {}", dir.display()))?;
         Ok(reason.map_or(Saved::First, |reason| Saved::Replaced(count, reason)))
@@ -277,7 +274,7 @@ pub fn check_name(name: &str) -> Result<()> {
     ))
 }
 
-/// Checks that `dir` does not exist, or has results only. Only results are replaced or removed.
+/// Checks that `dir` does not exist or has results only, as no other file is replaced or removed.
 ///
 /// # Errors
 /// `dir` has other files, or is no directory.
@@ -307,7 +304,8 @@ fn results(dir: &Path) -> Result<Vec<Stored>> {
     files.iter().map(|file| Ok(Stored::read(file)?)).collect()
 }
 
-/// Returns the reason for which a run cannot be added to a baseline; `None` if it can.
+/// Returns the reason for which `new` cannot be added to a baseline with the result `before`;
+/// `None` if it can.
 fn difference(before: &Stored, new: &Stored) -> Option<String> {
     let (of, now) = (&before.result, &new.result);
     if !of.tool.program.is_same(&now.tool.program) {
@@ -321,7 +319,7 @@ fn difference(before: &Stored, new: &Stored) -> Option<String> {
         Err(_) => return Some(OTHER_WORK.to_owned()),
         Ok(settings) => settings,
     };
-    // A variant that one side lacks would also count as a setting that differs.
+    // Checked before the settings: a missing variant would show as a difference of settings.
     let [of, now] = [of, now].map(|result| result.cells.iter().map(|cell| &cell.variant));
     if of.ne(now) {
         return Some("of other variants".to_owned());
@@ -329,14 +327,14 @@ fn difference(before: &Stored, new: &Stored) -> Option<String> {
     (!settings.is_empty()).then(|| format!("with other settings ({})", settings.join(", ")))
 }
 
-/// Gives the directory `new` the name `dir`, in one step. An earlier directory `dir` gets the name
-/// `new`.
+/// Renames the directory `new` to `dir`. An earlier directory `dir` gets the name `new` in the same
+/// step.
 fn put(new: &Path, dir: &Path) -> io::Result<()> {
     if !dir.exists() {
         return fs::rename(new, dir);
     }
     match renameat_with(CWD, new, CWD, dir, RenameFlags::EXCHANGE) {
-        // This file system cannot exchange names: for a moment no directory has the name.
+        // This file system cannot exchange names: for a moment no directory is called `dir`.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             let aside = new.with_extension("old");
             fs::rename(dir, &aside)?;

@@ -1,5 +1,5 @@
-//! Drives three processes of two builds on one workload file, for a gate and for its calibration:
-//! A, B, and N, a second process of A.
+//! Drives three processes of two builds on one workload file: A, B, and N, a second process of A.
+//! `judge` and `stress gate calibrate` start them; `cell` takes their samples through [`Sampler`].
 
 use std::{
     io,
@@ -26,17 +26,17 @@ use crate::{
     worker::{self, Driver, Load, Loaded, Sampled, Timeouts, WorkloadForm, confine, of_expect},
 };
 
-/// Maximal time of a load over the maximal time of a sample: a load may build a state.
+/// Maximal time of loading the work over that of a sample: a state may be built while loading.
 const LOAD_FACTOR: u32 = 20;
-/// Number of samples of each variant for the judgement of claims.
+/// Number of samples of each variant by which claims are judged.
 const JUDGED_SAMPLE_COUNT: usize = 24;
 
-/// Settings for driving builds.
+/// Slots, timeout and seed of a gate of builds or clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Driving {
-    /// Minimal wall time of a slot's samples, summed over the passes of an octet, in nanoseconds.
+    /// Minimal wall time of a slot's samples, summed over the passes of an octet.
     pub slot_ns: u64,
-    /// Maximal time that a build takes for a sample. After it the build is stopped.
+    /// Maximal time of a sample. A process that takes longer is stopped.
     pub timeout: Duration,
     /// Seed of the coin that chooses the first build of a pass.
     pub coin_seed: u64,
@@ -55,24 +55,23 @@ pub struct Trio<'a> {
     start_count: usize,
     /// Duration of the first start of all three processes.
     start_took: Duration,
-    /// Whether no process has been asked for a sample since its start.
+    /// Whether the processes have taken no sample yet.
     are_new: bool,
-    /// Stamps of the files that the user named, at the first start. Such a file may be a script
-    /// that starts the program.
+    /// Stamps of the files that the user named, at the first start.
     stamps: [Stamp; 3],
-    /// Hashes of the programs at the first start, as far as the programs report hashes.
+    /// Hashes that the programs reported at the first start. A named file may be a script: its
+    /// stamp stays if the program that it starts is replaced.
     hashes: [Option<String>; 3],
     watch: Watch,
     /// The CPUs that the processes may be confined to.
     cpus: Vec<usize>,
     /// Number of CPUs that the processes may use now.
     cpu_count: usize,
-    /// Reason for which the processes could not be confined to the same CPUs.
+    /// Reason for which the processes cannot be confined to the same CPUs.
     unconfined: Option<String>,
 }
 
-/// Device, inode, time of modification and length of a file. The stamp is equal as long as the file
-/// is the same.
+/// Device, inode, time of modification and length of a file: they change if the file is replaced.
 type Stamp = Option<(u64, u64, SystemTime, u64)>;
 
 fn stamp(path: &Path) -> Stamp {
@@ -82,7 +81,7 @@ fn stamp(path: &Path) -> Stamp {
 
 impl<'a> Trio<'a> {
     /// Starts the three processes, which load `work` one after the other. The first process builds
-    /// the state if it does not exist.
+    /// the states that do not exist.
     pub fn start(
         base: &Path,
         new: &Path,
@@ -132,7 +131,7 @@ impl<'a> Trio<'a> {
         &self.variants
     }
 
-    /// Returns the name of the executor B; `None` if B is of this project.
+    /// Returns the name of B as an executor; `None` if B is of this project.
     pub fn executor(&self) -> Option<&str> {
         self.drivers[Arm::New as usize].facts().executor.as_deref()
     }
@@ -180,8 +179,8 @@ impl<'a> Trio<'a> {
     }
 
     /// Ends the three processes. A new process of B then samples each variant in turn, and judges
-    /// the claims. Rows of whole blocks are added if a claim needs them. Returns the judged claims
-    /// and the disturbances.
+    /// the claims. It also samples whole blocks if a claim is on them. Returns the judged claims,
+    /// and the disturbances meanwhile.
     pub fn judge(mut self, expects: &[Expect]) -> Result<(Value, Vec<String>), Failure> {
         self.end()?;
         let binary = &self.binaries[Arm::New as usize];
@@ -213,8 +212,7 @@ impl<'a> Trio<'a> {
         files.find(|(path, was)| stamp(path) != **was).map_or(Ok(()), |(path, _)| replaced(path))
     }
 
-    /// Checks that a process runs the same program as at the first start. A script may start a
-    /// newer build.
+    /// Checks that a process runs the same program as at the first start.
     fn check_program(&self, arm: Arm, driver: &Driver) -> Result<(), Failure> {
         match driver.facts().binary_hash == self.hashes[arm as usize] {
             true => Ok(()),
@@ -238,8 +236,8 @@ struct Started {
     loaded: Loaded,
 }
 
-/// Starts three processes. `first` rotates the order of their starts, as the process that starts
-/// first may get better memory.
+/// Starts a process of each arm. `first` rotates the order of the starts, as the process that
+/// starts first may get better memory. Returns the processes by arm.
 fn all_started(
     binaries: &[PathBuf; 3],
     timeouts: Timeouts,
@@ -255,7 +253,8 @@ fn all_started(
     Ok(all.try_into().unwrap_or_else(|_| panic!("as many as there are binaries")))
 }
 
-/// Starts a process that loads the work. `rows`: rows of whole blocks beside the rows of the run.
+/// Starts a process of an arm, which loads the work. `rows`: rows of whole blocks beside the rows
+/// of the run.
 fn started(
     binary: &Path,
     timeouts: Timeouts,
@@ -294,7 +293,7 @@ fn started(
     Ok(Started { driver, loaded })
 }
 
-/// Refuses two builds of different profiles: the compiler would cause their difference.
+/// Refuses two builds with different profiles: their difference would come from the compiler.
 fn same_profile(started: &[Started; 3]) -> Result<(), Failure> {
     let [base, new] = [Arm::Base, Arm::New].map(|arm| started[arm as usize].driver.facts());
     match (&base.build_profile, &new.build_profile) {
@@ -313,8 +312,8 @@ pub(super) fn profiles_differ(base: &str, new: &str) -> anyhow::Error {
     )
 }
 
-/// Returns the variants that all three processes sample: those of the run, or those that other
-/// executors name.
+/// Returns the variants that all three processes sample. They are those of the run, or those that
+/// both sides name if a build is not of this project.
 fn variants(
     work: &GateWork,
     binaries: &[PathBuf; 3],
@@ -330,7 +329,7 @@ fn variants(
     Ok(work.variants.clone())
 }
 
-/// Takes a sample, and checks its gas and digests against those of the workload. A process of this
+/// Takes a sample, and compares its gas and digests with those of the workload. A process of this
 /// project has compared them itself, but another executor may not have.
 fn sampled(driver: &mut Driver, variant: &str, work: &GateWork) -> Result<Sampled, Failure> {
     let sampled = driver.sample(variant)?;
@@ -354,8 +353,7 @@ impl Sampler for Trio<'_> {
         Ok(Sample {
             wall_ns,
             cpu_ns,
-            // The facts have the keys of a sample in a result. A build that does not know a key
-            // leaves it out.
+            // The keys are those of a sample in a result. An older build may lack one.
             blocks: facts["blocks_read"].as_u64(),
             bytes: facts["device_read_bytes"].as_u64(),
             requests: facts["read_syscalls"].as_u64(),
@@ -400,7 +398,7 @@ impl Sampler for Trio<'_> {
                 turn
             }
             Err(error) => {
-                // All processes use the same CPUs, so those that were confined get all CPUs back.
+                // All processes must use the same CPUs, so those that were confined get all back.
                 drop(self.confine_all(&self.cpus));
                 self.unconfined = Some(error.to_string());
                 None

@@ -1,5 +1,6 @@
-//! Estimates the smallest change that a machine can detect, by a build against itself. The estimate
-//! is kept in a file. A gate with a smaller δ warns, but judges alike.
+//! Estimates the smallest change that a machine can detect, from a build that was compared with
+//! itself. `stress gate calibrate` keeps the estimate in a file. A gate with a smaller δ only
+//! warns.
 
 use result::{
     Environment,
@@ -18,18 +19,18 @@ use super::{
 /// Maximal estimate of δ, as a share.
 const DELTA_MAX: f64 = 10.0;
 
-/// Returns the spreads of variants of a build that was compared with itself.
+/// Returns the spread of each variant of a build that was compared with itself.
 pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
     cells.iter().filter_map(spread).collect()
 }
 
-/// Returns the spread of a variant: the error of its estimated change, and the smallest δ with that
-/// error. `None` for fewer than six octets.
+/// Returns the spread of a variant: the standard error of its estimated change, and the smallest δ
+/// that can be decided with it. `None` for fewer than six octets.
 fn spread(cell: &GateCell) -> Option<Spread> {
     let octets = cell.octets.iter();
     let octets = octets.filter_map(|o| octet_differences(o, Metric::Wall, cell.samples_per_slot));
     let (new, null) = decide::estimates(&octets.collect::<Vec<_>>())?;
-    // Both spreads are of a build against itself. The larger spread is the safe choice.
+    // Both estimates are of a build against itself. The one with the larger error is safer.
     let spread = if new.error > null.error { new } else { null };
     Some(Spread {
         variant: cell.variant.clone(),
@@ -39,15 +40,15 @@ fn spread(cell: &GateCell) -> Option<Spread> {
     })
 }
 
-/// Returns the smallest δ that 12 octets with this spread decide in nine runs of ten, if nothing
-/// differs.
+/// Returns the smallest δ at which about nine of ten runs pass, with this error of B and of the
+/// null.
 fn smallest_delta(spread: &Trimmed) -> f64 {
     let split = Split { judged_count: 1, look_count: LOOKS.len() };
     decide::smallest_delta(spread, spread, split).min(DELTA_MAX)
 }
 
-/// Returns a warning if `delta` is too small for `variant`, or if the calibration is of another
-/// machine.
+/// Returns a warning if `delta` is smaller than the machine can detect for `variant`, or if the
+/// calibration is of another machine.
 pub fn warning(
     calibration: &Calibration,
     variant: &str,

@@ -1,4 +1,5 @@
-//! One variant of a gate under measurement: its warm-up, its octets, its verdict.
+//! One variant of a gate under measurement: its warm-up, its octets, its verdict. `measure` owns a
+//! [`Cell`] for each variant, and calls it octet by octet.
 
 use result::{
     Counters,
@@ -20,8 +21,7 @@ use super::{
 };
 use crate::terminal::{Code, Failure, WithExitCode};
 
-/// Maximal number of samples of a warm-up. Times that are unsteady after it widen the difference of
-/// A and N.
+/// Maximal number of samples of a warm-up. If times are still unsteady then, they widen the null.
 const WARM_UP_COUNT_MAX: usize = 40;
 /// Maximal wall time of the samples of a warm-up, once it has [`WARM_UP_COUNT_MIN`] samples.
 const WARM_UP_NS_MAX: u64 = 10_000_000_000;
@@ -50,19 +50,22 @@ pub struct Cell {
     generation: u64,
 }
 
-/// Three processes from their start to their end. All variants share them. Its placement in memory
-/// makes a process faster or slower for its whole life, so each octet has new processes. Within an
-/// octet they are replaced when their counted samples have taken as long as their start and
-/// warm-up.
+/// The processes of A, B and N from their start to their end. All variants share them. A process is
+/// faster or slower for its whole life, by the layout of its memory, so each octet has new
+/// processes. Within an octet, processes are replaced once their counted samples have taken as long
+/// as their start and warm-up.
 #[derive(Default)]
 pub struct Generation {
+    /// Number of generations so far, with this one.
     number: u64,
+    /// Time of the start and of the warm-up.
     cost_ns: u64,
+    /// Wall time of the counted samples.
     spent_ns: u64,
 }
 
 impl Generation {
-    /// Replaces the processes.
+    /// Replaces the processes of all arms.
     ///
     /// # Errors
     /// A process does not start.
@@ -91,7 +94,7 @@ impl Cell {
         sampler: &mut dyn Sampler,
     ) -> Result<Self, Failure> {
         let variant = subject.variant.as_str();
-        // Earlier samples do not belong to this warm-up.
+        // Processes that sampled another variant would be warm in part.
         sampler.restart()?;
         sampler.confine(variant, 0);
         let mut samples = [Vec::new(), Vec::new(), Vec::new()];
@@ -121,8 +124,7 @@ impl Cell {
             generation: 0,
             counters,
         };
-        // Counters of all arms are compared with those of A's first sample, before the first timed
-        // sample.
+        // No time is measured if the work differs.
         for (arm, samples) in Arm::ALL.into_iter().zip(&samples) {
             for sample in samples {
                 cell.compare(arm, sample);
@@ -131,7 +133,7 @@ impl Cell {
         Ok(cell)
     }
 
-    /// Returns the counters in which B differs from A, or A from itself; empty if all are equal.
+    /// Returns the counters in which a sample differs from the first sample of A, in words.
     pub fn changes(&self) -> &[String] {
         &self.changes
     }
@@ -189,10 +191,10 @@ impl Cell {
         Ok(())
     }
 
-    /// Takes uncounted samples of new processes, the same number of each, so that all have done
-    /// equal work. Their number is the largest count of unsteady samples that an arm had in the
-    /// first warm-up. It is limited by the maximal time of a warm-up, and by the number of a
-    /// build's samples in an octet.
+    /// Warms new processes by uncounted samples, the same number of each arm, so that all have done
+    /// equal work. The number is the largest number of unsteady samples that an arm had in the
+    /// first warm-up. It is limited by the maximal time of a warm-up, and by an arm's counted
+    /// samples in an octet.
     fn warm_again(
         &mut self,
         generation: &mut Generation,
@@ -263,8 +265,8 @@ impl Cell {
         self.passes_per_octet * self.samples_per_slot * octet::SLOT_COUNT as u64
     }
 
-    /// Returns the estimated time of an octet. `slot_ns`: minimal time of a slot. `start`: time to
-    /// start the processes. `sample`: mean time of a sample.
+    /// Estimates the time of an octet. `slot_ns`: requested wall time of a slot. `start`: time to
+    /// start the processes. `sample`: mean time of a sample, including the time outside its clock.
     pub fn octet_work(&self, slot_ns: u64, start: Option<Duration>, sample: Duration) -> OctetWork {
         let octet = self.octet_sample_count();
         let of_shorter = shorter_slot_ns(slot_ns).div_ceil(self.sample_ns.max(1)).max(1);
@@ -278,8 +280,8 @@ impl Cell {
         }
     }
 
-    /// Returns the time of `counted` samples of an octet, and of the uncounted samples of three new
-    /// processes.
+    /// Returns the time of `counted` samples of an octet, and of the uncounted samples that warm
+    /// three new processes.
     fn sample_time(&self, counted: u64, sample: Duration) -> SampleTime {
         let arm_count = Arm::ALL.len() as u64;
         let warm_up = self.warm_again_count.min(counted / arm_count) * arm_count;
@@ -299,7 +301,7 @@ impl Cell {
         self.figures.iter().any(Figure::is_open)
     }
 
-    /// Returns the variant's verdict, and the figures that it rests on.
+    /// Returns the variant's verdict, and whether all figures or the counts alone gave it.
     pub fn verdict(&self) -> (Verdict, DecidedBy) {
         let (counts, times): (Vec<_>, Vec<_>) =
             self.figures.iter().partition(|figure| figure.metric.is_count());
@@ -317,8 +319,8 @@ impl Cell {
         }
     }
 
-    /// Returns the headline figure of those with this verdict, and its text. If the counters
-    /// decided, the text also has the open figures.
+    /// Returns the most telling figure with this verdict, and its text. If the counts alone gave
+    /// the verdict, the text also names the open figures.
     pub fn reason(&self, verdict: Verdict, plan: &Plan) -> Option<(Headline, String)> {
         let (headline, text) = headline(self.figure_verdicts(verdict, plan).map(|figure| {
             (Headline { metric: figure.metric, change: figure.look.estimate }, figure.sentence())
@@ -332,7 +334,7 @@ impl Cell {
         Some((headline, format!("by its counters: {text}. Not decided: {open}")))
     }
 
-    /// Returns the figures with this verdict, with the facts for their words.
+    /// Returns the figures with this verdict, with the facts for a sentence about each.
     fn figure_verdicts(
         &self,
         verdict: Verdict,
@@ -384,7 +386,7 @@ impl Cell {
         Some(((self.samples_of_each() as f64 * times).ceil() as u64, times))
     }
 
-    /// Returns `delta_to_decide` of each figure that noise leaves open.
+    /// Returns, for each figure that noise leaves open, the smallest δ that could be decided.
     pub fn deltas_to_decide(&self) -> impl Iterator<Item = f64> {
         self.figures.iter().filter_map(|figure| figure.delta_to_decide)
     }
@@ -416,7 +418,8 @@ impl Cell {
     }
 }
 
-/// Makes the judged figures of a variant from its first samples.
+/// Makes the judged figures of a variant from the samples of its warm-up, by arm. A metric that no
+/// sample reports is an error, or is left out under [`Rule::Counters`].
 fn figures(
     plan: &Plan,
     subject: &Subject,
@@ -440,7 +443,7 @@ fn figures(
         let base = stats::median(&of_base).unwrap_or(0.0);
         let least = floor(metric) as f64;
         let floor = match (metric.is_count(), base > 0.0) {
-            // Counts below the floor are compared as if they were equal to the floor.
+            // A count below the floor is compared as if it were equal to the floor.
             (true, _) => least / base.max(least),
             (false, true) => least / base,
             (false, false) => 0.0,
@@ -451,14 +454,15 @@ fn figures(
     Ok(figures)
 }
 
-/// Returns the mean time of a slot of these octets, summed over its passes.
+/// Returns the mean wall time of a slot in an octet. A slot's time is the sum over all passes.
 fn figure_slot_ns(octets: &[OctetFacts]) -> u64 {
     let slots = octets.iter().flat_map(|octet| &octet.passes).flat_map(|pass| &pass.wall_ns);
     let slot_count = (octets.len() * octet::SLOT_COUNT) as u64;
     slots.sum::<u64>().checked_div(slot_count).unwrap_or(0)
 }
 
-/// Whether a warm-up has ended: its times are steady, or it has reached its maximal time or number.
+/// Whether the warm-up of an arm has ended: times are steady, or its maximal time or number of
+/// samples is reached.
 fn is_warm(samples: &[Sample]) -> bool {
     let spent_ns: u64 = samples.iter().map(|sample| sample.wall_ns).sum();
     let is_long = spent_ns >= WARM_UP_NS_MAX && samples.len() >= WARM_UP_COUNT_MIN;

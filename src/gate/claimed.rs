@@ -1,4 +1,5 @@
-//! Adds claims to a verdict: the claims of the scenario, and a deadline.
+//! Adds the verdicts on claims to the verdict of a gate, for `judge`. A deadline is one of the
+//! claims.
 
 use result::{Claim, Expects};
 
@@ -7,9 +8,9 @@ use serde_json::Value;
 use super::{Outcome, Verdict};
 use crate::terminal::{Code, OpenCodes};
 
-/// Returns the worse of `by_figures` and the outcome by the claims. An inconclusive claim counts
-/// only if it changes the exit code. With `disturbances` no claim counts: the outcome by the claims
-/// is then [`Verdict::Untrusted`].
+/// Returns the worse of `by_figures` and the outcome of the claims, which is that of the worst
+/// claim. An inconclusive claim counts only if it changes the exit code. If there were
+/// `disturbances` while the claims were judged, their outcome is [`Verdict::Untrusted`].
 pub fn with_claims(
     by_figures: Outcome,
     expects: &Expects,
@@ -36,8 +37,8 @@ pub fn with_claims(
     }
 }
 
-/// States a claim, its verdict, and its figure as JSON writes it. A claim without a figure has its
-/// reason instead.
+/// States a claim, its verdict, and its figure in the form of JSON. In the place of a missing
+/// figure stands the reason of the verdict.
 fn words(claim: &Claim) -> String {
     let figure = claim.near_end.or(claim.value).map(Value::from);
     let found = figure.unwrap_or_else(|| Value::from(claim.reason.clone()));

@@ -1,6 +1,6 @@
-//! Compares two clients, or two settings of one client, interleaved on one exported block. Each arm
-//! has its own database, made anew for every generation of processes. Each sample is a sibling that
-//! the client has not seen.
+//! Drives two clients, or one client with two settings, on one exported block. `judge` starts them;
+//! `cell` takes their samples through [`Sampler`]. Each arm has its own database, made anew for
+//! every generation of processes. Each sample is a sibling that the client has not seen.
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ use crate::{
     terminal::{Code, Failure, WithExitCode, interrupt},
 };
 
-/// The comparison of two clients.
+/// The input for a comparison of two clients.
 #[derive(Clone, Debug)]
 pub struct ClientPair {
     /// The directory of the export.
@@ -36,11 +36,11 @@ pub struct ClientPair {
     pub metrics: Vec<Metric>,
     /// Maximal number of attempts if nothing is decided.
     pub attempt_count: usize,
-    /// Settings for driving the clients.
+    /// Slots, timeout and seed.
     pub driving: Driving,
 }
 
-/// The clients of A, B and N.
+/// The running clients of A, B and N.
 pub struct ClientTrio<'a> {
     starts: [StartFile; 2],
     task: Task<'a>,
@@ -49,7 +49,7 @@ pub struct ClientTrio<'a> {
     /// Versions of A and B, once a client has reported its version.
     versions: [Option<String>; 2],
     start_took: Duration,
-    /// Whether no client has been asked for a sample since its start.
+    /// Whether the clients have taken no sample yet.
     are_new: bool,
     watch: Watch,
     /// The clients keep their databases in this directory, so it is dropped last.
@@ -58,7 +58,7 @@ pub struct ClientTrio<'a> {
 
 impl<'a> ClientTrio<'a> {
     /// Makes a database for each of the two clients, and a copy for each arm, in `dir`. `shown`
-    /// gets the progress of making a database, in percent.
+    /// gets the progress of each database, in percent.
     ///
     /// # Errors
     /// A client cannot make its database.
@@ -69,8 +69,8 @@ impl<'a> ClientTrio<'a> {
         shown: &dyn Fn(u64),
     ) -> Result<Self, Failure> {
         for (side, start) in starts.iter().enumerate() {
-            // The first database of a client is made here. The client's first start puts it in
-            // order, and then each arm gets a copy.
+            // Makes the client's database, which its first start puts in order. Each arm then gets
+            // a copy.
             SampledClient::new(&source(start, &first_dir(dir.path(), side)), task, shown)?;
         }
         let begun = Instant::now();
@@ -188,8 +188,7 @@ impl Sampler for ClientTrio<'_> {
     }
 
     fn confine(&mut self, _variant: &str, _number: usize) -> Option<Vec<usize>> {
-        // A client counts its CPUs when it starts. With fewer CPUs it would have another number of
-        // threads.
+        // A client counts its CPUs at its start, before this call, to choose its number of threads.
         None
     }
 
@@ -215,7 +214,7 @@ fn source(start: &StartFile, dir: &Path) -> Source {
     Source::Started { start: Box::new(start.clone()), dir: dir.to_owned() }
 }
 
-/// Makes the client of an arm, on a copy of its side's first database.
+/// Makes the client of an arm, on a new copy of its side's first database.
 fn sampled<'a>(
     start: &StartFile,
     dir: &Path,

@@ -1,5 +1,5 @@
-//! Compares those counters of results that depend on the work alone. They must be equal on both
-//! sides.
+//! Compares the exact counters of two sides for `baseline`. These counters depend on the work
+//! alone, so they must be equal on both sides.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::side::Side;
 
-/// Name of the number of reads that the store was asked for. It is exact, except for engines whose
-/// reads depend on the timing of threads.
+/// Name of the number of reads from the store. It is exact unless the engine runs steps
+/// speculatively or again.
 const READS: &str = "store_reads";
 type Counter = fn(&SampleFacts) -> u64;
 /// Counters of a sample that depend on the work alone.
@@ -19,7 +19,7 @@ const EXACT: [(&str, Counter); 3] = [
     ("unique_keys", |sample| sample.unique_keys),
     (READS, |sample| sample.store_reads),
 ];
-/// Exact counters of the stored side.
+/// The exact counters of the stored side, compared with the new side.
 #[derive(Debug)]
 pub struct Counters {
     /// Counters that both sides have, each with the values of the stored side and of the new side.
@@ -52,8 +52,8 @@ pub fn compare(base: &Side, new: &Side, common: &[String]) -> Result<Counters> {
     Ok(Counters { of_both, lost })
 }
 
-/// Returns the exact counters of all cells, by variant and name. With several processes, a counter
-/// has all values that occur.
+/// Returns the exact counters of the `common` variants, by variant and name. A counter has each
+/// value that occurs in a result of the side.
 fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let cells = side.results().iter().flat_map(|stored| &stored.result.cells);
@@ -71,8 +71,8 @@ fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
     found
 }
 
-/// Returns the counters that are equal in all samples of a cell on a database. The digests and the
-/// list's size are known of the cell only.
+/// Returns the counters that are equal in all samples of a cell on a database. Digests and the size
+/// of the list are not known of each sample, but of the cell.
 fn exact_on_database(cell: &Cell, database: &OnDatabase<'_>) -> Vec<(&'static str, Value)> {
     let mut exact = Vec::new();
     for (name, of) in EXACT {

@@ -1,7 +1,7 @@
 //! Decides figures in four looks, after 6, 8, 10 and 12 octets. An octet is one observation of the
 //! gate: samples of A, of B, and of N, a second process of A (`octet.rs`). The probability of an
 //! error is split over the looks and over all judged figures, so early looks make no verdict less
-//! sure.
+//! sure. `cell` passes octets to a [`Figure`]; `baseline` uses the same bounds with one look.
 
 use result::{gate::LookFacts, stats::Trimmed};
 
@@ -19,22 +19,23 @@ pub const ALPHA_FAIL: f64 = 0.01;
 pub const ALPHA_PASS: f64 = 0.05;
 /// Confidence of the interval of the null, the change of N against A.
 pub const NULL_CONFIDENCE: f64 = 0.99;
-/// Maximal error of an estimate in nine runs of ten, in standard errors.
+/// Maximal error of an estimate in nine runs of ten, in standard errors: the normal distribution's
+/// quantile of 0.95, as errors have either sign.
 const NINE_OF_TEN: f64 = 1.645;
 /// A proposed δ is a multiple of this share.
 const DELTA_STEP: f64 = 0.001;
 
-/// The estimate of the octets so far for one figure of one cell.
+/// The estimate of a figure by the octets so far, with its bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// Number of octets.
     pub octet_count: usize,
     /// Logarithm of the metric of B over that of A and N.
     pub estimate: f64,
-    /// Lower bound: the change is below it with a probability of at most the split share of
+    /// Lower bound. The true change is below it with a probability of at most one part of
     /// [`ALPHA_FAIL`].
     pub lower: f64,
-    /// Upper bound: the change is above it with a probability of at most the split share of
+    /// Upper bound. The true change is above it with a probability of at most one part of
     /// [`ALPHA_PASS`].
     pub upper: f64,
     /// Interval of the logarithm of the metric of N over that of A.
@@ -57,7 +58,7 @@ impl Split {
     }
 }
 
-/// A figure of a variant under measurement.
+/// A metric of a variant under measurement, with its estimates and its verdict.
 #[derive(Debug)]
 pub struct Figure {
     pub metric: Metric,
@@ -69,7 +70,7 @@ pub struct Figure {
     /// The looks so far.
     pub looks: Vec<Look>,
     verdict: Option<Verdict>,
-    /// The δ that could be decided with the figure's noise, if noise leaves the figure open.
+    /// The smallest δ that could be decided with this noise, if noise leaves the figure open.
     pub delta_to_decide: Option<f64>,
 }
 
@@ -130,8 +131,8 @@ pub fn estimates(octets: &[Differences]) -> Option<(Trimmed, Trimmed)> {
     Some((Trimmed::of(&new)?, Trimmed::of(&null)?))
 }
 
-/// Returns the verdict of bounds: a regression if both are above `delta`, a pass if both are below
-/// it. The bounds are logarithms, `delta` is a share.
+/// Returns the verdict by the bounds of a change: a regression if both are above `delta`, a pass if
+/// both are below `delta`. The bounds are logarithms, `delta` is a share.
 pub fn by_bounds(lower: f64, upper: f64, delta: f64) -> Verdict {
     let limit = delta.ln_1p();
     if lower > limit {
@@ -146,20 +147,20 @@ pub fn by_bounds(lower: f64, upper: f64, delta: f64) -> Verdict {
 /// The limits of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// The largest allowed change, as a share: δ, or the floor where that is more.
+    /// The largest allowed change, as a share: the larger of δ and the floor.
     pub delta: f64,
     /// The floor of the metric, as a share of A's value. Smaller differences do not count.
     pub floor: f64,
 }
 
-/// The effect of the null on the measurement.
+/// The class of a null by its interval, the difference of A from itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NullVerdict {
-    /// The difference of A from itself is surely within ±δ/2.
+    /// The difference is surely within ±δ/2.
     Narrow,
-    /// The difference of A from itself may be above δ/2: there is much noise.
+    /// The difference may exceed ±δ/2, by noise.
     Wide,
-    /// The difference of A from itself is surely above the floor.
+    /// The difference is surely larger than the floor.
     Biased,
 }
 
@@ -185,9 +186,9 @@ impl Limits {
         }
     }
 
-    /// Returns the bounds of B that decide. The lower bound falls by [`Self::null_change`]. The
-    /// upper bound rises by the far end of a null that is not narrow. If one process of A is slower
-    /// than the other, B seems faster, and noise may hide that.
+    /// Returns B's bounds, moved apart by the null; they decide. The lower bound falls by
+    /// [`Self::null_change`]. The upper bound rises by the far end of a null that is not narrow: a
+    /// slow process of A makes B seem faster, and noise may hide that the process is slow.
     pub fn bounds(self, look: &Look) -> [f64; 2] {
         let margin =
             if self.null(look.null) == NullVerdict::Narrow { 0.0 } else { far_end(look.null) };
@@ -196,8 +197,8 @@ impl Limits {
 }
 
 /// Returns the verdict of a look, or `None` if more octets may decide. A wide null only moves the
-/// bounds apart ([`Limits::bounds`]). With a biased null nothing passes, and after the last look
-/// every verdict but a regression is untrusted.
+/// bounds apart ([`Limits::bounds`]). With a biased null nothing passes: after the last octet the
+/// verdict is a regression or untrusted.
 pub fn verdict(look: &Look, limits: Limits) -> Option<Verdict> {
     let [lower, upper] = limits.bounds(look);
     let is_last = look.octet_count >= OCTET_COUNT_MAX;
@@ -249,9 +250,9 @@ fn far_end([low, high]: [f64; 2]) -> f64 {
     low.abs().max(high.abs())
 }
 
-/// Returns the factor on the number of octets at which the look would decide, with the same
-/// estimates and deviations. Errors fall with the square root of the number. `None` if no number
-/// would decide.
+/// Returns the number of octets that would decide, over the number of octets of `look`. Estimates
+/// and deviations are assumed to stay, so that errors fall with the square root of the number.
+/// `None` if no number would decide.
 pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
     if limits.null(look.null) == NullVerdict::Biased {
         return None;
@@ -260,11 +261,11 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
     let [low, high] = look.null;
     let (null, null_reach) = (middle(look.null).abs(), (high - low) / 2.0);
     let estimate = look.estimate;
-    // Each factor is the one by which a reach (estimate to bound) must shrink to fit into its room
-    // (estimate to limit).
+    // The factor by which a reach (estimate to bound) must shrink to fit its room (estimate to
+    // limit).
     let factor = if estimate < limit {
         let reach = look.upper - estimate;
-        // Either a pass has room for the far end of the null, or the null is no longer wide.
+        // A pass needs room for the far end of a wide null, or a null that is no longer wide.
         let beside_wide = shrink(reach + null_reach, limit - estimate - null);
         let beside_narrow = shrink(null_reach, (limits.delta / 2.0).ln_1p() - null)
             .zip(shrink(reach, limit - estimate))
@@ -276,54 +277,52 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
     Some(factor.max(1.0).powi(2)).filter(|times| times.is_finite())
 }
 
-/// Returns the smallest δ that octets with these spreads decide in nine runs of ten, if nothing
-/// differs. `new` is the spread of B, `null` that of the null. The spreads are estimates, so the
-/// share of runs is only about nine of ten. A run passes if the null lies within ±δ/2 and the upper
-/// bound below δ. It also passes if the upper bound plus the far end of a wide null is below δ. The
-/// result depends on the noise only, not on the estimates.
+/// Returns the smallest δ at which about nine of ten runs of two equal builds pass, with noise like
+/// this. `new` has the error of B's estimate, `null` that of the null's; their means do not count.
+/// A run passes if the null lies within ±δ/2 and the upper bound below δ. It also passes if the
+/// upper bound plus the far end of a wide null is below δ.
 pub fn smallest_delta(new: &Trimmed, null: &Trimmed, split: Split) -> f64 {
     let [_, null_upper] = worst_of_nine_in_ten(null).interval(NULL_CONFIDENCE);
     let beside_narrow = bounded_delta(new, split).max(2.0 * null_upper.exp_m1());
-    // The estimates of B and of the null are independent: their sum is seldom off by more than
-    // this.
+    // The estimates of B and of the null are independent, so the squares of their errors add up.
     let sum = Trimmed { mean: NINE_OF_TEN * new.error.hypot(null.error), ..*new };
     let [_, reach] = Trimmed { mean: 0.0, ..*null }.interval(NULL_CONFIDENCE);
     let beside_wide = (sum.upper(split.share(ALPHA_PASS)) + reach).exp_m1();
     beside_narrow.min(beside_wide)
 }
 
-/// Returns the smallest δ that is decided in nine runs of ten without a null.
+/// Returns the smallest δ of [`smallest_delta`], for a figure without a null.
 fn bounded_delta(spread: &Trimmed, split: Split) -> f64 {
     worst_of_nine_in_ten(spread).upper(split.share(ALPHA_PASS)).exp_m1()
 }
 
-/// Returns an estimate with this spread, at its worst in nine runs of ten, if nothing differs.
+/// Returns the largest estimate in nine of ten runs of two equal builds, with this error.
 fn worst_of_nine_in_ten(spread: &Trimmed) -> Trimmed {
     Trimmed { mean: NINE_OF_TEN * spread.error, ..*spread }
 }
 
-/// Returns the δ to propose if the noise of `octets` leaves their verdict at `delta` open: the
-/// [`smallest_delta`]. `None` if it is at most `delta`, since the noise then allows a verdict, and
-/// for fewer than six octets.
+/// Returns the [`smallest_delta`] for the noise of `octets`, to propose it. `None` if it is at most
+/// `delta`, since noise then does not prevent a verdict, and for fewer than six octets.
 pub fn delta_to_decide(octets: &[Differences], split: Split, delta: f64) -> Option<f64> {
     let (new, null) = estimates(octets)?;
     next_delta_step(smallest_delta(&new, &null, split), delta)
 }
 
-/// Returns the δ to propose for stored results, if a figure has this spread. `None` as in
-/// [`delta_to_decide`].
+/// Returns the δ to propose for a figure of stored results, which have no null. `None` if it is at
+/// most `delta`.
 pub fn delta_between(spread: &Trimmed, split: Split, delta: f64) -> Option<f64> {
     next_delta_step(bounded_delta(spread, split), delta)
 }
 
-/// Rounds a δ up to the next step, as a bound must lie below δ. `None` if it is not above `delta`.
+/// Rounds a δ up to the next step above it, as a bound must lie below δ. `None` if the step is not
+/// above `delta`.
 fn next_delta_step(smallest: f64, delta: f64) -> Option<f64> {
     let above = ((smallest / DELTA_STEP).floor() + 1.0) * DELTA_STEP;
     (smallest.is_finite() && above > delta).then_some(above)
 }
 
-/// States the δ that decides all figures, in words and as an option. Empty if no figure has a δ, or
-/// if the δ is above the permitted range.
+/// States the largest of the proposed δ, which decides all figures, as an option. Empty if there is
+/// none, or if it is above [`DELTA_MAX`].
 pub fn delta_in_words(deltas: impl IntoIterator<Item = f64>) -> String {
     let delta = deltas.into_iter().fold(0.0, f64::max);
     if delta <= 0.0 || delta > DELTA_MAX {
@@ -335,8 +334,8 @@ pub fn delta_in_words(deltas: impl IntoIterator<Item = f64>) -> String {
     )
 }
 
-/// Returns the number of values of each side that would decide. `count` values have these bounds
-/// and this estimate. `None` if no number would decide.
+/// Returns the number of values of each side that would decide, if `count` values have these bounds
+/// and this estimate, as logarithms. `None` if no number would decide.
 pub fn values_to_decide(
     [lower, estimate, upper]: [f64; 3],
     delta: f64,
@@ -350,6 +349,7 @@ pub fn values_to_decide(
     times.is_finite().then(|| (count as f64 * times).ceil() as u64)
 }
 
+/// Returns `reach` over `room`; `None` without room.
 fn shrink(reach: f64, room: f64) -> Option<f64> {
     (room > 0.0).then(|| reach / room)
 }

@@ -1,6 +1,5 @@
-//! A sampler that draws times, counts and disturbances, to test a gate on builds and machines with
-//! known properties. It uses no clock and no process, and gives the same samples for a seed on
-//! every machine.
+//! A sampler for tests of the gate: it draws times and counts of builds and machines with known
+//! properties. It uses no clock and no process, and gives the same samples for a seed everywhere.
 
 use result::Counters;
 use std::time::Duration;
@@ -88,7 +87,7 @@ impl Drawn {
         }
     }
 
-    /// Draws an about normal number, with a stray value now and then.
+    /// Draws a number that is about standard normal, and one of 64 times a large positive one.
     pub fn draw(&mut self) -> f64 {
         let tosses = (0..64).filter(|_| self.coin.toss()).count() as f64;
         let is_stray = (0..6).all(|_| self.coin.toss());

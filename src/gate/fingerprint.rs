@@ -1,10 +1,11 @@
-//! Decides whether two results are of one machine, by the facts that must be equal for a comparison
-//! of times. Free memory, load and steal change from moment to moment, so they are no such facts.
+//! Decides whether two results are of one machine, by facts that must be equal so that times can be
+//! compared. Free memory, load and steal change from moment to moment, so they do not count.
+//! `baseline`, `baselines` and `calibration` call it.
 
 use result::Environment;
 use serde_json::{Value, json};
 
-/// The fact that must be known for two machines to be the same.
+/// The fact without which two machines are not known to be the same.
 const CPU_MODEL: &str = "cpu/model";
 
 /// Returns the facts of `environment` that identify a machine, as a result writes them. An unknown
@@ -29,13 +30,13 @@ fn machine_facts(environment: &Environment) -> [(&'static str, Value); 14] {
     ]
 }
 
-/// Returns the facts that differ, as `cpu/model: "a" against "b"`. A processor that is unknown in
+/// Returns the facts that differ, as `cpu/model: "a" against "b"`. A CPU model that is unknown in
 /// both counts as a difference, since the machines may differ.
 pub(super) fn differences(a: &Environment, b: &Environment) -> Vec<String> {
     differences_where(a, b, |name, a, b| a != b || (name == CPU_MODEL && a.is_null()))
 }
 
-/// Returns the facts that differ. A processor that is unknown in both is no difference here.
+/// Returns the facts that differ. A CPU model that is unknown in both is no difference here.
 pub fn known_differences(a: &Environment, b: &Environment) -> Vec<String> {
     differences_where(a, b, |_, a, b| a != b)
 }

@@ -1,5 +1,5 @@
-//! Detects a cache outside this machine. Such a cache may answer cold samples, as all samples of a
-//! gate read the same keys.
+//! Detects a cache outside this machine, for `judge`. Such a cache may answer cold samples, as all
+//! samples of a gate read the same keys.
 
 use executor::{
     device::{Disk, probe_host_cache},
@@ -20,9 +20,9 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
-/// Returns a warning of a cache outside this machine, by repeated reads of the states that A's
-/// process has built. `None` if no sample is cold on a disk, no such cache shows, or the device
-/// cannot be read. It is also `None` if A builds its states in another form.
+/// Returns a warning if repeated reads show a cache outside this machine. They read the states that
+/// the process of A has built. `None` without cold samples on a disk, or if the device cannot be
+/// read. It is also `None` if A is another build and names its states differently.
 ///
 /// # Errors
 /// The workload cannot be read.

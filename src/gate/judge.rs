@@ -1,5 +1,5 @@
-//! Judges a gate: two builds or two clients, interleaved, or results against stored results, with
-//! the claims of the scenario. Makes the gate's result.
+//! Runs a whole gate for `stress gate`, and makes its result. A gate compares two builds, two
+//! clients, or results with stored results. The claims of the scenario count, too.
 
 use result::{
     Environment, Expects, WorkloadFacts,
@@ -87,14 +87,15 @@ pub enum NewResults {
         input: Box<RunInput>,
         /// Number of processes, one after the other. With 1, this process runs the work.
         process_count: usize,
-        /// Returns the arguments for another process that writes its result into the directory.
+        /// Returns the arguments of a further process of this program, which runs the work and
+        /// writes its result into the given directory.
         words: fn(&Path) -> Vec<OsString>,
         /// Maximal time of a block.
         deadline: Option<Duration>,
     },
 }
 
-/// The parts that the results of all gates have.
+/// The parts of a gate's result that are known before the comparison.
 #[derive(Debug)]
 pub struct Frame {
     command: Vec<String>,
@@ -105,15 +106,15 @@ pub struct Frame {
     delta: f64,
 }
 
-/// The judgement of a gate.
+/// The outcome of a gate and its facts.
 #[derive(Debug)]
 pub struct Judgement {
-    /// The verdict with its reason. After an error, `facts` has the facts found before it.
+    /// The outcome. After an error, `facts` has the facts that were found before the error.
     outcome: Result<Outcome, Failure>,
     facts: Facts,
 }
 
-/// The facts of a judgement, as far as they are known.
+/// The facts of a gate, as far as they are known: all are unknown at first.
 #[derive(Debug, Default)]
 struct Facts {
     mode: Mode,
@@ -128,7 +129,7 @@ struct Facts {
 }
 
 impl Judgement {
-    /// Makes the judgement of a gate that fails before it finds a fact.
+    /// Makes the judgement of a gate that fails before any fact is known.
     pub fn failed(mode: Mode, failure: Failure) -> Self {
         Self { outcome: Err(failure), facts: Facts { mode, ..Facts::default() } }
     }
@@ -140,7 +141,8 @@ impl Judgement {
 }
 
 impl Frame {
-    /// Begins a gate with databases in `data_dir`. A change up to `delta` does not count.
+    /// Begins a gate with state databases in `data_dir`. A change of at most `delta`, as a share,
+    /// is no regression.
     pub fn new(data_dir: Option<&Path>, delta: f64, open: OpenCodes, command: Vec<String>) -> Self {
         let data_path = prepare::data_path(data_dir);
         Self {
@@ -214,8 +216,8 @@ pub fn with_baseline(results: &Results, frame: &Frame) -> Judgement {
 }
 
 impl Facts {
-    /// Returns the program's exit code for `verdict`. If an open verdict gives exit code 0,
-    /// unjudged times and claims still decide the code.
+    /// Returns the program's exit code for `verdict`. If the verdict alone gives exit code 0, times
+    /// that were not judged decide the code, and then the claims.
     fn code(&self, verdict: Verdict, open: OpenCodes) -> Code {
         let mut times = self.baseline.iter().flat_map(|compared| &compared.times);
         match (exit_code(verdict, open), &self.expects) {
@@ -371,8 +373,11 @@ impl Facts {
     }
 }
 
-/// Returns the verdict on `count` claims of a scenario if B is `executor`, another executor. The
-/// claims are on designs, which it does not have.
+/// Returns the verdict on `count` claims of a scenario if B is `executor`, which is not of this
+/// project: claims are on designs, which only `stress` has. `None` without claims.
+///
+/// # Errors
+/// A `deadline` is given, as a deadline is a claim on designs.
 fn claims_not_judged(
     executor: &str,
     count: usize,
@@ -389,7 +394,8 @@ fn claims_not_judged(
     Ok((count > 0).then_some(Outcome { verdict: Verdict::NotJudged, reason }))
 }
 
-/// Checks that this program is built without patches, so that its reference is right.
+/// Checks that this program is built without patched libraries. A patch could also change the
+/// reference, with which all samples are compared.
 fn check_unpatched() -> anyhow::Result<()> {
     let patched = environment::patched();
     if patched.is_empty() {
@@ -415,8 +421,8 @@ fn run_side(mut results: Vec<Stored>, deadline: Option<Duration>) -> Result<Side
     Side::from_results(PathBuf::from("this run"), results).with_exit_code(Code::Usage)
 }
 
-/// Exit codes of a run whose result can be judged. A run with another code ended early or failed,
-/// so there is no verdict.
+/// Exit codes of a run whose result can be judged. With any other code the run ended early, failed
+/// or disagrees.
 const JUDGED_CODES: [Code; 4] = [Code::Fine, Code::Claim, Code::Inconclusive, Code::NotJudged];
 
 /// Runs the work in this process.
@@ -461,7 +467,8 @@ fn expects(deadline: Option<Duration>, work: &GateWork) -> Vec<Expect> {
     all
 }
 
-/// Returns the warnings of this machine's calibration, for the requested δ.
+/// Returns a warning for each variant for which the requested δ is below the δ of this machine's
+/// calibration. The default calibration need not exist.
 fn calibration_warnings(
     builds: &Builds,
     variants: &[SharedVariant],

@@ -1,4 +1,5 @@
-//! Takes octets until every figure is decided, and tries again if the verdict stays open.
+//! Takes octets until every figure is decided, and judges them. `judge` calls [`attempts`], which
+//! tries again if the verdict stays open. `stress gate calibrate` calls [`attempt`].
 
 use result::gate::Attempt;
 
@@ -12,9 +13,9 @@ use super::{
 };
 use crate::terminal::Failure;
 
-/// Tries until the verdict is not open, or as often as the plan says, each time with another coin.
-/// A regression is final. `show` gets each step. Returns all attempts, also an attempt that ends
-/// with a failure, and the outcome of the last attempt.
+/// Measures again while the verdict is inconclusive or untrusted, as often as the plan allows, each
+/// time with another seed of the coin. `show` gets each step. Returns all attempts, also one that
+/// ends with a failure, and the outcome of the last attempt.
 pub fn attempts(
     plan: &Plan,
     sampler: &mut dyn Sampler,
@@ -50,7 +51,7 @@ pub fn attempt(
     failure.map_or(Ok(attempt), Err)
 }
 
-/// Measures once and judges. After a failure, the attempt keeps the octets before it.
+/// Measures once and judges. After a failure, the attempt has the octets before the failure.
 fn try_once(
     plan: &Plan,
     sampler: &mut dyn Sampler,
@@ -80,7 +81,7 @@ struct Try<'a> {
 }
 
 impl Try<'_> {
-    /// Warms up all variants, and takes their octets.
+    /// Warms up all variants, and takes their octets unless a counter has changed.
     fn measure(&mut self) -> Result<(), Failure> {
         let mut works = Vec::with_capacity(self.plan.subjects.len());
         for (done_count, subject) in self.plan.subjects.iter().enumerate() {
@@ -101,7 +102,7 @@ impl Try<'_> {
     /// Takes octets until every figure is decided, or until a sample does other work.
     fn octets(&mut self) -> Result<(), Failure> {
         let Plan { coin_seed, attempt_count, takes_all, .. } = *self.plan;
-        // Metrics that no process reports are known after the warm-up, and are not judged.
+        // The warm-up has shown which metrics are reported. Others take no share of the error.
         let figure_count: usize = self.cells.iter().map(Cell::figure_count).sum();
         let split = Split { judged_count: figure_count * attempt_count, look_count: LOOKS.len() };
         let mut coin = Coin::new(coin_seed);
@@ -129,8 +130,8 @@ impl Try<'_> {
     }
 }
 
-/// Judges all cells. A regression stands even if time was lost: A and B alternate, so both lost
-/// time. The loss widens the spread, and so the bounds.
+/// Judges all cells. A regression stands even if time was lost or work changed. A and B alternate,
+/// so both lost time, and the loss only widens the bounds.
 fn judged(plan: &Plan, cells: &[Cell], disturbances: &[String]) -> Outcome {
     let of_figures = Verdict::worst(cells.iter().map(|cell| cell.verdict().0));
     let reason = reason(of_figures, plan, cells);
@@ -159,8 +160,8 @@ fn delta_to_decide(verdict: Verdict, cells: &[Cell]) -> String {
     decide::delta_in_words(open.flat_map(Cell::deltas_to_decide))
 }
 
-/// States the verdict by its most telling figure. Of passes, those by counters alone come first, as
-/// their times are still open.
+/// States the verdict by its most telling figure. A pass by counts alone comes before other passes,
+/// as its reason also names the times that are still open.
 fn reason(verdict: Verdict, plan: &Plan, cells: &[Cell]) -> String {
     let reasons = cells.iter().filter_map(|cell| {
         let (headline, text) = cell.reason(verdict, plan)?;

@@ -1,10 +1,10 @@
-//! Orders the samples of an octet, and estimates changes from them. A pass has eight slots of A and
-//! B: ABBA then BAAB, or the other way round. So steady drift and the position in a half of the
-//! pass cancel. A pass also has four slots of N, a second process of A, two in each half. N against
-//! A is the null: the same build must not seem to differ from itself.
+//! Orders the samples of an octet, and estimates changes from them, for `cell` and `calibration`. A
+//! pass has eight slots of A and B: ABBA then BAAB, or the other way round. So steady drift and the
+//! position in a half of the pass cancel. A pass also has four slots of N, a second process of A,
+//! two in each half. N against A is the null: the same build must not seem to differ from itself.
 //!
-//! With short samples an octet has several passes. A machine's speed jumps within seconds, so
-//! compared samples must lie within milliseconds.
+//! If samples are short, an octet has several passes in the place of longer slots. A machine's
+//! speed jumps within seconds, so compared samples must lie within milliseconds.
 
 use std::iter::zip;
 
@@ -30,7 +30,7 @@ impl Arm {
     /// All arms.
     pub const ALL: [Self; 3] = [Self::Base, Self::New, Self::Null];
 
-    /// Index of the arm's build: 0 for A, 1 for B.
+    /// Returns the index of the arm's build: 0 for A and N, 1 for B.
     pub const fn side(self) -> usize {
         match self {
             Self::Base | Self::Null => 0,
@@ -38,7 +38,7 @@ impl Arm {
         }
     }
 
-    /// Letter of the arm in an octet's order.
+    /// Returns the letter of the arm: A, B or N.
     pub const fn letter(self) -> char {
         match self {
             Self::Base => 'A',
@@ -69,7 +69,7 @@ impl Coin {
         Self { state: seed }
     }
 
-    /// Returns whether B comes first (`SplitMix64`).
+    /// Returns the next random bit, by `SplitMix64`: whether B comes first.
     pub const fn toss(&mut self) -> bool {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -79,7 +79,7 @@ impl Coin {
     }
 }
 
-/// Place of the N slots within a half.
+/// Place of the pair of N slots in a half of a pass, which is symmetric.
 #[derive(Clone, Copy)]
 enum NullAt {
     Outside,
@@ -88,7 +88,7 @@ enum NullAt {
 }
 
 impl NullAt {
-    /// Returns three slots of a half. `order` mirrors them for the other three.
+    /// Returns the first three slots of a half. [`order`] mirrors them.
     const fn half(self, first: Arm, second: Arm) -> [Arm; 3] {
         match self {
             Self::Outside => [Arm::Null, first, second],
@@ -98,11 +98,11 @@ impl NullAt {
     }
 }
 
-/// Returns the order of the pass with this number. Of A and B, `first` comes first. The pairs of N
+/// Returns the order of the slots of pass `number`. `first` is the first of A and B. The pairs of N
 /// lie outside, between and inside the other slots in turn. So over three passes N has each
 /// position as often as A. A sample after a sample of the same process is some percent faster, as
-/// its data is in the CPU's caches. So each arm follows itself about equally often: outside pairs
-/// are never neighbours.
+/// its data is in the CPU's caches. So each arm must follow itself about equally often, and two
+/// halves with N outside are never neighbours.
 pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
     let second = if first == Arm::New { Arm::Base } else { Arm::New };
     let [early, late] = match number % 3 {
@@ -114,11 +114,11 @@ pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
     [a, b, c, c, b, a, d, e, f, f, e, d]
 }
 
-/// The estimate of a pass or an octet: logarithms of the ratios of a metric, for the same gas.
+/// The estimate of a metric by a pass or an octet: logarithms of ratios, for the same gas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Differences {
-    /// B against the mean of A and N. Two processes of one build estimate its value better than one
-    /// process.
+    /// B against the mean of A and N, as two processes of a build estimate its value better than
+    /// one.
     pub new: f64,
     /// N against A.
     pub null: f64,
@@ -156,7 +156,8 @@ fn trimmed_mean(values: &[f64]) -> f64 {
     Trimmed::of(values).map_or(mean, |trimmed| trimmed.mean)
 }
 
-/// Estimates a metric of an octet with `samples_per_slot`. `None` if no pass has all values.
+/// Estimates a metric of an octet whose slots have `samples_per_slot` samples in each pass. `None`
+/// if no pass has all values.
 pub fn octet_differences(
     octet: &OctetFacts,
     metric: Metric,

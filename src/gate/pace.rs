@@ -1,6 +1,7 @@
-//! Estimates the time of a gate for the user: by the warm-ups before the first octet, and by the
-//! octets after it. For a long time, it proposes options that make the gate shorter. The options
-//! depend on the cause: if several passes fill a slot, a smaller block only makes more passes.
+//! Estimates the time of a gate for `stage`, which shows it: by the warm-ups before the first
+//! octet, and by the octets after it. If the time is long, options are proposed that make the gate
+//! shorter. They depend on the cause: if several passes fill a slot, a smaller block only makes
+//! more passes.
 
 use std::time::{Duration, Instant};
 
@@ -18,21 +19,21 @@ const LONG: Duration = Duration::from_secs(120);
 /// Minimal number of passes of an octet for which a larger block is proposed. A larger block takes
 /// fewer passes, and each sample has a cost outside its clock.
 const MANY_PASSES: u64 = 4;
-/// A shorter slot is proposed if an octet then takes at most this share of its time.
+/// A shorter slot is proposed if an octet then takes at most this share of the time.
 const SHORTER_MAX: f64 = 0.8;
 /// An estimate is printed again if it is wrong by more than this factor.
 const RESTATE_FACTOR: u32 = 2;
 
-/// The source of the work. It decides which options for less work are proposed.
+/// The source of the work, by which options for less work are proposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkSource {
     /// A scenario. Options make its state and block smaller, also `--quick`.
     Scenario,
-    /// A scenario whose block is already as small as `--quick` makes it, or has the size that the
-    /// user gives.
+    /// A scenario whose block `--quick` does not make smaller: it is as small, or the user gives
+    /// its size.
     SmallScenario,
-    /// A scenario for an executor that is not this project's. Such an executor names its own
-    /// variants.
+    /// A scenario for an executor that is not of this project: it names its own variants, so
+    /// options cannot reduce their number.
     Executor,
     /// A workload file or an export, whose work is fixed.
     Fixed,
@@ -75,23 +76,24 @@ impl WorkSource {
 /// The estimated and measured time of octets.
 #[derive(Debug)]
 pub struct Pace {
-    /// The measurement and its rules.
+    /// The plan of the gate.
     pub plan: Plan,
     source: WorkSource,
     /// The options that make the gate shorter.
     remedies: String,
     /// Estimated time of an octet, by the warm-ups.
     estimate: Option<Duration>,
-    /// Time of all octets that was shown to the user.
+    /// The time of all octets that the user was told.
     shown_time: Option<Duration>,
     /// The octet under way.
     under_way: Option<UnderWay>,
-    /// Number of octets that have ended. `took` is the sum of their times.
+    /// Number of octets that have ended.
     ended_count: u32,
+    /// Sum of the times of the octets that have ended.
     took: Duration,
 }
 
-/// An octet under way, the number of octets before it, and its start.
+/// The octet under way: the number of octets before it, and its start.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     done_count: usize,
@@ -99,7 +101,7 @@ struct UnderWay {
 }
 
 impl Pace {
-    /// Begins a gate, without any time yet.
+    /// Makes the pace of a gate that begins: no time is known.
     pub fn new(plan: &Plan, source: WorkSource) -> Self {
         Self {
             plan: plan.clone(),
@@ -113,8 +115,8 @@ impl Pace {
         }
     }
 
-    /// Returns the estimate before the first octet, by the `work` of an octet. `None` after the
-    /// first octet.
+    /// Estimates the gate by the `work` of an octet, and returns the estimate in words. `None`
+    /// after the first octet, in the warm-up of another attempt.
     pub fn warm(&mut self, work: &OctetWork) -> Option<String> {
         if self.ended_count > 0 {
             return None;
@@ -135,7 +137,7 @@ impl Pace {
         if self.under_way.is_none() || before.is_some() {
             self.under_way = Some(UnderWay { done_count, began: now });
         }
-        // A second attempt has a warm-up before its first octet.
+        // Another attempt begins with octet 0, after a warm-up, which is no octet's time.
         let before = before.filter(|_| done_count > 0)?;
         let took = now.duration_since(before.began);
         self.took = self.took.saturating_add(took);
@@ -202,7 +204,7 @@ impl Pace {
         all.join(", or ")
     }
 
-    /// Proposes a shorter slot, with its share of the time; `None` if the share is near 1.
+    /// Proposes a shorter slot, with its share of the time; `None` if it saves too little.
     fn shorter_slot(&self, work: &OctetWork) -> Option<String> {
         let shorter_ns = shorter_slot_ns(self.plan.slot_ns);
         let (all, shorter) = (work.time(work.asked), work.time(work.shorter));
@@ -229,7 +231,7 @@ fn short(time: Duration) -> String {
     }
 }
 
-/// States a share of a time roughly.
+/// States a share in words. The limits lie about midway between two words.
 fn share_in_words(share: f64) -> &'static str {
     match share {
         share if share < 0.3 => "a quarter",
@@ -239,7 +241,7 @@ fn share_in_words(share: f64) -> &'static str {
     }
 }
 
-/// Formats a time. A long time is in minutes, rounded up.
+/// Formats a rough time. From [`LONG`] on, it is in minutes, rounded up.
 fn about(time: Duration) -> String {
     match time >= LONG {
         true => format!("{} min", time.as_secs().div_ceil(60)),
@@ -291,7 +293,7 @@ mod tests {
         OctetWork { start: Some(start), asked, shorter: asked, passes }
     }
 
-    /// The same where several passes fill a slot, of which a shorter one has fewer.
+    /// The same work if `count` passes fill a slot, and `shorter_count` passes a shorter slot.
     fn of_passes(work: OctetWork, count: u64, shorter_count: u64) -> OctetWork {
         let SampleTime { warm_up, counted } = work.asked;
         let counted = counted.mul_f64(shorter_count as f64 / count as f64);

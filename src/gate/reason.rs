@@ -1,9 +1,9 @@
-//! Writes the reason of a verdict: the most telling figure, and in words which build is slower, by
+//! Writes the reason of a verdict for `cell`: which build is slower by the most telling figure, by
 //! how much, and how sure that is.
 //!
-//! Wall time is more telling than CPU time, and CPU time is more telling than counters. Among like
-//! figures, the one with the largest change is the most telling. A small count can change by
-//! thousands of percent while the time changes by ten, and the gate is about time.
+//! Wall time is more telling than CPU time, and CPU time is more telling than counts: the gate is
+//! about time, and a small count can change by thousands of percent. Among figures of one kind, the
+//! one with the largest change is the most telling.
 
 use result::gate::LookFacts;
 use std::cmp::Ordering;
@@ -21,12 +21,12 @@ const SHOWN_MIN: f64 = 0.0005;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Headline {
     pub metric: Metric,
-    /// The change of the figure, as a share or as a logarithm. Only its order matters.
+    /// The change of the figure, as a share or as a logarithm: it only orders figures.
     pub change: f64,
 }
 
 impl Headline {
-    /// Orders figures: the greatest is the most telling.
+    /// Compares figures: the greatest is the most telling.
     pub fn order(&self, other: &Self) -> Ordering {
         let (own, its) = (precedence(self.metric), precedence(other.metric));
         own.cmp(&its).then(self.change.total_cmp(&other.change))
@@ -67,7 +67,7 @@ pub struct FigureVerdict<'a> {
 }
 
 impl FigureVerdict<'_> {
-    /// The verdict as a sentence about B.
+    /// States the verdict as a sentence about B.
     pub fn sentence(&self) -> String {
         let LookFacts { change, lower, null, octet_count: octets, .. } = self.look.into();
         let [_, upper] = self.limits.bounds(&self.look).map(f64::exp_m1);
@@ -112,7 +112,7 @@ impl FigureVerdict<'_> {
         }
     }
 
-    /// States an open figure without its variant, beside figures that decide.
+    /// States an open figure without its variant, to follow a sentence about the variant.
     pub fn open(&self) -> String {
         format!("{}: {}", self.metric, self.between_bounds())
     }
@@ -148,7 +148,8 @@ impl FigureVerdict<'_> {
         format!("{:.1} % are allowed{of_floor}", self.limits.delta * 100.0)
     }
 
-    /// States why the figure is open although B's own bounds decide. Empty for other figures.
+    /// States that the null leaves the figure open although B's own bounds decide. Empty for other
+    /// figures.
     fn hidden(&self) -> String {
         let Some(hidden) = decide::hidden_by_null(&self.look, self.limits) else {
             return String::new();

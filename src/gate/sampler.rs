@@ -1,5 +1,6 @@
-//! The trait of a source of samples, and the plan of a gate. This module knows neither processes
-//! nor files, so that the gate's decisions can be tested without a clock.
+//! The trait of a source of samples, and the plan of a gate. `builds` and `clients` implement the
+//! trait; `measure` and `cell` take samples by it. This module knows neither processes nor files,
+//! so that the gate's decisions can be tested without a clock.
 
 use result::Counters;
 use std::time::Duration;
@@ -57,29 +58,29 @@ pub trait Sampler {
     /// A process does not start: the gate ends.
     fn restart(&mut self) -> Result<Duration, Failure>;
 
-    /// Confines all arms to the same CPUs for an octet of `variant`. `number` is the index of the
-    /// octet, and octets take other CPUs in turn. Returns these CPUs, or `None` if the arms may use
-    /// all CPUs.
+    /// Confines the processes of all arms to the same CPUs, for an octet of `variant`. Octets take
+    /// different CPUs in turn, by `number`, the octet's index. Returns the CPUs, or `None` if the
+    /// processes may use all CPUs.
     fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>>;
 
-    /// Starts watching for lost time, which counts from now on.
+    /// Starts watching for disturbances, which take time from samples: steal, a CPU quota,
+    /// throttling.
     fn watch(&mut self);
 
-    /// Pauses watching, so that lost time does not count.
+    /// Pauses watching: disturbances do not count until the next [`Sampler::watch`].
     fn pause_watch(&mut self);
 
-    /// Returns the causes of lost time while watching, such as steal and throttling, and clears
-    /// them.
+    /// Returns the disturbances that were seen while watching, and clears them.
     fn disturbances(&mut self) -> Vec<String>;
 }
 
-/// The figures of a variant that must be decided.
+/// The figures that must be decided before a variant passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// All figures of the subject.
     All,
-    /// The counters, if the times stay open. On a cold disk, times may stay open for hours. A
-    /// metric that is not reported is left out.
+    /// The counts, if times stay open to the last octet. On a cold disk, times may be too noisy to
+    /// be decided. A metric that is not reported is left out.
     Counters,
 }
 
@@ -105,6 +106,6 @@ pub struct Plan {
     pub coin_seed: u64,
     /// Number of attempts over which the probability of an error is split.
     pub attempt_count: usize,
-    /// Whether all octets are taken, also after all figures are decided.
+    /// Whether all octets are taken, also after all figures are decided, as for a calibration.
     pub takes_all: bool,
 }

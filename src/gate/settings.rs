@@ -1,4 +1,5 @@
-//! Settings that differ between two builds: A and B run the same work with different settings.
+//! The settings of A and of B, which run the same work with settings that may differ. `work`
+//! resolves them with [`own_runs`]; `stress gate` checks their keys with [`are_of_run`].
 
 use std::collections::BTreeSet;
 
@@ -22,9 +23,9 @@ pub type RunKeys = Vec<(String, String)>;
 /// The settings of one build.
 #[derive(Clone, Debug)]
 pub struct BuildSettings {
-    /// The keys of the run that do not have their defaults.
+    /// All keys of the run whose values are not their defaults.
     pub run: RunKeys,
-    /// The keys that the user gave, for an executor that knows no other keys.
+    /// The keys that the user gave, for an executor that is not of this project.
     pub given: RunKeys,
     /// Settings that the user gave for this build, such as `run.read=get`.
     pub own: Vec<String>,
@@ -43,15 +44,14 @@ impl BuildSettings {
 pub struct OwnRuns {
     /// Settings of A, and of B.
     pub builds: [BuildSettings; 2],
-    /// Settings that the user gave for A or B alone, if they change nothing: both builds would run
-    /// alike.
+    /// The options for A or B alone, if they change nothing: both builds would run alike.
     pub without_effect: Option<String>,
 }
 
 /// The key whose value depends on the machine unless it is set.
 const READ: &str = "run.read";
 
-/// Checks, before there is a run, that all `settings` name keys of a run.
+/// Checks that all `settings` of one build name keys of a run, before the scenario is read.
 ///
 /// # Errors
 /// A setting names no key of a run. The error names the key that may be meant.
@@ -72,8 +72,9 @@ pub fn are_of_run(settings: &[Override]) -> Result<(), Failure> {
     Err(error).with_exit_code(Code::Usage)
 }
 
-/// Returns the settings of each build. `how` is for both builds, `own` for A alone and for B alone.
-/// Settings may change how variants run, but not the set of variants.
+/// Returns the settings of each build. `run` has the settings for both builds, of which the user
+/// gave `how`; `own` are those for A alone and for B alone. The latter may change how variants run,
+/// but not the set of `variants`.
 ///
 /// # Errors
 /// A value is not valid, or the settings change the set of variants.
@@ -108,8 +109,8 @@ pub fn own_runs(
     })
 }
 
-/// Returns the value of a key of `own`. `words` are the keys of `own` that do not have their
-/// defaults.
+/// Returns the value of a key of the run `own`. `words` are the keys of `own` whose values are not
+/// their defaults.
 fn effective(
     own: &RunSpec,
     words: &[(String, String)],
@@ -124,7 +125,7 @@ fn effective(
     Some(EffectiveSetting { key: key.to_owned(), value, is_default })
 }
 
-/// Returns `run` with settings of one build.
+/// Returns `run` with the settings of one build.
 fn own_run(
     run: &RunSpec,
     settings: &[Override],
@@ -139,8 +140,8 @@ fn own_run(
     });
     let mut all: Vec<_> = kept.chain(settings.iter().cloned()).collect();
     let mut own = minimal::default_run(&all).with_exit_code(Code::Usage)?;
-    // A setting may change the default number of readers. Both builds get the number that the run
-    // has without the setting.
+    // A setting may change the default number of readers. Both builds then get the numbers that the
+    // run has without the setting.
     if own.io_thread_counts.is_empty() && plan::cells(&own, machine) != variants {
         all.extend(readers(variants));
         own = minimal::default_run(&all).with_exit_code(Code::Usage)?;
@@ -174,8 +175,8 @@ fn readers(variants: &[PlannedCell]) -> Option<Override> {
     })
 }
 
-/// States why settings change nothing: A and B have the same values of all keys that one of them
-/// sets. `None` if a value differs.
+/// States that A and B have the same values of all keys that one of them sets. `None` if a value
+/// differs.
 pub fn alike([a, b]: &[BuildSettings; 2]) -> Option<String> {
     let mut words = Vec::new();
     for EffectiveSetting { key, value, is_default } in &a.effective {

@@ -1,9 +1,9 @@
 //! One side of a comparison with a baseline: results of one program on one work, each by its own
-//! process. Computes the change of a figure from one side to the other.
+//! process. Computes the change of a figure from one side to the other, for `baseline`.
 //!
-//! Its place in memory makes a process faster or slower than another process of the same program
-//! for its whole life. No number of samples of one process separates that from a change of the
-//! build. So each process is one value, and times are compared between processes.
+//! A process is faster or slower than another process of the same program for its whole life, by
+//! the layout of its memory. No number of samples of one process separates that from a change of
+//! the build. So each process is one value, and times are compared between processes.
 
 use result::{
     SampleFacts,
@@ -19,7 +19,7 @@ use anyhow::{Result, bail};
 
 use super::{Metric, floor};
 
-/// Results of one program.
+/// Results of one program, at least one.
 #[derive(Clone, Debug)]
 pub struct Side {
     path: PathBuf,
@@ -31,7 +31,7 @@ pub struct Side {
 pub enum Figure<'a> {
     /// Wall time of a sample.
     Time,
-    /// Time over the time of this variant in the same round.
+    /// Wall time of a sample over that of this other variant in the same round.
     Ratio(&'a str),
     /// A count of a sample.
     Count(Metric),
@@ -136,8 +136,8 @@ impl Side {
         cells.next().map(|cell| &cell.duties[..])
     }
 
-    /// Returns one value for each process: the mean over its databases of the figure's median
-    /// logarithm.
+    /// Returns one value for each process: the median logarithm of the figure on each database,
+    /// averaged over the databases.
     fn by_process(&self, variant: &str, figure: Figure<'_>) -> Option<Vec<f64>> {
         let values = self.results.iter().map(|stored| {
             let logs = logs(stored, variant, figure)?;
@@ -150,10 +150,10 @@ impl Side {
 }
 
 /// Returns the change of a figure of a variant from `base` to `new`; `None` if there are too few
-/// values. With several processes on a side, each process is a value. With one process on each
-/// side, samples are the values of a ratio or a count, as all variants share the process's place in
-/// memory. If both sides have several databases, each database is a value: the difference of its
-/// medians.
+/// values. If a side has several processes, each process is a value. If each side has one process,
+/// a time has no values. Each sample is then a value of a ratio or a count, as all variants share
+/// the process's memory layout. On several databases, each database is a value instead: the
+/// difference of its two medians.
 pub fn log_change(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Option<LogChange> {
     let ([of_base], [of_new]) = (&base.results[..], &new.results[..]) else {
         return between(&base.by_process(variant, figure)?, &new.by_process(variant, figure)?);
@@ -176,8 +176,8 @@ pub fn log_change(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) ->
     }
 }
 
-/// Returns the change of a variant's time from `base` to `new`, as a share. It is shown, but not
-/// judged.
+/// Returns the change of a variant's time from `base` to `new`, as a share, to show it without a
+/// judgement.
 pub fn seen(base: &Side, new: &Side, variant: &str) -> Option<f64> {
     let [base, new] = [base, new].map(|side| {
         let logs = side.by_process(variant, Figure::Time)?;
@@ -192,8 +192,8 @@ fn between(base: &[f64], new: &[f64]) -> Option<LogChange> {
     Some(LogChange { by, value_count: base.len().min(new.len()) })
 }
 
-/// Returns the logarithms of a figure for each counted sample, by the seed of the database. `None`
-/// if the result lacks the variant, or if a sample does not report the figure.
+/// Returns the logarithm of a figure of each counted sample, by the seed of the database. `None` if
+/// the result lacks the variant, or if a sample does not report the figure.
 fn logs(
     stored: &Stored,
     variant: &str,

@@ -1,5 +1,5 @@
-//! Shows the progress of a gate: the octet, the time left and, as notes, the estimated time of the
-//! whole gate.
+//! Shows the progress of a gate, for `judge` and `stress gate calibrate`: the octet, the time left
+//! and, as notes, the estimated time of the whole gate.
 
 use std::time::{Duration, Instant};
 
@@ -13,12 +13,11 @@ use super::{
 };
 use crate::terminal::{Live, Progress, progress::Stage};
 
-/// Minimal time between two drawings within an octet, as samples follow each other within
-/// milliseconds.
+/// Minimal time between two drawings, as samples follow each other within milliseconds.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// Length of the bar for an octet, in steps.
+/// Length of an octet on the progress bar.
 const OCTET_LENGTH: u64 = 1_000;
-/// Length of the whole bar, in steps.
+/// Length of the whole progress bar.
 const LENGTH: u64 = OCTET_LENGTH * OCTET_COUNT_MAX as u64;
 
 /// The measuring stage of a gate.
@@ -39,7 +38,7 @@ impl<'a> MeasuringStage<'a> {
         Self { progress, stage: progress.stage("comparing", 0), lines, drawn_at: None }
     }
 
-    /// Shows a step.
+    /// Shows a step at its start.
     pub fn at(&mut self, step: Step) {
         let now = Instant::now();
         if let Some(remark) = self.lines.remark(step, now) {
@@ -78,7 +77,7 @@ impl Lines {
     fn remark(&mut self, step: Step, now: Instant) -> Option<String> {
         match step {
             Step::WarmUp { .. } => {
-                // Another attempt warms up again.
+                // A warm-up after octets begins another attempt.
                 self.try_number += u32::from(self.has_octets);
                 self.has_octets = false;
                 None

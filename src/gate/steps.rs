@@ -1,5 +1,6 @@
-//! Wraps a sampler, and reports the progress of an attempt: each sample before it is taken. It
-//! changes neither the samples nor their times.
+//! The progress of an attempt, and a sampler that reports it: each sample before it is taken.
+//! `measure` wraps the sampler of a gate in it, which changes neither samples nor times. `pace` and
+//! `stage` turn the progress into words.
 
 use std::{
     iter::Sum,
@@ -33,7 +34,7 @@ pub enum Step {
 pub struct InOctet {
     /// Number of octets that have ended.
     pub done_count: usize,
-    /// Share of the octet's samples that are taken, 0 to 1.
+    /// Share of the octet's counted samples that are taken, 0 to 1.
     pub share: f64,
     /// The work of the processes.
     pub activity: Activity,
@@ -50,7 +51,8 @@ pub enum Activity {
     Sampling,
 }
 
-/// The estimated time of an octet of one variant, or of all variants, by the warm-ups.
+/// The times of which an octet consists, of one variant or of all variants, as the warm-ups
+/// estimate them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OctetWork {
     /// Time to start the processes; `None` if they were not started during the warm-up.
@@ -104,8 +106,9 @@ impl OctetWork {
         }
     }
 
-    /// Returns the time of an octet with `samples`. Processes are replaced after they have worked
-    /// as long as their start and warm-up took.
+    /// Returns the time of an octet with `samples`. Processes are replaced once their counted
+    /// samples have taken as long as their start and warm-up. So starts and warm-ups take about as
+    /// long as all counted samples, and at least the time of one start and warm-up.
     pub fn time(&self, samples: SampleTime) -> Duration {
         let SampleTime { warm_up, counted } = samples;
         let idle = self.start.unwrap_or_default().saturating_add(warm_up);
@@ -138,9 +141,8 @@ pub struct TrackedSampler<'a> {
 }
 
 impl<'a> TrackedSampler<'a> {
-    /// Tracks `sampler` during the warm-up of a variant, or during an octet with
-    /// `octet_sample_count` counted samples. `done_count`: number of variants or octets that are
-    /// done.
+    /// Tracks `sampler` during an octet with `octet_sample_count` counted samples. `None`: during
+    /// the first warm-up of a variant. `done_count`: number of octets or variants that are done.
     pub fn new(
         sampler: &'a mut dyn Sampler,
         show: &'a mut dyn FnMut(Step),

@@ -1,6 +1,6 @@
-//! The parts of a comparison with a stored result that are not judged. They are times of another
+//! The parts of a comparison with stored results that `baseline` cannot judge: times of another
 //! day, interrupted runs, and variants and exact counters of the stored side alone. They are shown,
-//! and they keep a verdict from being a pass.
+//! and each makes a pass [`Verdict::NotJudged`].
 
 use result::{gate::Shift, stored::Stored};
 
@@ -9,7 +9,7 @@ use super::{
     side::{Side, seen},
 };
 
-/// Returns the change of each variant's time from `base` to `new`. It is shown, but not judged.
+/// Returns the change of each variant's time from `base` to `new`, without a judgement.
 pub fn times(base: &Side, new: &Side, variants: &[String]) -> Vec<Shift> {
     let seen = variants.iter().filter_map(|variant| Some((variant, seen(base, new, variant)?)));
     seen.map(|(variant, change)| without_bounds(variant, Verdict::NotJudged, Some(change)))
@@ -29,8 +29,8 @@ pub fn without_bounds(variant: &str, verdict: Verdict, change: Option<f64>) -> S
     }
 }
 
-/// Returns the verdict if these times were not judged. It names the time that changed most.
-/// `process_count`: number of processes on a side that would judge times.
+/// Returns the outcome for times that are not judged. Its reason names the time that changed most.
+/// `process_count`: number of processes that each side needs to judge times.
 pub fn outcome(times: &[Shift], process_count: usize) -> Outcome {
     let changes =
         times.iter().map(|Shift { variant, change, .. }| (variant, change.unwrap_or_default()));
@@ -49,21 +49,21 @@ pub fn outcome(times: &[Shift], process_count: usize) -> Outcome {
     Outcome { verdict: Verdict::NotJudged, reason }
 }
 
-/// Returns the verdict if `base` has a variant that is not in `common`.
+/// Returns the outcome for a variant of `base` that is not in `common`, if there is one.
 pub fn lost(base: &Side, common: &[String]) -> Option<Outcome> {
     let variant = base.variants().into_iter().find(|variant| !common.contains(variant))?;
     let reason = format!("{variant} is in {} alone", base.path().display());
     Some(Outcome { verdict: Verdict::NotJudged, reason })
 }
 
-/// Returns the verdict if a counter is exact in the stored side alone. It varies in the other side,
-/// or is absent there.
+/// Returns the outcome for a counter that is exact in the stored side alone. In the new side it
+/// varies or is absent.
 pub fn counter(lost: Option<&str>) -> Option<Outcome> {
     let reason = format!("{} is exact in the stored results alone", lost?);
     Some(Outcome { verdict: Verdict::NotJudged, reason })
 }
 
-/// Returns the verdict if a run ended before its plan.
+/// Returns the outcome for an interrupted run, if there is one.
 pub fn interrupted(all: &[Stored]) -> Option<Outcome> {
     let stored = all.iter().find(|stored| stored.result.interrupted)?;
     let reason = format!("{} is of a run that was interrupted", stored.path.display());

@@ -1,5 +1,6 @@
-//! The work of a gate's processes: the workload in the forms that they read, each build's settings,
-//! and the variants that both builds sample.
+//! The work of a gate of builds: the workload in the forms that the processes read, each build's
+//! settings, and the variants that both builds sample. `judge` and `stress gate calibrate` prepare
+//! it; `builds` passes it to the processes.
 
 use std::{
     cell::RefCell,
@@ -56,8 +57,8 @@ pub struct SharedVariant {
 }
 
 impl SharedVariant {
-    /// Returns the variant with its judged metrics: `metrics` if the user named some. Otherwise it
-    /// is the wall time or, on a cold disk, all metrics, as noise may leave the times open there.
+    /// Returns the variant with its judged metrics: `metrics` if the user names some. Otherwise it
+    /// is the wall time alone or, on a cold disk, all metrics: noise may leave times open there.
     fn subject(&self, metrics: Option<&[Metric]>) -> Subject {
         let (metrics, rule) = match (metrics, self.is_cold) {
             (Some(metrics), _) => (metrics.to_vec(), Rule::All),
@@ -77,10 +78,10 @@ pub fn subjects(variants: &[SharedVariant], metrics: Option<&[Metric]>) -> Vec<S
 pub struct GateWork {
     /// The workload file.
     pub file: PathBuf,
-    /// Scratch directories: of the workload file or of a link to the user's file, and of a link to
-    /// `data_dir`.
+    /// Scratch directories, kept until drop: of the workload file or of a link to the user's file,
+    /// and of a link to `data_dir`.
     _dirs: [Option<Scratch>; 2],
-    /// The workload's JSON form, once a process reads it.
+    /// The path of the workload's JSON form, once a process has asked for it.
     json: RefCell<Option<(Scratch, PathBuf)>>,
     /// The directory of state databases, if the user names one.
     pub data_dir: Option<PathBuf>,
@@ -90,8 +91,9 @@ pub struct GateWork {
     pub expected: Counters,
     /// Settings of the run, without those that the user gave for A or B alone.
     pub run: RunSpec,
-    /// Rows of whole blocks for claims on whole blocks, beside the rows of the run. It is
-    /// [`WholeRows::Nothing`] if the run names its whole rows, or if the work has no whole blocks.
+    /// Rows of whole blocks that claims on whole blocks need, beside the rows of the run. It is
+    /// [`WholeRows::Nothing`] if the run itself names its whole rows, or if the work has no whole
+    /// blocks.
     pub whole_rows: WholeRows,
     /// The settings of A, and of B.
     pub builds: [BuildSettings; 2],
@@ -101,7 +103,7 @@ pub struct GateWork {
     pub scenario: Option<Scenario>,
     /// The variants of the run.
     pub variants: Vec<SharedVariant>,
-    /// A variant of several threads, which would take turns on this machine's only CPU.
+    /// The first variant of several threads, if this machine has only one CPU.
     in_turns: Option<String>,
 }
 
@@ -112,7 +114,7 @@ impl GateWork {
     /// The work or a setting is not valid, or a file cannot be written.
     pub fn prepare(input: &GateWorkInput, progress: &Progress) -> Result<Self, Failure> {
         let machine = Machine::this();
-        // Checked first: an invalid setting is an error before the work is made.
+        // Settings are checked first, as making the work may take long.
         let run = Request::run_of(&input.source, &input.how)?;
         let cells = plan::cells(&run, &machine);
         let OwnRuns { builds, without_effect } =
@@ -166,7 +168,7 @@ impl GateWork {
         })
     }
 
-    /// Returns the path of the workload's JSON form, which is written at the first call.
+    /// Returns the path of the workload's JSON form. The first call writes it.
     ///
     /// # Errors
     /// The JSON form cannot be written.
@@ -176,7 +178,7 @@ impl GateWork {
         }
         let dir = temporary()?;
         let path = dir.path().join("gate.json");
-        // The workload is read without a reference run, as an earlier run has checked the file.
+        // No reference run checks the file here: it was checked when the work was prepared.
         let workload = file::read(&self.file).with_exit_code(Code::Io)?;
         let written = File::create(&path).and_then(|out| prepare::write_json(&workload, out));
         written
@@ -186,11 +188,11 @@ impl GateWork {
         Ok(path)
     }
 
-    /// Checks that `base` and `new` would not run the same program with the same effective
-    /// settings.
+    /// Checks that the gate compares different things: `base` and `new` are two programs, or the
+    /// settings of A or B alone have an effect.
     ///
     /// # Errors
-    /// `base` and `new` are one program, and the judged settings change nothing.
+    /// `base` and `new` are one program, and the given settings change nothing.
     pub fn differs(&self, base: &Path, new: &Path) -> Result<(), Failure> {
         let is_one = base == new || fs::canonicalize(base).ok() == fs::canonicalize(new).ok();
         let Some(settings) = self.without_effect.as_ref().filter(|_| is_one) else { return Ok(()) };
@@ -205,8 +207,8 @@ impl GateWork {
         Err(anyhow!("{settings}: {why}")).with_exit_code(Code::Usage)
     }
 
-    /// Returns the cache state at the start of a sample. `None` if no store has a device, or if A
-    /// and B may differ in it.
+    /// Returns the cache state at the start of a sample. `None` if no store has a device, or if a
+    /// setting of A or B alone names it.
     pub fn cache(&self) -> Option<CacheMode> {
         let mut own = self.builds.iter().flat_map(|build| &build.effective);
         let is_own = own.any(|set| set.key == "run.cache");
@@ -242,8 +244,8 @@ impl GateWork {
     }
 }
 
-/// Returns the variants that A and B both name, in the order of A. It is used if an executor is not
-/// this project's.
+/// Returns the variants that A and B both name, in the order of A, for executors that are not of
+/// this project.
 ///
 /// # Errors
 /// A and B have no variant in common.
@@ -268,8 +270,8 @@ pub fn in_both(base: &Loaded, new: &Loaded) -> Result<Vec<SharedVariant>, Failur
     Ok(shared)
 }
 
-/// Returns `path` in a form that is valid text for other processes: the path itself, or a link to
-/// it in a scratch directory.
+/// Returns `path` as text that a message to a process can hold: the absolute path or, if it is not
+/// valid UTF-8, a link to it in a scratch directory.
 fn as_text(path: &Path) -> Result<(PathBuf, Option<Scratch>), Failure> {
     let path = std::path::absolute(path).with_exit_code(Code::Io)?;
     if path.to_str().is_some() {
@@ -278,8 +280,8 @@ fn as_text(path: &Path) -> Result<(PathBuf, Option<Scratch>), Failure> {
     let dir = temporary()?;
     let link = dir.path().join("link");
     if !path.exists() {
-        // A workload file exists, as it was read before. A data directory may not exist yet, and a
-        // link to a missing directory would not create it.
+        // Only a data directory may not exist yet: a workload file was read before. A process could
+        // not create the directory through the link.
         fs::create_dir_all(&path)
             .context("cannot make the data directory")
             .with_exit_code(Code::Io)?;

@@ -1,5 +1,6 @@
-//! Estimates whether the keys of an Ethereum block lie in different blocks of the store's files. If
-//! many keys share a block of a file, as on a state that is small for the gas, times are too short.
+//! Estimates for `ladder` whether the keys of an Ethereum block lie in different blocks of the
+//! store's files. If a state is small for the gas, many keys share a block of a file: times are
+//! then shorter than on a large state.
 
 use report::SCATTERED_BLOCKS_PER_KEY;
 use result::{RunResult, limit::LoadLimits};
@@ -8,13 +9,13 @@ use crate::figures::cells::distinct_share;
 
 /// Upper end of the search for keys per block of a file.
 const KEYS_PER_BLOCK_MAX: f64 = 1e6;
-/// Number of halvings of the search interval, enough for the precision of a result.
+/// Number of halvings of the search interval: enough for the precision of an `f64`.
 const HALVING_COUNT: usize = 100;
 
-/// Adds to `limits` the distinct file blocks per key at the largest limit. If keys share too many
+/// Adds to `limits` the distinct file blocks per key at the largest of them. If keys share too many
 /// file blocks, it also adds the number of slots with which they would not. `last` is a run on the
-/// same state of `slot_count` slots. The limits of a load whose slots do not depend on that number
-/// stay as they are.
+/// same state, which has `slot_count` slots. Nothing is added for a load whose slots do not depend
+/// on that number.
 pub fn with(mut limits: LoadLimits, last: &RunResult, slot_count: u64) -> LoadLimits {
     if last.workload.sized_slot_count.is_none_or(|count| count == 0) {
         return limits;
@@ -33,7 +34,8 @@ pub fn with(mut limits: LoadLimits, last: &RunResult, slot_count: u64) -> LoadLi
     limits
 }
 
-/// Returns the inverse of [`distinct_share`].
+/// Returns the keys per file block that give these distinct file blocks per key: the inverse of
+/// [`distinct_share`], by bisection.
 fn keys_per_block(blocks_per_key: f64) -> f64 {
     let (mut least, mut most) = (0.0, KEYS_PER_BLOCK_MAX);
     for _ in 0..HALVING_COUNT {
@@ -46,7 +48,7 @@ fn keys_per_block(blocks_per_key: f64) -> f64 {
     least
 }
 
-/// Rounds a number up to two digits: more digits would be of no use.
+/// Rounds a number up to two digits, as an estimate has no more.
 fn rounded_up(count: f64) -> u64 {
     let unit = 10_f64.powf(count.max(1.0).log10().floor() - 1.0).max(1.0);
     ((count / unit).ceil() * unit) as u64

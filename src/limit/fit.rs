@@ -1,6 +1,6 @@
-//! Computes the limit of a load in a design. A line goes through the times of the block sizes
-//! nearest to the deadline, over the gas of their headers. The limit is the gas at which the upper
-//! bound for the time of one block reaches the deadline.
+//! Computes the gas limit of a load in a design, from the runs of `ladder`. A line over the gas of
+//! headers goes through the times of the block sizes nearest to the deadline. The limit is the gas
+//! at which the upper bound for the time of one block reaches the deadline.
 //!
 //! Over all sizes, times are not linear: the keys of a larger block share more blocks of files.
 
@@ -10,7 +10,7 @@ use result::{
 };
 use variant::Design;
 
-/// Maximal number of block sizes that a line goes through.
+/// Maximal number of block sizes through whose times a line goes.
 const SIZE_COUNT: usize = 3;
 
 /// Parameters of a limit and of its price.
@@ -18,7 +18,7 @@ const SIZE_COUNT: usize = 3;
 pub struct Asked {
     /// The deadline of a block.
     pub deadline_ns: u64,
-    /// The gas limit that price factors refer to.
+    /// The gas limit for which a price factor is computed.
     pub target_gas: u64,
     /// Gas of an operation.
     pub gas_per_operation: f64,
@@ -45,8 +45,8 @@ fn line(blocks: &[LimitBlock], deadline_ns: u64) -> Option<Line> {
     Line::fit(&points.collect::<Vec<_>>())
 }
 
-/// Finds the limit from `line` and from `blocks` in ascending order. The limit is never above a
-/// block that missed the deadline.
+/// Finds the limit by `line`, and by `blocks` in ascending order: it is never above the gas of a
+/// block that missed the deadline. `None` if no block missed it and there is no line.
 fn found(line: Option<&Line>, blocks: &[LimitBlock], deadline_ns: u64) -> Option<Found> {
     let [first, last] = [blocks.first()?, blocks.last()?];
     let missed = blocks.iter().position(|block| block.block_ns.iter().any(|ns| *ns >= deadline_ns));
@@ -67,8 +67,8 @@ fn found(line: Option<&Line>, blocks: &[LimitBlock], deadline_ns: u64) -> Option
     })
 }
 
-/// Returns whether a block of `gas` takes less than half of the deadline, by the upper bound of a
-/// line through two sizes or more.
+/// Whether a block of `gas` takes less than half of the deadline, by the upper bound of a line
+/// through two sizes or more.
 pub fn is_far_below(blocks: &[LimitBlock], gas: u64, deadline_ns: u64) -> bool {
     let line = line(blocks, deadline_ns).filter(|_| blocks.len() >= 2);
     line.is_some_and(|line| 2.0 * line.upper(gas as f64) < deadline_ns as f64)
@@ -81,7 +81,7 @@ pub fn to_check(blocks: &[LimitBlock], deadline_ns: u64) -> Option<u64> {
     (found.place == Place::Within).then_some(found.gas)
 }
 
-/// Compares the line through `blocks` with a block near the limit.
+/// Compares the line through `blocks` with `near`, a block that ran near the limit.
 pub fn check(blocks: &[LimitBlock], near: &LimitBlock, deadline_ns: u64) -> Option<LimitCheck> {
     let times: Vec<f64> = near.block_ns.iter().map(|ns| *ns as f64).collect();
     let predicted_ns = line(blocks, deadline_ns)?.interval(near.header_gas as f64);
@@ -191,7 +191,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the times are: every block below the limit kept the deadline, and no bound below it reaches it.
+        /// For any times, every block below the limit keeps the deadline, and so does the line's
+        /// upper bound.
         #[test]
         fn all_is_safe_below_a_limit(times in proptest::collection::vec(1..8_000_u64, 12)) {
             let sizes = [20, 60, 200, 640];

@@ -1,5 +1,6 @@
-//! Runs a load at one limit after the other until its designs miss the deadline, then each design
-//! once more at its limit.
+//! Runs a load at one gas limit after the other until its designs miss the deadline, then each
+//! design once more near its own limit. `limit` calls it for each load, and the other modules
+//! compute figures of its runs.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -32,11 +33,11 @@ use super::{
     operation::Operation,
 };
 
-/// The key of a block's limit.
+/// The key of a block's gas limit.
 const LIMIT: &str = "block.limit";
 /// The key of the designs.
 const DESIGNS: &str = "run.designs";
-/// Number of digits of a digest in the name of a directory.
+/// Number of digits of the settings' digest in the name of a run's directory.
 const DIGEST_LENGTH: usize = 8;
 
 /// A load to find limits for.
@@ -49,7 +50,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Reads the scenario `name` at each limit.
+    /// Reads the scenario `name` at each limit, and keeps that at the largest.
     ///
     /// # Errors
     /// The scenario, an override or a limit is not valid, or there are several stores.
@@ -69,7 +70,7 @@ impl Load {
     }
 }
 
-/// Refuses several stores and several databases: a run must have one row of each design.
+/// Refuses several stores and several databases: a run must give one row for each design.
 fn check(name: &str, scenario: &Scenario) -> anyhow::Result<()> {
     let run = &scenario.run;
     if let [first, second, ..] = run.stores.as_slice() {
@@ -95,7 +96,9 @@ pub struct Measured {
 /// The runs of a load so far.
 struct Climbing<'a> {
     load: &'a Load,
+    /// Gas limits and the results of the runs.
     runs: Vec<(u64, RunResult)>,
+    /// The error of a limit that the load cannot fill, which ends the climb.
     ended: Option<String>,
 }
 
@@ -128,8 +131,8 @@ impl<'a> Ladder<'a> {
             match self.run(load, gas, &designs) {
                 Ok(Some(run)) => climbing.runs.push((gas, run)),
                 Ok(None) => return Ok(None),
-                // A block of this size is refused. Smaller sizes decide, also those that were left
-                // out before.
+                // No block can be made for this limit, so smaller ones must decide. Designs far
+                // below the deadline have left them out, so all are visited again.
                 Err(failure) if failure.code == Code::Usage && !climbing.runs.is_empty() => {
                     climbing.ended = Some(format!("at {gas} gas: {failure}"));
                     limits.truncate(index - 1);
@@ -152,8 +155,8 @@ impl<'a> Ladder<'a> {
         ns(self.input.deadline)
     }
 
-    /// Runs a load at one limit, or reads the result of an earlier process. Returns `None` if the
-    /// user interrupts.
+    /// Runs a load at one limit in a sweep of one cell, or reads the result of an earlier process.
+    /// Returns `None` if the user interrupts.
     fn run(&self, load: &Load, gas: u64, designs: &[Design]) -> Result<Option<RunResult>, Failure> {
         let mut fixed = self.input.fixed.clone();
         fixed.retain(|given| given.key != DESIGNS);
@@ -244,9 +247,9 @@ impl<'a> Ladder<'a> {
 }
 
 impl Climbing<'_> {
-    /// Returns the designs to run at `gas`, one of `limits`. A design that missed the deadline is
-    /// done, once it has the two blocks that a line needs. A design far below the deadline runs at
-    /// the largest limit only.
+    /// Returns the designs to run at `gas`, one of `limits`, which ascend. A design runs at two
+    /// limits, as a line needs two. It runs at further limits until it misses the deadline; if it
+    /// is far below the deadline, only at the largest limit.
     fn designs_to_run(&self, gas: u64, limits: &[u64], deadline_ns: u64) -> Vec<Design> {
         let largest = limits.last().copied().unwrap_or(gas);
         let designs = self.load.scenario.run.designs.iter().copied();
@@ -267,14 +270,14 @@ impl Climbing<'_> {
     }
 }
 
-/// Returns the sizes and times of the block that a run executed in `design`.
+/// Returns the sizes and the times of the block of a run in `design`.
 fn block(run: &RunResult, design: Design, limit_gas: u64) -> Option<LimitBlock> {
     let cell: &Cell = run.cells.iter().find(|cell| cell.design == design)?;
     let block_ns = cell.counted().into_iter().flatten().map(|sample| sample.wall_ns).collect();
     Some(LimitBlock { limit_gas, header_gas: run.workload.header_gas, block_ns })
 }
 
-/// Returns the result of a cell. It is an error if designs disagree.
+/// Returns the result of a cell, whose designs must agree.
 fn agreed(cell: FinishedCell, name: &str) -> Result<RunResult, Failure> {
     match cell.agrees() {
         true => Ok(cell.result.result),

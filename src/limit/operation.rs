@@ -1,4 +1,5 @@
-//! The operation that fills the blocks of a load, for its time and its price.
+//! The operation that fills the blocks of a load: its name, and its gas, by which `ladder` computes
+//! its time and its price.
 
 use result::WorkloadFacts;
 use spec::{AccountOp, LoadKind, Overlap, Scenario};
@@ -19,7 +20,7 @@ enum Counted {
 }
 
 impl Operation {
-    /// Returns the operation of `scenario`, with its gas in `block`.
+    /// Returns the operation of `scenario`, and its gas by the facts of a `block`.
     pub fn of(scenario: &Scenario, block: &WorkloadFacts) -> Self {
         let (name, counted) = match scenario.loads.as_slice() {
             [load] => named(&load.kind),

@@ -1,5 +1,5 @@
-//! Removes the states that the runs of `stress limit` built. A state is removed when its load is
-//! done, so that the disk holds one at a time. States from before the first run stay.
+//! Removes the states that the runs of `stress limit` built. `limit` calls it when a load is done,
+//! so that the disk need not hold the states of all loads. States from before the first run stay.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -12,10 +12,11 @@ use crate::{
     terminal::{self, Code, Failure, WithExitCode},
 };
 
-/// File with the names of the states that existed before the first process began.
+/// File with the names of the states that existed before the first run.
 const FILE: &str = "states.json";
 
-/// The data directory, and the states that existed before; `None` for a store without states.
+/// The data directory, and the names of the states before the first run; `None` for a store without
+/// states on disk.
 #[derive(Debug)]
 pub struct States(Option<Known>);
 
@@ -26,8 +27,8 @@ struct Known {
 }
 
 impl States {
-    /// Lists the states of `store` before the first run. A later process reads that list from
-    /// `journal`.
+    /// Lists the states before the first run, and keeps the list in `journal`, where a later
+    /// process of the same command reads it.
     ///
     /// # Errors
     /// A directory cannot be read or written.
@@ -47,8 +48,8 @@ impl States {
         Ok(Self(Some(Known { dir, before })))
     }
 
-    /// Removes the states of `names` that did not exist before. A state that another process uses
-    /// stays.
+    /// Removes the states of `names` that did not exist before the first run. A state that another
+    /// process uses stays.
     pub fn remove_built(&self, names: &BTreeSet<String>) {
         let Some(Known { dir, before }) = &self.0 else { return };
         for name in names.difference(before) {

@@ -1,6 +1,5 @@
-//! Reads a cell's directory, checks that it is whole and of this sweep, and tells which program ran
-//! it. A cell that cannot be read is an error that names the file. It never counts as a cell that
-//! has not run.
+//! Reads the directory of a finished cell for `dir`, and checks that it is whole and of this sweep.
+//! A cell that cannot be read is an error that names the file, and never a cell that has not run.
 
 use result::{
     Program,
@@ -24,7 +23,7 @@ pub fn this_program() -> Program {
     facts::tool(&environment::build()).program
 }
 
-/// Returns the facts of cell `index` of `matrix`, run by this program.
+/// Makes the facts of cell `index` of `matrix`, which this program has run.
 pub fn cell_file(matrix: &Matrix, index: u64, work_digest: &str) -> CellFile {
     CellFile {
         schema: CELL_SCHEMA.to_owned(),
@@ -94,8 +93,8 @@ impl FinishedCell {
     }
 }
 
-/// Whether another program ran the cell in this directory. Returns false for a cell that cannot be
-/// read.
+/// Whether another program ran the cell in this directory. False for a cell that cannot be read:
+/// reading it in full then gives the error.
 pub fn is_of_another_program(dir: &Path) -> bool {
     read_cell_file(&dir.join(CELL_FILE)).is_ok_and(|file| !file.program.is_same(&this_program()))
 }
@@ -104,7 +103,7 @@ fn read_cell_file(path: &Path) -> Result<CellFile> {
     read_json(path, CELL_SCHEMA)
 }
 
-/// Reads a file of a sweep, of the schema `wanted`.
+/// Reads a JSON file of a sweep, which must have the schema `wanted`.
 ///
 /// # Errors
 /// The file cannot be read, or its schema is missing or another one.

@@ -1,6 +1,6 @@
-//! The device under the states of a sweep whose cells run one after the other. The first cell on
-//! disk measures the device. It is measured again at the end, and between cells if the last
-//! measurement is old.
+//! The device under the states of a sweep. `running` calls it around each cell, if one process runs
+//! the cells one after the other. The first cell with a state on disk measures the device. The
+//! sweep measures again at the end, and between cells if the last measurement is old.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,9 +18,9 @@ use crate::{
     terminal::{self, Progress},
 };
 
-/// Note if only this process has measured the device for the sweep.
+/// End of the note if only this process has measured the device for the sweep.
 const ONCE: &str = "measured once, for all cells";
-/// Note if earlier processes have measured the device for the sweep.
+/// End of the note if earlier processes have measured the device for the sweep.
 const AGAIN: &str = "measured again, as the sweep goes on; finished cells keep their figures";
 /// The device is measured again before a cell if the last measurement is at least this old.
 const REMEASURE_AGE: Duration = Duration::from_secs(1_800);
@@ -39,8 +39,7 @@ pub struct WatchedDevice<'a> {
 }
 
 impl<'a> WatchedDevice<'a> {
-    /// Makes the watch on the device under the states of the sweep in `dir`. This process has not
-    /// measured it yet.
+    /// Begins with a device that this process has not measured, for the sweep in `dir`.
     ///
     /// # Errors
     /// The figures of earlier processes cannot be read.
@@ -68,7 +67,7 @@ impl<'a> WatchedDevice<'a> {
         }
     }
 
-    /// Prints a note with the figures that the first cell on disk measured.
+    /// Prints a note with the device's figures, once: after the cell that measured them.
     ///
     /// # Errors
     /// The figures cannot be read.
@@ -83,7 +82,7 @@ impl<'a> WatchedDevice<'a> {
         Ok(())
     }
 
-    /// Returns the time of the device's last measurement, which comes after the last cell.
+    /// Returns the duration of the measurement that follows the last cell.
     ///
     /// # Errors
     /// The figures cannot be read.
@@ -108,7 +107,7 @@ impl<'a> WatchedDevice<'a> {
         shared::measure_again(&mut known, time, self.data_dir, &progress);
         progress.clear();
         shared::write(&self.path, &known)?;
-        // At the end the joined results report the drift.
+        // At the end, the joined results report a drift.
         if let (MeasureTime::Between, Some(doubt)) = (time, drift([&known])) {
             terminal::note(&format!("warning: {doubt}"));
         }
@@ -116,7 +115,7 @@ impl<'a> WatchedDevice<'a> {
     }
 }
 
-/// Formats the figures of the first cell on disk, for the user.
+/// Formats the note on the device's first figures. `times`: [`ONCE`] or [`AGAIN`].
 fn note(known: &SweepDevice, times: &str) -> String {
     let figure = match (known.ceilings.first(), &known.device.reason) {
         (Some(ceiling), _) => {

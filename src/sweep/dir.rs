@@ -1,9 +1,10 @@
 //! Owns the directory of a sweep: its manifest, its cells with their locks, the device's figures.
+//! `running` fills it, `merged` reads it, and `stress sweep` and `limit` open it.
 //!
 //! **Invariant**: a directory `cell-0007` is whole. It is filled under `running/` and renamed.
 //!
-//! **Invariant**: a process that fills a cell holds its lock. So leftovers of a cell, found while
-//! holding the lock, are of dead processes.
+//! **Invariant**: a process that fills a cell holds the cell's lock. So directories that the holder
+//! finds under `running/` for its cell are of dead processes.
 
 use std::{
     fs::{self, File},
@@ -32,7 +33,7 @@ use crate::{
     terminal::{Code, Failure, WithExitCode},
 };
 
-/// Directory of locks, and of cells that are not whole.
+/// Directory of locks, and of cells that are being filled.
 const RUNNING: &str = "running";
 
 /// The directory of one sweep.
@@ -53,8 +54,8 @@ impl SweepDir {
         let there = dir.claim().with_exit_code(Code::Io)?;
         match there.as_ref().and_then(|there| dir.matrix.difference(there)) {
             None => {
-                // A cell that equals another cell on one machine may differ from it on another
-                // machine.
+                // Machines may disagree on which cells are equal: only cells that the first process
+                // and this machine leave out are left out.
                 if let Some(there) = there {
                     dir.matrix.left_out.retain(|left_out| there.left_out.contains(left_out));
                 }
@@ -68,8 +69,8 @@ impl SweepDir {
         }
     }
 
-    /// Makes the directory. The first process writes the manifest. Other processes compare their
-    /// manifest with it.
+    /// Makes the directory, with a manifest if it has none. Otherwise returns the manifest's
+    /// matrix, for a comparison with this one.
     fn claim(&self) -> Result<Option<Matrix>> {
         report::Out::at(&self.path)?;
         let manifest = self.path.join(MANIFEST_FILE);
@@ -113,7 +114,7 @@ impl SweepDir {
         FinishedCell::read(&self.cell_path(index), &self.matrix, index)
     }
 
-    /// Returns a cell that need not run again, as this program has run it.
+    /// Returns a cell that this program has run, and so need not run again.
     ///
     /// # Errors
     /// The errors of [`SweepDir::cell`].
@@ -144,8 +145,8 @@ impl SweepDir {
         lock::holder(&self.lock_path(index))
     }
 
-    /// Makes an empty directory to fill, which is removed unless it is published. First it removes
-    /// the leftovers of processes that died while they ran this cell.
+    /// Makes an empty directory for the files of a cell, removed on drop unless it is published.
+    /// Before, removes directories that dead processes left of this cell.
     ///
     /// # Errors
     /// The directory cannot be made.
@@ -155,7 +156,7 @@ impl SweepDir {
         let cannot = || cannot("write to", &running);
         if lock.is_exclusive() {
             for dir in leftovers(&running, &prefix).with_context(cannot)? {
-                // A directory that stays takes space, and does no other harm.
+                // A directory that cannot be removed only takes space.
                 drop(fs::remove_dir_all(dir));
             }
         }
@@ -166,8 +167,8 @@ impl SweepDir {
         Ok(scratch)
     }
 
-    /// Turns `scratch`, which has the result, into the directory of cell `index`, and returns its
-    /// path. If another process was first, its result stays.
+    /// Moves the files in `scratch` to the directory of cell `index`, and returns its path. If this
+    /// program has published the cell already, from another process, that result stays.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -177,29 +178,28 @@ impl SweepDir {
         report::write_new(&scratch.path().join(CELL_FILE), &report::json(&file)?)?;
         sync(&scratch.path()).with_context(|| cannot("write", &place))?;
         if place.exists() && self.own_cell(index)?.is_none() {
-            // A cell of another program is moved into the scratch directory, and removed with it.
+            // A cell of another program goes into the scratch directory, and is removed with it.
             check_own(&place)?;
             let moved = fs::rename(&place, scratch.0.path().join("old"));
             moved.with_context(|| cannot("write", &place))?;
         }
         match fs::rename(scratch.path(), &place) {
             Ok(()) => sync(&self.path).with_context(|| cannot("write", &place))?,
-            // A directory that is not empty is never replaced, so another process was first.
+            // A rename replaces no directory that has files: another process was first.
             Err(_) if place.exists() && self.own_cell(index)?.is_some() => {}
             Err(error) => return Err(error).with_context(|| cannot("write", &place)),
         }
         Ok(place)
     }
 
-    /// Returns the file for the device's figures of this process. `began_unix_s`: start of the
-    /// process.
+    /// Returns the path of this process's figures of the device. `began_unix_s`: its start.
     pub fn device_path(&self, began_unix_s: u64) -> PathBuf {
         let pid = std::process::id();
         self.path.join(format!("{DEVICE_FILE_PREFIX}{began_unix_s}-{pid}.json"))
     }
 
-    /// Returns the device's figures of all processes that ran cells one after the other, sorted by
-    /// the time of their first measurement.
+    /// Returns the figures of the device that each process has measured, by the time of the first
+    /// measurement.
     ///
     /// # Errors
     /// A file of figures cannot be read.
@@ -235,7 +235,7 @@ impl SweepDir {
     }
 }
 
-/// A directory to fill with a cell, inside a marked directory that is removed on drop.
+/// A directory for the files of a cell, inside one that is marked as owned and removed on drop.
 #[derive(Debug)]
 pub struct CellScratch(TempDir);
 
@@ -246,7 +246,7 @@ impl CellScratch {
     }
 }
 
-/// Checks that the directory of a cell has only files of runs, as only these are replaced.
+/// Checks that the directory of a cell has only files that runs write, as no other file is removed.
 fn check_own(dir: &Path) -> Result<()> {
     let results = stored::result_files(dir)?;
     for entry in fs::read_dir(dir).with_context(|| cannot("list", dir))? {
@@ -285,7 +285,7 @@ fn read_manifest(dir: &Path) -> Result<Matrix> {
     Ok(matrix)
 }
 
-/// Formats `cannot list DIR`, for an error.
+/// Formats the beginning of an error, such as `cannot list DIR`.
 fn cannot(act: &str, path: &Path) -> String {
     format!("cannot {act} {}", path.display())
 }

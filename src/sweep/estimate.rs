@@ -1,6 +1,6 @@
-//! Estimates the time of a sweep's cells. Before the first cell, the estimate is the maximal time
-//! by the cells' budgets. A scenario is read once for all cells with the same budget. After each
-//! cell, it is the time left, by the finished cells.
+//! Estimates the time of a sweep's cells, for `running`. Before the first cell, [`Estimate`] adds
+//! up the budgets of all cells. After each cell, [`took_in_words`] estimates the time left from the
+//! times of the finished cells.
 
 use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 
@@ -17,26 +17,27 @@ use crate::{
     terminal::Failure,
 };
 
-/// Minimal estimated time of a sweep that prints its estimate before it begins.
+/// Minimal sum of budgets that is printed before the first cell.
 const LONG: Duration = Duration::from_secs(60);
 /// Minimal reported time of work that a cell does for later cells, such as building a state.
 const REPORTED_MIN: Duration = Duration::from_millis(100);
-/// Keys of a scenario that limit the samples of a run. Their values depend on no other key.
+/// Keys of a scenario that limit the samples of a run. Cells with equal values share an estimate,
+/// as no other key changes these limits.
 const LIMITS: [&str; 2] = ["run.budget", "run.samples"];
 
-/// The estimated time of some cells.
+/// The maximal time of some cells by their budgets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
     /// Number of cells with a budget.
     budgeted_count: u64,
-    /// Maximal time of their samples.
+    /// Maximal time of the samples of these cells.
     longest: Duration,
-    /// Number of cells with a number of samples. Their time is known after one of them has ended.
+    /// Number of cells with a number of samples instead. Their time is unknown until one has ended.
     counted_count: u64,
 }
 
 impl Estimate {
-    /// Estimates `cells` of `matrix`. `None` if `answer` stops the estimate.
+    /// Estimates `cells` of `matrix`. `None` if `answer`, which is asked before each cell, breaks.
     ///
     /// # Errors
     /// The scenario is no longer valid.
@@ -48,8 +49,8 @@ impl Estimate {
         Self::by(matrix, cells, rounds, answer)
     }
 
-    /// Estimates `cells`, as [`Self::from_cells`] does. `read` reads the limits of a cell's
-    /// scenario.
+    /// Estimates `cells` as [`Self::from_cells`] does. `read` reads the limits of a cell's
+    /// scenario, once for all cells with equal limits.
     fn by(
         matrix: &Matrix,
         cells: &[u64],
@@ -86,7 +87,8 @@ impl Estimate {
         }
     }
 
-    /// Returns a line for the user. `None` if the budgets are short and every cell has a budget.
+    /// Formats the estimate. `None` if there is nothing to tell: short budgets, or one cell without
+    /// a budget.
     pub fn words(&self) -> Option<String> {
         let Self { budgeted_count, longest, counted_count } = *self;
         let all = units::things(budgeted_count + counted_count, "cell");
@@ -115,8 +117,8 @@ fn rounds(source: &Source) -> Result<Rounds, Failure> {
     Ok(Rounds { sample_count, budget })
 }
 
-/// Returns the values that the axes give to [`LIMITS`] in a cell. Fixed settings are equal in all
-/// cells.
+/// Returns the values that the axes give to [`LIMITS`] in a cell. Limits that are not on an axis
+/// are equal in all cells.
 fn limits(matrix: &Matrix, index: u64) -> Vec<&str> {
     let values = matrix.axes.iter().zip(matrix.values(index));
     values.filter(|(axis, _)| LIMITS.contains(&&*axis.key)).map(|(_, value)| value).collect()
@@ -131,8 +133,9 @@ pub struct CellTime {
     pub once: SharedTime,
 }
 
-/// Formats times: `took 4.82 s, 4.04 s of it once for all cells, about 5.3 s left`. They are of the
-/// last cell in `took`. `left_count` cells remain, and then work that takes `end`.
+/// Formats the time of the last cell and the time left: `took 4.82 s, 4.04 s of it once for all
+/// cells, about 5.3 s left`. `took` has all finished cells. `left_count` cells remain, and after
+/// them a measurement that takes `end`.
 pub fn took_in_words(took: &[CellTime], left_count: usize, end: Duration) -> String {
     let Some(last) = took.last() else { return String::new() };
     let mut words = format!("took {}", units::time(last.wall));
@@ -153,8 +156,9 @@ fn left(took: &[CellTime], left_count: usize) -> Duration {
     all * left_count as u32 / took.len().max(1) as u32
 }
 
-/// Returns the time that a cell like the one at `nth` takes again. Later cells use the state of the
-/// first cell. A later cell that builds a state has keys of its own, and further cells may, too.
+/// Returns the part of a cell's time that further cells are expected to take, too. `nth`: index
+/// among the finished cells. Later cells use the state that the first cell has built. If a later
+/// cell builds a state, its keys need another one, and so may those of further cells.
 fn repeated(nth: usize, CellTime { wall, once }: &CellTime) -> Duration {
     let building = if nth == 0 { once.building } else { Duration::ZERO };
     wall.saturating_sub(once.measuring + building)

@@ -1,6 +1,7 @@
-//! One process per cell: an exclusive lock on a file of the sweep's directory. The file names the
-//! lock's holder. The kernel drops the lock with its process, so a dead process never blocks. A
-//! file system without locks gives none, and the cell's rename then decides.
+//! The lock of a cell, so that one process runs it: an exclusive lock on a file that names the
+//! holder. `dir` takes it for each cell, and `stress limit` for its directory. The kernel releases
+//! the lock if its process dies. On a file system without locks, several processes may run a cell,
+//! and the first result stays.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -11,10 +12,10 @@ use std::{
 use anyhow::{Context, Result, bail};
 use executor::state::{is_named, lock_file};
 
-/// Beginning of the text in a lock's file. The process id follows.
+/// Beginning of the text in a lock file. The process id follows.
 const SIGNED: &str = "process ";
 
-/// The lock of one cell, held until drop. The drop also removes its file.
+/// The lock of a cell. Drop removes its file and releases it.
 #[derive(Debug)]
 pub struct CellLock {
     file: File,
@@ -26,7 +27,7 @@ impl CellLock {
     /// Takes the lock at `path`; `None` while another process has it.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be made or written, or is no lock file.
     pub fn try_take(path: &Path) -> Result<Option<Self>> {
         let file =
             lock_file(path).with_context(|| format!("cannot open the lock {}", path.display()))?;
@@ -49,7 +50,7 @@ impl CellLock {
         Ok(Some(lock))
     }
 
-    /// Whether no other process can have the lock. False on a file system without locks.
+    /// Whether the lock excludes other processes: not on a file system without locks.
     pub const fn is_exclusive(&self) -> bool {
         self.is_exclusive
     }
@@ -65,15 +66,15 @@ impl CellLock {
 
 impl Drop for CellLock {
     fn drop(&mut self) {
-        // The file is removed before the lock is released, so that a waiting process finds another
-        // file or none.
+        // Removed before the lock is released: a process that opened this file finds it without a
+        // name, and tries again.
         drop(fs::remove_file(&self.path));
     }
 }
 
 /// Returns the holder of the lock at `path`; `None` if the lock is free.
 pub fn holder(path: &Path) -> Option<String> {
-    // Opening a pipe would block.
+    // A file of another kind is no lock, and opening a pipe would block.
     fs::symlink_metadata(path).ok().filter(|of| of.is_file())?;
     let mut file = File::open(path).ok()?;
     match file.try_lock_shared() {

@@ -1,6 +1,6 @@
-//! The matrix of a sweep: axes and fixed settings of the user, checked like the settings of a run.
-//! The order of its cells depends on the axes alone. Of several cells that would be one run on this
-//! machine, only the first runs.
+//! Makes the matrix of a sweep from axes and fixed settings, for `stress sweep` and `limit`. All
+//! settings are checked like those of a run. The order of cells depends on the axes alone. Of
+//! several cells that would be one run on this machine, only the first runs.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use crate::{
     terminal::{Code, Failure, WithExitCode},
 };
 
-/// The axes and the settings of a sweep.
+/// The input for a matrix.
 #[derive(Clone, Debug)]
 pub struct MatrixInput {
     /// The scenario, by name or path.
     pub scenario: String,
-    /// Default size of the work.
+    /// Size of the work if no setting gives it.
     pub size: Size,
     /// Overrides of all cells.
     pub fixed: Vec<Override>,
@@ -106,7 +106,7 @@ fn resolve(matrix: &Matrix, index: u64, fixed: &[Override]) -> Result<Scenario, 
     prepare::scenario(&matrix.scenario, overrides, size(matrix))
 }
 
-/// Makes the error for two cells with the same settings. It names the values that mean the same.
+/// Makes the error for two cells with the same settings. It names the values that differ in text.
 fn same(matrix: &Matrix, first: u64, second: u64) -> anyhow::Error {
     let (a, b) = (matrix.values(first), matrix.values(second));
     let differ = matrix.axes.iter().zip(a.into_iter().zip(b)).filter(|(_, (a, b))| a != b);
@@ -119,8 +119,8 @@ fn same(matrix: &Matrix, first: u64, second: u64) -> anyhow::Error {
     )
 }
 
-/// Parses the axis of `KEY=VALUES`. `key_of` returns the key for a label and a value; `None` if the
-/// label is no short name of a key.
+/// Parses an axis, `KEY=VALUES` or `LABEL=VALUES`. `key_of` returns the key of a label, with the
+/// axis's first value; `None` if the label is no option of a run.
 ///
 /// # Errors
 /// The key or a value is missing, or a value occurs twice.

@@ -1,5 +1,6 @@
-//! Joins the results of a sweep into one file (`stress.sweep-merged/2`, `docs/sweep.md`). It checks
-//! that the results belong together, and collects missing cells, common facts and knees.
+//! Joins the results of a sweep into one (`stress.sweep-merged/2`, `docs/sweep.md`). The verb
+//! `sweep` calls it. It checks that the results belong together, and adds missing cells, doubts and
+//! knees.
 
 use result::{
     Program,
@@ -64,13 +65,12 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
     })
 }
 
-/// Returns the points of all cells. A cell that was left out has the figures of the cell that ran
-/// in its place.
+/// Adds points for cells that were left out, with the figures of the cells that they equal.
 fn with_left_out(matrix: &Matrix, cells: &[FinishedCell], mut points: Vec<Point>) -> Vec<Point> {
     let run: BTreeSet<u64> = cells.iter().map(|cell| cell.file.index).collect();
     let mut more = Vec::new();
     for LeftOut { cell, same_as } in &matrix.left_out {
-        // Another machine may have run the cell.
+        // A cell that is left out here may have run on another machine.
         if !run.contains(cell) {
             let of_other = points.iter().filter(|point| point.cell == *same_as);
             more.extend(of_other.map(|point| Point {
@@ -123,7 +123,7 @@ fn same_program(cells: &[FinishedCell]) -> Result<()> {
     )
 }
 
-/// Checks that cells with equal work keys have done the same work.
+/// Checks that cells with equal keys of work have done the same work.
 fn same_work(matrix: &Matrix, cells: &[FinishedCell]) -> Result<()> {
     let mut by_keys: BTreeMap<Keys, &FinishedCell> = BTreeMap::new();
     for cell in cells {
@@ -172,10 +172,11 @@ fn machines(cells: &[FinishedCell]) -> Vec<MachineKind> {
     machines
 }
 
-/// The counters of a variant, and whether all cells of one work must have the same counters.
+/// The counters of a variant.
 struct Counted {
     counters: Counters,
-    /// Whether steps run before their turn. The number of reads then depends on timing.
+    /// Whether steps run before their turn. Then the number of reads depends on timing, and may
+    /// differ in cells of the same work.
     is_speculative: bool,
 }
 
@@ -199,7 +200,7 @@ fn counters(cells: &[FinishedCell]) -> Vec<Counted> {
             });
             let counters = &mut counted.counters;
             counters.cells.push(cell.file.index);
-            // Databases differ in their keys. The first is the same in all cells of one work.
+            // Databases differ in their keys, but the first is the same in all cells of one work.
             let first = variant_cell.by_database().into_iter().next();
             for sample in first.iter().flat_map(OnDatabase::of_workload) {
                 counters.gas.insert(sample.gas);
@@ -249,8 +250,8 @@ fn doubts(matrix: &Matrix, machines: &[MachineKind], all: &[Counted]) -> Vec<Str
     doubts
 }
 
-/// Reports devices whose rate changed. On one kind of machine, the measurements of all processes
-/// are compared with each other. Otherwise, those of each process are compared alone.
+/// Reports devices whose rate changed. If all cells ran on one kind of machine, the measurements of
+/// all processes are compared with each other, otherwise only those of one process.
 fn drifts(devices: &[SweepDevice], machines: &[MachineKind]) -> Vec<String> {
     match machines {
         [_] => sweep::drift(devices).into_iter().collect(),

@@ -1,5 +1,5 @@
-//! Runs the cells of a sweep: one cell in this process, or all unfinished cells, each in its own
-//! process.
+//! Runs the cells of a sweep for `stress sweep`: one cell in this process, or all unfinished cells,
+//! each in its own process. `limit` runs its cells in this process.
 
 use std::{
     ffi::OsString,
@@ -33,11 +33,11 @@ use crate::{
     terminal::{self, Code, Failure, Look, OpenCodes, WithExitCode, interrupt},
 };
 
-/// Polling interval for the end of a cell in another process.
+/// Polling interval for the lock of a cell that another process runs.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Variables of schedulers: of Slurm for a task of an array, of Kubernetes for a pod of an Indexed
-/// Job.
+/// Variables by which schedulers give an index: Slurm to a task of an array, Kubernetes to a pod of
+/// an Indexed Job.
 const VARIABLES: [&str; 2] = ["SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"];
 
 /// A cell to run alone.
@@ -49,7 +49,8 @@ pub struct Which {
     pub source: &'static str,
 }
 
-/// Returns the cell that `explicit` or else the environment names; `None` if neither names a cell.
+/// Returns the cell to run alone, if there is one: that of `explicit`, the value of `--cell`, or
+/// else that of an environment `variable` of a scheduler.
 ///
 /// # Errors
 /// A value is no index, or no index of this sweep, or two variables disagree.
@@ -115,7 +116,8 @@ impl AskedBy {
 }
 
 impl OneCell<'_> {
-    /// Runs the cell, unless it is finished. `show` gets the result.
+    /// Runs the cell unless it is finished or left out. `show` gets the result of the run. Returns
+    /// the exit code of the run, also of an earlier one.
     ///
     /// # Errors
     /// The run gives no result, or the result cannot be written.
@@ -145,8 +147,7 @@ impl OneCell<'_> {
             same_work: None,
             data_dir,
             in_use: InUse::Wait,
-            // A cell is one of many: whole rows that the user does not ask for would add a third to
-            // its time.
+            // Whole rows that the user does not ask for would add a third to the time of each cell.
             open_whole: WholeRows::Nothing,
             open,
             device,
@@ -162,7 +163,7 @@ impl OneCell<'_> {
         let was_interrupted = finished.result.interrupted;
         let code = finished.code(open)?;
         if was_interrupted {
-            // The files of an interrupted run are not the whole cell.
+            // A cell must be whole, so the files of an interrupted run are not published.
             return Ok(code);
         }
         let path = dir.publish(index, &scratch, &digest).with_exit_code(Code::Io)?;
@@ -202,7 +203,7 @@ pub enum Ending {
 /// # Errors
 /// A cell failed.
 pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
-    // At an interrupt each cell stops by itself, and keeps its samples.
+    // At an interrupt, this process stays until the process of the cell has ended.
     let _hold = interrupt::hold();
     let Some(missing) = missing(dir)? else { return Ok(interrupted(dir)) };
     if let Some(words) = dir.matrix().left_out_words() {
@@ -233,7 +234,7 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     conclude(dir, &failures)
 }
 
-/// Returns the number of cells that run.
+/// Returns the number of cells that are not left out.
 fn run_count(dir: &SweepDir) -> u64 {
     dir.matrix().cell_count - dir.matrix().left_out.len() as u64
 }
@@ -252,7 +253,7 @@ fn missing(dir: &SweepDir) -> Result<Option<Vec<u64>>, Failure> {
     Ok(Some(missing))
 }
 
-/// Returns the indices of the cells that run.
+/// Returns the indices of the cells that are not left out.
 fn run_cells(dir: &SweepDir) -> impl Iterator<Item = u64> {
     (0..dir.matrix().cell_count).filter(move |index| dir.matrix().same_as(*index).is_none())
 }
@@ -263,7 +264,7 @@ struct Failed {
     ended: Ended,
 }
 
-/// A sweep that runs.
+/// A sweep whose cells run one after the other.
 struct Running<'a> {
     dir: &'a SweepDir,
     /// Cells that have not run yet.
@@ -275,15 +276,15 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    /// Returns the first cell that no other process runs. If others run all cells, it returns the
-    /// first cell, which may be finished soon.
+    /// Removes and returns the first cell that no other process runs. If other processes run all of
+    /// them, it is the first cell, whose new process then waits for the other one.
     fn next(&mut self) -> Option<u64> {
         let free = self.left.iter().position(|index| self.dir.runner(*index).is_none());
         let position = free.unwrap_or(0);
         (position < self.left.len()).then(|| self.left.remove(position))
     }
 
-    /// Runs a cell. Returns the end of its process if the cell gave no result.
+    /// Runs a cell in a new process. Returns the end of the process if it left no result.
     fn cell(&mut self, index: u64) -> Result<Option<Ended>, Failure> {
         let name = cell_name(self.dir, index);
         if self.dir.own_cell(index).with_exit_code(Code::Io)?.is_some() {
@@ -309,11 +310,11 @@ impl Running<'_> {
     }
 }
 
-/// Returns the arguments of this process for cell `index` alone. The cell shares the device's
-/// figures in the file `device`.
+/// Returns the arguments of the process for cell `index`: those of this process and options for the
+/// cell. `device`: the file in which cells share the device's figures.
 fn words(index: u64, device: &Path) -> Vec<OsString> {
     let mut words = std::env::args_os().skip(1);
-    // The verb comes first, and options may come before the axes.
+    // The verb stays the first word. Options may come before the axes.
     let verb = words.next();
     let parent = std::process::id().to_string();
     let own = ["--cell".to_owned(), index.to_string(), "--parent".to_owned(), parent];
@@ -326,7 +327,7 @@ fn cell_name(dir: &SweepDir, index: u64) -> String {
     format!("cell {index} of {} ({})", matrix.cell_count, matrix.name(index))
 }
 
-/// States the fastest variant of a cell.
+/// States the speed of the fastest variant of a cell.
 fn found(cell: &FinishedCell) -> String {
     if !cell.agrees() {
         return "THE DESIGNS DISAGREE".to_owned();
@@ -340,7 +341,8 @@ fn found(cell: &FinishedCell) -> String {
     )
 }
 
-/// Returns the outcome of a sweep, or an error that says how to continue.
+/// Returns the ending of a sweep after its last cell. If a cell has no result, the error says how
+/// to continue.
 fn conclude(dir: &SweepDir, failures: &[Failed]) -> Result<Ending, Failure> {
     let Some(missing) = missing(dir)? else { return Ok(interrupted(dir)) };
     if missing.is_empty() {
@@ -360,8 +362,8 @@ fn conclude(dir: &SweepDir, failures: &[Failed]) -> Result<Ending, Failure> {
     .with_exit_code(failures.first().map_or(Code::Io, |failed| failed.ended.code()))
 }
 
-/// Returns the outcome of a sweep that the user interrupts, unless its last cell was finished
-/// before. Results may be large, so they are not read again.
+/// Returns the ending of a sweep at an interrupt: finished if every cell has a result, otherwise
+/// interrupted. Results may be large, so they are not read.
 fn interrupted(dir: &SweepDir) -> Ending {
     let finished = run_cells(dir).filter(|index| dir.has_own_cell(*index)).count() as u64;
     if finished == run_count(dir) {

@@ -1,4 +1,4 @@
-//! Laws of a sweep's directory and of joining: cells as they are written, read back and joined.
+//! Tests of a sweep's directory and of joining: cells are written, read back and joined.
 
 use std::{collections::BTreeMap, fs, path::Path, sync::LazyLock};
 

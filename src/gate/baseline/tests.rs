@@ -1,4 +1,4 @@
-//! Laws of comparing results with stored ones.
+//! Tests of judging results against stored results.
 
 use serde_json::json;
 
@@ -52,7 +52,7 @@ fn sides_refused(base: &Side, new: &Side, times: Times) -> String {
     judge(base, new, 0.03, times).unwrap_err().to_string()
 }
 
-/// Six processes, each of which has its luck, changed by `change`.
+/// Six processes, each a little faster or slower, changed by `change`.
 fn six(change: impl Fn(&mut Value)) -> Side {
     let process = |number: usize| {
         stored(|json| {
@@ -135,7 +135,7 @@ fn sides_with_nothing_in_common_are_an_error_and_no_green_run() {
         }
     });
     assert!(refused(&stored(|_| ()), &without).contains("no variant in common"));
-    // Counters that vary within each run are none.
+    // A counter that varies within a run is not exact, and is not compared.
     let varying = stored(|json| {
         for cell in json["cells"].as_array_mut().unwrap() {
             cell["counters"] = Value::Null;

@@ -1,4 +1,4 @@
-//! Laws of saving, finding and removing baselines.
+//! Tests of saving, finding and removing baselines.
 
 use result::example;
 

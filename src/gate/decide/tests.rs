@@ -1,4 +1,4 @@
-//! The rules of the gate on octets that are given.
+//! Tests of the gate's rules on octets with known values.
 
 use proptest::prelude::*;
 
@@ -46,7 +46,7 @@ fn a_null_that_surely_differs_leaves_nothing_to_trust() {
     assert_eq!(judged(&octets(6, |_| 0.0, 0.0005), 0.03), Some(Verdict::Pass));
 }
 
-/// A null that seems to be 1 %, from values of 4 % to either side of that.
+/// Octets with a wide null: its values are 5 % and -3 % in turn, so its mean is 1 %.
 fn wide(count: usize, new: f64) -> Vec<Differences> {
     let side = |i: usize| if i.is_multiple_of(2) { 0.04 } else { -0.04 };
     let octet = |i| Differences { new: new + side(i) * 1e-3, null: 0.01 + side(i) };
@@ -196,10 +196,9 @@ fn a_change_far_beyond_what_the_null_shows_is_a_regression_all_the_same() {
 
 #[test]
 fn bounds_are_those_of_a_calculation_by_hand() {
-    // Six octets of 0, 1, …, 5 %: 1 to 4 are left, mean 2.5; winsorised 1, 1, 2, 3, 4, 4:
-    // variance 1.9, error sqrt(1.9) / (0.6 sqrt(6)) = 0.93789. Student's t with 3 degrees of
-    // freedom: 7.4533 at 1 - 0.01/4, 4.1765 at 1 - 0.05/4 is not tabled: 0.9875 is
-    // between 3.182 (0.975) and 4.541 (0.99).
+    // Six octets of 0, 1, …, 5 %: 1 to 4 are left, mean 2.5; winsorised 1, 1, 2, 3, 4, 4: variance
+    // 1.9, error sqrt(1.9) / (0.6 sqrt(6)) = 0.93789. Student's t with 3 degrees of freedom is
+    // 7.4533 at 1 - 0.01/4. Tables lack 1 - 0.05/4: it lies between 0.975 (3.182) and 0.99 (4.541).
     let octets: Vec<_> = (0..6).map(|i| Differences { new: f64::from(i), null: 0.0 }).collect();
     let look = look(&octets, ONE).expect("six");
     assert_eq!(look.estimate, 2.5);

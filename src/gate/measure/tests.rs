@@ -1,4 +1,4 @@
-//! The gate against builds whose speed is known, without a clock: times are drawn.
+//! Tests of the gate on builds whose speed is known: times are drawn, so no test needs a clock.
 
 use proptest::prelude::*;
 
@@ -202,7 +202,7 @@ fn the_delta_that_noise_decides_is_named_and_decides_on_other_runs_of_a_machine_
             decided_count += u64::from(verdict == Verdict::Pass);
         }
     }
-    // Most, as the words say. It would be 90 % if the spreads were known; those of 12 octets are estimates.
+    // Most runs, as the text says. It would be 90 % if the spreads were known, and not estimated.
     assert!(decided_count > 960, "{decided_count} of 1600");
 }
 

@@ -1,4 +1,5 @@
-//! How often comparing two sides errs, where the truth is known; and the reading of a directory.
+//! Tests of the error rates of comparing two sides whose true change is known, and of reading a
+//! directory.
 
 use std::{fs, time::Duration};
 
@@ -15,10 +16,10 @@ use crate::gate::{
 
 const VARIANT: &str = "memory/x@1";
 const DELTA: f64 = 0.03;
-/// Pairs of sides.
+/// Number of pairs of sides.
 const PAIR_COUNT: u64 = 1_000;
 
-/// A process's result: ten samples, all of which have its luck.
+/// The result of a process: ten samples, all faster or slower by one drawn factor.
 fn process(template: &RunResult, drawn: &mut Drawn) -> Stored {
     drawn.restart().unwrap();
     let mut result = template.clone();
@@ -31,8 +32,8 @@ fn process(template: &RunResult, drawn: &mut Drawn) -> Stored {
     Stored::new("r.json".into(), result)
 }
 
-/// The number of pairs of sides with a regression, and with a pass, as `log_change` judges. The new side
-/// truly takes `factor` times as long, and processes differ by 1.3 %.
+/// The number of pairs of sides with a regression, and with a pass, as `log_change` judges. The new
+/// side truly takes `factor` times as long, and processes differ by 1.3 %.
 fn counted(factor: f64, log_change: impl Fn(&Side, &Side) -> Option<LogChange>) -> [u64; 2] {
     let mut template = example::typical();
     template.cells.truncate(1);

@@ -1,15 +1,15 @@
-//! Simulated error rates of the gate: octets of builds and processes whose speed is known.
+//! Tests of the gate's error rates, by simulated builds and processes whose speed is known.
 
 use super::{
     super::super::decide::{self, Limits, Look},
     *,
 };
 
-/// Gates of a simulated rate.
+/// Number of gates by which a rate is estimated.
 const GATE_COUNT: u64 = 1_000;
 /// False regressions of [`GATE_COUNT`]: α and three standard deviations.
 const FALSE_REGRESSION_MAX: usize = 10 + 10;
-/// The same of false passes.
+/// False passes of [`GATE_COUNT`]: α and three standard deviations.
 const FALSE_PASS_MAX: usize = 50 + 21;
 const LIMITS: Limits = Limits { delta: 0.03, floor: 0.0004 };
 
