@@ -18,7 +18,7 @@ use variant::CacheMode;
 use super::{
     DELTA_MAX, Metric, Outcome, Verdict,
     builds::profiles_differ,
-    counters::{self, Counters},
+    counters::{self, ComparedCounters},
     decide::{self, ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
     reason::{Headline, signed},
@@ -45,7 +45,7 @@ pub enum Times {
 
 /// The comparison of results with stored results.
 #[derive(Clone, Debug)]
-pub struct Compared {
+pub struct Comparison {
     /// The verdict.
     pub outcome: Outcome,
     /// The comparison, as a gate's result has it.
@@ -57,12 +57,12 @@ pub struct Compared {
 /// # Errors
 /// The results are of different work or build profiles, a result disagrees or has no sample, or
 /// nothing is comparable.
-pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compared> {
+pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Comparison> {
     let all: Vec<_> = base.results().iter().chain(new.results()).cloned().collect();
     same_profile(base, new)?;
     let changes = compare::compare(&all)?.changes;
     let variants = common(base, new)?;
-    let Counters { of_both: counters, lost } = counters::compare(base, new, &variants)?;
+    let ComparedCounters { of_both: counters, lost } = counters::compare(base, new, &variants)?;
     let changed = counters.iter().filter(|(_, [before, now])| before != now);
     let mut facts = gate::Compared {
         path: base.path().display().to_string(),
@@ -78,7 +78,7 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
     if !facts.counter_changes.is_empty() {
         let reason = facts.counter_changes.join(", ");
         let outcome = Outcome { verdict: Verdict::WorkChanged, reason };
-        return Ok(Compared { outcome, facts });
+        return Ok(Comparison { outcome, facts });
     }
     let other_machine = other_machine(&all);
     facts.times_note = times_note(times, &other_machine);
@@ -97,12 +97,12 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
         Times::Absolute => outcome,
         Times::Ratios => {
             facts.times = unjudged::times(base, new, &variants);
-            unjudged::outcome(&facts.times, PROCESS_COUNT_MIN).or_worse(outcome)
+            unjudged::times_outcome(&facts.times, PROCESS_COUNT_MIN).or_worse(outcome)
         }
     };
-    let outcome = unjudged::lost(base, &variants)
+    let outcome = unjudged::lost_variant(base, &variants)
         .into_iter()
-        .chain(unjudged::counter(lost.first().map(String::as_str)))
+        .chain(unjudged::lost_counter(&lost))
         .chain(unjudged::interrupted(&all))
         .fold(outcome, Outcome::or_worse);
     // If CPU time was stolen from a run, a difference may not come from the build.
@@ -113,7 +113,7 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
         },
         None => with_settings(outcome, &facts.setting_changes),
     };
-    Ok(Compared { outcome, facts })
+    Ok(Comparison { outcome, facts })
 }
 
 /// Refuses results of builds with different profiles.
@@ -253,8 +253,8 @@ fn figures<'a>(
     let timed = if times == Times::Absolute { common } else { &[] };
     let times = timed.iter().map(|variant| (variant, Figure::Time));
     let cold: Vec<_> = common.iter().filter(|variant| are_cold(base, new, variant)).collect();
-    let counts = Metric::ALL.iter().copied().filter(|metric| metric.is_count());
-    let counts = counts
+    let metrics = Metric::ALL.iter().copied().filter(|metric| metric.is_count());
+    let counts = metrics
         .flat_map(|metric| cold.iter().map(move |variant| (*variant, Figure::Count(metric))))
         .filter(|(variant, figure)| log_change(base, new, variant, *figure).is_some());
     let all: Vec<_> = ratios.chain(times).chain(counts).collect();
@@ -282,13 +282,14 @@ fn outcome(base: &Side, new: &Side, all: &[Judged<'_>]) -> Result<Outcome> {
         return Ok(Outcome { verdict: Verdict::NotJudged, reason: String::new() });
     }
     let verdict = Verdict::worst(all.iter().map(|judged| judged.shift.verdict));
-    let without = all.iter().find(|judged| judged.shift.change.is_none());
-    if let (Some(without), true) = (without, verdict != Verdict::Regression) {
-        let Judged { values, shift, .. } = without;
+    if verdict != Verdict::Regression
+        && let Some(lacking) = all.iter().find(|judged| judged.shift.change.is_none())
+    {
+        let Judged { values, shift, .. } = lacking;
         let [of_base, of_new] = [base, new].map(|side| {
             format!("{} has {}", side.path().display(), value_count(side, *values, &shift.variant))
         });
-        let (name, needed) = (without.name(), needed(base, *values));
+        let (name, needed) = (lacking.name(), needed(base, *values));
         bail!("{name} cannot be judged: {of_base}, {of_new}; {needed}");
     }
     Ok(Outcome { verdict, reason: reason(verdict, all) })
@@ -306,29 +307,26 @@ fn are_cold(base: &Side, new: &Side, variant: &str) -> bool {
 
 fn reason(verdict: Verdict, all: &[Judged<'_>]) -> String {
     let of_verdict = all.iter().filter(|judged| judged.shift.verdict == verdict);
-    let told = of_verdict.max_by(|a, b| a.headline().order(&b.headline()));
-    let told = told.expect("the verdict is one of theirs");
-    let (name, shift) = (told.name(), &told.shift);
+    let most_telling = of_verdict.max_by(|a, b| a.headline().order(&b.headline()));
+    let judged = most_telling.expect("the verdict is one of theirs");
+    let (name, shift) = (judged.name(), &judged.shift);
     let (Some(change), Some(lower), Some(upper)) = (shift.change, shift.lower, shift.upper) else {
         return format!("{name}: too few values");
     };
-    let of_each = match told.values {
+    let [change, lower, upper] = [change, lower, upper].map(signed);
+    let found = format!("{name}: {change}, between {lower} and {upper}");
+    if verdict != Verdict::Inconclusive {
+        return found;
+    }
+    let unit = match judged.values {
         Values::Processes => "processes",
         Values::Samples => "samples or databases",
     };
-    let enough = match (shift.verdict, shift.values_to_decide) {
-        (Verdict::Inconclusive, Some(count)) => {
-            format!(": about {count} {of_each} of each would decide")
-        }
-        _ => String::new(),
-    };
-    let deltas = all.iter().filter_map(|judged| judged.shift.delta_to_decide);
-    let delta = match verdict {
-        Verdict::Inconclusive => decide::delta_in_words(deltas),
-        _ => String::new(),
-    };
-    let [change, lower, upper] = [change, lower, upper].map(signed);
-    format!("{name}: {change}, between {lower} and {upper}{enough}{delta}")
+    let to_decide = shift
+        .values_to_decide
+        .map_or_else(String::new, |count| format!(": about {count} {unit} of each would decide"));
+    let deltas = all.iter().filter_map(|open| open.shift.delta_to_decide);
+    found + &to_decide + &decide::delta_in_words(deltas)
 }
 
 /// Returns the number of independent values of a side for a variant.
@@ -408,16 +406,18 @@ fn either(values: &[Value]) -> String {
 }
 
 fn shift(variant: &str, change: Option<LogChange>, delta: f64, split: Split) -> Shift {
-    let Some(LogChange { by, value_count }) = change else {
+    let Some(LogChange { estimate, value_count }) = change else {
         return without_bounds(variant, Verdict::Inconclusive, None);
     };
-    let bounds = [by.lower(split.share(ALPHA_FAIL)), by.mean, by.upper(split.share(ALPHA_PASS))];
+    let [alpha_fail, alpha_pass] = [ALPHA_FAIL, ALPHA_PASS].map(|alpha| split.share(alpha));
+    let bounds = [estimate.lower(alpha_fail), estimate.mean, estimate.upper(alpha_pass)];
+    let verdict = by_bounds(bounds[0], bounds[2], delta);
     let [lower, change, upper] =
         bounds.map(|log| Some(log.exp_m1()).filter(|share| share.is_finite()));
-    let verdict = by_bounds(bounds[0], bounds[2], delta);
     let is_open = verdict == Verdict::Inconclusive;
     let values_to_decide = is_open.then(|| decide::values_to_decide(bounds, delta, value_count));
-    let delta_to_decide = is_open.then(|| decide::delta_between(&by, split, delta)).flatten();
+    let delta_to_decide =
+        is_open.then(|| decide::delta_to_decide_without_null(&estimate, split, delta)).flatten();
     Shift {
         variant: variant.to_owned(),
         verdict,

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use executor::state::lock_file;
 use report::{Existing, JsonOut, units};
 use result::{RunResult, stored, stored::Stored};
@@ -31,7 +31,7 @@ const FOLDER: &str = "baselines";
 /// Name of the lock file. A process that changes a baseline holds its lock.
 const LOCK: &str = ".lock";
 /// Prefix of scratch directories, for baselines that are being written or removed.
-const UNFINISHED: &str = ".saving-";
+const SCRATCH: &str = ".saving-";
 /// The difference of other work. With it, a run replaces the results only if the user forces it.
 const OTHER_WORK: &str = "of other work";
 /// Maximal number of bytes of a name.
@@ -102,33 +102,32 @@ impl Baselines {
     /// Neither a path nor a baseline of this name exists.
     pub fn find(&self, given: &Path) -> Result<Found> {
         let name = given.to_str().filter(|name| check_name(name).is_ok());
-        let own = name.map(|name| self.dir.join(name)).filter(|dir| dir.is_dir());
-        let (given, path) = (given.display(), given.to_owned());
-        let is_baseline = !path.exists() && own.is_some();
-        let (path, note) = match (path.exists(), own, name) {
-            (true, Some(own), _) => {
-                let own = own.display();
-                let note = format!("{given}: a path here, and so not the baseline in {own}");
-                (path, Some(note))
+        let baseline = name.map(|name| self.dir.join(name)).filter(|dir| dir.is_dir());
+        let (shown, is_path) = (given.display(), given.exists());
+        let note = match (&baseline, name) {
+            (Some(dir), _) if is_path => {
+                let dir = dir.display();
+                Some(format!("{shown}: a path here, and so not the baseline in {dir}"))
             }
-            (false, Some(own), _) => {
-                let count = stored::result_files(&own)?.len() as u64;
+            (Some(dir), _) => {
+                let count = stored::result_files(dir)?.len() as u64;
                 let results = units::things(count, "result");
-                let note = format!("{given}: the baseline in {} ({results})", own.display());
-                (own, Some(note))
+                Some(format!("{shown}: the baseline in {} ({results})", dir.display()))
             }
-            (false, None, Some(name)) => {
+            (None, Some(name)) if !is_path => {
                 let words = format!(
                     "cannot read {name}: there is no such file or directory, and no baseline of this \
                      name in {}: {}",
                     self.dir.display(),
-                    self.there_are()?
+                    self.names_in_words()?
                 );
                 return Err(result::Error::Missing(words).into());
             }
-            (_, None, _) => (path, None),
+            (None, _) => None,
         };
-        Ok(Found { path, is_baseline, note })
+        let baseline = baseline.filter(|_| !is_path);
+        let is_baseline = baseline.is_some();
+        Ok(Found { path: baseline.unwrap_or_else(|| given.to_owned()), is_baseline, note })
     }
 
     /// Returns the names of all baselines, sorted.
@@ -149,7 +148,7 @@ impl Baselines {
     }
 
     /// Lists the existing baselines for an error.
-    fn there_are(&self) -> Result<String> {
+    fn names_in_words(&self) -> Result<String> {
         let names = self.names()?;
         Ok(match names.is_empty() {
             true => "none is saved (stress run … --save-baseline NAME)".to_owned(),
@@ -179,14 +178,14 @@ impl Baselines {
         let dir = self.dir.join(name);
         if check_name(name).is_err() || !dir.is_dir() {
             let words =
-                format!("no baseline {name} in {}: {}", self.dir.display(), self.there_are()?);
+                format!("no baseline {name} in {}: {}", self.dir.display(), self.names_in_words()?);
             return Err(result::Error::Missing(words).into());
         }
         let _lock = self.lock()?;
         check_own(&dir)?;
         // It is moved first: if the removal fails half way, the rest would look like a baseline.
-        let gone = self.unfinished()?;
-        let aside = gone.path().join(name);
+        let scratch = self.scratch()?;
+        let aside = scratch.path().join(name);
         let removed = fs::rename(&dir, &aside).and_then(|()| fs::remove_dir_all(&aside));
         removed.with_context(|| format!("cannot remove {}", dir.display()))
     }
@@ -232,16 +231,16 @@ impl Baselines {
                 "baseline {name} is {OTHER_WORK}, and stays: save under another name, or add --force"
             );
         }
-        if let (1.., None) = (count, &reason) {
+        if count > 0 && reason.is_none() {
             JsonOut::at(&dir, "result")?.write(result.started_unix_s, &json)?;
             return Ok(Saved::Added(count + 1));
         }
-        let beside = self.unfinished()?;
-        let new = beside.path().join(name);
-        JsonOut::at(&new, "result")?.write(result.started_unix_s, &json)?;
+        let scratch = self.scratch()?;
+        let new_dir = scratch.path().join(name);
+        JsonOut::at(&new_dir, "result")?.write(result.started_unix_s, &json)?;
         // An older baseline moves into the scratch directory, and is removed with it.
-        let put = put(&new, &dir);
-        put.with_context(|| format!("cannot write {}", dir.display()))?;
+        let replaced = replace(&dir, &new_dir);
+        replaced.with_context(|| format!("cannot write {}", dir.display()))?;
         Ok(reason.map_or(Saved::First, |reason| Saved::Replaced(count, reason)))
     }
 
@@ -253,8 +252,8 @@ impl Baselines {
     }
 
     /// Makes a directory on the same file system that is removed on drop.
-    fn unfinished(&self) -> Result<Scratch> {
-        Scratch::below(&self.dir, UNFINISHED, |_| ())
+    fn scratch(&self) -> Result<Scratch> {
+        Scratch::below(&self.dir, SCRATCH, |_| ())
     }
 }
 
@@ -263,15 +262,15 @@ impl Baselines {
 /// # Errors
 /// The text is no valid name.
 pub fn check_name(name: &str) -> Result<()> {
-    let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let begins_plain = name.starts_with(|c: char| c.is_ascii_alphanumeric());
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
-    if begins && is_plain && name.len() <= NAME_BYTES_MAX {
-        return Ok(());
+    if !begins_plain || !is_plain || name.len() > NAME_BYTES_MAX {
+        bail!(
+            "{name:?} is no name of a baseline: it has letters, digits and ._+- ({NAME_BYTES_MAX} at \
+             most), and begins with a letter or a digit, as in main or release-1.2"
+        );
     }
-    Err(anyhow!(
-        "{name:?} is no name of a baseline: it has letters, digits and ._+- ({NAME_BYTES_MAX} at \
-         most), and begins with a letter or a digit, as in main or release-1.2"
-    ))
+    Ok(())
 }
 
 /// Checks that `dir` does not exist or has results only, as no other file is replaced or removed.
@@ -284,18 +283,18 @@ fn check_own(dir: &Path) -> Result<()> {
         Ok(found) if !found.is_dir() => bail!("{} is no baseline: move it away", dir.display()),
         Ok(_) => fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))?,
     };
-    let own = stored::result_files(dir)?;
-    let mut strange = entries.flatten().filter(|entry| {
-        !own.contains(&entry.path()) || !entry.file_type().is_ok_and(|kind| kind.is_file())
+    let files = stored::result_files(dir)?;
+    let mut others = entries.flatten().filter(|entry| {
+        !files.contains(&entry.path()) || !entry.file_type().is_ok_and(|kind| kind.is_file())
     });
-    match strange.next() {
-        Some(entry) => bail!(
+    if let Some(other) = others.next() {
+        bail!(
             "{} is no result, so {} is not replaced or removed: move it away",
-            entry.path().display(),
+            other.path().display(),
             dir.display()
-        ),
-        None => Ok(()),
+        );
     }
+    Ok(())
 }
 
 /// Reads all results of a directory.
@@ -307,12 +306,12 @@ fn results(dir: &Path) -> Result<Vec<Stored>> {
 /// Returns the reason for which `new` cannot be added to a baseline with the result `before`;
 /// `None` if it can.
 fn difference(before: &Stored, new: &Stored) -> Option<String> {
-    let (of, now) = (&before.result, &new.result);
-    if !of.tool.program.is_same(&now.tool.program) {
-        return Some(format!("of another build, {}", of.tool.program.name()));
+    let [program, new_program] = [before, new].map(|stored| &stored.result.tool.program);
+    if !program.is_same(new_program) {
+        return Some(format!("of another build, {}", program.name()));
     }
-    let machine = fingerprint::known_differences(&of.environment, &now.environment);
-    if let Some(first) = machine.first() {
+    let [environment, new_environment] = [before, new].map(|stored| &stored.result.environment);
+    if let Some(first) = fingerprint::known_differences(environment, new_environment).first() {
         return Some(format!("of another machine ({first})"));
     }
     let settings = match baseline::settings_between(before, new) {
@@ -320,8 +319,9 @@ fn difference(before: &Stored, new: &Stored) -> Option<String> {
         Ok(settings) => settings,
     };
     // Checked before the settings: a missing variant would show as a difference of settings.
-    let [of, now] = [of, now].map(|result| result.cells.iter().map(|cell| &cell.variant));
-    if of.ne(now) {
+    let [variants, new_variants] =
+        [before, new].map(|stored| stored.result.cells.iter().map(|cell| &cell.variant));
+    if variants.ne(new_variants) {
         return Some("of other variants".to_owned());
     }
     (!settings.is_empty()).then(|| format!("with other settings ({})", settings.join(", ")))
@@ -329,7 +329,7 @@ fn difference(before: &Stored, new: &Stored) -> Option<String> {
 
 /// Renames the directory `new` to `dir`. An earlier directory `dir` gets the name `new` in the same
 /// step.
-fn put(new: &Path, dir: &Path) -> io::Result<()> {
+fn replace(dir: &Path, new: &Path) -> io::Result<()> {
     if !dir.exists() {
         return fs::rename(new, dir);
     }

@@ -22,8 +22,8 @@ use variant::WholeRows;
 use crate::{
     figures::counters,
     machine::environment::Watch,
-    terminal::{Code, Failure, Progress, WithExitCode},
-    worker::{self, Driver, Load, Loaded, Sampled, Timeouts, WorkloadForm, confine, of_expect},
+    terminal::{Code, Failure, Progress, WithExitCode, exit::fail},
+    worker::{Driver, Load, Loaded, Sampled, Timeouts, WorkloadForm, confine, of_expect},
 };
 
 /// Maximal time of loading the work over that of a sample: a state may be built while loading.
@@ -94,7 +94,7 @@ impl<'a> Trio<'a> {
         let stamps = binaries.each_ref().map(|path| stamp(path));
         let stage = progress.stage("starting the builds", 0);
         let begun = Instant::now();
-        let started = all_started(&binaries, timeouts, work, 0)?;
+        let started = start_all(&binaries, timeouts, work, 0)?;
         let start_took = begun.elapsed();
         stage.finish();
         same_profile(&started)?;
@@ -102,7 +102,7 @@ impl<'a> Trio<'a> {
         let drivers = started.map(|started| started.driver);
         let hashes = drivers.each_ref().map(|driver| driver.facts().binary_hash.clone());
         if hashes[Arm::Base as usize] != hashes[Arm::Null as usize] {
-            replaced(base)?;
+            return Err(replaced(base));
         }
         let (cpus, unconfined) = match confine::allowed() {
             Ok(cpus) => (cpus, None),
@@ -187,12 +187,12 @@ impl<'a> Trio<'a> {
         let is_on_whole = expects.iter().any(Expect::is_on_whole_blocks);
         let rows = if is_on_whole { self.work.whole_rows } else { WholeRows::Nothing };
         let Started { driver: mut new, loaded } =
-            started(binary, self.timeouts, self.work, Arm::New, rows)?;
+            start_process(binary, self.timeouts, self.work, Arm::New, rows)?;
         self.check_program(Arm::New, &new)?;
         self.watch.resume(self.cpus.len().max(1));
         for _ in 0..JUDGED_SAMPLE_COUNT {
             for variant in &loaded.variants {
-                sampled(&mut new, variant, self.work)?;
+                checked_sample(&mut new, variant, self.work)?;
             }
         }
         self.watch.pause();
@@ -209,25 +209,29 @@ impl<'a> Trio<'a> {
     /// Checks that the files are the same as at the first start.
     fn check_files(&self) -> Result<(), Failure> {
         let mut files = self.binaries.iter().zip(&self.stamps);
-        files.find(|(path, was)| stamp(path) != **was).map_or(Ok(()), |(path, _)| replaced(path))
+        match files.find(|(path, first)| stamp(path) != **first) {
+            Some((path, _)) => Err(replaced(path)),
+            None => Ok(()),
+        }
     }
 
     /// Checks that a process runs the same program as at the first start.
     fn check_program(&self, arm: Arm, driver: &Driver) -> Result<(), Failure> {
         match driver.facts().binary_hash == self.hashes[arm as usize] {
             true => Ok(()),
-            false => replaced(&self.binaries[arm as usize]),
+            false => Err(replaced(&self.binaries[arm as usize])),
         }
     }
 }
 
-fn replaced(path: &Path) -> Result<(), Failure> {
+/// Makes the failure for a build whose file has changed.
+fn replaced(path: &Path) -> Failure {
     let error = anyhow!(
         "{} was replaced while it was measured, so its samples are of two builds; build \
          elsewhere, or compare copies",
         path.display()
     );
-    Err(error).with_exit_code(Code::Io)
+    Failure { code: Code::Io, error }
 }
 
 /// A process that has loaded the work.
@@ -238,7 +242,7 @@ struct Started {
 
 /// Starts a process of each arm. `first` rotates the order of the starts, as the process that
 /// starts first may get better memory. Returns the processes by arm.
-fn all_started(
+fn start_all(
     binaries: &[PathBuf; 3],
     timeouts: Timeouts,
     work: &GateWork,
@@ -247,7 +251,7 @@ fn all_started(
     let mut all = Vec::with_capacity(binaries.len());
     for index in 0..binaries.len() {
         let arm = Arm::ALL[(first + index) % binaries.len()];
-        all.push(started(&binaries[arm as usize], timeouts, work, arm, WholeRows::Nothing)?);
+        all.push(start_process(&binaries[arm as usize], timeouts, work, arm, WholeRows::Nothing)?);
     }
     all.rotate_right(first % binaries.len());
     Ok(all.try_into().unwrap_or_else(|_| panic!("as many as there are binaries")))
@@ -255,7 +259,7 @@ fn all_started(
 
 /// Starts a process of an arm, which loads the work. `rows`: rows of whole blocks beside the rows
 /// of the run.
-fn started(
+fn start_process(
     binary: &Path,
     timeouts: Timeouts,
     work: &GateWork,
@@ -281,14 +285,14 @@ fn started(
     };
     let loaded = driver.load(load)?;
     if loaded.digest != work.facts.digest {
-        let error = anyhow!(
+        fail!(
+            Code::Disagree,
             "{} reads the workload as {}, and it is {}: it would do other work; take a build that \
              reads this file",
             binary.display(),
             loaded.digest,
             work.facts.digest
         );
-        return Err(error).with_exit_code(Code::Disagree);
     }
     Ok(Started { driver, loaded })
 }
@@ -324,32 +328,33 @@ fn variants(
         return in_both(base, new);
     }
     for (binary, started) in binaries.iter().zip(started) {
-        work.has_all(binary, &started.loaded)?;
+        work.check_variants(binary, &started.loaded)?;
     }
     Ok(work.variants.clone())
 }
 
 /// Takes a sample, and compares its gas and digests with those of the workload. A process of this
 /// project has compared them itself, but another executor may not have.
-fn sampled(driver: &mut Driver, variant: &str, work: &GateWork) -> Result<Sampled, Failure> {
+fn checked_sample(driver: &mut Driver, variant: &str, work: &GateWork) -> Result<Sampled, Failure> {
     let sampled = driver.sample(variant)?;
     let wrong = counters::wrong(&work.expected, &sampled.counters);
-    if wrong.is_empty() {
-        return Ok(sampled);
+    if !wrong.is_empty() {
+        fail!(
+            Code::Disagree,
+            "{}: its sample of {variant} is wrong; expected → got: {}",
+            driver.name(),
+            wrong.join("; ")
+        );
     }
-    let error = anyhow!(
-        "{}: its sample of {variant} is wrong; expected → got: {}",
-        driver.name(),
-        wrong.join("; ")
-    );
-    Err(error).with_exit_code(Code::Disagree)
+    Ok(sampled)
 }
 
 impl Sampler for Trio<'_> {
     fn sample(&mut self, arm: Arm, variant: &str) -> Result<Sample, Failure> {
         self.are_new = false;
-        let sampled = sampled(&mut self.drivers[arm as usize], variant, self.work)?;
-        let worker::Sampled { wall_ns, cpu_ns, counters, facts, .. } = sampled;
+        let driver = &mut self.drivers[arm as usize];
+        let Sampled { wall_ns, cpu_ns, counters, facts, .. } =
+            checked_sample(driver, variant, self.work)?;
         Ok(Sample {
             wall_ns,
             cpu_ns,
@@ -372,7 +377,7 @@ impl Sampler for Trio<'_> {
         // process at a time, and both generations may not fit in memory.
         self.end()?;
         self.check_files()?;
-        let started = all_started(&self.binaries, self.timeouts, self.work, self.start_count)?;
+        let started = start_all(&self.binaries, self.timeouts, self.work, self.start_count)?;
         self.drivers = started.map(|started| started.driver);
         Arm::ALL
             .into_iter()

@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Maximal estimate of δ, as a share.
-const DELTA_MAX: f64 = 10.0;
+const ESTIMATE_MAX: f64 = 10.0;
 
 /// Returns the spread of each variant of a build that was compared with itself.
 pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
@@ -27,9 +27,9 @@ pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
 /// Returns the spread of a variant: the standard error of its estimated change, and the smallest δ
 /// that can be decided with it. `None` for fewer than six octets.
 fn spread(cell: &GateCell) -> Option<Spread> {
-    let octets = cell.octets.iter();
-    let octets = octets.filter_map(|o| octet_differences(o, Metric::Wall, cell.samples_per_slot));
-    let (new, null) = decide::estimates(&octets.collect::<Vec<_>>())?;
+    let differences = |octet| octet_differences(octet, Metric::Wall, cell.samples_per_slot);
+    let octets: Vec<_> = cell.octets.iter().filter_map(differences).collect();
+    let (new, null) = decide::estimates(&octets)?;
     // Both estimates are of a build against itself. The one with the larger error is safer.
     let spread = if new.error > null.error { new } else { null };
     Some(Spread {
@@ -44,7 +44,7 @@ fn spread(cell: &GateCell) -> Option<Spread> {
 /// null.
 fn smallest_delta(spread: &Trimmed) -> f64 {
     let split = Split { judged_count: 1, look_count: LOOKS.len() };
-    decide::smallest_delta(spread, spread, split).min(DELTA_MAX)
+    decide::smallest_delta(spread, spread, split).min(ESTIMATE_MAX)
 }
 
 /// Returns a warning if `delta` is smaller than the machine can detect for `variant`, or if the

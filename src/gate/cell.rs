@@ -8,8 +8,6 @@ use result::{
 };
 use std::time::Duration;
 
-use anyhow::anyhow;
-
 use super::{
     DELTA_MAX, DecidedBy, Metric, Verdict,
     decide::{self, Figure, LOOKS, Limits, Split},
@@ -17,9 +15,9 @@ use super::{
     octet::{self, Arm, Coin},
     reason::{FigureVerdict, Headline, headline},
     sampler::{Plan, Rule, Sample, Sampler, Subject},
-    steps::{OctetWork, Passes, SampleTime, shorter_slot_ns, times},
+    steps::{OctetWork, Passes, SampleTime, multiplied, shorter_slot_ns},
 };
-use crate::terminal::{Code, Failure, WithExitCode};
+use crate::terminal::{Code, Failure, exit::fail};
 
 /// Maximal number of samples of a warm-up. If times are still unsteady then, they widen the null.
 const WARM_UP_COUNT_MAX: usize = 40;
@@ -127,7 +125,7 @@ impl Cell {
         // No time is measured if the work differs.
         for (arm, samples) in Arm::ALL.into_iter().zip(&samples) {
             for sample in samples {
-                cell.compare(arm, sample);
+                cell.record_changes(arm, sample);
             }
         }
         Ok(cell)
@@ -144,7 +142,7 @@ impl Cell {
     }
 
     /// Records the counters in which a sample differs from the first sample of A.
-    fn compare(&mut self, arm: Arm, sample: &Sample) {
+    fn record_changes(&mut self, arm: Arm, sample: &Sample) {
         for mut change in self.counters.differences(&sample.counters) {
             if arm != Arm::New {
                 // A counter that differs between two samples of A is not exact.
@@ -175,17 +173,18 @@ impl Cell {
                 facts.cpus = sampler.confine(&self.variant, self.octets.len());
                 self.warm_again(generation, sampler)?;
             }
-            let number = self.octets.len() * self.passes_per_octet as usize + facts.passes.len();
+            let pass_number =
+                self.octets.len() * self.passes_per_octet as usize + facts.passes.len();
             let first = if coin.toss() { Arm::New } else { Arm::Base };
             sampler.watch();
-            let pass = self.pass(octet::order(number, first), sampler)?;
+            let pass = self.pass(octet::order(pass_number, first), sampler)?;
             generation.spent_ns += pass.wall_ns.iter().sum::<u64>();
             facts.passes.push(pass);
         }
         sampler.pause_watch();
         for figure in &mut self.figures {
-            let found = octet::octet_differences(&facts, figure.metric, self.samples_per_slot);
-            figure.octets.extend(found);
+            let estimate = octet::octet_differences(&facts, figure.metric, self.samples_per_slot);
+            figure.octets.extend(estimate);
         }
         self.octets.push(facts);
         Ok(())
@@ -202,15 +201,14 @@ impl Cell {
     ) -> Result<(), Failure> {
         sampler.pause_watch();
         let mut spent_ns = [0_u64; 3];
-        let counted =
-            (self.passes_per_octet * self.samples_per_slot) as usize * octet::SLOTS_OF_ARM;
-        for number in 0..counted.min(self.warm_again_count as usize) {
+        let counted_count = self.octet_sample_count() / Arm::ALL.len() as u64;
+        for number in 0..self.warm_again_count.min(counted_count) as usize {
             if number >= WARM_UP_COUNT_MIN && spent_ns.iter().any(|ns| *ns >= WARM_UP_NS_MAX) {
                 break;
             }
             for (arm, spent_ns) in Arm::ALL.into_iter().zip(&mut spent_ns) {
                 let sample = sampler.sample(arm, &self.variant)?;
-                self.compare(arm, &sample);
+                self.record_changes(arm, &sample);
                 *spent_ns += sample.wall_ns;
             }
         }
@@ -233,7 +231,7 @@ impl Cell {
             let mut sums = Metric::ALL.iter().map(|_| Some(0_u64)).collect::<Vec<_>>();
             for _ in 0..self.samples_per_slot {
                 let sample = sampler.sample(arm, &self.variant)?;
-                self.compare(arm, &sample);
+                self.record_changes(arm, &sample);
                 for (sum, metric) in sums.iter_mut().zip(Metric::ALL) {
                     *sum = sum.zip(sample.value(*metric)).map(|(sum, value)| sum + value);
                 }
@@ -268,24 +266,27 @@ impl Cell {
     /// Estimates the time of an octet. `slot_ns`: requested wall time of a slot. `start`: time to
     /// start the processes. `sample`: mean time of a sample, including the time outside its clock.
     pub fn octet_work(&self, slot_ns: u64, start: Option<Duration>, sample: Duration) -> OctetWork {
-        let octet = self.octet_sample_count();
-        let of_shorter = shorter_slot_ns(slot_ns).div_ceil(self.sample_ns.max(1)).max(1);
-        let of_shorter = octet.min(of_shorter.saturating_mul(octet::SLOT_COUNT as u64));
+        let sample_count = self.octet_sample_count();
+        let per_slot = shorter_slot_ns(slot_ns).div_ceil(self.sample_ns.max(1)).max(1);
+        let shorter_count = sample_count.min(per_slot.saturating_mul(octet::SLOT_COUNT as u64));
         let time = Duration::from_nanos(self.sample_ns.saturating_mul(self.samples_per_slot));
         OctetWork {
             start,
-            asked: self.sample_time(octet, sample),
-            shorter: self.sample_time(of_shorter, sample),
+            requested: self.sample_time(sample_count, sample),
+            shorter: self.sample_time(shorter_count, sample),
             passes: Passes { count: self.passes_per_octet, time },
         }
     }
 
-    /// Returns the time of `counted` samples of an octet, and of the uncounted samples that warm
-    /// three new processes.
-    fn sample_time(&self, counted: u64, sample: Duration) -> SampleTime {
+    /// Returns the time of `counted_count` samples of an octet, and of the uncounted samples that
+    /// warm three new processes.
+    fn sample_time(&self, counted_count: u64, sample: Duration) -> SampleTime {
         let arm_count = Arm::ALL.len() as u64;
-        let warm_up = self.warm_again_count.min(counted / arm_count) * arm_count;
-        SampleTime { warm_up: times(sample, warm_up), counted: times(sample, counted) }
+        let warm_up_count = self.warm_again_count.min(counted_count / arm_count) * arm_count;
+        SampleTime {
+            warm_up: multiplied(sample, warm_up_count),
+            counted: multiplied(sample, counted_count),
+        }
     }
 
     /// Tests whether the octets so far decide, if their number is one of the looks.
@@ -303,16 +304,16 @@ impl Cell {
 
     /// Returns the variant's verdict, and whether all figures or the counts alone gave it.
     pub fn verdict(&self) -> (Verdict, DecidedBy) {
-        let (counts, times): (Vec<_>, Vec<_>) =
-            self.figures.iter().partition(|figure| figure.metric.is_count());
         let all = Verdict::worst(self.figures.iter().map(Figure::verdict));
-        let [counts, times] =
-            [counts, times].map(|figures| Verdict::worst(figures.into_iter().map(Figure::verdict)));
         if !self.changes.is_empty() {
             return (Verdict::worst([all, Verdict::WorkChanged]), DecidedBy::All);
         }
-        match (self.rule, times, counts) {
-            (Rule::Counters, Verdict::Inconclusive, Verdict::Pass) => {
+        let worst = |is_count: bool| {
+            let figures = self.figures.iter().filter(|figure| figure.metric.is_count() == is_count);
+            Verdict::worst(figures.map(Figure::verdict))
+        };
+        match (self.rule, worst(false), worst(true)) {
+            (Rule::Counts, Verdict::Inconclusive, Verdict::Pass) => {
                 (Verdict::Pass, DecidedBy::Counters)
             }
             _ => (all, DecidedBy::All),
@@ -349,8 +350,8 @@ impl Cell {
                 look: *figure.looks.last()?,
                 limits: figure.limits,
                 delta: plan.delta,
-                enough: match verdict {
-                    Verdict::Inconclusive => self.enough(figure, plan),
+                remedy: match verdict {
+                    Verdict::Inconclusive => self.remedy(figure, plan),
                     _ => String::new(),
                 },
             })
@@ -358,22 +359,22 @@ impl Cell {
     }
 
     /// States how many samples would decide, and the option that takes them.
-    fn enough(&self, figure: &Figure, plan: &Plan) -> String {
-        let Some((wanted, times)) = self.samples_to_decide(figure) else {
+    fn remedy(&self, figure: &Figure, plan: &Plan) -> String {
+        let Some((count, factor)) = self.samples_to_decide(figure) else {
             return ": no number of samples would tell it from the limit".to_owned();
         };
-        let taken_ns = figure_slot_ns(&self.octets);
-        let slot = Duration::from_nanos((taken_ns.max(plan.slot_ns) as f64 * times) as u64);
+        let taken_ns = mean_slot_ns(&self.octets);
+        let slot = Duration::from_nanos((taken_ns.max(plan.slot_ns) as f64 * factor) as u64);
         format!(
-            ": about {wanted} samples of each build would decide, and it had {} (--slot-time {}ms)",
+            ": about {count} samples of each build would decide, and it had {} (--slot-time {}ms)",
             self.samples_of_each(),
             slot.as_millis().max(1)
         )
     }
 
+    /// Returns the number of counted samples of an arm in all octets.
     fn samples_of_each(&self) -> u64 {
-        let octets = self.octets.len() as u64 * octet::SLOTS_OF_ARM as u64;
-        octets * self.passes_per_octet * self.samples_per_slot
+        self.octets.len() as u64 * self.octet_sample_count() / Arm::ALL.len() as u64
     }
 
     /// Returns the number of samples of each build that would decide an open figure, and its ratio
@@ -382,8 +383,8 @@ impl Cell {
         if figure.verdict() != Verdict::Inconclusive {
             return None;
         }
-        let times = decide::times_to_decide(figure.looks.last()?, figure.limits)?;
-        Some(((self.samples_of_each() as f64 * times).ceil() as u64, times))
+        let factor = decide::octet_factor(figure.looks.last()?, figure.limits)?;
+        Some(((self.samples_of_each() as f64 * factor).ceil() as u64, factor))
     }
 
     /// Returns, for each figure that noise leaves open, the smallest δ that could be decided.
@@ -399,7 +400,7 @@ impl Cell {
             verdict: figure.verdict(),
             delta: figure.limits.delta,
             base: figure.base,
-            samples_to_decide: self.samples_to_decide(figure).map(|(wanted, _)| wanted),
+            samples_to_decide: self.samples_to_decide(figure).map(|(count, _)| count),
             delta_to_decide: figure.delta_to_decide.filter(|delta| *delta <= DELTA_MAX),
             looks: figure.looks.iter().copied().map(LookFacts::from).collect(),
         });
@@ -429,33 +430,33 @@ fn figures(
     for metric in subject.metrics.iter().copied() {
         let mut all = samples.iter().flatten();
         if all.any(|sample| sample.value(metric).is_none()) {
-            if subject.rule == Rule::Counters {
+            if subject.rule == Rule::Counts {
                 continue;
             }
-            let error = anyhow!(
+            fail!(
+                Code::Usage,
                 "--metric {metric}: neither this machine nor the build reports it for {}: leave it out",
                 subject.variant
             );
-            return Err(error).with_exit_code(Code::Usage);
         }
-        let of_base = samples[0].iter().filter_map(|sample| sample.value(metric));
-        let of_base: Vec<_> = of_base.map(|value| value as f64).collect();
-        let base = stats::median(&of_base).unwrap_or(0.0);
-        let least = floor(metric) as f64;
-        let floor = match (metric.is_count(), base > 0.0) {
+        let values = samples[0].iter().filter_map(|sample| sample.value(metric));
+        let values: Vec<_> = values.map(|value| value as f64).collect();
+        let base = stats::median(&values).unwrap_or(0.0);
+        let min_change = floor(metric) as f64;
+        let floor_share = match (metric.is_count(), base > 0.0) {
             // A count below the floor is compared as if it were equal to the floor.
-            (true, _) => least / base.max(least),
-            (false, true) => least / base,
+            (true, _) => min_change / base.max(min_change),
+            (false, true) => min_change / base,
             (false, false) => 0.0,
         };
-        let limits = Limits { delta: plan.delta.max(floor), floor };
+        let limits = Limits { delta: plan.delta.max(floor_share), floor: floor_share };
         figures.push(Figure::new(metric, base as u64, limits));
     }
     Ok(figures)
 }
 
 /// Returns the mean wall time of a slot in an octet. A slot's time is the sum over all passes.
-fn figure_slot_ns(octets: &[OctetFacts]) -> u64 {
+fn mean_slot_ns(octets: &[OctetFacts]) -> u64 {
     let slots = octets.iter().flat_map(|octet| &octet.passes).flat_map(|pass| &pass.wall_ns);
     let slot_count = (octets.len() * octet::SLOT_COUNT) as u64;
     slots.sum::<u64>().checked_div(slot_count).unwrap_or(0)

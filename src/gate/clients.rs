@@ -20,7 +20,7 @@ use super::{
 use crate::{
     client::{SampledClient, Source, StartFile, Task, copy_dir},
     machine::{child, environment::Watch, scratch::Scratch},
-    terminal::{Code, Failure, WithExitCode, interrupt},
+    terminal::{Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
 /// The input for a comparison of two clients.
@@ -143,7 +143,7 @@ impl<'a> ClientTrio<'a> {
 impl Sampler for ClientTrio<'_> {
     fn sample(&mut self, arm: Arm, _variant: &str) -> Result<Sample, Failure> {
         if interrupt::happened() {
-            return Err(anyhow!("interrupted")).with_exit_code(Code::Interrupted);
+            fail!(Code::Interrupted, "interrupted");
         }
         self.are_new = false;
         if !self.clients[arm as usize].has_next() {
@@ -160,7 +160,7 @@ impl Sampler for ClientTrio<'_> {
             *version = client.version().map(str::to_owned);
         }
         let Some(sample) = client.last() else {
-            return Err(anyhow!("a client gave no sample")).with_exit_code(Code::Io);
+            fail!(Code::Io, "a client gave no sample");
         };
         // Only gas is compared: a client that finds the block valid has computed its state and its
         // receipts.

@@ -12,16 +12,19 @@ use super::side::Side;
 /// Name of the number of reads from the store. It is exact unless the engine runs steps
 /// speculatively or again.
 const READS: &str = "store_reads";
+
 type Counter = fn(&SampleFacts) -> u64;
+
 /// Counters of a sample that depend on the work alone.
 const EXACT: [(&str, Counter); 3] = [
     ("gas", |sample| sample.gas),
     ("unique_keys", |sample| sample.unique_keys),
     (READS, |sample| sample.store_reads),
 ];
+
 /// The exact counters of the stored side, compared with the new side.
 #[derive(Debug)]
-pub struct Counters {
+pub struct ComparedCounters {
     /// Counters that both sides have, each with the values of the stored side and of the new side.
     pub of_both: Vec<(String, [Vec<Value>; 2])>,
     /// Counters that the new side lacks, or that vary there.
@@ -32,7 +35,7 @@ pub struct Counters {
 ///
 /// # Errors
 /// The sides have no counter in common.
-pub fn compare(base: &Side, new: &Side, common: &[String]) -> Result<Counters> {
+pub fn compare(base: &Side, new: &Side, common: &[String]) -> Result<ComparedCounters> {
     let mut after = exact(new, common);
     let (mut of_both, mut lost) = (Vec::new(), Vec::new());
     for (key, before) in exact(base, common) {
@@ -49,7 +52,7 @@ pub fn compare(base: &Side, new: &Side, common: &[String]) -> Result<Counters> {
             new.path().display()
         );
     }
-    Ok(Counters { of_both, lost })
+    Ok(ComparedCounters { of_both, lost })
 }
 
 /// Returns the exact counters of the `common` variants, by variant and name. A counter has each
@@ -75,8 +78,8 @@ fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
 /// of the list are not known of each sample, but of the cell.
 fn exact_on_database(cell: &Cell, database: &OnDatabase<'_>) -> Vec<(&'static str, Value)> {
     let mut exact = Vec::new();
-    for (name, of) in EXACT {
-        let mut values: Vec<_> = database.of_workload().map(of).collect();
+    for (name, value_of) in EXACT {
+        let mut values: Vec<_> = database.of_workload().map(value_of).collect();
         values.dedup();
         if let [value] = values[..]
             && (name != READS || cell.engine.runs_steps_once())

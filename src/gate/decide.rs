@@ -165,11 +165,11 @@ enum NullVerdict {
 }
 
 impl Limits {
-    fn null(&self, [low, high]: [f64; 2]) -> NullVerdict {
-        let floor = self.floor.ln_1p();
+    fn null_verdict(self, null: [f64; 2]) -> NullVerdict {
+        let ([low, high], floor) = (null, self.floor.ln_1p());
         if low > floor || high < -floor {
             NullVerdict::Biased
-        } else if low.abs().max(high.abs()) <= (self.delta / 2.0).ln_1p() {
+        } else if far_end(null) <= (self.delta / 2.0).ln_1p() {
             NullVerdict::Narrow
         } else {
             NullVerdict::Wide
@@ -179,7 +179,7 @@ impl Limits {
     /// Returns the change of B that a difference of A from itself may explain. It is 0 if the null
     /// is narrow, the estimate of a wide null, or the far end of a biased null.
     pub fn null_change(self, null: [f64; 2]) -> f64 {
-        match self.null(null) {
+        match self.null_verdict(null) {
             NullVerdict::Narrow => 0.0,
             NullVerdict::Wide => middle(null).abs(),
             NullVerdict::Biased => far_end(null),
@@ -190,8 +190,10 @@ impl Limits {
     /// [`Self::null_change`]. The upper bound rises by the far end of a null that is not narrow: a
     /// slow process of A makes B seem faster, and noise may hide that the process is slow.
     pub fn bounds(self, look: &Look) -> [f64; 2] {
-        let margin =
-            if self.null(look.null) == NullVerdict::Narrow { 0.0 } else { far_end(look.null) };
+        let margin = match self.null_verdict(look.null) {
+            NullVerdict::Narrow => 0.0,
+            NullVerdict::Wide | NullVerdict::Biased => far_end(look.null),
+        };
         [look.lower - self.null_change(look.null), look.upper + margin]
     }
 }
@@ -202,7 +204,7 @@ impl Limits {
 pub fn verdict(look: &Look, limits: Limits) -> Option<Verdict> {
     let [lower, upper] = limits.bounds(look);
     let is_last = look.octet_count >= OCTET_COUNT_MAX;
-    match (by_bounds(lower, upper, limits.delta), limits.null(look.null)) {
+    match (by_bounds(lower, upper, limits.delta), limits.null_verdict(look.null)) {
         (Verdict::Regression, _) => Some(Verdict::Regression),
         (_, NullVerdict::Biased) => is_last.then_some(Verdict::Untrusted),
         (Verdict::Pass, _) => Some(Verdict::Pass),
@@ -227,12 +229,13 @@ pub fn hidden_by_null(look: &Look, limits: Limits) -> Option<HiddenVerdict> {
     let verdict = by_bounds(look.lower, look.upper, limits.delta);
     let [lower, upper] = limits.bounds(look);
     let limit = limits.delta.ln_1p();
+    let [below, above] = [look.lower - lower, upper - look.upper];
     let (null_change, bound) = match verdict {
-        Verdict::Regression => (look.lower - lower, limit + (look.lower - lower)),
-        _ => (upper - look.upper, limit - (upper - look.upper)),
+        Verdict::Regression => (below, limit + below),
+        _ => (above, limit - above),
     };
     let is_hidden = verdict != Verdict::Inconclusive
-        && limits.null(look.null) == NullVerdict::Wide
+        && limits.null_verdict(look.null) == NullVerdict::Wide
         && by_bounds(lower, upper, limits.delta) == Verdict::Inconclusive;
     is_hidden.then(|| HiddenVerdict {
         verdict,
@@ -253,28 +256,28 @@ fn far_end([low, high]: [f64; 2]) -> f64 {
 /// Returns the number of octets that would decide, over the number of octets of `look`. Estimates
 /// and deviations are assumed to stay, so that errors fall with the square root of the number.
 /// `None` if no number would decide.
-pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
-    if limits.null(look.null) == NullVerdict::Biased {
+pub fn octet_factor(look: &Look, limits: Limits) -> Option<f64> {
+    if limits.null_verdict(look.null) == NullVerdict::Biased {
         return None;
     }
     let limit = limits.delta.ln_1p();
     let [low, high] = look.null;
     let (null, null_reach) = (middle(look.null).abs(), (high - low) / 2.0);
-    let estimate = look.estimate;
+    let Look { estimate, lower, upper, .. } = *look;
     // The factor by which a reach (estimate to bound) must shrink to fit its room (estimate to
     // limit).
     let factor = if estimate < limit {
-        let reach = look.upper - estimate;
+        let reach = upper - estimate;
         // A pass needs room for the far end of a wide null, or a null that is no longer wide.
-        let beside_wide = shrink(reach + null_reach, limit - estimate - null);
-        let beside_narrow = shrink(null_reach, (limits.delta / 2.0).ln_1p() - null)
-            .zip(shrink(reach, limit - estimate))
-            .map(|(null, new)| null.max(new));
+        let beside_wide = ratio(reach + null_reach, limit - estimate - null);
+        let beside_narrow = ratio(null_reach, (limits.delta / 2.0).ln_1p() - null)
+            .zip(ratio(reach, limit - estimate))
+            .map(|(of_null, of_new)| of_null.max(of_new));
         beside_wide.into_iter().chain(beside_narrow).reduce(f64::min)?
     } else {
-        shrink(estimate - look.lower, estimate - limit - null)?
+        ratio(estimate - lower, estimate - limit - null)?
     };
-    Some(factor.max(1.0).powi(2)).filter(|times| times.is_finite())
+    Some(factor.max(1.0).powi(2)).filter(|factor| factor.is_finite())
 }
 
 /// Returns the smallest δ at which about nine of ten runs of two equal builds pass, with noise like
@@ -283,16 +286,16 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
 /// upper bound plus the far end of a wide null is below δ.
 pub fn smallest_delta(new: &Trimmed, null: &Trimmed, split: Split) -> f64 {
     let [_, null_upper] = worst_of_nine_in_ten(null).interval(NULL_CONFIDENCE);
-    let beside_narrow = bounded_delta(new, split).max(2.0 * null_upper.exp_m1());
+    let beside_narrow = smallest_delta_without_null(new, split).max(2.0 * null_upper.exp_m1());
     // The estimates of B and of the null are independent, so the squares of their errors add up.
     let sum = Trimmed { mean: NINE_OF_TEN * new.error.hypot(null.error), ..*new };
-    let [_, reach] = Trimmed { mean: 0.0, ..*null }.interval(NULL_CONFIDENCE);
-    let beside_wide = (sum.upper(split.share(ALPHA_PASS)) + reach).exp_m1();
+    let [_, null_reach] = Trimmed { mean: 0.0, ..*null }.interval(NULL_CONFIDENCE);
+    let beside_wide = (sum.upper(split.share(ALPHA_PASS)) + null_reach).exp_m1();
     beside_narrow.min(beside_wide)
 }
 
 /// Returns the smallest δ of [`smallest_delta`], for a figure without a null.
-fn bounded_delta(spread: &Trimmed, split: Split) -> f64 {
+fn smallest_delta_without_null(spread: &Trimmed, split: Split) -> f64 {
     worst_of_nine_in_ten(spread).upper(split.share(ALPHA_PASS)).exp_m1()
 }
 
@@ -310,8 +313,8 @@ pub fn delta_to_decide(octets: &[Differences], split: Split, delta: f64) -> Opti
 
 /// Returns the δ to propose for a figure of stored results, which have no null. `None` if it is at
 /// most `delta`.
-pub fn delta_between(spread: &Trimmed, split: Split, delta: f64) -> Option<f64> {
-    next_delta_step(bounded_delta(spread, split), delta)
+pub fn delta_to_decide_without_null(spread: &Trimmed, split: Split, delta: f64) -> Option<f64> {
+    next_delta_step(smallest_delta_without_null(spread, split), delta)
 }
 
 /// Rounds a δ up to the next step above it, as a bound must lie below δ. `None` if the step is not
@@ -342,15 +345,15 @@ pub fn values_to_decide(
     count: usize,
 ) -> Option<u64> {
     let limit = delta.ln_1p();
-    let times = match estimate < limit {
-        true => shrink(upper - estimate, limit - estimate)?.powi(2),
-        false => shrink(estimate - lower, estimate - limit)?.powi(2),
+    let factor = match estimate < limit {
+        true => ratio(upper - estimate, limit - estimate)?.powi(2),
+        false => ratio(estimate - lower, estimate - limit)?.powi(2),
     };
-    times.is_finite().then(|| (count as f64 * times).ceil() as u64)
+    factor.is_finite().then(|| (count as f64 * factor).ceil() as u64)
 }
 
 /// Returns `reach` over `room`; `None` without room.
-fn shrink(reach: f64, room: f64) -> Option<f64> {
+fn ratio(reach: f64, room: f64) -> Option<f64> {
     (room > 0.0).then(|| reach / room)
 }
 

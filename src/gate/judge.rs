@@ -13,13 +13,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use spec::Expect;
 use variant::CacheMode;
 
 use super::{
     Metric, Outcome, Verdict,
-    baseline::{self, Compared, Times},
+    baseline::{self, Comparison, Times},
     builds::{self, Driving, Trio},
     calibration, claimed,
     clients::{ClientPair, ClientTrio},
@@ -41,7 +41,7 @@ use crate::{
         environment,
     },
     run::{RunInput, prepare},
-    terminal::{self, Code, Failure, OpenCodes, Progress, WithExitCode, interrupt},
+    terminal::{self, Code, Failure, OpenCodes, Progress, WithExitCode, exit::fail, interrupt},
 };
 
 /// The comparison of two builds.
@@ -159,12 +159,13 @@ impl Frame {
     pub fn result(&self, judgement: Judgement) -> (GateResult, Result<Code, Failure>) {
         let Judgement { outcome, facts } = judgement;
         let verdict = outcome.as_ref().ok().map(|outcome| outcome.verdict);
+        // A high load casts no doubt on a sure verdict of builds that took turns.
         let is_sure = matches!(verdict, Some(Verdict::Pass | Verdict::Regression));
-        let in_turns = is_sure && facts.mode == Mode::Against;
+        let is_sure_by_turns = is_sure && facts.mode == Mode::Against;
         let ended = outcome.map(|outcome| (facts.code(outcome.verdict, self.open), outcome.reason));
         let mut warnings = facts.warnings;
         let of_machine = environment::warnings(&self.environment).into_iter();
-        warnings.extend(of_machine.map(|warning| match in_turns {
+        warnings.extend(of_machine.map(|warning| match is_sure_by_turns {
             true => warning.beside_turns(),
             false => warning.to_string(),
         }));
@@ -220,12 +221,13 @@ impl Facts {
     /// that were not judged decide the code, and then the claims.
     fn code(&self, verdict: Verdict, open: OpenCodes) -> Code {
         let mut times = self.baseline.iter().flat_map(|compared| &compared.times);
-        match (exit_code(verdict, open), &self.expects) {
-            (Code::Fine, _) if times.any(|shift| shift.verdict == Verdict::NotJudged) => {
-                open.not_judged
-            }
-            (Code::Fine, Some(expects)) => claims::code(&expects.claims, open),
-            (code, _) => code,
+        match exit_code(verdict, open) {
+            Code::Fine if times.any(|shift| shift.verdict == Verdict::NotJudged) => open.not_judged,
+            Code::Fine => match &self.expects {
+                Some(expects) => claims::code(&expects.claims, open),
+                None => Code::Fine,
+            },
+            code => code,
         }
     }
 
@@ -237,7 +239,7 @@ impl Facts {
         let work = GateWork::prepare(&builds.work, &progress)?;
         self.workload = Some(work.facts.clone());
         let new = builds.new.clone().map_or_else(builds::this_program, Ok)?;
-        work.differs(&builds.base, &new)?;
+        work.check_difference(&builds.base, &new)?;
         let mut trio = Trio::start(&builds.base, &new, builds.driving.timeout, &work, &progress)?;
         self.binaries = trio.binaries();
         self.warnings = calibration_warnings(builds, trio.variants(), frame)?;
@@ -350,7 +352,7 @@ impl Facts {
             false => Code::Usage,
         };
         let judged = baseline::judge(&base, &new, frame.delta, results.times);
-        let Compared { outcome, facts: compared } = judged.with_exit_code(code)?;
+        let Comparison { outcome, facts: compared } = judged.with_exit_code(code)?;
         if let Times::Absolute = results.times {
             self.warnings.push(compared.times_note.clone());
         }
@@ -384,10 +386,10 @@ fn claims_not_judged(
     deadline: Option<Duration>,
 ) -> Result<Option<Outcome>, Failure> {
     if deadline.is_some() {
-        let error = anyhow!(
+        fail!(
+            Code::Usage,
             "--deadline is a claim on designs of stress, and B is {executor}: leave it out"
         );
-        return Err(error).with_exit_code(Code::Usage);
     }
     let reason =
         format!("{count} claims of the scenario are on designs, and B is {executor}: not judged");
@@ -431,7 +433,7 @@ fn run_here(input: &RunInput) -> Result<Stored, Failure> {
     let stored = Stored::new(PathBuf::from("this run"), finished.result.clone());
     match finished.code(input.open)? {
         code if JUDGED_CODES.contains(&code) => Ok(stored),
-        code => Err(anyhow!("the run gave no result to judge")).with_exit_code(code),
+        code => fail!(code, "the run gave no result to judge"),
     }
 }
 
@@ -448,21 +450,20 @@ fn run_in_process(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Store
     fs::create_dir(dir).context("cannot make a directory").with_exit_code(Code::Io)?;
     let ended = child::run(&words(dir)).with_exit_code(Code::Io)?;
     if interrupt::happened() {
-        return Err(anyhow!("interrupted")).with_exit_code(Code::Interrupted);
+        fail!(Code::Interrupted, "interrupted");
     }
     if !JUDGED_CODES.iter().any(|code| ended == Ended::Code(*code as i32)) {
-        let error = anyhow!("a process of the run gave no result to judge: {}", ended.words());
-        return Err(error).with_exit_code(ended.code());
+        fail!(ended.code(), "a process of the run gave no result to judge: {}", ended.words());
     }
     Stored::read(dir).with_exit_code(Code::Io)
 }
 
 /// Returns the claims of the scenario that hold for this work, and the deadline.
 fn expects(deadline: Option<Duration>, work: &GateWork) -> Vec<Expect> {
-    let of_scenario = work.scenario.as_ref().filter(|s| s.skipped_expects().is_none());
-    let mut all = of_scenario.map_or(Vec::new(), |scenario| scenario.expects.clone());
-    if let Some(most) = deadline {
-        all.extend(claims::of_deadline(most, work.run.designs.iter().copied()));
+    let scenario = work.scenario.as_ref().filter(|scenario| scenario.skipped_expects().is_none());
+    let mut all = scenario.map_or(Vec::new(), |scenario| scenario.expects.clone());
+    if let Some(deadline) = deadline {
+        all.extend(claims::of_deadline(deadline, work.run.designs.iter().copied()));
     }
     all
 }
@@ -479,19 +480,19 @@ fn calibration_warnings(
     };
     let Some(calibration) = Calibration::read(&path).with_exit_code(Code::Io)? else {
         if builds.calibration.is_some() {
-            let error = anyhow!(
+            fail!(
+                Code::Usage,
                 "{}: there is no such file; `stress gate calibrate` writes one",
                 path.display()
             );
-            return Err(error).with_exit_code(Code::Usage);
         }
         return Ok(Vec::new());
     };
-    let mut warnings = Vec::new();
-    for SharedVariant { name, .. } in variants {
-        let Frame { environment, delta, .. } = frame;
-        warnings.extend(calibration::warning(&calibration, name, *delta, environment));
-    }
+    let warnings = variants.iter().filter_map(|SharedVariant { name, .. }| {
+        calibration::warning(&calibration, name, frame.delta, &frame.environment)
+    });
+    let mut warnings: Vec<_> = warnings.collect();
+    // A calibration of another machine gives each variant the same warning.
     warnings.dedup();
     Ok(warnings)
 }

@@ -96,11 +96,11 @@ impl Try<'_> {
             return Ok(());
         }
         (self.show)(Step::Warm(OctetWork::of_all(&works)));
-        self.octets()
+        self.take_octets()
     }
 
     /// Takes octets until every figure is decided, or until a sample does other work.
-    fn octets(&mut self) -> Result<(), Failure> {
+    fn take_octets(&mut self) -> Result<(), Failure> {
         let Plan { coin_seed, attempt_count, takes_all, .. } = *self.plan;
         // The warm-up has shown which metrics are reported. Others take no share of the error.
         let figure_count: usize = self.cells.iter().map(Cell::figure_count).sum();
@@ -133,28 +133,27 @@ impl Try<'_> {
 /// Judges all cells. A regression stands even if time was lost or work changed. A and B alternate,
 /// so both lost time, and the loss only widens the bounds.
 fn judged(plan: &Plan, cells: &[Cell], disturbances: &[String]) -> Outcome {
-    let of_figures = Verdict::worst(cells.iter().map(|cell| cell.verdict().0));
-    let reason = reason(of_figures, plan, cells);
+    let verdict = Verdict::worst(cells.iter().map(|cell| cell.verdict().0));
+    let reason = reason(verdict, plan, cells);
     let changed = cells.iter().find(|cell| !cell.changes().is_empty());
-    let (verdict, reason) = match (of_figures, changed, disturbances) {
-        (Verdict::Regression, Some(cell), _) => {
-            (Verdict::Regression, format!("{reason}; and {}", cell.changes_in_words()))
+    let (verdict, reason) = match (changed.map(Cell::changes_in_words), disturbances) {
+        (None, []) => (verdict, reason + &delta_in_words(verdict, cells)),
+        (Some(changes), _) if verdict == Verdict::Regression => {
+            (verdict, format!("{reason}; and {changes}"))
         }
-        (Verdict::Regression, None, some) if !some.is_empty() => {
+        (None, causes) if verdict == Verdict::Regression => {
             let doubt = "A and B alternate, so that both lost time and the verdict stands";
-            (Verdict::Regression, format!("{reason}; and {doubt}: {}", some.join("; ")))
+            (verdict, format!("{reason}; and {doubt}: {}", causes.join("; ")))
         }
-        (_, Some(cell), _) => (Verdict::WorkChanged, cell.changes_in_words()),
-        (Verdict::Regression, None, _) => (Verdict::Regression, reason),
-        (_, None, []) => (of_figures, reason + &delta_to_decide(of_figures, cells)),
-        (_, None, some) => (Verdict::Untrusted, some.join("; ")),
+        (Some(changes), _) => (Verdict::WorkChanged, changes),
+        (None, causes) => (Verdict::Untrusted, causes.join("; ")),
     };
     Outcome { verdict, reason }
 }
 
 /// States the δ that can be decided with the noise of the open figures. Empty if noise is not the
 /// reason for an open verdict.
-fn delta_to_decide(verdict: Verdict, cells: &[Cell]) -> String {
+fn delta_in_words(verdict: Verdict, cells: &[Cell]) -> String {
     let is_open = verdict == Verdict::Inconclusive;
     let open = cells.iter().filter(|cell| is_open && cell.verdict().0 == verdict);
     decide::delta_in_words(open.flat_map(Cell::deltas_to_decide))
@@ -167,8 +166,8 @@ fn reason(verdict: Verdict, plan: &Plan, cells: &[Cell]) -> String {
         let (headline, text) = cell.reason(verdict, plan)?;
         Some((cell.verdict() == (verdict, DecidedBy::Counters), headline, text))
     });
-    let told = reasons.max_by(|a, b| a.0.cmp(&b.0).then(a.1.order(&b.1)));
-    told.map_or_else(|| "nothing was measured".to_owned(), |(_, _, text)| text)
+    let most_telling = reasons.max_by(|a, b| a.0.cmp(&b.0).then(a.1.order(&b.1)));
+    most_telling.map_or_else(|| "nothing was measured".to_owned(), |(_, _, text)| text)
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ impl Arm {
 }
 
 /// Number of slots of each arm in a pass.
-pub const SLOTS_OF_ARM: usize = 4;
+const SLOTS_OF_ARM: usize = 4;
 /// Number of slots of a pass, with the slots of N.
 pub const SLOT_COUNT: usize = SLOTS_OF_ARM * Arm::ALL.len();
 

@@ -10,7 +10,7 @@ use report::units;
 use super::{
     decide::{OCTET_COUNT_MAX, OCTET_COUNT_MIN},
     sampler::{Plan, Rule},
-    steps::{OctetWork, shorter_slot_ns, times},
+    steps::{OctetWork, multiplied, shorter_slot_ns},
 };
 use crate::run::prepare::{Source, is_smaller_if_quick};
 
@@ -50,7 +50,7 @@ impl From<&Source> for WorkSource {
 }
 
 impl WorkSource {
-    const fn less(self) -> &'static str {
+    const fn less_work(self) -> &'static str {
         match self {
             Self::Scenario => "a smaller state and block (--slots, --gas, --quick)",
             Self::SmallScenario | Self::Executor => "a smaller state and block (--slots, --gas)",
@@ -117,11 +117,11 @@ impl Pace {
 
     /// Estimates the gate by the `work` of an octet, and returns the estimate in words. `None`
     /// after the first octet, in the warm-up of another attempt.
-    pub fn warm(&mut self, work: &OctetWork) -> Option<String> {
+    pub fn first_estimate(&mut self, work: &OctetWork) -> Option<String> {
         if self.ended_count > 0 {
             return None;
         }
-        let octet = work.time(work.asked);
+        let octet = work.time(work.requested);
         self.estimate = Some(octet);
         self.remedies = self.remedies(work);
         self.shown_time = Some(all_octets_time(octet));
@@ -132,38 +132,38 @@ impl Pace {
     /// Records that an octet is under way at `now`, after `done_count` others. Returns the measured
     /// estimate once, after the first octet. `None` if the gate is short, or if the first estimate
     /// was about right.
-    pub fn at(&mut self, done_count: usize, now: Instant) -> Option<String> {
-        let before = self.under_way.filter(|before| before.done_count != done_count);
-        if self.under_way.is_none() || before.is_some() {
-            self.under_way = Some(UnderWay { done_count, began: now });
+    pub fn record(&mut self, done_count: usize, now: Instant) -> Option<String> {
+        if self.under_way.is_some_and(|octet| octet.done_count == done_count) {
+            return None;
         }
+        let before = self.under_way.replace(UnderWay { done_count, began: now });
         // Another attempt begins with octet 0, after a warm-up, which is no octet's time.
         let before = before.filter(|_| done_count > 0)?;
         let took = now.duration_since(before.began);
         self.took = self.took.saturating_add(took);
         self.ended_count += 1;
         let all = all_octets_time(took);
-        let is_said = self.shown_time.is_some_and(|shown_time| {
-            all <= shown_time.saturating_mul(RESTATE_FACTOR)
-                && shown_time <= all.saturating_mul(RESTATE_FACTOR)
+        let is_about_right = self.shown_time.is_some_and(|shown| {
+            all <= shown.saturating_mul(RESTATE_FACTOR)
+                && shown <= all.saturating_mul(RESTATE_FACTOR)
         });
-        (self.ended_count == 1 && all >= LONG && !is_said)
+        (self.ended_count == 1 && all >= LONG && !is_about_right)
             .then(|| format!("measured, after the first octet: one takes {}", self.words(took, 1)))
     }
 
     /// Returns the maximal time left at `now`; `None` before the time of an octet is known.
-    pub fn left(&self, now: Instant) -> Option<Duration> {
+    pub fn time_left(&self, now: Instant) -> Option<Duration> {
         let octet = self.took.checked_div(self.ended_count).or(self.estimate)?;
         let UnderWay { done_count, began } = self.under_way?;
-        let later = times(octet, OCTET_COUNT_MAX.saturating_sub(done_count + 1) as u64);
+        let later = multiplied(octet, OCTET_COUNT_MAX.saturating_sub(done_count + 1) as u64);
         Some(later.saturating_add(octet.saturating_sub(now.duration_since(began))))
     }
 
     /// Formats the time of an octet and of all octets: `42 s: the first figures after 6, in about 5
     /// min, …`. `done_count`: number of octets so far.
     fn words(&self, octet: Duration, done_count: usize) -> String {
-        let first = about(times(octet, OCTET_COUNT_MIN.saturating_sub(done_count) as u64));
-        let last = about(times(octet, OCTET_COUNT_MAX.saturating_sub(done_count) as u64));
+        let first = about(multiplied(octet, OCTET_COUNT_MIN.saturating_sub(done_count) as u64));
+        let last = about(multiplied(octet, OCTET_COUNT_MAX.saturating_sub(done_count) as u64));
         let ends = match self.plan.takes_all {
             true => format!("all {OCTET_COUNT_MAX} in about {last}"),
             false => format!(
@@ -184,15 +184,15 @@ impl Pace {
         if subjects.len() > 1 && self.source != WorkSource::Executor {
             all.push("one variant (--design NAME, --threads N, --io-threads N)".to_owned());
         }
-        if subjects.iter().any(|subject| subject.rule == Rule::Counters) {
+        if subjects.iter().any(|subject| subject.rule == Rule::Counts) {
             all.push("warm samples (--cache warm)".to_owned());
         }
         if work.passes.count <= 1 {
-            all.push(self.source.less().to_owned());
+            all.push(self.source.less_work().to_owned());
             return all.join(", or ");
         }
         // A smaller block has shorter samples, so more samples fill the slot.
-        if work.start.is_some_and(|start| start > work.asked.counted) {
+        if work.start.is_some_and(|start| start > work.requested.counted) {
             all.push(self.source.smaller_state().to_owned());
         }
         if let Some(shorter) = self.shorter_slot(work) {
@@ -207,7 +207,7 @@ impl Pace {
     /// Proposes a shorter slot, with its share of the time; `None` if it saves too little.
     fn shorter_slot(&self, work: &OctetWork) -> Option<String> {
         let shorter_ns = shorter_slot_ns(self.plan.slot_ns);
-        let (all, shorter) = (work.time(work.asked), work.time(work.shorter));
+        let (all, shorter) = (work.time(work.requested), work.time(work.shorter));
         let share = shorter.as_secs_f64() / all.as_secs_f64();
         (shorter_ns > 0 && share <= SHORTER_MAX).then(|| {
             format!(
@@ -251,7 +251,7 @@ fn about(time: Duration) -> String {
 
 /// Returns the maximal time of all octets.
 fn all_octets_time(octet: Duration) -> Duration {
-    times(octet, OCTET_COUNT_MAX as u64)
+    multiplied(octet, OCTET_COUNT_MAX as u64)
 }
 
 #[cfg(test)]
@@ -288,14 +288,14 @@ mod tests {
     /// The work of an octet whose samples fill a slot in one pass.
     fn work(start: u64, warm_up: u64, counted: u64) -> OctetWork {
         let [start, warm_up, counted] = [start, warm_up, counted].map(seconds);
-        let asked = SampleTime { warm_up, counted };
+        let requested = SampleTime { warm_up, counted };
         let passes = Passes { count: 1, time: counted };
-        OctetWork { start: Some(start), asked, shorter: asked, passes }
+        OctetWork { start: Some(start), requested, shorter: requested, passes }
     }
 
     /// The same work if `count` passes fill a slot, and `shorter_count` passes a shorter slot.
     fn of_passes(work: OctetWork, count: u64, shorter_count: u64) -> OctetWork {
-        let SampleTime { warm_up, counted } = work.asked;
+        let SampleTime { warm_up, counted } = work.requested;
         let counted = counted.mul_f64(shorter_count as f64 / count as f64);
         let time = Duration::from_micros(11_300);
         OctetWork {
@@ -307,22 +307,22 @@ mod tests {
 
     #[test]
     fn the_estimate_before_the_first_octet_has_starts_warm_ups_and_samples_of_all_variants() {
-        let words = pace().warm(&work(30, 20, 10)).expect("first");
+        let words = pace().first_estimate(&work(30, 20, 10)).expect("first");
         let expected = "estimate before the first octet: an octet takes about 60 s: the first figures \
                         after 6, in about 6 min, the verdict after 12 at most, in up to 12 min; for less take ";
         assert!(words.starts_with(expected), "{words}");
         // Where samples take longer than a start, processes are replaced within the octet.
-        let words = pace().warm(&work(5, 5, 60)).expect("first");
+        let words = pace().first_estimate(&work(5, 5, 60)).expect("first");
         assert!(words.contains("about 2 min: ") && words.contains("in up to 24 min"), "{words}");
         let calibrating = Plan { takes_all: true, ..plan(3, Rule::All) };
         let mut calibrating = Pace { plan: calibrating, ..pace() };
-        let words = calibrating.warm(&work(30, 20, 10)).expect("first");
+        let words = calibrating.first_estimate(&work(30, 20, 10)).expect("first");
         assert!(words.contains("60 s: all 12 in about 12 min; for less"), "{words}");
     }
 
     #[test]
     fn a_short_gate_says_how_long_it_takes_and_needs_no_remedies() {
-        let words = pace().warm(&work(3, 1, 4)).expect("first");
+        let words = pace().first_estimate(&work(3, 1, 4)).expect("first");
         let expected = "an octet takes about 8.0 s: the first figures after 6, in about 48 s, the verdict \
                         after 12 at most, in up to 96 s";
         assert!(words.ends_with(expected), "{words}");
@@ -331,10 +331,10 @@ mod tests {
     /// The options that a gate names which lasts as long as it says.
     fn told(variant_count: usize, rule: Rule, source: WorkSource, work: &OctetWork) -> String {
         let mut pace = Pace::new(&plan(variant_count, rule), source);
-        let before = pace.warm(work).expect("first");
+        let before = pace.first_estimate(work).expect("first");
         let begun = Instant::now();
-        assert_eq!(pace.at(0, begun), None);
-        let after = pace.at(1, begun + seconds(1_000)).expect("it takes many times as long");
+        assert_eq!(pace.record(0, begun), None);
+        let after = pace.record(1, begun + seconds(1_000)).expect("it takes many times as long");
         let remedies = |words: &str| words.split("for less take ").nth(1).map(str::to_owned);
         assert_eq!(remedies(&before), remedies(&after));
         remedies(&after).unwrap_or_default()
@@ -354,7 +354,7 @@ mod tests {
             (3, Rule::All, WorkSource::Executor, vec![SMALLER]),
             (
                 2,
-                Rule::Counters,
+                Rule::Counts,
                 WorkSource::Fixed,
                 vec![VARIANT, "warm samples (--cache warm)", fixed],
             ),
@@ -391,16 +391,19 @@ mod tests {
     fn a_long_first_octet_gives_the_measured_estimate_once() {
         let begun = Instant::now();
         let mut pace = pace();
-        assert_eq!(pace.at(0, begun), None);
-        assert_eq!(pace.at(0, begun + seconds(20)), None, "the same octet");
-        let words = pace.at(1, begun + seconds(42)).expect("long");
+        assert_eq!(pace.record(0, begun), None);
+        assert_eq!(pace.record(0, begun + seconds(20)), None, "the same octet");
+        let words = pace.record(1, begun + seconds(42)).expect("long");
         assert!(words.starts_with("measured, after the first octet: one takes 42 s: "), "{words}");
         assert!(words.contains("first figures after 6, in about 4 min"), "{words}");
         assert!(words.contains("after 12 at most, in up to 8 min"), "{words}");
-        assert_eq!(pace.at(2, begun + seconds(84)), None);
+        assert_eq!(pace.record(2, begun + seconds(84)), None);
         // The times of a second try.
-        assert_eq!((pace.warm(&work(30, 20, 10)), pace.at(0, begun + seconds(90))), (None, None));
-        assert_eq!(pace.at(1, begun + seconds(132)), None);
+        assert_eq!(
+            (pace.first_estimate(&work(30, 20, 10)), pace.record(0, begun + seconds(90))),
+            (None, None)
+        );
+        assert_eq!(pace.record(1, begun + seconds(132)), None);
     }
 
     #[test]
@@ -410,12 +413,12 @@ mod tests {
             [(None, true), (Some(200), false), (Some(60), true), (Some(900), true)]
         {
             let mut pace = Pace { shown_time: shown_time.map(seconds), ..pace() };
-            assert_eq!(pace.at(0, begun), None);
-            assert_eq!(pace.at(1, begun + seconds(20)).is_some(), is_told, "{shown_time:?}");
+            assert_eq!(pace.record(0, begun), None);
+            assert_eq!(pace.record(1, begun + seconds(20)).is_some(), is_told, "{shown_time:?}");
         }
         let mut short = pace();
-        assert_eq!(short.at(0, begun), None);
-        assert_eq!(short.at(1, begun + seconds(9)), None);
+        assert_eq!(short.record(0, begun), None);
+        assert_eq!(short.record(1, begun + seconds(9)), None);
     }
 
     #[test]
@@ -423,20 +426,20 @@ mod tests {
         let begun = Instant::now();
         let after = |count| begun + seconds(count);
         let mut unknown = pace();
-        unknown.at(0, begun);
-        assert_eq!(unknown.left(after(5)), None);
+        unknown.record(0, begun);
+        assert_eq!(unknown.time_left(after(5)), None);
         let mut pace = pace();
-        pace.warm(&work(30, 20, 10));
-        assert_eq!(pace.left(begun), None, "no octet has begun");
-        pace.at(0, begun);
-        assert_eq!(pace.left(after(20)), Some(seconds(40 + 11 * 60)));
+        pace.first_estimate(&work(30, 20, 10));
+        assert_eq!(pace.time_left(begun), None, "no octet has begun");
+        pace.record(0, begun);
+        assert_eq!(pace.time_left(after(20)), Some(seconds(40 + 11 * 60)));
         // The octet takes longer: none of its time is left, and all of the others'.
-        assert_eq!(pace.left(after(90)), Some(seconds(11 * 60)));
-        pace.at(1, after(100));
-        assert_eq!(pace.left(after(100)), Some(seconds(11 * 100)));
-        pace.at(2, after(180));
-        assert_eq!(pace.left(after(200)), Some(seconds(70 + 9 * 90)));
-        pace.at(11, after(1_000));
-        assert!(pace.left(after(100_000)).is_some_and(|left| left.is_zero()));
+        assert_eq!(pace.time_left(after(90)), Some(seconds(11 * 60)));
+        pace.record(1, after(100));
+        assert_eq!(pace.time_left(after(100)), Some(seconds(11 * 100)));
+        pace.record(2, after(180));
+        assert_eq!(pace.time_left(after(200)), Some(seconds(70 + 9 * 90)));
+        pace.record(11, after(1_000));
+        assert!(pace.time_left(after(100_000)).is_some_and(|left| left.is_zero()));
     }
 }

@@ -42,11 +42,7 @@ const fn precedence(metric: Metric) -> u8 {
     match metric {
         Metric::Wall => 2,
         Metric::Cpu => 1,
-        Metric::Blocks
-        | Metric::Bytes
-        | Metric::Requests
-        | Metric::Allocations
-        | Metric::Instructions => 0,
+        _ => 0,
     }
 }
 
@@ -61,9 +57,9 @@ pub struct FigureVerdict<'a> {
     pub limits: Limits,
     /// The requested δ, as a share.
     pub delta: f64,
-    /// The number of samples that would decide the figure, in words; empty if the figure is
-    /// decided.
-    pub enough: String,
+    /// The number of samples that would decide, and the option that takes them, in words; empty if
+    /// the figure is decided.
+    pub remedy: String,
 }
 
 impl FigureVerdict<'_> {
@@ -71,7 +67,8 @@ impl FigureVerdict<'_> {
     pub fn sentence(&self) -> String {
         let LookFacts { change, lower, null, octet_count: octets, .. } = self.look.into();
         let [_, upper] = self.limits.bounds(&self.look).map(f64::exp_m1);
-        let faster = (self.look.upper + self.limits.null_change(self.look.null)).exp_m1();
+        // Negative if B is surely faster, also if one process of A was slow.
+        let gain = (self.look.upper + self.limits.null_change(self.look.null)).exp_m1();
         let (variant, metric) = (self.variant, self.metric);
         let [does, base, more, less] = phrases(metric);
         let direction = if change < 0.0 { less } else { more };
@@ -82,8 +79,8 @@ impl FigureVerdict<'_> {
                 let lower = size(lower);
                 format!("{compared}; surely more than {lower}, {allowed} ({octets} octets)")
             }
-            Verdict::Pass if faster <= -SHOWN_MIN => {
-                format!("{compared}; surely more than {} ({octets} octets)", size(faster))
+            Verdict::Pass if gain <= -SHOWN_MIN => {
+                format!("{compared}; surely more than {} ({octets} octets)", size(gain))
             }
             Verdict::Pass if lower >= SHOWN_MIN => {
                 let upper = size(upper);
@@ -127,25 +124,23 @@ impl FigureVerdict<'_> {
             self.allowed(),
             facts.octet_count,
             self.hidden(),
-            self.enough
+            self.remedy
         )
     }
 
     /// States the largest allowed change, and the metric's floor if the floor is above the
     /// requested δ.
     fn allowed(&self) -> String {
-        let of_floor = match (self.limits.delta > self.delta, self.metric) {
-            (false, _) => String::new(),
-            (true, Metric::Wall | Metric::Cpu) => {
-                format!(", the floor of {} µs", floor(self.metric) / 1_000)
-            }
-            (true, Metric::Bytes) => format!(", the floor of {} KiB", floor(self.metric) / 1_024),
-            (
-                true,
-                Metric::Blocks | Metric::Requests | Metric::Allocations | Metric::Instructions,
-            ) => format!(", the floor of {}", floor(self.metric)),
-        };
-        format!("{:.1} % are allowed{of_floor}", self.limits.delta * 100.0)
+        let allowed = format!("{:.1} % are allowed", self.limits.delta * 100.0);
+        if self.limits.delta <= self.delta {
+            return allowed;
+        }
+        let floor = floor(self.metric);
+        match self.metric {
+            Metric::Wall | Metric::Cpu => format!("{allowed}, the floor of {} µs", floor / 1_000),
+            Metric::Bytes => format!("{allowed}, the floor of {} KiB", floor / 1_024),
+            _ => format!("{allowed}, the floor of {floor}"),
+        }
     }
 
     /// States that the null leaves the figure open although B's own bounds decide. Empty for other
@@ -216,11 +211,11 @@ mod tests {
             null,
         };
         let limits = Limits { delta: 0.03, floor: 0.0 };
-        let enough = match verdict {
+        let remedy = match verdict {
             Verdict::Inconclusive => ": about 96 samples of each build would decide".to_owned(),
             _ => String::new(),
         };
-        FigureVerdict { variant: "memory/x", metric, verdict, look, limits, delta: 0.03, enough }
+        FigureVerdict { variant: "memory/x", metric, verdict, look, limits, delta: 0.03, remedy }
             .sentence()
     }
 

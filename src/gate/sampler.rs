@@ -81,7 +81,7 @@ pub enum Rule {
     All,
     /// The counts, if times stay open to the last octet. On a cold disk, times may be too noisy to
     /// be decided. A metric that is not reported is left out.
-    Counters,
+    Counts,
 }
 
 /// A variant and its judged metrics.

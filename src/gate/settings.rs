@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::anyhow;
 use result::gate::EffectiveSetting;
 use serde_json::Value;
 use spec::{Override, RunSpec};
@@ -13,7 +12,7 @@ use crate::{
         effect, minimal,
         plan::{self, Machine, PlannedCell},
     },
-    terminal::{Code, Failure, WithExitCode},
+    terminal::{Code, Failure, WithExitCode, exit::fail},
     worker,
 };
 
@@ -64,12 +63,12 @@ pub fn are_of_run(settings: &[Override]) -> Result<(), Failure> {
         Ok(_) => format!("; did you mean {}={}?", with_run.key, with_run.value),
         Err(_) => String::new(),
     };
-    let error = anyhow!(
+    fail!(
+        Code::Usage,
         "{}: only keys of run may differ between A and B, which do the same work; --set is for \
          both{meant}",
         set.origin
-    );
-    Err(error).with_exit_code(Code::Usage)
+    )
 }
 
 /// Returns the settings of each build. `run` has the settings for both builds, of which the user
@@ -90,8 +89,9 @@ pub fn own_runs(
     let keys: BTreeSet<_> = own.iter().flatten().map(|set| set.key.as_str()).collect();
     let is_without = !keys.is_empty() && effect::samples_alike(&runs[0], &runs[1], machine);
     let [base, new] = [0, 1].map(|side| -> Result<_, Failure> {
-        let words = worker::of_run(&runs[side]).with_exit_code(Code::Usage)?;
-        let effective = keys.iter().filter_map(|key| effective(&runs[side], &words, key, machine));
+        let changed = worker::of_run(&runs[side]).with_exit_code(Code::Usage)?;
+        let effective =
+            keys.iter().filter_map(|key| effective(&runs[side], &changed, key, machine));
         Ok(BuildSettings {
             given: how
                 .iter()
@@ -100,7 +100,7 @@ pub fn own_runs(
                 .collect(),
             own: own[side].iter().map(|set| format!("{}={}", set.key, set.value)).collect(),
             effective: effective.collect(),
-            run: words,
+            run: changed,
         })
     });
     Ok(OwnRuns {
@@ -109,11 +109,11 @@ pub fn own_runs(
     })
 }
 
-/// Returns the value of a key of the run `own`. `words` are the keys of `own` whose values are not
-/// their defaults.
+/// Returns the value of a key of the run `own`. `changed` are the keys of `own` whose values are
+/// not their defaults.
 fn effective(
     own: &RunSpec,
-    words: &[(String, String)],
+    changed: &[(String, String)],
     key: &str,
     machine: &Machine,
 ) -> Option<EffectiveSetting> {
@@ -121,7 +121,7 @@ fn effective(
         true => machine.read_method(own).name().to_owned(),
         false => worker::value_of(own, key)?,
     };
-    let is_default = words.iter().all(|(set, _)| set != key);
+    let is_default = changed.iter().all(|(set, _)| set != key);
     Some(EffectiveSetting { key: key.to_owned(), value, is_default })
 }
 
@@ -146,18 +146,18 @@ fn own_run(
         all.extend(readers(variants));
         own = minimal::default_run(&all).with_exit_code(Code::Usage)?;
     }
-    let own_variants: Vec<_> = plan::cells(&own, machine).iter().map(PlannedCell::name).collect();
-    let variants: Vec<_> = variants.iter().map(PlannedCell::name).collect();
-    if own_variants != variants {
-        let error = anyhow!(
+    let own_names: Vec<_> = plan::cells(&own, machine).iter().map(PlannedCell::name).collect();
+    let names: Vec<_> = variants.iter().map(PlannedCell::name).collect();
+    if own_names != names {
+        fail!(
+            Code::Usage,
             "{}: A and B would have different variants\n  --> only with it: {}\n  --> only \
              without it: {}\n   = help: give both --design, --threads and --io-threads; one \
              build may\n           differ only in how it runs, as in --b-set run.read=get",
             origins(settings),
-            few(own_variants.iter().filter(|name| !variants.contains(name))),
-            few(variants.iter().filter(|name| !own_variants.contains(name)))
+            shortened(own_names.iter().filter(|name| !names.contains(name))),
+            shortened(names.iter().filter(|name| !own_names.contains(name)))
         );
-        return Err(error).with_exit_code(Code::Usage);
     }
     Ok(own)
 }
@@ -177,7 +177,7 @@ fn readers(variants: &[PlannedCell]) -> Option<Override> {
 
 /// States that A and B have the same values of all keys that one of them sets. `None` if a value
 /// differs.
-pub fn alike([a, b]: &[BuildSettings; 2]) -> Option<String> {
+pub fn equal_settings([a, b]: &[BuildSettings; 2]) -> Option<String> {
     let mut words = Vec::new();
     for EffectiveSetting { key, value, is_default } in &a.effective {
         let of_b = b.effective.iter().find(|of_b| of_b.key == *key && of_b.value == *value)?;
@@ -219,7 +219,7 @@ fn other_names(key: &str, value: &str) -> Option<String> {
 }
 
 /// Returns the first of these names, and the number of other names.
-pub fn few<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+pub fn shortened<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let mut names = names.into_iter();
     match (names.next(), names.count()) {
         (None, _) => "none".to_owned(),
@@ -331,7 +331,7 @@ mod tests {
         let variants = plan::cells(&run, &machine());
         let told = |of_a: &[(&str, &str)], of_b: &[(&str, &str)]| {
             let own = own_runs(&run, &[], &[given(of_a), given(of_b)], &variants, &machine());
-            alike(&own.unwrap_or_else(|error| panic!("{error}")).builds)
+            equal_settings(&own.unwrap_or_else(|error| panic!("{error}")).builds)
         };
         let read = [("run.read", "multi-get")];
         let help = "\n   = help: A and B would be one run; run.read can also be get";

@@ -40,8 +40,8 @@ pub enum Figure<'a> {
 /// Change of the logarithm of a figure from one side to the other.
 #[derive(Clone, Copy, Debug)]
 pub struct LogChange {
-    /// The estimate.
-    pub by: Trimmed,
+    /// The estimate with its error.
+    pub estimate: Trimmed,
     /// Number of values of the side with fewer values.
     pub value_count: usize,
 }
@@ -166,7 +166,7 @@ pub fn log_change(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) ->
                 Some(stats::median(of_new.get(seed)?)? - stats::median(logs)?)
             });
             let changes: Vec<_> = pairs.collect();
-            Some(LogChange { by: Trimmed::of(&changes)?, value_count: changes.len() })
+            Some(LogChange { estimate: Trimmed::of(&changes)?, value_count: changes.len() })
         }
         Figure::Ratio(_) | Figure::Count(_) => {
             let [of_base, of_new] =
@@ -178,7 +178,7 @@ pub fn log_change(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) ->
 
 /// Returns the change of a variant's time from `base` to `new`, as a share, to show it without a
 /// judgement.
-pub fn seen(base: &Side, new: &Side, variant: &str) -> Option<f64> {
+pub fn time_change(base: &Side, new: &Side, variant: &str) -> Option<f64> {
     let [base, new] = [base, new].map(|side| {
         let logs = side.by_process(variant, Figure::Time)?;
         Some(logs.iter().sum::<f64>() / logs.len() as f64)
@@ -188,8 +188,8 @@ pub fn seen(base: &Side, new: &Side, variant: &str) -> Option<f64> {
 
 /// Returns the difference of two sets of independent values (Yuen and Welch).
 fn between(base: &[f64], new: &[f64]) -> Option<LogChange> {
-    let by = Trimmed::of(new)?.minus(&Trimmed::of(base)?);
-    Some(LogChange { by, value_count: base.len().min(new.len()) })
+    let estimate = Trimmed::of(new)?.minus(&Trimmed::of(base)?);
+    Some(LogChange { estimate, value_count: base.len().min(new.len()) })
 }
 
 /// Returns the logarithm of a figure of each counted sample, by the seed of the database. `None` if
@@ -199,21 +199,22 @@ fn logs(
     variant: &str,
     figure: Figure<'_>,
 ) -> Option<BTreeMap<Option<u64>, Vec<f64>>> {
-    let Figure::Ratio(over) = figure else {
-        let databases = stored.cell(variant)?.by_database();
-        let logs = databases.iter().map(|database| {
-            let logs = database.counted().iter().map(|sample| log(sample, figure));
-            Some((database.seed, logs.collect::<Option<_>>()?))
+    if let Figure::Ratio(reference) = figure {
+        let own = logs(stored, variant, Figure::Time)?;
+        let of_reference = logs(stored, reference, Figure::Time)?;
+        // An interrupted run may have only one of the two variants on its last database.
+        let ratios = own.into_iter().filter_map(|(seed, own)| {
+            let pairs = own.iter().zip(of_reference.get(&seed)?);
+            Some((seed, pairs.map(|(own, other)| own - other).collect()))
         });
-        return logs.collect();
-    };
-    // An interrupted run may have only one of the two variants on its last database.
-    let [own, others] = [logs(stored, variant, Figure::Time)?, logs(stored, over, Figure::Time)?];
-    let ratios = own.into_iter().filter_map(|(seed, own)| {
-        let pairs = own.iter().zip(others.get(&seed)?);
-        Some((seed, pairs.map(|(own, over)| own - over).collect()))
+        return Some(ratios.collect());
+    }
+    let databases = stored.cell(variant)?.by_database();
+    let by_seed = databases.iter().map(|database| {
+        let values = database.counted().iter().map(|sample| log(sample, figure));
+        Some((database.seed, values.collect::<Option<_>>()?))
     });
-    Some(ratios.collect())
+    by_seed.collect()
 }
 
 /// Returns the logarithm of a sample's time or count; `None` if it is not reported.

@@ -82,10 +82,10 @@ impl Lines {
                 self.has_octets = false;
                 None
             }
-            Step::Warm(work) => self.pace.warm(&work),
+            Step::Warm(work) => self.pace.first_estimate(&work),
             Step::Octet(InOctet { done_count, .. }) => {
                 self.has_octets = true;
-                self.pace.at(done_count, now)
+                self.pace.record(done_count, now)
             }
         }
     }
@@ -123,9 +123,9 @@ impl Lines {
             true => ("", "about"),
             false => ("at most ", "up to"),
         };
-        let left = self.pace.left(now).map(units::rough_time);
-        let left = left.map_or_else(String::new, |left| format!(", {about} {left} left"));
-        format!("octet {} of {most}{OCTET_COUNT_MAX}{left}", octet.done_count + 1)
+        let time_left = self.pace.time_left(now).map(units::rough_time);
+        let time_left = time_left.map_or_else(String::new, |time| format!(", {about} {time} left"));
+        format!("octet {} of {most}{OCTET_COUNT_MAX}{time_left}", octet.done_count + 1)
     }
 
     /// Names the counts of octets after which the gate may decide.
@@ -149,11 +149,11 @@ fn variants(count: usize, source: WorkSource) -> Option<String> {
 
 /// Whether the step may last long, so that its lines are drawn at its start.
 const fn is_slow(step: Step) -> bool {
-    match step {
-        Step::WarmUp { sample_count, .. } => sample_count == 0,
-        Step::Warm(_) => false,
-        Step::Octet(InOctet { activity, .. }) => matches!(activity, Activity::Starting),
-    }
+    matches!(
+        step,
+        Step::WarmUp { sample_count: 0, .. }
+            | Step::Octet(InOctet { activity: Activity::Starting, .. })
+    )
 }
 
 const fn activity(activity: Activity) -> &'static str {

@@ -58,7 +58,7 @@ pub struct OctetWork {
     /// Time to start the processes; `None` if they were not started during the warm-up.
     pub start: Option<Duration>,
     /// Time of the samples with the requested slot.
-    pub asked: SampleTime,
+    pub requested: SampleTime,
     /// Time of the samples with a slot of [`shorter_slot_ns`].
     pub shorter: SampleTime,
     /// The passes of the variant whose samples take the most time.
@@ -84,7 +84,7 @@ pub struct Passes {
 }
 
 /// Returns `time` multiplied by `count`.
-pub fn times(time: Duration, count: u64) -> Duration {
+pub fn multiplied(time: Duration, count: u64) -> Duration {
     time.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
@@ -97,10 +97,10 @@ pub const fn shorter_slot_ns(slot_ns: u64) -> u64 {
 impl OctetWork {
     /// Adds up the work of all variants.
     pub fn of_all(variants: &[Self]) -> Self {
-        let longest = variants.iter().max_by_key(|variant| variant.asked.counted);
+        let longest = variants.iter().max_by_key(|variant| variant.requested.counted);
         Self {
             start: variants.iter().filter_map(|variant| variant.start).min(),
-            asked: variants.iter().map(|variant| variant.asked).sum(),
+            requested: variants.iter().map(|variant| variant.requested).sum(),
             shorter: variants.iter().map(|variant| variant.shorter).sum(),
             passes: longest.map(|variant| variant.passes).unwrap_or_default(),
         }
@@ -162,7 +162,7 @@ impl<'a> TrackedSampler<'a> {
         }
     }
 
-    fn tell(&mut self, activity: Activity) {
+    fn report(&mut self, activity: Activity) {
         let done_count = self.done_count;
         let step = match self.octet_sample_count {
             None => Step::WarmUp { done_count, sample_count: self.taken_count },
@@ -188,7 +188,7 @@ impl<'a> TrackedSampler<'a> {
 
 impl Sampler for TrackedSampler<'_> {
     fn sample(&mut self, arm: Arm, variant: &str) -> Result<Sample, Failure> {
-        self.tell(if self.is_watched { Activity::Sampling } else { Activity::WarmingUp });
+        self.report(if self.is_watched { Activity::Sampling } else { Activity::WarmingUp });
         let begun = Instant::now();
         let taken = self.sampler.sample(arm, variant)?;
         self.took += begun.elapsed();
@@ -198,7 +198,7 @@ impl Sampler for TrackedSampler<'_> {
     }
 
     fn restart(&mut self) -> Result<Duration, Failure> {
-        self.tell(Activity::Starting);
+        self.report(Activity::Starting);
         let took = self.sampler.restart()?;
         self.start = Some(took);
         Ok(took)

@@ -6,14 +6,16 @@ use result::{gate::Shift, stored::Stored};
 
 use super::{
     Outcome, Verdict,
-    side::{Side, seen},
+    side::{Side, time_change},
 };
 
 /// Returns the change of each variant's time from `base` to `new`, without a judgement.
 pub fn times(base: &Side, new: &Side, variants: &[String]) -> Vec<Shift> {
-    let seen = variants.iter().filter_map(|variant| Some((variant, seen(base, new, variant)?)));
-    seen.map(|(variant, change)| without_bounds(variant, Verdict::NotJudged, Some(change)))
-        .collect()
+    let shifts = variants.iter().filter_map(|variant| {
+        let change = time_change(base, new, variant)?;
+        Some(without_bounds(variant, Verdict::NotJudged, Some(change)))
+    });
+    shifts.collect()
 }
 
 /// Makes a change without an interval.
@@ -31,11 +33,11 @@ pub fn without_bounds(variant: &str, verdict: Verdict, change: Option<f64>) -> S
 
 /// Returns the outcome for times that are not judged. Its reason names the time that changed most.
 /// `process_count`: number of processes that each side needs to judge times.
-pub fn outcome(times: &[Shift], process_count: usize) -> Outcome {
+pub fn times_outcome(times: &[Shift], process_count: usize) -> Outcome {
     let changes =
         times.iter().map(|Shift { variant, change, .. }| (variant, change.unwrap_or_default()));
-    let most = changes.max_by(|(_, a), (_, b)| a.ln_1p().abs().total_cmp(&b.ln_1p().abs()));
-    let told = most.map_or_else(String::new, |(variant, change)| {
+    let largest = changes.max_by(|(_, a), (_, b)| a.ln_1p().abs().total_cmp(&b.ln_1p().abs()));
+    let change = largest.map_or_else(String::new, |(variant, change)| {
         format!("; {variant} takes {:.2} times as long as before", 1.0 + change)
     });
     let equal = match times.len() {
@@ -43,23 +45,23 @@ pub fn outcome(times: &[Shift], process_count: usize) -> Outcome {
         _ => "counters and ratios are equal",
     };
     let reason = format!(
-        "{equal}, times were not compared{told}: --against BINARY compares them, or --absolute with \
+        "{equal}, times were not compared{change}: --against BINARY compares them, or --absolute with \
          {process_count} processes a side"
     );
     Outcome { verdict: Verdict::NotJudged, reason }
 }
 
 /// Returns the outcome for a variant of `base` that is not in `common`, if there is one.
-pub fn lost(base: &Side, common: &[String]) -> Option<Outcome> {
+pub fn lost_variant(base: &Side, common: &[String]) -> Option<Outcome> {
     let variant = base.variants().into_iter().find(|variant| !common.contains(variant))?;
     let reason = format!("{variant} is in {} alone", base.path().display());
     Some(Outcome { verdict: Verdict::NotJudged, reason })
 }
 
-/// Returns the outcome for a counter that is exact in the stored side alone. In the new side it
-/// varies or is absent.
-pub fn counter(lost: Option<&str>) -> Option<Outcome> {
-    let reason = format!("{} is exact in the stored results alone", lost?);
+/// Returns the outcome for `lost` counters, if there are any: they are exact in the stored side, and
+/// vary or are absent in the new side.
+pub fn lost_counter(lost: &[String]) -> Option<Outcome> {
+    let reason = format!("{} is exact in the stored results alone", lost.first()?);
     Some(Outcome { verdict: Verdict::NotJudged, reason })
 }
 

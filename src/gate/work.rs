@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use spec::{Override, RunSpec, Scenario};
 use variant::{CacheMode, WholeRows};
 use workload::file;
@@ -18,7 +18,7 @@ use workload::file;
 use super::{
     Metric,
     sampler::{Rule, Subject},
-    settings::{BuildSettings, OwnRuns, alike, few, own_runs},
+    settings::{BuildSettings, OwnRuns, equal_settings, own_runs, shortened},
 };
 use result::{Counters, WorkloadFacts};
 
@@ -29,7 +29,7 @@ use crate::{
         plan::{self, Machine, PlannedCell},
         prepare::{self, FilledWork, Request, Source, WithWhole, on_one_database},
     },
-    terminal::{Code, Failure, Progress, WithExitCode},
+    terminal::{Code, Failure, Progress, WithExitCode, exit::fail},
     worker::Loaded,
 };
 
@@ -62,7 +62,7 @@ impl SharedVariant {
     fn subject(&self, metrics: Option<&[Metric]>) -> Subject {
         let (metrics, rule) = match (metrics, self.is_cold) {
             (Some(metrics), _) => (metrics.to_vec(), Rule::All),
-            (None, true) => (Metric::ALL.to_vec(), Rule::Counters),
+            (None, true) => (Metric::ALL.to_vec(), Rule::Counts),
             (None, false) => (vec![Metric::Wall], Rule::All),
         };
         Subject { variant: self.name.clone(), metrics, rule }
@@ -104,7 +104,7 @@ pub struct GateWork {
     /// The variants of the run.
     pub variants: Vec<SharedVariant>,
     /// The first variant of several threads, if this machine has only one CPU.
-    in_turns: Option<String>,
+    crowded_variant: Option<String>,
 }
 
 impl GateWork {
@@ -159,7 +159,7 @@ impl GateWork {
             facts,
             expected: counters::expected(&workload),
             variants: variants.collect(),
-            in_turns: parallel.map(PlannedCell::name),
+            crowded_variant: parallel.map(PlannedCell::name),
             run,
             whole_rows,
             builds,
@@ -193,25 +193,25 @@ impl GateWork {
     ///
     /// # Errors
     /// `base` and `new` are one program, and the given settings change nothing.
-    pub fn differs(&self, base: &Path, new: &Path) -> Result<(), Failure> {
+    pub fn check_difference(&self, base: &Path, new: &Path) -> Result<(), Failure> {
         let is_one = base == new || fs::canonicalize(base).ok() == fs::canonicalize(new).ok();
         let Some(settings) = self.without_effect.as_ref().filter(|_| is_one) else { return Ok(()) };
-        let why = alike(&self.builds).unwrap_or_else(|| {
+        let why = equal_settings(&self.builds).unwrap_or_else(|| {
             format!(
                 "that changes nothing for {}\n   = help: A and B would be one run; name a store, a \
                  design or a cache that\n           it is about, or compare two builds (--against \
                  BINARY)",
-                few(self.variants.iter().map(|variant| &variant.name))
+                shortened(self.variants.iter().map(|variant| &variant.name))
             )
         });
-        Err(anyhow!("{settings}: {why}")).with_exit_code(Code::Usage)
+        fail!(Code::Usage, "{settings}: {why}")
     }
 
     /// Returns the cache state at the start of a sample. `None` if no store has a device, or if a
     /// setting of A or B alone names it.
     pub fn cache(&self) -> Option<CacheMode> {
-        let mut own = self.builds.iter().flat_map(|build| &build.effective);
-        let is_own = own.any(|set| set.key == "run.cache");
+        let mut settings = self.builds.iter().flat_map(|build| &build.effective);
+        let is_own = settings.any(|set| set.key == "run.cache");
         let has_device = self.run.stores.iter().any(|store| store.has_device());
         (has_device && !is_own).then_some(self.run.cache)
     }
@@ -221,26 +221,25 @@ impl GateWork {
     ///
     /// # Errors
     /// The build lacks a variant, or threads would take turns on one CPU.
-    pub fn has_all(&self, name: &Path, loaded: &Loaded) -> Result<(), Failure> {
-        if let Some(variant) = &self.in_turns {
-            let error = anyhow!(
+    pub fn check_variants(&self, name: &Path, loaded: &Loaded) -> Result<(), Failure> {
+        if let Some(variant) = &self.crowded_variant {
+            fail!(
+                Code::Usage,
                 "{variant}: there is one CPU, on which its threads take turns; take --threads 1, \
                  or allow more CPUs (taskset, cpuset)"
             );
-            return Err(error).with_exit_code(Code::Usage);
         }
-        let mut missing = self.variants.iter().map(|variant| &variant.name);
-        let Some(missing) = missing.find(|name| !loaded.variants.contains(name)) else {
-            return Ok(());
-        };
-        let error = anyhow!(
-            "{} has no variant {}\n  --> it has {}\n   = help: name designs and threads that both \
-             builds have",
-            name.display(),
-            missing,
-            few(&loaded.variants)
-        );
-        Err(error).with_exit_code(Code::Usage)
+        let mut variants = self.variants.iter().map(|variant| &variant.name);
+        if let Some(missing) = variants.find(|variant| !loaded.variants.contains(variant)) {
+            fail!(
+                Code::Usage,
+                "{} has no variant {missing}\n  --> it has {}\n   = help: name designs and threads \
+                 that both builds have",
+                name.display(),
+                shortened(&loaded.variants)
+            );
+        }
+        Ok(())
     }
 }
 
@@ -259,13 +258,13 @@ pub fn in_both(base: &Loaded, new: &Loaded) -> Result<Vec<SharedVariant>, Failur
         })
         .collect();
     if shared.is_empty() {
-        let error = anyhow!(
+        fail!(
+            Code::Usage,
             "A has the variants {}, and B has {}; compare an executor with one that names a \
              variant alike, such as another build of it",
             base.variants.join(", "),
             new.variants.join(", ")
         );
-        return Err(error).with_exit_code(Code::Usage);
     }
     Ok(shared)
 }

@@ -40,7 +40,7 @@ fn judged(base: &Stored, new: &Stored, times: Times) -> (Verdict, String, gate::
 }
 
 fn sides(base: &Side, new: &Side, times: Times) -> (Verdict, String, gate::Compared) {
-    let Compared { outcome, facts } = judge(base, new, 0.03, times).unwrap();
+    let Comparison { outcome, facts } = judge(base, new, 0.03, times).unwrap();
     (outcome.verdict, outcome.reason, facts)
 }
 

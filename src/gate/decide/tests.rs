@@ -78,7 +78,7 @@ fn a_wide_null_is_no_reason_for_distrust_and_says_how_many_samples_would_decide(
         }
     }
     assert_eq!(hidden_by_null(&Look { upper: 0.1, ..last }, limits), None);
-    let times = times_to_decide(&last, limits).expect("no bias");
+    let times = octet_factor(&last, limits).expect("no bias");
     // The bound of B and the far end of the null must fit into 2.956 %.
     let [null_reach, mean] =
         [last.null[1] - last.null[0], last.null[1] + last.null[0]].map(|v| v / 2.0);
@@ -88,18 +88,18 @@ fn a_wide_null_is_no_reason_for_distrust_and_says_how_many_samples_would_decide(
     // Close to δ the null is sooner within ±δ/2 than beside the change.
     let close = Look { estimate: 0.024, upper: 0.0241, ..last };
     let sooner = (null_reach / (0.015_f64.ln_1p() - mean)).powi(2);
-    let found = times_to_decide(&close, limits).expect("no bias");
+    let found = octet_factor(&close, limits).expect("no bias");
     assert!((found - sooner).abs() < 1e-9, "{found} {sooner}");
     assert!(times > 4.0, "{times}");
     let biased = look(&octets(12, |_| 0.0, 0.02), ONE).expect("twelve");
-    assert_eq!(times_to_decide(&biased, limits), None);
+    assert_eq!(octet_factor(&biased, limits), None);
     // No number decides a change that lies exactly at δ.
     let at_delta = Look { estimate: 0.03_f64.ln_1p(), ..last };
-    assert_eq!(times_to_decide(&at_delta, limits), None);
+    assert_eq!(octet_factor(&at_delta, limits), None);
 }
 
 #[test]
-fn what_times_to_decide_says_decides() {
+fn the_named_factor_of_octets_decides() {
     // 12 octets are too few.
     let noisy = |count: usize| {
         let noise = |i: usize| 0.03 * ((i * 7 % 12) as f64 / 5.5 - 1.0);
@@ -109,7 +109,7 @@ fn what_times_to_decide_says_decides() {
     let limits = Limits { delta: 0.03, floor: FLOOR };
     let open = look(&noisy(12), ONE).expect("twelve");
     assert_eq!(verdict(&open, limits), Some(Verdict::Inconclusive));
-    let times = times_to_decide(&open, limits).expect("it can be decided");
+    let times = octet_factor(&open, limits).expect("it can be decided");
     let enough = look(&noisy((12.0 * times).ceil() as usize), ONE).expect("more");
     assert_eq!(verdict(&enough, limits), Some(Verdict::Pass), "{times}");
 }

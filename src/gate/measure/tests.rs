@@ -216,7 +216,7 @@ fn a_metric_that_is_not_told_is_an_error_where_it_was_asked_for() {
 #[test]
 fn a_metric_that_is_not_told_takes_no_share_of_an_errors_probability() {
     let bounds = |metrics: &[Metric]| {
-        let subject = Subject { rule: Rule::Counters, ..subject("rocksdb/x", metrics) };
+        let subject = Subject { rule: Rule::Counts, ..subject("rocksdb/x", metrics) };
         let plan = Plan { subjects: vec![subject], ..plan() };
         let (_, attempt) = try_on(&plan, &mut Drawn::new(1, 1.0, 0.01));
         let look = attempt.cells[0].figures[0].looks[0];
@@ -229,7 +229,7 @@ fn a_metric_that_is_not_told_takes_no_share_of_an_errors_probability() {
 
 /// A cold disk, on which times vary by a tenth.
 fn cold(seed: u64, disk: Disk) -> (Verdict, Attempt) {
-    let subject = Subject { rule: Rule::Counters, ..subject("rocksdb/x", Metric::ALL) };
+    let subject = Subject { rule: Rule::Counts, ..subject("rocksdb/x", Metric::ALL) };
     let plan = Plan { subjects: vec![subject], ..plan() };
     let mut drawn = Drawn { disk: Some(disk), ..Drawn::new(seed, 1.0, 0.1) };
     try_on(&plan, &mut drawn)

@@ -47,8 +47,8 @@ fn counted(factor: f64, log_change: impl Fn(&Side, &Side) -> Option<LogChange>) 
             let results = (0..6).map(|_| process(&template, &mut drawn)).collect();
             Side { path: "side".into(), results }
         });
-        let by = log_change(&base, &new).unwrap().by;
-        match by_bounds(by.lower(ALPHA_FAIL), by.upper(ALPHA_PASS), DELTA) {
+        let estimate = log_change(&base, &new).unwrap().estimate;
+        match by_bounds(estimate.lower(ALPHA_FAIL), estimate.upper(ALPHA_PASS), DELTA) {
             Verdict::Regression => counts[0] += 1,
             Verdict::Pass => counts[1] += 1,
             _ => {}
