@@ -16,11 +16,11 @@ mod states;
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use report::units;
 use result::{
     limit::{LimitResult, LoadLimits, SCHEMA},
@@ -32,7 +32,7 @@ use crate::{
     machine,
     run::prepare,
     sweep::lock::CellLock,
-    terminal::{self, Code, Failure, WithExitCode},
+    terminal::{self, Code, Failure, WithExitCode, exit::fail},
 };
 
 pub use input::LimitInput;
@@ -52,7 +52,7 @@ pub fn run(input: &LimitInput) -> Result<Option<LimitResult>, Failure> {
     let loads = input.scenarios.iter().map(|name| Load::of(name, input));
     let loads = loads.collect::<Result<Vec<_>, _>>()?;
     let Some(Load { scenario: first, .. }) = loads.first() else {
-        return Err(anyhow!("no scenario is named")).with_exit_code(Code::Usage);
+        fail!(Code::Usage, "no scenario is named");
     };
     let journal = Journal::open(input)?;
     let states = States::of(first.run.stores[0], &journal.path, input.data_dir.as_deref())?;
@@ -65,8 +65,8 @@ pub fn run(input: &LimitInput) -> Result<Option<LimitResult>, Failure> {
             return Ok(None);
         };
         states.remove_built(&measured.state_names);
-        let left = began.elapsed() / (index as u32 + 1) * (loads.len() - index - 1) as u32;
-        terminal::note(&told(&measured.limits, left));
+        let time_left = began.elapsed() / (index as u32 + 1) * (loads.len() - index - 1) as u32;
+        terminal::note(&in_words(&measured.limits, time_left));
         found.push(measured);
     }
     let environment = found[0].environment.clone();
@@ -95,15 +95,15 @@ pub fn run(input: &LimitInput) -> Result<Option<LimitResult>, Failure> {
 }
 
 /// Formats the limits of a load, and the time left for the remaining loads.
-fn told(limits: &LoadLimits, left: Duration) -> String {
-    let of_designs = limits.designs.iter();
-    let words = of_designs.map(|of| format!("{} {}", report::limit_text(of), of.design));
+fn in_words(limits: &LoadLimits, time_left: Duration) -> String {
+    let designs = limits.designs.iter();
+    let words = designs.map(|limit| format!("{} {}", report::limit_text(limit), limit.design));
     let words = words.collect::<Vec<_>>().join(", ");
-    let left = match left.is_zero() {
+    let time_left = match time_left.is_zero() {
         true => String::new(),
-        false => format!("; about {} left", units::rough_time(left)),
+        false => format!("; about {} left", units::rough_time(time_left)),
     };
-    format!("{}: {words}{left}", limits.scenario)
+    format!("{}: {words}{time_left}", limits.scenario)
 }
 
 /// The directory of the runs, locked against other processes.
@@ -121,13 +121,13 @@ impl<'a> Journal<'a> {
         };
         report::Out::at(&path)?;
         let lock = CellLock::try_take(&path.join("limit.lock")).with_exit_code(Code::Io)?;
-        let shown = path.display();
-        let lock = lock.ok_or_else(|| {
-            anyhow!(
-                "{shown} is in use by another `stress limit`: wait for its end, or give --out DIR"
-            )
-        });
-        let lock = lock.with_exit_code(Code::Io)?;
+        let Some(lock) = lock else {
+            fail!(
+                Code::Io,
+                "{} is in use by another `stress limit`: wait for its end, or give --out DIR",
+                path.display()
+            );
+        };
         Ok(Self { path, input, _lock: lock })
     }
 
@@ -135,7 +135,9 @@ impl<'a> Journal<'a> {
     fn close(self, result: &LimitResult) -> Result<(), Failure> {
         let Self { path, input, _lock } = self;
         if input.out.is_none() {
-            return remove(&path).with_exit_code(Code::Io);
+            return fs::remove_dir_all(&path)
+                .with_context(|| format!("cannot remove {}", path.display()))
+                .with_exit_code(Code::Io);
         }
         let json = report::json(result).with_exit_code(Code::Io)?;
         let file = path.join(LIMIT_FILE);
@@ -143,8 +145,4 @@ impl<'a> Journal<'a> {
         terminal::note(&format!("wrote {}", file.display()));
         Ok(())
     }
-}
-
-fn remove(path: &Path) -> anyhow::Result<()> {
-    fs::remove_dir_all(path).with_context(|| format!("cannot remove {}", path.display()))
 }

@@ -100,10 +100,12 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
             unjudged::times_outcome(&facts.times, PROCESS_COUNT_MIN).or_worse(outcome)
         }
     };
-    let outcome = unjudged::lost_variant(base, &variants)
+    let reasons = unjudged::lost_variant(base, &variants)
         .into_iter()
         .chain(unjudged::lost_counter(&lost))
-        .chain(unjudged::interrupted(&all))
+        .chain(unjudged::interrupted(&all));
+    let outcome = reasons
+        .map(|reason| Outcome { verdict: Verdict::NotJudged, reason })
         .fold(outcome, Outcome::or_worse);
     // If CPU time was stolen from a run, a difference may not come from the build.
     let outcome = match all.iter().find(|stored| was_disturbed(stored)) {

@@ -13,7 +13,7 @@ use super::{
     decide::{self, Figure, LOOKS, Limits, Split},
     floor,
     octet::{self, Arm, Coin},
-    reason::{FigureVerdict, Headline, headline},
+    reason::{FigureVerdict, Headline, most_telling},
     sampler::{Plan, Rule, Sample, Sampler, Subject},
     steps::{OctetWork, Passes, SampleTime, multiplied, shorter_slot_ns},
 };
@@ -323,7 +323,7 @@ impl Cell {
     /// Returns the most telling figure with this verdict, and its text. If the counts alone gave
     /// the verdict, the text also names the open figures.
     pub fn reason(&self, verdict: Verdict, plan: &Plan) -> Option<(Headline, String)> {
-        let (headline, text) = headline(self.figure_verdicts(verdict, plan).map(|figure| {
+        let (headline, text) = most_telling(self.figure_verdicts(verdict, plan).map(|figure| {
             (Headline { metric: figure.metric, change: figure.look.estimate }, figure.sentence())
         }))?;
         if self.verdict() != (verdict, DecidedBy::Counters) {
@@ -420,7 +420,7 @@ impl Cell {
 }
 
 /// Makes the judged figures of a variant from the samples of its warm-up, by arm. A metric that no
-/// sample reports is an error, or is left out under [`Rule::Counters`].
+/// sample reports is an error, or is left out under [`Rule::Counts`].
 fn figures(
     plan: &Plan,
     subject: &Subject,

@@ -5,15 +5,12 @@
 use result::Environment;
 use serde_json::{Value, json};
 
-/// The fact without which two machines are not known to be the same.
-const CPU_MODEL: &str = "cpu/model";
-
 /// Returns the facts of `environment` that identify a machine, as a result writes them. An unknown
 /// fact is `null`.
 fn machine_facts(environment: &Environment) -> [(&'static str, Value); 14] {
     let Environment { cpu, cgroup, memory, host, data_dir, build, .. } = environment;
     [
-        (CPU_MODEL, json!(cpu.model)),
+        ("cpu/model", json!(cpu.model)),
         ("cpu/logical_count", json!(cpu.logical_count)),
         ("cpu/allowed_count", json!(cpu.allowed_count)),
         ("cpu/governor", json!(cpu.governor)),
@@ -33,21 +30,17 @@ fn machine_facts(environment: &Environment) -> [(&'static str, Value); 14] {
 /// Returns the facts that differ, as `cpu/model: "a" against "b"`. A CPU model that is unknown in
 /// both counts as a difference, since the machines may differ.
 pub(super) fn differences(a: &Environment, b: &Environment) -> Vec<String> {
-    differences_where(a, b, |name, a, b| a != b || (name == CPU_MODEL && a.is_null()))
+    let mut all = known_differences(a, b);
+    if a.cpu.model.is_none() && b.cpu.model.is_none() {
+        all.insert(0, "cpu/model: null against null".to_owned());
+    }
+    all
 }
 
 /// Returns the facts that differ. A CPU model that is unknown in both is no difference here.
 pub fn known_differences(a: &Environment, b: &Environment) -> Vec<String> {
-    differences_where(a, b, |_, a, b| a != b)
-}
-
-fn differences_where(
-    a: &Environment,
-    b: &Environment,
-    differ: impl Fn(&str, &Value, &Value) -> bool,
-) -> Vec<String> {
     let pairs = machine_facts(a).into_iter().zip(machine_facts(b));
-    let differing = pairs.filter(|((name, a), (_, b))| differ(name, a, b));
+    let differing = pairs.filter(|((_, a), (_, b))| a != b);
     differing.map(|((name, a), (_, b))| format!("{name}: {a} against {b}")).collect()
 }
 

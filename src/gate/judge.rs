@@ -243,18 +243,16 @@ impl Facts {
         let mut trio = Trio::start(&builds.base, &new, builds.driving.timeout, &work, &progress)?;
         self.binaries = trio.binaries();
         self.warnings = calibration_warnings(builds, trio.variants(), frame)?;
-        let mut expects = expects(builds.deadline, &work);
-        let mut not_judged = None;
-        let source = match trio.executor() {
+        let given = given_claims(builds.deadline, &work);
+        let (source, expects, not_judged) = match trio.executor() {
             Some(executor) => {
-                not_judged = claims_not_judged(executor, expects.len(), builds.deadline)?;
-                expects.clear();
-                WorkSource::Executor
+                let not_judged = claims_not_judged(executor, given.len(), builds.deadline)?;
+                (WorkSource::Executor, Vec::new(), not_judged)
             }
             None => {
                 self.cache = work.cache();
                 self.warnings.extend(host::warning(&work, &progress)?);
-                WorkSource::from(&builds.work.source)
+                (WorkSource::from(&builds.work.source), given, None)
             }
         };
         for binary in self.binaries.iter().filter(|b| b.slow_read_ns > 0 || b.reads_one_twice) {
@@ -459,7 +457,7 @@ fn run_in_process(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Store
 }
 
 /// Returns the claims of the scenario that hold for this work, and the deadline.
-fn expects(deadline: Option<Duration>, work: &GateWork) -> Vec<Expect> {
+fn given_claims(deadline: Option<Duration>, work: &GateWork) -> Vec<Expect> {
     let scenario = work.scenario.as_ref().filter(|scenario| scenario.skipped_expects().is_none());
     let mut all = scenario.map_or(Vec::new(), |scenario| scenario.expects.clone());
     if let Some(deadline) = deadline {

@@ -134,7 +134,7 @@ impl Try<'_> {
 /// so both lost time, and the loss only widens the bounds.
 fn judged(plan: &Plan, cells: &[Cell], disturbances: &[String]) -> Outcome {
     let verdict = Verdict::worst(cells.iter().map(|cell| cell.verdict().0));
-    let reason = reason(verdict, plan, cells);
+    let reason = most_telling_reason(verdict, plan, cells);
     let changed = cells.iter().find(|cell| !cell.changes().is_empty());
     let (verdict, reason) = match (changed.map(Cell::changes_in_words), disturbances) {
         (None, []) => (verdict, reason + &delta_in_words(verdict, cells)),
@@ -161,7 +161,7 @@ fn delta_in_words(verdict: Verdict, cells: &[Cell]) -> String {
 
 /// States the verdict by its most telling figure. A pass by counts alone comes before other passes,
 /// as its reason also names the times that are still open.
-fn reason(verdict: Verdict, plan: &Plan, cells: &[Cell]) -> String {
+fn most_telling_reason(verdict: Verdict, plan: &Plan, cells: &[Cell]) -> String {
     let reasons = cells.iter().filter_map(|cell| {
         let (headline, text) = cell.reason(verdict, plan)?;
         Some((cell.verdict() == (verdict, DecidedBy::Counters), headline, text))

@@ -79,22 +79,13 @@ impl Coin {
     }
 }
 
-/// Place of the pair of N slots in a half of a pass, which is symmetric.
-#[derive(Clone, Copy)]
-enum NullAt {
-    Outside,
-    Between,
-    Inside,
-}
-
-impl NullAt {
-    /// Returns the first three slots of a half. [`order`] mirrors them.
-    const fn half(self, first: Arm, second: Arm) -> [Arm; 3] {
-        match self {
-            Self::Outside => [Arm::Null, first, second],
-            Self::Between => [first, Arm::Null, second],
-            Self::Inside => [first, second, Arm::Null],
-        }
+/// Returns the first three slots of a half of a pass, with N at `null_index`. [`order`] mirrors
+/// them.
+const fn half(null_index: usize, first: Arm, second: Arm) -> [Arm; 3] {
+    match null_index {
+        0 => [Arm::Null, first, second],
+        1 => [first, Arm::Null, second],
+        _ => [first, second, Arm::Null],
     }
 }
 
@@ -105,12 +96,9 @@ impl NullAt {
 /// halves with N outside are never neighbours.
 pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
     let second = if first == Arm::New { Arm::Base } else { Arm::New };
-    let [early, late] = match number % 3 {
-        0 => [NullAt::Outside, NullAt::Between],
-        1 => [NullAt::Between, NullAt::Outside],
-        _ => [NullAt::Inside; 2],
-    };
-    let ([a, b, c], [d, e, f]) = (early.half(first, second), late.half(second, first));
+    // Index of N among the first three slots of each half: 0 is outside, 1 between, 2 inside.
+    let [early, late] = [[0, 1], [1, 0], [2, 2]][number % 3];
+    let ([a, b, c], [d, e, f]) = (half(early, first, second), half(late, second, first));
     [a, b, c, c, b, a, d, e, f, f, e, d]
 }
 

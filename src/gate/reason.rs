@@ -34,7 +34,9 @@ impl Headline {
 }
 
 /// Returns the most telling figure and its text.
-pub fn headline(all: impl IntoIterator<Item = (Headline, String)>) -> Option<(Headline, String)> {
+pub fn most_telling(
+    all: impl IntoIterator<Item = (Headline, String)>,
+) -> Option<(Headline, String)> {
     all.into_iter().max_by(|a, b| a.0.order(&b.0))
 }
 
@@ -286,7 +288,7 @@ mod tests {
             let headline = Headline { metric: *metric, change: *change };
             (headline, format!("{metric} {change}"))
         });
-        headline(all).expect("there are some").1
+        most_telling(all).expect("there are some").1
     }
 
     #[test]
@@ -305,6 +307,6 @@ mod tests {
         assert_eq!(headline_text(&[(Metric::Wall, -0.1), (Metric::Wall, 0.2)]), "wall 0.2");
         let counters = [(Metric::Bytes, 0.3), (Metric::Blocks, 0.2), (Metric::Requests, 0.1)];
         assert_eq!(headline_text(&counters), "bytes 0.3");
-        assert_eq!(headline([]), None);
+        assert_eq!(most_telling([]), None);
     }
 }

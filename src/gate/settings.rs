@@ -47,9 +47,6 @@ pub struct OwnRuns {
     pub without_effect: Option<String>,
 }
 
-/// The key whose value depends on the machine unless it is set.
-const READ: &str = "run.read";
-
 /// Checks that all `settings` of one build name keys of a run, before the scenario is read.
 ///
 /// # Errors
@@ -117,9 +114,10 @@ fn effective(
     key: &str,
     machine: &Machine,
 ) -> Option<EffectiveSetting> {
-    let value = match key == READ {
-        true => machine.read_method(own).name().to_owned(),
-        false => worker::value_of(own, key)?,
+    let value = match key {
+        // Its default depends on the machine.
+        "run.read" => machine.read_method(own).name().to_owned(),
+        _ => worker::value_of(own, key)?,
     };
     let is_default = changed.iter().all(|(set, _)| set != key);
     Some(EffectiveSetting { key: key.to_owned(), value, is_default })

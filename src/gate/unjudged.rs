@@ -51,23 +51,20 @@ pub fn times_outcome(times: &[Shift], process_count: usize) -> Outcome {
     Outcome { verdict: Verdict::NotJudged, reason }
 }
 
-/// Returns the outcome for a variant of `base` that is not in `common`, if there is one.
-pub fn lost_variant(base: &Side, common: &[String]) -> Option<Outcome> {
+/// Returns the reason of a variant of `base` that is not in `common`, if there is one.
+pub fn lost_variant(base: &Side, common: &[String]) -> Option<String> {
     let variant = base.variants().into_iter().find(|variant| !common.contains(variant))?;
-    let reason = format!("{variant} is in {} alone", base.path().display());
-    Some(Outcome { verdict: Verdict::NotJudged, reason })
+    Some(format!("{variant} is in {} alone", base.path().display()))
 }
 
-/// Returns the outcome for `lost` counters, if there are any: they are exact in the stored side, and
+/// Returns the reason of `lost` counters, if there are any: they are exact in the stored side, and
 /// vary or are absent in the new side.
-pub fn lost_counter(lost: &[String]) -> Option<Outcome> {
-    let reason = format!("{} is exact in the stored results alone", lost.first()?);
-    Some(Outcome { verdict: Verdict::NotJudged, reason })
+pub fn lost_counter(lost: &[String]) -> Option<String> {
+    Some(format!("{} is exact in the stored results alone", lost.first()?))
 }
 
-/// Returns the outcome for an interrupted run, if there is one.
-pub fn interrupted(all: &[Stored]) -> Option<Outcome> {
+/// Returns the reason of an interrupted run, if there is one.
+pub fn interrupted(all: &[Stored]) -> Option<String> {
     let stored = all.iter().find(|stored| stored.result.interrupted)?;
-    let reason = format!("{} is of a run that was interrupted", stored.path.display());
-    Some(Outcome { verdict: Verdict::NotJudged, reason })
+    Some(format!("{} is of a run that was interrupted", stored.path.display()))
 }

@@ -16,19 +16,19 @@ const HALVING_COUNT: usize = 100;
 /// file blocks, it also adds the number of slots with which they would not. `last` is a run on the
 /// same state, which has `slot_count` slots. Nothing is added for a load whose slots do not depend
 /// on that number.
-pub fn with(mut limits: LoadLimits, last: &RunResult, slot_count: u64) -> LoadLimits {
+pub fn with_density(mut limits: LoadLimits, last: &RunResult, slot_count: u64) -> LoadLimits {
     if last.workload.sized_slot_count.is_none_or(|count| count == 0) {
         return limits;
     }
     let mut known = last.cells.iter().filter_map(|cell| cell.expected_blocks_per_present_key);
-    let gas = limits.designs.iter().filter_map(|of| of.limit_gas).max();
+    let gas = limits.designs.iter().filter_map(|design| design.limit_gas).max();
     let (Some(blocks_per_key), Some(gas)) = (known.next(), gas) else { return limits };
     let scale = gas as f64 / last.workload.header_gas.max(1) as f64;
-    let keys_per_block = keys_per_block(blocks_per_key) * scale;
-    let blocks_per_key = distinct_share(keys_per_block);
-    limits.blocks_per_present_key = Some(blocks_per_key);
-    if blocks_per_key < SCATTERED_BLOCKS_PER_KEY {
-        let factor = keys_per_block / self::keys_per_block(SCATTERED_BLOCKS_PER_KEY);
+    let density = keys_per_block(blocks_per_key) * scale;
+    let share = distinct_share(density);
+    limits.blocks_per_present_key = Some(share);
+    if share < SCATTERED_BLOCKS_PER_KEY {
+        let factor = density / keys_per_block(SCATTERED_BLOCKS_PER_KEY);
         limits.wanted_slot_count = Some(rounded_up(slot_count as f64 * factor));
     }
     limits

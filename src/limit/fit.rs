@@ -15,7 +15,7 @@ const SIZE_COUNT: usize = 3;
 
 /// Parameters of a limit and of its price.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct Parameters {
     /// The deadline of a block.
     pub deadline_ns: u64,
     /// The gas limit for which a price factor is computed.
@@ -26,16 +26,20 @@ pub struct Asked {
 
 /// A limit, and its place among the tried sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Found {
+struct PlacedLimit {
     place: Place,
     gas: u64,
+}
+
+/// Returns the median time of a block size, in nanoseconds.
+pub fn median_time_ns(block: &LimitBlock) -> Option<f64> {
+    median(&block.block_ns.iter().map(|ns| *ns as f64).collect::<Vec<_>>())
 }
 
 /// Returns the line through the times of the sizes that are nearest to the deadline.
 fn line(blocks: &[LimitBlock], deadline_ns: u64) -> Option<Line> {
     let distance = |block: &LimitBlock| {
-        let times: Vec<f64> = block.block_ns.iter().map(|ns| *ns as f64).collect();
-        median(&times).map_or(f64::INFINITY, |median| (median / deadline_ns as f64).ln().abs())
+        median_time_ns(block).map_or(f64::INFINITY, |ns| (ns / deadline_ns as f64).ln().abs())
     };
     let mut blocks: Vec<_> = blocks.iter().map(|block| (distance(block), block)).collect();
     blocks.sort_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -47,10 +51,14 @@ fn line(blocks: &[LimitBlock], deadline_ns: u64) -> Option<Line> {
 
 /// Finds the limit by `line`, and by `blocks` in ascending order: it is never above the gas of a
 /// block that missed the deadline. `None` if no block missed it and there is no line.
-fn found(line: Option<&Line>, blocks: &[LimitBlock], deadline_ns: u64) -> Option<Found> {
+fn placed_limit(
+    line: Option<&Line>,
+    blocks: &[LimitBlock],
+    deadline_ns: u64,
+) -> Option<PlacedLimit> {
     let [first, last] = [blocks.first()?, blocks.last()?];
     let missed = blocks.iter().position(|block| block.block_ns.iter().any(|ns| *ns >= deadline_ns));
-    let below = Found { place: Place::Below, gas: first.limit_gas };
+    let below = PlacedLimit { place: Place::Below, gas: first.limit_gas };
     if missed == Some(0) {
         return Some(below);
     }
@@ -62,8 +70,8 @@ fn found(line: Option<&Line>, blocks: &[LimitBlock], deadline_ns: u64) -> Option
     };
     let missed = missed.map(|index| blocks[index].header_gas);
     Some(match by_line.into_iter().chain(missed).min() {
-        Some(gas) => Found { place: Place::Within, gas },
-        None => Found { place: Place::Above, gas: last.limit_gas },
+        Some(gas) => PlacedLimit { place: Place::Within, gas },
+        None => PlacedLimit { place: Place::Above, gas: last.limit_gas },
     })
 }
 
@@ -77,15 +85,14 @@ pub fn is_far_below(blocks: &[LimitBlock], gas: u64, deadline_ns: u64) -> bool {
 /// Returns the limit at which a run checks the line. `None` unless the limit lies within the tried
 /// sizes.
 pub fn to_check(blocks: &[LimitBlock], deadline_ns: u64) -> Option<u64> {
-    let found = found(line(blocks, deadline_ns).as_ref(), blocks, deadline_ns)?;
-    (found.place == Place::Within).then_some(found.gas)
+    let limit = placed_limit(line(blocks, deadline_ns).as_ref(), blocks, deadline_ns)?;
+    (limit.place == Place::Within).then_some(limit.gas)
 }
 
 /// Compares the line through `blocks` with `near`, a block that ran near the limit.
 pub fn check(blocks: &[LimitBlock], near: &LimitBlock, deadline_ns: u64) -> Option<LimitCheck> {
-    let times: Vec<f64> = near.block_ns.iter().map(|ns| *ns as f64).collect();
     let predicted_ns = line(blocks, deadline_ns)?.interval(near.header_gas as f64);
-    let median_ns = median(&times)? as u64;
+    let median_ns = median_time_ns(near)? as u64;
     Some(LimitCheck { header_gas: near.header_gas, median_ns, predicted_ns })
 }
 
@@ -94,26 +101,27 @@ pub fn limit(
     design: Design,
     mut blocks: Vec<LimitBlock>,
     check: Option<LimitCheck>,
-    asked: &Asked,
+    parameters: &Parameters,
 ) -> DesignLimit {
     blocks.sort_by_key(|block| block.header_gas);
-    let line = line(&blocks, asked.deadline_ns);
-    let found = found(line.as_ref(), &blocks, asked.deadline_ns);
+    let line = line(&blocks, parameters.deadline_ns);
+    let limit = placed_limit(line.as_ref(), &blocks, parameters.deadline_ns);
     let rising = line.filter(|line| line.slope > 0.0);
     let slopes = rising.map(|line| line.slope_interval().map(|slope| slope.max(0.0)));
-    let half_width_gas = found.zip(rising).and_then(|(found, line)| {
-        let expected = (asked.deadline_ns as f64 - line.intercept) / line.slope;
-        let width = (expected - found.gas as f64).max(0.0).round() as u64;
-        (found.place == Place::Within).then_some(width)
+    let half_width_gas = limit.zip(rising).and_then(|(limit, line)| {
+        let expected = (parameters.deadline_ns as f64 - line.intercept) / line.slope;
+        let width = (expected - limit.gas as f64).max(0.0).round() as u64;
+        (limit.place == Place::Within).then_some(width)
     });
     DesignLimit {
         design,
-        place: found.map(|found| found.place),
-        limit_gas: found.map(|found| found.gas),
+        place: limit.map(|limit| limit.place),
+        limit_gas: limit.map(|limit| limit.gas),
         half_width_gas,
-        price_factor: found.map(|found| asked.target_gas as f64 / found.gas.max(1) as f64),
-        ns_per_operation: rising.map(|line| line.slope * asked.gas_per_operation),
-        ns_per_operation_ci95: slopes.map(|ends| ends.map(|slope| slope * asked.gas_per_operation)),
+        price_factor: limit.map(|limit| parameters.target_gas as f64 / limit.gas.max(1) as f64),
+        ns_per_operation: rising.map(|line| line.slope * parameters.gas_per_operation),
+        ns_per_operation_ci95: slopes
+            .map(|ends| ends.map(|slope| slope * parameters.gas_per_operation)),
         gas_per_us: rising.map(|line| 1e3 / line.slope),
         gas_per_us_ci95: slopes
             .filter(|[low, _]| *low > 0.0)
@@ -129,8 +137,11 @@ mod tests {
 
     use super::*;
 
-    const ASKED: Asked =
-        Asked { deadline_ns: 3_000_000_000, target_gas: 200_000_000, gas_per_operation: 2_100.0 };
+    const PARAMETERS: Parameters = Parameters {
+        deadline_ns: 3_000_000_000,
+        target_gas: 200_000_000,
+        gas_per_operation: 2_100.0,
+    };
 
     fn block(limit_mgas: u64, block_ms: &[u64]) -> LimitBlock {
         let limit_gas = limit_mgas * 1_000_000;
@@ -139,7 +150,7 @@ mod tests {
     }
 
     fn of(blocks: &[LimitBlock]) -> DesignLimit {
-        limit(Design::Sequential, blocks.to_vec(), None, &ASKED)
+        limit(Design::Sequential, blocks.to_vec(), None, &PARAMETERS)
     }
 
     #[test]
@@ -152,10 +163,11 @@ mod tests {
         assert!((found.price_factor.unwrap() - 2.0).abs() < 1e-6);
         assert!((found.ns_per_operation.unwrap() - 28.0 * 2_100.0).abs() < 1e-3);
         assert!((found.gas_per_us.unwrap() - 1e3 / 28.0).abs() < 1e-6);
-        assert_eq!(to_check(&blocks, ASKED.deadline_ns), found.limit_gas);
-        let near = check(&blocks, &block(100, &[2_990, 3_000, 3_010]), ASKED.deadline_ns).unwrap();
+        assert_eq!(to_check(&blocks, PARAMETERS.deadline_ns), found.limit_gas);
+        let near =
+            check(&blocks, &block(100, &[2_990, 3_000, 3_010]), PARAMETERS.deadline_ns).unwrap();
         assert!(near.holds(), "{near:?}");
-        assert!(!check(&blocks, &block(100, &[3_100; 3]), ASKED.deadline_ns).unwrap().holds());
+        assert!(!check(&blocks, &block(100, &[3_100; 3]), PARAMETERS.deadline_ns).unwrap().holds());
     }
 
     #[test]
@@ -171,9 +183,9 @@ mod tests {
     #[test]
     fn a_size_is_far_below_the_deadline_if_twice_its_bound_keeps_it() {
         let blocks = [20, 60].map(|mgas| block(mgas, &[100 + 2 * mgas; 2]));
-        assert!(is_far_below(&blocks, 640_000_000, ASKED.deadline_ns));
-        assert!(!is_far_below(&blocks, 800_000_000, ASKED.deadline_ns));
-        assert!(!is_far_below(&blocks[..1], 640_000_000, ASKED.deadline_ns));
+        assert!(is_far_below(&blocks, 640_000_000, PARAMETERS.deadline_ns));
+        assert!(!is_far_below(&blocks, 800_000_000, PARAMETERS.deadline_ns));
+        assert!(!is_far_below(&blocks[..1], 640_000_000, PARAMETERS.deadline_ns));
     }
 
     #[test]
@@ -200,17 +212,17 @@ mod tests {
                 sizes.iter().zip(times.chunks(3)).map(|(mgas, ms)| block(*mgas, ms)).collect();
             let found = of(&blocks);
             let (place, gas) = (found.place.unwrap(), found.limit_gas.unwrap());
-            let is_safe = |of: &LimitBlock| of.block_ns.iter().all(|ns| *ns < ASKED.deadline_ns);
+            let is_safe = |of: &LimitBlock| of.block_ns.iter().all(|ns| *ns < PARAMETERS.deadline_ns);
             let below = blocks.iter().filter(|block| match place {
                 Place::Above => true,
                 Place::Within | Place::Below => block.header_gas < gas,
             });
             prop_assert!(below.clone().all(is_safe));
-            let line = line(&blocks, ASKED.deadline_ns).unwrap();
+            let line = line(&blocks, PARAMETERS.deadline_ns).unwrap();
             if place != Place::Below {
                 for step in 0..20 {
                     let at = 20e6 + (gas as f64 - 20e6) * f64::from(step) / 20.0;
-                    prop_assert!(line.upper(at) < ASKED.deadline_ns as f64);
+                    prop_assert!(line.upper(at) < PARAMETERS.deadline_ns as f64);
                 }
             }
         }

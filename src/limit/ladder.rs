@@ -4,11 +4,10 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use result::{
     Cell, Environment, RunResult,
     limit::{LimitBlock, LoadLimits},
-    stats::median,
     sweep::Axis,
 };
 use spec::{Override, Scenario};
@@ -23,12 +22,12 @@ use crate::{
         matrix::{self, MatrixInput},
         running::{AskedBy, OneCell, Which},
     },
-    terminal::{Code, Failure, OpenCodes, WithExitCode, interrupt},
+    terminal::{Code, Failure, OpenCodes, WithExitCode, exit::fail, interrupt},
 };
 
 use super::{
     density,
-    fit::{self, Asked},
+    fit::{self, Parameters},
     input::LimitInput,
     operation::Operation,
 };
@@ -55,16 +54,13 @@ impl Load {
     /// # Errors
     /// The scenario, an override or a limit is not valid, or there are several stores.
     pub fn of(name: &str, input: &LimitInput) -> Result<Self, Failure> {
-        let at = |gas: u64| {
+        let mut largest = None;
+        for gas in &input.limits {
             let mut overrides = input.fixed.clone();
             overrides.push(Override::new(LIMIT, gas.to_string(), format!("--limits {gas}")));
-            prepare::scenario(name, overrides, Size::Stated)
-        };
-        let mut of_limits =
-            input.limits.iter().map(|gas| at(*gas)).collect::<Result<Vec<_>, _>>()?;
-        let scenario = of_limits.pop();
-        let scenario =
-            scenario.ok_or_else(|| anyhow!("no limit to try")).with_exit_code(Code::Usage)?;
+            largest = Some(prepare::scenario(name, overrides, Size::Stated)?);
+        }
+        let Some(scenario) = largest else { fail!(Code::Usage, "no limit to try") };
         check(name, &scenario).with_exit_code(Code::Usage)?;
         Ok(Self { name: name.to_owned(), scenario })
     }
@@ -195,9 +191,10 @@ impl<'a> Ladder<'a> {
             _ if interrupt::happened() => return Ok(None),
             ended => ended?,
         };
-        let cell = dir.own_cell(0).with_exit_code(Code::Io)?;
-        let cell = cell.ok_or_else(|| anyhow!("{}: the run left no result", dir.path().display()));
-        agreed(cell.with_exit_code(Code::Io)?, &load.name).map(Some)
+        match dir.own_cell(0).with_exit_code(Code::Io)? {
+            Some(cell) => agreed(cell, &load.name).map(Some),
+            None => fail!(Code::Io, "{}: the run left no result", dir.path().display()),
+        }
     }
 
     fn measured(
@@ -207,22 +204,22 @@ impl<'a> Ladder<'a> {
     ) -> Result<Measured, Failure> {
         let scenario = &climbing.load.scenario;
         let Some((_, last)) = climbing.runs.last() else {
-            return Err(anyhow!("{}: no limit was tried", climbing.load.name))
-                .with_exit_code(Code::Usage);
+            fail!(Code::Usage, "{}: no limit was tried", climbing.load.name);
         };
         let operation = Operation::of(scenario, &last.workload);
-        let asked = Asked {
+        let parameters = Parameters {
             deadline_ns: self.deadline_ns(),
             target_gas: self.input.target_gas,
             gas_per_operation: operation.gas,
         };
         let designs = scenario.run.designs.iter().map(|design| {
             let mut blocks = climbing.blocks(*design);
-            let near = checks.iter().find(|(of, ..)| of == design);
+            let near = checks.iter().find(|(checked, ..)| checked == design);
             let near = near.and_then(|(_, gas, run)| block(run, *design, *gas));
-            let check = near.as_ref().and_then(|near| fit::check(&blocks, near, asked.deadline_ns));
+            let check =
+                near.as_ref().and_then(|near| fit::check(&blocks, near, parameters.deadline_ns));
             blocks.extend(near);
-            fit::limit(*design, blocks, check, &asked)
+            fit::limit(*design, blocks, check, &parameters)
         });
         let designs: Vec<_> = designs.collect();
         let runs = climbing.runs.iter().map(|(_, run)| run);
@@ -239,7 +236,7 @@ impl<'a> Ladder<'a> {
             designs,
         };
         Ok(Measured {
-            limits: density::with(limits, last, scenario.state.slot_count),
+            limits: density::with_density(limits, last, scenario.state.slot_count),
             environment: last.environment.clone(),
             state_names: state_names.collect(),
         })
@@ -255,9 +252,8 @@ impl Climbing<'_> {
         let designs = self.load.scenario.run.designs.iter().copied();
         let to_run = designs.filter(|design| {
             let blocks = self.blocks(*design);
-            let times = blocks.last().map(|block| block.block_ns.iter().map(|ns| *ns as f64));
-            let median = times.and_then(|times| median(&times.collect::<Vec<_>>()));
-            let is_in_time = median.is_some_and(|median| median < deadline_ns as f64);
+            let last_ns = blocks.last().and_then(fit::median_time_ns);
+            let is_in_time = last_ns.is_some_and(|ns| ns < deadline_ns as f64);
             let has_run = blocks.iter().any(|block| block.limit_gas == gas);
             let is_left_out = gas < largest && fit::is_far_below(&blocks, largest, deadline_ns);
             !has_run && (blocks.len() < 2 || is_in_time && !is_left_out)
@@ -283,7 +279,7 @@ fn agreed(cell: FinishedCell, name: &str) -> Result<RunResult, Failure> {
         true => Ok(cell.result.result),
         false => {
             let path = cell.result.path.display();
-            Err(anyhow!("{name}: the designs disagree: {path}")).with_exit_code(Code::Disagree)
+            fail!(Code::Disagree, "{name}: the designs disagree: {path}")
         }
     }
 }

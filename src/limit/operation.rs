@@ -13,7 +13,7 @@ pub struct Operation {
 }
 
 /// The unit by which operations of a block are counted.
-enum Counted {
+enum Unit {
     Slots,
     Accounts,
     Transactions,
@@ -22,32 +22,33 @@ enum Counted {
 impl Operation {
     /// Returns the operation of `scenario`, and its gas by the facts of a `block`.
     pub fn of(scenario: &Scenario, block: &WorkloadFacts) -> Self {
-        let (name, counted) = match scenario.loads.as_slice() {
-            [load] => named(&load.kind),
-            _ => ("transaction".to_owned(), Counted::Transactions),
+        let (name, unit) = match scenario.loads.as_slice() {
+            [load] => operation(&load.kind),
+            _ => ("transaction".to_owned(), Unit::Transactions),
         };
-        let count = match counted {
-            Counted::Slots => block.list_slot_count,
+        let count = match unit {
+            Unit::Slots => block.list_slot_count,
             // The list also has the sender of each transaction.
-            Counted::Accounts => block.list_account_count.saturating_sub(block.tx_count),
-            Counted::Transactions => block.tx_count,
+            Unit::Accounts => block.list_account_count.saturating_sub(block.tx_count),
+            Unit::Transactions => block.tx_count,
         };
         Self { name, gas: block.header_gas as f64 / count.max(1) as f64 }
     }
 }
 
-fn named(kind: &LoadKind) -> (String, Counted) {
+/// Returns the name of the operation of a load, and the unit by which it is counted.
+fn operation(kind: &LoadKind) -> (String, Unit) {
     match kind {
         LoadKind::SloadStorm(storm) if storm.overlap == Overlap::Nothing => {
-            ("cold SLOAD".to_owned(), Counted::Slots)
+            ("cold SLOAD".to_owned(), Unit::Slots)
         }
         LoadKind::PrefetchMiss(_) | LoadKind::BalanceStorm(_) => {
-            ("cold SLOAD".to_owned(), Counted::Slots)
+            ("cold SLOAD".to_owned(), Unit::Slots)
         }
-        LoadKind::SstoreStorm(storm) => (format!("cold SSTORE ({})", storm.op), Counted::Slots),
-        LoadKind::ContractChase(_) => ("cold CALL, SLOAD".to_owned(), Counted::Slots),
-        LoadKind::AccountStorm(storm) => (format!("cold {}", opcode(storm.op)), Counted::Accounts),
-        _ => ("transaction".to_owned(), Counted::Transactions),
+        LoadKind::SstoreStorm(storm) => (format!("cold SSTORE ({})", storm.op), Unit::Slots),
+        LoadKind::ContractChase(_) => ("cold CALL, SLOAD".to_owned(), Unit::Slots),
+        LoadKind::AccountStorm(storm) => (format!("cold {}", opcode(storm.op)), Unit::Accounts),
+        _ => ("transaction".to_owned(), Unit::Transactions),
     }
 }
 

@@ -37,8 +37,8 @@ impl States {
             return Ok(Self(None));
         }
         let dir = prepare::data_dir(data_dir)?;
-        let there = dir.list().with_exit_code(Code::Io)?;
-        let names: BTreeSet<String> = there.into_iter().map(|state| state.name).collect();
+        let states = dir.list().with_exit_code(Code::Io)?;
+        let names: BTreeSet<String> = states.into_iter().map(|state| state.name).collect();
         let path = journal.join(FILE);
         let text = report::json(&names).with_exit_code(Code::Io)?;
         let before = match report::write_new(&path, &text)? {

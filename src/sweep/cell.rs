@@ -4,7 +4,7 @@
 use result::{
     Program,
     stored::Stored,
-    sweep::{CELL_FILE, CELL_SCHEMA, CellFile, Matrix},
+    sweep::{CELL_FILE, CELL_SCHEMA, CellFile, Matrix, Point, of_result},
 };
 use std::{fs, path::Path};
 
@@ -66,8 +66,8 @@ impl FinishedCell {
 
     fn check(&self, matrix: &Matrix, index: u64) -> Result<()> {
         let name = self.result.path.display();
-        let same_sweep = self.file.settings_digest == matrix.settings_digest;
-        if !same_sweep || self.file.index != index || self.file.keys != matrix.keys(index) {
+        let is_of_sweep = self.file.settings_digest == matrix.settings_digest;
+        if !is_of_sweep || self.file.index != index || self.file.keys != matrix.keys(index) {
             bail!("{name} is not of cell {index} ({}) of this sweep", matrix.name(index));
         }
         if self.result.result.workload.digest != self.file.work_digest {
@@ -85,6 +85,11 @@ impl FinishedCell {
             true => claims::code(&self.result.result.expects.claims, open),
             false => Code::Disagree,
         }
+    }
+
+    /// Returns a point for each variant of the cell; none if samples disagree.
+    pub fn points(&self) -> Vec<Point> {
+        of_result(self.file.index, &self.file.keys, &self.result.result)
     }
 
     /// Whether all samples of the cell agree.

@@ -115,8 +115,8 @@ impl<'a> WatchedDevice<'a> {
     }
 }
 
-/// Formats the note on the device's first figures. `times`: [`ONCE`] or [`AGAIN`].
-fn note(known: &SweepDevice, times: &str) -> String {
+/// Formats the note on the device's first figures. `repetition`: [`ONCE`] or [`AGAIN`].
+fn note(known: &SweepDevice, repetition: &str) -> String {
     let figure = match (known.ceilings.first(), &known.device.reason) {
         (Some(ceiling), _) => {
             format!("{} random reads/s of 4 KiB at most", units::number(ceiling.ceiling_iops))
@@ -124,7 +124,7 @@ fn note(known: &SweepDevice, times: &str) -> String {
         (None, Some(reason)) => format!("not measured ({reason})"),
         (None, None) => "not measured".to_owned(),
     };
-    format!("device: {figure}; {times}")
+    format!("device: {figure}; {repetition}")
 }
 
 /// Whether the last measurement is so old that another one is due.

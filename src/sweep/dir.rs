@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use result::{
     stored,
     sweep::{
@@ -30,7 +30,7 @@ use super::{
 use crate::{
     machine::scratch::{OWNED, leftovers},
     run::prepare::shared,
-    terminal::{Code, Failure, WithExitCode},
+    terminal::{Code, Failure, WithExitCode, exit::fail},
 };
 
 /// Directory of locks, and of cells that are being filled.
@@ -51,22 +51,19 @@ impl SweepDir {
     /// ([`Code::Usage`]).
     pub fn open(path: &Path, matrix: Matrix) -> Result<Self, Failure> {
         let mut dir = Self { path: path.to_owned(), matrix };
-        let there = dir.claim().with_exit_code(Code::Io)?;
-        match there.as_ref().and_then(|there| dir.matrix.difference(there)) {
-            None => {
-                // Machines may disagree on which cells are equal: only cells that the first process
-                // and this machine leave out are left out.
-                if let Some(there) = there {
-                    dir.matrix.left_out.retain(|left_out| there.left_out.contains(left_out));
-                }
-                Ok(dir)
+        if let Some(earlier) = dir.claim().with_exit_code(Code::Io)? {
+            if let Some(difference) = dir.matrix.difference(&earlier) {
+                fail!(
+                    Code::Usage,
+                    "{} holds another sweep: {difference}; give this one another --out",
+                    path.display()
+                );
             }
-            Some(difference) => Err(anyhow!(
-                "{} holds another sweep: {difference}; give this one another --out",
-                path.display()
-            ))
-            .with_exit_code(Code::Usage),
+            // Machines may disagree on which cells are equal: only cells that the first process and
+            // this machine leave out are left out.
+            dir.matrix.left_out.retain(|left_out| earlier.left_out.contains(left_out));
         }
+        Ok(dir)
     }
 
     /// Makes the directory, with a manifest if it has none. Otherwise returns the manifest's
@@ -76,11 +73,11 @@ impl SweepDir {
         let manifest = self.path.join(MANIFEST_FILE);
         let ours = Manifest { schema: MANIFEST_SCHEMA.to_owned(), matrix: self.matrix.clone() };
         let is_first = report::write_new(&manifest, &report::json(&ours)?)?;
-        let there = if is_first { None } else { Some(read_manifest(&self.path)?) };
+        let earlier = if is_first { None } else { Some(read_manifest(&self.path)?) };
         let running = self.running();
         fs::create_dir_all(&running)
             .with_context(|| format!("cannot make {}", running.display()))?;
-        Ok(there)
+        Ok(earlier)
     }
 
     /// Opens the directory of a sweep that has begun.
@@ -92,6 +89,7 @@ impl SweepDir {
         Ok(Self { path: path.to_owned(), matrix })
     }
 
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -153,17 +151,17 @@ impl SweepDir {
     pub fn scratch(&self, index: u64, lock: &CellLock) -> Result<CellScratch> {
         let prefix = format!("cell-{index:04}-");
         let running = self.running();
-        let cannot = || cannot("write to", &running);
+        let cannot_write = || cannot("write to", &running);
         if lock.is_exclusive() {
-            for dir in leftovers(&running, &prefix).with_context(cannot)? {
+            for dir in leftovers(&running, &prefix).with_context(cannot_write)? {
                 // A directory that cannot be removed only takes space.
                 drop(fs::remove_dir_all(dir));
             }
         }
         let dir = tempfile::Builder::new().prefix(&prefix).tempdir_in(&running);
-        let scratch = CellScratch(dir.with_context(cannot)?);
-        File::create(scratch.0.path().join(OWNED)).with_context(cannot)?;
-        fs::create_dir(scratch.path()).with_context(cannot)?;
+        let scratch = CellScratch(dir.with_context(cannot_write)?);
+        File::create(scratch.0.path().join(OWNED)).with_context(cannot_write)?;
+        fs::create_dir(scratch.path()).with_context(cannot_write)?;
         Ok(scratch)
     }
 
@@ -173,23 +171,24 @@ impl SweepDir {
     /// # Errors
     /// A file cannot be written.
     pub fn publish(&self, index: u64, scratch: &CellScratch, work_digest: &str) -> Result<PathBuf> {
-        let place = self.cell_path(index);
+        let cell_dir = self.cell_path(index);
         let file = cell::cell_file(&self.matrix, index, work_digest);
         report::write_new(&scratch.path().join(CELL_FILE), &report::json(&file)?)?;
-        sync(&scratch.path()).with_context(|| cannot("write", &place))?;
-        if place.exists() && self.own_cell(index)?.is_none() {
+        let cannot_write = || cannot("write", &cell_dir);
+        sync(&scratch.path()).with_context(cannot_write)?;
+        if cell_dir.exists() && self.own_cell(index)?.is_none() {
             // A cell of another program goes into the scratch directory, and is removed with it.
-            check_own(&place)?;
-            let moved = fs::rename(&place, scratch.0.path().join("old"));
-            moved.with_context(|| cannot("write", &place))?;
+            check_own(&cell_dir)?;
+            let moved = fs::rename(&cell_dir, scratch.0.path().join("old"));
+            moved.with_context(cannot_write)?;
         }
-        match fs::rename(scratch.path(), &place) {
-            Ok(()) => sync(&self.path).with_context(|| cannot("write", &place))?,
+        match fs::rename(scratch.path(), &cell_dir) {
+            Ok(()) => sync(&self.path).with_context(cannot_write)?,
             // A rename replaces no directory that has files: another process was first.
-            Err(_) if place.exists() && self.own_cell(index)?.is_some() => {}
-            Err(error) => return Err(error).with_context(|| cannot("write", &place)),
+            Err(_) if cell_dir.exists() && self.own_cell(index)?.is_some() => {}
+            Err(error) => return Err(error).with_context(cannot_write),
         }
-        Ok(place)
+        Ok(cell_dir)
     }
 
     /// Returns the path of this process's figures of the device. `began_unix_s`: its start.

@@ -33,7 +33,7 @@ pub struct Estimate {
     /// Maximal time of the samples of these cells.
     longest: Duration,
     /// Number of cells with a number of samples instead. Their time is unknown until one has ended.
-    counted_count: u64,
+    sample_limited_count: u64,
 }
 
 impl Estimate {
@@ -46,12 +46,12 @@ impl Estimate {
         cells: &[u64],
         answer: impl Fn() -> ControlFlow<()>,
     ) -> Result<Option<Self>, Failure> {
-        Self::by(matrix, cells, rounds, answer)
+        Self::from_limits(matrix, cells, rounds, answer)
     }
 
     /// Estimates `cells` as [`Self::from_cells`] does. `read` reads the limits of a cell's
     /// scenario, once for all cells with equal limits.
-    fn by(
+    fn from_limits(
         matrix: &Matrix,
         cells: &[u64],
         mut read: impl FnMut(&Source) -> Result<Rounds, Failure>,
@@ -79,7 +79,7 @@ impl Estimate {
 
     fn add(&mut self, rounds: &Rounds) {
         match rounds.sample_count {
-            Some(_) => self.counted_count += 1,
+            Some(_) => self.sample_limited_count += 1,
             None => {
                 self.budgeted_count += 1;
                 self.longest = self.longest.saturating_add(rounds.longest());
@@ -90,13 +90,13 @@ impl Estimate {
     /// Formats the estimate. `None` if there is nothing to tell: short budgets, or one cell without
     /// a budget.
     pub fn words(&self) -> Option<String> {
-        let Self { budgeted_count, longest, counted_count } = *self;
-        let all = units::things(budgeted_count + counted_count, "cell");
+        let Self { budgeted_count, longest, sample_limited_count } = *self;
+        let all = units::things(budgeted_count + sample_limited_count, "cell");
         let later = "the first of them shows how long they take";
         let minutes = (longest.as_secs_f64() / 60.0).ceil();
         let by_budget = format!("take up to {minutes:.0} min by their budgets");
         let building = "state databases that are missing are built beside that";
-        match (longest >= LONG, counted_count) {
+        match (longest >= LONG, sample_limited_count) {
             (false, 0) => None,
             (true, 0) => Some(format!("samples of {all} {by_budget}; {building}")),
             (_, 1) if budgeted_count == 0 => None,
@@ -104,7 +104,7 @@ impl Estimate {
                 Some(format!("{all} have a number of samples, not a budget; {later}"))
             }
             _ => Some(format!(
-                "samples of {budgeted_count} of {all} {by_budget}; {building}; {counted_count} have a \
+                "samples of {budgeted_count} of {all} {by_budget}; {building}; {sample_limited_count} have a \
                  number of samples: {later}"
             )),
         }
@@ -133,27 +133,22 @@ pub struct CellTime {
     pub once: SharedTime,
 }
 
-/// Formats the time of the last cell and the time left: `took 4.82 s, 4.04 s of it once for all
-/// cells, about 5.3 s left`. `took` has all finished cells. `left_count` cells remain, and after
-/// them a measurement that takes `end`.
-pub fn took_in_words(took: &[CellTime], left_count: usize, end: Duration) -> String {
-    let Some(last) = took.last() else { return String::new() };
+/// Formats the time of the last of the finished `cells`, its part for work that later cells share,
+/// and the time left. `remaining_count` cells remain, and after them a measurement that takes
+/// `end`.
+pub fn took_in_words(cells: &[CellTime], remaining_count: usize, end: Duration) -> String {
+    let Some(last) = cells.last() else { return String::new() };
     let mut words = format!("took {}", units::time(last.wall));
-    let once = last.wall.saturating_sub(repeated(took.len() - 1, last));
+    let once = last.wall.saturating_sub(repeated(cells.len() - 1, last));
     if once >= REPORTED_MIN {
         words.push_str(&format!(", {} of it once for all cells", units::time(once)));
     }
-    let left = left(took, left_count) + end;
-    if !left.is_zero() {
-        words.push_str(&format!(", about {} left", units::rough_time(left)));
+    let all: Duration = cells.iter().enumerate().map(|(nth, cell)| repeated(nth, cell)).sum();
+    let time_left = all * remaining_count as u32 / cells.len() as u32 + end;
+    if !time_left.is_zero() {
+        words.push_str(&format!(", about {} left", units::rough_time(time_left)));
     }
     words
-}
-
-/// Estimates the time of `left_count` further cells.
-fn left(took: &[CellTime], left_count: usize) -> Duration {
-    let all: Duration = took.iter().enumerate().map(|(nth, took)| repeated(nth, took)).sum();
-    all * left_count as u32 / took.len().max(1) as u32
 }
 
 /// Returns the part of a cell's time that further cells are expected to take, too. `nth`: index
@@ -205,7 +200,7 @@ mod tests {
                         rounds(source)
                     };
                     let estimate =
-                        Estimate::by(&matrix, cells, limits, || ControlFlow::Continue(()));
+                        Estimate::from_limits(&matrix, cells, limits, || ControlFlow::Continue(()));
                     estimate.unwrap_or_else(|failure| panic!("{failure}")).expect("an estimate")
                 };
                 let together = of_cells(&all(&matrix));
@@ -215,7 +210,7 @@ mod tests {
                     let cell = of_cells(&[index]);
                     sum.budgeted_count += cell.budgeted_count;
                     sum.longest += cell.longest;
-                    sum.counted_count += cell.counted_count;
+                    sum.sample_limited_count += cell.sample_limited_count;
                 }
                 assert_eq!(together, sum, "{axes:?}");
             }
@@ -234,7 +229,7 @@ mod tests {
             read.set(read.get() + 1);
             Ok(Rounds { sample_count: None, budget: LONG })
         };
-        let estimate = Estimate::by(&matrix, &all(&matrix), limits, answer);
+        let estimate = Estimate::from_limits(&matrix, &all(&matrix), limits, answer);
         assert!(estimate.is_ok_and(|estimate| estimate.is_none()));
         assert_eq!(read.get(), 2);
     }
@@ -251,7 +246,7 @@ mod tests {
             "3 cells have a number of samples, not a budget; the first of them shows how long they take"
         );
         assert_eq!(words(&["run.samples=9"]), None, "one cell shows nothing about another");
-        let mixed = Estimate { budgeted_count: 2, longest: 2 * LONG, counted_count: 3 };
+        let mixed = Estimate { budgeted_count: 2, longest: 2 * LONG, sample_limited_count: 3 };
         let mixed = mixed.words().expect("long");
         assert!(mixed.starts_with("samples of 2 of 5 cells take up to 2 min"), "{mixed}");
         assert!(mixed.contains("3 have a number of samples: the first"), "{mixed}");

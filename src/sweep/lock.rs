@@ -5,7 +5,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io::{self, Read, Seek, Write},
+    io::{self, Seek, Write},
     path::{Path, PathBuf},
 };
 
@@ -39,10 +39,8 @@ impl CellLock {
         if is_exclusive && !is_named(&file, path) {
             return Ok(None);
         }
-        let mut text = String::new();
-        let is_own = (&file).read_to_string(&mut text).is_ok()
-            && (text.is_empty() || text.starts_with(SIGNED));
-        if !is_own {
+        let text = io::read_to_string(&file).ok();
+        if text.is_none_or(|text| !text.is_empty() && !text.starts_with(SIGNED)) {
             bail!("{} is no lock of stress: move it away", path.display());
         }
         let lock = Self { file, path: path.to_owned(), is_exclusive };
@@ -75,15 +73,11 @@ impl Drop for CellLock {
 /// Returns the holder of the lock at `path`; `None` if the lock is free.
 pub fn holder(path: &Path) -> Option<String> {
     // A file of another kind is no lock, and opening a pipe would block.
-    fs::symlink_metadata(path).ok().filter(|of| of.is_file())?;
-    let mut file = File::open(path).ok()?;
-    match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => {}
-        _ => return None,
-    }
-    let mut text = String::new();
-    let read = file.read_to_string(&mut text).is_ok() && !text.is_empty();
-    Some(if read { text } else { "another process".to_owned() })
+    fs::symlink_metadata(path).ok().filter(|facts| facts.is_file())?;
+    let file = File::open(path).ok()?;
+    let Err(TryLockError::WouldBlock) = file.try_lock_shared() else { return None };
+    let text = io::read_to_string(file).ok().filter(|text| !text.is_empty());
+    Some(text.unwrap_or_else(|| "another process".to_owned()))
 }
 
 #[cfg(test)]

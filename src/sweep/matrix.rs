@@ -50,8 +50,23 @@ pub fn from_input(input: MatrixInput) -> Result<Matrix, Failure> {
         settings_digest: String::new(),
         left_out: Vec::new(),
     };
-    let Resolved { settings_digest, left_out } = resolved(&matrix, &fixed)?;
-    (matrix.settings_digest, matrix.left_out) = (settings_digest, left_out);
+    let machine = Machine::this();
+    let mut hasher = blake3::Hasher::new();
+    let mut cells: BTreeMap<[u8; 32], u64> = BTreeMap::new();
+    let mut runs: BTreeMap<[u8; 32], u64> = BTreeMap::new();
+    for index in 0..cell_count {
+        let scenario = cell_scenario(&matrix, index, &fixed)?;
+        let digest = *blake3::hash(scenario.to_toml().as_bytes()).as_bytes();
+        if let Some(first) = cells.insert(digest, index) {
+            return Err(equal_cells(&matrix, first, index)).with_exit_code(Code::Usage);
+        }
+        hasher.update(&digest);
+        let same_as = *runs.entry(effect::digest(&scenario, &machine)).or_insert(index);
+        if same_as != index {
+            matrix.left_out.push(LeftOut { cell: index, same_as });
+        }
+    }
+    matrix.settings_digest = hasher.finalize().to_hex().to_string();
     Ok(matrix)
 }
 
@@ -69,35 +84,8 @@ const fn size(matrix: &Matrix) -> Size {
     if matrix.quick { Size::Quick } else { Size::Stated }
 }
 
-/// The digest of all settings, and the cells that equal another cell.
-struct Resolved {
-    settings_digest: String,
-    left_out: Vec<LeftOut>,
-}
-
-/// Resolves the settings of every cell.
-fn resolved(matrix: &Matrix, fixed: &[Override]) -> Result<Resolved, Failure> {
-    let machine = Machine::this();
-    let mut hasher = blake3::Hasher::new();
-    let mut seen: BTreeMap<[u8; 32], u64> = BTreeMap::new();
-    let mut runs: BTreeMap<[u8; 32], u64> = BTreeMap::new();
-    let mut left_out = Vec::new();
-    for index in 0..matrix.cell_count {
-        let scenario = resolve(matrix, index, fixed)?;
-        let digest = *blake3::hash(scenario.to_toml().as_bytes()).as_bytes();
-        if let Some(first) = seen.insert(digest, index) {
-            return Err(same(matrix, first, index)).with_exit_code(Code::Usage);
-        }
-        hasher.update(&digest);
-        let same_as = *runs.entry(effect::digest(&scenario, &machine)).or_insert(index);
-        if same_as != index {
-            left_out.push(LeftOut { cell: index, same_as });
-        }
-    }
-    Ok(Resolved { settings_digest: hasher.finalize().to_hex().to_string(), left_out })
-}
-
-fn resolve(matrix: &Matrix, index: u64, fixed: &[Override]) -> Result<Scenario, Failure> {
+/// Reads the scenario of a cell with all its settings.
+fn cell_scenario(matrix: &Matrix, index: u64, fixed: &[Override]) -> Result<Scenario, Failure> {
     let mut overrides = fixed.to_vec();
     for (axis, value) in matrix.axes.iter().zip(matrix.values(index)) {
         let (key, value) = (axis.key.clone(), value.to_owned());
@@ -107,7 +95,7 @@ fn resolve(matrix: &Matrix, index: u64, fixed: &[Override]) -> Result<Scenario, 
 }
 
 /// Makes the error for two cells with the same settings. It names the values that differ in text.
-fn same(matrix: &Matrix, first: u64, second: u64) -> anyhow::Error {
+fn equal_cells(matrix: &Matrix, first: u64, second: u64) -> anyhow::Error {
     let (a, b) = (matrix.values(first), matrix.values(second));
     let differ = matrix.axes.iter().zip(a.into_iter().zip(b)).filter(|(_, (a, b))| a != b);
     let (a, b): (Vec<_>, Vec<_>) =

@@ -12,11 +12,11 @@ use result::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 
 use super::{cell::FinishedCell, dir::SweepDir};
 
-use crate::terminal::{Code, Failure, WithExitCode};
+use crate::terminal::{Code, Failure, WithExitCode, exit::fail};
 
 /// Joins the cells in `dir`.
 ///
@@ -33,16 +33,12 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
         }
     }
     let Some(first) = cells.first() else {
-        let error = anyhow!("no cell of {} has been run yet", dir.path().display());
-        return Err(error).with_exit_code(Code::Io);
+        fail!(Code::Io, "no cell of {} has been run yet", dir.path().display());
     };
     let program = first.file.program.clone();
     same_program(&cells).with_exit_code(Code::Usage)?;
     same_work(dir.matrix(), &cells).with_exit_code(Code::Usage)?;
-    let points = cells
-        .iter()
-        .flat_map(|cell| sweep::of_result(cell.file.index, &cell.file.keys, &cell.result.result));
-    let points: Vec<_> = points.collect();
+    let points: Vec<_> = cells.iter().flat_map(FinishedCell::points).collect();
     let machines = machines(&cells);
     let counted = counters(&cells);
     let devices = dir.devices().with_exit_code(Code::Io)?;
@@ -131,12 +127,12 @@ fn same_work(matrix: &Matrix, cells: &[FinishedCell]) -> Result<()> {
         let first = *by_keys.entry(keys.clone()).or_insert(cell);
         let (a, b) = (&first.file, &cell.file);
         if a.work_digest != b.work_digest {
-            let of = match name_of(&keys) {
-                name if name.is_empty() => String::new(),
-                name => format!(" ({name})"),
+            let name = match keys.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", name_of(&keys)),
             };
             bail!(
-                "cells {} and {} should have done the same work{of}, and their workloads are {} \
+                "cells {} and {} should have done the same work{name}, and their workloads are {} \
                  and {}; move the wrong one's directory away and sweep again",
                 a.index,
                 b.index,
@@ -160,14 +156,13 @@ fn machines(cells: &[FinishedCell]) -> Vec<MachineKind> {
             disk_model: environment.data_dir.model.clone(),
             cells: Vec::new(),
         };
-        let mut kinds = machines.iter();
-        let kind =
-            kinds.position(|kind| MachineKind { cells: Vec::new(), ..kind.clone() } == machine);
-        let index = kind.unwrap_or(machines.len());
-        if index == machines.len() {
-            machines.push(machine);
+        let is_same =
+            |kind: &MachineKind| MachineKind { cells: Vec::new(), ..kind.clone() } == machine;
+        let index = cell.file.index;
+        match machines.iter_mut().find(|kind| is_same(kind)) {
+            Some(kind) => kind.cells.push(index),
+            None => machines.push(MachineKind { cells: vec![index], ..machine }),
         }
-        machines[index].cells.push(cell.file.index);
     }
     machines
 }
@@ -182,8 +177,7 @@ struct Counted {
 
 fn counters(cells: &[FinishedCell]) -> Vec<Counted> {
     let mut all: BTreeMap<(Keys, String), Counted> = BTreeMap::new();
-    let agreeing = cells.iter().filter(|cell| cell.result.agrees() == Some(true));
-    for cell in agreeing {
+    for cell in cells.iter().filter(|cell| cell.agrees()) {
         for variant_cell in &cell.result.result.cells {
             let variant = variant_cell.variant.clone();
             let keys = sweep::unnamed_keys(&cell.file.keys);

@@ -59,16 +59,16 @@ pub fn which(
     variable: impl Fn(&str) -> Option<String>,
     cell_count: u64,
 ) -> anyhow::Result<Option<Which>> {
-    let mut found: Vec<_> = match explicit {
+    let indices: Vec<_> = match explicit {
         Some(text) => vec![("--cell", text.to_owned())],
         None => VARIABLES.into_iter().filter_map(|name| Some((name, variable(name)?))).collect(),
     };
-    if let [(one, a), (other, b)] = found.as_slice()
+    if let [(one, a), (other, b)] = indices.as_slice()
         && a != b
     {
         bail!("{one} is {a} and {other} is {b}: say by --cell which cell to run");
     }
-    let Some((source, text)) = found.drain(..).next() else { return Ok(None) };
+    let Some((source, text)) = indices.into_iter().next() else { return Ok(None) };
     let last = cell_count.saturating_sub(1);
     match text.trim().parse::<u64>() {
         Ok(index) if index < cell_count => Ok(Some(Which { index, source })),
@@ -219,7 +219,7 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
         terminal::note(&words);
     }
     let device = WatchedDevice::new(dir, data_dir).with_exit_code(Code::Io)?;
-    let mut running = Running { dir, left: missing, took: Vec::new(), device };
+    let mut running = Running { dir, remaining: missing, took: Vec::new(), device };
     let mut failures = Vec::new();
     while let Some(index) = running.next()
         && !interrupt::happened()
@@ -268,7 +268,7 @@ struct Failed {
 struct Running<'a> {
     dir: &'a SweepDir,
     /// Cells that have not run yet.
-    left: Vec<u64>,
+    remaining: Vec<u64>,
     /// Times of the cells that this process ran.
     took: Vec<CellTime>,
     /// The device under the states of the cells.
@@ -279,9 +279,9 @@ impl Running<'_> {
     /// Removes and returns the first cell that no other process runs. If other processes run all of
     /// them, it is the first cell, whose new process then waits for the other one.
     fn next(&mut self) -> Option<u64> {
-        let free = self.left.iter().position(|index| self.dir.runner(*index).is_none());
+        let free = self.remaining.iter().position(|index| self.dir.runner(*index).is_none());
         let position = free.unwrap_or(0);
-        (position < self.left.len()).then(|| self.left.remove(position))
+        (position < self.remaining.len()).then(|| self.remaining.remove(position))
     }
 
     /// Runs a cell in a new process. Returns the end of the process if it left no result.
@@ -293,7 +293,8 @@ impl Running<'_> {
         self.device.before_cell().with_exit_code(Code::Io)?;
         terminal::note(&format!("{name}: begins"));
         let began = Instant::now();
-        let ended = child::run(&words(index, self.device.path())).with_exit_code(Code::Io)?;
+        let ended =
+            child::run(&cell_arguments(index, self.device.path())).with_exit_code(Code::Io)?;
         let (wall, once) = (began.elapsed(), once::take(self.device.path()));
         self.device.after_cell().with_exit_code(Code::Io)?;
         let Some(cell) = self.dir.own_cell(index).with_exit_code(Code::Io)? else {
@@ -304,22 +305,22 @@ impl Running<'_> {
         };
         self.took.push(CellTime { wall, once });
         let end = self.device.end_time().with_exit_code(Code::Io)?;
-        let time = took_in_words(&self.took, self.left.len(), end);
-        terminal::note(&format!("{name}: {}, {time}", found(&cell)));
+        let time = took_in_words(&self.took, self.remaining.len(), end);
+        terminal::note(&format!("{name}: {}, {time}", fastest_in_words(&cell)));
         Ok(None)
     }
 }
 
 /// Returns the arguments of the process for cell `index`: those of this process and options for the
 /// cell. `device`: the file in which cells share the device's figures.
-fn words(index: u64, device: &Path) -> Vec<OsString> {
-    let mut words = std::env::args_os().skip(1);
+fn cell_arguments(index: u64, device: &Path) -> Vec<OsString> {
+    let mut given = std::env::args_os().skip(1);
     // The verb stays the first word. Options may come before the axes.
-    let verb = words.next();
+    let verb = given.next();
     let parent = std::process::id().to_string();
     let own = ["--cell".to_owned(), index.to_string(), "--parent".to_owned(), parent];
     let own = own.map(OsString::from).into_iter().chain(["--device".into(), device.into()]);
-    verb.into_iter().chain(own).chain(words).collect()
+    verb.into_iter().chain(own).chain(given).collect()
 }
 
 fn cell_name(dir: &SweepDir, index: u64) -> String {
@@ -328,17 +329,16 @@ fn cell_name(dir: &SweepDir, index: u64) -> String {
 }
 
 /// States the speed of the fastest variant of a cell.
-fn found(cell: &FinishedCell) -> String {
+fn fastest_in_words(cell: &FinishedCell) -> String {
     if !cell.agrees() {
         return "THE DESIGNS DISAGREE".to_owned();
     }
-    let points = result::sweep::of_result(cell.file.index, &cell.file.keys, &cell.result.result);
-    let with_figure = points.iter().filter_map(|point| Some((point.mgas_per_s?, point)));
-    let fastest = with_figure.max_by(|a, b| a.0.total_cmp(&b.0));
-    fastest.map_or_else(
-        || "no figure".to_owned(),
-        |(mgas_per_s, point)| format!("{} MGas/s by {}", units::number(mgas_per_s), point.variant),
-    )
+    let points = cell.points();
+    let speeds = points.iter().filter_map(|point| Some((point.mgas_per_s?, &point.variant)));
+    match speeds.max_by(|(a, _), (b, _)| a.total_cmp(b)) {
+        Some((speed, variant)) => format!("{} MGas/s by {variant}", units::number(speed)),
+        None => "no figure".to_owned(),
+    }
 }
 
 /// Returns the ending of a sweep after its last cell. If a cell has no result, the error says how
@@ -357,7 +357,7 @@ fn conclude(dir: &SweepDir, failures: &[Failed]) -> Result<Ending, Failure> {
         "{} failed ({}); {}",
         units::things(missing.len() as u64, "cell"),
         each.join(", "),
-        how_to_go_on(dir, finished)
+        how_to_continue(dir, finished)
     ))
     .with_exit_code(failures.first().map_or(Code::Io, |failed| failed.ended.code()))
 }
@@ -369,11 +369,11 @@ fn interrupted(dir: &SweepDir) -> Ending {
     if finished == run_count(dir) {
         return Ending::Finished;
     }
-    terminal::note(&format!("interrupted: {}", how_to_go_on(dir, finished)));
+    terminal::note(&format!("interrupted: {}", how_to_continue(dir, finished)));
     Ending::Interrupted
 }
 
-fn how_to_go_on(dir: &SweepDir, finished_count: u64) -> String {
+fn how_to_continue(dir: &SweepDir, finished_count: u64) -> String {
     format!(
         "{finished_count} of {} cells are finished in {}; the same command goes on with the others",
         run_count(dir),
