@@ -17,7 +17,7 @@ use variant::CacheMode;
 
 use super::{
     DELTA_MAX, Metric, Outcome, Verdict,
-    builds::profiles_differ,
+    builds::same_profile,
     counters::{self, ComparedCounters},
     decide::{self, ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
@@ -59,7 +59,8 @@ pub struct Comparison {
 /// nothing is comparable.
 pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Comparison> {
     let all: Vec<_> = base.results().iter().chain(new.results()).cloned().collect();
-    same_profile(base, new)?;
+    let programs = [base, new].map(|side| &side.results()[0].result.tool.program);
+    same_profile(programs.map(|program| program.build_profile.as_deref()))?;
     let changes = compare::compare(&all)?.changes;
     let variants = common(base, new)?;
     let ComparedCounters { of_both: counters, lost } = counters::compare(base, new, &variants)?;
@@ -116,15 +117,6 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
         None => with_settings(outcome, &facts.setting_changes),
     };
     Ok(Comparison { outcome, facts })
-}
-
-/// Refuses results of builds with different profiles.
-fn same_profile(base: &Side, new: &Side) -> Result<()> {
-    let programs = [base, new].map(|side| &side.results()[0].result.tool.program);
-    match programs.map(|program| program.build_profile.as_deref()) {
-        [Some(base), Some(new)] if base != new => Err(profiles_differ(base, new)),
-        _ => Ok(()),
-    }
 }
 
 /// Refuses a stored side with which no run could be judged. It is called before the run.
@@ -387,11 +379,15 @@ fn common(base: &Side, new: &Side) -> Result<Vec<String>> {
 fn only_in_one(base: &Side, new: &Side) -> Vec<String> {
     let mut only: Vec<String> = Vec::new();
     for variant in base.variants().into_iter().chain(new.variants()) {
-        let has_both = base.has(&variant) && new.has(&variant);
-        let told =
-            if has_both { format!("{variant} (its duties differ)") } else { variant.clone() };
-        if !is_common(base, new, &variant) && !only.contains(&told) {
-            only.push(told);
+        if is_common(base, new, &variant) {
+            continue;
+        }
+        let name = match base.has(&variant) && new.has(&variant) {
+            true => format!("{variant} (its duties differ)"),
+            false => variant,
+        };
+        if !only.contains(&name) {
+            only.push(name);
         }
     }
     only

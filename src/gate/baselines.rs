@@ -280,7 +280,7 @@ pub fn check_name(name: &str) -> Result<()> {
 fn check_own(dir: &Path) -> Result<()> {
     let entries = match fs::symlink_metadata(dir) {
         Err(_) => return Ok(()),
-        Ok(found) if !found.is_dir() => bail!("{} is no baseline: move it away", dir.display()),
+        Ok(facts) if !facts.is_dir() => bail!("{} is no baseline: move it away", dir.display()),
         Ok(_) => fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))?,
     };
     let files = stored::result_files(dir)?;

@@ -13,7 +13,7 @@ use super::{
     sampler::{Sample, Sampler},
     work::{GateWork, SharedVariant, in_both},
 };
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use result::{Program, gate::Binary};
 use serde_json::Value;
 use spec::Expect;
@@ -97,7 +97,9 @@ impl<'a> Trio<'a> {
         let started = start_all(&binaries, timeouts, work, 0)?;
         let start_took = begun.elapsed();
         stage.finish();
-        same_profile(&started)?;
+        let profiles = [Arm::Base, Arm::New]
+            .map(|arm| started[arm as usize].driver.facts().build_profile.as_deref());
+        same_profile(profiles).with_exit_code(Code::Usage)?;
         let variants = variants(work, &binaries, &started)?;
         let drivers = started.map(|started| started.driver);
         let hashes = drivers.each_ref().map(|driver| driver.facts().binary_hash.clone());
@@ -298,22 +300,19 @@ fn start_process(
 }
 
 /// Refuses two builds with different profiles: their difference would come from the compiler.
-fn same_profile(started: &[Started; 3]) -> Result<(), Failure> {
-    let [base, new] = [Arm::Base, Arm::New].map(|arm| started[arm as usize].driver.facts());
-    match (&base.build_profile, &new.build_profile) {
-        (Some(base), Some(new)) if base != new => {
-            Err(profiles_differ(base, new)).with_exit_code(Code::Usage)
-        }
-        _ => Ok(()),
+///
+/// # Errors
+/// Both profiles are known, and they differ.
+pub(super) fn same_profile(profiles: [Option<&str>; 2]) -> anyhow::Result<()> {
+    if let [Some(base), Some(new)] = profiles
+        && base != new
+    {
+        bail!(
+            "A is built with: {base}; B with: {new}. A gate compares builds of one profile: build \
+             both by `cargo build --release`, or both with `--config .cargo/measured.toml`"
+        );
     }
-}
-
-/// Makes the error for builds with different profiles.
-pub(super) fn profiles_differ(base: &str, new: &str) -> anyhow::Error {
-    anyhow!(
-        "A is built with: {base}; B with: {new}. A gate compares builds of one profile: build \
-         both by `cargo build --release`, or both with `--config .cargo/measured.toml`"
-    )
+    Ok(())
 }
 
 /// Returns the variants that all three processes sample. They are those of the run, or those that

@@ -419,8 +419,8 @@ impl Cell {
     }
 }
 
-/// Makes the judged figures of a variant from the samples of its warm-up, by arm. A metric that no
-/// sample reports is an error, or is left out under [`Rule::Counts`].
+/// Makes the judged figures of a variant from the samples of its warm-up, by arm. A metric that a
+/// sample does not report is an error, or is left out under [`Rule::Counts`].
 fn figures(
     plan: &Plan,
     subject: &Subject,

@@ -152,14 +152,14 @@ pub fn octet_differences(
     samples_per_slot: u64,
 ) -> Option<Differences> {
     // A count below the floor is raised to the floor, so that it has a logarithm.
-    let least = if metric.is_count() { (floor(metric) * samples_per_slot) as f64 } else { 0.0 };
-    octet_mean(octet.passes.iter().filter_map(|pass| pass_differences(pass, metric, least)))
+    let min_value = if metric.is_count() { (floor(metric) * samples_per_slot) as f64 } else { 0.0 };
+    octet_mean(octet.passes.iter().filter_map(|pass| pass_differences(pass, metric, min_value)))
 }
 
-fn pass_differences(pass: &PassFacts, metric: Metric, least: f64) -> Option<Differences> {
+fn pass_differences(pass: &PassFacts, metric: Metric, min_value: f64) -> Option<Differences> {
     let order = pass.order.chars().map(Arm::from_letter).collect::<Option<Vec<_>>>()?;
     // All slots have the same gas, so gas cancels.
-    let values = pass.values(metric).into_iter().map(|value| Some((value? as f64).max(least)));
+    let values = pass.values(metric).into_iter().map(|value| Some((value? as f64).max(min_value)));
     let values = values.collect::<Option<Vec<_>>>()?;
     (values.len() == order.len()).then(|| differences(&order, &values)).flatten()
 }

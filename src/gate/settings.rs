@@ -1,5 +1,5 @@
 //! The settings of A and of B, which run the same work with settings that may differ. `work`
-//! resolves them with [`own_runs`]; `stress gate` checks their keys with [`are_of_run`].
+//! resolves them with [`both_settings`]; `stress gate` checks their keys with [`are_of_run`].
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ impl BuildSettings {
 
 /// The settings of both builds.
 #[derive(Clone, Debug)]
-pub struct OwnRuns {
+pub struct BothSettings {
     /// Settings of A, and of B.
     pub builds: [BuildSettings; 2],
     /// The options for A or B alone, if they change nothing: both builds would run alike.
@@ -69,21 +69,21 @@ pub fn are_of_run(settings: &[Override]) -> Result<(), Failure> {
 }
 
 /// Returns the settings of each build. `run` has the settings for both builds, of which the user
-/// gave `how`; `own` are those for A alone and for B alone. The latter may change how variants run,
-/// but not the set of `variants`.
+/// gave `how`; `overrides` are those for A alone and for B alone. The latter may change how
+/// variants run, but not the set of `variants`.
 ///
 /// # Errors
 /// A value is not valid, or the settings change the set of variants.
-pub fn own_runs(
+pub fn both_settings(
     run: &RunSpec,
     how: &[Override],
-    own: &[Vec<Override>; 2],
+    overrides: &[Vec<Override>; 2],
     variants: &[PlannedCell],
     machine: &Machine,
-) -> Result<OwnRuns, Failure> {
-    let runs =
-        [own_run(run, &own[0], variants, machine)?, own_run(run, &own[1], variants, machine)?];
-    let keys: BTreeSet<_> = own.iter().flatten().map(|set| set.key.as_str()).collect();
+) -> Result<BothSettings, Failure> {
+    let [of_a, of_b] = overrides;
+    let runs = [build_run(run, of_a, variants, machine)?, build_run(run, of_b, variants, machine)?];
+    let keys: BTreeSet<_> = overrides.iter().flatten().map(|set| set.key.as_str()).collect();
     let is_without = !keys.is_empty() && effect::samples_alike(&runs[0], &runs[1], machine);
     let [base, new] = [0, 1].map(|side| -> Result<_, Failure> {
         let changed = worker::of_run(&runs[side]).with_exit_code(Code::Usage)?;
@@ -92,39 +92,39 @@ pub fn own_runs(
         Ok(BuildSettings {
             given: how
                 .iter()
-                .chain(&own[side])
+                .chain(&overrides[side])
                 .map(|set| (set.key.clone(), set.value.clone()))
                 .collect(),
-            own: own[side].iter().map(|set| format!("{}={}", set.key, set.value)).collect(),
+            own: overrides[side].iter().map(|set| format!("{}={}", set.key, set.value)).collect(),
             effective: effective.collect(),
             run: changed,
         })
     });
-    Ok(OwnRuns {
+    Ok(BothSettings {
         builds: [base?, new?],
-        without_effect: is_without.then(|| origins(own.iter().flatten())),
+        without_effect: is_without.then(|| origins(overrides.iter().flatten())),
     })
 }
 
-/// Returns the value of a key of the run `own`. `changed` are the keys of `own` whose values are
-/// not their defaults.
+/// Returns the value of a key of `run`. `changed` are the keys of `run` whose values are not their
+/// defaults.
 fn effective(
-    own: &RunSpec,
+    run: &RunSpec,
     changed: &[(String, String)],
     key: &str,
     machine: &Machine,
 ) -> Option<EffectiveSetting> {
     let value = match key {
         // Its default depends on the machine.
-        "run.read" => machine.read_method(own).name().to_owned(),
-        _ => worker::value_of(own, key)?,
+        "run.read" => machine.read_method(run).name().to_owned(),
+        _ => worker::value_of(run, key)?,
     };
     let is_default = changed.iter().all(|(set, _)| set != key);
     Some(EffectiveSetting { key: key.to_owned(), value, is_default })
 }
 
 /// Returns `run` with the settings of one build.
-fn own_run(
+fn build_run(
     run: &RunSpec,
     settings: &[Override],
     variants: &[PlannedCell],
@@ -253,9 +253,9 @@ mod tests {
     }
 
     /// The runs of A without settings, and of B with these.
-    fn of_new(run: &RunSpec, settings: &[(&str, &str)]) -> Result<OwnRuns, Failure> {
+    fn of_new(run: &RunSpec, settings: &[(&str, &str)]) -> Result<BothSettings, Failure> {
         let variants = plan::cells(run, &machine());
-        own_runs(run, &[], &[Vec::new(), given(settings)], &variants, &machine())
+        both_settings(run, &[], &[Vec::new(), given(settings)], &variants, &machine())
     }
 
     fn run(settings: &[(&str, &str)]) -> RunSpec {
@@ -285,7 +285,7 @@ mod tests {
         let run = run(&[("run.stores", "rocksdb"), ("run.commit", "synced")]);
         let variants = plan::cells(&run, &machine());
         let sides = |of_a: &[(&str, &str)], of_b: &[(&str, &str)]| {
-            let own = own_runs(&run, &[], &[given(of_a), given(of_b)], &variants, &machine());
+            let own = both_settings(&run, &[], &[given(of_a), given(of_b)], &variants, &machine());
             let own = own.unwrap_or_else(|error| panic!("{error}"));
             own.builds
                 .map(|build| build.effective.iter().map(ToString::to_string).collect::<Vec<_>>())
@@ -328,7 +328,7 @@ mod tests {
         let run = run(&[("run.stores", "rocksdb")]);
         let variants = plan::cells(&run, &machine());
         let told = |of_a: &[(&str, &str)], of_b: &[(&str, &str)]| {
-            let own = own_runs(&run, &[], &[given(of_a), given(of_b)], &variants, &machine());
+            let own = both_settings(&run, &[], &[given(of_a), given(of_b)], &variants, &machine());
             equal_settings(&own.unwrap_or_else(|error| panic!("{error}")).builds)
         };
         let read = [("run.read", "multi-get")];

@@ -69,15 +69,15 @@ impl Side {
     /// The results are of several programs, or a result occurs twice.
     pub fn from_results(path: PathBuf, results: Vec<Stored>) -> Result<Self> {
         for (index, stored) in results.iter().enumerate() {
-            let (first, own) = (&results[0], &stored.result.tool.program);
-            if !first.result.tool.program.is_same(own) && index > 0 {
+            let (first, program) = (&results[0], &stored.result.tool.program);
+            if !first.result.tool.program.is_same(program) && index > 0 {
                 bail!(
                     "{} and {} are of different builds, {} and {}; give each build a directory of \
                      its own",
                     first.path.display(),
                     stored.path.display(),
                     first.result.tool.program.name(),
-                    own.name()
+                    program.name()
                 );
             }
             let twin = results[..index].iter().find(|other| other.result == stored.result);

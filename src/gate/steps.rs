@@ -133,10 +133,15 @@ pub struct TrackedSampler<'a> {
     done_count: usize,
     /// Number of counted samples of the octet; `None` in the warm-up before the octets.
     octet_sample_count: Option<u64>,
+    /// Whether samples count: disturbances are watched for.
     is_watched: bool,
+    /// Number of samples so far.
     taken_count: u64,
+    /// Number of samples so far that count.
     counted_count: u64,
+    /// Time of all samples so far, including the time outside their clocks.
     took: Duration,
+    /// Time of the last start of the processes.
     start: Option<Duration>,
 }
 

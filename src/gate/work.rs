@@ -18,7 +18,7 @@ use workload::file;
 use super::{
     Metric,
     sampler::{Rule, Subject},
-    settings::{BuildSettings, OwnRuns, equal_settings, own_runs, shortened},
+    settings::{BothSettings, BuildSettings, both_settings, equal_settings, shortened},
 };
 use result::{Counters, WorkloadFacts};
 
@@ -117,8 +117,8 @@ impl GateWork {
         // Settings are checked first, as making the work may take long.
         let run = Request::run_of(&input.source, &input.how)?;
         let cells = plan::cells(&run, &machine);
-        let OwnRuns { builds, without_effect } =
-            own_runs(&run, &input.how, &input.settings, &cells, &machine)?;
+        let BothSettings { builds, without_effect } =
+            both_settings(&run, &input.how, &input.settings, &cells, &machine)?;
         let Request { work, run, scenario } = Request::of(&input.source, &input.how, progress)?;
         let FilledWork { workload, fill } = work;
         on_one_database(&run, "builds are compared")?;

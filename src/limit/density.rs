@@ -12,7 +12,7 @@ const KEYS_PER_BLOCK_MAX: f64 = 1e6;
 /// Number of halvings of the search interval: enough for the precision of an `f64`.
 const HALVING_COUNT: usize = 100;
 
-/// Adds to `limits` the distinct file blocks per key at the largest of them. If keys share too many
+/// Adds to `limits` the distinct file blocks per key at the largest limit. If keys share too many
 /// file blocks, it also adds the number of slots with which they would not. `last` is a run on the
 /// same state, which has `slot_count` slots. Nothing is added for a load whose slots do not depend
 /// on that number.
@@ -37,15 +37,15 @@ pub fn with_density(mut limits: LoadLimits, last: &RunResult, slot_count: u64) -
 /// Returns the keys per file block that give these distinct file blocks per key: the inverse of
 /// [`distinct_share`], by bisection.
 fn keys_per_block(blocks_per_key: f64) -> f64 {
-    let (mut least, mut most) = (0.0, KEYS_PER_BLOCK_MAX);
+    let (mut low, mut high) = (0.0, KEYS_PER_BLOCK_MAX);
     for _ in 0..HALVING_COUNT {
-        let middle = f64::midpoint(least, most);
+        let middle = f64::midpoint(low, high);
         match distinct_share(middle) > blocks_per_key {
-            true => least = middle,
-            false => most = middle,
+            true => low = middle,
+            false => high = middle,
         }
     }
-    least
+    low
 }
 
 /// Rounds a number up to two digits, as an estimate has no more.

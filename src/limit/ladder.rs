@@ -94,7 +94,7 @@ struct Climbing<'a> {
     load: &'a Load,
     /// Gas limits and the results of the runs.
     runs: Vec<(u64, RunResult)>,
-    /// The error of a limit that the load cannot fill, which ends the climb.
+    /// The error of the smallest limit that was refused, as a block of its size cannot be made.
     ended: Option<String>,
 }
 
@@ -127,8 +127,8 @@ impl<'a> Ladder<'a> {
             match self.run(load, gas, &designs) {
                 Ok(Some(run)) => climbing.runs.push((gas, run)),
                 Ok(None) => return Ok(None),
-                // No block can be made for this limit, so smaller ones must decide. Designs far
-                // below the deadline have left them out, so all are visited again.
+                // A block of this size is refused, so smaller limits must decide. Designs far below
+                // the deadline have left some out, so all are visited again.
                 Err(failure) if failure.code == Code::Usage && !climbing.runs.is_empty() => {
                     climbing.ended = Some(format!("at {gas} gas: {failure}"));
                     limits.truncate(index - 1);

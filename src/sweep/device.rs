@@ -35,7 +35,7 @@ pub struct WatchedDevice<'a> {
     /// Whether an earlier process of this sweep has measured the device.
     was_measured: bool,
     /// Whether a note about the first measurement was printed.
-    is_told: bool,
+    is_noted: bool,
 }
 
 impl<'a> WatchedDevice<'a> {
@@ -46,7 +46,7 @@ impl<'a> WatchedDevice<'a> {
     pub fn new(dir: &SweepDir, data_dir: Option<&'a Path>) -> Result<Self> {
         let was_measured = !dir.devices()?.is_empty();
         let path = dir.device_path(machine::unix_s());
-        Ok(Self { path, data_dir, was_measured, is_told: false })
+        Ok(Self { path, data_dir, was_measured, is_noted: false })
     }
 
     /// Returns the file in which the cells share the device's figures.
@@ -72,12 +72,12 @@ impl<'a> WatchedDevice<'a> {
     /// # Errors
     /// The figures cannot be read.
     pub fn after_cell(&mut self) -> Result<()> {
-        if self.is_told {
+        if self.is_noted {
             return Ok(());
         }
         if let Some(known) = shared::read(&self.path)? {
             terminal::note(&note(&known, if self.was_measured { AGAIN } else { ONCE }));
-            self.is_told = true;
+            self.is_noted = true;
         }
         Ok(())
     }

@@ -234,10 +234,10 @@ fn doubts(matrix: &Matrix, machines: &[MachineKind], all: &[Counted]) -> Vec<Str
         }
     }
     for (keys, [gas, unique]) in by_work {
-        for (what, values) in [("gas", gas), ("keys of the lists", unique)] {
+        for (counter, values) in [("gas", gas), ("keys of the lists", unique)] {
             if values.len() > 1 {
                 let (name, values) = (name_of(&keys), either(&values));
-                doubts.push(format!("{what} of the same work ({name}) differ: {values}"));
+                doubts.push(format!("{counter} of the same work ({name}) differ: {values}"));
             }
         }
     }

@@ -174,14 +174,14 @@ impl OneCell<'_> {
 
 /// Waits for the lock of a cell; `None` if the user interrupts.
 fn wait_for(dir: &SweepDir, index: u64, name: &str) -> Result<Option<CellLock>, Failure> {
-    let mut is_told = false;
+    let mut is_noted = false;
     while !interrupt::happened() {
         if let Some(lock) = dir.try_lock(index).with_exit_code(Code::Io)? {
             return Ok(Some(lock));
         }
-        if let (false, Some(runner)) = (is_told, dir.runner(index)) {
+        if !is_noted && let Some(runner) = dir.runner(index) {
             terminal::note(&format!("{name}: waiting for {runner}, which runs it"));
-            is_told = true;
+            is_noted = true;
         }
         thread::sleep(POLL_INTERVAL);
     }
@@ -219,7 +219,7 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
         terminal::note(&words);
     }
     let device = WatchedDevice::new(dir, data_dir).with_exit_code(Code::Io)?;
-    let mut running = Running { dir, remaining: missing, took: Vec::new(), device };
+    let mut running = Running { dir, remaining: missing, cell_times: Vec::new(), device };
     let mut failures = Vec::new();
     while let Some(index) = running.next()
         && !interrupt::happened()
@@ -270,7 +270,7 @@ struct Running<'a> {
     /// Cells that have not run yet.
     remaining: Vec<u64>,
     /// Times of the cells that this process ran.
-    took: Vec<CellTime>,
+    cell_times: Vec<CellTime>,
     /// The device under the states of the cells.
     device: WatchedDevice<'a>,
 }
@@ -303,9 +303,9 @@ impl Running<'_> {
             }
             return Ok(Some(ended));
         };
-        self.took.push(CellTime { wall, once });
+        self.cell_times.push(CellTime { wall, once });
         let end = self.device.end_time().with_exit_code(Code::Io)?;
-        let time = took_in_words(&self.took, self.remaining.len(), end);
+        let time = took_in_words(&self.cell_times, self.remaining.len(), end);
         terminal::note(&format!("{name}: {}, {time}", fastest_in_words(&cell)));
         Ok(None)
     }
