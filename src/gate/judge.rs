@@ -201,6 +201,7 @@ impl Frame {
 /// Judges two builds, interleaved.
 pub fn against(builds: &Builds, frame: &Frame) -> Judgement {
     let mut facts = Facts { mode: Mode::Against, ..Facts::default() };
+    // The comparison fills the facts before they move, also if it fails.
     Judgement { outcome: facts.compare_builds(builds, frame), facts }
 }
 
