@@ -186,11 +186,13 @@ fn other_schema(path: &Path, found: &str, read: &[&str], remedy: &str) -> Error 
     Error::at(path, format!("{fault}; use the stress that wrote it, or {remedy}"))
 }
 
-/// Reads the first bytes of a file as text; `None` if they are not text.
+/// Reads the first bytes of a file as text, which may end within a character; `None` if the file
+/// cannot be read.
 fn head(path: &Path) -> Result<Option<String>, Error> {
-    let mut start = String::new();
+    let mut start = Vec::new();
     let file = fs::File::open(path).map_err(Error::unreadable(path))?;
-    Ok(file.take(HEAD_BYTES).read_to_string(&mut start).ok().map(|_| start))
+    let is_read = file.take(HEAD_BYTES).read_to_end(&mut start).is_ok();
+    Ok(is_read.then(|| String::from_utf8_lossy(&start).into_owned()))
 }
 
 /// Returns whether a file begins like one whose schema begins with `schema`.

@@ -11,16 +11,14 @@ use std::{
 use alloy_primitives::Address;
 use anyhow::{Context, anyhow};
 use clap::Args;
-use generator::{
-    import::{self, FoundList, ImportError},
-    reference::ReferenceError,
-};
+use generator::import::{self, FoundList};
 use workload::{
     ListBounds,
     file::{self, FileError, MAGIC},
     list::{LenientList, diff},
 };
 
+use super::import::failure;
 use crate::{
     cli::args::Format,
     run::prepare,
@@ -102,7 +100,8 @@ pub fn show(args: &BalArgs, format: Format) -> Result<Code, Failure> {
 /// Decodes the chosen list.
 fn decoded(chosen: Chosen, bounds: &ListBounds) -> Result<Side, Failure> {
     let Chosen { name, found, .. } = chosen;
-    let list = found.list.with_context(|| format!("{name}: the block has no list here"));
+    let remedy = "for a list by the reference give a workload of it: `stress import`";
+    let list = found.list.with_context(|| format!("{name}: the block has no list here; {remedy}"));
     let list = LenientList::read(list.with_exit_code(Code::Usage)?, bounds);
     let list = list.with_context(|| name.clone()).with_exit_code(Code::Usage)?;
     Ok(Side { name, list })
@@ -187,14 +186,6 @@ fn by_reference(given: &Path, format: Format) -> Result<Chosen, Failure> {
     progress.clear();
     chosen.name += ", by the reference";
     Ok(chosen)
-}
-
-fn failure(error: ImportError) -> Failure {
-    let code = match &error {
-        ImportError::Reference(ReferenceError::Cancelled) => Code::Interrupted,
-        _ => Code::Usage,
-    };
-    Failure { code, error: error.into() }
 }
 
 /// Reads a file with lists. Of a workload file, which may be larger than `MAX_FILE_BYTES`, it reads

@@ -21,7 +21,8 @@ use crate::{
     terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
-use file::{failure, fork_named, write};
+pub(super) use file::failure;
+use file::{fork_named, write};
 
 pub use files::FilesArgs;
 

@@ -315,7 +315,6 @@ fn json_files(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
 
 /// Returns whether a file begins with a schema of runs that this build reads.
 fn is_result(path: &Path) -> Result<bool, Error> {
-    // A file whose beginning is not text is no result.
     let Some(start) = head(path)? else { return Ok(false) };
     Ok(RunSchema::READ.iter().any(|schema| start.contains(&format!("\"{schema}\""))))
 }

@@ -104,7 +104,7 @@ fn summary(path: &Path, workload: &Workload) -> String {
 }
 
 /// Adds the exit code to an error of an import.
-pub(super) fn failure(error: ImportError) -> Failure {
+pub(in crate::cli::cmd) fn failure(error: ImportError) -> Failure {
     let code = match &error {
         ImportError::Reference(ReferenceError::Cancelled) => Code::Interrupted,
         ImportError::Differs { .. } => Code::Disagree,
