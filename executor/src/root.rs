@@ -46,7 +46,7 @@ use crate::{error::StoreError, pool::WorkerPool, span::Spans, tries::Tries};
 
 use ahead::{Prepared, RootJob, RootThread, Source};
 use changes::Changes;
-pub(crate) use check::{check, read_ahead, read_back};
+pub(crate) use check::{check, read_back};
 use compute::{Clock, Threads, compute};
 pub(crate) use error::RootError;
 pub(crate) use listed::nodes_above;

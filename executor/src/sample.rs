@@ -1,9 +1,10 @@
 //! Takes one sample. Opens the state, and executes the workload once inside the clock. Then
 //! compares the result with the reference, reads the changed keys back, and restores the state.
 
-use std::{collections::BTreeMap, sync::Arc, thread, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use alloy_primitives::{Address, Bytes, U256};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use workload::{
     Workload,
     genesis::AccountState,
@@ -135,7 +136,8 @@ pub fn take_with_records(
     sample.close()?;
     let mut measurement = checked?;
     if measurement.disagreement.is_none() && !task.variant.root.is_none() {
-        measurement.disagreement = roots::check_roots(store, &measurement.executed)?;
+        measurement.disagreement =
+            roots::check_roots(store, &measurement.executed, &warming_pool()?)?;
     }
     if cache == CacheMode::Cold {
         store.forget_warm();
@@ -210,6 +212,7 @@ pub fn check_lists(
 
 /// Reads all keys of the workload once, through the caches that the sample will use.
 fn warm(sample: &dyn Sample, task: &Task<'_>) -> Result<(), EngineError> {
+    let pool = warming_pool()?;
     for batch_index in 0..task.workload.batches.len() {
         let list = decoded_list(task.workload, batch_index)?;
         let values = Declared::new(&list);
@@ -217,35 +220,26 @@ fn warm(sample: &dyn Sample, task: &Task<'_>) -> Result<(), EngineError> {
         let target = Target { list: &list, values: &values, codes: &codes };
         let spans = Arc::new(Spans::start());
         let ahead = ReadAhead::new(Prefetch::default(), sample.row_layout(), spans, 0);
-        on_warming_threads(|number| {
+        let warmed = pool.broadcast(|thread| {
             let mut reader = sample.reader()?;
             let mut tally = ReadTally::of(reader.as_ref(), None);
-            let lane = Lane { number, count: WARMING_THREADS };
+            let lane = Lane { number: thread.index(), count: thread.num_threads() };
             let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
             ahead.read(target, lane, reading, task.cancel)
-        })?;
+        });
+        warmed.into_iter().collect::<Result<(), _>>()?;
     }
     Ok(())
 }
 
-/// Calls `read` with each number below [`WARMING_THREADS`], on a thread of its own. The threads are
-/// new, since they wait for the device: a pool with one thread per core would be too small.
-fn on_warming_threads<E: From<StoreError> + Send>(
-    read: impl Fn(usize) -> Result<(), E> + Sync,
-) -> Result<(), E> {
-    thread::scope(|scope| {
-        let read = &read;
-        let workers = (0..WARMING_THREADS).map(|number| {
-            let thread = thread::Builder::new().name(WARMING_THREAD.to_owned());
-            let begun = thread.spawn_scoped(scope, move || read(number));
-            begun.map_err(|error| StoreError::no_thread(WARMING_THREAD, &error))
-        });
-        // All threads begin before the first is joined.
-        let workers: Vec<_> = workers.collect();
-        workers.into_iter().try_for_each(|worker| {
-            worker?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    })
+/// Makes the threads of reads outside the clock. They wait for the device, so there are more than
+/// cores.
+fn warming_pool() -> Result<ThreadPool, StoreError> {
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(WARMING_THREADS)
+        .thread_name(|_| WARMING_THREAD.to_owned());
+    let threads = || format!("start {WARMING_THREADS} threads");
+    pool.build().map_err(|error| StoreError::failed(WARMING_THREAD, threads(), error))
 }
 
 /// Returns the first difference between the execution and the expected outcome; `None` if they

@@ -308,11 +308,11 @@ impl Cell {
         if !self.changes.is_empty() {
             return (Verdict::worst([all, Verdict::WorkChanged]), DecidedBy::All);
         }
-        let worst = |is_count: bool| {
-            let figures = self.figures.iter().filter(|figure| figure.metric.is_count() == is_count);
-            Verdict::worst(figures.map(Figure::verdict))
-        };
-        match (self.rule, worst(false), worst(true)) {
+        let (counts, times): (Vec<_>, Vec<_>) =
+            self.figures.iter().partition(|figure| figure.metric.is_count());
+        let [counts, times] =
+            [counts, times].map(|figures| Verdict::worst(figures.into_iter().map(Figure::verdict)));
+        match (self.rule, times, counts) {
             (Rule::Counts, Verdict::Inconclusive, Verdict::Pass) => {
                 (Verdict::Pass, DecidedBy::Counters)
             }

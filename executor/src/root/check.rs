@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{B256, U256, keccak256};
+use rayon::ThreadPool;
 use trie::{Format, NodeKey, RowRange, SlotValue};
 use workload::NetChanges;
 
@@ -93,7 +94,10 @@ pub(crate) fn check(
     base: &dyn Tries,
     base_facts: &StateTries,
     batches: &[(&NetChanges, &Rooted)],
+    pool: &ThreadPool,
 ) -> Result<Option<Disagreement>, StoreError> {
+    let ahead = pool.broadcast(|at| read_ahead(base, batches, at.index(), at.num_threads()));
+    ahead.into_iter().collect::<Result<(), _>>()?;
     let mut reader = base.reader()?;
     let reader = Overlaid::new(reader.as_mut());
     let mut checked = Checked { reader, format: base.format() };
@@ -105,12 +109,9 @@ pub(crate) fn check(
 }
 
 /// Reads every `thread_count`th part of the base's rows and nodes that the batches change, from the
-/// part of `thread` on. Their blocks are then in the store's caches, so the walk of [`check()`] does
-/// not wait for one after the other.
-///
-/// # Errors
-/// [`StoreError`].
-pub(crate) fn read_ahead(
+/// part of `thread` on. Their blocks are then in the store's caches, so the walk does not wait for
+/// one after the other.
+fn read_ahead(
     base: &dyn Tries,
     batches: &[(&NetChanges, &Rooted)],
     thread: usize,

@@ -3,9 +3,9 @@
 
 use std::sync::atomic::AtomicBool;
 
+use rayon::ThreadPool;
 use variant::{CacheMode, RootCache};
 
-use super::WARMING_THREADS;
 use crate::{
     disagreement::Disagreement,
     engine::{EngineError, Executed, Task},
@@ -39,10 +39,12 @@ pub(super) fn cached_nodes(store: &dyn Store, task: &Task<'_>) -> Result<CachedN
     cached_nodes.map_err(|error| EngineError::of_root(0, error))
 }
 
-/// Compares the sample's roots with roots that walks over the base and the net changes give.
+/// Compares the sample's roots with roots that walks over the base and the net changes give. The
+/// threads of `pool` read ahead of the walks.
 pub(super) fn check_roots(
     store: &dyn Store,
     executed: &Executed,
+    pool: &ThreadPool,
 ) -> Result<Option<Disagreement>, EngineError> {
     let base = store.open_sample(CacheMode::Warm)?;
     let batches: Option<Vec<_>> = executed
@@ -52,10 +54,7 @@ pub(super) fn check_roots(
         .collect();
     let checked = match (base.tries(), store.tries(), batches) {
         (Some(tries), Some(known), Some(batches)) => {
-            let ahead = super::on_warming_threads(|thread| {
-                root::read_ahead(tries.as_ref(), &batches, thread, WARMING_THREADS)
-            });
-            Some(ahead.and_then(|()| root::check(tries.as_ref(), &known, &batches)))
+            Some(root::check(tries.as_ref(), &known, &batches, pool))
         }
         _ => None,
     };

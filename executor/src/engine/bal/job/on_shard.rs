@@ -1,4 +1,4 @@
-//! A job on a shard (`bal/shard.rs`). The shard's threads run steps and send each result to the
+//! A job on a shard (`engine/bal/shard.rs`). The shard's threads run steps and send each result to the
 //! coordinator, which checks the result against the list. The shard itself refuses reads of
 //! undeclared keys, and keeps only the set of touched keys.
 
