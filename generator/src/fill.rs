@@ -11,9 +11,9 @@ use workload::{Fork, file::MAX_BLOCK_GAS};
 
 use crate::{
     error::GeneratorError,
-    people::People,
     planner::{PlannedTx, Planner, Room},
     probe::Cost,
+    senders::Senders,
     sizes::SizeDraw,
 };
 use budget::{Budget, Mix, dimensions, filling, least_used, shared};
@@ -114,13 +114,13 @@ impl<'a, 'g> Filler<'a, 'g> {
     /// [`GeneratorError::TooLittleGas`] when a load cannot place a single transaction.
     pub(crate) fn block(
         &mut self,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<PlannedBlock, GeneratorError> {
         self.check_sizes()?;
         let mut block = match self.spec.target {
-            BlockTarget::Gas(gas) => self.by_gas(gas, people)?,
-            BlockTarget::Limit(gas) => self.by_limit(gas, people)?,
-            BlockTarget::Transactions(count) => self.by_count(count, people)?,
+            BlockTarget::Gas(gas) => self.by_gas(gas, senders)?,
+            BlockTarget::Limit(gas) => self.by_limit(gas, senders)?,
+            BlockTarget::Transactions(count) => self.by_count(count, senders)?,
         };
         block.turn = self.turn;
         Ok(block)
@@ -130,12 +130,12 @@ impl<'a, 'g> Filler<'a, 'g> {
         &mut self,
         load: usize,
         gas_limit: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
-        let turn = self.turns[load].next(people.count());
-        let mut next = self.planners[load].next(Room { gas_limit, turn }, people)?;
+        let turn = self.turns[load].next(senders.count());
+        let mut next = self.planners[load].next(Room { gas_limit, turn }, senders)?;
         if let Some(tx) = &mut next {
-            tx.nonce = people.count_sent(tx.sender);
+            tx.nonce = senders.count_sent(tx.sender);
             self.turns[load].count += 1;
             self.turn += 1;
         }
@@ -145,7 +145,7 @@ impl<'a, 'g> Filler<'a, 'g> {
     fn by_gas(
         &mut self,
         gas: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<PlannedBlock, GeneratorError> {
         let tx_gas = self.spec.tx_gas;
         let mut budgets = shared(gas, self.loads);
@@ -158,7 +158,7 @@ impl<'a, 'g> Filler<'a, 'g> {
             let Budget { total, left } = budgets[load];
             let (most_gas, most_key) = self.turns[load].most_gas(tx_gas);
             let gas_limit = next_limit(left, most_gas, self.planners[load].useful_gas());
-            match self.next(load, gas_limit, people)? {
+            match self.next(load, gas_limit, senders)? {
                 Some(tx) => {
                     budgets[load].left -= tx.cost.gas;
                     // The target counts receipt gas. The block's limit also has to hold refunded
@@ -178,7 +178,7 @@ impl<'a, 'g> Filler<'a, 'g> {
                 }
             }
         }
-        self.use_spare(spare, &mut out, people)?;
+        self.use_spare(spare, &mut out, senders)?;
         Ok(out)
     }
 
@@ -188,9 +188,9 @@ impl<'a, 'g> Filler<'a, 'g> {
     fn by_limit(
         &mut self,
         limit: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<PlannedBlock, GeneratorError> {
-        let mut mixes = self.mixes(limit, people)?;
+        let mut mixes = self.mixes(limit, senders)?;
         let mut budgets = filling([limit; 2], &mixes);
         let mut first_gas = Vec::with_capacity(mixes.len());
         for (load, mix) in mixes.iter().enumerate() {
@@ -218,7 +218,7 @@ impl<'a, 'g> Filler<'a, 'g> {
                     false => budget_gas,
                 };
                 let room = filled.room();
-                match self.next_within(load, room.min(budget_gas), people)? {
+                match self.next_within(load, room.min(budget_gas), senders)? {
                     Some(tx) => {
                         let used = dimensions(tx.cost, self.fork)[mix.bound];
                         budgets[load].left = budgets[load].left.saturating_sub(used);
@@ -236,7 +236,7 @@ impl<'a, 'g> Filler<'a, 'g> {
             }
             budgets = filling(filled.left(), &mixes);
         }
-        self.use_rest(&mixes, &mut filled, &mut out, people)?;
+        self.use_rest(&mixes, &mut filled, &mut out, senders)?;
         self.check_all_have_some(limit, &first_gas, &out)?;
         Ok(out)
     }
@@ -246,17 +246,17 @@ impl<'a, 'g> Filler<'a, 'g> {
     fn mixes(
         &mut self,
         limit: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Vec<Option<Mix>>, GeneratorError> {
         let mut out = Vec::with_capacity(self.loads.len());
         for (load, planner) in self.planners.iter_mut().enumerate() {
             let share = self.loads[load].share;
             let most_gas = self.turns[load].most_gas(self.spec.tx_gas).0;
             let gas_limit = most_gas.min((limit as f64 * share) as u64);
-            let turn = self.turns[load].next(people.count());
+            let turn = self.turns[load].next(senders.count());
             let gas = planner.useful_gas();
             let execution = Cost { gas, regular_gas: gas, ..Cost::default() };
-            let cost = planner.price(Room { gas_limit, turn }, people)?.unwrap_or(execution);
+            let cost = planner.price(Room { gas_limit, turn }, senders)?.unwrap_or(execution);
             out.push(Some(Mix::new(share, cost, self.fork)));
         }
         Ok(out)
@@ -267,11 +267,11 @@ impl<'a, 'g> Filler<'a, 'g> {
         &mut self,
         load: usize,
         gas: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
         let most_gas = self.turns[load].most_gas(self.spec.tx_gas).0;
         let gas_limit = next_limit(gas, most_gas, self.planners[load].useful_gas());
-        self.next(load, gas_limit, people)
+        self.next(load, gas_limit, senders)
     }
 
     /// Ends a block with transactions of all loads that still have room. Loads whose smallest
@@ -281,12 +281,12 @@ impl<'a, 'g> Filler<'a, 'g> {
         mixes: &[Option<Mix>],
         filled: &mut Filled,
         out: &mut PlannedBlock,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<(), GeneratorError> {
         let mut open: Vec<usize> = (0..mixes.len()).filter(|load| mixes[*load].is_some()).collect();
         open.sort_by_key(|load| std::cmp::Reverse(self.planners[*load].useful_gas()));
         for load in open {
-            while let Some(tx) = self.next_within(load, filled.room(), people)? {
+            while let Some(tx) = self.next_within(load, filled.room(), senders)? {
                 filled.used.add(&tx.cost.tx_gas());
                 out.push(tx, load);
             }
@@ -328,7 +328,7 @@ impl<'a, 'g> Filler<'a, 'g> {
     fn by_count(
         &mut self,
         count: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<PlannedBlock, GeneratorError> {
         let tx_gas = self.spec.tx_gas;
         let mut budgets = shared(count, self.loads);
@@ -339,7 +339,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         let mut out = PlannedBlock { gas_limit, ..PlannedBlock::default() };
         while let Some(load) = self.next_load(&budgets) {
             let (most_gas, most_key) = self.turns[load].most_gas(tx_gas);
-            let tx = self.next(load, most_gas, people)?;
+            let tx = self.next(load, most_gas, senders)?;
             if tx.is_none() && self.planners[load].has_ended() {
                 budgets[load].left = 0;
                 continue;
@@ -379,12 +379,12 @@ impl<'a, 'g> Filler<'a, 'g> {
         &mut self,
         mut spare: u64,
         out: &mut PlannedBlock,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<(), GeneratorError> {
         let Some(load) = self.smallest() else { return Ok(()) };
         while spare >= self.planners[load].useful_gas() {
             let gas_limit = spare.min(self.turns[load].most_gas(self.spec.tx_gas).0);
-            let Some(tx) = self.next(load, gas_limit, people)? else { break };
+            let Some(tx) = self.next(load, gas_limit, senders)? else { break };
             spare -= tx.cost.gas;
             out.gas_limit += tx.cost.refund;
             out.push(tx, load);

@@ -16,10 +16,10 @@ use crate::{
     error::GeneratorError,
     fill::{Filler, PlannedBlock},
     genesis, loads,
-    people::People,
     planner::{PlannedTx, Touched},
     probe::Cost,
     reference::{self, Answer},
+    senders::Senders,
     state::State,
 };
 use spec::{BlockTarget, LoadKind, Scenario, SstoreStorm};
@@ -71,13 +71,13 @@ pub fn generate_by_load<A: Answer>(
     mut progress: impl FnMut(Progress) -> A,
 ) -> Result<Generated, GeneratorError> {
     let state = genesis::build(scenario)?;
-    let senders = state.genesis.senders[0].clone();
-    let mut people = People::new(&senders);
-    let planned = plan_blocks(scenario, &state, &mut people)?;
+    let family = state.genesis.senders[0].clone();
+    let mut senders = Senders::new(&family);
+    let planned = plan_blocks(scenario, &state, &mut senders)?;
     let costs: Vec<Vec<Cost>> =
         planned.iter().map(|block| block.transactions.iter().map(|tx| tx.cost).collect()).collect();
     let loads = planned.iter().flat_map(|block| &block.loads).copied().collect();
-    let mut workload = assemble(scenario, state.genesis, planned, &mut people)?;
+    let mut workload = assemble(scenario, state.genesis, planned, &mut senders)?;
     let total_tx_count = workload.tx_count();
     let gas = loop {
         let mut tx_count = 0;
@@ -120,14 +120,14 @@ fn raise_gas_limits(workload: &mut Workload) -> Option<u64> {
 fn plan_blocks(
     scenario: &Scenario,
     state: &State,
-    people: &mut People<'_>,
+    senders: &mut Senders<'_>,
 ) -> Result<Vec<PlannedBlock>, GeneratorError> {
     let planners = (0..scenario.loads.len())
-        .map(|index| loads::planner(scenario, index, state, people))
+        .map(|index| loads::planner(scenario, index, state, senders))
         .collect::<Result<_, _>>()?;
     let mut filler = Filler::new(scenario, planners);
     let blocks = (0..scenario.block.block_count)
-        .map(|_| filler.block(people))
+        .map(|_| filler.block(senders))
         .collect::<Result<Vec<_>, _>>()?;
     for (index, shortfall) in filler.shortfalls().enumerate() {
         if let Some((wanted_count, held_count)) = shortfall {
@@ -198,7 +198,7 @@ fn assemble(
     scenario: &Scenario,
     genesis: Genesis,
     planned: Vec<PlannedBlock>,
-    people: &mut People<'_>,
+    senders: &mut Senders<'_>,
 ) -> Result<Workload, GeneratorError> {
     let environments = Environments { seed: scenario.block.seed.unwrap_or(scenario.seed) };
     let batch_len = usize::try_from(scenario.block.batch_block_count).unwrap_or(usize::MAX).max(1);
@@ -208,7 +208,7 @@ fn assemble(
         let mut batch = BatchBuilder::default();
         for (block_index, block) in blocks.iter().enumerate() {
             let block_index = (batch_place * batch_len + block_index) as u64;
-            batch.add(environments, block_index, block, people)?;
+            batch.add(environments, block_index, block, senders)?;
         }
         batches.push(batch.finish());
     }
@@ -245,7 +245,7 @@ impl BatchBuilder {
         environments: Environments,
         block_index: u64,
         planned: &PlannedBlock,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<(), SenderError> {
         let mut transactions = Vec::with_capacity(planned.transactions.len());
         for tx in &planned.transactions {
@@ -253,16 +253,16 @@ impl BatchBuilder {
             transactions.push(Transaction {
                 max_fee_per_gas: environment::MAX_FEE,
                 max_priority_fee_per_gas: environment::PRIORITY_FEE,
-                ..tx.to_run(people)?
+                ..tx.to_run(senders)?
             });
         }
         let fresh = environments.fresh_addresses(block_index);
         // Withdrawals go to the accounts of the next turns.
         let known = (0..(WITHDRAWAL_COUNT - FRESH_WITHDRAWAL_COUNT) as u64)
-            .map(|ahead| people.in_turn(planned.turn + ahead));
+            .map(|ahead| senders.in_turn(planned.turn + ahead));
         let known: Vec<u64> = known.collect();
         self.senders.extend(&known);
-        let known = known.into_iter().map(|index| people.address(index));
+        let known = known.into_iter().map(|index| senders.address(index));
         let known = known.collect::<Result<Vec<_>, _>>()?;
         let recipients = known.into_iter().chain(fresh.iter().copied());
         let withdrawals = environments.withdrawals(block_index, recipients);

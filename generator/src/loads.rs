@@ -28,9 +28,9 @@ use crate::{
     artifact::Contract,
     error::GeneratorError,
     holders::holder_count,
-    people::{Members, People},
     planner::Planner,
     random::Stream,
+    senders::{Members, Senders},
     state::{LoadGenesis, State, add_bare},
 };
 use airdrop::Airdrops;
@@ -108,7 +108,7 @@ pub(crate) fn planner<'g>(
     scenario: &Scenario,
     index: usize,
     state: &'g State,
-    people: &mut People<'_>,
+    senders: &mut Senders<'_>,
 ) -> Planned<'g> {
     let load = &scenario.loads[index];
     let placed = &state.loads[index];
@@ -129,49 +129,49 @@ pub(crate) fn planner<'g>(
         LoadKind::BalanceStorm(_) => boxed(storm::balance(storm_env)?),
         LoadKind::ContractChase(load) => boxed(storm::contract_chase(storm_env, load)?),
         LoadKind::Transfers(load) => {
-            let parties = Parties::new(load.pattern, people.count(), stream);
-            boxed(Transfers::new(Asset::Ether, parties, fork, people)?)
+            let parties = Parties::new(load.pattern, senders.count(), stream);
+            boxed(Transfers::new(Asset::Ether, parties, fork, senders)?)
         }
         LoadKind::Erc20(load) => {
             let parties = Parties::new(load.pattern, load.holder_count, stream);
-            boxed(Transfers::new(Asset::token(contract)?, parties, fork, people)?)
+            boxed(Transfers::new(Asset::token(contract)?, parties, fork, senders)?)
         }
-        LoadKind::OneSlot(load) => boxed(one_slot::calls(callee, load, people)?),
+        LoadKind::OneSlot(load) => boxed(one_slot::calls(callee, load, senders)?),
         LoadKind::Dapps(load) => {
-            let members = Members::new(index, 0..people.count(), batch);
+            let members = Members::new(index, 0..senders.count(), batch);
             let dapps_input = dapps::DappsInput { tag: &tag, fork };
-            boxed(Dapps::new(load, dapps_input, members, stream.random(), people)?)
+            boxed(Dapps::new(load, dapps_input, members, stream.random(), senders)?)
         }
         LoadKind::Chains(load) => {
             let members = Members::new(index, chains::accounts(load, scenario), batch);
-            boxed(Chains::new(load, members, stream.random(), callee, people)?)
+            boxed(Chains::new(load, members, stream.random(), callee, senders)?)
         }
-        LoadKind::HashChain(load) => boxed(HashChains::new(load, &tag, env, people)?),
+        LoadKind::HashChain(load) => boxed(HashChains::new(load, &tag, env, senders)?),
         LoadKind::Bloated(load) => {
             let account = bloated::Account::new(placed, &state.genesis);
-            boxed(BloatedCalls::new(load.op, account, env, people)?)
+            boxed(BloatedCalls::new(load.op, account, env, senders)?)
         }
         LoadKind::NonConflicting(load) => {
             let members = Members::new(index, 0..holder_count(scenario), batch);
-            boxed(NonConflicting::new(load, members, callee, people)?)
+            boxed(NonConflicting::new(load, members, callee, senders)?)
         }
         LoadKind::Erc721(load) => {
-            calls(NftTransfers::new(contract, load.holder_count), env, people)
+            calls(NftTransfers::new(contract, load.holder_count), env, senders)
         }
-        LoadKind::NftMint(load) => calls(Mints::new(contract, load.minter_count), env, people),
-        LoadKind::Amm(load) => calls(Swaps::new(load, &tag, state_seed), env, people),
+        LoadKind::NftMint(load) => calls(Mints::new(contract, load.minter_count), env, senders),
+        LoadKind::Amm(load) => calls(Swaps::new(load, &tag, state_seed), env, senders),
         LoadKind::Airdrop(load) => {
-            calls(Airdrops::new(load.clone(), contract, stream), env, people)
+            calls(Airdrops::new(load.clone(), contract, stream), env, senders)
         }
         LoadKind::Deploy(load) => {
-            calls(Deployments::new(load.clone(), contract, stream)?, env, people)
+            calls(Deployments::new(load.clone(), contract, stream)?, env, senders)
         }
         LoadKind::Delegate(load) => {
             let script = Delegations::new(load.clone(), &tag, placed, &state.genesis)?;
-            calls(script, env, people)
+            calls(script, env, senders)
         }
-        LoadKind::Compute(load) => calls(Computations::new(load, contract), env, people),
-        LoadKind::Logs(load) => calls(LogWrites::new(load.clone(), contract), env, people),
+        LoadKind::Compute(load) => calls(Computations::new(load, contract), env, senders),
+        LoadKind::Logs(load) => calls(LogWrites::new(load.clone(), contract), env, senders),
     }
 }
 
@@ -184,7 +184,7 @@ fn boxed<'g>(planner: impl Planner + 'g) -> Planned<'g> {
 fn calls<'g, S: Script + 'g>(
     script: S,
     env: ScriptEnv<'g>,
-    people: &mut People<'_>,
+    senders: &mut Senders<'_>,
 ) -> Planned<'g> {
-    boxed(Calls::new(script, env, people)?)
+    boxed(Calls::new(script, env, senders)?)
 }

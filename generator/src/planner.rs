@@ -10,7 +10,7 @@ use workload::{
 
 use spec::BlockTarget;
 
-use crate::{error::GeneratorError, people::People, probe::Cost};
+use crate::{error::GeneratorError, probe::Cost, senders::Senders};
 
 /// Most gas of a transaction's execution under all forks of generated blocks (EIP-7825).
 pub(crate) const TX_EXECUTION_GAS: u64 = Fork::Osaka.tx_gas_cap();
@@ -49,14 +49,14 @@ impl PlannedTx {
     ///
     /// # Errors
     /// [`SenderError`] when its sender has no valid secret.
-    pub(crate) fn to_run(&self, people: &mut People<'_>) -> Result<Transaction, SenderError> {
+    pub(crate) fn to_run(&self, senders: &mut Senders<'_>) -> Result<Transaction, SenderError> {
         let tx_type = match self.authorizations.is_empty() {
             true => TxType::DynamicFee,
             false => TxType::SetCode,
         };
         Ok(Transaction {
             tx_type,
-            sender: people.address(self.sender)?,
+            sender: senders.address(self.sender)?,
             nonce: self.nonce,
             gas_limit: self.gas_limit,
             to: self.to,
@@ -104,7 +104,7 @@ pub(crate) trait Planner {
     fn next(
         &mut self,
         room: Room,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError>;
 
     /// Gas in which a useful transaction fits.
@@ -113,7 +113,7 @@ pub(crate) trait Planner {
     /// The price that the next transaction within `room` would have. `None` where no transaction
     /// fits, and by default. The filler then takes [`Self::useful_gas`] as the price, all of it
     /// execution gas.
-    fn price(&mut self, _: Room, _: &mut People<'_>) -> Result<Option<Cost>, GeneratorError> {
+    fn price(&mut self, _: Room, _: &mut Senders<'_>) -> Result<Option<Cost>, GeneratorError> {
         Ok(None)
     }
 

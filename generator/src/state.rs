@@ -28,7 +28,7 @@ pub(crate) struct LoadGenesis {
     /// The contract that all of the load's transactions call, if there is one.
     pub(crate) contract: Address,
     /// The load's family of accounts beside the senders, by index in [`Genesis::senders`].
-    pub(crate) people: u32,
+    pub(crate) sender_family: u32,
     /// The load's account family, by index in [`Genesis::account_families`].
     pub(crate) account_family: u32,
 }

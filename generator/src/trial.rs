@@ -65,7 +65,7 @@ impl Trial<'_> {
         let env = BlockEnv { gas_limit, ..BlockEnv::default() };
         let block = Block { env, transactions, withdrawals: Vec::new() };
         let rules = Workload { rules: self.fork.into(), chain_id: CHAIN_ID, ..Workload::default() };
-        let state = TrialState { genesis: self.genesis, people: self.people() };
+        let state = TrialState { genesis: self.genesis, nonces: self.nonces() };
         let mut runner = Runner::new(&rules, State::builder().with_database(state).build());
         runner.enter(&block);
         let mut used = TxGas::default();
@@ -87,26 +87,26 @@ impl Trial<'_> {
     }
 
     /// Accounts of families that exist here, with their nonces before the first transaction.
-    fn people(&self) -> BTreeMap<Address, u64> {
-        let mut people = BTreeMap::new();
+    fn nonces(&self) -> BTreeMap<Address, u64> {
+        let mut nonces = BTreeMap::new();
         for tx in self.before.iter().chain([&self.tx]) {
-            people.entry(tx.sender).or_insert(tx.nonce);
+            nonces.entry(tx.sender).or_insert(tx.nonce);
             for authorization in &tx.authorizations {
                 if let Some(authority) = authorization.authority {
-                    people.entry(authority).or_insert(authorization.nonce);
+                    nonces.entry(authority).or_insert(authorization.nonce);
                 }
             }
         }
         for account in &self.named {
-            people.entry(*account).or_insert(0);
+            nonces.entry(*account).or_insert(0);
         }
-        people
+        nonces
     }
 }
 
 struct TrialState<'g> {
     genesis: &'g Genesis,
-    people: BTreeMap<Address, u64>,
+    nonces: BTreeMap<Address, u64>,
 }
 
 impl Database for TrialState<'_> {
@@ -127,7 +127,7 @@ impl Database for TrialState<'_> {
             }));
         }
         let balance = U256::from(1) << 128;
-        let nonce = self.people.get(&address).copied();
+        let nonce = self.nonces.get(&address).copied();
         Ok(nonce.map(|nonce| AccountInfo { balance, nonce, ..AccountInfo::default() }))
     }
 

@@ -12,9 +12,9 @@ use crate::{
     artifact::Contract,
     error::GeneratorError,
     holders::slots_of_holders,
-    people::People,
     planner::PlannedTx,
     random::Stream,
+    senders::Senders,
     state::{LoadGenesis, TOKEN_BALANCE, add_only},
 };
 use spec::{Airdrop, Recipients};
@@ -56,7 +56,7 @@ impl Airdrops {
         &self,
         giver: u64,
         index: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Address, GeneratorError> {
         let turn = self.received_count + index;
         match self.airdrop.recipients {
@@ -66,7 +66,7 @@ impl Airdrops {
             // All holders except the giver.
             Recipients::Holders => {
                 let other = turn % (self.airdrop.holder_count - 1);
-                Ok(people.address(other + u64::from(other >= giver))?)
+                Ok(senders.address(other + u64::from(other >= giver))?)
             }
         }
     }
@@ -87,13 +87,13 @@ impl Script for Airdrops {
         &self,
         turn: u64,
         size: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Call<()>, GeneratorError> {
         let sender = turn % self.airdrop.holder_count;
         // The array's offset, the amount, the array's length.
         let mut words = vec![word(64), word(1), word(size)];
         for index in 0..size {
-            words.push(self.recipient(sender, index, people)?.into_word());
+            words.push(self.recipient(sender, index, senders)?.into_word());
         }
         let input = calldata("airdrop(address[],uint256)", &words);
         Ok(Call { sender, to: Some(self.contract), input, ..Call::default() })
@@ -103,7 +103,7 @@ impl Script for Airdrops {
         &mut self,
         PlacedCall { size, .. }: PlacedCall,
         _: &PlannedTx,
-        _: &mut People<'_>,
+        _: &mut Senders<'_>,
     ) -> Result<(), GeneratorError> {
         self.received_count += size;
         Ok(())

@@ -13,8 +13,8 @@ use super::{
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    people::People,
     random::Zipf,
+    senders::Senders,
     state::{ContractName, LoadGenesis, TOKEN_BALANCE, add_contract},
 };
 use spec::Amm;
@@ -138,7 +138,7 @@ impl Script for Swaps {
         Contract::Pair.name()
     }
 
-    fn call(&self, turn: u64, _: u64, _: &mut People<'_>) -> Result<Call<bool>, GeneratorError> {
+    fn call(&self, turn: u64, _: u64, _: &mut Senders<'_>) -> Result<Call<bool>, GeneratorError> {
         let trader_count = self.pairs.len() as u64;
         let (round, trader) = (turn / trader_count, turn % trader_count);
         let gives_base = (round + trader) % 2 == 0;

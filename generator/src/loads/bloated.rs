@@ -10,9 +10,9 @@ use super::calls::ScriptEnv;
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    people::People,
     planner::{PlannedTx, Planner, Room, TX_EXECUTION_GAS, Touched, useful_limit},
     probe::{Absent, Cost, Probe, cost_by, most_within},
+    senders::Senders,
     state::LoadGenesis,
 };
 use spec::{BloatedOp, BlockTarget};
@@ -96,12 +96,12 @@ impl BloatedCalls {
         op: BloatedOp,
         account: Account<'_>,
         env: ScriptEnv<'_>,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Self, GeneratorError> {
         let probe = Probe {
             name: Contract::Bloated.name(),
             fork: env.fork,
-            sender: people.address(0)?,
+            sender: senders.address(0)?,
             to: account.family.address,
             code: account.code.clone(),
             value: U256::ZERO,
@@ -197,7 +197,7 @@ impl Planner for BloatedCalls {
     fn next(
         &mut self,
         Room { gas_limit, turn }: Room,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
         if gas_limit < self.useful_gas {
             return Ok(None);
@@ -222,7 +222,7 @@ impl Planner for BloatedCalls {
         let slots = slots.into_iter().filter(|range| range.count > 0).collect();
         Ok(Some(PlannedTx {
             gas_limit: if is_plant { cost.limit() } else { useful_limit(gas_limit, cost.limit()) },
-            sender: people.in_turn(turn),
+            sender: senders.in_turn(turn),
             to: Some(self.address),
             input: work.input(),
             touched: Touched { slots, ..Touched::default() },

@@ -11,9 +11,9 @@ use workload::{Fork, Genesis, Transaction, block::Authorization};
 
 use crate::{
     error::GeneratorError,
-    people::People,
     planner::{PlannedTx, Planner, Room, TX_EXECUTION_GAS, Touched},
     probe::Cost,
+    senders::Senders,
     trial::Trial,
 };
 
@@ -43,10 +43,10 @@ pub(crate) struct Call<F> {
 
 impl<F: Clone> Call<F> {
     /// The planned transaction, at this price.
-    fn planned(&self, cost: Cost, people: &People<'_>) -> PlannedTx {
+    fn planned(&self, cost: Cost, senders: &Senders<'_>) -> PlannedTx {
         PlannedTx {
             sender: self.sender,
-            nonce: people.nonce(self.sender),
+            nonce: senders.nonce(self.sender),
             to: self.to,
             input: self.input.clone(),
             authorizations: self.authorizations.clone(),
@@ -102,7 +102,7 @@ pub(crate) trait Script {
         &self,
         turn: u64,
         size: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Call<Self::Form>, GeneratorError>;
 
     /// Records that the requested call is in a block, as the transaction `tx`.
@@ -113,7 +113,7 @@ pub(crate) trait Script {
         &mut self,
         _call: PlacedCall,
         _tx: &PlannedTx,
-        _people: &mut People<'_>,
+        _people: &mut Senders<'_>,
     ) -> Result<(), GeneratorError> {
         Ok(())
     }
@@ -161,16 +161,16 @@ impl<'g, S: Script> Calls<'g, S> {
     pub(crate) fn new(
         script: S,
         env: ScriptEnv<'g>,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Self, GeneratorError> {
         let (prices, largest) = (HashMap::new(), HashMap::new());
         let mut new = Self { script, env, prices, largest, useful_gas: 0 };
-        let smallest = new.script.call(0, 1, people)?;
-        new.useful_gas = new.price_of(&smallest, 1, people)?.limit();
+        let smallest = new.script.call(0, 1, senders)?;
+        new.useful_gas = new.price_of(&smallest, 1, senders)?.limit();
         if let Size::Asked(key, count) = new.script.size() {
             let (load, tx_gas) = (env.load, env.tx_gas);
             // The filler refuses a limit in which not even the smallest size fits.
-            match new.search(0, tx_gas, count, people)? {
+            match new.search(0, tx_gas, count, senders)? {
                 Some(most_count) if most_count < count => {
                     return Err(GeneratorError::TooLarge { load, key, count, most_count, tx_gas });
                 }
@@ -183,16 +183,16 @@ impl<'g, S: Script> Calls<'g, S> {
     fn trial(
         &self,
         call: &Call<S::Form>,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Trial<'g>, GeneratorError> {
-        let named = call.touched.senders.iter().map(|index| people.address(*index));
+        let named = call.touched.senders.iter().map(|index| senders.address(*index));
         Ok(Trial {
             name: self.script.name(),
             fork: self.env.fork,
             genesis: self.env.genesis,
             named: named.collect::<Result<_, _>>()?,
             before: call.before.clone(),
-            tx: call.planned(Cost::default(), people).to_run(people)?,
+            tx: call.planned(Cost::default(), senders).to_run(senders)?,
         })
     }
 
@@ -200,14 +200,14 @@ impl<'g, S: Script> Calls<'g, S> {
         &mut self,
         call: &Call<S::Form>,
         size: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Cost, GeneratorError> {
         let nonzero_count = call.input.iter().filter(|byte| **byte != 0).count();
         let key = (call.form, size, call.input.len(), nonzero_count);
         if let Some(cost) = self.prices.get(&key) {
             return Ok(*cost);
         }
-        let cost = self.trial(call, people)?.cost()?;
+        let cost = self.trial(call, senders)?.cost()?;
         self.prices.insert(key, cost);
         Ok(cost)
     }
@@ -218,10 +218,10 @@ impl<'g, S: Script> Calls<'g, S> {
         turn: u64,
         size: u64,
         gas_limit: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<TxGas>, GeneratorError> {
-        let call = self.script.call(turn, size, people)?;
-        Ok(self.trial(&call, people)?.gas_within(gas_limit).ok())
+        let call = self.script.call(turn, size, senders)?;
+        Ok(self.trial(&call, senders)?.gas_within(gas_limit).ok())
     }
 
     /// The largest size up to `most` that fits in `gas_limit`; `None` where size 1 does not fit.
@@ -230,10 +230,10 @@ impl<'g, S: Script> Calls<'g, S> {
         turn: u64,
         gas_limit: u64,
         most: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<u64>, GeneratorError> {
-        let first = self.script.call(turn, 1, people)?;
-        let least = self.price_of(&first, 1, people)?;
+        let first = self.script.call(turn, 1, senders)?;
+        let least = self.price_of(&first, 1, senders)?;
         let (least_gas, least_execution) = (least.limit(), least.regular_gas);
         if least_gas > gas_limit {
             return Ok(None);
@@ -250,7 +250,7 @@ impl<'g, S: Script> Calls<'g, S> {
                 // The guess did not fit: a little less, then much less.
                 false => beyond.saturating_sub(back).max(fitting + 1),
             };
-            match self.gas_within(turn, guess, gas_limit, people)? {
+            match self.gas_within(turn, guess, gas_limit, senders)? {
                 Some(TxGas { receipt_gas, block_regular_gas, .. }) => {
                     let unit_gas =
                         |gas: u64, least: u64| (gas.saturating_sub(least) / (guess - 1)).max(1);
@@ -271,7 +271,7 @@ impl<'g, S: Script> Calls<'g, S> {
     fn size_within(
         &mut self,
         room: Room,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<u64>, GeneratorError> {
         let Room { gas_limit, turn } = room;
         let most = self.script.size().most();
@@ -279,15 +279,15 @@ impl<'g, S: Script> Calls<'g, S> {
             if let Some(known) = self.largest.get(&gas_limit) {
                 return Ok(*known);
             }
-            let found = self.search(turn, gas_limit, most, people)?;
+            let found = self.search(turn, gas_limit, most, senders)?;
             self.largest.insert(gas_limit, found);
             return Ok(found);
         }
-        let call = self.script.call(turn, most, people)?;
-        if self.price_of(&call, most, people)?.limit() <= gas_limit {
+        let call = self.script.call(turn, most, senders)?;
+        if self.price_of(&call, most, senders)?.limit() <= gas_limit {
             return Ok(Some(most));
         }
-        if most == 1 { Ok(None) } else { self.search(turn, gas_limit, most - 1, people) }
+        if most == 1 { Ok(None) } else { self.search(turn, gas_limit, most - 1, senders) }
     }
 }
 
@@ -295,13 +295,13 @@ impl<S: Script> Planner for Calls<'_, S> {
     fn next(
         &mut self,
         room: Room,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
-        let Some(size) = self.size_within(room, people)? else { return Ok(None) };
-        let call = self.script.call(room.turn, size, people)?;
-        let cost = self.price_of(&call, size, people)?;
-        let tx = call.planned(cost, people);
-        self.script.placed(PlacedCall { turn: room.turn, size }, &tx, people)?;
+        let Some(size) = self.size_within(room, senders)? else { return Ok(None) };
+        let call = self.script.call(room.turn, size, senders)?;
+        let cost = self.price_of(&call, size, senders)?;
+        let tx = call.planned(cost, senders);
+        self.script.placed(PlacedCall { turn: room.turn, size }, &tx, senders)?;
         Ok(Some(tx))
     }
 
@@ -312,10 +312,10 @@ impl<S: Script> Planner for Calls<'_, S> {
     fn price(
         &mut self,
         room: Room,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<Cost>, GeneratorError> {
-        let Some(size) = self.size_within(room, people)? else { return Ok(None) };
-        let call = self.script.call(room.turn, size, people)?;
-        self.price_of(&call, size, people).map(Some)
+        let Some(size) = self.size_within(room, senders)? else { return Ok(None) };
+        let call = self.script.call(room.turn, size, senders)?;
+        self.price_of(&call, size, senders).map(Some)
     }
 }

@@ -16,10 +16,10 @@ use crate::{
     artifact::Contract,
     error::GeneratorError,
     holders::holder_count,
-    people::{Members, People},
     planner::{PlannedTx, Planner, Room, Touched, fitting},
     probe::{Cost, Probe},
     random::Random,
+    senders::{Members, Senders},
     state::{LoadGenesis, add_only, filled_places},
 };
 use spec::{BlockTarget, Chains as Spec, GroupOrder, Groups, Scenario, Shape, Through, Touch};
@@ -99,13 +99,13 @@ impl Chains {
         members: Members,
         random: Random,
         Callee { contract, fork }: Callee,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Self, GeneratorError> {
         let (function, value) = match spec.through {
             Through::Slot => ("step(uint256,uint256,uint256,uint256)", U256::ZERO),
             Through::Account => ("pay(address,address,uint256,uint256)", U256::ONE),
         };
-        let probe = Probe::new(Contract::Chain, fork, people.address(0)?, contract)?;
+        let probe = Probe::new(Contract::Chain, fork, senders.address(0)?, contract)?;
         let probe = Probe { value, ..probe };
         let mut new = Self {
             spec: spec.clone(),
@@ -124,13 +124,13 @@ impl Chains {
             Shape::Shared => Link { sender: own, from: other, to: other },
             Shape::Relay | Shape::Tree | Shape::Star => Link { sender: own, from: other, to: own },
         };
-        new.own = new.price_of(Link { sender: own, from: own, to: own }, people)?;
-        new.other = new.price_of(with_another, people)?;
+        new.own = new.price_of(Link { sender: own, from: own, to: own }, senders)?;
+        new.other = new.price_of(with_another, senders)?;
         Ok(new)
     }
 
-    fn price_of(&mut self, link: Link, people: &mut People<'_>) -> Result<Cost, GeneratorError> {
-        self.plan(link, people).map(|tx| tx.cost)
+    fn price_of(&mut self, link: Link, senders: &mut Senders<'_>) -> Result<Cost, GeneratorError> {
+        self.plan(link, senders).map(|tx| tx.cost)
     }
 
     /// The higher of the two prices.
@@ -169,7 +169,7 @@ impl Chains {
         }
     }
 
-    fn plan(&mut self, link: Link, people: &mut People<'_>) -> Result<PlannedTx, GeneratorError> {
+    fn plan(&mut self, link: Link, senders: &mut Senders<'_>) -> Result<PlannedTx, GeneratorError> {
         let Link { sender, from, to } = link;
         let (first, last) = match self.spec.touch {
             Touch::First => (0, self.spec.work),
@@ -178,14 +178,14 @@ impl Chains {
         let [from_word, to_word] = match self.spec.through {
             Through::Slot => [from, to].map(word),
             Through::Account => {
-                [people.address(from)?, people.address(to)?].map(|end| end.into_word())
+                [senders.address(from)?, senders.address(to)?].map(|end| end.into_word())
             }
         };
         let input = calldata(self.function, &[from_word, to_word, word(first), word(last)]);
-        self.probe.sender = people.address(sender)?;
+        self.probe.sender = senders.address(sender)?;
         let form = (from == to, to == sender, from == sender);
         let cost = self.prices.price(form, &self.probe, &input)?;
-        let senders = match self.spec.through {
+        let touched_senders = match self.spec.through {
             Through::Slot => Vec::new(),
             Through::Account => vec![from, to],
         };
@@ -194,7 +194,7 @@ impl Chains {
             to: Some(self.probe.to),
             value: self.probe.value,
             input,
-            touched: Touched { senders, ..Touched::default() },
+            touched: Touched { senders: touched_senders, ..Touched::default() },
             ..PlannedTx::priced(cost)
         })
     }
@@ -323,13 +323,13 @@ impl Planner for Chains {
     fn next(
         &mut self,
         room: Room,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
         if self.drawn.is_empty() {
             self.draw(&[ALONE]);
         }
         let Some(link) = self.drawn.last().copied() else { return Ok(None) };
-        let tx = self.plan(link, people)?;
+        let tx = self.plan(link, senders)?;
         if tx.gas_limit > room.gas_limit {
             return Ok(None);
         }

@@ -7,7 +7,7 @@ use super::{
     calls::{Call, Script, Size},
     solidity::{calldata, word},
 };
-use crate::{artifact::Contract, error::GeneratorError, people::People, planner::Touched};
+use crate::{artifact::Contract, error::GeneratorError, planner::Touched, senders::Senders};
 use spec::{Compute, Work};
 
 /// Calls of one of the functions of `Compute`.
@@ -49,12 +49,12 @@ impl Script for Computations {
         &self,
         turn: u64,
         size: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Call<()>, GeneratorError> {
         let absent =
             self.precompiles.iter().map(|number| Address::with_last_byte(*number)).collect();
         Ok(Call {
-            sender: people.in_turn(turn),
+            sender: senders.in_turn(turn),
             to: Some(self.contract),
             input: calldata(self.signature, &[word(size)]),
             touched: Touched { absent, ..Touched::default() },

@@ -12,10 +12,10 @@ use super::{
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    people::{Members, People},
     planner::{PlannedTx, Planner, Room, fitting},
     probe::{Cost, Probe},
     random::Random,
+    senders::{Members, Senders},
     state::{LoadGenesis, filled_places, numbered_contract},
 };
 use spec::{BlockTarget, Dapps as Spec, Outside, PerUser};
@@ -82,14 +82,14 @@ impl Dapps {
         dapps_input: DappsInput<'_>,
         members: Members,
         random: Random,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Self, GeneratorError> {
         let DappsInput { tag, fork } = dapps_input;
         let contracts =
             (0..spec.dapp_count).map(|index| numbered_contract(tag, Contract::Dapp, index));
         let contracts: Vec<Address> = contracts.collect();
         let to = numbered_contract(tag, Contract::Dapp, 0);
-        let probe = Probe::new(Contract::Dapp, fork, people.address(0)?, to)?;
+        let probe = Probe::new(Contract::Dapp, fork, senders.address(0)?, to)?;
         let mut prices = Prices::new();
         let mut resources = Vec::new();
         for resource in 0..spec.resource_count {
@@ -260,7 +260,7 @@ impl Planner for Dapps {
     fn next(
         &mut self,
         room: Room,
-        _: &mut People<'_>,
+        _: &mut Senders<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
         if self.drawn.is_empty() {
             self.draw(1);

@@ -16,8 +16,8 @@ use crate::{
     artifact::Contract,
     environment::{BENEFICIARY, CHAIN_ID},
     error::GeneratorError,
-    people::People,
     planner::{PlannedTx, Touched},
+    senders::Senders,
     state::{ContractName, LoadGenesis, SENDER_BALANCE, add_contract, first_secret},
 };
 use spec::Delegate;
@@ -40,13 +40,13 @@ pub(crate) fn place(
         let name = wallet_name(wallet);
         add_contract(ContractName { tag, name: &name }, Contract::Wallet, Vec::new(), genesis)?;
     }
-    let people = genesis.senders.len() as u32;
+    let sender_family = genesis.senders.len() as u32;
     genesis.senders.push(SenderFamily {
         first_secret: first_secret(seed, &format!("state/load[{tag}]/authorities")),
         count: delegate.account_count,
         balance: SENDER_BALANCE,
     });
-    Ok(LoadGenesis { people, ..LoadGenesis::default() })
+    Ok(LoadGenesis { sender_family, ..LoadGenesis::default() })
 }
 
 /// The kind of a transaction, on which its price depends.
@@ -84,7 +84,7 @@ impl Delegations {
         placed: &LoadGenesis,
         genesis: &Genesis,
     ) -> Result<Self, GeneratorError> {
-        let family = &genesis.senders[placed.people as usize];
+        let family = &genesis.senders[placed.sender_family as usize];
         let wallets = (0..WALLET_COUNT)
             .map(|wallet| ContractName { tag, name: &wallet_name(wallet) }.address())
             .collect();
@@ -92,7 +92,7 @@ impl Delegations {
             delegate,
             wallets,
             authorities: family.addresses(0..family.count)?,
-            family: placed.people,
+            family: placed.sender_family,
             delegated_count: 0,
             last: None,
             left_count: 0,
@@ -150,11 +150,11 @@ impl Script for Delegations {
         &self,
         turn: u64,
         _: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Call<Form>, GeneratorError> {
-        let sender = people.in_turn(turn);
+        let sender = senders.in_turn(turn);
         // The wallet pays the caller, so that the call touches no third account.
-        let paid: B256 = people.address(sender)?.into_word();
+        let paid: B256 = senders.address(sender)?.into_word();
         let input = calldata("execute(address,uint256)", &[paid, word(1)]);
         if let Some(last) = &self.last {
             let (first, _) = self.group(self.delegated_count - 1);
@@ -185,14 +185,14 @@ impl Script for Delegations {
         &mut self,
         _: PlacedCall,
         tx: &PlannedTx,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<(), GeneratorError> {
         if self.last.is_some() {
             self.left_count -= 1;
         } else {
             self.delegated_count += 1;
             self.left_count = self.delegate.call_count;
-            self.last = Some(tx.to_run(people)?);
+            self.last = Some(tx.to_run(senders)?);
         }
         if self.left_count == 0 {
             self.last = None;

@@ -13,9 +13,9 @@ use super::{
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    people::People,
     planner::{PlannedTx, Touched},
     random::Stream,
+    senders::Senders,
     state::{LoadGenesis, add_bare},
 };
 use spec::{Creation, Deploy};
@@ -95,13 +95,13 @@ impl Deployments {
         &self,
         turn: u64,
         size: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<(Call<Form>, Address), GeneratorError> {
-        let sender = people.in_turn(turn);
+        let sender = senders.in_turn(turn);
         let code = self.init_code(size);
         let (to, input, address) = match self.deploy.creation {
             Creation::Create => {
-                let address = people.address(sender)?.create(people.nonce(sender));
+                let address = senders.address(sender)?.create(senders.nonce(sender));
                 (None, code, address)
             }
             Creation::Create2 => {
@@ -143,14 +143,14 @@ impl Script for Deployments {
         &self,
         turn: u64,
         size: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Call<Form>, GeneratorError> {
         let Some(next) = self.pending.front() else {
-            return Ok(self.deployment(turn, size, people)?.0);
+            return Ok(self.deployment(turn, size, senders)?.0);
         };
         Ok(Call {
             form: Form::Calls,
-            sender: people.in_turn(turn),
+            sender: senders.in_turn(turn),
             to: Some(next.address),
             touched: Touched { absent: vec![next.address], ..Touched::default() },
             before: vec![next.deployed_by.clone()],
@@ -162,7 +162,7 @@ impl Script for Deployments {
         &mut self,
         PlacedCall { turn, size }: PlacedCall,
         tx: &PlannedTx,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<(), GeneratorError> {
         if let Some(called) = self.pending.front_mut() {
             called.left_count -= 1;
@@ -171,9 +171,9 @@ impl Script for Deployments {
             }
             return Ok(());
         }
-        let (_, address) = self.deployment(turn, size, people)?;
+        let (_, address) = self.deployment(turn, size, senders)?;
         if self.deploy.call_count > 0 {
-            let deployed_by = tx.to_run(people)?;
+            let deployed_by = tx.to_run(senders)?;
             let left_count = self.deploy.call_count;
             self.pending.push_back(PendingContract { address, deployed_by, left_count });
         }

@@ -11,9 +11,9 @@ use super::{calls::ScriptEnv, prices::Prices};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    people::People,
     planner::{PlannedTx, Planner, Room, TX_EXECUTION_GAS, Touched},
     probe::{Cost, Probe, most_within},
+    senders::Senders,
     state::{LoadGenesis, numbered_contract},
     trial::Trial,
 };
@@ -88,9 +88,9 @@ impl HashChains {
         spec: &Spec,
         tag: &str,
         env: ScriptEnv<'_>,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Self, GeneratorError> {
-        let sender = people.address(0)?;
+        let sender = senders.address(0)?;
         let to = numbered_contract(tag, Contract::HashChain, 0);
         let probe = Probe::new(Contract::HashChain, env.fork, sender, to)?;
         let creation = Contract::HashChain.creation_code()?;
@@ -101,7 +101,7 @@ impl HashChains {
             genesis: env.genesis,
             named: Vec::new(),
             before: Vec::new(),
-            tx: tx.to_run(people)?,
+            tx: tx.to_run(senders)?,
         };
         let deployment = trial.cost()?;
         // Calls create no state, so they use no state gas.
@@ -192,10 +192,10 @@ impl HashChains {
     fn deployment(
         &mut self,
         turn: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<PlannedTx, GeneratorError> {
-        let sender = people.in_turn(turn);
-        let address = people.address(sender)?.create(people.nonce(sender));
+        let sender = senders.in_turn(turn);
+        let address = senders.address(sender)?.create(senders.nonce(sender));
         self.deployed = Some(address);
         Ok(PlannedTx {
             sender,
@@ -290,12 +290,12 @@ impl Planner for HashChains {
     fn next(
         &mut self,
         Room { gas_limit, turn }: Room,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
         let Some(step) = self.steps.front().copied() else { return Ok(None) };
         let tx = match step {
             Step::Deploys if self.deployment.limit() > gas_limit => return Ok(None),
-            Step::Deploys => self.deployment(turn, people)?,
+            Step::Deploys => self.deployment(turn, senders)?,
             Step::Calls { group, limit: planned } => {
                 let most = self.most_within(planned.min(gas_limit))?;
                 let Some((count, cost)) = most else { return Ok(None) };
@@ -303,7 +303,7 @@ impl Planner for HashChains {
                 let contract =
                     group.map(|group| numbered_contract(&self.tag, Contract::HashChain, group));
                 PlannedTx {
-                    sender: people.in_turn(turn),
+                    sender: senders.in_turn(turn),
                     to: contract.or(self.deployed),
                     input: calldata(count),
                     touched: Touched { absent: absent.into_iter().collect(), ..Touched::default() },
@@ -328,7 +328,7 @@ impl Planner for HashChains {
 
     /// The price of a deployment with its call, where deployments and calls come in pairs; else
     /// `None`.
-    fn price(&mut self, room: Room, _: &mut People<'_>) -> Result<Option<Cost>, GeneratorError> {
+    fn price(&mut self, room: Room, _: &mut Senders<'_>) -> Result<Option<Cost>, GeneratorError> {
         if !matches!(self.spec.deployed, Deployed::Pairs) {
             return Ok(None);
         }

@@ -6,7 +6,7 @@ use super::{
     calls::{Call, Script, Size},
     solidity::{calldata, word},
 };
-use crate::{artifact::Contract, error::GeneratorError, people::People};
+use crate::{artifact::Contract, error::GeneratorError, senders::Senders};
 use spec::Logs;
 
 /// Calls of `write(uint256,uint256,uint256)`.
@@ -38,11 +38,11 @@ impl Script for LogWrites {
         &self,
         turn: u64,
         size: u64,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Call<()>, GeneratorError> {
         let words = [word(size), word(self.logs.topic_count), word(self.logs.data_bytes)];
         Ok(Call {
-            sender: people.in_turn(turn),
+            sender: senders.in_turn(turn),
             to: Some(self.contract),
             input: calldata("write(uint256,uint256,uint256)", &words),
             ..Call::default()

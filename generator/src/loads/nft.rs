@@ -14,8 +14,8 @@ use crate::{
     artifact::Contract,
     error::GeneratorError,
     holders::slots_of_holders,
-    people::People,
     planner::PlannedTx,
+    senders::Senders,
     state::{LoadGenesis, add_only},
 };
 
@@ -83,9 +83,14 @@ impl Script for NftTransfers {
         Contract::Nft.name()
     }
 
-    fn call(&self, turn: u64, _: u64, people: &mut People<'_>) -> Result<Call<()>, GeneratorError> {
+    fn call(
+        &self,
+        turn: u64,
+        _: u64,
+        senders: &mut Senders<'_>,
+    ) -> Result<Call<()>, GeneratorError> {
         let (giver, taker, id) = self.parties(turn);
-        let (from, to) = (people.address(giver)?, people.address(taker)?);
+        let (from, to) = (senders.address(giver)?, senders.address(taker)?);
         let words = [from.into_word(), to.into_word(), word(id)];
         Ok(Call {
             sender: giver,
@@ -99,7 +104,7 @@ impl Script for NftTransfers {
         &mut self,
         PlacedCall { turn, .. }: PlacedCall,
         _: &PlannedTx,
-        _: &mut People<'_>,
+        _: &mut Senders<'_>,
     ) -> Result<(), GeneratorError> {
         let (giver, taker, id) = self.parties(turn);
         self.held.entry(giver).or_insert_with(|| vec![FIRST_ID + giver]).retain(|held| *held != id);
@@ -129,7 +134,7 @@ impl Script for Mints {
         Contract::Nft.name()
     }
 
-    fn call(&self, turn: u64, _: u64, _: &mut People<'_>) -> Result<Call<()>, GeneratorError> {
+    fn call(&self, turn: u64, _: u64, _: &mut Senders<'_>) -> Result<Call<()>, GeneratorError> {
         let sender = turn % self.minter_count;
         let input = calldata("mint()", &[]);
         Ok(Call { sender, to: Some(self.contract), input, ..Call::default() })

@@ -12,8 +12,8 @@ use crate::{
     artifact::Contract,
     error::GeneratorError,
     holders::{holder_count, slots_of_holders},
-    people::{Members, People},
     planner::{PlannedTx, Planner, Room, fitting},
+    senders::{Members, Senders},
     state::{LoadGenesis, TOKEN_BALANCE, add_only, balance_key},
 };
 use spec::{BlockTarget, NonConflicting as Spec, Scenario};
@@ -50,11 +50,11 @@ impl NonConflicting {
         spec: &Spec,
         members: Members,
         callee: Callee,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Self, GeneratorError> {
         let function = if spec.changes_supply { "burn(uint256)" } else { "spend(uint256)" };
         let input = calldata(function, &[word(1)]);
-        let call = SameCall::new(Contract::Supply, callee, input, people)?;
+        let call = SameCall::new(Contract::Supply, callee, input, senders)?;
         Ok(Self { call, members, tx_count: 0 })
     }
 }
@@ -67,7 +67,7 @@ impl Planner for NonConflicting {
     fn next(
         &mut self,
         room: Room,
-        _: &mut People<'_>,
+        _: &mut Senders<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
         let tx = self.call.by(self.members.at(self.tx_count), room);
         self.tx_count += u64::from(tx.is_some());

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    people::People,
+    senders::Senders,
     state::{LoadGenesis, add_only},
 };
 
@@ -26,11 +26,11 @@ pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<LoadGenesis, Gen
 pub(crate) fn calls(
     callee: Callee,
     load: &spec::OneSlot,
-    people: &mut People<'_>,
+    senders: &mut Senders<'_>,
 ) -> Result<SameCall, GeneratorError> {
     let function = match load.touch {
         Touch::First => "mixFirst(uint256)",
         Touch::Last => "mix(uint256)",
     };
-    SameCall::new(Contract::OneSlot, callee, calldata(function, &[word(load.work)]), people)
+    SameCall::new(Contract::OneSlot, callee, calldata(function, &[word(load.work)]), senders)
 }

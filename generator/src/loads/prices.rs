@@ -9,9 +9,9 @@ use workload::Fork;
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    people::People,
     planner::{PlannedTx, Planner, Room},
     probe::{Cost, Probe},
+    senders::Senders,
 };
 
 /// The contract that transactions of a load call, and the rules they run under.
@@ -64,9 +64,9 @@ impl SameCall {
         contract: Contract,
         callee: Callee,
         input: Bytes,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Self, GeneratorError> {
-        let probe = Probe::new(contract, callee.fork, people.address(0)?, callee.contract)?;
+        let probe = Probe::new(contract, callee.fork, senders.address(0)?, callee.contract)?;
         Ok(Self { contract: callee.contract, cost: probe.cost(&input)?, input })
     }
 
@@ -85,9 +85,9 @@ impl Planner for SameCall {
     fn next(
         &mut self,
         room: Room,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
-        Ok(self.by(people.in_turn(room.turn), room))
+        Ok(self.by(senders.in_turn(room.turn), room))
     }
 
     fn useful_gas(&self) -> u64 {

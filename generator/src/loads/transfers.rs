@@ -12,10 +12,10 @@ use crate::{
     artifact::Contract,
     error::GeneratorError,
     holders::slots_of_holders,
-    people::People,
     planner::{PlannedTx, Planner, Room, Touched},
     probe::{Absent, Cost, Probe},
     random::Stream,
+    senders::Senders,
     state::{LoadGenesis, TOKEN_BALANCE, add_only, balance_key},
 };
 use spec::{Erc20, Pattern};
@@ -131,19 +131,19 @@ impl Transfers {
         asset: Asset,
         parties: Parties,
         fork: Fork,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Self, GeneratorError> {
         let mut new = Self { asset, parties, fork, prices: HashMap::new(), useful_gas: 0 };
-        new.useful_gas = new.plan(0, people)?.gas_limit;
+        new.useful_gas = new.plan(0, senders)?.gas_limit;
         Ok(new)
     }
 
-    fn plan(&mut self, turn: u64, people: &mut People<'_>) -> Result<PlannedTx, GeneratorError> {
+    fn plan(&mut self, turn: u64, senders: &mut Senders<'_>) -> Result<PlannedTx, GeneratorError> {
         let (giver, taker) = self.parties.at(turn);
-        let sender = people.address(giver)?;
+        let sender = senders.address(giver)?;
         let (recipient, touched) = match taker {
             Taker::Member(index) => {
-                (people.address(index)?, Touched { senders: vec![index], ..Touched::default() })
+                (senders.address(index)?, Touched { senders: vec![index], ..Touched::default() })
             }
             Taker::Fresh(address) => {
                 (address, Touched { absent: vec![address], ..Touched::default() })
@@ -188,9 +188,9 @@ impl Planner for Transfers {
     fn next(
         &mut self,
         room: Room,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
-        let tx = self.plan(room.turn, people)?;
+        let tx = self.plan(room.turn, senders)?;
         if tx.gas_limit > room.gas_limit {
             return Ok(None);
         }
@@ -205,9 +205,9 @@ impl Planner for Transfers {
     fn price(
         &mut self,
         room: Room,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<Cost>, GeneratorError> {
-        self.plan(room.turn, people).map(|tx| Some(tx.cost))
+        self.plan(room.turn, senders).map(|tx| Some(tx.cost))
     }
 }
 

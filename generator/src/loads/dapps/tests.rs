@@ -31,11 +31,11 @@ struct Drawn {
 fn drawn(spec: &Spec, tx_count: u64) -> Drawn {
     let family =
         SenderFamily { first_secret: B256::with_last_byte(1), count: 1, balance: U256::ZERO };
-    let mut people = People::new(&family);
+    let mut senders = Senders::new(&family);
     let members = Members::new(0, 0..1 << 32, 1);
     let random = Random::new(1, "load[0]");
     let dapps_input = DappsInput { tag: "0", fork: Fork::Amsterdam };
-    let mut dapps = Dapps::new(spec, dapps_input, members, random, &mut people).unwrap();
+    let mut dapps = Dapps::new(spec, dapps_input, members, random, &mut senders).unwrap();
     dapps.begin(BlockTarget::Transactions(tx_count)).unwrap();
     Drawn { user_count: dapps.user_count, calls: dapps.drawn }
 }

@@ -14,10 +14,10 @@ use super::{
 use crate::{
     error::GeneratorError,
     meter::{Pair, Price, calldata, packed},
-    people::People,
     planner::{PlannedTx, Planner, Room, Touched, useful_limit},
     probe::Cost,
     random::Stream,
+    senders::Senders,
 };
 
 /// Distance from a family's end within which a load's first absent index lies.
@@ -190,7 +190,7 @@ impl Planner for Storm<'_> {
     fn next(
         &mut self,
         room: Room,
-        people: &mut People<'_>,
+        senders: &mut Senders<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
         let Some((mut storm, count)) = self.most_within(room.gas_limit) else { return Ok(None) };
         storm.input = self.carried(&storm);
@@ -223,7 +223,7 @@ impl Planner for Storm<'_> {
         Ok(Some(PlannedTx {
             gas_limit: useful_limit(room.gas_limit, storm.price.limit),
             cost,
-            sender: people.in_turn(room.turn),
+            sender: senders.in_turn(room.turn),
             to: Some(target.to),
             input: storm.input,
             touched,
@@ -235,7 +235,7 @@ impl Planner for Storm<'_> {
         self.parts.meter.useful_gas()
     }
 
-    fn price(&mut self, room: Room, _: &mut People<'_>) -> Result<Option<Cost>, GeneratorError> {
+    fn price(&mut self, room: Room, _: &mut Senders<'_>) -> Result<Option<Cost>, GeneratorError> {
         Ok(self.most_within(room.gas_limit).map(|(tx, _)| tx.price.cost()))
     }
 

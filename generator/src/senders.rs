@@ -13,14 +13,14 @@ const CHUNK: u64 = 1_024;
 
 /// A family of accounts.
 #[derive(Debug)]
-pub(crate) struct People<'g> {
+pub(crate) struct Senders<'g> {
     family: &'g SenderFamily,
     chunks: HashMap<u64, Vec<Address>>,
     /// Next nonce of each account that has sent.
     nonces: HashMap<u64, u64>,
 }
 
-impl<'g> People<'g> {
+impl<'g> Senders<'g> {
     /// The accounts of `family`, which has at least one.
     pub(crate) fn new(family: &'g SenderFamily) -> Self {
         Self { family, chunks: HashMap::new(), nonces: HashMap::new() }
