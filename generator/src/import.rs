@@ -4,16 +4,16 @@
 
 mod blockchain_test;
 mod chain;
+mod chain_import;
 mod complete;
 mod early;
 mod envelope;
 mod exceptions;
 mod genesis;
 mod header;
-mod intake;
+mod json;
 mod kind;
 mod lists;
-mod node;
 mod payload;
 mod payloads;
 mod read;
@@ -43,7 +43,7 @@ pub use state::state_after;
 pub use t8n::{Text, TransitionInput, transition};
 
 /// Kinds of files that can be imported, as a text for errors.
-const TAKEN: &str = "tests (blockchain_test, blockchain_test_engine), t8n files (alloc, env, \
+const IMPORTED_KINDS: &str = "tests (blockchain_test, blockchain_test_engine), t8n files (alloc, env, \
     txs, result), a genesis beside a chain as RLP or Engine payloads, a block beside its witness";
 
 /// Imported blocks: a workload with one block a batch, and the facts that the source gives about
@@ -108,7 +108,7 @@ pub struct ImportedBlock {
     /// Gas used for blobs (EIP-4844).
     pub blob_gas_used: Option<u64>,
     /// The receipts, in order.
-    pub receipts: Option<Vec<SaidReceipt>>,
+    pub receipts: Option<Vec<StatedReceipt>>,
     /// Root of the receipts.
     pub receipts_root: Option<B256>,
     /// Bloom filter of all logs.
@@ -137,9 +137,8 @@ pub struct ImportedBlock {
     not_compared: Vec<&'static str>,
     /// The block's transactions in their signed form (EIP-2718); `None` if one is not signed.
     signed: Option<Vec<Bytes>>,
-    /// Root computed from the withdrawals that were read, without a run; `None` if a file leaves
-    /// out a part of a withdrawal.
-    made_withdrawals_root: Option<B256>,
+    /// Root of the withdrawals that were read; `None` if the file leaves out a field of a withdrawal.
+    computed_withdrawals_root: Option<B256>,
 }
 
 impl Imported {
@@ -155,20 +154,20 @@ impl Imported {
 
 /// Returns the signed transactions of all blocks; no transaction if one of them is not signed.
 fn signed_transactions(blocks: &[ImportedBlock]) -> Vec<Bytes> {
-    let of_blocks: Option<Vec<_>> = blocks.iter().map(|block| block.signed.as_deref()).collect();
-    of_blocks.map(|of_blocks| of_blocks.concat()).unwrap_or_default()
+    let signed: Option<Vec<_>> = blocks.iter().map(|block| block.signed.as_deref()).collect();
+    signed.map(|blocks| blocks.concat()).unwrap_or_default()
 }
 
 /// The facts of a receipt that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SaidReceipt {
+pub struct StatedReceipt {
     /// Whether the receipt has status 1 (success).
     pub has_succeeded: bool,
     /// Gas that the receipt's transaction used, without that of earlier transactions.
     pub gas_used: u64,
 }
 
-impl fmt::Display for SaidReceipt {
+impl fmt::Display for StatedReceipt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} gas and status {}", self.gas_used, u8::from(self.has_succeeded))
     }
@@ -206,7 +205,7 @@ pub enum ImportError {
         allowed: String,
     },
     /// A file is of a kind that is not imported.
-    #[error("{file}: this seems to be {seems}; taken are {TAKEN}")]
+    #[error("{file}: this seems to be {seems}; taken are {IMPORTED_KINDS}")]
     Kind {
         /// The file.
         file: String,

@@ -9,7 +9,7 @@ use workload::{Batch, Block, ChainRules, Fork, ForkChange, ForkSchedule, Genesis
 use super::{
     ImportError, Imported, ImportedBlock, InvalidBlock, Source, fork_names, fork_of,
     header::{self, Body},
-    node::{self, Node},
+    json::{self, Json},
     payload::{self, PayloadParams},
     read, rules, signed_transactions, state,
 };
@@ -31,20 +31,21 @@ pub type NamedTest = (String, Result<Imported, ImportError>);
 /// # Errors
 /// [`ImportError`] if the file is not a file of tests.
 pub fn each_blockchain_test(file: &str, text: &str) -> Result<Vec<NamedTest>, ImportError> {
-    let json = node::parse(file, text)?;
-    let tests = Node::root(file, &json).entries()?;
+    let json = json::parse(file, text)?;
+    let tests = Json::root(file, &json).entries()?;
     // A file of another kind is one error, and not an error for each of its keys.
     tests.iter().try_for_each(|(_, test)| test.entries().map(drop))?;
     Ok(tests.into_iter().map(|(name, test)| (name.to_owned(), import(name, &test))).collect())
 }
 
-fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
+/// Reads the test at `test`.
+fn import(name: &str, test: &Json<'_>) -> Result<Imported, ImportError> {
     let config = test.find(&["config"])?;
     let chain_id = match &config {
         Some(config) => config.find(&["chainid"])?.map_or(Ok(1), |id| id.u64())?,
         None => 1,
     };
-    let rules = rules(&test.get(&["network"], "the fork's name")?, config.as_ref())?;
+    let rules = fork_schedule(&test.get(&["network"], "the fork's name")?, config.as_ref())?;
     let accounts = read::accounts(&test.get(&["pre"], "the state before the blocks")?)?;
     let mut compared = Vec::new();
     let genesis = test.get(&["genesisBlockHeader"], "the header below the first block")?;
@@ -67,7 +68,7 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
     let post_state = post_state.filter(|state| !state.is_empty());
     let block_hashes = chain.hashes.clone();
     check_last(test, &chain, &mut compared)?;
-    let Chain { batches, blocks, invalid, .. } = chain;
+    let TestChain { batches, blocks, invalid, .. } = chain;
     let workload = Workload {
         scenario: name.to_owned(),
         rules,
@@ -91,16 +92,21 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
     })
 }
 
-/// Reads the rules of a network, whose fork may change at a timestamp. `config` has settings of the
-/// chain itself.
-fn rules(network: &Node<'_>, config: Option<&Node<'_>>) -> Result<ForkSchedule, ImportError> {
+/// Reads the rules of the network with the name at `network`, whose fork may change at a timestamp.
+/// `config` has the chain's own settings.
+fn fork_schedule(
+    network: &Json<'_>,
+    config: Option<&Json<'_>>,
+) -> Result<ForkSchedule, ImportError> {
     let name = network.text()?;
-    let of = |name| {
+    let rules_of = |name| {
         let fork = fork_of(name).ok_or_else(|| network.fault(fork_names()))?;
         chain_rules(fork, name, config)
     };
-    let Some((before, after, timestamp)) = transition(name) else { return Ok(of(name)?.into()) };
-    let (first, rules) = (of(before)?, of(after)?);
+    let Some((before, after, timestamp)) = split_transition(name) else {
+        return Ok(rules_of(name)?.into());
+    };
+    let (first, rules) = (rules_of(before)?, rules_of(after)?);
     if first.fork.is_from(rules.fork) {
         return Err(network.fault("a fork, and a later one"));
     }
@@ -112,7 +118,7 @@ fn rules(network: &Node<'_>, config: Option<&Node<'_>>) -> Result<ForkSchedule, 
 fn chain_rules(
     fork: Fork,
     name: &str,
-    config: Option<&Node<'_>>,
+    config: Option<&Json<'_>>,
 ) -> Result<ChainRules, ImportError> {
     let mut rules = ChainRules::from(fork);
     let Some(config) = config else { return Ok(rules) };
@@ -127,9 +133,9 @@ fn chain_rules(
     Ok(rules)
 }
 
-/// Splits the name of a network that changes its fork: a fork, `To`, a later fork, `AtTime` and a
-/// timestamp (`k` for thousands). Returns both forks and the timestamp.
-fn transition(network: &str) -> Option<(&str, &str, u64)> {
+/// Splits the name of a network that changes its fork, such as "PragueToOsakaAtTime15k", where
+/// k means thousands. Returns both forks and the timestamp; `None` for any other name.
+fn split_transition(network: &str) -> Option<(&str, &str, u64)> {
     let (before, rest) = network.split_once("To")?;
     let (after, time) = rest.split_once("AtTime")?;
     let (number, unit) = time.strip_suffix('k').map_or((time, 1), |number| (number, 1_000));
@@ -138,8 +144,8 @@ fn transition(network: &str) -> Option<(&str, &str, u64)> {
 
 /// Compares the hash and the RLP of the genesis block that a file gives with the block's `header`.
 fn check_genesis(
-    test: &Node<'_>,
-    node: &Node<'_>,
+    test: &Json<'_>,
+    node: &Json<'_>,
     header: &Header,
     compared: &mut Vec<&'static str>,
 ) -> Result<(), ImportError> {
@@ -159,8 +165,8 @@ fn check_genesis(
 /// Compares the hash of the last valid block that a file gives, and the state root after it, with
 /// the block's header.
 fn check_last(
-    test: &Node<'_>,
-    chain: &Chain,
+    test: &Json<'_>,
+    chain: &TestChain,
     compared: &mut Vec<&'static str>,
 ) -> Result<(), ImportError> {
     let facts = [
@@ -177,17 +183,17 @@ fn check_last(
     Ok(())
 }
 
-/// Returns the names of rules, of which the block at `node` breaks one, or the error code of the
-/// Engine API's answer; `None` for a valid block.
-fn exception(node: &Node<'_>) -> Result<Option<String>, ImportError> {
+/// Returns the names of rules, of which the block at `node` breaks one, or the error code that the
+/// Engine API must answer; `None` for a valid block.
+fn exception(node: &Json<'_>) -> Result<Option<String>, ImportError> {
     let Some(said) = node.find(&["expectException", "validationError", "errorCode"])? else {
         return Ok(None);
     };
-    Ok(Some(said.text().map_or_else(|_| said.json(), str::to_owned)))
+    Ok(Some(said.text().map_or_else(|_| said.to_text(), str::to_owned)))
 }
 
-/// The blocks of a test.
-struct Chain {
+/// The blocks of a test, as far as they are read.
+struct TestChain {
     /// Hashes of the genesis block and of the valid blocks.
     hashes: Vec<alloy_primitives::B256>,
     /// Header of the last valid block, or of the genesis block.
@@ -206,10 +212,11 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn chain(&self, test: &Node<'_>, genesis: Header) -> Result<Chain, ImportError> {
+    /// Reads all blocks of the test, which come after the block with the header `genesis`.
+    fn chain(&self, test: &Json<'_>, genesis: Header) -> Result<TestChain, ImportError> {
         let hashes = vec![genesis.hash_slow()];
         let (batches, blocks, invalid) = (Vec::new(), Vec::new(), Vec::new());
-        let mut chain = Chain { hashes, last: genesis, batches, blocks, invalid };
+        let mut chain = TestChain { hashes, last: genesis, batches, blocks, invalid };
         let payloads = test.find(&["engineNewPayloads"])?;
         let nodes = match &payloads {
             Some(payloads) => payloads.items()?,
@@ -217,7 +224,7 @@ impl Reader<'_> {
         };
         for node in &nodes {
             let read = match payloads {
-                Some(_) => self.payload(node),
+                Some(_) => self.payload_block(node),
                 None => self.block(node),
             };
             let read = read.and_then(|(block, mut said)| {
@@ -259,7 +266,7 @@ impl Reader<'_> {
     }
 
     /// Reads the block of the Engine API's call at `node`.
-    fn payload(&self, node: &Node<'_>) -> Result<(Block, ImportedBlock), ImportError> {
+    fn payload_block(&self, node: &Json<'_>) -> Result<(Block, ImportedBlock), ImportError> {
         let params = node.get(&["params"], "the parameters of engine_newPayload")?;
         let (payload, payload_params) = PayloadParams::from_params(&params)?;
         let rules = self.rules.at(payload::timestamp(&payload)?);
@@ -285,8 +292,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the block at `node`.
-    fn block(&self, node: &Node<'_>) -> Result<(Block, ImportedBlock), ImportError> {
+    /// Reads the block at `node`, from its fields, its RLP, or both.
+    fn block(&self, node: &Json<'_>) -> Result<(Block, ImportedBlock), ImportError> {
         let header_node = node.find(&["blockHeader"])?;
         let header = header_node.as_ref().map(header::header).transpose()?;
         let body = match node.find(&["transactions", "withdrawals"])? {
@@ -320,7 +327,7 @@ impl Reader<'_> {
     /// Reads the block of an RLP. If there are fields beside it, they must be of the same block.
     fn rlp_block(
         &self,
-        rlp: &Node<'_>,
+        rlp: &Json<'_>,
         header: Option<Header>,
         of_fields: Option<(Block, ImportedBlock)>,
     ) -> Result<(Block, ImportedBlock), ImportError> {
@@ -330,9 +337,9 @@ impl Reader<'_> {
             return Err(rlp.fault("the RLP of the header beside it"));
         }
         let (block, mut said) = decoded.under(rlp, rules)?;
-        if let Some((of_fields, said_fields)) = of_fields {
-            let is_signed = said_fields.signed.is_some();
-            if of_fields != block || is_signed && said_fields.signed != said.signed {
+        if let Some((fields_block, fields_said)) = of_fields {
+            let is_signed = fields_said.signed.is_some();
+            if fields_block != block || is_signed && fields_said.signed != said.signed {
                 return Err(rlp.fault("the RLP of the transactions and withdrawals beside it"));
             }
             said.compared.push("block RLP");

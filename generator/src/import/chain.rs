@@ -7,16 +7,17 @@ use std::{
     ops::RangeInclusive,
 };
 
+use alloy_consensus::Header;
 use alloy_primitives::hex;
 use alloy_rlp::EMPTY_LIST_CODE;
 use serde_json::Value;
 
 use super::{
     ImportError, Imported, Text,
+    chain_import::ChainImport,
     genesis::{ChainGenesis, genesis},
-    header::{self, RlpBlock},
-    intake::Intake,
-    node::Node,
+    header,
+    json::Json,
 };
 use crate::reference::Answer;
 
@@ -62,31 +63,30 @@ pub fn chain<A: Answer>(
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Imported, ImportError> {
     let on_tx = &mut || on_tx().flow();
-    let mut intake = Intake::new(read_genesis(genesis)?, wanted, on_tx);
+    let mut import = ChainImport::new(read_genesis(genesis)?, wanted, on_tx);
     let name = chain.name;
     let mut blocks = Blocks { chain, offset: 0 };
-    while !intake.is_done()
-        && let Some(item) = blocks.next(intake.last().number)?
+    while !import.is_done()
+        && let Some(item) = blocks.next(import.last().number)?
     {
         let shown = Value::String(item.shown);
-        let node = Node::at(name, item.path, &shown);
-        let block = header::decode_bytes(&node, &item.bytes, intake.chain_id())?;
-        if !is_genesis(&node, &block, &intake)? {
-            intake.add_rlp(&node, block)?;
+        let node = Json::at(name, item.path, &shown);
+        let block = header::decode_bytes(&node, &item.bytes, import.chain_id())?;
+        if !is_genesis(&node, &block.header, import.last())? {
+            import.add_rlp(&node, block)?;
         }
     }
-    intake.finish(name)
+    import.finish(name)
 }
 
 /// Reads a `genesis.json`.
 pub(super) fn read_genesis(text: Text<'_>) -> Result<ChainGenesis, ImportError> {
-    genesis(&Node::root(text.name, &text.json()?))
+    genesis(&Json::root(text.name, &text.json()?))
 }
 
-/// Whether `block` is block 0, with which an export may begin. It must equal the block that the
-/// genesis makes.
-fn is_genesis(node: &Node<'_>, block: &RlpBlock, intake: &Intake<'_>) -> Result<bool, ImportError> {
-    let (last, header) = (intake.last(), &block.header);
+/// Whether `header`, which comes after the header `last`, is that of block 0. An exported chain may
+/// begin with block 0, which must then equal the block of the genesis.
+fn is_genesis(node: &Json<'_>, header: &Header, last: &Header) -> Result<bool, ImportError> {
     if last.number > 0 || header.number > 0 {
         return Ok(false);
     }
@@ -125,7 +125,7 @@ impl Blocks<'_> {
         };
         let name = self.chain.name;
         let fault = |bytes: &[u8], allowed: String| {
-            Node::at(name, path.clone(), &Value::String(shown(bytes))).fault(allowed)
+            Json::at(name, path.clone(), &Value::String(shown(bytes))).fault(allowed)
         };
         let mut bytes = self.read(1)?;
         let Some(first) = bytes.first().copied() else { return Ok(None) };
@@ -138,10 +138,9 @@ impl Blocks<'_> {
             }
         };
         if first < EMPTY_LIST_CODE || length > MAX_BLOCK_BYTES {
-            let most = MAX_BLOCK_BYTES;
             return Err(fault(
                 &bytes,
-                format!("the RLP of a block: a list of at most {most} bytes"),
+                format!("the RLP of a block: a list of at most {MAX_BLOCK_BYTES} bytes"),
             ));
         }
         let head_bytes = bytes.len() as u64;

@@ -9,7 +9,7 @@ use alloy_primitives::{Address, hex, keccak256};
 use workload::{Batch, Block, GenesisAccount, StepKind, TxOutcome, TxStatus, Workload};
 
 use super::{
-    ImportError, Imported, ImportedBlock, InvalidBlock, SaidReceipt, Source, exceptions,
+    ImportError, Imported, ImportedBlock, InvalidBlock, Source, StatedReceipt, exceptions,
     state::ChainState,
 };
 use crate::{
@@ -35,8 +35,8 @@ pub fn complete<A: Answer>(
     let made = compare(imported, &mut on_tx)?;
     let mut compared = made.comparison.compared;
     for invalid in &imported.invalid {
-        refuse(imported, invalid, &mut on_tx)?;
-        push(&mut compared, "refused blocks");
+        check_refused(imported, invalid, &mut on_tx)?;
+        push_once(&mut compared, "refused blocks");
     }
     for (batch, made) in imported.workload.batches.iter_mut().zip(made.batches) {
         (batch.list, batch.list_sizes, batch.expected) =
@@ -91,17 +91,17 @@ fn compare<A: Answer>(
             on_tx()
         });
         let Some(made) = made else { break };
-        let made = made.map_err(|error| name_place(workload, error))?;
+        let made = made.map_err(|error| with_position(workload, error))?;
         let has_room = made.check_item_count(index, batch, &workload.rules);
-        has_room.map_err(|error| name_place(workload, error))?;
+        has_room.map_err(|error| with_position(workload, error))?;
         comparison.compare(&batch.blocks[0], said, &made, &receipts)?;
         state.apply(&made.changes);
         if let Some(said) = said.state_root {
-            comparison.same("state root", Some(said), Some(state.root()))?;
+            comparison.equal("state root", Some(said), Some(state.root()))?;
         }
         let hash = said.header.as_ref().map(Header::hash_slow);
-        comparison.same("block hash", said.hash, hash)?;
-        said.compared.iter().for_each(|what| push(&mut comparison.compared, what));
+        comparison.equal("block hash", said.hash, hash)?;
+        said.compared.iter().for_each(|what| push_once(&mut comparison.compared, what));
         batches.push(made);
     }
     if let Some(said) = &imported.post_state {
@@ -112,7 +112,7 @@ fn compare<A: Answer>(
 
 /// Checks that the reference accepts the valid blocks before `invalid`, and refuses `invalid` for a
 /// reason that its file names.
-fn refuse<A: Answer>(
+fn check_refused<A: Answer>(
     imported: &Imported,
     invalid: &InvalidBlock,
     on_tx: &mut impl FnMut() -> A,
@@ -155,8 +155,9 @@ fn refuse<A: Answer>(
     Err(comparison.differs(what, &invalid.exception, reason))
 }
 
-/// Adds to `error` the number of its block, and its transaction if it is about one.
-pub(super) fn name_place(workload: &Workload, error: ReferenceError) -> ImportError {
+/// Returns `error` with the number of its block and, if it is about a transaction, the transaction's
+/// index and sender.
+pub(super) fn with_position(workload: &Workload, error: ReferenceError) -> ImportError {
     let reason = error.reason();
     let (batch, block, tx_index) = match error {
         ReferenceError::Step { batch, block, kind: StepKind::Transaction(tx_index), .. }
@@ -195,8 +196,8 @@ fn shown(account: Option<&GenesisAccount>) -> String {
     })
 }
 
-/// Adds the name of a compared value, once.
-fn push(compared: &mut Vec<&'static str>, what: &'static str) {
+/// Adds the name of a compared value, unless it is there already.
+fn push_once(compared: &mut Vec<&'static str>, what: &'static str) {
     if !compared.contains(&what) {
         compared.push(what);
     }
@@ -222,20 +223,20 @@ impl Comparison {
         let blob_gas = DATA_GAS_PER_BLOB.saturating_mul(block.blob_count());
         let signed = said.signed.as_ref();
         let txs_root = signed.map(|all| proofs::ordered_trie_root_encoded(all));
-        self.same("transactions root", said.txs_root, txs_root)?;
-        self.same("withdrawals root", said.withdrawals_root, said.made_withdrawals_root)?;
-        self.same("blob gas", said.blob_gas_used, Some(blob_gas))?;
+        self.equal("transactions root", said.txs_root, txs_root)?;
+        self.equal("withdrawals root", said.withdrawals_root, said.computed_withdrawals_root)?;
+        self.equal("blob gas", said.blob_gas_used, Some(blob_gas))?;
         self.receipts(said, &made.expected.transactions)?;
-        self.same("gas used", said.gas_used, made.expected.header_gas.first().copied())?;
-        self.same("receipts root", said.receipts_root, Some(receipts.root()))?;
-        self.same("logs hash", said.logs_hash, Some(receipts.logs_hash()))?;
-        self.same("logs bloom", said.logs_bloom, Some(receipts.bloom()))?;
+        self.equal("gas used", said.gas_used, made.expected.header_gas.first().copied())?;
+        self.equal("receipts root", said.receipts_root, Some(receipts.root()))?;
+        self.equal("logs hash", said.logs_hash, Some(receipts.logs_hash()))?;
+        self.equal("logs bloom", said.logs_bloom, Some(receipts.bloom()))?;
         for list in &said.lists {
             self.list(list, &made.list)?;
         }
-        self.same("list hash", said.list_hash, Some(keccak256(&made.list)))?;
+        self.equal("list hash", said.list_hash, Some(keccak256(&made.list)))?;
         let requests = Requests::new(made.requests.iter().flatten().cloned().collect());
-        self.same("requests hash", said.requests_hash, Some(requests.requests_hash()))
+        self.equal("requests hash", said.requests_hash, Some(requests.requests_hash()))
     }
 
     /// Compares the accounts after the last block. The error names the first account that differs.
@@ -253,7 +254,7 @@ impl Comparison {
             let [said, made] = [said, made].map(|all| shown(account_at(all, address)));
             return Err(self.differs(&format!("post state of {address}"), said, made));
         }
-        push(&mut self.compared, "post state");
+        push_once(&mut self.compared, "post state");
         Ok(())
     }
 
@@ -261,13 +262,14 @@ impl Comparison {
     /// help more than a hash.
     fn list(&mut self, said: &[u8], made: &[u8]) -> Result<(), ImportError> {
         if *said == *made {
-            push(&mut self.compared, "list");
+            push_once(&mut self.compared, "list");
             return Ok(());
         }
-        let same = said.iter().zip(made).take_while(|(said, made)| said == made).count();
+        let equal_count = said.iter().zip(made).take_while(|(said, made)| said == made).count();
         let [said, made] = [said, made].map(|list| {
-            let end = list.len().min(same + SHOWN_BYTES);
-            format!("{} bytes, from byte {same} on {}", list.len(), hex::encode(&list[same..end]))
+            let end = list.len().min(equal_count + SHOWN_BYTES);
+            let bytes = hex::encode(&list[equal_count..end]);
+            format!("{} bytes, from byte {equal_count} on {bytes}", list.len())
         });
         Err(self.differs("list", said, made))
     }
@@ -282,17 +284,17 @@ impl Comparison {
         }
         for (index, (said, made)) in receipts.iter().zip(made).enumerate() {
             let has_succeeded = made.status == TxStatus::Success;
-            let made = SaidReceipt { has_succeeded, gas_used: made.gas_used };
+            let made = StatedReceipt { has_succeeded, gas_used: made.gas_used };
             if *said != made {
                 return Err(self.differs(&format!("receipt {index}"), said, made));
             }
         }
-        push(&mut self.compared, "status and gas of receipts");
+        push_once(&mut self.compared, "status and gas of receipts");
         Ok(())
     }
 
     /// Compares two values, if both are known.
-    pub(super) fn same<T: PartialEq + Display>(
+    pub(super) fn equal<T: PartialEq + Display>(
         &mut self,
         what: &'static str,
         said: Option<T>,
@@ -302,7 +304,7 @@ impl Comparison {
         if said != made {
             return Err(self.differs(what, said, made));
         }
-        push(&mut self.compared, what);
+        push_once(&mut self.compared, what);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use super::{
     ImportError, ImportedBlock,
     genesis::ChainConfig,
     header::RlpBlock,
-    node::Node,
+    json::Json,
     read,
     rules::{self, HeaderFault},
 };
@@ -36,7 +36,7 @@ pub(super) struct EarlyBlock {
 impl EarlyBlock {
     /// Checks the header of `decoded` against that of its parent. Errors name `node` or the block.
     pub(super) fn new(
-        node: &Node<'_>,
+        node: &Json<'_>,
         decoded: RlpBlock,
         parent: &Header,
         config: &ChainConfig,
@@ -57,9 +57,9 @@ impl EarlyBlock {
             ..BlockEnv::default()
         };
         let rules = EarlyRules { spec: config.early_fork(number), difficulty: header.difficulty };
-        // Before Byzantium (EIP-658) a receipt had the state root after its transaction, which no
-        // run here computes.
-        let has_status = config.is_early("byzantiumBlock", number);
+        // Before Byzantium (EIP-658) receipts have no status, but the state root after the transaction,
+        // which is not computed here.
+        let has_status = config.is_active("byzantiumBlock", number);
         let rewards = rewards(&header, &ommers, config);
         let said = ImportedBlock {
             gas_used: Some(header.gas_used),
@@ -84,7 +84,7 @@ fn check(
 ) -> Result<(), HeaderFault> {
     rules::check_bounds(header)?;
     rules::check_place(header, parent)?;
-    let later = [
+    let later_fields = [
         ("a withdrawals root", header.withdrawals_root.is_some()),
         ("blob gas", header.blob_gas_used.or(header.excess_blob_gas).is_some()),
         ("a beacon root", header.parent_beacon_block_root.is_some()),
@@ -92,10 +92,11 @@ fn check(
         ("a list hash", header.block_access_list_hash.is_some()),
         ("a slot number", header.slot_number.is_some()),
     ];
-    if let Some((what, _)) = later.into_iter().find(|(_, is_there)| *is_there) {
+    if let Some((what, _)) = later_fields.into_iter().find(|(_, is_there)| *is_there) {
         return Err(HeaderFault::LaterField(what));
     }
-    let is_london = |number| config.is_early("londonBlock", number);
+    let is_london = |number| config.is_active("londonBlock", number);
+    // The first block of London has a fixed base fee.
     if is_london(header.number) && !is_london(parent.number) {
         let said = header.base_fee_per_gas;
         if said != Some(INITIAL_BASE_FEE) {
@@ -119,11 +120,11 @@ fn check_ommers(header: &Header, ommers: &[Header]) -> Result<(), HeaderFault> {
     if ommers.len() > MAX_OMMERS {
         return Err(HeaderFault::OmmerCount(ommers.len()));
     }
-    let mut far = ommers.iter().filter(|ommer| {
+    let mut too_far = ommers.iter().filter(|ommer| {
         let depth = header.number.checked_sub(ommer.number);
         !depth.is_some_and(|depth| (1..=OMMER_DEPTH).contains(&depth))
     });
-    match far.next() {
+    match too_far.next() {
         Some(ommer) => Err(HeaderFault::OmmerNumber(ommer.number)),
         None => Ok(()),
     }
@@ -133,15 +134,17 @@ fn check_ommers(header: &Header, ommers: &[Header]) -> Result<(), HeaderFault> {
 /// EIP-1234).
 fn rewards(header: &Header, ommers: &[Header], config: &ChainConfig) -> Vec<(Address, U256)> {
     let ether = match header.number {
-        number if config.is_early("constantinopleBlock", number) => 2,
-        number if config.is_early("byzantiumBlock", number) => 3,
+        number if config.is_active("constantinopleBlock", number) => 2,
+        number if config.is_active("byzantiumBlock", number) => 3,
         _ => 5,
     };
-    let whole = U256::from(ether * ETHER);
-    let of_ommers = ommers.iter().map(|ommer| {
+    let block_reward = U256::from(ether * ETHER);
+    let ommer_rewards = ommers.iter().map(|ommer| {
+        // An eighth less for each number that the ommer is below the block.
         let eighths = ommer.number + 8 - header.number;
-        (ommer.beneficiary, whole * U256::from(eighths) / U256::from(8))
+        (ommer.beneficiary, block_reward * U256::from(eighths) / U256::from(8))
     });
-    let nephew = whole / U256::from(32) * U256::from(ommers.len());
-    of_ommers.chain([(header.beneficiary, whole + nephew)]).collect()
+    // The miner gets a 32nd more for each ommer.
+    let for_ommers = block_reward / U256::from(32) * U256::from(ommers.len());
+    ommer_rewards.chain([(header.beneficiary, block_reward + for_ommers)]).collect()
 }

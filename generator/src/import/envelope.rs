@@ -19,7 +19,8 @@ use crate::envelope::envelope;
 const HALF_ORDER: U256 =
     uint!(0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0_U256);
 
-const NO_TYPE: Error = Error::Custom("a type that is not 0 to 4");
+/// The error for an unknown transaction type.
+const UNKNOWN_TYPE: Error = Error::Custom("a type that is not 0 to 4");
 
 /// A transaction with its signatures, and with the fields that are signed but not executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,7 +79,7 @@ impl Envelope {
             return Self::decode_list(0, &before[..before.len() - rest.len()]);
         }
         match payload.first() {
-            Some(first) if *first >= EMPTY_LIST_CODE => Err(NO_TYPE),
+            Some(first) if *first >= EMPTY_LIST_CODE => Err(UNKNOWN_TYPE),
             _ => Self::decode_2718(payload),
         }
     }
@@ -94,7 +95,7 @@ impl Envelope {
     }
 
     fn decode_list(number: u64, mut list: &[u8]) -> alloy_rlp::Result<Self> {
-        let tx_type = type_of(number).ok_or(NO_TYPE)?;
+        let tx_type = type_of(number).ok_or(UNKNOWN_TYPE)?;
         let mut fields = Header::decode_bytes(&mut list, true)?;
         if !list.is_empty() {
             return Err(Error::Custom("bytes after a transaction"));
@@ -134,9 +135,10 @@ impl Envelope {
         if tx_type == SetCode {
             let signed = Vec::<SignedAuthorization>::decode(from)?.into_iter();
             (tx.authorizations, out.authorities) = signed
-                .map(|of| {
-                    let signature = Signature { y_parity: of.y_parity(), r: of.r(), s: of.s() };
-                    (authorization(of.chain_id, of.address, of.nonce, &signature), signature)
+                .map(|auth| {
+                    let signature =
+                        Signature { y_parity: auth.y_parity(), r: auth.r(), s: auth.s() };
+                    (authorization(auth.chain_id, auth.address, auth.nonce, &signature), signature)
                 })
                 .unzip();
         }

@@ -136,10 +136,10 @@ pub(super) fn is_expected(exception: &str, reason: &str) -> Option<bool> {
     let known: Vec<&str> = exception
         .split(OR)
         .filter_map(|name| REASONS.iter().find(|(known, _)| *known == name.trim()))
-        .map(|(_, words)| *words)
+        .map(|(_, texts)| *texts)
         .collect();
-    let words = known.iter().flat_map(|words| words.split(OR));
-    (!known.is_empty()).then(|| words.into_iter().any(|words| reason.contains(words)))
+    let mut texts = known.iter().flat_map(|texts| texts.split(OR));
+    (!known.is_empty()).then(|| texts.any(|text| reason.contains(text)))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use alloy_rlp::EMPTY_LIST_CODE;
 use revm::primitives::hardfork::SpecId;
 use workload::{ChainRules, Fork, ForkChange, ForkSchedule, MAINNET_DEPOSIT_CONTRACT};
 
-use super::{ImportError, node::Node, read, state::ChainState};
+use super::{ImportError, json::Json, read, state::ChainState};
 
 /// Keys of forks before Paris, each with revm's name. Forks that change only the difficulty
 /// (glaciers) are left out. Constantinople is run as Petersburg, as revm does not have EIP-1283.
@@ -65,19 +65,23 @@ impl ChainConfig {
         begun.next().map_or(SpecId::FRONTIER, |(_, (_, spec))| spec)
     }
 
-    /// Whether the fork at `key` is in force at block `number`.
-    pub(super) fn is_early(&self, key: &str, number: u64) -> bool {
-        let mut all = self.early.iter().zip(EARLY_FORKS);
-        all.any(|(first, (of, _))| of == key && first.is_some_and(|first| first <= number))
+    /// Returns the first block of the fork before Paris at `key`; `None` if the chain does not have
+    /// the fork.
+    fn first_block(&self, key: &str) -> Option<u64> {
+        let index = EARLY_FORKS.iter().position(|(known, _)| *known == key)?;
+        self.early[index]
     }
 
-    /// Returns a note about the blocks up to `last` that are of Constantinople and before
+    /// Whether the fork before Paris at `key` is in force at block `number`.
+    pub(super) fn is_active(&self, key: &str, number: u64) -> bool {
+        self.first_block(key).is_some_and(|first| first <= number)
+    }
+
+    /// Returns a note about the blocks up to `last` that are of Constantinople and not yet of
     /// Petersburg, if there are any.
     pub(super) fn constantinople_note(&self, last: u64) -> Option<String> {
-        let first =
-            |key| self.early.iter().zip(EARLY_FORKS).find(|(_, (of, _))| *of == key)?.0.as_ref();
-        let (begin, end) = (*first("constantinopleBlock")?, *first("petersburgBlock")?);
-        let end = end.min(last.saturating_add(1));
+        let begin = self.first_block("constantinopleBlock")?;
+        let end = self.first_block("petersburgBlock")?.min(last.saturating_add(1));
         (begin < end).then(|| {
             format!(
                 "blocks {begin} to {} are of Constantinople, and were run as Petersburg (without EIP-1283)",
@@ -112,7 +116,7 @@ impl ChainConfig {
 }
 
 /// Reads the genesis at `node`, the root of its file.
-pub(super) fn genesis(node: &Node<'_>) -> Result<ChainGenesis, ImportError> {
+pub(super) fn genesis(node: &Json<'_>) -> Result<ChainGenesis, ImportError> {
     let config = config(&node.get(&["config"], "the forks of the chain")?)?;
     let accounts = read::accounts(&node.get(&["alloc"], "the accounts of block 0")?)?;
     let mut state = ChainState::new(accounts);
@@ -122,14 +126,14 @@ pub(super) fn genesis(node: &Node<'_>) -> Result<ChainGenesis, ImportError> {
 
 /// Makes the header of block 0 from its fields in the file, with the fields that headers of its
 /// fork have.
-fn header(node: &Node<'_>, config: &ChainConfig, root: B256) -> Result<Header, ImportError> {
+fn header(node: &Json<'_>, config: &ChainConfig, root: B256) -> Result<Header, ImportError> {
     if let Some(number) = node.find(&["number"])?
         && number.u64()? != 0
     {
         return Err(number.fault("0x0: a chain begins with block 0"));
     }
     let timestamp = node.u64_at("timestamp")?.unwrap_or_default();
-    let has_base_fee = config.is_early("londonBlock", 0);
+    let has_base_fee = config.is_active("londonBlock", 0);
     let is_from = |fork| has_base_fee && config.rules.at(timestamp).fork.is_from(fork);
     let base_fee = node.u64_at("baseFeePerGas")?.unwrap_or(INITIAL_BASE_FEE);
     let blob_gas = |key| Ok::<_, ImportError>(node.u64_at(key)?.unwrap_or_default());
@@ -160,10 +164,10 @@ fn header(node: &Node<'_>, config: &ChainConfig, root: B256) -> Result<Header, I
     })
 }
 
-fn config(node: &Node<'_>) -> Result<ChainConfig, ImportError> {
+fn config(node: &Json<'_>) -> Result<ChainConfig, ImportError> {
     let mut early = [None; EARLY_FORKS.len()];
-    for (first, (key, _)) in early.iter_mut().zip(EARLY_FORKS) {
-        *first = node.u64_at(key)?;
+    for (first_block, (key, _)) in early.iter_mut().zip(EARLY_FORKS) {
+        *first_block = node.u64_at(key)?;
     }
     let supports_dao = node.find(&["daoForkSupport"])?.map_or(Ok(false), |at| at.bool())?;
     let terminal_difficulty = match node.find(&["terminalTotalDifficulty"])? {
@@ -172,7 +176,7 @@ fn config(node: &Node<'_>) -> Result<ChainConfig, ImportError> {
         // also tells whether it is of Paris.
         at => at.and_then(|at| at.u256().ok()),
     };
-    let (rules, unknown) = rules(node)?;
+    let (rules, unknown) = fork_schedule(node)?;
     Ok(ChainConfig {
         chain_id: node.get(&["chainId"], "the chain id")?.u64()?,
         early,
@@ -184,9 +188,8 @@ fn config(node: &Node<'_>) -> Result<ChainConfig, ImportError> {
     })
 }
 
-/// Reads the rules from Paris on, and the keys and timestamps of forks that this crate does not
-/// know.
-fn rules(node: &Node<'_>) -> Result<(ForkSchedule, Vec<(String, u64)>), ImportError> {
+/// Reads the rules from Paris on, and key and timestamp of each fork that this crate does not know.
+fn fork_schedule(node: &Json<'_>) -> Result<(ForkSchedule, Vec<(String, u64)>), ImportError> {
     let deposit_contract = node.find(&["depositContractAddress"])?;
     let deposit_contract =
         deposit_contract.map_or(Ok(MAINNET_DEPOSIT_CONTRACT), |address| address.address())?;

@@ -6,12 +6,12 @@
 use alloy_consensus::Header;
 use alloy_primitives::Bytes;
 use alloy_rlp::{Decodable, EMPTY_LIST_CODE, Encodable, Error};
-use workload::{Block, ChainRules, Fork, Withdrawal, block::BlockEnv, rules::MAX_RLP_BLOCK_BYTES};
+use workload::{Block, ChainRules, Fork, block::BlockEnv, rules::MAX_RLP_BLOCK_BYTES};
 
 use super::{
     ImportError, ImportedBlock,
-    node::Node,
-    read::{self, number_at},
+    json::Json,
+    read::{self, field_or_block},
 };
 
 /// Transactions and withdrawals of a block.
@@ -23,17 +23,17 @@ pub(super) struct Body {
 
 impl Body {
     /// Reads the body whose transactions and withdrawals are keys of `node`.
-    pub(super) fn new(node: &Node<'_>, chain_id: u64) -> Result<Self, ImportError> {
+    pub(super) fn new(node: &Json<'_>, chain_id: u64) -> Result<Self, ImportError> {
         let transactions = match node.find(&["transactions"])? {
             Some(transactions) => read::signed_transactions(&transactions, chain_id)?,
-            None => read::Transactions::none(),
+            None => read::Transactions { all: Vec::new(), signed: Some(Vec::new()) },
         };
         Ok(Self { transactions, withdrawals: withdrawals(node)? })
     }
 }
 
 /// Reads the withdrawals of the block at `node`. Each withdrawal must have all its fields.
-pub(super) fn withdrawals(node: &Node<'_>) -> Result<read::Withdrawals, ImportError> {
+pub(super) fn withdrawals(node: &Json<'_>) -> Result<read::Withdrawals, ImportError> {
     let nodes = node.items_at("withdrawals")?;
     for withdrawal in &nodes {
         withdrawal.get(&["index"], WITHDRAWAL)?;
@@ -48,7 +48,7 @@ const WITHDRAWAL: &str = "a number, which the root of withdrawals is made of (EI
 const FIELD: &str = "the value that every header has";
 
 /// Reads the header at `node`.
-pub(super) fn header(node: &Node<'_>) -> Result<Header, ImportError> {
+pub(super) fn header(node: &Json<'_>) -> Result<Header, ImportError> {
     Ok(Header {
         parent_hash: node.get(&["parentHash"], FIELD)?.b256()?,
         ommers_hash: node.get(&["uncleHash", "sha3Uncles"], FIELD)?.b256()?,
@@ -76,8 +76,19 @@ pub(super) fn header(node: &Node<'_>) -> Result<Header, ImportError> {
     })
 }
 
+/// Returns the first fork whose headers have the same fields as `header`.
+pub(super) const fn first_fork(header: &Header) -> Fork {
+    match header {
+        Header { block_access_list_hash: Some(_), .. } => Fork::Amsterdam,
+        Header { requests_hash: Some(_), .. } => Fork::Prague,
+        Header { parent_beacon_block_root: Some(_), .. } => Fork::Cancun,
+        Header { withdrawals_root: Some(_), .. } => Fork::Shanghai,
+        _ => Fork::Paris,
+    }
+}
+
 /// Checks that the block at `node` lists no ommers.
-pub(super) fn check_no_ommers(node: &Node<'_>) -> Result<(), ImportError> {
+pub(super) fn check_no_ommers(node: &Json<'_>) -> Result<(), ImportError> {
     match node.find(&["uncleHeaders", "uncles"])? {
         Some(ommers) if !ommers.items()?.is_empty() => {
             Err(ommers.fault("no ommers: blocks since the Merge have none"))
@@ -89,7 +100,7 @@ pub(super) fn check_no_ommers(node: &Node<'_>) -> Result<(), ImportError> {
 /// Makes the block of `header` and `body`, and the outcome that the header gives. Errors name
 /// fields of `node`.
 pub(super) fn block(
-    node: &Node<'_>,
+    node: &Json<'_>,
     header: Header,
     body: Body,
     rules: &ChainRules,
@@ -101,7 +112,6 @@ pub(super) fn block(
             format!("its RLP has {bytes} bytes; {MAX_RLP_BLOCK_BYTES} are allowed (EIP-7934)");
         return Err(ImportError::Block { block: header.number, reason });
     }
-    let withdrawals: Vec<Withdrawal> = body.withdrawals.all;
     let said = ImportedBlock {
         gas_used: Some(header.gas_used),
         blob_gas_used: header.blob_gas_used,
@@ -113,11 +123,12 @@ pub(super) fn block(
         requests_hash: header.requests_hash,
         list_hash: header.block_access_list_hash,
         signed: body.transactions.signed,
-        made_withdrawals_root: body.withdrawals.root,
+        computed_withdrawals_root: body.withdrawals.root,
         header: Some(header),
         ..ImportedBlock::default()
     };
-    Ok((Block { env, transactions: body.transactions.all, withdrawals }, said))
+    let (transactions, withdrawals) = (body.transactions.all, body.withdrawals.all);
+    Ok((Block { env, transactions, withdrawals }, said))
 }
 
 /// Returns the length of a block's RLP in bytes. `None` if a transaction is not signed, or a
@@ -138,9 +149,9 @@ fn list_bytes(payload_length: usize) -> usize {
     alloy_rlp::Header { list: true, payload_length }.length_with_payload()
 }
 
-/// Makes the environment that code sees in the block with this header. Checks that the header has
-/// exactly the fields of its fork.
-fn env(node: &Node<'_>, header: &Header, rules: &ChainRules) -> Result<BlockEnv, ImportError> {
+/// Checks that `header` has exactly the fields of its fork. Returns the environment that code sees in
+/// the block.
+fn env(node: &Json<'_>, header: &Header, rules: &ChainRules) -> Result<BlockEnv, ImportError> {
     let fork = rules.fork;
     let allowed = format!("the value that headers of {fork} have");
     for (key, since, is_there) in [
@@ -155,7 +166,7 @@ fn env(node: &Node<'_>, header: &Header, rules: &ChainRules) -> Result<BlockEnv,
         match (is_there, fork.is_from(since)) {
             (true, false) => {
                 let rule = format!("no {key}: headers of {fork} have none");
-                return Err(number_at(node, &[key])?.fault(rule));
+                return Err(field_or_block(node, &[key])?.fault(rule));
             }
             (false, true) => return Err(node.missing(key, allowed)),
             (true, true) | (false, false) => {}
@@ -196,7 +207,7 @@ impl RlpBlock {
     /// `node`.
     pub(super) fn under(
         self,
-        node: &Node<'_>,
+        node: &Json<'_>,
         rules: &ChainRules,
     ) -> Result<(Block, ImportedBlock), ImportError> {
         let Self { header, body, ommers, list } = self;
@@ -221,22 +232,22 @@ impl RlpBlock {
 }
 
 /// Decodes the block whose RLP is the text at `node`, on chain `chain_id`.
-pub(super) fn decode_block(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
+pub(super) fn decode_block(node: &Json<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
     decode_bytes(node, &node.bytes()?, chain_id)
 }
 
 /// Decodes the block of this RLP, on chain `chain_id`. Errors name `node`.
 pub(super) fn decode_bytes(
-    node: &Node<'_>,
+    node: &Json<'_>,
     mut rest: &[u8],
     chain_id: u64,
 ) -> Result<RlpBlock, ImportError> {
-    let mut items = list(&mut rest).map_err(|e| fault(node, "the block", e))?;
+    let mut items = list_items(&mut rest).map_err(|e| fault(node, "the block", e))?;
     if !rest.is_empty() {
         return Err(fault(node, "the block", Error::Custom("bytes follow it")));
     }
     let header = Header::decode(&mut items).map_err(|e| fault(node, "its header", e))?;
-    let transactions = list(&mut items).map_err(|e| fault(node, "its transactions", e))?;
+    let transactions = list_items(&mut items).map_err(|e| fault(node, "its transactions", e))?;
     let transactions = read::decoded_transactions(node, transactions, chain_id)?;
     let ommers = Vec::decode(&mut items).map_err(|e| fault(node, "its ommers", e))?;
     // Blocks before Shanghai have no list of withdrawals (EIP-4895).
@@ -251,13 +262,14 @@ pub(super) fn decode_bytes(
     Ok(RlpBlock { header, body: Body { transactions, withdrawals }, ommers, list })
 }
 
-/// Makes the error for the part `what` of the block whose RLP is at `node`.
-fn fault(node: &Node<'_>, what: &str, error: Error) -> ImportError {
+/// Makes the error for a fault in the part `what` of the block whose RLP is at `node`.
+fn fault(node: &Json<'_>, what: &str, error: Error) -> ImportError {
     node.fault(format!(
         "the RLP of a block: header, transactions, ommers, withdrawals; {what}: {error}"
     ))
 }
 
-fn list<'a>(from: &mut &'a [u8]) -> alloy_rlp::Result<&'a [u8]> {
+/// Reads the next RLP list, and returns its items.
+fn list_items<'a>(from: &mut &'a [u8]) -> alloy_rlp::Result<&'a [u8]> {
     alloy_rlp::Header::decode_bytes(from, true)
 }

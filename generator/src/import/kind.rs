@@ -77,7 +77,7 @@ impl Kind {
         let unread = |source| ImportError::Read { file: file.to_owned(), source };
         let mut head = Vec::new();
         content.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(unread)?;
-        let known = match binary(&head).or_else(|| hex_text(&head)) {
+        let known = match binary_kind(&head).or_else(|| hex_kind(&head)) {
             Some(known) => known,
             None => {
                 let mut outline = Outline::default();
@@ -106,7 +106,7 @@ type Known = Result<Kind, String>;
 
 /// Recognises binary files, pages of HTML or XML, and empty files by their first bytes; `None` for
 /// any other file.
-fn binary(head: &[u8]) -> Option<Known> {
+fn binary_kind(head: &[u8]) -> Option<Known> {
     const MARKS: [(&[u8], &str); 11] = [
         (&[0x1f, 0x8b], "compressed by gzip; unpack it by gunzip"),
         (&[0xfd, b'7', b'z', b'X', b'Z', 0], "compressed by xz; unpack it by unxz"),
@@ -127,11 +127,11 @@ fn binary(head: &[u8]) -> Option<Known> {
         return Some(Err("a tar archive; unpack it".to_owned()));
     }
     let text = head.trim_ascii_start();
-    if let Some((_, words)) = MARKS.iter().find(|(mark, _)| text.starts_with(mark)) {
-        return Some(Err((*words).to_owned()));
+    if let Some((_, format)) = MARKS.iter().find(|(mark, _)| text.starts_with(mark)) {
+        return Some(Err((*format).to_owned()));
     }
     if head[0] >= alloy_rlp::EMPTY_LIST_CODE {
-        return Some(match rlp(head) {
+        return Some(match rlp_kind(head) {
             Some(Kind::Chain) => Ok(Kind::Chain),
             Some(_) => Err("transactions as binary RLP; write them as hex".to_owned()),
             None => Err("binary, and no RLP of blocks".to_owned()),
@@ -142,13 +142,14 @@ fn binary(head: &[u8]) -> Option<Known> {
 }
 
 /// Recognises RLP in hex, with or without quotation marks; `None` for any other file.
-fn hex_text(head: &[u8]) -> Option<Known> {
+fn hex_kind(head: &[u8]) -> Option<Known> {
     let text = head.trim_ascii_start();
     let text = text.strip_prefix(b"\"").unwrap_or(text);
     let digits = text.strip_prefix(b"0x")?;
     let count = digits.iter().take(HEX_DIGITS).take_while(|byte| byte.is_ascii_hexdigit()).count();
     let bytes = alloy_primitives::hex::decode(&digits[..count & !1]).unwrap_or_default();
-    Some(match rlp(&bytes) {
+    Some(match rlp_kind(&bytes) {
+        // Hex is read as one block.
         Some(Kind::Chain) => Ok(Kind::Block),
         Some(kind) => Ok(kind),
         None => Err("hex, and no RLP of transactions".to_owned()),
@@ -157,7 +158,7 @@ fn hex_text(head: &[u8]) -> Option<Known> {
 
 /// Tells the RLP of blocks from that of transactions by the first items of the lists; `None` if it
 /// is neither.
-fn rlp(head: &[u8]) -> Option<Kind> {
+fn rlp_kind(head: &[u8]) -> Option<Kind> {
     let (items, _) = list_items(head)?;
     match list_items(items) {
         // A header begins with its parent's hash.
@@ -256,12 +257,13 @@ impl Outline {
         if has_addresses && !self.entries.is_empty() {
             return Ok(Kind::Alloc);
         }
-        let test = ["engineNewPayloads", "genesisBlockHeader", "network", "blocks"];
+        let test_keys = ["engineNewPayloads", "genesisBlockHeader", "network", "blocks"];
         let mut cases = self.entries.iter().map(|(_, case)| case);
-        if cases.any(|case| test.iter().any(|key| case.has(&[key])) && !case.has(&["expect"])) {
+        if cases.any(|case| test_keys.iter().any(|key| case.has(&[key])) && !case.has(&["expect"]))
+        {
             return Ok(Kind::Tests);
         }
-        Err(self.other())
+        Err(self.describe_other())
     }
 
     fn is_call_or_payload(&self) -> bool {
@@ -272,24 +274,24 @@ impl Outline {
     }
 
     /// Describes an object that cannot be imported, by its likely kind.
-    fn other(&self) -> String {
-        for (keys, words) in [
+    fn describe_other(&self) -> String {
+        for (keys, description) in [
             (&["jsonrpc"][..], "another answer of a node; blocks of a node: stress import rpc"),
             (&["blockAccessList"], ACCESS_LIST),
             (&["alloc"], "a genesis without config"),
         ] {
             if self.has(keys) {
-                return words.to_owned();
+                return description.to_owned();
             }
         }
-        for (key, words) in [
+        for (key, description) in [
             ("expect", "a filler, which a test is made of: fill it first"),
             ("preHash", "blockchain_test_engine_x, whose states are in other files"),
             ("transaction", "a state test, which has no block: fill it as blockchain_test"),
             ("txbytes", "a transaction test, which has no block"),
         ] {
             if self.entries.iter().any(|(_, case)| case.has(&[key])) {
-                return words.to_owned();
+                return description.to_owned();
             }
         }
         let keys = self.entries.iter().take(3).map(|(key, _)| key.chars().take(24).collect());

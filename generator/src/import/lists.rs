@@ -7,7 +7,8 @@ use serde_json::{Deserializer, Value};
 use workload::{Batch, ListBounds, Workload};
 
 use super::{
-    ImportError, Imported, blockchain_test::each_blockchain_test, complete::name_place, node::Node,
+    ImportError, Imported, blockchain_test::each_blockchain_test, complete::with_position,
+    json::Json,
 };
 use crate::reference::{Answer, ReferenceRun};
 
@@ -80,7 +81,7 @@ pub fn lists(file: &str, bytes: &[u8]) -> Result<Vec<FoundList>, ImportError> {
             None => {
                 let begins = Bytes::copy_from_slice(&bytes[..bytes.len().min(8)]);
                 let got = Value::String(format!("{begins}…"));
-                Err(Node::root(file, &got).fault(ALLOWED))
+                Err(Json::root(file, &got).fault(ALLOWED))
             }
         };
     }
@@ -88,14 +89,14 @@ pub fn lists(file: &str, bytes: &[u8]) -> Result<Vec<FoundList>, ImportError> {
     // A file may have several JSON values, such as payloads, one a line.
     for value in Deserializer::from_slice(bytes).into_iter::<Value>() {
         let value = value.map_err(|source| ImportError::Json { file: file.to_owned(), source })?;
-        search.value(&Node::root(file, &value))?;
+        search.value(&Json::root(file, &value))?;
         if search.found.is_empty() && !value.is_object() {
-            return Err(Node::root(file, &value).fault(ALLOWED));
+            return Err(Json::root(file, &value).fault(ALLOWED));
         }
     }
     if search.found.is_empty() {
         let wanted = "blockAccessList, or another place of a list";
-        return Err(Node::root(file, &Value::Null).missing(wanted, ALLOWED));
+        return Err(Json::root(file, &Value::Null).missing(wanted, ALLOWED));
     }
     Ok(search.found)
 }
@@ -113,7 +114,7 @@ struct Search {
 
 impl Search {
     /// Searches a value that is a list, an object, or an array of objects.
-    fn value(&mut self, node: &Node<'_>) -> Result<(), ImportError> {
+    fn value(&mut self, node: &Json<'_>) -> Result<(), ImportError> {
         if node.text().is_ok() {
             self.found.push(found(node.block_access_list()?));
             return Ok(());
@@ -131,8 +132,9 @@ impl Search {
         objects.try_for_each(|item| self.object(item))
     }
 
-    fn object(&mut self, node: &Node<'_>) -> Result<(), ImportError> {
-        if let Some(found) = of_block(node)? {
+    /// Searches an object: a block, an object around one, or tests by name.
+    fn object(&mut self, node: &Json<'_>) -> Result<(), ImportError> {
+        if let Some(found) = list_of_block(node)? {
             self.found.push(FoundList { name: block_name(node)?, ..found });
             return Ok(());
         }
@@ -156,7 +158,9 @@ impl Search {
         Ok(())
     }
 
-    fn test(&mut self, name: &str, test: &Node<'_>) -> Result<(), ImportError> {
+    /// Adds an item for each block of a test. The list may be a key of the block, of its decoded RLP, of
+    /// its payload or, for a single block, of the test's `_info`.
+    fn test(&mut self, name: &str, test: &Json<'_>) -> Result<(), ImportError> {
         let blocks = test.get(&BLOCK_KEYS, "the blocks")?.items()?;
         for (index, node) in blocks.iter().enumerate() {
             let mut nodes = vec![node.clone()];
@@ -167,11 +171,11 @@ impl Search {
             if blocks.len() == 1 {
                 nodes.extend(test.find(&["_info"])?);
             }
-            let mut of_block = nodes.iter().map(of_block).filter_map(Result::transpose);
+            let mut lists = nodes.iter().map(list_of_block).filter_map(Result::transpose);
             self.found.push(FoundList {
                 name: format!("{name}, block {}", index + 1),
                 test_block: Some(TestBlock { test: name.to_owned(), index }),
-                ..of_block.next().transpose()?.unwrap_or_default()
+                ..lists.next().transpose()?.unwrap_or_default()
             });
         }
         Ok(())
@@ -179,7 +183,7 @@ impl Search {
 }
 
 /// Reads the list that is a key of the block at `node`; `None` if the block has no list.
-fn of_block(node: &Node<'_>) -> Result<Option<FoundList>, ImportError> {
+fn list_of_block(node: &Json<'_>) -> Result<Option<FoundList>, ImportError> {
     let Some(list) = node.find(&LIST_KEYS)? else { return Ok(None) };
     let header = node.find(&["blockHeader"])?;
     let gas_limit = header.as_ref().unwrap_or(node).u64_at("gasLimit")?;
@@ -191,7 +195,8 @@ fn of_block(node: &Node<'_>) -> Result<Option<FoundList>, ImportError> {
     Ok(Some(FoundList { bounds, ..found(list.block_access_list()?) }))
 }
 
-fn block_name(node: &Node<'_>) -> Result<String, ImportError> {
+/// Returns the name of the block at `node`; empty if it has no number.
+fn block_name(node: &Json<'_>) -> Result<String, ImportError> {
     let number = node.find(&["blockNumber", "number"])?.and_then(|number| number.u64().ok());
     Ok(number.map(|number| format!("block {number}")).unwrap_or_default())
 }
@@ -210,18 +215,18 @@ pub fn list_by_reference<A: Answer>(
 ) -> Result<FoundList, ImportError> {
     let Some(TestBlock { test, index }) = &found.test_block else {
         let wanted = "the state before the block: name a workload file or a blockchain_test";
-        return Err(Node::root(file, &Value::Null).missing("pre", wanted));
+        return Err(Json::root(file, &Value::Null).missing("pre", wanted));
     };
     let mut tests = each_blockchain_test(file, text)?.into_iter();
-    let of_name = tests.find_map(|(name, imported)| (name == *test).then_some(imported));
-    let workload = match of_name {
+    let imported = tests.find_map(|(name, imported)| (name == *test).then_some(imported));
+    let workload = match imported {
         Some(imported) => imported?.workload_to(*index)?,
         None => Workload::default(),
     };
     let mut run = ReferenceRun::new(&workload)?;
     let mut list = None;
     while let Some(made) = run.next_batch(&mut on_tx) {
-        list = Some(made.map_err(|error| name_place(&workload, error))?.list);
+        list = Some(made.map_err(|error| with_position(&workload, error))?.list);
     }
     let bounds = workload.batches.last().map(|batch| ListBounds::new(batch, &workload.rules));
     Ok(FoundList { list, bounds, ..found.clone() })
@@ -233,15 +238,15 @@ impl Imported {
     fn workload_to(self, index: usize) -> Result<Workload, ImportError> {
         let mut workload = self.workload;
         let mut invalid = self.invalid.into_iter().enumerate();
-        // Number of the blocks before it that must be refused.
-        let mut passed_count = 0;
+        // Number of blocks before the block at `index` that must be refused.
+        let mut refused_count = 0;
         let refused = invalid.find_map(|(nth, block)| {
             let position = block.before_count + nth;
-            passed_count += usize::from(position < index);
+            refused_count += usize::from(position < index);
             (position == index).then_some(block)
         });
         let Some(block) = refused else {
-            workload.batches.truncate(index + 1 - passed_count);
+            workload.batches.truncate(index + 1 - refused_count);
             return Ok(workload);
         };
         workload.batches.truncate(block.before_count);

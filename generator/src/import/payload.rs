@@ -12,12 +12,13 @@ use workload::{Block, ChainRules, Fork};
 use super::{
     ImportError, ImportedBlock,
     header::{self, Body},
-    node::Node,
+    json::Json,
     read,
 };
 
 /// Allowed value of a field that every payload has, for errors.
-const FIELD: &str = "the value that every payload has";
+pub(super) const FIELD: &str = "the value that every payload has";
+/// Names of the parameters of `engine_newPayload` beside the payload.
 const HASHES: &str = "expectedBlobVersionedHashes";
 const BEACON_ROOT: &str = "parentBeaconBlockRoot";
 const REQUESTS: &str = "executionRequests";
@@ -25,15 +26,15 @@ const REQUESTS: &str = "executionRequests";
 /// The parameters of a call beside its payload; `None` for a parameter that the call does not have.
 #[derive(Clone, Debug)]
 pub(super) struct PayloadParams<'a> {
-    versioned_hashes: Option<Node<'a>>,
-    beacon_root: Option<Node<'a>>,
-    requests: Option<Node<'a>>,
+    versioned_hashes: Option<Json<'a>>,
+    beacon_root: Option<Json<'a>>,
+    requests: Option<Json<'a>>,
 }
 
 impl<'a> PayloadParams<'a> {
     /// Splits the parameters of `engine_newPayload` into the payload, which is the first, and the
     /// others.
-    pub(super) fn from_params(params: &Node<'a>) -> Result<(Node<'a>, Self), ImportError> {
+    pub(super) fn from_params(params: &Json<'a>) -> Result<(Json<'a>, Self), ImportError> {
         const ALL: &str = "payload, hashes of blobs, beacon root, requests";
         let mut items = params.items()?;
         if items.is_empty() || items.len() > 4 {
@@ -49,7 +50,7 @@ impl<'a> PayloadParams<'a> {
 
     /// Reads the parameters from keys of `node`. The keys are the names that the Engine API gives
     /// to the parameters.
-    pub(super) fn from_keys(node: &Node<'a>) -> Result<Self, ImportError> {
+    pub(super) fn from_keys(node: &Json<'a>) -> Result<Self, ImportError> {
         Ok(Self {
             versioned_hashes: node.find(&[HASHES])?,
             beacon_root: node.find(&[BEACON_ROOT])?,
@@ -72,7 +73,7 @@ pub(super) fn versions(fork: Fork) -> RangeInclusive<u64> {
 /// Reads the block of the payload at `node` on chain `chain_id`, and the outcome that the payload
 /// gives.
 pub(super) fn block(
-    node: &Node<'_>,
+    node: &Json<'_>,
     payload_params: &PayloadParams<'_>,
     chain_id: u64,
     rules: &ChainRules,
@@ -90,7 +91,7 @@ pub(super) fn block(
         parent_beacon_block_root: payload_params
             .beacon_root
             .as_ref()
-            .map(Node::b256)
+            .map(Json::b256)
             .transpose()?,
         requests_hash: payload_params.requests.as_ref().map(requests_hash).transpose()?,
         block_access_list_hash: list.as_ref().map(keccak256),
@@ -113,7 +114,7 @@ pub(super) fn block(
 
 /// Checks that the payload at `node` and its call have what payloads of `fork` have, and no more.
 fn check_fields(
-    node: &Node<'_>,
+    node: &Json<'_>,
     payload_params: &PayloadParams<'_>,
     fork: Fork,
 ) -> Result<(), ImportError> {
@@ -146,7 +147,7 @@ fn check_fields(
 }
 
 /// Reads the fields of a header that the payload at `node` has.
-fn fields(node: &Node<'_>) -> Result<Header, ImportError> {
+fn fields(node: &Json<'_>) -> Result<Header, ImportError> {
     Ok(Header {
         parent_hash: node.get(&["parentHash"], FIELD)?.b256()?,
         ommers_hash: EMPTY_OMMER_ROOT_HASH,
@@ -171,13 +172,13 @@ fn fields(node: &Node<'_>) -> Result<Header, ImportError> {
 }
 
 /// Reads the timestamp of the payload at `node`, which decides its fork.
-pub(super) fn timestamp(node: &Node<'_>) -> Result<u64, ImportError> {
+pub(super) fn timestamp(node: &Json<'_>) -> Result<u64, ImportError> {
     node.get(&["timestamp"], FIELD)?.u64()
 }
 
 /// Computes the hash of the requests at `node` (EIP-7685).
-fn requests_hash(node: &Node<'_>) -> Result<B256, ImportError> {
-    let requests = node.items()?.iter().map(Node::bytes).collect::<Result<Vec<_>, _>>()?;
+fn requests_hash(node: &Json<'_>) -> Result<B256, ImportError> {
+    let requests = node.items()?.iter().map(Json::bytes).collect::<Result<Vec<_>, _>>()?;
     let is_sorted = requests.is_sorted_by(|a, b| a.first() < b.first());
     if !is_sorted || requests.iter().any(|request| request.len() < 2) {
         return Err(node.fault("requests, each its type and data, by ascending type (EIP-7685)"));
@@ -186,8 +187,8 @@ fn requests_hash(node: &Node<'_>) -> Result<B256, ImportError> {
 }
 
 /// Checks that the hashes at `node` are the blob hashes of the block's transactions.
-fn check_versioned_hashes(node: &Node<'_>, block: &Block) -> Result<(), ImportError> {
-    let said = node.items()?.iter().map(Node::b256).collect::<Result<Vec<_>, _>>()?;
+fn check_versioned_hashes(node: &Json<'_>, block: &Block) -> Result<(), ImportError> {
+    let said = node.items()?.iter().map(Json::b256).collect::<Result<Vec<_>, _>>()?;
     let made = block.transactions.iter().flat_map(|tx| tx.blob_hashes.iter());
     match made.clone().eq(&said) {
         true => Ok(()),

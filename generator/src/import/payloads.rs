@@ -13,9 +13,9 @@ use serde_json::Value;
 use super::{
     ImportError, Imported, Text,
     chain::{Stream, read_genesis},
-    intake::Intake,
-    node::Node,
-    payload::{self, PayloadParams},
+    chain_import::ChainImport,
+    json::Json,
+    payload::{self, FIELD, PayloadParams},
 };
 use crate::reference::Answer;
 
@@ -23,8 +23,6 @@ use crate::reference::Answer;
 const MAX_LINE_BYTES: u64 = 64 << 20;
 /// Maximal number of bytes of all payloads with the same block number together.
 const MAX_SIBLING_BYTES: u64 = 256 << 20;
-/// Allowed value of a field that every payload has, for errors.
-const FIELD: &str = "the value that every payload has";
 
 /// Reads payloads in JSON lines on their `genesis.json`. Payloads with the block numbers `wanted`
 /// become a workload, whose expected outcome is still empty: see [`super::complete`]. Payloads
@@ -43,11 +41,11 @@ pub fn payloads<A: Answer>(
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Imported, ImportError> {
     let on_tx = &mut || on_tx().flow();
-    let intake = Intake::new(read_genesis(genesis)?, wanted, on_tx);
+    let chain = ChainImport::new(read_genesis(genesis)?, wanted, on_tx);
     let name = calls.name;
-    let mut reader = Reader { file: name, intake, siblings: Vec::new(), passed_over: 0 };
-    let mut lines = Lines { lines: BufReader::new(calls.source), number: 0 };
-    while !reader.intake.is_done()
+    let mut reader = Reader { file: name, chain, siblings: Vec::new(), passed_over_count: 0 };
+    let mut lines = Lines { source: BufReader::new(calls.source), number: 0 };
+    while !reader.chain.is_done()
         && let Some(line) = lines.next(name)?
     {
         reader.read(line)?;
@@ -63,15 +61,15 @@ struct Line {
 }
 
 impl Line {
-    fn node<'a>(&'a self, file: &'a str) -> Node<'a> {
-        Node::at(file, format!("line {}", self.number), &self.json)
+    fn node<'a>(&'a self, file: &'a str) -> Json<'a> {
+        Json::at(file, format!("line {}", self.number), &self.json)
     }
 
     /// The payload and what is beside it; `None` of another call.
     fn payload<'a>(
         &'a self,
         file: &'a str,
-    ) -> Result<Option<(Node<'a>, PayloadParams<'a>)>, ImportError> {
+    ) -> Result<Option<(Json<'a>, PayloadParams<'a>)>, ImportError> {
         let node = self.node(file);
         let Some(method) = node.find(&["method"])? else {
             let payload = node.find(&["executionPayload"])?.unwrap_or_else(|| node.clone());
@@ -97,10 +95,11 @@ struct Sibling {
 
 struct Reader<'a> {
     file: &'a str,
-    intake: Intake<'a>,
+    chain: ChainImport<'a>,
     /// Payloads of the next block number.
     siblings: Vec<Sibling>,
-    passed_over: u64,
+    /// Number of payloads that are not imported.
+    passed_over_count: u64,
 }
 
 impl Reader<'_> {
@@ -111,9 +110,9 @@ impl Reader<'_> {
         let parent = payload.get(&["parentHash"], FIELD)?;
         let (number, parent_hash) = (field.u64()?, parent.b256()?);
         let hash = payload.get(&["blockHash"], FIELD)?.b256()?;
-        let next = self.intake.last().number + 1;
-        if number <= self.intake.last().number {
-            self.passed_over += 1;
+        let next = self.chain.last().number + 1;
+        if number < next {
+            self.passed_over_count += 1;
         } else if number == next {
             self.add_sibling(Sibling { hash, line })?;
         } else if number == next + 1 && !self.siblings.is_empty() {
@@ -121,7 +120,7 @@ impl Reader<'_> {
                 let allowed = format!("the hash of a payload of number {next} before it");
                 return Err(parent.fault(allowed));
             }
-            self.import(parent_hash)?;
+            self.import_sibling(parent_hash)?;
             self.siblings.push(Sibling { hash, line });
         } else {
             let last = next - u64::from(self.siblings.is_empty());
@@ -133,11 +132,11 @@ impl Reader<'_> {
 
     fn add_sibling(&mut self, sibling: Sibling) -> Result<(), ImportError> {
         if self.siblings.iter().any(|known| known.hash == sibling.hash) {
-            self.passed_over += 1;
+            self.passed_over_count += 1;
             return Ok(());
         }
-        let of_siblings = self.siblings.iter().map(|sibling| sibling.line.bytes).sum::<u64>();
-        if of_siblings + sibling.line.bytes > MAX_SIBLING_BYTES {
+        let sibling_bytes = self.siblings.iter().map(|sibling| sibling.line.bytes).sum::<u64>();
+        if sibling_bytes + sibling.line.bytes > MAX_SIBLING_BYTES {
             let allowed = format!("at most {MAX_SIBLING_BYTES} bytes of payloads of one number");
             return Err(sibling.line.node(self.file).fault(allowed));
         }
@@ -146,29 +145,29 @@ impl Reader<'_> {
     }
 
     /// Imports the payload with this hash, and passes over its siblings.
-    fn import(&mut self, hash: B256) -> Result<(), ImportError> {
+    fn import_sibling(&mut self, hash: B256) -> Result<(), ImportError> {
         let siblings = mem::take(&mut self.siblings);
-        self.passed_over += siblings.len().saturating_sub(1) as u64;
+        self.passed_over_count += siblings.len().saturating_sub(1) as u64;
         let chosen = siblings.into_iter().find(|sibling| sibling.hash == hash);
         let Some(Sibling { line, .. }) = chosen else { return Ok(()) };
         let Some((payload, payload_params)) = line.payload(self.file)? else { return Ok(()) };
-        let chain_id = self.intake.chain_id();
-        let rules = self.intake.rules(payload::timestamp(&payload)?)?;
+        let chain_id = self.chain.chain_id();
+        let rules = self.chain.rules(payload::timestamp(&payload)?)?;
         let (block, said) = payload::block(&payload, &payload_params, chain_id, rules)?;
-        self.intake.add(block, said)
+        self.chain.add(block, said)
     }
 
     fn finish(mut self) -> Result<Imported, ImportError> {
         if let Some(last) = self.siblings.last().map(|sibling| sibling.hash)
-            && !self.intake.is_done()
+            && !self.chain.is_done()
         {
-            self.import(last)?;
+            self.import_sibling(last)?;
         }
-        let mut imported = self.intake.finish(self.file)?;
-        if self.passed_over > 0 {
+        let mut imported = self.chain.finish(self.file)?;
+        if self.passed_over_count > 0 {
             imported.notes.push(format!(
                 "{} payloads were passed over: siblings of those that were imported, or repeated",
-                self.passed_over
+                self.passed_over_count
             ));
         }
         Ok(imported)
@@ -177,7 +176,7 @@ impl Reader<'_> {
 
 /// Reads the lines of a file.
 struct Lines<R> {
-    lines: BufReader<R>,
+    source: BufReader<R>,
     /// Number of the last line that was read.
     number: u64,
 }
@@ -188,7 +187,7 @@ impl<R: Read> Lines<R> {
         loop {
             self.number += 1;
             let (number, mut text) = (self.number, Vec::new());
-            let read = (&mut self.lines).take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut text);
+            let read = (&mut self.source).take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut text);
             let bytes =
                 read.map_err(|source| ImportError::Read { file: file.to_owned(), source })? as u64;
             if bytes == 0 {
@@ -196,7 +195,7 @@ impl<R: Read> Lines<R> {
             }
             if bytes > MAX_LINE_BYTES {
                 let start = Value::String(String::from_utf8_lossy(&text[..16]).into_owned() + "…");
-                let node = Node::at(file, format!("line {number}"), &start);
+                let node = Json::at(file, format!("line {number}"), &start);
                 return Err(node.fault(format!("a line of at most {MAX_LINE_BYTES} bytes")));
             }
             if text.trim_ascii().is_empty() {

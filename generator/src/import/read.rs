@@ -14,9 +14,9 @@ use workload::{
 };
 
 use super::{
-    ImportError, SaidReceipt,
+    ImportError, StatedReceipt,
     envelope::{self, Envelope, authorization, parity},
-    node::Node,
+    json::Json,
 };
 
 /// Minimal gas limit of a block that clients accept.
@@ -31,11 +31,6 @@ pub(super) struct Transactions {
 }
 
 impl Transactions {
-    /// Returns the transactions of a block that has none.
-    pub(super) fn none() -> Self {
-        Self::new(Vec::new())
-    }
-
     fn new(envelopes: Vec<(Envelope, Address)>) -> Self {
         let signed = envelopes.iter().map(|(envelope, _)| envelope.encode().map(Bytes::from));
         let signed = signed.collect();
@@ -47,7 +42,7 @@ impl Transactions {
 
 /// Reads the transactions of chain `chain_id` from a JSON array, or from a JSON text that is their
 /// RLP list in hex.
-pub(super) fn transactions(node: &Node<'_>, chain_id: u64) -> Result<Transactions, ImportError> {
+pub(super) fn transactions(node: &Json<'_>, chain_id: u64) -> Result<Transactions, ImportError> {
     if node.text().is_ok() {
         return rlp_transactions(node, chain_id);
     }
@@ -57,7 +52,7 @@ pub(super) fn transactions(node: &Node<'_>, chain_id: u64) -> Result<Transaction
 
 /// Reads the transactions of a block, and checks that each is signed.
 pub(super) fn signed_transactions(
-    node: &Node<'_>,
+    node: &Json<'_>,
     chain_id: u64,
 ) -> Result<Transactions, ImportError> {
     // The RLP of transactions has their signatures.
@@ -74,7 +69,7 @@ pub(super) fn signed_transactions(
 
 /// Reads the accounts of an object, in ascending order of addresses. Slots of value zero are left
 /// out, as they do not exist.
-pub(super) fn accounts(node: &Node<'_>) -> Result<Vec<GenesisAccount>, ImportError> {
+pub(super) fn accounts(node: &Json<'_>) -> Result<Vec<GenesisAccount>, ImportError> {
     let mut accounts = BTreeMap::new();
     for (key, node) in node.entries()? {
         let address = node.address_of_key(key)?;
@@ -102,7 +97,7 @@ pub(super) fn accounts(node: &Node<'_>) -> Result<Vec<GenesisAccount>, ImportErr
 }
 
 /// Whether an account exists (EIP-161). Tracers also name accounts that do not exist.
-pub(super) fn is_there(account: &GenesisAccount) -> bool {
+pub(super) fn exists(account: &GenesisAccount) -> bool {
     account.nonce > 0
         || !account.balance.is_zero()
         || !account.code.is_empty()
@@ -131,20 +126,20 @@ pub(super) fn missing_system_contracts(accounts: &[GenesisAccount], fork: Fork) 
 }
 
 /// Reads status and gas of a receipt.
-pub(super) fn receipt(node: &Node<'_>) -> Result<SaidReceipt, ImportError> {
+pub(super) fn receipt(node: &Json<'_>) -> Result<StatedReceipt, ImportError> {
     let status = node.get(&["status"], "0x0 or 0x1")?;
     let has_succeeded = match status.u64()? {
         number @ 0..=1 => number == 1,
         _ => return Err(status.fault("0x0 or 0x1")),
     };
     let gas_used = node.get(&["gasUsed"], "the transaction's gas")?.u64()?;
-    Ok(SaidReceipt { has_succeeded, gas_used })
+    Ok(StatedReceipt { has_succeeded, gas_used })
 }
 
-/// Reads the receipts of a block. Those of execution-specs have `succeeded`, not a status, and
-/// cumulative gas.
-pub(super) fn receipts(node: &Node<'_>) -> Result<Vec<SaidReceipt>, ImportError> {
-    let mut before_gas = 0;
+/// Reads the receipts of a block. Receipts of execution-specs have `succeeded` in place of a status,
+/// and the gas of all transactions so far.
+pub(super) fn receipts(node: &Json<'_>) -> Result<Vec<StatedReceipt>, ImportError> {
+    let mut gas_before = 0;
     let mut receipts = Vec::new();
     for node in node.items()? {
         let Some(succeeded) = node.find(&["succeeded"])? else {
@@ -153,11 +148,11 @@ pub(super) fn receipts(node: &Node<'_>) -> Result<Vec<SaidReceipt>, ImportError>
         };
         let gas = node.get(&["cumulativeGasUsed", "gasUsed"], "the gas of all so far")?;
         let cumulative_gas = gas.u64()?;
-        let gas_used = cumulative_gas.checked_sub(before_gas);
+        let gas_used = cumulative_gas.checked_sub(gas_before);
         let gas_used =
-            gas_used.ok_or_else(|| gas.fault(format!("{before_gas:#x} or more, as before")))?;
-        receipts.push(SaidReceipt { has_succeeded: succeeded.bool()?, gas_used });
-        before_gas = cumulative_gas;
+            gas_used.ok_or_else(|| gas.fault(format!("{gas_before:#x} or more, as before")))?;
+        receipts.push(StatedReceipt { has_succeeded: succeeded.bool()?, gas_used });
+        gas_before = cumulative_gas;
     }
     Ok(receipts)
 }
@@ -175,22 +170,21 @@ pub(super) struct Withdrawals {
 impl Withdrawals {
     pub(super) fn new(all: &[eip4895::Withdrawal]) -> Self {
         let to_run =
-            |of: &eip4895::Withdrawal| Withdrawal { address: of.address, amount_gwei: of.amount };
-        let root = Some(proofs::calculate_withdrawals_root(all));
+            all.iter().map(|item| Withdrawal { address: item.address, amount_gwei: item.amount });
         Self {
-            all: all.iter().map(to_run).collect(),
-            root,
+            all: to_run.collect(),
+            root: Some(proofs::calculate_withdrawals_root(all)),
             rlp_bytes: list_length::<_, eip4895::Withdrawal>(all),
         }
     }
 }
 
 /// Reads the withdrawals at `nodes`.
-pub(super) fn withdrawals(nodes: &[Node<'_>]) -> Result<Withdrawals, ImportError> {
-    let (mut all, mut is_whole) = (Vec::new(), true);
+pub(super) fn withdrawals(nodes: &[Json<'_>]) -> Result<Withdrawals, ImportError> {
+    let (mut all, mut has_all_fields) = (Vec::new(), true);
     for node in nodes {
         let (index, validator) = (node.u64_at("index")?, node.u64_at("validatorIndex")?);
-        is_whole &= index.is_some() && validator.is_some();
+        has_all_fields &= index.is_some() && validator.is_some();
         all.push(eip4895::Withdrawal {
             index: index.unwrap_or(0),
             validator_index: validator.unwrap_or(0),
@@ -199,10 +193,11 @@ pub(super) fn withdrawals(nodes: &[Node<'_>]) -> Result<Withdrawals, ImportError
         });
     }
     let withdrawals = Withdrawals::new(&all);
-    Ok(Withdrawals { root: withdrawals.root.filter(|_| is_whole), ..withdrawals })
+    Ok(Withdrawals { root: withdrawals.root.filter(|_| has_all_fields), ..withdrawals })
 }
 
-fn rlp_transactions(node: &Node<'_>, chain_id: u64) -> Result<Transactions, ImportError> {
+/// Reads transactions from a JSON text that is their RLP list in hex.
+fn rlp_transactions(node: &Json<'_>, chain_id: u64) -> Result<Transactions, ImportError> {
     let bytes = node.bytes()?;
     let mut rest = bytes.as_ref();
     let fault = |error: &dyn fmt::Display| {
@@ -218,7 +213,7 @@ fn rlp_transactions(node: &Node<'_>, chain_id: u64) -> Result<Transactions, Impo
 /// Decodes transactions from `items`: their encodings one behind the other, as in an RLP list.
 /// Errors name `node`.
 pub(super) fn decoded_transactions(
-    node: &Node<'_>,
+    node: &Json<'_>,
     mut items: &[u8],
     chain_id: u64,
 ) -> Result<Transactions, ImportError> {
@@ -238,7 +233,7 @@ pub(super) fn decoded_transactions(
 /// Decodes the transactions of chain `chain_id` from an array. Each element is the text of a
 /// transaction's bytes (EIP-2718).
 pub(super) fn encoded_transactions(
-    node: &Node<'_>,
+    node: &Json<'_>,
     chain_id: u64,
 ) -> Result<Transactions, ImportError> {
     let envelopes = node.items()?.into_iter().enumerate().map(|(index, node)| {
@@ -261,25 +256,21 @@ fn with_signer(envelope: Envelope, chain_id: u64) -> Result<(Envelope, Address),
     Ok((envelope, signer))
 }
 
-fn json_transaction(node: &Node<'_>, chain_id: u64) -> Result<(Envelope, Address), ImportError> {
+/// Reads a transaction of chain `chain_id` from a JSON object. Returns it with its sender.
+fn json_transaction(node: &Json<'_>, chain_id: u64) -> Result<(Envelope, Address), ImportError> {
     let tx_type = match node.find(&["type"])? {
         None => TxType::Legacy,
         Some(number) => envelope::type_of(number.u64()?).ok_or_else(|| {
             number.fault("0x0 to 0x4: legacy, access list, dynamic fee, blob, set code")
         })?,
     };
-    let signature = signature_of(node, tx_type)?;
-    let mut out = Envelope {
-        tx: fields(node, tx_type)?,
-        chain_id: Some(chain_id),
-        authorities: Vec::new(),
-        signature: signature.map(|(signature, _)| signature),
+    let (signature, signed_chain) = match signature_of(node, tx_type, chain_id)? {
+        Some((signature, signed_chain)) => (Some(signature), signed_chain),
+        None => (None, Some(chain_id)),
     };
-    if let Some((_, Replay::AnyChain)) = signature {
-        out.chain_id = None;
-    } else if let Some((_, Replay::Chain(of_v))) = signature
-        && of_v != chain_id
-    {
+    let tx = tx_fields(node, tx_type)?;
+    let mut out = Envelope { tx, chain_id: signed_chain, authorities: Vec::new(), signature };
+    if let Some(of_v) = signed_chain.filter(|id| *id != chain_id) {
         let v = node.get(&["v"], "")?;
         return Err(v.fault(format!("a v of chain {chain_id} (EIP-155); this is {of_v}'s")));
     }
@@ -305,11 +296,12 @@ fn json_transaction(node: &Node<'_>, chain_id: u64) -> Result<(Envelope, Address
     Ok((out, sender))
 }
 
-fn fee(node: &Node<'_>, key: &str) -> Result<u128, ImportError> {
+fn fee(node: &Json<'_>, key: &str) -> Result<u128, ImportError> {
     node.get(&[key], "wei per gas, which this type needs")?.u128()
 }
 
-fn fields(node: &Node<'_>, tx_type: TxType) -> Result<Transaction, ImportError> {
+/// Reads the fields of a transaction, without its sender, signature and authorizations.
+fn tx_fields(node: &Json<'_>, tx_type: TxType) -> Result<Transaction, ImportError> {
     let (max_fee_per_gas, max_priority_fee_per_gas) = match tx_type {
         TxType::Legacy | TxType::AccessList => (fee(node, "gasPrice")?, 0),
         TxType::DynamicFee | TxType::Blob | TxType::SetCode => {
@@ -319,14 +311,14 @@ fn fields(node: &Node<'_>, tx_type: TxType) -> Result<Transaction, ImportError> 
     let (mut blob_hashes, mut max_fee_per_blob_gas) = (Vec::new(), 0);
     if tx_type == TxType::Blob {
         let hashes = node.get(&["blobVersionedHashes"], "the list that type 0x3 has")?.items()?;
-        blob_hashes = hashes.iter().map(Node::b256).collect::<Result<_, _>>()?;
+        blob_hashes = hashes.iter().map(Json::b256).collect::<Result<_, _>>()?;
         max_fee_per_blob_gas = fee(node, "maxFeePerBlobGas")?;
     }
     let mut access_list = Vec::new();
     if tx_type != TxType::Legacy {
         for item in node.items_at("accessList")? {
             let keys = item.items_at("storageKeys")?;
-            let keys = keys.iter().map(Node::b256).collect::<Result<_, _>>()?;
+            let keys = keys.iter().map(Json::b256).collect::<Result<_, _>>()?;
             access_list.push((item.get(&["address"], "an address")?.address()?, keys));
         }
     }
@@ -352,28 +344,17 @@ fn fields(node: &Node<'_>, tx_type: TxType) -> Result<Transaction, ImportError> 
     })
 }
 
-/// The chain on which a signature is valid.
-#[derive(Clone, Copy)]
-enum Replay {
-    /// The chain that a field of the transaction names.
-    Field,
-    /// The chain of the signature's `v` (EIP-155).
-    Chain(u64),
-    /// Any chain.
-    AnyChain,
-}
-
-/// Reads `r` and `s` of the signature. `None` if they are missing, or both zero, which also means
-/// no signature.
-fn r_and_s(node: &Node<'_>) -> Result<Option<(U256, U256)>, ImportError> {
+/// Reads `r` and `s` of the signature; `None` if they are missing, or both zero, as in an unsigned
+/// transaction of go-ethereum's files.
+fn r_and_s(node: &Json<'_>) -> Result<Option<(U256, U256)>, ImportError> {
     let (Some(r), Some(s)) = (node.find(&["r"])?, node.find(&["s"])?) else { return Ok(None) };
     let (r, s) = (r.u256()?, s.u256()?);
     Ok((!r.is_zero() || !s.is_zero()).then_some((r, s)))
 }
 
-/// Reads the y parity of a signature, which has two possible keys. If both keys are there, they
-/// must have the same value.
-fn y_parity<'n>(node: &Node<'n>, allowed: &str) -> Result<(Node<'n>, U256), ImportError> {
+/// Reads the y parity of a signature, at one of two keys, and returns it with its place. If both keys
+/// are there, they must have the same value.
+fn y_parity<'n>(node: &Json<'n>, allowed: &str) -> Result<(Json<'n>, U256), ImportError> {
     let found = node.get(&["yParity", "v"], allowed)?;
     let number = found.u256()?;
     match node.find(&["v"])? {
@@ -386,28 +367,29 @@ fn y_parity<'n>(node: &Node<'n>, allowed: &str) -> Result<(Node<'n>, U256), Impo
 
 /// Reads the signature, and the chain on which it is valid; `None` for an unsigned transaction.
 fn signature_of(
-    node: &Node<'_>,
+    node: &Json<'_>,
     tx_type: TxType,
-) -> Result<Option<(Signature, Replay)>, ImportError> {
+    chain_id: u64,
+) -> Result<Option<(Signature, Option<u64>)>, ImportError> {
     let Some((r, s)) = r_and_s(node)? else { return Ok(None) };
     if tx_type != TxType::Legacy {
         let y_parity = parity(y_parity(node, "0x0 or 0x1")?.1);
-        return Ok(Some((Signature { y_parity, r, s }, Replay::Field)));
+        return Ok(Some((Signature { y_parity, r, s }, Some(chain_id))));
     }
     let v = node.get(&["v"], "0x1b, 0x1c, or 0x23 and up (EIP-155)")?;
-    let (chain_id, y_parity) = envelope::split_v(v.u256()?)
+    let (signed_chain, y_parity) = envelope::split_v(v.u256()?)
         .ok_or_else(|| v.fault("0x1b, 0x1c, or 0x23 and up (EIP-155)"))?;
     if let Some(said) = node.find(&["yParity"])?
         && said.u256()? != U256::from(y_parity)
     {
         return Err(said.fault(format!("{y_parity:#x}, as in the v beside it")));
     }
-    let replay = chain_id.map_or(Replay::AnyChain, Replay::Chain);
-    Ok(Some((Signature { y_parity, r, s }, replay)))
+    Ok(Some((Signature { y_parity, r, s }, signed_chain)))
 }
 
-/// Finds the sender: the signer, or else the account of `secretKey`, or else the named account.
-fn sender(node: &Node<'_>, envelope: &Envelope) -> Result<Address, ImportError> {
+/// Finds the sender: the signer, or else the account of `secretKey`, or else the account that the
+/// file names.
+fn sender(node: &Json<'_>, envelope: &Envelope) -> Result<Address, ImportError> {
     let named = node.find(&["from", "sender"])?;
     if envelope.signature.is_some() {
         let wanted = "with s that of a valid signature (EIP-2)";
@@ -433,7 +415,7 @@ fn sender(node: &Node<'_>, envelope: &Envelope) -> Result<Address, ImportError> 
 }
 
 /// Reads a signed delegation (EIP-7702).
-fn delegation(node: &Node<'_>) -> Result<(Authorization, Signature), ImportError> {
+fn delegation(node: &Json<'_>) -> Result<(Authorization, Signature), ImportError> {
     const PART: &str = "part of a signed delegation (EIP-7702)";
     let (node_of_parity, y_parity) = y_parity(node, PART)?;
     let signature = Signature {
@@ -448,11 +430,11 @@ fn delegation(node: &Node<'_>) -> Result<(Authorization, Signature), ImportError
     Ok((authorization(chain_id, address, nonce, &signature), signature))
 }
 
-/// Checks the bounds of `gas_limit`, the gas limit of the block at `node`, and returns it.
-pub(super) fn gas_limit(node: &Node<'_>, gas_limit: u64, fork: Fork) -> Result<u64, ImportError> {
+/// Returns `gas_limit`, the gas limit of the block at `node`, if it is within its bounds.
+pub(super) fn gas_limit(node: &Json<'_>, gas_limit: u64, fork: Fork) -> Result<u64, ImportError> {
     let most = max_block_gas(fork);
     if !(MIN_BLOCK_GAS..=most).contains(&gas_limit) {
-        let gas_limit = number_at(node, &["gasLimit", "currentGasLimit"])?;
+        let gas_limit = field_or_block(node, &["gasLimit", "currentGasLimit"])?;
         return Err(gas_limit.fault(format!("a gas limit of {MIN_BLOCK_GAS} to {most}")));
     }
     Ok(gas_limit)
@@ -460,13 +442,13 @@ pub(super) fn gas_limit(node: &Node<'_>, gas_limit: u64, fork: Fork) -> Result<u
 
 /// Checks the bound of `excess`, the excess blob gas of the block at `node`, and returns it.
 pub(super) fn excess_blob_gas(
-    node: &Node<'_>,
+    node: &Json<'_>,
     excess: u64,
     blobs: BlobSchedule,
 ) -> Result<u64, ImportError> {
     let most = blobs.max_excess_blob_gas();
     if excess > most {
-        let excess = number_at(node, &["excessBlobGas", "currentExcessBlobGas"])?;
+        let excess = field_or_block(node, &["excessBlobGas", "currentExcessBlobGas"])?;
         return Err(
             excess.fault(format!("an excess blob gas of {most:#x} at most, by its blob schedule"))
         );
@@ -475,7 +457,7 @@ pub(super) fn excess_blob_gas(
 }
 
 /// Reads the blob schedule at `node`. A value that it leaves out is that of the schedule of `fork`.
-pub(super) fn blob_schedule(node: &Node<'_>, fork: Fork) -> Result<BlobSchedule, ImportError> {
+pub(super) fn blob_schedule(node: &Json<'_>, fork: Fork) -> Result<BlobSchedule, ImportError> {
     let BlobSchedule { target, max, base_fee_update_fraction } = fork.blob_schedule();
     let fraction = node.u64_at("baseFeeUpdateFraction")?;
     let schedule = BlobSchedule {
@@ -489,9 +471,9 @@ pub(super) fn blob_schedule(node: &Node<'_>, fork: Fork) -> Result<BlobSchedule,
     }
 }
 
-/// Returns the field of the block at `node` with one of these keys, for errors. If the block is RLP
-/// or lacks the field, returns the block.
-pub(super) fn number_at<'n>(node: &Node<'n>, keys: &[&str]) -> Result<Node<'n>, ImportError> {
+/// Returns the place that an error names: the field of the block at `node` with one of these keys. If
+/// the block is RLP or lacks the field, it is the block itself.
+pub(super) fn field_or_block<'n>(node: &Json<'n>, keys: &[&str]) -> Result<Json<'n>, ImportError> {
     if node.text().is_ok() {
         return Ok(node.clone());
     }

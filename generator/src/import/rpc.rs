@@ -4,11 +4,11 @@
 //! not give are read one by one from the parent's state. The caller owns the connection and
 //! implements [`Rpc`].
 
-mod ask;
-mod below;
 mod blocks;
+mod client;
 mod fork;
 mod replay;
+mod state_before;
 mod trace;
 mod witness;
 
@@ -105,8 +105,9 @@ impl FromStr for BlockName {
         if text.len() == 66 && text.starts_with("0x") {
             return text.parse().map(Self::Hash).map_err(|_| "a hash has hex digits only".into());
         }
-        let signed = text.starts_with('+') || text.starts_with("0x+");
-        number.filter(|_| !signed).map(Self::Number).ok_or_else(|| {
+        // Rust parses a plus sign too.
+        let has_sign = text.starts_with('+') || text.starts_with("0x+");
+        number.filter(|_| !has_sign).map(Self::Number).ok_or_else(|| {
             "a block is a number (24476005, 0x1757a65), a hash of 32 bytes, or latest".into()
         })
     }

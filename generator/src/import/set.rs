@@ -32,28 +32,28 @@ impl Set {
     /// # Errors
     /// [`ImportError::Set`] with all missing kinds and all surplus files.
     pub fn of(files: &[(String, Kind)]) -> Result<Self, ImportError> {
-        let is_there = |kind| files.iter().any(|(_, of)| *of == kind);
-        let (set, parts): (Self, Vec<Part>) = if is_there(Kind::Tests) {
+        let count_of = |kind| files.iter().filter(|(_, known)| *known == kind).count();
+        let has = |kind| count_of(kind) > 0;
+        let (set, parts): (Self, Vec<Part>) = if has(Kind::Tests) {
             (Self::Tests, vec![once(Kind::Tests)])
-        } else if is_there(Kind::Payloads) {
+        } else if has(Kind::Payloads) {
             (Self::Payloads, vec![once(Kind::Genesis), (Kind::Payloads, 1..=usize::MAX)])
-        } else if is_there(Kind::Chain) || is_there(Kind::Genesis) {
+        } else if has(Kind::Chain) || has(Kind::Genesis) {
             (Self::Chain, vec![once(Kind::Genesis), once(Kind::Chain)])
-        } else if is_there(Kind::Witness) || is_there(Kind::Block) {
+        } else if has(Kind::Witness) || has(Kind::Block) {
             (Self::Witness, vec![once(Kind::Block), once(Kind::Witness)])
-        } else if is_there(Kind::Transition) {
+        } else if has(Kind::Transition) {
             (Self::Transition, vec![once(Kind::Transition), (Kind::Outcome, 0..=1)])
         } else {
             let input = [Kind::Alloc, Kind::Env, Kind::Transactions].map(once);
             (Self::Transition, [&input[..], &[(Kind::Outcome, 0..=1)]].concat())
         };
-        let count_of = |kind| files.iter().filter(|(_, of)| *of == kind).count();
         let missing = parts.iter().filter(|(kind, range)| count_of(*kind) < *range.start());
         let missing: Vec<_> = missing.map(|(kind, _)| set.words(*kind)).collect();
         let surplus = files.iter().enumerate().filter(|(index, (_, kind))| {
-            let before = files[..*index].iter().filter(|(_, of)| of == kind).count();
-            let most = parts.iter().find(|(part, _)| part == kind).map_or(0, |(_, of)| *of.end());
-            before >= most
+            let before = files[..*index].iter().filter(|(_, known)| known == kind).count();
+            let part = parts.iter().find(|(part, _)| part == kind);
+            before >= part.map_or(0, |(_, range)| *range.end())
         });
         let surplus: Vec<_> =
             surplus.map(|(_, (name, kind))| format!("{name} ({})", set.words(*kind))).collect();

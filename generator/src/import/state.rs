@@ -37,14 +37,14 @@ pub fn state_after(genesis: &Genesis, changes: &[NetChanges]) -> Vec<GenesisAcco
 
 /// A value that the state does not have.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unknown {
+pub(super) enum UnknownValue {
     #[error("code {0} begins with 0xef01 and is no delegation (EIP-7702)")]
     Code(B256),
     #[error("the hash of block {0} is asked for, and is not known")]
     Hash(u64),
 }
 
-impl DBErrorMarker for Unknown {}
+impl DBErrorMarker for UnknownValue {}
 
 /// A state, and the hashes of the last blocks before the next one.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ pub(super) struct ChainState {
     codes: B256Map<Code>,
     hashes: VecDeque<B256>,
     /// Number of the block with the last hash of `hashes`.
-    last: u64,
+    last_number: u64,
     /// Accounts that changed since the last root, and their slots that changed.
     changed: BTreeMap<Address, BTreeSet<U256>>,
     /// The trie of all accounts; `None` before the first root.
@@ -90,7 +90,7 @@ impl Account {
     }
 
     /// Updates the storage root after changes of the slots at `keys`.
-    fn update(&mut self, keys: &BTreeSet<U256>) {
+    fn update_root(&mut self, keys: &BTreeSet<U256>) {
         match &mut self.trie {
             Some(trie) => {
                 let writes = keys.iter().map(|key| {
@@ -122,14 +122,14 @@ impl ChainState {
         let mut out = Self::default();
         for account in accounts {
             let state = account.state();
-            out.learn(state.code_hash, &account.code);
+            out.add_code(state.code_hash, &account.code);
             let storage = account.storage.into_iter().filter(|(_, value)| !value.is_zero());
             out.accounts.insert(account.address, Account::new(state, storage.collect()));
         }
         out
     }
 
-    fn learn(&mut self, hash: B256, bytes: &Bytes) {
+    fn add_code(&mut self, hash: B256, bytes: &Bytes) {
         self.codes.entry(hash).or_insert_with(|| Code { bytes: bytes.clone(), bytecode: None });
     }
 
@@ -139,7 +139,7 @@ impl ChainState {
             self.hashes.pop_front();
         }
         self.hashes.push_back(hash);
-        self.last = number;
+        self.last_number = number;
     }
 
     /// Returns the hashes of the last blocks, in ascending order of block numbers.
@@ -160,7 +160,7 @@ impl ChainState {
         let mut writes = Vec::with_capacity(changed.len());
         for (address, keys) in changed {
             let account = self.accounts.get_mut(&address).map(|account| {
-                account.update(&keys);
+                account.update_root(&keys);
                 account.leaf()
             });
             writes.push((keccak256(address), account.unwrap_or_default()));
@@ -172,12 +172,12 @@ impl ChainState {
     /// Applies the net changes of blocks to the state.
     pub(super) fn apply(&mut self, changes: &NetChanges) {
         for (hash, code) in &changes.codes {
-            self.learn(*hash, code);
+            self.add_code(*hash, code);
         }
         for (address, state) in &changes.accounts {
             self.changed.entry(*address).or_default();
             match state {
-                Some(state) => self.at(*address).state = *state,
+                Some(state) => self.account(*address).state = *state,
                 None => drop(self.accounts.remove(address)),
             }
         }
@@ -189,7 +189,8 @@ impl ChainState {
         }
     }
 
-    fn at(&mut self, address: Address) -> &mut Account {
+    /// Returns the account at `address`, which is added if it does not exist.
+    fn account(&mut self, address: Address) -> &mut Account {
         self.accounts
             .entry(address)
             .or_insert_with(|| Account::new(AccountState::default(), BTreeMap::new()))
@@ -210,12 +211,12 @@ impl ChainState {
         }
         let slots = touched.storage.iter().filter(|(_, slot)| slot.is_changed());
         keys.extend(slots.clone().map(|(key, _)| *key));
-        let account = self.at(address);
+        let account = self.account(address);
         let AccountInfo { balance, nonce, code_hash, code, .. } = touched.info;
         account.state = AccountState { nonce, balance, code_hash };
         slots.for_each(|(key, slot)| account.set(*key, slot.present_value()));
         if let Some(code) = code {
-            self.learn(code_hash, &code.original_bytes());
+            self.add_code(code_hash, &code.original_bytes());
         }
     }
 
@@ -241,9 +242,9 @@ impl DatabaseCommit for ChainState {
 }
 
 impl Database for ChainState {
-    type Error = Unknown;
+    type Error = UnknownValue;
 
-    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Unknown> {
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, UnknownValue> {
         Ok(self.accounts.get(&address).map(|account| AccountInfo {
             balance: account.state.balance,
             nonce: account.state.nonce,
@@ -255,24 +256,24 @@ impl Database for ChainState {
         }))
     }
 
-    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, Unknown> {
-        let code = self.codes.get_mut(&hash).ok_or(Unknown::Code(hash))?;
+    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, UnknownValue> {
+        let code = self.codes.get_mut(&hash).ok_or(UnknownValue::Code(hash))?;
         if code.bytecode.is_none() {
             let made = Bytecode::new_raw_checked(code.bytes.clone());
-            code.bytecode = Some(made.map_err(|_| Unknown::Code(hash))?);
+            code.bytecode = Some(made.map_err(|_| UnknownValue::Code(hash))?);
         }
-        code.bytecode.clone().ok_or(Unknown::Code(hash))
+        code.bytecode.clone().ok_or(UnknownValue::Code(hash))
     }
 
-    fn storage(&mut self, address: Address, key: U256) -> Result<U256, Unknown> {
+    fn storage(&mut self, address: Address, key: U256) -> Result<U256, UnknownValue> {
         let account = self.accounts.get(&address);
         Ok(account.and_then(|account| account.storage.get(&key)).copied().unwrap_or_default())
     }
 
-    fn block_hash(&mut self, number: u64) -> Result<B256, Unknown> {
-        let back = self.last.checked_sub(number).and_then(|back| usize::try_from(back).ok());
+    fn block_hash(&mut self, number: u64) -> Result<B256, UnknownValue> {
+        let back = self.last_number.checked_sub(number).and_then(|back| usize::try_from(back).ok());
         let index = back.and_then(|back| self.hashes.len().checked_sub(back + 1));
-        index.map(|index| self.hashes[index]).ok_or(Unknown::Hash(number))
+        index.map(|index| self.hashes[index]).ok_or(UnknownValue::Hash(number))
     }
 }
 

@@ -13,7 +13,7 @@ use workload::{Batch, Block, BlockEnv, ChainRules, Fork, Genesis, GenesisAccount
 
 use super::{
     ImportError, Imported, ImportedBlock, Source,
-    node::{self, Node},
+    json::{self, Json},
     read, rules, signed_transactions,
 };
 
@@ -31,7 +31,7 @@ impl Text<'_> {
     pub(super) fn json(self) -> Result<Value, ImportError> {
         match self.text.trim() {
             hex if hex.starts_with("0x") => Ok(Value::String(hex.to_owned())),
-            _ => node::parse(self.name, self.text),
+            _ => json::parse(self.name, self.text),
         }
     }
 }
@@ -65,21 +65,21 @@ pub fn transition(
     chain_id: u64,
 ) -> Result<Imported, ImportError> {
     let result = result.map(|file| Ok::<_, ImportError>((file.name, file.json()?))).transpose()?;
-    let result = result.as_ref().map(|(name, json)| Node::root(name, json));
+    let result = result.as_ref().map(|(name, json)| Json::root(name, json));
     match input {
         TransitionInput::Files { alloc, env, txs } => {
-            let [of_alloc, of_env, of_txs] = [alloc.json()?, env.json()?, txs.json()?];
+            let [alloc_json, env_json, txs_json] = [alloc.json()?, env.json()?, txs.json()?];
             let parts = Parts {
-                alloc: Node::root(alloc.name, &of_alloc),
-                env: Node::root(env.name, &of_env),
-                txs: Node::root(txs.name, &of_txs),
+                alloc: Json::root(alloc.name, &alloc_json),
+                env: Json::root(env.name, &env_json),
+                txs: Json::root(txs.name, &txs_json),
                 result,
             };
             parts.import(fork, chain_id)
         }
         TransitionInput::Whole(file) => {
             let json = file.json()?;
-            let root = Node::root(file.name, &json);
+            let root = Json::root(file.name, &json);
             let parts = Parts {
                 alloc: root.get(&["alloc"], "the state before the block")?,
                 env: root.get(&["env"], "the block's environment")?,
@@ -93,26 +93,26 @@ pub fn transition(
 
 /// The parts of a block, as JSON values.
 struct Parts<'a> {
-    alloc: Node<'a>,
-    env: Node<'a>,
-    txs: Node<'a>,
-    result: Option<Node<'a>>,
+    alloc: Json<'a>,
+    env: Json<'a>,
+    txs: Json<'a>,
+    result: Option<Json<'a>>,
 }
 
 impl Parts<'_> {
     fn import(&self, fork: Fork, chain_id: u64) -> Result<Imported, ImportError> {
         let accounts = read::accounts(&self.alloc)?;
         let account_count = accounts.len();
-        let accounts: Vec<_> = accounts.into_iter().filter(read::is_there).collect();
-        let is_whole = accounts.len() == account_count;
+        let accounts: Vec<_> = accounts.into_iter().filter(read::exists).collect();
+        let all_exist = accounts.len() == account_count;
         let transactions = read::transactions(&self.txs, chain_id)?;
         let withdrawals = read::withdrawals(&self.env.items_at("withdrawals")?)?;
         let has_blobs = transactions.all.iter().any(|tx| !tx.blob_hashes.is_empty());
         let (missing, assumed) = (Vec::new(), Vec::new());
-        let mut env = Env { node: &self.env, has_blobs, missing, assumed };
+        let mut env = EnvReader { node: &self.env, has_blobs, missing, assumed };
         let (first_hash_number, block_hashes) = env.block_hashes()?;
         let block_env = env.block(&block_hashes, fork)?;
-        match (of_env(&env.missing), read::missing_system_contracts(&accounts, fork)) {
+        match (missing_values(&env.missing), read::missing_system_contracts(&accounts, fork)) {
             (None, None) => {}
             (Some(missing), None) => return Err(self.env.lacks(missing)),
             (None, Some(contracts)) => return Err(self.alloc.lacks(contracts)),
@@ -123,12 +123,12 @@ impl Parts<'_> {
         }
         env.check_parent(&block_env)?;
         let (mut said, post_state) = match &self.result {
-            Some(result) => said(result, &block_env)?,
+            Some(result) => read_result(result, &block_env)?,
             None => Default::default(),
         };
-        (said.signed, said.made_withdrawals_root) = (transactions.signed, withdrawals.root);
+        (said.signed, said.computed_withdrawals_root) = (transactions.signed, withdrawals.root);
         for (what, is_stated, is_computed) in [
-            ("state root", said.state_root.is_some(), is_whole),
+            ("state root", said.state_root.is_some(), all_exist),
             ("transactions root", said.txs_root.is_some(), said.signed.is_some()),
             ("withdrawals root", said.withdrawals_root.is_some(), withdrawals.root.is_some()),
         ] {
@@ -138,7 +138,7 @@ impl Parts<'_> {
         }
         // The tool's root is over all accounts of the file, also over those that do not exist
         // (EIP-161) and are not imported.
-        said.state_root = said.state_root.filter(|_| is_whole);
+        said.state_root = said.state_root.filter(|_| all_exist);
         let name = format!("block-{}", block_env.number);
         let (transactions, withdrawals) = (transactions.all, withdrawals.all);
         let block = Block { env: block_env, transactions, withdrawals };
@@ -167,14 +167,14 @@ impl Parts<'_> {
 }
 
 /// Formats the values that an environment lacks; `None` if no value is missing.
-fn of_env(missing: &[String]) -> Option<String> {
+fn missing_values(missing: &[String]) -> Option<String> {
     let verb = if missing.len() == 1 { "is" } else { "are" };
     (!missing.is_empty()).then(|| format!("{} {verb} missing", missing.join(", ")))
 }
 
 /// Reads an environment, and collects the values that it lacks.
-struct Env<'n, 'a> {
-    node: &'n Node<'a>,
+struct EnvReader<'n, 'a> {
+    node: &'n Json<'a>,
     /// Whether a transaction has blobs, which need the excess blob gas.
     has_blobs: bool,
     /// Values that it lacks, and that nothing can replace.
@@ -183,12 +183,13 @@ struct Env<'n, 'a> {
     assumed: Vec<String>,
 }
 
-impl<'a> Env<'_, 'a> {
-    /// Reads the value at `key`, which every environment of the fork must have.
-    fn need<T: Default>(
+impl<'a> EnvReader<'_, 'a> {
+    /// Reads the value at `key`, which the fork requires. Without it, returns a default value and adds
+    /// the key to the missing values.
+    fn required<T: Default>(
         &mut self,
         key: &str,
-        read: impl FnOnce(&Node<'a>) -> Result<T, ImportError>,
+        read: impl FnOnce(&Json<'a>) -> Result<T, ImportError>,
     ) -> Result<T, ImportError> {
         let Some(value) = self.node.find(&[key])? else {
             self.missing.push(key.to_owned());
@@ -215,7 +216,7 @@ impl<'a> Env<'_, 'a> {
         let (mut excess_blob_gas, mut parent_beacon_root) = (0, B256::ZERO);
         if fork.is_from(Fork::Cancun) {
             excess_blob_gas = self.excess_blob_gas(fork)?;
-            parent_beacon_root = self.need("parentBeaconBlockRoot", Node::b256)?;
+            parent_beacon_root = self.required("parentBeaconBlockRoot", Json::b256)?;
         }
         let slot_number = node.u64_at("slotNumber")?;
         if slot_number.is_none() && fork.is_from(Fork::Amsterdam) {
@@ -223,12 +224,12 @@ impl<'a> Env<'_, 'a> {
         }
         Ok(BlockEnv {
             number: node.u64_at("currentNumber")?.unwrap_or_default(),
-            timestamp: self.need("currentTimestamp", Node::u64)?,
-            beneficiary: self.need("currentCoinbase", Node::address)?,
+            timestamp: self.required("currentTimestamp", Json::u64)?,
+            beneficiary: self.required("currentCoinbase", Json::address)?,
             gas_limit: self
-                .need("currentGasLimit", |value| read::gas_limit(node, value.u64()?, fork))?,
+                .required("currentGasLimit", |value| read::gas_limit(node, value.u64()?, fork))?,
             base_fee: self.base_fee()?,
-            prev_randao: B256::from(self.need("currentRandom", Node::u256)?),
+            prev_randao: B256::from(self.required("currentRandom", Json::u256)?),
             excess_blob_gas,
             slot_number: slot_number.unwrap_or_default(),
             parent_hash: block_hashes.last().copied().unwrap_or_default(),
@@ -242,12 +243,12 @@ impl<'a> Env<'_, 'a> {
     fn check_parent(&self, block: &BlockEnv) -> Result<(), ImportError> {
         let BlockEnv { timestamp, gas_limit, .. } = *block;
         let header = Header { timestamp, gas_limit, ..Header::default() };
-        let (parent, of_parent) = (self.parent()?, |key| self.node.u64_at(key));
-        let known = [
-            of_parent("parentTimestamp")?.map(|_| rules::check_timestamp(&header, &parent)),
-            of_parent("parentGasLimit")?.map(|_| rules::check_gas_limit(&header, &parent)),
+        let (node, parent) = (self.node, self.parent()?);
+        let checks = [
+            node.u64_at("parentTimestamp")?.map(|_| rules::check_timestamp(&header, &parent)),
+            node.u64_at("parentGasLimit")?.map(|_| rules::check_gas_limit(&header, &parent)),
         ];
-        let checked: Result<(), _> = known.into_iter().flatten().collect();
+        let checked: Result<(), _> = checks.into_iter().flatten().collect();
         checked.map_err(|fault| fault.of_block(block.number))
     }
 
@@ -321,7 +322,7 @@ impl<'a> Env<'_, 'a> {
         };
         let given = self.node.find(&["blockHashes"])?;
         let mut hashes = BTreeMap::new();
-        for (key, hash) in given.iter().map(Node::entries).collect::<Result<Vec<_>, _>>()?.concat()
+        for (key, hash) in given.iter().map(Json::entries).collect::<Result<Vec<_>, _>>()?.concat()
         {
             let number = hash.u256_of_key(key)?;
             let number = u64::try_from(number).ok().filter(|number| *number <= parent);
@@ -353,17 +354,17 @@ impl<'a> Env<'_, 'a> {
     }
 }
 
-/// Keys of a receipt that are compared.
-const RECEIPT: [&str; 5] = ["status", "succeeded", "gasUsed", "cumulativeGasUsed", "type"];
+/// Keys of a receipt whose values are compared, and `type`, which its transaction has too.
+const RECEIPT_KEYS: [&str; 5] = ["status", "succeeded", "gasUsed", "cumulativeGasUsed", "type"];
 
-/// Reads a result file: the facts of the block, and the state after the block if the file has all
-/// of the tool's output.
-fn said(
-    file: &Node<'_>,
+/// Reads a result file. Returns the facts of the block, and the state after the block if the file has
+/// all of the tool's output.
+fn read_result(
+    file: &Json<'_>,
     env: &BlockEnv,
 ) -> Result<(ImportedBlock, Option<Vec<GenesisAccount>>), ImportError> {
     let post_state = file.find(&["alloc"])?.map(|alloc| read::accounts(&alloc)).transpose()?;
-    let post_state = post_state.map(|all| all.into_iter().filter(read::is_there).collect());
+    let post_state = post_state.map(|all| all.into_iter().filter(read::exists).collect());
     let result = &file.find(&["result"])?.unwrap_or_else(|| file.clone());
     if !result.items_at("rejected")?.is_empty() {
         let rejected = result.get(&["rejected"], "")?;
@@ -374,13 +375,13 @@ fn said(
     if let Some(exception) = result.find(&["blockException"])? {
         return Err(exception.fault("no exception: only a valid block is imported"));
     }
-    for (key, of_env) in
+    for (key, env_value) in
         [("currentBaseFee", env.base_fee), ("currentExcessBlobGas", env.excess_blob_gas)]
     {
         if let Some(said) = result.find(&[key])?
-            && said.u64()? != of_env
+            && said.u64()? != env_value
         {
-            return Err(said.fault(format!("{of_env:#x}, as in the environment")));
+            return Err(said.fault(format!("{env_value:#x}, as in the environment")));
         }
     }
     let list = result.find(&["blockAccessList"])?.map(|list| list.block_access_list());
@@ -388,13 +389,13 @@ fn said(
     let mut not_compared = Vec::new();
     if let Some(receipts) = &receipts
         && let Some(first) = receipts.items()?.first()
-        && first.entries()?.iter().any(|(key, _)| !RECEIPT.contains(key))
+        && first.entries()?.iter().any(|(key, _)| !RECEIPT_KEYS.contains(key))
     {
         not_compared.push("logs and hashes in receipts");
     }
     let requests_hash = result.b256_at("requestsHash")?;
     if let Some(requests) = result.find(&["requests"])? {
-        let all = requests.items()?.iter().map(Node::bytes).collect::<Result<Vec<_>, _>>()?;
+        let all = requests.items()?.iter().map(Json::bytes).collect::<Result<Vec<_>, _>>()?;
         let made = Requests::new(all).requests_hash();
         if requests_hash.is_some_and(|said| said != made) {
             return Err(requests.fault("those of requestsHash"));

@@ -8,13 +8,14 @@ use workload::{Batch, Block, Genesis, Workload};
 
 use super::{
     super::{
-        ImportError, Imported, SaidReceipt, Source, header, node::Node, read, rules,
+        ImportError, Imported, Source, StatedReceipt, header, json::Json, read, rules,
         signed_transactions,
     },
     BlockName, Call, Rpc, Wanted,
-    ask::{Asker, Need, Reply},
-    below::{Below, NodeState, changed_untraced, system_contracts},
-    fork, quantity, replay, trace,
+    client::{Need, Reply, RpcClient},
+    fork, quantity, replay,
+    state_before::{NodeState, StateBefore, changed_untraced, system_contracts},
+    trace,
 };
 
 /// Number of blocks before the first block whose hashes code can read (BLOCKHASH).
@@ -26,29 +27,28 @@ const HASHES: u64 = 256;
 /// # Errors
 /// [`ImportError`]: the call, the node's answer, and the remedy.
 pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportError> {
-    let mut node = Asker::new(rpc);
-    let chain_id = node.one("eth_chainId", json!([]), Need::Method)?.node().u64()?;
-    let bodies = bodies(&mut node, wanted)?;
-    let last = bodies[bodies.len() - 1].node().get(&["number"], "a number")?.u64()?;
-    let first = last - (bodies.len() as u64 - 1);
-    let rules = fork::schedule(&mut node, wanted.fork, &bodies)?;
+    let mut client = RpcClient::new(rpc);
+    let chain_id = client.one("eth_chainId", json!([]), Need::Method)?.json().u64()?;
+    let replies = wanted_blocks(&mut client, wanted)?;
+    let headers = replies.iter().map(|reply| header::header(&reply.json()));
+    let headers = headers.collect::<Result<Vec<_>, _>>()?;
+    let (first, last) = (headers[0].number, headers[headers.len() - 1].number);
+    let rules = fork::schedule(&mut client, wanted.fork, &headers)?;
     let Ancestors { start: first_hash_number, hashes: block_hashes, mut parent } =
-        ancestors(&mut node, &bodies, first)?;
+        ancestors(&mut client, &replies, first)?;
     let (mut batches, mut blocks) = (Vec::new(), Vec::new());
-    for body in &bodies {
-        let node_of = body.node();
-        let header = header::header(&node_of)?;
+    for (reply, header) in replies.iter().zip(headers) {
+        let json = reply.json();
         let rules = rules.at(header.timestamp);
         rules::check(&header, &parent, rules)?;
-        header::check_no_ommers(&node_of)?;
+        header::check_no_ommers(&json)?;
         parent = header.clone();
-        let body = header::Body::new(&node_of, chain_id)?;
-        let (block, mut said) = header::block(&node_of, header, body, rules)?;
-        said.hash = Some(node_of.get(&["hash"], "its hash")?.b256()?);
-        // The root is that of the whole state, of which only a part is imported, so it is not
-        // compared.
+        let body = header::Body::new(&json, chain_id)?;
+        let (block, mut said) = header::block(&json, header, body, rules)?;
+        said.hash = Some(json.get(&["hash"], "its hash")?.b256()?);
+        // The root of the whole state cannot be compared, as only a part of the state is imported.
         said.state_root = None;
-        said.receipts = Some(receipts(&mut node, &block, &node_of)?);
+        said.receipts = Some(receipts(&mut client, &block, &json)?);
         blocks.push(said);
         batches.push(Batch { blocks: vec![block], ..Batch::default() });
     }
@@ -64,19 +64,19 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         batches,
         ..Workload::default()
     };
-    let traces = workload.blocks().map(|block| trace::block(&mut node, block));
+    let traces = workload.blocks().map(|block| trace::tx_traces(&mut client, block));
     let traces = traces.collect::<Result<Option<Vec<_>>, _>>()?.unwrap_or_default();
     if traces.is_empty() {
         let not_compared = "changes of each transaction, as the node has no tracer";
         blocks.iter_mut().for_each(|block| block.not_compared.push(not_compared));
     }
-    let mut state = NodeState { node, number: first - 1 };
-    let mut below = Below::new(&mut state, &workload);
+    let mut source = NodeState { client, number: first - 1 };
+    let mut state = StateBefore::new(&mut source, &workload);
     for tx in traces.iter().flatten() {
-        below.learn(tx, &changed_untraced(&workload), &system_contracts(&workload.rules));
+        state.add_trace(tx, &changed_untraced(&workload), &system_contracts(&workload.rules));
     }
-    below.fetch_named(&workload)?;
-    let accounts = replay::run(below, &workload, &traces)?.database.into_accounts();
+    state.fetch_named(&workload)?;
+    let accounts = replay::run(state, &workload, &traces)?.database.into_accounts();
     workload.genesis = Genesis { accounts, ..Genesis::default() };
     Ok(Imported {
         name,
@@ -92,8 +92,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
 
 /// Checks that the block of a reply has the number that was asked for.
 fn check_number(reply: &Reply, wanted: u64) -> Result<(), ImportError> {
-    let node = reply.node();
-    let number = node.get(&["number"], "a number")?;
+    let number = reply.json().get(&["number"], "a number")?;
     match number.u64()? == wanted {
         true => Ok(()),
         false => {
@@ -105,8 +104,8 @@ fn check_number(reply: &Reply, wanted: u64) -> Result<(), ImportError> {
 /// Checks that the header in a reply has the hash that the reply gives, and the hash `wanted` if
 /// there is one.
 fn check_hash(reply: &Reply, wanted: Option<B256>) -> Result<(), ImportError> {
-    let node = reply.node();
-    let (said, made) = (node.get(&["hash"], "its hash")?, header::header(&node)?.hash_slow());
+    let json = reply.json();
+    let (said, made) = (json.get(&["hash"], "its hash")?, header::header(&json)?.hash_slow());
     if said.b256()? != made {
         return Err(said.fault(format!("{made}, the hash of these fields")));
     }
@@ -118,15 +117,16 @@ fn check_hash(reply: &Reply, wanted: Option<B256>) -> Result<(), ImportError> {
     }
 }
 
-/// Asks for the wanted blocks with their transactions, in order, and checks their numbers.
-fn bodies(node: &mut Asker<'_>, wanted: &Wanted) -> Result<Vec<Reply>, ImportError> {
+/// Asks for the wanted blocks with their transactions, and checks their numbers. Returns them in
+/// order.
+fn wanted_blocks(client: &mut RpcClient<'_>, wanted: &Wanted) -> Result<Vec<Reply>, ImportError> {
     let (method, name) = match wanted.last {
         BlockName::Latest => ("eth_getBlockByNumber", json!("latest")),
         BlockName::Number(number) => ("eth_getBlockByNumber", json!(quantity(number))),
         BlockName::Hash(hash) => ("eth_getBlockByHash", json!(hash)),
     };
-    let last = node.one(method, json!([name, true]), Need::Block)?;
-    let field = last.node().get(&["number"], "a number")?;
+    let last = client.one(method, json!([name, true]), Need::Block)?;
+    let field = last.json().get(&["number"], "a number")?;
     let number = field.u64()?;
     match wanted.last {
         BlockName::Latest => {}
@@ -138,13 +138,13 @@ fn bodies(node: &mut Asker<'_>, wanted: &Wanted) -> Result<Vec<Reply>, ImportErr
         let allowed = format!("{count} or more for {count} blocks: the genesis block is not run");
         return Err(field.fault(allowed));
     }
-    let before = number - (count - 1)..number;
-    let calls = before.clone().map(|number| Call {
+    let before_last = number - (count - 1)..number;
+    let calls = before_last.clone().map(|number| Call {
         method: "eth_getBlockByNumber",
         params: json!([quantity(number), true]),
     });
-    let mut all = node.all(calls.collect(), Need::Block)?;
-    all.iter().zip(before).try_for_each(|(reply, number)| check_number(reply, number))?;
+    let mut all = client.all(calls.collect(), Need::Block)?;
+    all.iter().zip(before_last).try_for_each(|(reply, number)| check_number(reply, number))?;
     all.push(last);
     Ok(all)
 }
@@ -159,22 +159,28 @@ struct Ancestors {
     parent: Header,
 }
 
-fn ancestors(node: &mut Asker<'_>, bodies: &[Reply], first: u64) -> Result<Ancestors, ImportError> {
+/// Asks for the ancestors of the block `first`, the first of `blocks`. Checks that each block is the
+/// parent of the next.
+fn ancestors(
+    client: &mut RpcClient<'_>,
+    blocks: &[Reply],
+    first: u64,
+) -> Result<Ancestors, ImportError> {
     let start = first.saturating_sub(HASHES);
     let before = (start..first).map(|number| Call {
         method: "eth_getBlockByNumber",
         params: json!([quantity(number), false]),
     });
-    let before = node.all(before.collect(), Need::Block)?;
+    let before = client.all(before.collect(), Need::Block)?;
     for (reply, number) in before.iter().zip(start..first) {
         check_number(reply, number)?;
         check_hash(reply, None)?;
     }
-    let parent = header::header(&before[before.len() - 1].node())?;
+    let parent = header::header(&before[before.len() - 1].json())?;
     let mut hashes: Vec<B256> = Vec::new();
-    for reply in before.iter().chain(bodies) {
-        let header = reply.node();
-        let parent = header.get(&["parentHash"], "the parent's hash")?;
+    for reply in before.iter().chain(blocks) {
+        let json = reply.json();
+        let parent = json.get(&["parentHash"], "the parent's hash")?;
         if let Some(said) = hashes.last()
             && parent.b256()? != *said
         {
@@ -182,31 +188,33 @@ fn ancestors(node: &mut Asker<'_>, bodies: &[Reply], first: u64) -> Result<Ances
                        was read, run again";
             return Err(parent.fault(format!("{said}, {why}")));
         }
-        hashes.push(header.get(&["hash"], "its hash")?.b256()?);
+        hashes.push(json.get(&["hash"], "its hash")?.b256()?);
     }
     Ok(Ancestors { start, hashes, parent })
 }
 
 fn receipts(
-    node: &mut Asker<'_>,
+    client: &mut RpcClient<'_>,
     block: &Block,
-    header: &Node<'_>,
-) -> Result<Vec<SaidReceipt>, ImportError> {
+    json: &Json<'_>,
+) -> Result<Vec<StatedReceipt>, ImportError> {
     let params = json!([quantity(block.env.number)]);
-    let all = match node.attempt("eth_getBlockReceipts", params)? {
-        Ok(reply) if !reply.is_null() => read::receipts(&reply.node())?,
-        Ok(_) | Err(_) => one_by_one(node, header)?,
-    };
-    Ok(all)
+    match client.attempt("eth_getBlockReceipts", params)? {
+        Ok(reply) if !reply.is_null() => read::receipts(&reply.json()),
+        Ok(_) | Err(_) => receipts_one_by_one(client, json),
+    }
 }
 
 /// Asks for each receipt alone, as some nodes do not give the receipts of a block together.
-fn one_by_one(node: &mut Asker<'_>, header: &Node<'_>) -> Result<Vec<SaidReceipt>, ImportError> {
+fn receipts_one_by_one(
+    client: &mut RpcClient<'_>,
+    block: &Json<'_>,
+) -> Result<Vec<StatedReceipt>, ImportError> {
     let mut calls = Vec::new();
-    for tx in header.items_at("transactions")? {
+    for tx in block.items_at("transactions")? {
         let hash = tx.get(&["hash"], "the transaction's hash")?.b256()?;
         calls.push(Call { method: "eth_getTransactionReceipt", params: json!([hash]) });
     }
-    let replies = node.all(calls, Need::Block)?;
-    replies.iter().map(|reply| read::receipt(&reply.node())).collect()
+    let replies = client.all(calls, Need::Block)?;
+    replies.iter().map(|reply| read::receipt(&reply.json())).collect()
 }

@@ -2,6 +2,7 @@
 //! them (`eth_config`, EIP-7910), or the user names a fork. A named fork is checked by the headers
 //! and the node's answer, as far as they tell it.
 
+use alloy_consensus::Header;
 use alloy_primitives::Address;
 use serde_json::json;
 use workload::{
@@ -9,8 +10,8 @@ use workload::{
 };
 
 use super::{
-    super::{ImportError, fork_names, node::Node},
-    ask::{Asker, Reply},
+    super::{ImportError, fork_names, header, json::Json},
+    client::RpcClient,
 };
 
 /// Address of the precompile that Osaka adds (EIP-7951), in hex without `0x`.
@@ -34,23 +35,21 @@ struct Config {
 /// Returns the rules of the blocks in `bodies`, which are in order. The fork `named` is that of the
 /// blocks whose fork neither their headers' fields nor the node tell.
 pub(super) fn schedule(
-    node: &mut Asker<'_>,
+    client: &mut RpcClient<'_>,
     named: Option<Fork>,
-    bodies: &[Reply],
+    headers: &[Header],
 ) -> Result<ForkSchedule, ImportError> {
-    let config = match node.attempt("eth_config", json!([]))? {
-        Ok(reply) => config(&reply.node()).ok().flatten(),
+    let config = match client.attempt("eth_config", json!([]))? {
+        Ok(reply) => config(&reply.json()).ok().flatten(),
         Err(_) => None,
     };
-    let mut all = Vec::new();
-    for body in bodies {
-        all.push(Rules::new(body, named, config.as_ref())?);
-    }
+    let rules = headers.iter().map(|header| BlockRules::new(header, named, config.as_ref()));
+    let all = rules.collect::<Result<Vec<_>, _>>()?;
     if let Some(named) = named {
         check_named(named, &all)?;
     }
     let mut schedule = ForkSchedule::from(all[0].rules);
-    for Rules { number, timestamp, rules, .. } in all {
+    for BlockRules { number, timestamp, rules, .. } in all {
         let before = schedule.changes.last().map_or(&schedule.first, |change| &change.rules);
         if rules == *before {
             continue;
@@ -68,34 +67,32 @@ pub(super) fn schedule(
 }
 
 /// The rules of a block.
-struct Rules {
+struct BlockRules {
     number: u64,
     timestamp: u64,
     /// The first fork whose headers have the fields of the block's header.
-    fields: Fork,
+    first_fork: Fork,
     rules: ChainRules,
 }
 
-impl Rules {
+impl BlockRules {
     fn new(
-        body: &Reply,
+        header: &Header,
         named: Option<Fork>,
         config: Option<&Config>,
     ) -> Result<Self, ImportError> {
-        let node = body.node();
-        let number = node.get(&["number"], "a number")?.u64()?;
-        let timestamp = node.get(&["timestamp"], "a time")?.u64()?;
-        let fields = fork_of_fields(&node)?;
+        let Header { number, timestamp, .. } = *header;
+        let first_fork = header::first_fork(header);
         let deposit_contract = config.and_then(|config| config.deposit_contract);
         let deposit_contract = deposit_contract.unwrap_or(MAINNET_DEPOSIT_CONTRACT);
         let config = config.filter(|config| config.since <= timestamp);
-        let said = match fields {
+        let known = match first_fork {
             // Headers of the later forks before Amsterdam have the same fields.
             Fork::Prague => config.and_then(Config::fork_of_prague_fields),
             fork => Some(fork),
         };
-        let named = named.filter(|named| header_fork(*named) == fields);
-        let Some(fork) = said.or(named) else {
+        let named = named.filter(|named| header_fork(*named) == first_fork);
+        let Some(fork) = known.or(named) else {
             return Err(ImportError::Fork(format!(
                 "the fork of block {number} is not known: the node's eth_config does not say it; \
                  name it by --fork, {}",
@@ -104,7 +101,7 @@ impl Rules {
         };
         if let Some(config) = config
             && fork.blob_schedule().base_fee_update_fraction != config.fraction
-            && !(fields == Fork::Amsterdam || config.is_osaka_with_own_fees())
+            && !(first_fork == Fork::Amsterdam || config.is_osaka_with_own_fees())
         {
             return Err(ImportError::Fork(format!(
                 "{fork} is not the fork of block {number}: baseFeeUpdateFraction in the node's \
@@ -116,39 +113,26 @@ impl Rules {
         let config = config.filter(|_| fork.is_from(Fork::Cancun));
         let blobs = config.map_or(Ok(fork.blob_schedule()), |config| config.blobs(fork))?;
         let rules = ChainRules { fork, blobs, deposit_contract };
-        Ok(Self { number, timestamp, fields, rules })
+        Ok(Self { number, timestamp, first_fork, rules })
     }
 }
 
 /// Checks that at least one block is of the fork that the user named.
-fn check_named(named: Fork, all: &[Rules]) -> Result<(), ImportError> {
-    if all.iter().any(|of| of.rules.fork == named) {
+fn check_named(named: Fork, all: &[BlockRules]) -> Result<(), ImportError> {
+    if all.iter().any(|block| block.rules.fork == named) {
         return Ok(());
     }
-    let Rules { number, fields, rules, .. } = &all[0];
-    let reason = match all.iter().find(|of| of.fields == header_fork(named)) {
-        Some(of) => format!("by the node's eth_config block {} is of {}", of.number, of.rules.fork),
-        None if *fields == Fork::Prague => {
+    let BlockRules { number, first_fork, rules, .. } = &all[0];
+    let reason = match all.iter().find(|block| block.first_fork == header_fork(named)) {
+        Some(block) => {
+            format!("by the node's eth_config block {} is of {}", block.number, block.rules.fork)
+        }
+        None if *first_fork == Fork::Prague => {
             format!("the header of block {number} has the fields of prague to bpo2")
         }
         None => format!("the header of block {number} has the fields of {}", rules.fork),
     };
     Err(ImportError::Fork(format!("--fork {named}: {reason}")))
-}
-
-/// Returns the first fork whose headers have the fields of the header at `node`.
-fn fork_of_fields(node: &Node<'_>) -> Result<Fork, ImportError> {
-    for (key, fork) in [
-        ("blockAccessListHash", Fork::Amsterdam),
-        ("requestsHash", Fork::Prague),
-        ("parentBeaconBlockRoot", Fork::Cancun),
-        ("withdrawalsRoot", Fork::Shanghai),
-    ] {
-        if node.find(&[key])?.is_some() {
-            return Ok(fork);
-        }
-    }
-    Ok(Fork::Paris)
 }
 
 /// Returns the first fork whose headers have the same fields as the headers of `fork`.
@@ -163,10 +147,10 @@ impl Config {
     /// Returns the chain's blob schedule. A value that the node leaves out is that of the schedule
     /// of `fork`.
     fn blobs(&self, fork: Fork) -> Result<BlobSchedule, ImportError> {
-        let of_fork = fork.blob_schedule();
+        let BlobSchedule { target, max, .. } = fork.blob_schedule();
         let blobs = BlobSchedule {
-            target: self.target.unwrap_or(of_fork.target),
-            max: self.max.unwrap_or(of_fork.max),
+            target: self.target.unwrap_or(target),
+            max: self.max.unwrap_or(max),
             base_fee_update_fraction: self.fraction,
         };
         match blobs.is_bounded() {
@@ -196,7 +180,8 @@ impl Config {
     }
 }
 
-fn config(node: &Node<'_>) -> Result<Option<Config>, ImportError> {
+/// Reads the answer to `eth_config`; `None` if it lacks the newest block's blob schedule.
+fn config(node: &Json<'_>) -> Result<Option<Config>, ImportError> {
     let Some(current) = node.find(&["current"])? else { return Ok(None) };
     let Some(schedule) = current.find(&["blobSchedule"])? else { return Ok(None) };
     let fraction = schedule.get(&["baseFeeUpdateFraction"], "a number")?.u64()?;
@@ -217,27 +202,24 @@ fn config(node: &Node<'_>) -> Result<Option<Config>, ImportError> {
 
 #[cfg(test)]
 mod tests {
+    use alloy_primitives::B256;
     use serde_json::Value;
 
     use super::{
-        super::{Call, Refusal, Rpc, Silence, ask::Need},
+        super::{Call, Refusal, Rpc, Silence},
         *,
     };
 
-    /// A node that has `eth_config` and these headers.
-    struct Headers(Value, Vec<Value>);
+    /// A node with this answer to `eth_config`, the only call.
+    struct ConfigNode(Value);
 
-    impl Rpc for Headers {
+    impl Rpc for ConfigNode {
         fn name(&self) -> &'static str {
             "node"
         }
 
         fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, Silence> {
-            let answer = |call: &Call| match call.method {
-                "eth_config" => Ok(self.0.clone()),
-                _ => Ok(self.1[call.params[0].as_u64().unwrap_or_default() as usize].clone()),
-            };
-            Ok(calls.iter().map(answer).collect())
+            Ok(calls.iter().map(|_| Ok(self.0.clone())).collect())
         }
     }
 
@@ -248,16 +230,19 @@ mod tests {
         let precompiles = json!({"P256VERIFY": "0x0000000000000000000000000000000000000100"});
         let current =
             json!({"activationTime": 40, "blobSchedule": blobs, "precompiles": precompiles});
-        let header = |(index, field): (usize, &&str)| {
-            let time = format!("{:#x}", 10 * (index + 1));
-            json!({"number": format!("{index:#x}"), "timestamp": time, (*field): "0x01"})
+        let header = |(number, field): (u64, &&str)| {
+            let mut header = Header { number, timestamp: 10 * (number + 1), ..Header::default() };
+            match *field {
+                "withdrawalsRoot" => header.withdrawals_root = Some(B256::ZERO),
+                "parentBeaconBlockRoot" => header.parent_beacon_block_root = Some(B256::ZERO),
+                "requestsHash" => header.requests_hash = Some(B256::ZERO),
+                _ => header.block_access_list_hash = Some(B256::ZERO),
+            }
+            header
         };
-        let headers = fields.iter().enumerate().map(header).collect();
-        let mut node = Headers(json!({"current": current}), headers);
-        let mut node = Asker::new(&mut node);
-        let call = |index| Call { method: "eth_getBlockByNumber", params: json!([index]) };
-        let bodies = node.all((0..fields.len()).map(call).collect(), Need::Block);
-        let made = schedule(&mut node, named, &bodies.expect("headers"));
+        let headers: Vec<_> = (0..).zip(fields).map(header).collect();
+        let mut node = ConfigNode(json!({"current": current}));
+        let made = schedule(&mut RpcClient::new(&mut node), named, &headers);
         made.map(|rules| rules.to_string()).map_err(|error| error.to_string())
     }
 

@@ -16,7 +16,7 @@ use evm::{Runner, StepError};
 
 use super::{
     super::{ImportError, Source},
-    below::{Below, REMEDY, ReadFailed},
+    state_before::{REMEDY, ReadFailed, StateBefore},
     trace::{Difference, TxTrace},
 };
 
@@ -27,11 +27,11 @@ use super::{
 /// A key cannot be read, or a transaction cannot be run; [`ImportError::Differs`] at the first
 /// transaction whose changes differ from its trace.
 pub(super) fn run<'a>(
-    below: Below<'a>,
+    state: StateBefore<'a>,
     workload: &Workload,
     traces: &[Vec<TxTrace>],
-) -> Result<State<Below<'a>>, ImportError> {
-    let db = State::builder().with_database(below).build();
+) -> Result<State<StateBefore<'a>>, ImportError> {
+    let db = State::builder().with_database(state).build();
     let mut runner = Runner::new(workload, db);
     for (index, batch) in workload.batches.iter().enumerate() {
         for (_, step) in Steps::of(batch).iter() {
@@ -43,13 +43,13 @@ pub(super) fn run<'a>(
                 StepKind::Transaction(tx_index) => traces.get(index).map(|txs| &txs[tx_index]),
                 StepKind::BeforeTransactions | StepKind::AfterTransactions => None,
             };
-            let mut found = None;
+            let mut difference = None;
             let ran = runner.run(block, step.kind, |db, changes| {
-                found = trace.and_then(|trace| trace.difference(&changes));
+                difference = trace.and_then(|trace| trace.difference(&changes));
                 db.commit(changes);
             });
-            ran.map_err(|error| name(block, step.kind, error))?;
-            if let Some(difference) = found {
+            ran.map_err(|error| step_error(block, step.kind, error))?;
+            if let Some(difference) = difference {
                 return Err(differs(block, step.kind, difference));
             }
         }
@@ -63,37 +63,39 @@ pub(super) fn run<'a>(
 ///
 /// # Errors
 /// The errors of [`run`]; [`ImportError::State`] if the outcome depends on a lacking code.
-pub(super) fn accounts_without_lacking_codes(
-    below: Below<'_>,
+pub(super) fn touched_accounts(
+    state: StateBefore<'_>,
     workload: &Workload,
 ) -> Result<(Vec<GenesisAccount>, BTreeSet<Address>), ImportError> {
-    let State { cache, database: mut below, .. } = run(below, workload, &[])?;
-    let file = below.source_name().to_owned();
-    let lacking = below.empty_lacking_codes();
-    let Some(first) = lacking.first() else { return Ok((below.into_accounts(), lacking)) };
-    match run(below, workload, &[]) {
-        Ok(again) if is_same(&cache, &again.cache, &lacking) => {
-            Ok((again.database.into_accounts(), lacking))
+    let State { cache, database: mut state, .. } = run(state, workload, &[])?;
+    let file = state.source_name().to_owned();
+    let without_code = state.empty_lacking_codes();
+    let Some(first) = without_code.first() else {
+        return Ok((state.into_accounts(), without_code));
+    };
+    match run(state, workload, &[]) {
+        Ok(again) if is_same(&cache, &again.cache, &without_code) => {
+            Ok((again.database.into_accounts(), without_code))
         }
         Ok(_) | Err(_) => Err(ImportError::State {
             file,
             missing: format!(
                 "it lacks the codes of {} accounts, {first} the first, and the block's outcome depends on one \
                  of them (EXTCODEHASH); {REMEDY}",
-                lacking.len()
+                without_code.len()
             ),
         }),
     }
 }
 
-/// Whether two runs left the same state, except for the codes of the accounts `lacking`.
-fn is_same(one: &CacheState, other: &CacheState, lacking: &BTreeSet<Address>) -> bool {
+/// Whether two runs left the same state, except for the codes of the accounts `without_code`.
+fn is_same(one: &CacheState, other: &CacheState, without_code: &BTreeSet<Address>) -> bool {
     let (one, other) = (&one.accounts, &other.accounts);
     one.len() == other.len()
         && one.iter().all(|(address, one)| {
             let other = other.get(address).and_then(|account| account.account.as_ref());
             match (one.account.as_ref(), other) {
-                (Some(one), Some(other)) if lacking.contains(address) => {
+                (Some(one), Some(other)) if without_code.contains(address) => {
                     (one.info.nonce, one.info.balance) == (other.info.nonce, other.info.balance)
                         && one.storage == other.storage
                 }
@@ -102,7 +104,8 @@ fn is_same(one: &CacheState, other: &CacheState, lacking: &BTreeSet<Address>) ->
         })
 }
 
-fn name(
+/// Makes the error for a step of `block` that cannot be run, or whose state cannot be read.
+fn step_error(
     block: &Block,
     kind: StepKind,
     error: StepError<EvmDatabaseError<ReadFailed>>,

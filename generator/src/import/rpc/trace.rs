@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use workload::Block;
 
 use super::{
-    super::{ImportError, node::Node},
-    ask::{Asker, Need, Reply},
+    super::{ImportError, json::Json},
+    client::{Need, Reply, RpcClient},
     quantity,
 };
 
 /// The values of an account in a trace; `None` and no slots for values that the trace does not
 /// have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Traced {
+pub(super) struct TracedAccount {
     pub(super) balance: Option<U256>,
     pub(super) nonce: Option<u64>,
     pub(super) code: Option<Bytes>,
@@ -29,12 +29,12 @@ pub(super) struct Traced {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TxTrace {
     /// Accounts and slots that the transaction touched, with their values before it.
-    pub(super) before: BTreeMap<Address, Traced>,
+    pub(super) before: BTreeMap<Address, TracedAccount>,
     /// Accounts and slots that the transaction changed, with their values before it.
-    pub(super) changed_before: BTreeMap<Address, Traced>,
+    pub(super) changed_before: BTreeMap<Address, TracedAccount>,
     /// Accounts and slots that the transaction changed, with their values after it. A slot that it
     /// cleared is left out.
-    pub(super) changed_after: BTreeMap<Address, Traced>,
+    pub(super) changed_after: BTreeMap<Address, TracedAccount>,
 }
 
 /// A difference between the changes of a transaction in this run and in its trace.
@@ -46,12 +46,14 @@ pub(super) struct Difference {
 }
 
 /// Asks for the traces of a block's transactions, in order; `None` if the node has no tracer.
-pub(super) fn block(
-    node: &mut Asker<'_>,
+pub(super) fn tx_traces(
+    client: &mut RpcClient<'_>,
     block: &Block,
 ) -> Result<Option<Vec<TxTrace>>, ImportError> {
-    let Some(before) = ask(node, block, json!({}))? else { return Ok(None) };
-    let Some(changes) = ask(node, block, json!({"diffMode": true}))? else { return Ok(None) };
+    let Some(before) = trace_block(client, block, json!({}))? else { return Ok(None) };
+    let Some(changes) = trace_block(client, block, json!({"diffMode": true}))? else {
+        return Ok(None);
+    };
     let (before, changes) = (traces(&before, block)?, traces(&changes, block)?);
     let traces: Result<Vec<_>, _> = before
         .into_iter()
@@ -69,39 +71,45 @@ pub(super) fn block(
     traces.map(Some)
 }
 
-fn ask(node: &mut Asker<'_>, block: &Block, config: Value) -> Result<Option<Reply>, ImportError> {
+/// Asks for the traces of a block by the tracer with this `config`; `None` if the node has no tracer.
+fn trace_block(
+    client: &mut RpcClient<'_>,
+    block: &Block,
+    config: Value,
+) -> Result<Option<Reply>, ImportError> {
     let number = block.env.number;
     let tracer = json!({"tracer": "prestateTracer", "tracerConfig": config});
     let need = Need::State(number.saturating_sub(1));
-    node.known("debug_traceBlockByNumber", json!([quantity(number), tracer]), need)
+    client.known("debug_traceBlockByNumber", json!([quantity(number), tracer]), need)
 }
 
 /// Returns the traces in `reply`, and checks that there is one for each transaction of `block`.
-fn traces<'r>(reply: &'r Reply, block: &Block) -> Result<Vec<Node<'r>>, ImportError> {
-    let all = reply.node();
+fn traces<'r>(reply: &'r Reply, block: &Block) -> Result<Vec<Json<'r>>, ImportError> {
+    let all = reply.json();
     let traces = all.items()?;
     let (count, tx_count) = (traces.len(), block.transactions.len());
     let allowed = format!("{tx_count} traces, one for each transaction; these are {count}");
     if count == tx_count { Ok(traces) } else { Err(all.fault(allowed)) }
 }
 
-fn result<'n>(node: &Node<'n>) -> Result<Node<'n>, ImportError> {
+/// Returns the `result` of a transaction's trace.
+fn result<'n>(node: &Json<'n>) -> Result<Json<'n>, ImportError> {
     node.get(&["result"], "the trace of a transaction")
 }
 
-fn accounts(node: &Node<'_>) -> Result<BTreeMap<Address, Traced>, ImportError> {
+fn accounts(node: &Json<'_>) -> Result<BTreeMap<Address, TracedAccount>, ImportError> {
     let accounts = node.entries()?.into_iter();
-    accounts.map(|(key, node)| Ok((node.address_of_key(key)?, traced(&node)?))).collect()
+    accounts.map(|(key, node)| Ok((node.address_of_key(key)?, account(&node)?))).collect()
 }
 
-fn traced(node: &Node<'_>) -> Result<Traced, ImportError> {
+fn account(node: &Json<'_>) -> Result<TracedAccount, ImportError> {
     let mut slots = BTreeMap::new();
     if let Some(storage) = node.find(&["storage"])? {
         for (key, value) in storage.entries()? {
             slots.insert(value.u256_of_key(key)?, value.u256()?);
         }
     }
-    Ok(Traced {
+    Ok(TracedAccount {
         balance: node.u256_at("balance")?,
         nonce: node.u64_at("nonce")?,
         code: node.find(&["code"])?.map(|code| code.bytes()).transpose()?,
@@ -119,17 +127,17 @@ impl TxTrace {
                 let (said, made) = ("changed".to_owned(), "not touched".to_owned());
                 return Some(Difference { what, said, made });
             };
-            let (part, said, made) = self.part_that_differs(address, said, made)?;
-            Some(Difference { what: format!("the {part} of {address}"), said, made })
+            let (name, said, made) = self.value_that_differs(address, said, made)?;
+            Some(Difference { what: format!("the {name} of {address}"), said, made })
         })
     }
 
     /// Returns the name of the first value of an account that differs, the value in the trace, and
     /// the value in this run.
-    fn part_that_differs(
+    fn value_that_differs(
         &self,
         address: &Address,
-        said: &Traced,
+        said: &TracedAccount,
         made: &Account,
     ) -> Option<(String, String, String)> {
         let info = &made.info;

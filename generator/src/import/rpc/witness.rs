@@ -15,12 +15,12 @@ use super::{
     super::{
         ImportError, Imported, Source, fork_names,
         header::{self, Body, RlpBlock},
-        node::Node,
+        json::Json,
         rules, signed_transactions,
         t8n::Text,
     },
-    below::{Below, Fields, REMEDY, StateSource},
     replay,
+    state_before::{AccountFields, REMEDY, StateBefore, StateSource},
 };
 
 /// Descriptions of a witness's parts, for errors.
@@ -44,17 +44,18 @@ pub fn witness(
     fork: Option<Fork>,
     chain_id: u64,
 ) -> Result<Imported, ImportError> {
-    let (block_json, json) = (block.json()?, witness.json()?);
-    let at = answer(&Node::root(block.name, &block_json))?;
-    let parts = parts(&at, chain_id)?;
+    let (block_json, witness_json) = (block.json()?, witness.json()?);
+    let block_node = result_or_self(&Json::root(block.name, &block_json))?;
+    let parts = block_parts(&block_node, chain_id)?;
     let header = parts.header.clone();
     let rules = ChainRules::from(fork.map_or_else(|| fork_of(&header), Ok)?);
-    let (block, mut said) = parts.under(&at, &rules)?;
-    if let Ok(Some(hash)) = at.find(&["hash"]) {
+    let (block, mut said) = parts.under(&block_node, &rules)?;
+    // A block as RLP has no keys.
+    if let Ok(Some(hash)) = block_node.find(&["hash"]) {
         said.hash = Some(hash.b256()?);
     }
-    let root = answer(&Node::root(witness.name, &json))?;
-    let ancestors = ancestors(&root, &header)?;
+    let witness_node = result_or_self(&Json::root(witness.name, &witness_json))?;
+    let ancestors = ancestors(&witness_node, &header)?;
     let parent = &ancestors[ancestors.len() - 1];
     rules::check(&header, parent, &rules)?;
     said.compared.push("state root of the parent");
@@ -71,18 +72,18 @@ pub fn witness(
         batches: vec![Batch { blocks: vec![block], ..Batch::default() }],
         ..Workload::default()
     };
-    let mut state = WitnessState {
+    let mut source = WitnessState {
         name: witness.name,
         root: parent.state_root,
-        nodes: by_hash(&root.get(&["state"], NODES)?)?,
-        codes: by_hash(&root.get(&["codes"], CODES)?)?,
+        nodes: by_hash(&witness_node.get(&["state"], NODES)?)?,
+        codes: by_hash(&witness_node.get(&["codes"], CODES)?)?,
     };
-    let below = Below::new(&mut state, &workload);
-    let (accounts, lacking) = replay::accounts_without_lacking_codes(below, &workload)?;
+    let state = StateBefore::new(&mut source, &workload);
+    let (accounts, without_code) = replay::touched_accounts(state, &workload)?;
     let mut notes = Vec::new();
-    if let Some(first) = lacking.first() {
+    if let Some(first) = without_code.first() {
         said.not_compared.push(UNREAD_CODES);
-        let count = lacking.len();
+        let count = without_code.len();
         notes.push(format!(
             "{count} accounts have no code, as the block does not run it: {first} is the first"
         ));
@@ -100,8 +101,8 @@ pub fn witness(
     })
 }
 
-/// Returns the result of a node's answer. Any other value is returned itself.
-fn answer<'a>(node: &Node<'a>) -> Result<Node<'a>, ImportError> {
+/// Returns the `result` of `node` if it is a node's answer, and else `node` itself.
+fn result_or_self<'a>(node: &Json<'a>) -> Result<Json<'a>, ImportError> {
     match node.text() {
         Ok(_) => Ok(node.clone()),
         Err(_) => Ok(node.find(&["result"])?.unwrap_or_else(|| node.clone())),
@@ -109,7 +110,7 @@ fn answer<'a>(node: &Node<'a>) -> Result<Node<'a>, ImportError> {
 }
 
 /// Reads the parts of the block at `node`: a node's JSON, or hex of RLP.
-fn parts(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
+fn block_parts(node: &Json<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
     if node.text().is_ok() {
         return header::decode_block(node, chain_id);
     }
@@ -120,33 +121,28 @@ fn parts(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
 
 /// Returns the fork of a header. If its fields do not tell the fork, that is an error.
 fn fork_of(header: &Header) -> Result<Fork, ImportError> {
-    Ok(match header {
-        Header { block_access_list_hash: Some(_), .. } => Fork::Amsterdam,
-        Header { requests_hash: Some(_), .. } => {
-            let names = fork_names();
-            return Err(ImportError::Fork(format!(
-                "--fork FORK is missing: the header of block {} has the fields of prague to bpo2; {names}",
-                header.number
-            )));
-        }
-        Header { parent_beacon_block_root: Some(_), .. } => Fork::Cancun,
-        Header { withdrawals_root: Some(_), .. } => Fork::Shanghai,
-        _ => Fork::Paris,
-    })
+    match header::first_fork(header) {
+        Fork::Prague => Err(ImportError::Fork(format!(
+            "--fork FORK is missing: the header of block {} has the fields of prague to bpo2; {}",
+            header.number,
+            fork_names()
+        ))),
+        fork => Ok(fork),
+    }
 }
 
 /// Reads the headers of a witness. Returns the ancestors of the block with `header`: each is the
 /// parent of the next, and the last is the block's parent.
-fn ancestors(witness: &Node<'_>, header: &Header) -> Result<Vec<Header>, ImportError> {
+fn ancestors(witness: &Json<'_>, header: &Header) -> Result<Vec<Header>, ImportError> {
     let all = witness.get(&["headers"], HEADERS)?;
     let mut found: B256Map<Header> = B256Map::default();
     for node in all.items()? {
-        let of_node = match node.text() {
+        let ancestor = match node.text() {
             Ok(_) => Header::decode(&mut node.bytes()?.as_ref())
                 .map_err(|error| node.fault(format!("the RLP of a header; {error}")))?,
             Err(_) => header::header(&node)?,
         };
-        found.insert(of_node.hash_slow(), of_node);
+        found.insert(ancestor.hash_slow(), ancestor);
     }
     let mut chain: Vec<Header> = Vec::new();
     let mut next = header.parent_hash;
@@ -162,8 +158,8 @@ fn ancestors(witness: &Node<'_>, header: &Header) -> Result<Vec<Header>, ImportE
     Ok(chain)
 }
 
-/// Reads the byte strings at `node`, by their hashes.
-fn by_hash(node: &Node<'_>) -> Result<B256Map<Bytes>, ImportError> {
+/// Reads the byte strings at `node`. Returns them by their hashes.
+fn by_hash(node: &Json<'_>) -> Result<B256Map<Bytes>, ImportError> {
     let all = node.items()?.into_iter().map(|node| {
         let bytes = node.bytes()?;
         Ok((keccak256(&bytes), bytes))
@@ -239,14 +235,14 @@ impl StateSource for WitnessState<'_> {
         self.name
     }
 
-    fn accounts(&mut self, addresses: &[Address]) -> Result<Vec<Fields>, ImportError> {
+    fn accounts(&mut self, addresses: &[Address]) -> Result<Vec<AccountFields>, ImportError> {
         let accounts = addresses.iter().map(|address| {
             let TrieAccount { nonce, balance, code_hash, .. } = self.account(*address)?;
             let code = match code_hash {
                 KECCAK256_EMPTY => Some(Bytes::new()),
                 _ => self.codes.get(&code_hash).cloned(),
             };
-            Ok(Fields { nonce, balance, code_hash, code })
+            Ok(AccountFields { nonce, balance, code_hash, code })
         });
         accounts.collect()
     }

@@ -18,7 +18,7 @@ const SHOWN_CHARS: usize = 80;
 
 /// A JSON value, with its file and its path in the file.
 #[derive(Clone, Debug)]
-pub(super) struct Node<'a> {
+pub(super) struct Json<'a> {
     file: &'a str,
     path: String,
     value: &'a Value,
@@ -29,8 +29,8 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Value, ImportError> {
     serde_json::from_str(text).map_err(|source| ImportError::Json { file: file.to_owned(), source })
 }
 
-impl<'a> Node<'a> {
-    /// Makes the node of the whole value of a file.
+impl<'a> Json<'a> {
+    /// Makes the whole value of a file.
     pub(super) const fn root(file: &'a str, value: &'a Value) -> Self {
         Self { file, path: String::new(), value }
     }
@@ -56,7 +56,7 @@ impl<'a> Node<'a> {
 
     /// Makes the error for this value, which is not one of `allowed`.
     pub(super) fn fault(&self, allowed: impl Into<String>) -> ImportError {
-        let shown = self.json();
+        let shown = self.to_text();
         let mut got: String = shown.chars().take(SHOWN_CHARS).collect();
         if got.len() < shown.len() {
             got.push('…');
@@ -125,8 +125,8 @@ impl<'a> Node<'a> {
         self.value.is_null()
     }
 
-    /// Formats the value as JSON.
-    pub(super) fn json(&self) -> String {
+    /// Formats the value as JSON text.
+    pub(super) fn to_text(&self) -> String {
         self.value.to_string()
     }
 
@@ -241,7 +241,7 @@ impl<'a> Node<'a> {
     fn key_fault(&self, key: &str, allowed: &str) -> ImportError {
         let key = Value::String(key.to_owned());
         let path = format!("the key of {}", self.path);
-        Node { file: self.file, path, value: &key }.fault(allowed)
+        Json { file: self.file, path, value: &key }.fault(allowed)
     }
 
     /// Reads a number of up to 128 bits.
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn an_error_names_file_place_value_and_what_is_allowed() {
         let value = parse("a.json", r#"{"a": [{"b": "0xzz"}], "long": 1e300}"#).unwrap();
-        let root = Node::root("a.json", &value);
+        let root = Json::root("a.json", &value);
         let item = root.get(&["a"], "").unwrap().items().unwrap().remove(0);
         let error = item.get(&["b"], "").unwrap().u64().unwrap_err().to_string();
         assert_eq!(

@@ -15,7 +15,7 @@ use workload::{ForkSchedule, GenesisAccount, Workload};
 use super::{
     super::{ImportError, read},
     Call,
-    ask::{Asker, Need},
+    client::{Need, RpcClient},
     quantity,
     trace::TxTrace,
 };
@@ -36,7 +36,7 @@ pub(super) trait StateSource {
     fn name(&self) -> &str;
 
     /// Reads the accounts at `addresses`, in order.
-    fn accounts(&mut self, addresses: &[Address]) -> Result<Vec<Fields>, ImportError>;
+    fn accounts(&mut self, addresses: &[Address]) -> Result<Vec<AccountFields>, ImportError>;
 
     /// Reads the values of `slots`, in order.
     fn slots(&mut self, slots: &[(Address, U256)]) -> Result<Vec<U256>, ImportError>;
@@ -44,25 +44,25 @@ pub(super) trait StateSource {
 
 /// The state of a node after block `number`.
 pub(super) struct NodeState<'a> {
-    pub(super) node: Asker<'a>,
+    pub(super) client: RpcClient<'a>,
     pub(super) number: u64,
 }
 
 impl StateSource for NodeState<'_> {
     fn name(&self) -> &str {
-        self.node.name()
+        self.client.name()
     }
 
-    fn accounts(&mut self, addresses: &[Address]) -> Result<Vec<Fields>, ImportError> {
+    fn accounts(&mut self, addresses: &[Address]) -> Result<Vec<AccountFields>, ImportError> {
         let methods = ["eth_getTransactionCount", "eth_getBalance", "eth_getCode"];
         let at = quantity(self.number);
         let calls = addresses.iter().flat_map(|address| {
             methods.map(|method| Call { method, params: json!([address, at]) })
         });
-        let replies = self.node.all(calls.collect(), Need::State(self.number))?;
+        let replies = self.client.all(calls.collect(), Need::State(self.number))?;
         let accounts = replies.chunks(methods.len()).map(|replies| {
-            let (nonce, balance) = (replies[0].node().u64()?, replies[1].node().u256()?);
-            Ok(Fields::new(nonce, balance, replies[2].node().bytes()?))
+            let (nonce, balance) = (replies[0].json().u64()?, replies[1].json().u256()?);
+            Ok(AccountFields::new(nonce, balance, replies[2].json().bytes()?))
         });
         accounts.collect()
     }
@@ -73,22 +73,22 @@ impl StateSource for NodeState<'_> {
             method: "eth_getStorageAt",
             params: json!([address, B256::from(*key), at]),
         });
-        let replies = self.node.all(calls.collect(), Need::State(self.number))?;
-        replies.iter().map(|reply| reply.node().u256()).collect()
+        let replies = self.client.all(calls.collect(), Need::State(self.number))?;
+        replies.iter().map(|reply| reply.json().u256()).collect()
     }
 }
 
 /// The known values of an account. Its other values have not been read yet.
 #[derive(Clone, Debug, Default)]
-struct Known {
-    fields: Option<Fields>,
+struct KnownAccount {
+    fields: Option<AccountFields>,
     /// Known slots, also those of value zero.
     slots: BTreeMap<U256, U256>,
 }
 
 /// The fields of an account; zero and empty if the account does not exist.
 #[derive(Clone, Debug)]
-pub(super) struct Fields {
+pub(super) struct AccountFields {
     pub(super) nonce: u64,
     pub(super) balance: U256,
     pub(super) code_hash: B256,
@@ -96,12 +96,12 @@ pub(super) struct Fields {
     pub(super) code: Option<Bytes>,
 }
 
-/// The state before the first block.
-pub(super) struct Below<'a> {
+/// The state before the first block, as far as it is known.
+pub(super) struct StateBefore<'a> {
     source: &'a mut dyn StateSource,
     /// Number of the first block.
     number: u64,
-    accounts: BTreeMap<Address, Known>,
+    accounts: BTreeMap<Address, KnownAccount>,
     codes: B256Map<Bytecode>,
     first_hash_number: u64,
     block_hashes: Vec<B256>,
@@ -111,7 +111,7 @@ pub(super) struct Below<'a> {
     written_slots: HashSet<(Address, U256)>,
 }
 
-impl<'a> Below<'a> {
+impl<'a> StateBefore<'a> {
     /// Makes the state before the blocks of `workload`, of which nothing is known yet.
     pub(super) fn new(source: &'a mut dyn StateSource, workload: &Workload) -> Self {
         Self {
@@ -126,31 +126,31 @@ impl<'a> Below<'a> {
         }
     }
 
-    /// Takes values before the first block from a transaction's trace: those that no earlier
-    /// transaction wrote. Traces must come in order. Nonce, balance and code of the accounts in
-    /// `changed_untraced`, and slots of the accounts in `systems`, may have changed without a
-    /// trace. They are read from the source later.
-    pub(super) fn learn(
+    /// Adds the values of a transaction's trace that no earlier transaction wrote, as they are those
+    /// before the first block. Traces must come in order. Nonce, balance and code of the accounts in
+    /// `changed_untraced`, and slots of the accounts in `systems`, may have changed without a trace.
+    /// They are left out here, and read from the source later.
+    pub(super) fn add_trace(
         &mut self,
         tx: &TxTrace,
         changed_untraced: &BTreeSet<Address>,
         systems: &BTreeSet<Address>,
     ) {
         for (address, traced) in &tx.before {
-            let is_as_below =
+            let is_unchanged =
                 !changed_untraced.contains(address) && !self.written.contains(address);
             let known = self.accounts.entry(*address).or_default();
-            if is_as_below && known.fields.is_none() {
-                known.fields = Some(Fields::new(
+            if is_unchanged && known.fields.is_none() {
+                known.fields = Some(AccountFields::new(
                     traced.nonce.unwrap_or(0),
                     traced.balance.unwrap_or(U256::ZERO),
                     traced.code.clone().unwrap_or_default(),
                 ));
             }
             for (key, value) in &traced.slots {
-                let is_as_below =
+                let is_unchanged =
                     !systems.contains(address) && !self.written_slots.contains(&(*address, *key));
-                if is_as_below {
+                if is_unchanged {
                     known.slots.entry(*key).or_insert(*value);
                 }
             }
@@ -219,14 +219,14 @@ impl<'a> Below<'a> {
     /// Replaces each code that the source lacks by an empty code. Returns the accounts with such a
     /// code.
     pub(super) fn empty_lacking_codes(&mut self) -> BTreeSet<Address> {
-        let mut lacking = BTreeSet::new();
+        let mut without_code = BTreeSet::new();
         for (address, known) in &mut self.accounts {
             if let Some(fields) = known.fields.as_mut().filter(|fields| fields.code.is_none()) {
-                *fields = Fields::new(fields.nonce, fields.balance, Bytes::new());
-                lacking.insert(*address);
+                *fields = AccountFields::new(fields.nonce, fields.balance, Bytes::new());
+                without_code.insert(*address);
             }
         }
-        lacking
+        without_code
     }
 
     /// Returns all accounts that are known to exist, in ascending order of addresses.
@@ -234,21 +234,21 @@ impl<'a> Below<'a> {
         self.accounts
             .into_iter()
             .map(|(address, known)| {
-                let fields = known.fields.unwrap_or_else(Fields::absent);
-                let Fields { nonce, balance, code, .. } = fields;
+                let fields = known.fields.unwrap_or_else(AccountFields::absent);
+                let AccountFields { nonce, balance, code, .. } = fields;
                 let code = code.unwrap_or_default();
                 let slots = known.slots.into_iter();
                 let storage = slots.filter(|(_, value)| !value.is_zero()).collect();
                 GenesisAccount { address, nonce, balance, code, storage }
             })
-            .filter(read::is_there)
+            .filter(read::exists)
             .collect()
     }
 
     fn info(&mut self, address: Address) -> Result<Option<AccountInfo>, ImportError> {
         self.fetch_accounts([address])?;
         let known = self.accounts.get(&address).and_then(|known| known.fields.as_ref());
-        let Some(fields) = known.filter(|fields| fields.exist()) else { return Ok(None) };
+        let Some(fields) = known.filter(|fields| fields.exists()) else { return Ok(None) };
         Ok(Some(AccountInfo {
             balance: fields.balance,
             nonce: fields.nonce,
@@ -284,7 +284,7 @@ impl<'a> Below<'a> {
     }
 }
 
-impl Fields {
+impl AccountFields {
     pub(super) fn new(nonce: u64, balance: U256, code: Bytes) -> Self {
         Self { nonce, balance, code_hash: keccak256(&code), code: Some(code) }
     }
@@ -293,12 +293,13 @@ impl Fields {
         Self::new(0, U256::ZERO, Bytes::new())
     }
 
-    fn exist(&self) -> bool {
+    /// Whether an account with these fields exists (EIP-161).
+    fn exists(&self) -> bool {
         self.nonce > 0 || !self.balance.is_zero() || self.code_hash != KECCAK256_EMPTY
     }
 }
 
-impl Database for Below<'_> {
+impl Database for StateBefore<'_> {
     type Error = ReadFailed;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ReadFailed> {

@@ -4,16 +4,16 @@
 use serde_json::Value;
 
 use super::{
-    super::{ImportError, node::Node},
+    super::{ImportError, json::Json},
     Call, Refusal, Rpc, Silence,
 };
 use crate::reference::ReferenceError;
 
 /// Maximal number of calls in one request. Nodes and gateways refuse requests of about 100 calls or
 /// more.
-const BATCH: usize = 64;
+const MAX_CALLS: usize = 64;
 /// The error code of JSON-RPC for an unknown method.
-const NO_METHOD: i64 = -32601;
+const METHOD_NOT_FOUND: i64 = -32601;
 
 /// A condition for the answer to a call. The remedy in an error follows from it.
 #[derive(Clone, Copy, Debug)]
@@ -40,10 +40,11 @@ impl Need {
 
 /// Whether a node refuses a call because it does not know the method, or its tracer.
 fn lacks_method(refusal: &Refusal) -> bool {
-    // Nodes have different messages for it, and not all nodes use the code.
-    let said = refusal.message.to_lowercase();
-    let of_method = said.contains("method") || said.contains("tracer");
-    refusal.code == NO_METHOD || of_method && !said.contains("state")
+    // Nodes have different messages for it, and not all nodes use the code. A refusal that names the
+    // state is about a state that is gone.
+    let message = refusal.message.to_lowercase();
+    let names_method = message.contains("method") || message.contains("tracer");
+    refusal.code == METHOD_NOT_FOUND || names_method && !message.contains("state")
 }
 
 fn needs_state(number: u64) -> String {
@@ -61,9 +62,9 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// Returns the whole answer.
-    pub(super) fn node(&self) -> Node<'_> {
-        Node::root(&self.name, &self.value)
+    /// Returns the whole answer. Errors about it name the call.
+    pub(super) fn json(&self) -> Json<'_> {
+        Json::root(&self.name, &self.value)
     }
 
     /// Whether the answer is `null`.
@@ -73,11 +74,11 @@ impl Reply {
 }
 
 /// Sends calls to a node.
-pub(super) struct Asker<'a> {
+pub(super) struct RpcClient<'a> {
     rpc: &'a mut dyn Rpc,
 }
 
-impl<'a> Asker<'a> {
+impl<'a> RpcClient<'a> {
     pub(super) fn new(rpc: &'a mut dyn Rpc) -> Self {
         Self { rpc }
     }
@@ -94,9 +95,7 @@ impl<'a> Asker<'a> {
         params: Value,
         need: Need,
     ) -> Result<Reply, ImportError> {
-        let call = Call { method, params };
-        let answer = self.send(std::slice::from_ref(&call))?.remove(0);
-        self.accept(&call, answer, need)
+        Ok(self.all(vec![Call { method, params }], need)?.remove(0))
     }
 
     /// Returns the answer to one call; `None` if the node does not know the method.
@@ -116,7 +115,7 @@ impl<'a> Asker<'a> {
     /// Returns the answers to `calls`, in order.
     pub(super) fn all(&mut self, calls: Vec<Call>, need: Need) -> Result<Vec<Reply>, ImportError> {
         let mut replies = Vec::with_capacity(calls.len());
-        for calls in calls.chunks(BATCH) {
+        for calls in calls.chunks(MAX_CALLS) {
             for (call, answer) in calls.iter().zip(self.send(calls)?) {
                 replies.push(self.accept(call, answer, need)?);
             }
@@ -181,7 +180,7 @@ impl<'a> Asker<'a> {
         format!("{}: {}", self.name(), Self::call_in_short(call))
     }
 
-    pub(super) fn error(&self, call: &Call, said: String, remedy: String) -> ImportError {
+    fn error(&self, call: &Call, said: String, remedy: String) -> ImportError {
         let (node, call) = (self.name().to_owned(), Self::call_in_short(call));
         ImportError::Node { node, call, said, remedy }
     }

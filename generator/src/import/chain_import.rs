@@ -5,7 +5,7 @@
 use std::ops::{ControlFlow, RangeInclusive};
 
 use alloy_consensus::Header;
-use alloy_primitives::{B256, U256};
+use alloy_primitives::{Address, B256, U256};
 use evm::{BlockGas, EarlyRules, Runner, StepError, deposit_request};
 use revm::DatabaseCommit;
 use workload::{Batch, Block, ChainRules, Fork, Genesis, StepKind, Workload};
@@ -16,9 +16,9 @@ use super::{
     early::{self, EarlyBlock},
     genesis::{ChainConfig, ChainGenesis},
     header::RlpBlock,
-    node::Node,
+    json::Json,
     read, rules, signed_transactions,
-    state::{ChainState, Unknown},
+    state::{ChainState, UnknownValue},
 };
 use crate::{
     receipts::Receipts,
@@ -31,8 +31,8 @@ const MAX_KEPT_BYTES: usize = 1 << 30;
 /// Function that is called after each transaction that is run, and may stop the import.
 pub(super) type OnTx<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
 
-/// The import of a chain's blocks, as far as they have come.
-pub(super) struct Intake<'a> {
+/// The import of a chain up to its last block so far.
+pub(super) struct ChainImport<'a> {
     config: ChainConfig,
     wanted: RangeInclusive<u64>,
     /// Header of the last block that has come.
@@ -40,8 +40,8 @@ pub(super) struct Intake<'a> {
     total_difficulty: U256,
     stage: Stage,
     comparison: Comparison,
-    /// Number of the last block before Paris; `None` before such a block comes.
-    early: Option<u64>,
+    /// Number of the last block before Paris so far, if any.
+    last_early: Option<u64>,
     on_tx: OnTx<'a>,
 }
 
@@ -62,7 +62,7 @@ struct KeptBlocks {
     bytes: usize,
 }
 
-impl<'a> Intake<'a> {
+impl<'a> ChainImport<'a> {
     /// Begins an import on `genesis`. Blocks with the numbers `wanted` become the workload.
     pub(super) fn new(genesis: ChainGenesis, wanted: RangeInclusive<u64>, on_tx: OnTx<'a>) -> Self {
         let ChainGenesis { header, mut state, config } = genesis;
@@ -81,7 +81,7 @@ impl<'a> Intake<'a> {
                 // Block 1 names block 0 as its parent.
                 compared: vec!["genesis hash"],
             },
-            early: None,
+            last_early: None,
             on_tx,
         }
     }
@@ -109,7 +109,7 @@ impl<'a> Intake<'a> {
     /// Adds the next block, which is decoded from the RLP at `node`.
     pub(super) fn add_rlp(
         &mut self,
-        node: &Node<'_>,
+        node: &Json<'_>,
         decoded: RlpBlock,
     ) -> Result<(), ImportError> {
         if !decoded.header.difficulty.is_zero() {
@@ -160,7 +160,8 @@ impl<'a> Intake<'a> {
         Err(ImportError::Block { block: header.number, reason })
     }
 
-    fn add_early(&mut self, node: &Node<'_>, decoded: RlpBlock) -> Result<(), ImportError> {
+    /// Adds the next block, which is before Paris.
+    fn add_early(&mut self, node: &Json<'_>, decoded: RlpBlock) -> Result<(), ImportError> {
         let (number, config) = (decoded.header.number, &self.config);
         let refusal = if config.terminal_difficulty.is_some_and(|end| self.total_difficulty >= end)
         {
@@ -180,7 +181,7 @@ impl<'a> Intake<'a> {
         self.check_first(&decoded.header)?;
         let early = EarlyBlock::new(node, decoded, &self.last, config)?;
         self.carry(&early.block, &early.said, Some((early.rules, &early.rewards)))?;
-        self.early = Some(number);
+        self.last_early = Some(number);
         if let Some(header) = early.said.header {
             self.total_difficulty = self.total_difficulty.saturating_add(header.difficulty);
             self.last = header;
@@ -199,19 +200,17 @@ impl<'a> Intake<'a> {
         let (rules, on_tx) = (&self.config.rules, &mut *self.on_tx);
         let (made, receipts) = match early {
             Some((early, rewards)) => {
-                BlockRun { runner, block, rules: &rules.first }.early(early, rewards, on_tx)?
+                BlockRun { runner, block, rules: &rules.first }.run_early(early, rewards, on_tx)?
             }
-            None => {
-                BlockRun { runner, block, rules: rules.at(block.env.timestamp) }.whole(on_tx)?
-            }
+            None => BlockRun { runner, block, rules: rules.at(block.env.timestamp) }.run(on_tx)?,
         };
         let number = block.env.number;
         self.comparison.block = number;
         self.comparison.compare(block, said, &made, &receipts)?;
         let root = runner.db().root();
-        self.comparison.same("state root", said.state_root, Some(root))?;
+        self.comparison.equal("state root", said.state_root, Some(root))?;
         let hash = said.header.as_ref().map(Header::hash_slow);
-        self.comparison.same("block hash", said.hash, hash)?;
+        self.comparison.equal("block hash", said.hash, hash)?;
         runner.db().add_hash(number, hash.unwrap_or_default());
         Ok(())
     }
@@ -297,11 +296,11 @@ impl<'a> Intake<'a> {
                 first.number - 1
             ));
         }
-        if let Some(early) = self.early {
+        if let Some(early) = self.last_early {
             notes.push(format!("blocks 1 to {early} are before Paris, and are never measured"));
             notes.push(early::NOT_CHECKED.to_owned());
         }
-        notes.extend(self.config.constantinople_note(self.early.unwrap_or(0)));
+        notes.extend(self.config.constantinople_note(self.last_early.unwrap_or(0)));
         let name = match first.number == last {
             true => format!("block-{last}"),
             false => format!("blocks-{}-{last}", first.number),
@@ -330,7 +329,8 @@ impl<'a> Intake<'a> {
     }
 }
 
-type Rewards = [(alloy_primitives::Address, U256)];
+/// Miners of a block and of its ommers, each with its reward in wei.
+type Rewards = [(Address, U256)];
 
 /// The run of a block on the carried state.
 struct BlockRun<'a> {
@@ -341,8 +341,8 @@ struct BlockRun<'a> {
 
 impl BlockRun<'_> {
     /// Runs a block of Paris or later, with its system calls and withdrawals.
-    fn whole(&mut self, on_tx: OnTx<'_>) -> Result<(BatchReference, Receipts), ImportError> {
-        self.block.check(self.rules).map_err(|rule| self.reason(rule.to_string()))?;
+    fn run(&mut self, on_tx: OnTx<'_>) -> Result<(BatchReference, Receipts), ImportError> {
+        self.block.check(self.rules).map_err(|rule| self.block_error(rule.to_string()))?;
         self.runner.enter(self.block);
         self.step(StepKind::BeforeTransactions)?;
         let (mut made, receipts) = self.transactions(on_tx)?;
@@ -351,7 +351,7 @@ impl BlockRun<'_> {
         if self.rules.fork.is_from(Fork::Prague) {
             let deposits = deposit_request(receipts.logs(), self.rules.deposit_contract);
             let deposits =
-                deposits.map_err(|error| self.reason(format!("invalid deposit: {error}")));
+                deposits.map_err(|error| self.block_error(format!("invalid deposit: {error}")));
             requests.extend(deposits?);
         }
         requests.extend(self.runner.requests().iter().cloned());
@@ -360,7 +360,7 @@ impl BlockRun<'_> {
     }
 
     /// Runs a block before Paris, and pays the rewards.
-    fn early(
+    fn run_early(
         &mut self,
         rules: EarlyRules,
         rewards: &Rewards,
@@ -369,7 +369,7 @@ impl BlockRun<'_> {
         self.runner.enter_early(self.block, rules);
         let made = self.transactions(on_tx)?;
         let paid = self.runner.pay(rewards.iter().copied(), ChainState::commit);
-        paid.map_err(|error| self.fault(StepKind::AfterTransactions, &error))?;
+        paid.map_err(|error| self.step_error(StepKind::AfterTransactions, &error))?;
         Ok(made)
     }
 
@@ -401,14 +401,14 @@ impl BlockRun<'_> {
 
     fn step(&mut self, kind: StepKind) -> Result<evm::StepOutput, ImportError> {
         let ran = self.runner.run(self.block, kind, ChainState::commit);
-        ran.map_err(|error| self.fault(kind, &error))
+        ran.map_err(|error| self.step_error(kind, &error))
     }
 
-    const fn reason(&self, reason: String) -> ImportError {
+    const fn block_error(&self, reason: String) -> ImportError {
         ImportError::Block { block: self.block.env.number, reason }
     }
 
-    fn fault(&self, kind: StepKind, error: &StepError<Unknown>) -> ImportError {
+    fn step_error(&self, kind: StepKind, error: &StepError<UnknownValue>) -> ImportError {
         ImportError::step(self.block, kind, error.to_string())
     }
 }
