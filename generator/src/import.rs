@@ -1,6 +1,7 @@
-//! Imports blocks that others made. Sources are execution-spec-tests, files of go-ethereum's
-//! transition tool (t8n), chains, Engine payloads, and a running node. The source gives outcomes of
-//! the blocks. They are compared with those of the reference, and never taken over.
+//! Imports blocks that others made, for `stress import`. Sources are execution-spec-tests, files of
+//! go-ethereum's transition tool (t8n), chains, Engine payloads, and a running node. The outcome that
+//! a source states is compared with that of the reference, and never taken over. In names, `said` is
+//! a value that the source states, and `made` is the same value as it is computed here.
 
 mod blockchain_test;
 mod chain;
@@ -59,15 +60,15 @@ pub struct Imported {
     /// The accounts after the last block, in ascending order of their addresses; `None` if no file
     /// has them.
     pub post_state: Option<Vec<GenesisAccount>>,
-    /// The source of the compared values.
+    /// The kind of the source.
     pub source: Source,
     /// Blocks that the reference must refuse.
     pub invalid: Vec<InvalidBlock>,
     /// Notes for the user, one sentence each: facts of blocks before the imported ones, and values
     /// that are assumed.
     pub notes: Vec<String>,
-    /// Names of values that were compared while the source was read. Values of single blocks are in
-    /// `blocks`.
+    /// Names of values that were compared while the source was read, except for values of single
+    /// blocks, which are in `blocks`.
     compared: Vec<&'static str>,
 }
 
@@ -78,11 +79,11 @@ pub struct InvalidBlock {
     pub before_count: usize,
     /// Names of rules, of which the block breaks one.
     pub exception: String,
-    /// The block, or the reason for which it cannot be read.
+    /// The block and its facts, or the reason for which it cannot be read.
     read: Result<Box<(Block, ImportedBlock)>, String>,
 }
 
-/// The source that gives the blocks' outcomes.
+/// The kind of the source that states the blocks' outcomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Files.
@@ -125,7 +126,7 @@ pub struct ImportedBlock {
     pub requests_hash: Option<B256>,
     /// Keccak-256 of the list's RLP (EIP-7928); `None` before Amsterdam.
     pub list_hash: Option<B256>,
-    /// RLP of the list, from each place in the source that has it.
+    /// RLP of the list, once for each place in the source that has it.
     pub lists: Vec<Bytes>,
     /// The block's hash.
     pub hash: Option<B256>,
@@ -152,7 +153,8 @@ impl Imported {
     }
 }
 
-/// Returns the signed transactions of all blocks; no transaction if one of them is not signed.
+/// Returns the signed transactions of all blocks. Returns no transaction if one of them is not signed,
+/// as a workload has all of them or none.
 fn signed_transactions(blocks: &[ImportedBlock]) -> Vec<Bytes> {
     let signed: Option<Vec<_>> = blocks.iter().map(|block| block.signed.as_deref()).collect();
     signed.map(|blocks| blocks.concat()).unwrap_or_default()

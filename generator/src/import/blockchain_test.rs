@@ -1,7 +1,7 @@
-//! Reads the JSON formats `blockchain_test` and `blockchain_test_engine` of execution-spec-tests. A
-//! test has the fields of a block, its RLP, or both, which must then be equal. Or it has the
-//! parameters of `engine_newPayload`. Blocks that must be refused (`expectException`,
-//! `validationError`) are kept apart.
+//! Reads tests of execution-spec-tests, in the JSON formats `blockchain_test` and
+//! `blockchain_test_engine`. A block is given by its fields, its RLP, or both, which must then be
+//! equal. In an Engine test it is given by the parameters of `engine_newPayload`. Blocks that must be
+//! refused (`expectException`, `validationError`) are kept apart.
 
 use alloy_consensus::Header;
 use workload::{Batch, Block, ChainRules, Fork, ForkChange, ForkSchedule, Genesis, Workload};
@@ -142,7 +142,7 @@ fn split_transition(network: &str) -> Option<(&str, &str, u64)> {
     Some((before, after, number.parse::<u64>().ok()?.checked_mul(unit)?))
 }
 
-/// Compares the hash and the RLP of the genesis block that a file gives with the block's `header`.
+/// Compares the hash and the RLP of the genesis block in the file with its `header`.
 fn check_genesis(
     test: &Json<'_>,
     node: &Json<'_>,
@@ -162,8 +162,8 @@ fn check_genesis(
     Ok(())
 }
 
-/// Compares the hash of the last valid block that a file gives, and the state root after it, with
-/// the block's header.
+/// Compares the hash of the last valid block in the file, and the state root after it, with the
+/// block's header.
 fn check_last(
     test: &Json<'_>,
     chain: &TestChain,
@@ -229,6 +229,7 @@ impl Reader<'_> {
             };
             let read = read.and_then(|(block, mut said)| {
                 self.check(&said, &chain.last)?;
+                // The description of a test with a single block may have the block's list.
                 if nodes.len() == 1
                     && let Some(info) = test.find(&["_info"])?
                     && let Some(list) = info.find(&["balRlp"])?
@@ -324,7 +325,8 @@ impl Reader<'_> {
         Ok((block, said))
     }
 
-    /// Reads the block of an RLP. If there are fields beside it, they must be of the same block.
+    /// Reads the block whose RLP is at `rlp`. If its header or its fields are there too, they must be of
+    /// the same block.
     fn rlp_block(
         &self,
         rlp: &Json<'_>,

@@ -116,7 +116,8 @@ struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// Reads the next block, after the block with the number `last`; `None` at the end of the file.
+    /// Reads the RLP of the next block; `None` at the end of the file. Errors name the block before,
+    /// whose number is `last`.
     fn next(&mut self, last: u64) -> Result<Option<Item>, ImportError> {
         let offset = self.offset;
         let path = match last {
@@ -165,7 +166,7 @@ impl Blocks<'_> {
     }
 }
 
-/// Formats the first of `bytes` for an error.
+/// Formats the first bytes of `bytes` in hex, for an error.
 fn shown(bytes: &[u8]) -> String {
     let more = if bytes.len() > SHOWN_BYTES { "…" } else { "" };
     hex::encode_prefixed(&bytes[..bytes.len().min(SHOWN_BYTES)]) + more

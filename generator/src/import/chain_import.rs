@@ -1,6 +1,6 @@
-//! Takes the blocks of a chain on its genesis, one after the other. Blocks before Paris, and blocks
-//! before the wanted ones, are run at once and change the carried state. The wanted blocks become
-//! the workload on that state.
+//! The import of a chain, which `chain.rs` and `payloads.rs` feed block by block. Blocks before
+//! Paris, and blocks before the wanted ones, are run at once and change the carried state. The wanted
+//! blocks become the workload on that state.
 
 use std::ops::{ControlFlow, RangeInclusive};
 
@@ -25,7 +25,8 @@ use crate::{
     reference::{BatchReference, ReferenceError},
 };
 
-/// Maximal number of bytes of the blocks that become a workload, with their transactions and lists.
+/// Maximal number of bytes of the signed transactions, lists and facts of the wanted blocks. It
+/// bounds memory.
 const MAX_KEPT_BYTES: usize = 1 << 30;
 
 /// Function that is called after each transaction that is run, and may stop the import.
@@ -35,8 +36,9 @@ pub(super) type OnTx<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
 pub(super) struct ChainImport<'a> {
     config: ChainConfig,
     wanted: RangeInclusive<u64>,
-    /// Header of the last block that has come.
+    /// Header of the last block so far.
     last: Header,
+    /// Sum of the difficulties of all blocks so far.
     total_difficulty: U256,
     stage: Stage,
     comparison: Comparison,
@@ -45,13 +47,15 @@ pub(super) struct ChainImport<'a> {
     on_tx: OnTx<'a>,
 }
 
+/// What becomes of the next block.
 enum Stage {
-    /// No block of the workload has come yet: each block is run on the carried state.
+    /// No wanted block so far: the block is run on the carried state.
     Carried(Box<Runner<ChainState>>),
+    /// The block is kept for the workload.
     Kept(KeptBlocks),
 }
 
-/// The blocks of the workload, and the state and the block hashes before them.
+/// The wanted blocks so far, and the state and the block hashes before them.
 #[derive(Default)]
 struct KeptBlocks {
     genesis: Genesis,
@@ -59,6 +63,7 @@ struct KeptBlocks {
     block_hashes: Vec<B256>,
     batches: Vec<Batch>,
     blocks: Vec<ImportedBlock>,
+    /// Length of the blocks' transactions, lists and facts.
     bytes: usize,
 }
 
@@ -90,12 +95,12 @@ impl<'a> ChainImport<'a> {
         self.config.chain_id
     }
 
-    /// Returns the header of the last block that has come.
+    /// Returns the header of the last block so far.
     pub(super) const fn last(&self) -> &Header {
         &self.last
     }
 
-    /// Whether the last wanted block has come.
+    /// Whether the last wanted block is imported.
     pub(super) const fn is_done(&self) -> bool {
         self.last.number >= *self.wanted.end()
     }
@@ -137,7 +142,7 @@ impl<'a> ChainImport<'a> {
         }
         match header.number < *self.wanted.start() {
             true => {
-                // The list is compared only for a block of the workload, as no list is made here.
+                // Without the list: only the reference makes lists, and it runs wanted blocks alone.
                 let said = ImportedBlock { list_hash: None, lists: Vec::new(), ..said };
                 self.carry(&block, &said, None)?;
             }
@@ -189,7 +194,8 @@ impl<'a> ChainImport<'a> {
         Ok(())
     }
 
-    /// Runs a block on the carried state, and compares its outcome with `said`.
+    /// Runs a block on the carried state, and compares its outcome with `said`. `early` has the rules
+    /// and rewards of a block before Paris.
     fn carry(
         &mut self,
         block: &Block,
@@ -242,8 +248,8 @@ impl<'a> ChainImport<'a> {
         Ok(())
     }
 
-    /// Makes the carried state the genesis state of the workload, whose first block has this
-    /// number.
+    /// Ends the carried state: it becomes the genesis of the workload, whose first block has this
+    /// `number` and these `rules`.
     fn begin(&mut self, number: u64, rules: &ChainRules) -> Result<(), ImportError> {
         let Stage::Carried(runner) =
             std::mem::replace(&mut self.stage, Stage::Kept(KeptBlocks::default()))
@@ -266,7 +272,7 @@ impl<'a> ChainImport<'a> {
         Ok(())
     }
 
-    /// Returns the kept blocks as a workload. `file` is the name that errors use.
+    /// Ends the import, and returns the kept blocks as a workload. `file` is the name that errors use.
     pub(super) fn finish(self, file: &str) -> Result<Imported, ImportError> {
         let (last, wanted) = (self.last.number, self.wanted);
         let is_short = *wanted.end() < u64::MAX && last < *wanted.end();
@@ -373,6 +379,7 @@ impl BlockRun<'_> {
         Ok(made)
     }
 
+    /// Runs the transactions of the block, in order.
     fn transactions(&mut self, on_tx: OnTx<'_>) -> Result<(BatchReference, Receipts), ImportError> {
         let (mut made, mut receipts) = (BatchReference::default(), Receipts::default());
         let mut gas = BlockGas::default();

@@ -1,5 +1,6 @@
-//! Runs the reference on imported blocks, fills in their expected outcome, and compares it with the
-//! outcome that the source gives.
+//! Runs the reference on imported blocks, compares its outcome with the outcome that the source
+//! states, and fills in the expected outcome. `chain_import.rs` compares the blocks that it runs by
+//! itself through [`Comparison`].
 
 use std::{fmt::Display, num::NonZeroUsize};
 
@@ -66,12 +67,13 @@ pub fn in_batches<A: Answer>(
     Ok(())
 }
 
-/// The reference's outcome of all blocks, and its comparison with the source.
+/// The reference's outcome of all blocks, after its comparison with the source.
 struct ComparedOutcome {
     batches: Vec<BatchReference>,
     comparison: Comparison,
 }
 
+/// Runs the valid blocks, and compares their outcome with the facts of the source.
 fn compare<A: Answer>(
     imported: &Imported,
     on_tx: &mut impl FnMut() -> A,
@@ -203,16 +205,18 @@ fn push_once(compared: &mut Vec<&'static str>, what: &'static str) {
     }
 }
 
-/// A comparison of the reference's outcome with the facts of the source. It has the number of the
-/// present block, and the names of the values that were compared so far.
+/// A comparison of outcomes of stock revm (`made`) with the facts of the source (`said`).
 pub(super) struct Comparison {
+    /// Number of the block that is compared now, for errors.
     pub(super) block: u64,
     pub(super) source: Source,
+    /// Names of the values that were equal so far.
     pub(super) compared: Vec<&'static str>,
 }
 
 impl Comparison {
-    /// Compares the outcome of a block with the facts that the source gives about it.
+    /// Compares the outcome of a block with the facts that the source gives about it, but for the state
+    /// root and the block's hash.
     pub(super) fn compare(
         &mut self,
         block: &Block,
@@ -258,8 +262,8 @@ impl Comparison {
         Ok(())
     }
 
-    /// Compares a list with that of the reference. The error shows the first different bytes, which
-    /// help more than a hash.
+    /// Compares a list with that of the reference. The error shows the first different bytes, which say
+    /// more than a hash.
     fn list(&mut self, said: &[u8], made: &[u8]) -> Result<(), ImportError> {
         if *said == *made {
             push_once(&mut self.compared, "list");
@@ -275,7 +279,7 @@ impl Comparison {
     }
 
     /// Compares the receipts, if the source has them. The error names the first receipt that
-    /// differs, which helps more than a root.
+    /// differs, which says more than a root.
     fn receipts(&mut self, said: &ImportedBlock, made: &[TxOutcome]) -> Result<(), ImportError> {
         let Some(receipts) = &said.receipts else { return Ok(()) };
         let (said_count, made_count) = (receipts.len(), made.len());
@@ -308,6 +312,7 @@ impl Comparison {
         Ok(())
     }
 
+    /// Makes the error for a value of the present block that differs.
     fn differs(&self, what: &str, said: impl Display, made: impl Display) -> ImportError {
         let (said, made) = (said.to_string(), made.to_string());
         let (block, source_name) = (self.block, self.source);

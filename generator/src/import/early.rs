@@ -1,5 +1,5 @@
-//! Checks the headers of blocks before Paris (proof of work), and computes the rewards of their
-//! miners. Neither the proof of work nor the difficulty is checked.
+//! Makes, for `chain_import.rs`, the blocks before Paris (proof of work): checks their headers, and
+//! computes the rewards of their miners. Neither the proof of work nor the difficulty is checked.
 
 use alloy_consensus::{Header, proofs};
 use alloy_eips::eip1559::INITIAL_BASE_FEE;
@@ -19,7 +19,9 @@ use super::{
 /// Note for the user: values of blocks before Paris that are not checked.
 pub(super) const NOT_CHECKED: &str = "not checked before Paris: proof of work, difficulty, headers of ommers; receipts before Byzantium";
 
+/// Wei of one ether.
 const ETHER: u64 = 1_000_000_000_000_000_000;
+/// Maximal number of ommers of a block.
 const MAX_OMMERS: usize = 2;
 /// Maximal difference between the number of a block and that of an ommer in it.
 const OMMER_DEPTH: u64 = 6;
@@ -34,7 +36,8 @@ pub(super) struct EarlyBlock {
 }
 
 impl EarlyBlock {
-    /// Checks the header of `decoded` against that of its parent. Errors name `node` or the block.
+    /// Makes the block of `decoded`. Checks its header against that of its parent. Errors name `node`
+    /// or the block.
     pub(super) fn new(
         node: &Json<'_>,
         decoded: RlpBlock,
@@ -76,6 +79,7 @@ impl EarlyBlock {
     }
 }
 
+/// Checks a header before Paris against that of its parent, and its ommers.
 fn check(
     header: &Header,
     ommers: &[Header],
@@ -102,7 +106,7 @@ fn check(
         if said != Some(INITIAL_BASE_FEE) {
             return Err(HeaderFault::BaseFee { said, expected: Some(INITIAL_BASE_FEE) });
         }
-        // From London on the gas limit is twice the gas target (EIP-1559).
+        // From London on the gas limit is twice the gas target, so it doubles here (EIP-1559).
         let gas_limit = parent.gas_limit.saturating_mul(2);
         rules::check_gas_limit(header, &Header { gas_limit, ..Header::default() })?;
     } else {
@@ -112,6 +116,7 @@ fn check(
     check_ommers(header, ommers)
 }
 
+/// Checks hash, number and distance of a block's ommers.
 fn check_ommers(header: &Header, ommers: &[Header]) -> Result<(), HeaderFault> {
     let (said, made) = (header.ommers_hash, proofs::calculate_ommers_root(ommers));
     if said != made {
@@ -130,8 +135,8 @@ fn check_ommers(header: &Header, ommers: &[Header]) -> Result<(), HeaderFault> {
     }
 }
 
-/// Returns the rewards of a block with these `ommers`, which were checked before (EIP-649,
-/// EIP-1234).
+/// Returns the rewards, in wei, of the miners of these `ommers` and of the block's miner, who comes
+/// last (EIP-649, EIP-1234). An ommer's number is at most 6 below the block's, as [`check`] ensures.
 fn rewards(header: &Header, ommers: &[Header], config: &ChainConfig) -> Vec<(Address, U256)> {
     let ether = match header.number {
         number if config.is_active("constantinopleBlock", number) => 2,

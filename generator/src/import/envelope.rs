@@ -1,5 +1,5 @@
-//! Encodes and decodes signed transactions (EIP-2718), and finds their signers. Transactions that
-//! no block may have are decoded too; other code rejects them.
+//! Encodes and decodes signed transactions (EIP-2718) for `read.rs`, and finds their signers.
+//! Transactions that break rules of blocks are decoded too; the reference rejects them.
 
 use alloy_eips::{eip2718::Encodable2718, eip2930::AccessList, eip7702::SignedAuthorization};
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, uint};
@@ -22,15 +22,15 @@ const HALF_ORDER: U256 =
 /// The error for an unknown transaction type.
 const UNKNOWN_TYPE: Error = Error::Custom("a type that is not 0 to 4");
 
-/// A transaction with its signatures, and with the fields that are signed but not executed.
+/// A transaction with its signatures, and with its chain id, which is signed but not executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Envelope {
     /// The transaction, without its sender.
     pub(super) tx: Transaction,
-    /// Id of the chain for which it is signed; `None` for a transaction of type 0 that is valid on
-    /// any chain (before EIP-155).
+    /// Id of the chain for which the transaction is signed; `None` for a transaction of type 0 that is
+    /// valid on any chain (before EIP-155).
     pub(super) chain_id: Option<u64>,
-    /// Signatures of its authorizations (EIP-7702), in order.
+    /// Signatures of the transaction's authorizations (EIP-7702), in order.
     pub(super) authorities: Vec<Signature>,
     /// The sender's signature; `None` for an unsigned transaction.
     pub(super) signature: Option<Signature>,
@@ -65,8 +65,8 @@ impl Envelope {
         Some(envelope(&self.tx, self.chain_id, &signatures).encoded_2718())
     }
 
-    /// Decodes the first transaction in `bytes`, which are of a block: a list, or a byte string of
-    /// the type and a list. Moves `bytes` behind it.
+    /// Decodes the first transaction in `bytes`, the transactions of a block: an RLP list, or an RLP
+    /// byte string of the type and a list. Advances `bytes` to the next transaction.
     pub(super) fn decode(bytes: &mut &[u8]) -> alloy_rlp::Result<Self> {
         let before = *bytes;
         let header = Header::decode(bytes)?;
@@ -84,7 +84,7 @@ impl Envelope {
         }
     }
 
-    /// Decodes the encoding of EIP-2718: a list, or the type and a list.
+    /// Decodes the encoding of EIP-2718: an RLP list, or the type and a list.
     pub(super) fn decode_2718(bytes: &[u8]) -> alloy_rlp::Result<Self> {
         let (first, list) = bytes.split_first().ok_or(Error::InputTooShort)?;
         match *first {
@@ -94,6 +94,7 @@ impl Envelope {
         }
     }
 
+    /// Decodes a transaction of the type `number` from `list`, which must end with it.
     fn decode_list(number: u64, mut list: &[u8]) -> alloy_rlp::Result<Self> {
         let tx_type = type_of(number).ok_or(UNKNOWN_TYPE)?;
         let mut fields = Header::decode_bytes(&mut list, true)?;
@@ -107,6 +108,7 @@ impl Envelope {
         }
     }
 
+    /// Decodes the fields of a transaction, in the order of their type's EIP.
     fn decode_fields(tx_type: TxType, from: &mut &[u8]) -> alloy_rlp::Result<Self> {
         use TxType::{AccessList as WithList, Blob, DynamicFee, Legacy, SetCode};
         let mut out = Self::default();
@@ -155,7 +157,7 @@ impl Envelope {
     }
 }
 
-/// Returns the y parity of a signature: 0 or 1, or a number that `signer` refuses.
+/// Returns `number` as the y parity of a signature. [`signer`] refuses a y parity above 1.
 pub(super) fn parity(number: U256) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }

@@ -1,11 +1,12 @@
-//! Names of execution-spec-tests for the rules that invalid blocks break (`expectException`,
-//! `validationError`). Each stands beside texts in the reasons of this crate for the same rule.
+//! The names in execution-spec-tests of the rules that an invalid block breaks (`expectException`,
+//! `validationError`), each with texts by which the errors of this crate show the same rule.
+//! `complete.rs` asks whether a block was refused for an expected reason.
 
-/// Separator of rules, of which an invalid block may break any one; also of texts in `REASONS`.
+/// Separator of alternatives: of the rules that a test names, and of the texts in [`REASONS`].
 const OR: char = '|';
 
-/// Names of rules of transactions and blocks, each with texts. The reason of this crate contains at
-/// least one of the texts.
+/// Names of rules, each with texts. The error of a block that breaks the rule contains at least one of
+/// the texts.
 const REASONS: &[(&str, &str)] = &[
     ("TransactionException.SENDER_NOT_EOA", "senders with deployed code"),
     ("TransactionException.NONCE_MISMATCH_TOO_HIGH", "too high, expected"),
@@ -130,8 +131,8 @@ const REASONS: &[(&str, &str)] = &[
     ("UnknownParent2", "its parent is"),
 ];
 
-/// Whether `reason` is the reason of a rule that `exception` names; `None` if it names no known
-/// rule.
+/// Whether `reason` shows one of the rules that `exception` names; `None` if none of its names is
+/// known.
 pub(super) fn is_expected(exception: &str, reason: &str) -> Option<bool> {
     let known: Vec<&str> = exception
         .split(OR)

@@ -1,5 +1,5 @@
-//! Reads a `genesis.json` as go-ethereum and Hive write it: the state and the header of block 0,
-//! and the forks of the chain.
+//! Reads a `genesis.json` as go-ethereum and Hive write it, for `chain_import.rs`: the state and the
+//! header of block 0, and the forks of the chain.
 
 use alloy_consensus::{
     EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH, Header, constants::EMPTY_WITHDRAWALS,
@@ -12,8 +12,9 @@ use workload::{ChainRules, Fork, ForkChange, ForkSchedule, MAINNET_DEPOSIT_CONTR
 
 use super::{ImportError, json::Json, read, state::ChainState};
 
-/// Keys of forks before Paris, each with revm's name. Forks that change only the difficulty
-/// (glaciers) are left out. Constantinople is run as Petersburg, as revm does not have EIP-1283.
+/// Keys of the forks before Paris, in order, each with revm's name of the fork. Forks that change
+/// only the difficulty (glaciers) are left out. Constantinople is run as Petersburg, as revm does not
+/// have EIP-1283.
 const EARLY_FORKS: [(&str, SpecId); 9] = [
     ("homesteadBlock", SpecId::HOMESTEAD),
     ("eip150Block", SpecId::TANGERINE),
@@ -26,7 +27,7 @@ const EARLY_FORKS: [(&str, SpecId); 9] = [
     ("londonBlock", SpecId::LONDON),
 ];
 
-/// Ending of the keys that have the timestamps of forks.
+/// End of the keys of forks that begin at a timestamp, such as `shanghaiTime`.
 const TIME: &str = "Time";
 
 /// The content of a genesis file.
@@ -42,9 +43,11 @@ pub(super) struct ChainGenesis {
 /// The chain id and the forks of a chain.
 pub(super) struct ChainConfig {
     pub(super) chain_id: u64,
-    /// Numbers of the first blocks of forks before Paris, in the order of [`EARLY_FORKS`].
+    /// Number of the first block of each fork before Paris, in the order of [`EARLY_FORKS`]; `None`
+    /// if the chain does not have the fork.
     early: [Option<u64>; EARLY_FORKS.len()],
-    /// Number of the block that empties the accounts of the DAO; `None` if the chain has none.
+    /// Number of the block that empties the accounts of the DAO; `None` if the chain has no such
+    /// block.
     pub(super) dao_block: Option<u64>,
     /// Whether blocks before Paris are signed by authorities instead of mined.
     pub(super) is_clique: bool,
@@ -53,7 +56,7 @@ pub(super) struct ChainConfig {
     pub(super) terminal_difficulty: Option<U256>,
     /// Rules from Paris on.
     pub(super) rules: ForkSchedule,
-    /// Keys and timestamps of forks that this crate does not know.
+    /// Key and timestamp of each fork that this crate does not know.
     unknown: Vec<(String, u64)>,
 }
 
@@ -124,7 +127,7 @@ pub(super) fn genesis(node: &Json<'_>) -> Result<ChainGenesis, ImportError> {
     Ok(ChainGenesis { header, state, config })
 }
 
-/// Makes the header of block 0 from its fields in the file, with the fields that headers of its
+/// Makes the header of block 0: values from the file, `root`, and the fields that headers of its
 /// fork have.
 fn header(node: &Json<'_>, config: &ChainConfig, root: B256) -> Result<Header, ImportError> {
     if let Some(number) = node.find(&["number"])?

@@ -1,7 +1,7 @@
-//! Reads headers in the dialects of execution-spec-tests and of nodes, and blocks in RLP. Makes of
-//! a header and a body the block to run, and the outcome that the header gives. The RLP of a block
-//! has its header, transactions, ommers and withdrawals. As in go-ethereum's exports, a block-level
-//! access list may follow.
+//! Reads headers as JSON of execution-spec-tests and of nodes, and blocks as RLP. From a header and a
+//! body it makes the block to run, and the outcome that the header states. Tests, chains, nodes and
+//! witnesses are imported through it. The RLP of a block has its header, transactions, ommers and
+//! withdrawals. A block-level access list may follow, as in go-ethereum's exports.
 
 use alloy_consensus::Header;
 use alloy_primitives::Bytes;
@@ -131,10 +131,11 @@ pub(super) fn block(
     Ok((Block { env, transactions, withdrawals }, said))
 }
 
-/// Returns the length of a block's RLP in bytes. `None` if a transaction is not signed, or a
+/// Returns the length of a block's RLP in bytes; `None` if a transaction is not signed, or a
 /// withdrawal lacks a field.
 fn rlp_bytes(header: &Header, body: &Body) -> Option<usize> {
     let transactions = body.transactions.signed.as_ref()?.iter().map(|tx| match tx.first() {
+        // A transaction of type 0 is an RLP list; others are in a byte string.
         Some(first) if *first >= EMPTY_LIST_CODE => tx.len(),
         _ => tx.length(),
     });

@@ -1,5 +1,5 @@
-//! Reads values of a JSON file. Each value has its path in the file, so that errors name file, key
-//! and value. Unknown keys are ignored, as dialects differ in them.
+//! Reads values of a JSON file, for all modules of the import. Each value has its path in the file, so
+//! that errors name file, key and value. Unknown keys are ignored, as dialects differ in them.
 
 use std::str::FromStr;
 
@@ -35,7 +35,7 @@ impl<'a> Json<'a> {
         Self { file, path: String::new(), value }
     }
 
-    /// Makes the node of a value at `path` of a file that is not a single JSON value.
+    /// Makes the value at `path` of a file that has several values or is not JSON.
     pub(super) const fn at(file: &'a str, path: String, value: &'a Value) -> Self {
         Self { file, path, value }
     }
@@ -45,6 +45,7 @@ impl<'a> Json<'a> {
         self.file
     }
 
+    /// Makes the value at `path` below this one.
     fn child(&self, path: &str, value: &'a Value) -> Self {
         let path = match self.path.as_str() {
             "" => path.to_owned(),
@@ -135,6 +136,7 @@ impl<'a> Json<'a> {
         self.value.as_bool().ok_or_else(|| self.fault("true or false"))
     }
 
+    /// Parses a text.
     fn parsed<T: FromStr>(&self, allowed: &str) -> Result<T, ImportError> {
         self.text()?.parse().map_err(|_| self.fault(allowed))
     }
@@ -164,13 +166,13 @@ impl<'a> Json<'a> {
         self.parsed("256 bytes: 0x and 512 hex digits")
     }
 
-    /// Reads bytes of any number.
+    /// Reads any number of bytes.
     pub(super) fn bytes(&self) -> Result<Bytes, ImportError> {
         self.parsed("bytes: 0x and an even number of hex digits")
     }
 
-    /// Returns the RLP of a block-level access list, which is given as a text of its RLP, or as an
-    /// array of accounts. The order of the accounts is kept.
+    /// Returns the RLP of a block-level access list, which is its RLP in hex or an array of accounts. The
+    /// order of the accounts is kept.
     pub(super) fn block_access_list(&self) -> Result<Bytes, ImportError> {
         if self.text().is_ok() {
             return self.bytes();
@@ -180,7 +182,7 @@ impl<'a> Json<'a> {
         Ok(list::encode(&accounts))
     }
 
-    /// Reads an account of a block-level access list. Its empty arrays may be left out.
+    /// Reads an account of a block-level access list. Its empty arrays may be missing.
     fn account_changes(&self) -> Result<AccountChanges, ImportError> {
         let mut out = AccountChanges::new(self.get(&["address"], ADDRESS)?.address()?);
         for slot in self.list_entries("storageChanges")? {
@@ -238,6 +240,7 @@ impl<'a> Json<'a> {
             .ok_or_else(|| self.key_fault(key, "a key of 256 bits at most: 0x and hex digits"))
     }
 
+    /// Makes the error for `key`, the key of this value.
     fn key_fault(&self, key: &str, allowed: &str) -> ImportError {
         let key = Value::String(key.to_owned());
         let path = format!("the key of {}", self.path);
@@ -256,6 +259,7 @@ impl<'a> Json<'a> {
         number.ok_or_else(|| self.fault("a number of 64 bits: 0x and hex digits"))
     }
 
+    /// Returns a number, which is a JSON number or a text.
     fn number(&self) -> Option<U256> {
         match self.value {
             Value::Number(number) => number.as_u64().map(U256::from),
@@ -280,6 +284,7 @@ impl<'a> Json<'a> {
     }
 }
 
+/// Allowed value of an address, for errors.
 const ADDRESS: &str = "an address: 0x and 40 hex digits";
 
 /// Parses a number as go-ethereum writes it: `0x` and hex digits, or decimal digits.

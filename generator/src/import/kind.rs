@@ -1,5 +1,5 @@
-//! Finds the kind of a file from its content alone. Reads the first bytes of the file and the first
-//! keys of its first JSON value, and keeps no values.
+//! Finds the kind of a file from its content alone, for `stress import`. Reads the first bytes of the
+//! file, or the first keys of its first JSON value, and keeps no values.
 
 use std::{
     fmt,
@@ -13,8 +13,8 @@ use serde::{
 
 use super::ImportError;
 
-/// Number of first bytes that are searched for marks of binary formats. The last such mark, `ustar`
-/// of a tar archive, ends at byte 262.
+/// Number of first bytes in which formats are recognised. The mark `ustar` of a tar archive is the last
+/// one, and ends at byte 262.
 const HEAD_BYTES: u64 = 512;
 /// Maximal number of an object's keys that are read.
 const MAX_KEYS: usize = 64;
@@ -79,14 +79,16 @@ impl Kind {
         content.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(unread)?;
         let known = match binary_kind(&head).or_else(|| hex_kind(&head)) {
             Some(known) => known,
+            // All other kinds are JSON.
             None => {
                 let mut outline = Outline::default();
                 let all = BufReader::new(Cursor::new(&head).chain(content));
                 let mut json = serde_json::Deserializer::from_reader(all);
                 let read = Seed { out: &mut outline, levels: LEVELS }.deserialize(&mut json);
                 match (outline.kind(), read) {
-                    // If the keys before a fault tell the kind, the import itself reports the fault
-                    // later.
+                    // The parse ends with an error of serde (data) once the kind is known. After any
+                    // other error the keys before it may tell the kind; the import itself reports the
+                    // error later.
                     (Err(_), Err(source)) if source.is_io() => {
                         return Err(unread(source.into()));
                     }
@@ -161,8 +163,9 @@ fn hex_kind(head: &[u8]) -> Option<Known> {
 fn rlp_kind(head: &[u8]) -> Option<Kind> {
     let (items, _) = list_items(head)?;
     match list_items(items) {
-        // A header begins with its parent's hash.
+        // A block's first item is its header, which begins with a hash of 32 bytes.
         Some(([0xa0, ..], is_long)) => is_long.then_some(Kind::Chain),
+        // An address of 20 bytes comes first in a block-level access list.
         Some(([0x94, ..], _)) => None,
         Some(_) => Some(Kind::Transactions),
         // Transactions of types 1 to 4 are byte strings in the list.
@@ -200,14 +203,17 @@ enum Shape {
 }
 
 impl Outline {
+    /// Whether this is an object with all of `keys`.
     fn has(&self, keys: &[&str]) -> bool {
         self.shape == Shape::Object && keys.iter().all(|key| self.at(key).is_some())
     }
 
+    /// Returns the outline of the value at `key`.
     fn at(&self, key: &str) -> Option<&Self> {
         self.entries.iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
+    /// Finds the kind of the file that has this outline.
     fn kind(&self) -> Known {
         if self.shape != Shape::Object {
             return match self.entries.first().map(|(_, first)| first) {
@@ -309,9 +315,11 @@ fn is_address(key: &str) -> bool {
     digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Reads JSON into an outline. Keys that come before an error stay in `out`.
+/// Reads JSON into an outline, and ends with an error once the kind is known, so that the rest of a
+/// large file is not read. Keys that come before an error stay in `out`.
 struct Seed<'o> {
     out: &'o mut Outline,
+    /// Number of nested levels that are still read.
     levels: usize,
 }
 
@@ -341,6 +349,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
             self.out.entries.push((key, Outline::default()));
             let (_, out) = self.out.entries.last_mut().expect("an entry was pushed");
             map.next_value_seed(Seed { out, levels: self.levels - 1 })?;
+            // The outermost object decides the kind.
             if self.levels == LEVELS && self.out.kind().is_ok() {
                 return Err(A::Error::custom("its kind is known"));
             }

@@ -1,6 +1,6 @@
-//! Finds the block-level access lists (EIP-7928) in a file. The content tells the file's kind: RLP,
-//! hex or JSON of a list, payloads and requests, answers of nodes, or tests. Also makes the list of
-//! a test's block by the reference.
+//! Finds the block-level access lists (EIP-7928) in a file, for `stress show
+//! --bal`. The content tells the file's kind: RLP, hex or JSON of a list, payloads and requests,
+//! answers of nodes, or tests. Also makes the list of a test's block by the reference.
 
 use alloy_primitives::Bytes;
 use serde_json::{Deserializer, Value};
@@ -34,7 +34,7 @@ pub struct FoundList {
     pub list: Option<Bytes>,
     /// Bounds of the list, which follow from its block; `None` if the file does not have the block.
     pub bounds: Option<ListBounds>,
-    /// The list's block; `None` if the file does not have the state before the block.
+    /// The list's block, if it is a block of a test: only a test has the state before it.
     test_block: Option<TestBlock>,
 }
 
@@ -241,6 +241,7 @@ impl Imported {
         // Number of blocks before the block at `index` that must be refused.
         let mut refused_count = 0;
         let refused = invalid.find_map(|(nth, block)| {
+            // `before_count` counts valid blocks alone.
             let position = block.before_count + nth;
             refused_count += usize::from(position < index);
             (position == index).then_some(block)

@@ -1,6 +1,6 @@
-//! Reads payloads of the Engine API: fields of a header, and transactions as bytes. The block's
-//! header is made of the payload and the other parameters of `engine_newPayload`. Its hash is
-//! compared with the payload's.
+//! Reads a payload of the Engine API: most fields of a header, and transactions as bytes. The rest
+//! of the header follows from the other parameters of `engine_newPayload`. The header's hash is
+//! compared with the payload's. `payloads.rs` and `blockchain_test.rs` call this.
 
 use std::ops::RangeInclusive;
 
@@ -23,7 +23,8 @@ const HASHES: &str = "expectedBlobVersionedHashes";
 const BEACON_ROOT: &str = "parentBeaconBlockRoot";
 const REQUESTS: &str = "executionRequests";
 
-/// The parameters of a call beside its payload; `None` for a parameter that the call does not have.
+/// The parameters of `engine_newPayload` beside the payload; `None` for a parameter that the call
+/// does not have.
 #[derive(Clone, Debug)]
 pub(super) struct PayloadParams<'a> {
     versioned_hashes: Option<Json<'a>>,
@@ -112,7 +113,7 @@ pub(super) fn block(
     Ok((block, said))
 }
 
-/// Checks that the payload at `node` and its call have what payloads of `fork` have, and no more.
+/// Checks that the payload at `node` and its call have exactly the fields and parameters of `fork`.
 fn check_fields(
     node: &Json<'_>,
     payload_params: &PayloadParams<'_>,

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::reference::Answer;
 
-/// Maximal length of a line in bytes. A block in hex takes twice its bytes.
+/// Maximal length of a line in bytes. A block in hex takes two digits a byte.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 /// Maximal number of bytes of all payloads with the same block number together.
 const MAX_SIBLING_BYTES: u64 = 256 << 20;
@@ -55,7 +55,9 @@ pub fn payloads<A: Answer>(
 
 /// A line of the file: a payload, or a call.
 struct Line {
+    /// Number of the line, from 1.
     number: u64,
+    /// Length of the line.
     bytes: u64,
     json: Value,
 }
@@ -65,7 +67,8 @@ impl Line {
         Json::at(file, format!("line {}", self.number), &self.json)
     }
 
-    /// The payload and what is beside it; `None` of another call.
+    /// Returns the payload and the parameters beside it; `None` if the line is a call of another
+    /// method of the Engine API.
     fn payload<'a>(
         &'a self,
         file: &'a str,
@@ -86,14 +89,16 @@ impl Line {
     }
 }
 
-/// A payload of the next block number. It waits until it is known which of the payloads with this
-/// number is imported.
+/// A payload of the next block number. Several payloads may have this number. The payload with the
+/// next number decides which of them is imported, by its parent hash.
 struct Sibling {
     line: Line,
     hash: B256,
 }
 
+/// Chooses the payloads to import, and imports them.
 struct Reader<'a> {
+    /// Name of the file, for errors.
     file: &'a str,
     chain: ChainImport<'a>,
     /// Payloads of the next block number.
@@ -103,7 +108,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Takes the next line of the file.
+    /// Reads the next line of the file. Imports a payload of the number before, if the line's payload
+    /// decides which one.
     fn read(&mut self, line: Line) -> Result<(), ImportError> {
         let Some((payload, _)) = line.payload(self.file)? else { return Ok(()) };
         let field = payload.get(&["blockNumber"], FIELD)?;
@@ -130,6 +136,7 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Adds a payload of the next block number, unless it is there already.
     fn add_sibling(&mut self, sibling: Sibling) -> Result<(), ImportError> {
         if self.siblings.iter().any(|known| known.hash == sibling.hash) {
             self.passed_over_count += 1;

@@ -1,5 +1,6 @@
-//! Reads accounts, transactions, receipts and withdrawals of JSON files, in the dialects that
-//! go-ethereum, execution-spec-tests and nodes write.
+//! Reads accounts, transactions, receipts and withdrawals from JSON, in the dialects that go-ethereum,
+//! execution-spec-tests and nodes write. Also decodes transactions from RLP. All other modules of the
+//! import read these values here.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -19,7 +20,7 @@ use super::{
     json::Json,
 };
 
-/// Minimal gas limit of a block that clients accept.
+/// Minimal gas limit of a block (GAS_LIMIT_MINIMUM in execution-specs).
 const MIN_BLOCK_GAS: u64 = 5_000;
 
 /// Transactions of a block, and their signed encodings.
@@ -55,7 +56,7 @@ pub(super) fn signed_transactions(
     node: &Json<'_>,
     chain_id: u64,
 ) -> Result<Transactions, ImportError> {
-    // The RLP of transactions has their signatures.
+    // A text is the RLP of transactions, which has their signatures.
     let nodes = if node.text().is_ok() { Vec::new() } else { node.items()? };
     for tx in nodes {
         if r_and_s(&tx)?.is_none() {
@@ -104,9 +105,11 @@ pub(super) fn exists(account: &GenesisAccount) -> bool {
         || !account.storage.is_empty()
 }
 
-/// Names the system contracts that every block of `fork` calls and that `accounts` lack. Without
-/// them every block is invalid (EIP-7002, EIP-7251, EIP-8282). `None` if none is missing.
+/// Returns the text for an error that names the system contracts missing in `accounts`; `None` if none
+/// is missing. Every block of `fork` calls them, and is invalid without them (EIP-7002, EIP-7251,
+/// EIP-8282).
 pub(super) fn missing_system_contracts(accounts: &[GenesisAccount], fork: Fork) -> Option<String> {
+    // A block is valid without the contracts that are called before the transactions.
     let missing: Vec<_> = system::after_transactions(fork)
         .into_iter()
         .map(|call| call.contract)
@@ -161,9 +164,9 @@ pub(super) fn receipts(node: &Json<'_>) -> Result<Vec<StatedReceipt>, ImportErro
 #[derive(Clone, Debug, Default)]
 pub(super) struct Withdrawals {
     pub(super) all: Vec<Withdrawal>,
-    /// Root of the withdrawals' trie; `None` if a field of a withdrawal is left out.
+    /// Root of the withdrawals' trie; `None` if the file leaves out a field of a withdrawal.
     pub(super) root: Option<B256>,
-    /// Length in bytes of the RLP of all withdrawals. It has a meaning only if there is a root.
+    /// Length in bytes of the RLP of all withdrawals. It is only valid if there is a root.
     pub(super) rlp_bytes: usize,
 }
 
@@ -365,7 +368,9 @@ fn y_parity<'n>(node: &Json<'n>, allowed: &str) -> Result<(Json<'n>, U256), Impo
     }
 }
 
-/// Reads the signature, and the chain on which it is valid; `None` for an unsigned transaction.
+/// Reads the signature, and the id of the chain for which it is, or `None` if it is for any chain.
+/// Returns `None` for an unsigned transaction. In type 0 the signature's `v` has the chain id (EIP-155);
+/// other types sign `chain_id`.
 fn signature_of(
     node: &Json<'_>,
     tx_type: TxType,
@@ -440,7 +445,7 @@ pub(super) fn gas_limit(node: &Json<'_>, gas_limit: u64, fork: Fork) -> Result<u
     Ok(gas_limit)
 }
 
-/// Checks the bound of `excess`, the excess blob gas of the block at `node`, and returns it.
+/// Returns `excess`, the excess blob gas of the block at `node`, if it is within its bound.
 pub(super) fn excess_blob_gas(
     node: &Json<'_>,
     excess: u64,

@@ -1,8 +1,7 @@
-//! Imports blocks of a running node by JSON-RPC: headers, transactions, receipts and hashes of
-//! earlier blocks. It also reads the part of the state before the first block that the blocks
-//! touch. That part comes from the node's tracer (`prestateTracer`). Values that the tracer does
-//! not give are read one by one from the parent's state. The caller owns the connection and
-//! implements [`Rpc`].
+//! Imports blocks of a running node by JSON-RPC, and blocks beside a witness. A node gives headers,
+//! transactions, receipts, hashes of earlier blocks, and the values of the state before the first
+//! block that the blocks touch. These come from its tracer (`prestateTracer`); values that the tracer
+//! does not give are read one by one. The caller owns the connection and implements [`Rpc`].
 
 mod blocks;
 mod client;
@@ -113,7 +112,7 @@ impl FromStr for BlockName {
     }
 }
 
-/// Formats a number as JSON-RPC has it: `0x` and hex digits.
+/// Formats a number as JSON-RPC writes it: `0x` and hex digits.
 fn quantity(number: u64) -> String {
     format!("{number:#x}")
 }

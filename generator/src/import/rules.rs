@@ -1,5 +1,5 @@
-//! Checks a header by itself, and against its parent's header. The messages of the errors name the
-//! EIPs.
+//! The rules of a header by itself and after its parent's header. All sources with whole headers are
+//! checked by [`check`]; `early.rs` and `t8n.rs` check single rules. The errors name the EIPs.
 
 use alloy_consensus::{EMPTY_OMMER_ROOT_HASH, Header};
 use alloy_eips::eip1559::BaseFeeParams;
@@ -9,17 +9,18 @@ use workload::{ChainRules, Fork};
 
 use super::ImportError;
 
-/// Maximal number of bytes of a header's extra data.
+/// Maximal number of bytes of a header's extra data (Yellow Paper, 4.4).
 const MAX_EXTRA_BYTES: usize = 32;
 /// Divisor of the parent's gas limit. A block's gas limit differs from its parent's by less than
 /// the quotient.
 const GAS_LIMIT_DIVISOR: u64 = 1_024;
-/// Minimal gas limit of a parent from which the next base fee can be computed.
+/// Minimal gas limit of a parent from which the next base fee can be computed: its gas target, half of
+/// that, is a divisor.
 const MIN_PARENT_GAS: u64 = 2;
-/// Maximal base fee of a parent from which the next base fee can be computed.
+/// Maximal base fee of a parent from which the next base fee can be computed without overflow.
 const MAX_BASE_FEE: u64 = u64::MAX / 16;
-/// Maximal blob gas of a parent from which the next excess blob gas can be computed: that of 65536
-/// blobs.
+/// Maximal blob gas of a parent from which the next excess blob gas can be computed: that of 2^16
+/// blobs, each with 2^17 gas.
 const MAX_BLOB_GAS: u64 = 1 << (16 + 17);
 
 /// A rule that a header breaks.
@@ -63,6 +64,7 @@ pub(super) enum HeaderFault {
     ExcessBlobGas { said: Option<u64>, expected: Option<u64> },
 }
 
+/// Formats a number for an error.
 fn shown(number: Option<u64>) -> String {
     number.map_or_else(|| "not known".to_owned(), |number| number.to_string())
 }
@@ -74,7 +76,8 @@ impl HeaderFault {
     }
 }
 
-/// Checks `header`, of a block under `rules`, by itself and against the header `parent`.
+/// Checks `header`, of a block of Paris or later under `rules`, by itself and against the header
+/// `parent`.
 pub(super) fn check(
     header: &Header,
     parent: &Header,
@@ -163,7 +166,7 @@ fn check_excess_blob_gas(
 /// cannot be computed.
 pub(super) fn excess_blob_gas_after(parent: &Header, rules: &ChainRules) -> Option<u64> {
     let blobs = rules.blobs;
-    // The computation of a larger value takes unbounded time, or exceeds 64 bits.
+    // With larger values the computation takes unbounded time, or exceeds 64 bits.
     let is_computable = parent.excess_blob_gas.is_none_or(|gas| gas <= blobs.max_excess_blob_gas())
         && parent.blob_gas_used.is_none_or(|gas| gas <= MAX_BLOB_GAS);
     match parent.excess_blob_gas {

@@ -1,10 +1,11 @@
-//! Finds the set of files that together make blocks.
+//! Finds, for `stress import`, the set that the given files make: a kind of source, with all files
+//! that it needs and no others.
 
 use std::ops::RangeInclusive;
 
 use super::{ImportError, kind::Kind};
 
-/// A set of files that together make blocks.
+/// A set of files that together describe blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Set {
     /// A file of tests, of which one is imported.
@@ -22,12 +23,14 @@ pub enum Set {
 /// A kind of file in a set, and the allowed number of its files.
 type Part = (Kind, RangeInclusive<usize>);
 
+/// Returns the part that is exactly one file of this kind.
 const fn once(kind: Kind) -> Part {
     (kind, 1..=1)
 }
 
 impl Set {
-    /// Finds the set that files with these names and kinds make.
+    /// Finds the set that files with these names and kinds make. A file of a kind that only one set has
+    /// decides for that set. All files of the set must then be there, and no others.
     ///
     /// # Errors
     /// [`ImportError::Set`] with all missing kinds and all surplus files.

@@ -1,5 +1,6 @@
-//! A state in memory that blocks change, and its root. The work for a root follows from the changes
-//! since the last root.
+//! A whole state in memory, which blocks change, and its root. The cost of a root follows from the
+//! number of changes since the last root. Imports of chains run blocks on it, and `complete.rs`
+//! applies the reference's changes to it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -18,7 +19,7 @@ use crate::tries::{HashedTrie, account_leaf, hashed_key, slot_leaf};
 /// Maximal number of earlier blocks whose hashes code can read (BLOCKHASH).
 pub(super) const HASH_COUNT: usize = 256;
 
-/// Reason for which tries have no errors: rows are sorted when they are written, and no value is
+/// Message of panics that cannot happen: rows are sorted when they are written, and no value is
 /// empty when a trie is built.
 const SORTED: &str = "rows of a trie in memory";
 
@@ -35,7 +36,7 @@ pub fn state_after(genesis: &Genesis, changes: &[NetChanges]) -> Vec<GenesisAcco
     state.into_accounts()
 }
 
-/// A value that the state does not have.
+/// A value that execution asks for, and that the state does not have.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnknownValue {
     #[error("code {0} begins with 0xef01 and is no delegation (EIP-7702)")]
@@ -65,11 +66,12 @@ struct Account {
     state: AccountState,
     storage: BTreeMap<U256, U256>,
     storage_root: B256,
-    /// The trie of the storage; `None` before its first change after a root.
+    /// The trie of the storage. `None` until slots change after the state's first root: most accounts
+    /// never need it.
     trie: Option<HashedTrie>,
 }
 
-/// A code, and its executable form, which is made when it is first read.
+/// A code, and its executable form, which is made on the first read.
 #[derive(Debug)]
 struct Code {
     bytes: Bytes,
@@ -196,7 +198,7 @@ impl ChainState {
             .or_insert_with(|| Account::new(AccountState::default(), BTreeMap::new()))
     }
 
-    /// Puts an account into the state, as a transaction or a system call left it.
+    /// Sets an account to its state after a transaction or a system call.
     fn commit_account(&mut self, address: Address, touched: Touched) {
         let keys = self.changed.entry(address).or_default();
         // An empty account that was touched is removed (EIP-161). Before EIP-161 it stays, and revm

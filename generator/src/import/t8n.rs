@@ -1,7 +1,7 @@
-//! Imports files of go-ethereum's transition tool (`evm t8n`): pre-state (`alloc`), environment
-//! (`env`), transactions (`txs`) and, if there is one, the tool's `result`. Values that the
-//! environment leaves out are derived from the parent's values, as the tool does. Or they are
-//! assumed, and a note names them. One error names all missing values.
+//! Imports a block from files of go-ethereum's transition tool (`evm t8n`): the state before it
+//! (`alloc`), environment (`env`), transactions (`txs`) and, if there is one, the tool's `result`.
+//! Values that the environment leaves out follow from the parent's values, as in the tool, or are
+//! assumed with a note. One error names all values that are still missing.
 
 use std::{collections::BTreeMap, slice};
 
@@ -91,7 +91,7 @@ pub fn transition(
     }
 }
 
-/// The parts of a block, as JSON values.
+/// The tool's input and result for a block.
 struct Parts<'a> {
     alloc: Json<'a>,
     env: Json<'a>,
@@ -136,7 +136,7 @@ impl Parts<'_> {
                 said.not_compared.push(what);
             }
         }
-        // The tool's root is over all accounts of the file, also over those that do not exist
+        // The tool's root is that of all accounts of the file, also of empty ones, which do not exist
         // (EIP-161) and are not imported.
         said.state_root = said.state_root.filter(|_| all_exist);
         let name = format!("block-{}", block_env.number);
@@ -177,9 +177,10 @@ struct EnvReader<'n, 'a> {
     node: &'n Json<'a>,
     /// Whether a transaction has blobs, which need the excess blob gas.
     has_blobs: bool,
-    /// Values that it lacks, and that nothing can replace.
+    /// Values that the environment lacks, and that follow from no other value.
     missing: Vec<String>,
-    /// Values that are assumed, as it lacks them, or as it contradicts its parent.
+    /// Notes for the user: values that are assumed, as the environment lacks them, and values that
+    /// contradict the parent's.
     assumed: Vec<String>,
 }
 
@@ -198,6 +199,7 @@ impl<'a> EnvReader<'_, 'a> {
         read(&value)
     }
 
+    /// Returns the environment that code sees in the block. A missing value has its default.
     fn block(&mut self, block_hashes: &[B256], fork: Fork) -> Result<BlockEnv, ImportError> {
         let node = self.node;
         if let Some(difficulty) = node.find(&["currentDifficulty"])?
@@ -309,8 +311,8 @@ impl<'a> EnvReader<'_, 'a> {
         Ok(given.or(of_parent))
     }
 
-    /// Reads the hashes of the blocks before. Returns the number of the first block with a hash,
-    /// and the hashes from it to the parent's.
+    /// Reads the hashes of earlier blocks. Returns the number of the first block with a hash, and the
+    /// hashes from that block to the parent.
     fn block_hashes(&mut self) -> Result<(u64, Vec<B256>), ImportError> {
         let Some(number) = self.node.find(&["currentNumber"])? else {
             self.missing.push("currentNumber".to_owned());

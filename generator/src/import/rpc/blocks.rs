@@ -193,6 +193,7 @@ fn ancestors(
     Ok(Ancestors { start, hashes, parent })
 }
 
+/// Asks for the receipts of `block`, whose JSON is `json`.
 fn receipts(
     client: &mut RpcClient<'_>,
     block: &Block,

@@ -1,5 +1,5 @@
-//! Asks a node, with many calls in a request. A missing or useless answer becomes an error with a
-//! remedy.
+//! Sends the calls of an import to a node, many in a request. A missing or useless answer becomes an
+//! error with a remedy.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ const MAX_CALLS: usize = 64;
 /// The error code of JSON-RPC for an unknown method.
 const METHOD_NOT_FOUND: i64 = -32601;
 
-/// A condition for the answer to a call. The remedy in an error follows from it.
+/// What a node must have to answer a call. The remedy in an error follows from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Need {
     /// The node must know the method.
@@ -47,6 +47,7 @@ fn lacks_method(refusal: &Refusal) -> bool {
     refusal.code == METHOD_NOT_FOUND || names_method && !message.contains("state")
 }
 
+/// Returns the remedy if the state of block `number` is missing.
 fn needs_state(number: u64) -> String {
     format!(
         "the node must still have the state of block {number}: ask an archive node, or import a block \
@@ -134,6 +135,7 @@ impl<'a> RpcClient<'a> {
         Ok(answer.map(|value| Reply { name: self.name_of(&call), value }))
     }
 
+    /// Sends `calls` in one request, and checks that each has an answer.
     fn send(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, ImportError> {
         let answers = match self.rpc.call(calls) {
             Ok(answers) => answers,
@@ -149,6 +151,7 @@ impl<'a> RpcClient<'a> {
         Err(self.error(&calls[0], said, "is this the JSON-RPC interface of a node?".to_owned()))
     }
 
+    /// Returns the answer to `call`, unless it is a refusal or `null`.
     fn accept(
         &self,
         call: &Call,

@@ -1,6 +1,6 @@
-//! Finds the rules of a node's blocks: forks, blob schedules and deposit contract. The node gives
-//! them (`eth_config`, EIP-7910), or the user names a fork. A named fork is checked by the headers
-//! and the node's answer, as far as they tell it.
+//! Finds the rules of a node's blocks, for `blocks.rs`: forks, blob schedules and deposit contract.
+//! The node gives them (`eth_config`, EIP-7910), or the user names a fork. A named fork is checked
+//! against the fields of the headers and the node's answer, which may leave several forks possible.
 
 use alloy_consensus::Header;
 use alloy_primitives::Address;
@@ -17,7 +17,7 @@ use super::{
 /// Address of the precompile that Osaka adds (EIP-7951), in hex without `0x`.
 const OSAKA_PRECOMPILE: &str = "0000000000000000000000000000000000000100";
 
-/// The rules of the node's newest block, as the node answers.
+/// The rules of the node's newest block, from its answer to `eth_config`.
 struct Config {
     /// Time from which the rules hold, in seconds of Unix time.
     since: u64,
@@ -27,13 +27,13 @@ struct Config {
     max: Option<u64>,
     /// `baseFeeUpdateFraction` of the blob schedule.
     fraction: u64,
-    /// Whether the rules have the precompile of Osaka.
+    /// Whether the rules have the precompile that Osaka adds.
     has_osaka: bool,
     deposit_contract: Option<Address>,
 }
 
-/// Returns the rules of the blocks in `bodies`, which are in order. The fork `named` is that of the
-/// blocks whose fork neither their headers' fields nor the node tell.
+/// Returns the rules of the blocks with these `headers`, which are in order. `named` is the fork of
+/// blocks whose fork follows neither from their headers' fields nor from the node's answer.
 pub(super) fn schedule(
     client: &mut RpcClient<'_>,
     named: Option<Fork>,
@@ -223,8 +223,8 @@ mod tests {
         }
     }
 
-    /// The schedule of blocks with these fields at times 10, 20, …; bpo2 is in force from time 40
-    /// on.
+    /// The schedule of blocks at times 10, 20, …, each with one of these fields in its header. The
+    /// node's newest rules are those of bpo2, in force from time 40 on.
     fn schedule_of(named: Option<Fork>, fields: &[&str]) -> Result<String, String> {
         let blobs = json!({"baseFeeUpdateFraction": 11_684_671, "target": 14, "max": 21});
         let precompiles = json!({"P256VERIFY": "0x0000000000000000000000000000000000000100"});

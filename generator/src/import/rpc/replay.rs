@@ -1,6 +1,6 @@
-//! Runs imported blocks on the state before them, as far as it is known. An unknown value is asked
-//! for when it is read, so that afterwards the state holds all values that the blocks touch. Each
-//! transaction is compared with the tracer's changes.
+//! Runs the blocks of a node (`blocks.rs`) or a witness (`witness.rs`) on [`StateBefore`]. Unknown
+//! values are fetched when they are read, so that afterwards the state has all values that the blocks
+//! touch. Each transaction is compared with its trace, if there is one.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ use super::{
     trace::{Difference, TxTrace},
 };
 
-/// Runs the blocks of `workload`. The state before them then has all values that they touch.
-/// `traces` has the traces of each block's transactions; it is empty if the node has no tracer.
+/// Runs the blocks of `workload` on `state`, which then has all values that they touch. `traces` has
+/// the traces of each block's transactions; it is empty without a tracer.
 ///
 /// # Errors
 /// A key cannot be read, or a transaction cannot be run; [`ImportError::Differs`] at the first
@@ -57,9 +57,9 @@ pub(super) fn run<'a>(
     Ok(runner.into_db())
 }
 
-/// Returns the accounts that the blocks of `workload` touch, and the addresses of those whose code
-/// the source lacks. Such an account gets an empty code: a second run proves that the outcome does
-/// not depend on the code.
+/// Returns the accounts that the blocks of `workload` touch, and the addresses of the accounts whose
+/// code the source lacks. These get an empty code, and a second run proves that the outcome does not
+/// depend on the code.
 ///
 /// # Errors
 /// The errors of [`run`]; [`ImportError::State`] if the outcome depends on a lacking code.
@@ -116,6 +116,7 @@ fn step_error(
     }
 }
 
+/// Makes the error for a step whose changes differ from its trace.
 fn differs(block: &Block, kind: StepKind, difference: Difference) -> ImportError {
     let Difference { what, said, made } = difference;
     let what = match kind {

@@ -1,5 +1,6 @@
-//! The state before the first imported block, as far as it is known. It has values of a tracer, and
-//! values that a node or a witness gave key by key. Execution reads both in the same way.
+//! The part of the state before the first imported block that is known so far. Its values come from
+//! a tracer, or from a node or a witness key by key. Execution (`replay.rs`) reads all of them in the
+//! same way, and a value that is not known yet is read from the source then.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,14 +21,14 @@ use super::{
     trace::TxTrace,
 };
 
-/// The error of a key of the state that could not be read.
+/// The error if a value of the state cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub(super) struct ReadFailed(pub(super) ImportError);
 
 impl DBErrorMarker for ReadFailed {}
 
-/// Remedy if a source lacks a part of the state.
+/// Remedy if a witness lacks a part of the state.
 pub(super) const REMEDY: &str = "import the block from the node (stress import rpc)";
 
 /// A source of the state before the first block.
@@ -105,9 +106,10 @@ pub(super) struct StateBefore<'a> {
     codes: B256Map<Bytecode>,
     first_hash_number: u64,
     block_hashes: Vec<B256>,
-    /// Accounts that traced transactions have changed, so that later traces do not show the values
-    /// before the first block.
+    /// Accounts that traced transactions have changed. Later traces of these accounts do not show the
+    /// values before the first block.
     written: HashSet<Address>,
+    /// Slots that traced transactions have changed.
     written_slots: HashSet<(Address, U256)>,
 }
 
@@ -162,8 +164,8 @@ impl<'a> StateBefore<'a> {
     }
 
     /// Reads together the accounts and slots that the blocks name: senders, recipients, delegates,
-    /// access lists, and accounts that change without a trace. All others are read when execution
-    /// needs them.
+    /// access lists, and accounts that change without a trace. Few requests are then left for
+    /// execution, which reads all other values one by one.
     pub(super) fn fetch_named(&mut self, workload: &Workload) -> Result<(), ImportError> {
         let mut accounts = changed_untraced(workload);
         let mut slots = BTreeSet::new();
@@ -180,6 +182,7 @@ impl<'a> StateBefore<'a> {
         self.fetch_slots(slots)
     }
 
+    /// Reads those of the accounts that are not known yet.
     fn fetch_accounts(
         &mut self,
         addresses: impl IntoIterator<Item = Address>,
@@ -195,6 +198,7 @@ impl<'a> StateBefore<'a> {
         Ok(())
     }
 
+    /// Reads those of the slots that are not known yet.
     fn fetch_slots(
         &mut self,
         slots: impl IntoIterator<Item = (Address, U256)>,
@@ -216,8 +220,8 @@ impl<'a> StateBefore<'a> {
         self.source.name()
     }
 
-    /// Replaces each code that the source lacks by an empty code. Returns the accounts with such a
-    /// code.
+    /// Replaces each code that the source lacks by an empty code. Returns the addresses of the
+    /// accounts with such a code.
     pub(super) fn empty_lacking_codes(&mut self) -> BTreeSet<Address> {
         let mut without_code = BTreeSet::new();
         for (address, known) in &mut self.accounts {
@@ -245,6 +249,7 @@ impl<'a> StateBefore<'a> {
             .collect()
     }
 
+    /// Returns the account as execution reads it; `None` if it does not exist.
     fn info(&mut self, address: Address) -> Result<Option<AccountInfo>, ImportError> {
         self.fetch_accounts([address])?;
         let known = self.accounts.get(&address).and_then(|known| known.fields.as_ref());
@@ -260,6 +265,7 @@ impl<'a> StateBefore<'a> {
         }))
     }
 
+    /// Returns the code with this hash, of an account that was read before.
     fn code(&mut self, hash: B256) -> Result<Bytecode, ImportError> {
         if let Some(code) = self.codes.get(&hash) {
             return Ok(code.clone());
@@ -289,6 +295,7 @@ impl AccountFields {
         Self { nonce, balance, code_hash: keccak256(&code), code: Some(code) }
     }
 
+    /// Returns the fields of an account that does not exist.
     fn absent() -> Self {
         Self::new(0, U256::ZERO, Bytes::new())
     }
@@ -334,8 +341,8 @@ pub(super) fn system_contracts(rules: &ForkSchedule) -> BTreeSet<Address> {
     contracts.map(|account| account.address).collect()
 }
 
-/// Returns the accounts that a block changes and that tracers may not name: receivers of fees and
-/// withdrawals, authorities of delegations, and system contracts.
+/// Returns the accounts that a block may change without a trace: receivers of fees and withdrawals,
+/// authorities of delegations, and system contracts.
 pub(super) fn changed_untraced(workload: &Workload) -> BTreeSet<Address> {
     let mut all = system_contracts(&workload.rules);
     for block in workload.blocks() {

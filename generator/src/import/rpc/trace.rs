@@ -1,5 +1,5 @@
-//! Reads a node's traces of a block's transactions (`prestateTracer`): the state before each
-//! transaction, and in its diff mode the changes of each transaction. Tracers leave out absent
+//! Reads a node's traces of a block's transactions (`prestateTracer`), for `blocks.rs`: the state
+//! before each transaction and, in the tracer's diff mode, its changes. The tracer leaves out absent
 //! values, the system calls before the first transaction, and withdrawals.
 
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ use super::{
     quantity,
 };
 
-/// The values of an account in a trace; `None` and no slots for values that the trace does not
-/// have.
+/// The values of an account in a trace. Values that the trace leaves out are `None`, or not among the
+/// slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TracedAccount {
     pub(super) balance: Option<U256>,
@@ -40,8 +40,11 @@ pub(super) struct TxTrace {
 /// A difference between the changes of a transaction in this run and in its trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
+    /// Name of the value that differs.
     pub(super) what: String,
+    /// The value in the trace.
     pub(super) said: String,
+    /// The value in this run.
     pub(super) made: String,
 }
 
@@ -119,7 +122,7 @@ fn account(node: &Json<'_>) -> Result<TracedAccount, ImportError> {
 
 impl TxTrace {
     /// Returns the first difference between the trace and `made`, the changes of the transaction in
-    /// this run; `None` if all changes in the trace are equal.
+    /// this run; `None` if this run has all changes of the trace.
     pub(super) fn difference(&self, made: &EvmState) -> Option<Difference> {
         self.changed_after.iter().find_map(|(address, said)| {
             let Some(made) = made.get(address) else {
@@ -152,6 +155,7 @@ impl TxTrace {
             return Some(("code hash".to_owned(), said.to_string(), info.code_hash.to_string()));
         }
         let before = self.changed_before.get(address).into_iter().flat_map(|a| a.slots.keys());
+        // The trace shows a cleared slot only before the transaction.
         let cleared = before.filter(|key| !said.slots.contains_key(*key));
         let cleared = cleared.map(|key| (key, U256::ZERO));
         let mut all = said.slots.iter().map(|(key, value)| (key, *value)).chain(cleared);

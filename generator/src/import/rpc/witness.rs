@@ -1,5 +1,5 @@
-//! Imports a block with its execution witness (`debug_executionWitness`). A witness has the nodes
-//! of the state's tries that the block reads, codes, and headers of the block's ancestors. The
+//! Imports a block with its execution witness (`debug_executionWitness`). A witness has codes, headers
+//! of the block's ancestors, and the trie nodes on the way to each value that the block reads. The
 //! parent's state root proves each value.
 
 use alloy_consensus::Header;
@@ -27,7 +27,7 @@ use super::{
 const NODES: &str = "the nodes of tries, as an array of their RLP";
 const CODES: &str = "an array of codes";
 const HEADERS: &str = "an array of headers, the parent's among them";
-/// Name of the values that cannot be compared if a witness lacks codes.
+/// Name of the values that are not compared if a witness lacks codes.
 const UNREAD_CODES: &str = "codes that the block does not run";
 
 /// Reads a block from `block`, which is a node's JSON or the hex of its RLP. Reads the state that
@@ -119,7 +119,7 @@ fn block_parts(node: &Json<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> 
     Ok(RlpBlock { header, body, ommers: Vec::new(), list: None })
 }
 
-/// Returns the fork of a header. If its fields do not tell the fork, that is an error.
+/// Returns the fork of a header, or an error if several forks have its fields.
 fn fork_of(header: &Header) -> Result<Fork, ImportError> {
     match header::first_fork(header) {
         Fork::Prague => Err(ImportError::Fork(format!(
@@ -167,10 +167,13 @@ fn by_hash(node: &Json<'_>) -> Result<B256Map<Bytes>, ImportError> {
     all.collect()
 }
 
-/// The part of the parent's state that a witness has.
+/// The state before the block, as far as a witness has it.
 struct WitnessState<'a> {
+    /// Name of the witness, for errors.
     name: &'a str,
+    /// State root of the block's parent.
     root: B256,
+    /// RLP of trie nodes by hash.
     nodes: B256Map<Bytes>,
     codes: B256Map<Bytes>,
 }
@@ -225,6 +228,7 @@ impl WitnessState<'_> {
         }
     }
 
+    /// Returns the account at `address`; the default one if it does not exist.
     fn account(&self, address: Address) -> Result<TrieAccount, ImportError> {
         Ok(self.value(self.root, keccak256(address))?.unwrap_or_default())
     }
