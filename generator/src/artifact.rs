@@ -172,18 +172,19 @@ impl Contract {
         self.not_empty(code)
     }
 
-    fn bad(self, reason: String) -> GeneratorError {
+    /// The error for an unreadable artifact.
+    fn error(self, reason: String) -> GeneratorError {
         GeneratorError::Artifact { contract: self.name(), reason }
     }
 
     fn not_empty(self, code: Bytes) -> Result<Bytes, GeneratorError> {
         if code.is_empty() {
-            return Err(self.bad("it has no bytecode".to_owned()));
+            return Err(self.error("it has no bytecode".to_owned()));
         }
         Ok(code)
     }
 
     fn artifact(self) -> Result<Artifact, GeneratorError> {
-        serde_json::from_str(self.json()).map_err(|error| self.bad(error.to_string()))
+        serde_json::from_str(self.json()).map_err(|error| self.error(error.to_string()))
     }
 }

@@ -101,7 +101,7 @@ pub fn describe_with_detail<A: Answer>(
     for (index, batch) in workload.batches.iter().enumerate() {
         let mut census = Census::new(index, batch, workload)?;
         let ran =
-            run.next_batch_watched(|_| on_tx(), |block, state| census.add(batch, block, state));
+            run.next_batch_with_states(|_| on_tx(), |block, state| census.add(batch, block, state));
         let Some(ran) = ran else { break };
         let tx_gas = ran?.tx_gas;
         census.end(tx_gas.iter().map(|gas| gas.receipt_gas).collect(), detail, &mut out)?;
@@ -110,16 +110,7 @@ pub fn describe_with_detail<A: Answer>(
     Ok(out)
 }
 
-/// A key that a transaction touches.
-struct Touched {
-    name: KeyName,
-    /// Index of the key; `None` where the list lacks the key.
-    key: Option<u32>,
-    /// Whether the transaction changes the key's value.
-    writes: bool,
-}
-
-/// The keys that the transactions of a batch touch.
+/// The keys that the transactions of a batch touch, as they are counted.
 struct Census {
     batch: usize,
     list: ListIndex,
@@ -163,30 +154,31 @@ impl Census {
             if *address != beneficiary {
                 keys.account_count += 1;
                 let writes = written.accounts.binary_search_by_key(address, |write| write.address);
-                let name = KeyName { address: *address, slot: None };
-                let key = id.map(|id| id.0);
-                self.touch(Touched { name, key, writes: writes.is_ok() });
+                let access = id.map(|id| Access { key: id.0, writes: writes.is_ok() });
+                self.touch(KeyName { address: *address, slot: None }, access);
             }
             keys.slot_count += account.storage.len() as u32;
             for key in account.storage.keys() {
-                let found =
+                let writes =
                     written.slots.binary_search_by(|(at, slot, _)| (at, slot).cmp(&(address, key)));
                 let slot = id.and_then(|id| self.list.slot_id(id, key));
-                let number = slot.map(|slot| self.list.account_count() + slot.0);
-                let name = KeyName { address: *address, slot: Some(*key) };
-                self.touch(Touched { name, key: number, writes: found.is_ok() });
+                let access = slot.map(|slot| Access {
+                    key: self.list.account_count() + slot.0,
+                    writes: writes.is_ok(),
+                });
+                self.touch(KeyName { address: *address, slot: Some(*key) }, access);
             }
         }
         self.accesses.end_tx();
         self.transactions.push(keys);
     }
 
-    /// Notes that a key is touched.
-    fn touch(&mut self, touched: Touched) {
-        let Touched { name, key, writes } = touched;
-        match key {
+    /// Adds an access of the present transaction to the key with this name; `None` if the list
+    /// lacks the key.
+    fn touch(&mut self, name: KeyName, access: Option<Access>) {
+        match access {
+            Some(access) => self.accesses.push(access),
             None => self.missing = self.missing.or(Some(name)),
-            Some(key) => self.accesses.push(Access { key, writes }),
         }
     }
 

@@ -27,21 +27,21 @@ pub(crate) fn envelope(
     let Transaction { nonce, gas_limit, value, max_fee_per_gas, .. } = *tx;
     let (gas_price, max_priority_fee_per_gas) = (max_fee_per_gas, tx.max_priority_fee_per_gas);
     let (input, access_list) = (tx.input.clone(), access_list(tx));
-    let of_chain = chain_id.unwrap_or_default();
+    let (legacy_chain_id, chain_id) = (chain_id, chain_id.unwrap_or_default());
     match tx.tx_type {
         TxType::Legacy => {
+            let chain_id = legacy_chain_id;
             let fields = TxLegacy { chain_id, nonce, gas_price, gas_limit, to, value, input };
             signed(fields, signatures).into()
         }
         TxType::AccessList => {
-            let chain_id = of_chain;
             let fields =
                 TxEip2930 { chain_id, nonce, gas_price, gas_limit, to, value, access_list, input };
             signed(fields, signatures).into()
         }
         TxType::DynamicFee => {
             let fields = TxEip1559 {
-                chain_id: of_chain,
+                chain_id,
                 nonce,
                 gas_limit,
                 max_fee_per_gas,
@@ -55,7 +55,7 @@ pub(crate) fn envelope(
         }
         TxType::Blob => {
             let fields = TxEip4844 {
-                chain_id: of_chain,
+                chain_id,
                 nonce,
                 gas_limit,
                 max_fee_per_gas,
@@ -71,7 +71,7 @@ pub(crate) fn envelope(
         }
         TxType::SetCode => {
             let fields = TxEip7702 {
-                chain_id: of_chain,
+                chain_id,
                 nonce,
                 gas_limit,
                 max_fee_per_gas,
@@ -88,8 +88,8 @@ pub(crate) fn envelope(
 }
 
 fn signed<T: SignableTransaction<Signature>>(tx: T, signatures: &TxSignatures) -> Signed<T> {
-    let of_sender = &signatures.sender;
-    tx.into_signed(Signature::new(of_sender.r, of_sender.s, of_sender.y_parity == 1))
+    let sender = &signatures.sender;
+    tx.into_signed(Signature::new(sender.r, sender.s, sender.y_parity == 1))
 }
 
 fn access_list(tx: &Transaction) -> AccessList {

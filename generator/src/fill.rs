@@ -16,7 +16,7 @@ use crate::{
     senders::Senders,
     sizes::SizeDraw,
 };
-use budget::{Budget, Mix, dimensions, filling, least_used, shared};
+use budget::{Budget, Mix, dimensions, filling_budgets, least_used, share_budgets};
 use spec::{BlockSpec, BlockTarget, Load, LoadOrder, Scenario};
 
 /// A planned block.
@@ -29,7 +29,7 @@ pub(crate) struct PlannedBlock {
     /// Index of each transaction's load.
     pub(crate) loads: Vec<u32>,
     /// Number of transactions of the workload up to the block's end.
-    pub(crate) turn: u64,
+    pub(crate) end_tx_count: u64,
 }
 
 impl PlannedBlock {
@@ -49,7 +49,7 @@ pub(crate) struct Filler<'a, 'g> {
     /// The turns of each load.
     turns: Vec<Turns>,
     /// Number of transactions planned so far.
-    turn: u64,
+    tx_count: u64,
 }
 
 /// The turns of a load: they give the next sender and the size of the next transaction.
@@ -100,7 +100,7 @@ impl<'a, 'g> Filler<'a, 'g> {
     pub(crate) fn new(scenario: &'a Scenario, planners: Vec<Box<dyn Planner + 'g>>) -> Self {
         let turns = (0..scenario.loads.len()).map(|index| Turns::new(scenario, index)).collect();
         let (spec, fork, loads) = (&scenario.block, scenario.fork, &scenario.loads);
-        Self { spec, fork, loads, planners, turns, turn: 0 }
+        Self { spec, fork, loads, planners, turns, tx_count: 0 }
     }
 
     /// Per load, its [`Planner::shortfall`].
@@ -122,7 +122,7 @@ impl<'a, 'g> Filler<'a, 'g> {
             BlockTarget::Limit(gas) => self.by_limit(gas, senders)?,
             BlockTarget::Transactions(count) => self.by_count(count, senders)?,
         };
-        block.turn = self.turn;
+        block.end_tx_count = self.tx_count;
         Ok(block)
     }
 
@@ -137,7 +137,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         if let Some(tx) = &mut next {
             tx.nonce = senders.count_sent(tx.sender);
             self.turns[load].count += 1;
-            self.turn += 1;
+            self.tx_count += 1;
         }
         Ok(next)
     }
@@ -148,7 +148,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         senders: &mut Senders<'_>,
     ) -> Result<PlannedBlock, GeneratorError> {
         let tx_gas = self.spec.tx_gas;
-        let mut budgets = shared(gas, self.loads);
+        let mut budgets = share_budgets(gas, self.loads);
         for (planner, budget) in self.planners.iter_mut().zip(&budgets) {
             planner.begin(BlockTarget::Gas(budget.total))?;
         }
@@ -191,11 +191,11 @@ impl<'a, 'g> Filler<'a, 'g> {
         senders: &mut Senders<'_>,
     ) -> Result<PlannedBlock, GeneratorError> {
         let mut mixes = self.mixes(limit, senders)?;
-        let mut budgets = filling([limit; 2], &mixes);
-        let mut first_gas = Vec::with_capacity(mixes.len());
+        let mut budgets = filling_budgets([limit; 2], &mixes);
+        let mut load_gas = Vec::with_capacity(mixes.len());
         for (load, mix) in mixes.iter().enumerate() {
             let total = budgets[load].total;
-            first_gas.push(mix.map_or(0, |mix| mix.limit_gas(total)));
+            load_gas.push(mix.map_or(0, |mix| mix.limit_gas(total)));
             let gas = mix.map_or(0, |mix| mix.receipt_gas(total));
             self.planners[load].begin(BlockTarget::Gas(gas))?;
         }
@@ -234,10 +234,10 @@ impl<'a, 'g> Filler<'a, 'g> {
             if out.transactions.len() == before {
                 break;
             }
-            budgets = filling(filled.left(), &mixes);
+            budgets = filling_budgets(filled.left(), &mixes);
         }
         self.use_rest(&mixes, &mut filled, &mut out, senders)?;
-        self.check_all_have_some(limit, &first_gas, &out)?;
+        self.check_all_have_some(limit, &load_gas, &out)?;
         Ok(out)
     }
 
@@ -299,10 +299,10 @@ impl<'a, 'g> Filler<'a, 'g> {
     fn check_all_have_some(
         &self,
         limit: u64,
-        first_gas: &[u64],
+        load_gas: &[u64],
         block: &PlannedBlock,
     ) -> Result<(), GeneratorError> {
-        for (load, gas) in first_gas.iter().copied().enumerate() {
+        for (load, gas) in load_gas.iter().copied().enumerate() {
             if block.loads.contains(&(load as u32)) || self.planners[load].has_ended() {
                 continue;
             }
@@ -312,8 +312,8 @@ impl<'a, 'g> Filler<'a, 'g> {
                 return Err(self.too_little(most_key, load, most_gas));
             }
             // The load's gas is proportional to the limit.
-            let grown = u128::from(limit) * u128::from(needed_gas) / u128::from(gas.max(1)) + 1;
-            let least_limit = u64::try_from(grown).unwrap_or(u64::MAX).max(limit + 1);
+            let enough = u128::from(limit) * u128::from(needed_gas) / u128::from(gas.max(1)) + 1;
+            let least_limit = u64::try_from(enough).unwrap_or(u64::MAX).max(limit + 1);
             return Err(GeneratorError::TooLittleLimit {
                 load,
                 limit,
@@ -331,7 +331,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         senders: &mut Senders<'_>,
     ) -> Result<PlannedBlock, GeneratorError> {
         let tx_gas = self.spec.tx_gas;
-        let mut budgets = shared(count, self.loads);
+        let mut budgets = share_budgets(count, self.loads);
         for (planner, budget) in self.planners.iter_mut().zip(&budgets) {
             planner.begin(BlockTarget::Transactions(budget.total))?;
         }

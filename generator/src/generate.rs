@@ -204,10 +204,10 @@ fn assemble(
     let batch_len = usize::try_from(scenario.block.batch_block_count).unwrap_or(usize::MAX).max(1);
     let block_count = planned.len() as u64;
     let mut batches = Vec::with_capacity(planned.len().div_ceil(batch_len));
-    for (batch_place, blocks) in planned.chunks(batch_len).enumerate() {
+    for (batch_index, blocks) in planned.chunks(batch_len).enumerate() {
         let mut batch = BatchBuilder::default();
         for (block_index, block) in blocks.iter().enumerate() {
-            let block_index = (batch_place * batch_len + block_index) as u64;
+            let block_index = (batch_index * batch_len + block_index) as u64;
             batch.add(environments, block_index, block, senders)?;
         }
         batches.push(batch.finish());
@@ -253,13 +253,13 @@ impl BatchBuilder {
             transactions.push(Transaction {
                 max_fee_per_gas: environment::MAX_FEE,
                 max_priority_fee_per_gas: environment::PRIORITY_FEE,
-                ..tx.to_run(senders)?
+                ..tx.to_tx(senders)?
             });
         }
         let fresh = environments.fresh_addresses(block_index);
         // Withdrawals go to the accounts of the next turns.
         let known = (0..(WITHDRAWAL_COUNT - FRESH_WITHDRAWAL_COUNT) as u64)
-            .map(|ahead| senders.in_turn(planned.turn + ahead));
+            .map(|ahead| senders.in_turn(planned.end_tx_count + ahead));
         let known: Vec<u64> = known.collect();
         self.senders.extend(&known);
         let known = known.into_iter().map(|index| senders.address(index));
@@ -284,12 +284,12 @@ impl BatchBuilder {
     }
 
     fn finish(mut self) -> Batch {
-        let senders_in_turn =
+        let first_family =
             self.senders.into_iter().map(|start| IndexRange { family: 0, start, count: 1 });
         let Plan { slots, senders, accounts, absent_accounts } = &mut self.batch.plan;
-        *accounts = joined(self.accounts);
-        *senders = joined(senders_in_turn.chain(self.others).collect());
-        *slots = joined(self.slots);
+        *accounts = join_ranges(self.accounts);
+        *senders = join_ranges(first_family.chain(self.others).collect());
+        *slots = join_ranges(self.slots);
         absent_accounts.sort_unstable();
         // An account that one transaction creates is touched again by transactions that call it.
         absent_accounts.dedup();
@@ -298,7 +298,7 @@ impl BatchBuilder {
 }
 
 /// Sorts the ranges, and joins adjacent ones.
-fn joined(mut ranges: Vec<IndexRange>) -> Vec<IndexRange> {
+fn join_ranges(mut ranges: Vec<IndexRange>) -> Vec<IndexRange> {
     ranges.sort_unstable();
     let mut out: Vec<IndexRange> = Vec::new();
     for range in ranges {

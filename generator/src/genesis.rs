@@ -44,11 +44,11 @@ pub(crate) fn build(scenario: &Scenario) -> Result<State, GeneratorError> {
 
 /// The share of the state's slots that a load gets: its share among the loads that have slots.
 pub(crate) fn slot_share(scenario: &Scenario, load: usize) -> f64 {
-    let storms = scenario.loads.iter().filter(|load| asks_slots(load));
+    let asking = scenario.loads.iter().filter(|load| asks_slots(load));
     match (asks_slots(&scenario.loads[load]), scenario.loads.iter().all(asks_slots)) {
         (false, _) => 0.0,
         (true, true) => scenario.loads[load].share,
-        (true, false) => scenario.loads[load].share / storms.map(|load| load.share).sum::<f64>(),
+        (true, false) => scenario.loads[load].share / asking.map(|load| load.share).sum::<f64>(),
     }
 }
 

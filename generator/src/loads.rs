@@ -109,7 +109,7 @@ pub(crate) fn planner<'g>(
     index: usize,
     state: &'g State,
     senders: &mut Senders<'_>,
-) -> Planned<'g> {
+) -> PlannerResult<'g> {
     let load = &scenario.loads[index];
     let placed = &state.loads[index];
     let (contract, fork) = (placed.contract, scenario.fork);
@@ -175,9 +175,9 @@ pub(crate) fn planner<'g>(
     }
 }
 
-type Planned<'g> = Result<Box<dyn Planner + 'g>, GeneratorError>;
+type PlannerResult<'g> = Result<Box<dyn Planner + 'g>, GeneratorError>;
 
-fn boxed<'g>(planner: impl Planner + 'g) -> Planned<'g> {
+fn boxed<'g>(planner: impl Planner + 'g) -> PlannerResult<'g> {
     Ok(Box::new(planner))
 }
 
@@ -185,6 +185,6 @@ fn calls<'g, S: Script + 'g>(
     script: S,
     env: ScriptEnv<'g>,
     senders: &mut Senders<'_>,
-) -> Planned<'g> {
+) -> PlannerResult<'g> {
     boxed(Calls::new(script, env, senders)?)
 }

@@ -191,12 +191,13 @@ impl Meter {
         let spent_gas = spent.burnt_gas();
         let dense_gas = spent_with(&dense)?.burnt_gas();
         let nonzero_byte_gas = (dense_gas - spent_gas) / 31;
-        let one = spent_gas - nonzero_count(&input) * nonzero_byte_gas;
-        // Gas above `one`, if all of the calldata were zeros.
+        // Gas of the first probe, if all of its calldata were zeros.
+        let first_gas = spent_gas - nonzero_count(&input) * nonzero_byte_gas;
+        // Gas of a probe with these ranges above `first_gas`, if all of its calldata were zeros.
         let more = |pairs: &[Pair]| {
             let input = inputs.input(contract, sparse, pairs);
             let spent_gas = spent_with(&input)?.burnt_gas();
-            Ok::<_, MeterError>(spent_gas - nonzero_count(&input) * nonzero_byte_gas - one)
+            Ok::<_, MeterError>(spent_gas - nonzero_count(&input) * nonzero_byte_gas - first_gas)
         };
         let rest_gas = more(&[(0, count | 2)])?;
         let block_gas = more(&[(0, (count + 2 * unrolled) | 1)])? / 2;
@@ -204,7 +205,7 @@ impl Meter {
             true => 0,
             false => more(&[(0, count | 1), (0, 0)])?,
         };
-        let base_gas = one - PROBE_BLOCK_COUNT * block_gas - rest_gas - range_gas;
+        let base_gas = first_gas - PROBE_BLOCK_COUNT * block_gas - rest_gas - range_gas;
         let padding = match contract.takes_padding() {
             true => Some(PaddingPrice::measure(&input, &idle, spent_with)?),
             false => None,
@@ -318,13 +319,13 @@ impl Meter {
     /// for.
     pub fn count_at_most(&self, gas: u64) -> u64 {
         let unrolled = self.contract.unrolled_count();
-        let of_block = |gas: u64, block_gas: u64| {
+        let count_within = |gas: u64, block_gas: u64| {
             let gas = u128::from(gas.saturating_sub(self.base_gas));
             let count = gas * u128::from(unrolled) / u128::from(block_gas.max(1)) + 1;
             u64::try_from(count).unwrap_or(u64::MAX)
         };
         let execution_gas = self.block_gas.saturating_sub(unrolled * self.state_gas);
-        of_block(gas, self.block_gas).min(of_block(TX_EXECUTION_GAS, execution_gas))
+        count_within(gas, self.block_gas).min(count_within(TX_EXECUTION_GAS, execution_gas))
     }
 
     /// Minimum number of operations of a useful transaction.
@@ -386,6 +387,7 @@ fn followed(input: &Bytes, byte: u8, count: u64) -> Bytes {
     [&input[..], &vec![byte; count as usize]].concat().into()
 }
 
-fn nonzero_count(input: &[u8]) -> u64 {
+/// Number of bytes that are not zero, which cost more as calldata.
+pub(crate) fn nonzero_count(input: &[u8]) -> u64 {
     input.iter().filter(|byte| **byte != 0).count() as u64
 }

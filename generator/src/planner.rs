@@ -49,7 +49,7 @@ impl PlannedTx {
     ///
     /// # Errors
     /// [`SenderError`] when its sender has no valid secret.
-    pub(crate) fn to_run(&self, senders: &mut Senders<'_>) -> Result<Transaction, SenderError> {
+    pub(crate) fn to_tx(&self, senders: &mut Senders<'_>) -> Result<Transaction, SenderError> {
         let tx_type = match self.authorizations.is_empty() {
             true => TxType::DynamicFee,
             false => TxType::SetCode,
@@ -95,8 +95,8 @@ pub(crate) struct Room {
 
 /// Plans the transactions of one load.
 pub(crate) trait Planner {
-    /// Called at the start of each block with the load's share of it.
-    fn begin(&mut self, _: BlockTarget) -> Result<(), GeneratorError> {
+    /// Begins a block, of which `budget` is the load's share.
+    fn begin(&mut self, _budget: BlockTarget) -> Result<(), GeneratorError> {
         Ok(())
     }
 
@@ -136,7 +136,7 @@ pub(crate) fn useful_limit(gas_limit: u64, needed_gas: u64) -> u64 {
 }
 
 /// Number of transactions of `cost` that fit in `budget`.
-pub(crate) fn fitting(budget: BlockTarget, cost: Cost) -> u64 {
+pub(crate) fn fitting_count(budget: BlockTarget, cost: Cost) -> u64 {
     match budget {
         BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => {
             gas.saturating_sub(cost.refund) / cost.gas.max(1)

@@ -104,22 +104,6 @@ pub(crate) fn numbered_contract(tag: &str, contract: Contract, index: u64) -> Ad
     ContractName { tag, name: &format!("{}/{index}", contract.name()) }.address()
 }
 
-/// Key of an account's balance in the mapping at slot 0.
-pub(crate) fn balance_key(account: &Address) -> U256 {
-    mapping_key(account.into_word())
-}
-
-/// Key of the value that the mapping at slot 0 has at `word` (Solidity's layout of storage).
-pub(crate) fn mapping_key(word: B256) -> U256 {
-    U256::from_be_bytes(keccak256([word, B256::ZERO].concat()).0)
-}
-
-/// The first `count` slots of the mapping at slot 0. No value is zero, so that each access costs
-/// the same.
-pub(crate) fn filled_places(count: u64) -> Vec<(U256, U256)> {
-    (0..count).map(|index| (mapping_key(U256::from(index).into()), U256::from(index + 1))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -201,7 +201,9 @@ impl ConflictGraph {
     }
 
     fn components_of(&self, groups: &mut Groups) -> Vec<Component> {
-        let mut of_root = vec![Component::default(); self.gas.len()];
+        let mut components = vec![Component::default(); self.gas.len()];
+        // The longest chain that ends with each transaction, in transactions, and the one with the
+        // most gas, in gas.
         let mut chains: Vec<(u64, u64)> = Vec::with_capacity(self.gas.len());
         for (tx, gas) in self.gas.iter().enumerate() {
             let before = self.dependencies_of(tx).iter().map(|earlier| chains[*earlier as usize]);
@@ -209,15 +211,15 @@ impl ConflictGraph {
                 before.fold((0, 0), |most, chain| (most.0.max(chain.0), most.1.max(chain.1)));
             let chain = (count + 1, chain_gas + gas);
             chains.push(chain);
-            let component = &mut of_root[groups.root(tx as u32) as usize];
+            let component = &mut components[groups.root(tx as u32) as usize];
             component.tx_count += 1;
             component.gas += gas;
             component.chain_tx_count = component.chain_tx_count.max(chain.0);
             component.chain_gas = component.chain_gas.max(chain.1);
         }
-        of_root.retain(|component| component.tx_count > 0);
-        of_root.sort_unstable_by_key(|of| Reverse((of.tx_count, of.gas, of.chain_gas)));
-        of_root
+        components.retain(|component| component.tx_count > 0);
+        components.sort_unstable_by_key(|of| Reverse((of.tx_count, of.gas, of.chain_gas)));
+        components
     }
 
     fn dependencies_of(&self, tx: usize) -> &[u32] {
@@ -285,23 +287,24 @@ impl ConflictGraph {
     /// Returns all dependents in groups, one group for each transaction that they depend on. Before
     /// them comes the end of each group.
     fn dependents(&self) -> (Vec<usize>, Vec<u32>) {
-        let mut places = vec![0; self.gas.len()];
+        // First the number of dependents in each group, then the group's start.
+        let mut ends = vec![0; self.gas.len()];
         for dependency in &self.dependencies {
-            places[*dependency as usize] += 1;
+            ends[*dependency as usize] += 1;
         }
-        let mut sum = 0;
-        for index in &mut places {
-            sum += std::mem::replace(index, sum);
+        let mut start = 0;
+        for group in &mut ends {
+            start += std::mem::replace(group, start);
         }
         let mut later = vec![0; self.dependencies.len()];
         for tx in 0..self.gas.len() {
             for dependency in self.dependencies_of(tx) {
-                let index = &mut places[*dependency as usize];
-                later[*index] = tx as u32;
-                *index += 1;
+                let end = &mut ends[*dependency as usize];
+                later[*end] = tx as u32;
+                *end += 1;
             }
         }
-        (places, later)
+        (ends, later)
     }
 
     /// For each transaction, the most gas of a chain that begins with it.
@@ -335,14 +338,12 @@ fn txs_where(
 }
 
 fn hottest(keys: &[KeyState]) -> Option<Hottest> {
-    let met = keys.iter().enumerate().filter(|(_, key)| key.tx_count > 1);
+    let shared = keys.iter().enumerate().filter(|(_, key)| key.tx_count > 1);
     // Of equally hot keys the lowest index is taken, so that the result is deterministic.
-    let most = met.max_by_key(|(index, key)| (key.tx_count, key.writer_count, Reverse(*index)))?;
-    Some(Hottest {
-        key: most.0 as u32,
-        tx_count: most.1.tx_count.into(),
-        writer_count: most.1.writer_count.into(),
-    })
+    let (index, key) =
+        shared.max_by_key(|(index, key)| (key.tx_count, key.writer_count, Reverse(*index)))?;
+    let (tx_count, writer_count) = (key.tx_count.into(), key.writer_count.into());
+    Some(Hottest { key: index as u32, tx_count, writer_count })
 }
 
 /// Disjoint sets of transactions.

@@ -29,8 +29,10 @@ use crate::{
     reference::{BatchReference, ReferenceError},
 };
 
-/// Upper bounds of lengths in RLP, in bytes: of a block's header, and of one withdrawal.
-const PART_BYTES_MAX: [usize; 2] = [1_024, 64];
+/// Upper bound of the length in bytes of a block's header in RLP.
+const HEADER_BYTES_MAX: usize = 1_024;
+/// Upper bound of the length in bytes of a withdrawal in RLP.
+const WITHDRAWAL_BYTES_MAX: usize = 64;
 /// Seconds from the genesis block to block 1.
 const BLOCK_SECONDS: u64 = 12;
 
@@ -141,11 +143,11 @@ impl Parent {
         env.base_fee = base_fee.unwrap_or(env.base_fee);
         env.excess_blob_gas = excess.unwrap_or(0);
         for tx in &mut block.transactions {
-            let whole_fee = u128::from(env.base_fee).saturating_add(match tx.tx_type {
+            let needed_fee = u128::from(env.base_fee).saturating_add(match tx.tx_type {
                 TxType::Legacy | TxType::AccessList => 0,
                 TxType::DynamicFee | TxType::Blob | TxType::SetCode => tx.max_priority_fee_per_gas,
             });
-            tx.max_fee_per_gas = tx.max_fee_per_gas.max(whole_fee);
+            tx.max_fee_per_gas = tx.max_fee_per_gas.max(needed_fee);
         }
         block
     }
@@ -203,11 +205,11 @@ impl Parent {
         self.withdrawal_count += block.withdrawals.len() as u64;
         (first..)
             .zip(&block.withdrawals)
-            .map(|(index, from)| Withdrawal {
+            .map(|(index, withdrawal)| Withdrawal {
                 index,
                 validator_index: index,
-                address: from.address,
-                amount: from.amount_gwei,
+                address: withdrawal.address,
+                amount: withdrawal.amount_gwei,
             })
             .collect()
     }
@@ -255,8 +257,8 @@ pub fn block_bytes(block: &Block, chain_id: u64) -> usize {
         let authorities = vec![longest; tx.authorizations.len()];
         envelope(tx, Some(chain_id), &TxSignatures { sender: longest, authorities }).length()
     });
-    let [header, withdrawal] = PART_BYTES_MAX;
-    transactions.sum::<usize>() + header + withdrawal * block.withdrawals.len()
+    let withdrawals_bytes = WITHDRAWAL_BYTES_MAX * block.withdrawals.len();
+    transactions.sum::<usize>() + HEADER_BYTES_MAX + withdrawals_bytes
 }
 
 /// Refuses a block that is too long for clients (EIP-7934).

@@ -97,17 +97,17 @@ pub fn chain<A: Answer>(
     let rules = rules(workload)?;
     let chain_id = settings.chain_id_of(workload)?;
     let least_gas_limit = steady_gas_limit(workload);
-    let of_chain = numbered(workload, ChainNumbers { chain_id, below_count: 0, least_gas_limit });
-    let first = of_chain.blocks().next().ok_or(ExportError::NoBlocks)?;
-    let signer = signer(&of_chain, settings)?;
-    let rows = HashedRows::new(&of_chain.genesis, &settings.rows())?;
+    let on_chain = numbered(workload, ChainNumbers { chain_id, below_count: 0, least_gas_limit });
+    let first = on_chain.blocks().next().ok_or(ExportError::NoBlocks)?;
+    let signer = signer(&on_chain, settings)?;
+    let rows = HashedRows::new(&on_chain.genesis, &settings.rows())?;
     let root = state_root(&rows, &Changes::default())?;
     let genesis_header = block::genesis_header(&first.env, rules.fork, root);
     let parent = Parent::new(genesis_header.clone());
     let genesis_hash = parent.hash;
-    let run = ChainRun::new(&of_chain, 0, genesis_hash)?;
+    let run = ChainRun::new(&on_chain, 0, genesis_hash)?;
     let changes = Changes::default();
-    let builder = Builder { settings, signer, rows, changes, parent, run, workload: &of_chain };
+    let builder = Builder { settings, signer, rows, changes, parent, run, workload: &on_chain };
     let (blocks, outcomes) = builder.build(&mut on_tx)?;
     Ok(Chain {
         scenario: workload.scenario.clone(),
@@ -119,7 +119,7 @@ pub fn chain<A: Answer>(
         grown: None,
         blocks,
         differing_tx_count: differing_count(workload, &outcomes),
-        genesis: of_chain.genesis,
+        genesis: on_chain.genesis,
     })
 }
 
@@ -137,22 +137,22 @@ pub fn chain_above<A: Answer>(
     let (rules, chain_id) = (rules(workload)?, settings.chain_id_of(workload)?);
     let GrownFacts { block_count, gas_limit, state_root: expected, .. } = grown.facts;
     let numbers = ChainNumbers { chain_id, below_count: block_count, least_gas_limit: gas_limit };
-    let mut of_chain = Workload { genesis: grown.state, ..numbered(workload, numbers) };
-    pay_for_delegations(workload, &mut of_chain);
-    let signer = signer(&of_chain, settings)?;
-    let rows = HashedRows::new(&of_chain.genesis, &settings.rows())?;
+    let mut on_chain = Workload { genesis: grown.state, ..numbered(workload, numbers) };
+    pay_for_delegations(workload, &mut on_chain);
+    let signer = signer(&on_chain, settings)?;
+    let rows = HashedRows::new(&on_chain.genesis, &settings.rows())?;
     let root = state_root(&rows, &Changes::default())?;
     if root != expected {
         return Err(ExportError::CannotGrow(format!(
             "the root of the grown state is {expected}, that of the workload's state is {root}"
         )));
     }
-    let oldest = grown.hashes.len() as u64 - 1;
-    let mut run = ChainRun::new(&of_chain, block_count - oldest, grown.hashes[0])?;
+    let oldest_number = block_count - (grown.hashes.len() as u64 - 1);
+    let mut run = ChainRun::new(&on_chain, oldest_number, grown.hashes[0])?;
     grown.hashes[1..].iter().for_each(|hash| run.seal(*hash));
     let changes = Changes::default();
     let builder =
-        Builder { settings, signer, rows, changes, parent: grown.parent, run, workload: &of_chain };
+        Builder { settings, signer, rows, changes, parent: grown.parent, run, workload: &on_chain };
     let (blocks, outcomes) = builder.build(&mut on_tx)?;
     check_statuses(workload, &outcomes)?;
     Ok(Chain {
@@ -183,7 +183,7 @@ fn rules(workload: &Workload) -> Result<ChainRules, ExportError> {
 /// of EIP-7825 does not rise above the cap.
 fn pay_for_delegations(workload: &Workload, grown: &mut Workload) {
     let fork = grown.rules.first.fork;
-    let contracts = delegating(workload);
+    let contracts = delegating_contracts(workload);
     let blocks = grown.batches.iter_mut().flat_map(|batch| &mut batch.blocks);
     for tx in blocks.flat_map(|block| &mut block.transactions) {
         if tx.to.is_some_and(|to| contracts.contains(&to)) {
@@ -197,8 +197,8 @@ fn pay_for_delegations(workload: &Workload, grown: &mut Workload) {
     }
 }
 
-/// Contracts that delegate only in the grown state.
-fn delegating(workload: &Workload) -> HashSet<Address> {
+/// The contracts of `workload` that delegate only in its grown state: those with slots by a rule.
+fn delegating_contracts(workload: &Workload) -> HashSet<Address> {
     let genesis = &workload.genesis;
     let contracts = genesis.slots.iter().map(|family| family.address).filter(|address| {
         genesis.account(address).is_some_and(|account| delegate(&account.code).is_none())
@@ -209,7 +209,7 @@ fn delegating(workload: &Workload) -> HashSet<Address> {
 /// Returns the most gas that a block's transactions pay for delegations where the state of
 /// `workload` has grown.
 pub fn delegations_gas(workload: &Workload) -> u64 {
-    let contracts = delegating(workload);
+    let contracts = delegating_contracts(workload);
     let counts = workload.blocks().map(|block| {
         let callees = block.transactions.iter().filter_map(|tx| tx.to);
         callees.filter(|to| contracts.contains(to)).count() as u64
@@ -359,7 +359,7 @@ fn steady_gas_limit(workload: &Workload) -> u64 {
 /// Returns `workload` with one gas limit, and with block numbers that follow the blocks below.
 fn numbered(workload: &Workload, numbers: ChainNumbers) -> Workload {
     let ChainNumbers { chain_id, below_count, least_gas_limit } = numbers;
-    let of_workload = workload.chain_id;
+    let old_chain_id = U256::from(workload.chain_id);
     let gas_limit = gas_limit(workload, least_gas_limit);
     let mut out = Workload { chain_id, ..workload.clone() };
     let mut number = below_count;
@@ -369,7 +369,7 @@ fn numbered(workload: &Workload, numbers: ChainNumbers) -> Workload {
         // Authorizations for the workload's chain (EIP-7702) move to the new one. Others stay.
         let authorizations = block.transactions.iter_mut().flat_map(|tx| &mut tx.authorizations);
         for authorization in authorizations {
-            if authorization.chain_id == U256::from(of_workload) {
+            if authorization.chain_id == old_chain_id {
                 authorization.chain_id = U256::from(chain_id);
             }
         }

@@ -97,16 +97,16 @@ fn padded(number: u64) -> String {
 
 fn config(chain: &Chain) -> Value {
     let ChainRules { fork, deposit_contract, .. } = chain.rules;
-    let until = Fork::ALL.into_iter().filter(|of| of.is_from(Fork::Cancun));
-    let until = until.take_while(|of| *of != fork).map(ChainRules::from).chain([chain.rules]);
-    let schedule = until.map(|rules| {
+    let earlier = Fork::ALL.into_iter().filter(|known| known.is_from(Fork::Cancun));
+    let earlier = earlier.take_while(|known| *known != fork).map(ChainRules::from);
+    let schedule = earlier.chain([chain.rules]).map(|rules| {
         let (name, params) = (network(rules.fork), blob_params(&rules));
-        let of_fork = json!({
+        let blobs = json!({
             "target": padded(params.target_blob_count),
             "max": padded(params.max_blob_count),
             "baseFeeUpdateFraction": padded(params.update_fraction as u64),
         });
-        (name.to_owned(), of_fork)
+        (name.to_owned(), blobs)
     });
     let mut config = json!({
         "network": network(chain.rules.fork),

@@ -133,7 +133,7 @@ fn quantity(number: u64) -> String {
 /// under Osaka grow the state, later forks begin after these blocks.
 fn config(chain: &Chain) -> Value {
     let ChainRules { fork, deposit_contract, .. } = chain.rules;
-    let later = chain.grown.map_or(0, |grown| grown.fork_timestamp);
+    let later_time = chain.grown.map_or(0, |grown| grown.fork_timestamp);
     let mut config = Map::new();
     config.insert("chainId".to_owned(), chain.chain_id.into());
     for block in [
@@ -160,20 +160,20 @@ fn config(chain: &Chain) -> Value {
     config.insert("shanghaiTime".to_owned(), 0.into());
     let mut schedule = Map::new();
     let before = [("cancun", BlobParams::cancun(), 0), ("prague", BlobParams::prague(), 0)];
-    let until = Fork::GENERATED.into_iter().take_while(|of| of != &fork).chain([fork]);
-    let since = until.map(|of| {
-        let time = if of == Fork::Osaka { 0 } else { later };
-        let rules = if of == fork { chain.rules } else { of.into() };
-        (of.name(), blob_params(&rules), time)
+    let forks = Fork::GENERATED.into_iter().take_while(|known| known != &fork).chain([fork]);
+    let from_osaka = forks.map(|known| {
+        let time = if known == Fork::Osaka { 0 } else { later_time };
+        let rules = if known == fork { chain.rules } else { known.into() };
+        (known.name(), blob_params(&rules), time)
     });
-    for (name, params, time) in before.into_iter().chain(since) {
+    for (name, params, time) in before.into_iter().chain(from_osaka) {
         config.insert(format!("{name}Time"), time.into());
-        let of_fork = json!({
+        let blobs = json!({
             "target": params.target_blob_count,
             "max": params.max_blob_count,
             "baseFeeUpdateFraction": params.update_fraction as u64,
         });
-        schedule.insert(name.to_owned(), of_fork);
+        schedule.insert(name.to_owned(), blobs);
     }
     config.insert("blobSchedule".to_owned(), schedule.into());
     config.into()
@@ -271,7 +271,7 @@ fn alloc(chain: &Chain, out: &mut Alloc<'_, impl Write>) -> Result<(), ExportErr
     }
     for family in &genesis.account_families {
         for index in 0..family.count {
-            let code = family.code_index(index).map(|place| family.code(place));
+            let code = family.code_index(index).map(|code| family.code(code));
             // The row needs no code hash: the argument says only whether there is a code.
             let state = family.state(index, code.as_ref().map(|_| B256::ZERO));
             let row = Row {

@@ -50,7 +50,7 @@ const HASH_COUNT: usize = 256;
 const BLOCK_SECONDS: u64 = 12;
 
 /// Counts and gas limits of the blocks that grow a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GrowthPlan {
     /// Number of blocks.
     pub block_count: u64,
@@ -76,16 +76,7 @@ impl GrowthPlan {
         let half = gas_limit / 2;
         let txs_per_block = half.div_ceil(FORK.tx_gas_cap()).clamp(1, TXS_PER_BLOCK_MAX);
         let tx_gas = (half / txs_per_block).min(FORK.tx_gas_cap());
-        let (block_count, tx_count, slot_count, long_code_count) = (0, 0, 0, 0);
-        Self {
-            block_count,
-            tx_count,
-            slot_count,
-            gas_limit,
-            long_code_count,
-            txs_per_block,
-            tx_gas,
-        }
+        Self { gas_limit, txs_per_block, tx_gas, ..Self::default() }
     }
 
     /// Maximum number of slots that a transaction writes.
@@ -150,10 +141,10 @@ impl Codes {
 /// The code that a call of the contract at `address` executes: its own, or that of the account to
 /// which it delegates.
 fn code_of(genesis: &Genesis, address: &Address) -> Bytes {
-    let own =
+    let own_code =
         |address: &Address| genesis.account(address).map_or(Bytes::new(), |of| of.code.clone());
-    let code = own(address);
-    delegate(&code).map_or(code, |delegate| own(&delegate))
+    let code = own_code(address);
+    delegate(&code).map_or(code, |delegate| own_code(&delegate))
 }
 
 /// Plans the blocks that grow the state of `workload`.
@@ -356,17 +347,17 @@ impl<'a> Growth<'a> {
         let transactions = steps.iter().map(|step| self.transaction(*step, fork)).collect();
         let block = Block { env, transactions, ..Block::default() };
         let block = self.parent.next(&block, &fork.into());
-        let below = self.ledger.workload(fork, self.chain_id);
-        let mut run = ChainRun::new(&below, number - 1, self.parent.hash)?;
+        let state = self.ledger.workload(fork, self.chain_id);
+        let mut run = ChainRun::new(&state, number - 1, self.parent.hash)?;
         let mut receipts = Receipts::default();
         let made = run.run(block.clone(), |outcome, logs| {
             receipts.add(TxType::DynamicFee, &outcome, logs);
         })?;
         let outcomes = &made.expected.transactions;
-        if let Some(at) = outcomes.iter().position(|of| of.status != TxStatus::Success) {
+        if let Some(index) = outcomes.iter().position(|of| of.status != TxStatus::Success) {
             return Err(ExportError::CannotGrow(format!(
-                "transaction {at} of block {number}, which writes slots, ends with {:?} after {} gas",
-                outcomes[at].status, outcomes[at].gas_used
+                "transaction {index} of block {number}, which writes slots, ends with {:?} after {} gas",
+                outcomes[index].status, outcomes[index].gas_used
             )));
         }
         self.tx_count += outcomes.len() as u64;
@@ -384,13 +375,13 @@ impl<'a> Growth<'a> {
     fn transaction(&mut self, step: Step, fork: Fork) -> Transaction {
         let input = match step {
             Step::Place { code } => contracts::placement(code),
-            Step::Write { family: place, start, count } => {
-                let family: &SlotFamily = &self.workload.genesis.slots[place];
+            Step::Write { family: index, start, count } => {
+                let family: &SlotFamily = &self.workload.genesis.slots[index];
                 let indices: Vec<u64> = (start..start + count).collect();
                 let (mut keys, mut values) = (Vec::new(), Vec::new());
                 family.keys(&indices, &mut keys);
                 family.values(&indices, &mut values);
-                contracts::writes(self.codes.of_family[place], family.address, &keys, &values)
+                contracts::writes(self.codes.of_family[index], family.address, &keys, &values)
             }
         };
         let nonce = self.nonce;

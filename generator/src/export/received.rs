@@ -36,12 +36,12 @@ pub fn received_blocks(
     secrets.iter().try_for_each(|secret| signer.learn(*secret))?;
     let mut imported = workload.signed_transactions.as_slice();
     let mut run = ReferenceRun::new(workload)?;
-    let of_batch = |batch: &Batch| {
+    let received_batch = |batch: &Batch| {
         let mut receipts = vec![Receipts::default(); batch.blocks.len()];
-        let made = run.next_batch_seen(|ran| {
-            let of_block = &mut receipts[ran.block];
-            let tx = &batch.blocks[ran.block].transactions[of_block.len()];
-            of_block.add(tx.tx_type, &ran.outcome, ran.logs);
+        let made = run.next_batch_with_txs(|ran| {
+            let block_receipts = &mut receipts[ran.block];
+            let tx = &batch.blocks[ran.block].transactions[block_receipts.len()];
+            block_receipts.add(tx.tx_type, &ran.outcome, ran.logs);
             match cancel.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
@@ -51,13 +51,14 @@ pub fn received_blocks(
         let receipts = batch.blocks.iter().zip(receipts).enumerate();
         let sealed = receipts.map(|(index, (block, receipts))| {
             let transactions = match imported.split_at_checked(block.transactions.len()) {
-                Some((of_block, rest)) => {
+                Some((encoded, rest)) => {
                     imported = rest;
-                    decoded(block.env.number, of_block)?
+                    decoded(block.env.number, encoded)?
                 }
                 None => signed(block, workload.chain_id, &signer, cancel)?,
             };
-            let of_block = BatchReference {
+            // The outcome of the block alone, with the batch's list.
+            let made = BatchReference {
                 list: made.list.clone(),
                 expected: BatchOutcome {
                     header_gas: vec![made.expected.header_gas[index]],
@@ -67,14 +68,14 @@ pub fn received_blocks(
                 ..BatchReference::default()
             };
             let (fork, state_root) = (workload.rules_of(block).fork, B256::ZERO);
-            let outcome = BlockOutcome { fork, made: of_block, receipts, state_root };
+            let outcome = BlockOutcome { fork, made, receipts, state_root };
             let sealed = Parent::of_hash(block.env.parent_hash).seal(block, transactions, outcome);
             check_length(&sealed)?;
             Ok(received(&sealed))
         });
         sealed.collect()
     };
-    workload.batches.iter().map(of_batch).collect()
+    workload.batches.iter().map(received_batch).collect()
 }
 
 /// Transactions of a block that was imported.

@@ -20,7 +20,7 @@ impl Budget {
 }
 
 /// Divides `total` by the loads' shares, rounded so that the sum is `total`.
-pub(super) fn shared(total: u64, loads: &[Load]) -> Vec<Budget> {
+pub(super) fn share_budgets(total: u64, loads: &[Load]) -> Vec<Budget> {
     let mut share = 0.0;
     let mut given = 0;
     let mut out = Vec::with_capacity(loads.len());
@@ -102,7 +102,7 @@ impl Mix {
 /// that bounds its load. All budgets grow by the loads' shares until a dimension is full. Then the
 /// budgets of loads that need no gas of that dimension grow on. A load whose mix is `None` has no
 /// budget.
-pub(super) fn filling(left: Dimensions, mixes: &[Option<Mix>]) -> Vec<Budget> {
+pub(super) fn filling_budgets(left: Dimensions, mixes: &[Option<Mix>]) -> Vec<Budget> {
     let mut left = left.map(|gas| gas as f64);
     let mut totals = vec![0.0; mixes.len()];
     let mut growing: Vec<(usize, Mix)> =
@@ -137,7 +137,7 @@ mod tests {
     }
 
     fn totals(mixes: &[Option<Mix>]) -> Vec<u64> {
-        filling([60_000_000, 60_000_000], mixes).iter().map(|budget| budget.total).collect()
+        filling_budgets([60_000_000, 60_000_000], mixes).iter().map(|budget| budget.total).collect()
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn compare<A: Answer>(
     for (index, (batch, said)) in workload.batches.iter().zip(&imported.blocks).enumerate() {
         comparison.block = batch.blocks[0].env.number;
         let mut receipts = Receipts::default();
-        let made = run.next_batch_seen(|ran| {
+        let made = run.next_batch_with_txs(|ran| {
             let tx = &batch.blocks[ran.block].transactions[receipts.len()];
             receipts.add(tx.tx_type, &ran.outcome, ran.logs);
             on_tx()

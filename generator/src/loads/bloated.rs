@@ -10,6 +10,7 @@ use super::calls::ScriptEnv;
 use crate::{
     artifact::Contract,
     error::GeneratorError,
+    meter::nonzero_count,
     planner::{PlannedTx, Planner, Room, TX_EXECUTION_GAS, Touched, useful_limit},
     probe::{Absent, Cost, Probe, cost_by, most_within},
     senders::Senders,
@@ -55,8 +56,8 @@ struct Work {
 
 impl Work {
     fn input(self) -> Bytes {
-        let words = [self.op, self.index, self.count].map(|word| U256::from(word).to_be_bytes());
-        let words: [[u8; 32]; 3] = words;
+        let words = [self.op, self.index, self.count];
+        let words = words.map(|word| U256::from(word).to_be_bytes::<32>());
         words.as_flattened().to_vec().into()
     }
 }
@@ -70,7 +71,8 @@ pub(crate) struct BloatedCalls {
     held_count: u64,
     probe: Probe,
     /// Costs by number of slots and of nonzero bytes of calldata.
-    prices: HashMap<(u64, usize), Cost>,
+    prices: HashMap<(u64, u64), Cost>,
+    /// Gas of one slot more in a transaction.
     slot_gas: u64,
     /// Gas limit of the smallest useful transaction.
     useful_gas: u64,
@@ -142,14 +144,14 @@ impl BloatedCalls {
 
     fn price_of(&mut self, work: Work) -> Result<Cost, GeneratorError> {
         let input = work.input();
-        let form = (work.count, input.iter().filter(|byte| **byte != 0).count());
-        if let Some(cost) = self.prices.get(&form) {
+        let key = (work.count, nonzero_count(&input));
+        if let Some(cost) = self.prices.get(&key) {
             return Ok(*cost);
         }
         let code = Contract::Bloated.code()?;
         let probe = &self.probe;
         let cost = cost_by(probe.fork, |gas_limit| probe.spent(&input, gas_limit, &code))?;
-        self.prices.insert(form, cost);
+        self.prices.insert(key, cost);
         Ok(cost)
     }
 
@@ -204,8 +206,8 @@ impl Planner for BloatedCalls {
         }
         // In a block with jumps the first transaction only writes the key from which the second
         // reads. So no prefetch on the state before the block finds a slot that the block reads.
-        let is_plant = self.op == BloatedOp::Jump && self.is_first;
-        let most = match is_plant {
+        let is_setup = self.op == BloatedOp::Jump && self.is_first;
+        let most = match is_setup {
             true => {
                 let work = self.work(0);
                 Some((work, self.price_of(work)?))
@@ -221,7 +223,7 @@ impl Planner for BloatedCalls {
         let slots = self.take(work.count);
         let slots = slots.into_iter().filter(|range| range.count > 0).collect();
         Ok(Some(PlannedTx {
-            gas_limit: if is_plant { cost.limit() } else { useful_limit(gas_limit, cost.limit()) },
+            gas_limit: if is_setup { cost.limit() } else { useful_limit(gas_limit, cost.limit()) },
             sender: senders.in_turn(turn),
             to: Some(self.address),
             input: work.input(),

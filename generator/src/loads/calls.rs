@@ -11,6 +11,7 @@ use workload::{Fork, Genesis, Transaction, block::Authorization};
 
 use crate::{
     error::GeneratorError,
+    meter::nonzero_count,
     planner::{PlannedTx, Planner, Room, TX_EXECUTION_GAS, Touched},
     probe::Cost,
     senders::Senders,
@@ -145,7 +146,7 @@ pub(crate) struct Calls<'g, S: Script> {
     script: S,
     env: ScriptEnv<'g>,
     /// Costs by form, size, length of the calldata and number of its nonzero bytes.
-    prices: HashMap<(S::Form, u64, usize, usize), Cost>,
+    prices: HashMap<(S::Form, u64, usize, u64), Cost>,
     /// The largest size within a gas limit, where the scenario sets no size.
     largest: HashMap<u64, Option<u64>>,
     /// Gas limit of the smallest transaction.
@@ -185,14 +186,14 @@ impl<'g, S: Script> Calls<'g, S> {
         call: &Call<S::Form>,
         senders: &mut Senders<'_>,
     ) -> Result<Trial<'g>, GeneratorError> {
-        let named = call.touched.senders.iter().map(|index| senders.address(*index));
+        let touched = call.touched.senders.iter().map(|index| senders.address(*index));
         Ok(Trial {
             name: self.script.name(),
             fork: self.env.fork,
             genesis: self.env.genesis,
-            named: named.collect::<Result<_, _>>()?,
+            named: touched.collect::<Result<_, _>>()?,
             before: call.before.clone(),
-            tx: call.planned(Cost::default(), senders).to_run(senders)?,
+            tx: call.planned(Cost::default(), senders).to_tx(senders)?,
         })
     }
 
@@ -202,8 +203,7 @@ impl<'g, S: Script> Calls<'g, S> {
         size: u64,
         senders: &mut Senders<'_>,
     ) -> Result<Cost, GeneratorError> {
-        let nonzero_count = call.input.iter().filter(|byte| **byte != 0).count();
-        let key = (call.form, size, call.input.len(), nonzero_count);
+        let key = (call.form, size, call.input.len(), nonzero_count(&call.input));
         if let Some(cost) = self.prices.get(&key) {
             return Ok(*cost);
         }

@@ -10,17 +10,17 @@ use workload::Genesis;
 
 use super::{
     prices::{Callee, Prices},
-    solidity::{calldata, word},
+    solidity::{calldata, filled_mapping, word},
 };
 use crate::{
     artifact::Contract,
     error::GeneratorError,
     holders::holder_count,
-    planner::{PlannedTx, Planner, Room, Touched, fitting},
+    planner::{PlannedTx, Planner, Room, Touched, fitting_count},
     probe::{Cost, Probe},
     random::Random,
     senders::{Members, Senders},
-    state::{LoadGenesis, add_only, filled_places},
+    state::{LoadGenesis, add_only},
 };
 use spec::{BlockTarget, Chains as Spec, GroupOrder, Groups, Scenario, Shape, Through, Touch};
 
@@ -31,11 +31,11 @@ pub(crate) fn place(
     tag: &str,
     genesis: &mut Genesis,
 ) -> Result<LoadGenesis, GeneratorError> {
-    let places = match chains.through {
+    let slot_count = match chains.through {
         Through::Slot => holder_count(scenario),
         Through::Account => 0,
     };
-    add_only(tag, Contract::Chain, filled_places(places), genesis)
+    add_only(tag, Contract::Chain, filled_mapping(slot_count), genesis)
 }
 
 /// Transactions that depend on each other, or a single transaction.
@@ -119,7 +119,7 @@ impl Chains {
             sender_count: 0,
             drawn: Vec::new(),
         };
-        let [own, other] = [0, 1].map(|place| new.members.at(place));
+        let [own, other] = [0, 1].map(|index| new.members.at(index));
         let with_another = match spec.shape {
             Shape::Shared => Link { sender: own, from: other, to: other },
             Shape::Relay | Shape::Tree | Shape::Star => Link { sender: own, from: other, to: own },
@@ -146,10 +146,10 @@ impl Chains {
         gas.sum()
     }
 
-    /// The groups of a block that fill `budget`.
-    fn filling(&self, budget: BlockTarget) -> Result<Vec<Group>, GeneratorError> {
+    /// Groups for a block, whose transactions fill `budget`.
+    fn filling_groups(&self, budget: BlockTarget) -> Result<Vec<Group>, GeneratorError> {
         let most = self.most();
-        let mut count = fitting(budget, most);
+        let mut count = fitting_count(budget, most);
         if count == 0 {
             // Too little gas: the filler reports it when it asks for a transaction.
             return Ok(Vec::new());
@@ -159,7 +159,7 @@ impl Chains {
         // Cheaper transactions leave gas, which more transactions of the same conflict rate fill.
         loop {
             let left = gas.saturating_sub(self.gas_of(&groups));
-            let more = fitting(BlockTarget::Gas(left), most);
+            let more = fitting_count(BlockTarget::Gas(left), most);
             count += more;
             let larger = self.groups(count)?;
             if more == 0 || self.gas_of(&larger) + most.refund > gas {
@@ -226,8 +226,8 @@ impl Chains {
                     out.push(Group { length, ..ALONE });
                 }
                 if out.iter().all(|group| group.length == 1) {
-                    let met = lengths.iter().position(|length| *length > 1).unwrap_or(0);
-                    let needed_count = lengths[..=met].iter().sum();
+                    let first_pair = lengths.iter().position(|length| *length > 1).unwrap_or(0);
+                    let needed_count = lengths[..=first_pair].iter().sum();
                     return Err(self.too_few("lengths", needed_count, count));
                 }
             }
@@ -249,8 +249,8 @@ impl Chains {
         Ok(out)
     }
 
-    /// The group of each transaction of a block, in order.
-    fn in_order(&mut self, groups: &[Group]) -> Vec<usize> {
+    /// The index of the group of each transaction of a block, in the block's order.
+    fn group_order(&mut self, groups: &[Group]) -> Vec<usize> {
         let repeated = |index: usize| std::iter::repeat_n(index, groups[index].length as usize);
         match self.spec.order {
             GroupOrder::Shuffled => {
@@ -259,9 +259,9 @@ impl Chains {
                 out
             }
             GroupOrder::Together => {
-                let mut places: Vec<usize> = (0..groups.len()).collect();
-                self.random.shuffle(&mut places);
-                places.into_iter().flat_map(repeated).collect()
+                let mut order: Vec<usize> = (0..groups.len()).collect();
+                self.random.shuffle(&mut order);
+                order.into_iter().flat_map(repeated).collect()
             }
             GroupOrder::Interleaved => interleaved(groups),
         }
@@ -269,7 +269,7 @@ impl Chains {
 
     fn draw(&mut self, groups: &[Group]) {
         let mut places: Vec<Vec<u64>> = vec![Vec::new(); groups.len()];
-        for group in self.in_order(groups) {
+        for group in self.group_order(groups) {
             let sender = self.members.at(self.sender_count);
             self.sender_count += 1;
             let seen = &mut places[group];
@@ -296,25 +296,25 @@ impl Chains {
 /// possible. Groups of one length take turns, spread evenly among the groups of other lengths.
 fn interleaved(groups: &[Group]) -> Vec<usize> {
     let mut by_length: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-    for (place, group) in groups.iter().enumerate() {
-        by_length.entry(group.length).or_default().push(place);
+    for (index, group) in groups.iter().enumerate() {
+        by_length.entry(group.length).or_default().push(index);
     }
     // Position of each transaction in the block, from 0 to 1, as a fraction.
     let mut out = Vec::new();
-    for (length, places) in by_length {
-        let count = length * places.len() as u64;
-        let members = (0..length).flat_map(|_| &places).zip(0_u64..);
-        out.extend(members.map(|(place, index)| (2 * index + 1, 2 * count, *place)));
+    for (length, indices) in by_length {
+        let count = length * indices.len() as u64;
+        let turns = (0..length).flat_map(|_| &indices).zip(0_u64..);
+        out.extend(turns.map(|(group, turn)| (2 * turn + 1, 2 * count, *group)));
     }
     let wide = u128::from;
     out.sort_by(|(a, b, _), (c, d, _)| (wide(*a) * wide(*d)).cmp(&(wide(*c) * wide(*b))));
-    out.into_iter().map(|(_, _, place)| place).collect()
+    out.into_iter().map(|(_, _, group)| group).collect()
 }
 
 impl Planner for Chains {
     fn begin(&mut self, budget: BlockTarget) -> Result<(), GeneratorError> {
         self.drawn.clear();
-        let groups = self.filling(budget)?;
+        let groups = self.filling_groups(budget)?;
         self.members.check(groups.iter().map(|group| group.length).sum())?;
         self.draw(&groups);
         Ok(())

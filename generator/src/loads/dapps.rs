@@ -7,16 +7,16 @@ use workload::{Fork, Genesis, GenesisAccount};
 
 use super::{
     prices::Prices,
-    solidity::{calldata, word},
+    solidity::{calldata, filled_mapping, word},
 };
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    planner::{PlannedTx, Planner, Room, fitting},
+    planner::{PlannedTx, Planner, Room, fitting_count},
     probe::{Cost, Probe},
     random::Random,
     senders::{Members, Senders},
-    state::{LoadGenesis, filled_places, numbered_contract},
+    state::{LoadGenesis, numbered_contract},
 };
 use spec::{BlockTarget, Dapps as Spec, Outside, PerUser};
 
@@ -26,11 +26,11 @@ pub(crate) fn place(
     tag: &str,
     genesis: &mut Genesis,
 ) -> Result<LoadGenesis, GeneratorError> {
-    let mut storage = filled_places(dapps.resource_count);
+    let mut storage = filled_mapping(dapps.resource_count);
     storage.sort_unstable_by_key(|(key, _)| *key);
     let code = Contract::Dapp.code()?;
-    genesis.accounts.extend((0..dapps.dapp_count).map(|place| GenesisAccount {
-        address: numbered_contract(tag, Contract::Dapp, place),
+    genesis.accounts.extend((0..dapps.dapp_count).map(|index| GenesisAccount {
+        address: numbered_contract(tag, Contract::Dapp, index),
         nonce: 1,
         code: code.clone(),
         storage: storage.clone(),
@@ -235,11 +235,11 @@ impl Outsiders {
 fn even_out(sizes: &mut [u64], total: u64, least: u64, start: usize) {
     let sum: u64 = sizes.iter().sum();
     let len = sizes.len();
-    let mut places = (start..start + len).cycle().map(|index| index % len);
+    let mut indices = (start..start + len).cycle().map(|index| index % len);
     let mut missing = total.saturating_sub(sum);
     let spare: u64 = sizes.iter().map(|size| size.saturating_sub(least)).sum();
     let mut surplus = sum.saturating_sub(total).min(spare);
-    while let (true, Some(index)) = (missing + surplus > 0, places.next()) {
+    while let (true, Some(index)) = (missing + surplus > 0, indices.next()) {
         if missing > 0 {
             sizes[index] += 1;
             missing -= 1;
@@ -253,7 +253,7 @@ fn even_out(sizes: &mut [u64], total: u64, least: u64, start: usize) {
 impl Planner for Dapps {
     fn begin(&mut self, budget: BlockTarget) -> Result<(), GeneratorError> {
         self.drawn.clear();
-        let user_count = self.draw(fitting(budget, self.most()));
+        let user_count = self.draw(fitting_count(budget, self.most()));
         self.members.check(user_count)
     }
 

@@ -192,7 +192,7 @@ impl Script for Delegations {
         } else {
             self.delegated_count += 1;
             self.left_count = self.delegate.call_count;
-            self.last = Some(tx.to_run(senders)?);
+            self.last = Some(tx.to_tx(senders)?);
         }
         if self.left_count == 0 {
             self.last = None;

@@ -80,14 +80,8 @@ impl Deployments {
         let code_stream = self.stream.within(format_args!("code/{}", self.deployed_count));
         let count = (code_bytes as usize).saturating_sub(self.runtime_bytes);
         let mut code = self.creation.to_vec();
-        let whole = code.len() + count;
-        for part in 0.. {
-            if code.len() >= whole {
-                break;
-            }
-            code.extend(code_stream.word(part).iter().map(|byte| (*byte).max(1)));
-        }
-        code.truncate(whole);
+        let padding = (0_u64..).flat_map(|part| code_stream.word(part).0);
+        code.extend(padding.map(|byte| byte.max(1)).take(count));
         code.into()
     }
 
@@ -173,7 +167,7 @@ impl Script for Deployments {
         }
         let (_, address) = self.deployment(turn, size, senders)?;
         if self.deploy.call_count > 0 {
-            let deployed_by = tx.to_run(senders)?;
+            let deployed_by = tx.to_tx(senders)?;
             let left_count = self.deploy.call_count;
             self.pending.push_back(PendingContract { address, deployed_by, left_count });
         }

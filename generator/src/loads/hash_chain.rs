@@ -28,8 +28,8 @@ pub(crate) fn place(
 ) -> Result<LoadGenesis, GeneratorError> {
     if chain.deployed == Deployed::Before {
         let code = Contract::HashChain.code()?;
-        genesis.accounts.extend((0..chain.contract_count).map(|place| GenesisAccount {
-            address: numbered_contract(tag, Contract::HashChain, place),
+        genesis.accounts.extend((0..chain.contract_count).map(|index| GenesisAccount {
+            address: numbered_contract(tag, Contract::HashChain, index),
             nonce: 1,
             code: code.clone(),
             storage: vec![(U256::ZERO, U256::ONE)],
@@ -101,7 +101,7 @@ impl HashChains {
             genesis: env.genesis,
             named: Vec::new(),
             before: Vec::new(),
-            tx: tx.to_run(senders)?,
+            tx: tx.to_tx(senders)?,
         };
         let deployment = trial.cost()?;
         // Calls create no state, so they use no state gas.
@@ -216,7 +216,7 @@ fn schedule(density: Density, limits: Limits, budget: BlockTarget) -> Vec<u64> {
     let gas = match budget {
         BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => gas,
         BlockTarget::Transactions(count) => {
-            return vec![of_count(density, limits); count as usize];
+            return vec![limit_of_counted(density, limits); count as usize];
         }
     };
     if density == Density::Greedy {
@@ -224,12 +224,12 @@ fn schedule(density: Density, limits: Limits, budget: BlockTarget) -> Vec<u64> {
         let last = (rest >= least).then_some(rest);
         return (0..gas / most).map(|_| most).chain(last).collect();
     }
-    let count = divided(density, gas / least);
+    let count = tx_count_of(density, gas / least);
     vec![(gas / count).clamp(least, most); count as usize]
 }
 
 /// Gas limit of each call of a block that has a given number of transactions.
-fn of_count(density: Density, Limits { least, most, .. }: Limits) -> u64 {
+fn limit_of_counted(density: Density, Limits { least, most, .. }: Limits) -> u64 {
     match density {
         Density::Greedy => most,
         Density::Half => (2 * least).min(most),
@@ -237,8 +237,8 @@ fn of_count(density: Density, Limits { least, most, .. }: Limits) -> u64 {
     }
 }
 
-/// Number of transactions, where `most_count` are possible.
-const fn divided(density: Density, most_count: u64) -> u64 {
+/// Number of transactions of a block in which `most_count` are possible.
+const fn tx_count_of(density: Density, most_count: u64) -> u64 {
     let count = match density {
         Density::Half => most_count / 2,
         Density::Greedy | Density::Max => most_count,
@@ -251,7 +251,7 @@ fn pairs(density: Density, limits: Limits, budget: BlockTarget) -> (u64, u64) {
     let Limits { least, deploy, most } = limits;
     let gas = match budget {
         BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => gas,
-        BlockTarget::Transactions(count) => return (count / 2, of_count(density, limits)),
+        BlockTarget::Transactions(count) => return (count / 2, limit_of_counted(density, limits)),
     };
     let count = match density {
         Density::Greedy => {
@@ -259,7 +259,7 @@ fn pairs(density: Density, limits: Limits, budget: BlockTarget) -> (u64, u64) {
             let rest = gas - whole * (deploy + most);
             (whole + u64::from(rest >= deploy + least)).max(1)
         }
-        Density::Half | Density::Max => divided(density, gas / (deploy + least)),
+        Density::Half | Density::Max => tx_count_of(density, gas / (deploy + least)),
     };
     (count, (gas / count).saturating_sub(deploy).min(most))
 }
@@ -270,12 +270,12 @@ fn calls_of_one(density: Density, limits: Limits, budget: BlockTarget) -> (u64, 
     let gas = match budget {
         BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => gas.saturating_sub(deploy),
         BlockTarget::Transactions(count) => {
-            return (count.saturating_sub(1), of_count(density, limits));
+            return (count.saturating_sub(1), limit_of_counted(density, limits));
         }
     };
     let count = match density {
         Density::Greedy => (gas / most + u64::from(gas % most >= least)).max(1),
-        Density::Half | Density::Max => divided(density, gas / least),
+        Density::Half | Density::Max => tx_count_of(density, gas / least),
     };
     (count, (gas / count).min(most))
 }

@@ -6,19 +6,21 @@ use workload::Genesis;
 
 use super::{
     prices::{Callee, SameCall},
-    solidity::{calldata, word},
+    solidity::{calldata, of_account, word},
 };
 use crate::{
     artifact::Contract,
     error::GeneratorError,
     holders::{holder_count, slots_of_holders},
-    planner::{PlannedTx, Planner, Room, fitting},
+    planner::{PlannedTx, Planner, Room, fitting_count},
     senders::{Members, Senders},
-    state::{LoadGenesis, TOKEN_BALANCE, add_only, balance_key},
+    state::{LoadGenesis, TOKEN_BALANCE, add_only},
 };
 use spec::{BlockTarget, NonConflicting as Spec, Scenario};
 
-/// Slot of the total supply of `Supply`.
+/// Storage slot of the mapping of balances in `Supply`.
+const BALANCES: u64 = 0;
+/// Slot of the total supply in `Supply`.
 const SUPPLY_KEY: U256 = U256::ONE;
 
 /// Adds the token, with a balance for each account that can have a slot.
@@ -29,7 +31,7 @@ pub(crate) fn place(
 ) -> Result<LoadGenesis, GeneratorError> {
     let holder_count = holder_count(scenario);
     let mut slots = slots_of_holders(&genesis.senders[0], holder_count, |_, holder| {
-        [(balance_key(holder), TOKEN_BALANCE)]
+        [(of_account(holder, BALANCES), TOKEN_BALANCE)]
     })?;
     slots.push((SUPPLY_KEY, TOKEN_BALANCE * U256::from(holder_count)));
     add_only(tag, Contract::Supply, slots, genesis)
@@ -61,7 +63,7 @@ impl NonConflicting {
 
 impl Planner for NonConflicting {
     fn begin(&mut self, budget: BlockTarget) -> Result<(), GeneratorError> {
-        self.members.check(fitting(budget, self.call.cost))
+        self.members.check(fitting_count(budget, self.call.cost))
     }
 
     fn next(

@@ -9,6 +9,7 @@ use workload::Fork;
 use crate::{
     artifact::Contract,
     error::GeneratorError,
+    meter::nonzero_count,
     planner::{PlannedTx, Planner, Room},
     probe::{Cost, Probe},
     senders::Senders,
@@ -24,7 +25,7 @@ pub(crate) struct Callee {
 /// Prices by form. A form has the load's own facts, and the number of nonzero bytes of calldata.
 #[derive(Debug)]
 pub(crate) struct Prices<F> {
-    of_form: HashMap<(F, usize), Cost>,
+    of_form: HashMap<(F, u64), Cost>,
 }
 
 impl<F: Copy + Eq + Hash> Prices<F> {
@@ -40,12 +41,12 @@ impl<F: Copy + Eq + Hash> Prices<F> {
         probe: &Probe,
         input: &Bytes,
     ) -> Result<Cost, GeneratorError> {
-        let form = (form, input.iter().filter(|byte| **byte != 0).count());
-        if let Some(cost) = self.of_form.get(&form) {
+        let key = (form, nonzero_count(input));
+        if let Some(cost) = self.of_form.get(&key) {
             return Ok(*cost);
         }
         let cost = probe.cost(input)?;
-        self.of_form.insert(form, cost);
+        self.of_form.insert(key, cost);
         Ok(cost)
     }
 }

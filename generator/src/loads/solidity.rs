@@ -12,6 +12,12 @@ pub(crate) fn of_account(account: &Address, slot: u64) -> U256 {
     mapped(account.into_word(), U256::from(slot))
 }
 
+/// The entries 0 to `count` - 1 of the mapping at slot 0, as slots. No value is zero, so that each
+/// access costs the same.
+pub(crate) fn filled_mapping(count: u64) -> Vec<(U256, U256)> {
+    (0..count).map(|index| (mapped(word(index), U256::ZERO), U256::from(index + 1))).collect()
+}
+
 /// Calldata of the function with `signature`, its arguments as words.
 pub(crate) fn calldata(signature: &str, words: &[B256]) -> Bytes {
     let selector = &keccak256(signature)[..4];

@@ -1,13 +1,13 @@
 //! Plans transfers of ether or of a token between accounts that a pattern pairs. The price depends
-//! on the recipient's kind and the nonzero bytes of calldata alone. Stock revm runs the first
-//! transfer of each such form; other transfers of the form cost the same.
-
-use std::collections::HashMap;
+//! only on the recipient's kind and the number of nonzero bytes of calldata.
 
 use alloy_primitives::{Address, Bytes, U256};
 use workload::{Fork, Genesis};
 
-use super::solidity::{calldata, word};
+use super::{
+    prices::Prices,
+    solidity::{calldata, of_account, word},
+};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
@@ -16,9 +16,12 @@ use crate::{
     probe::{Absent, Cost, Probe},
     random::Stream,
     senders::Senders,
-    state::{LoadGenesis, TOKEN_BALANCE, add_only, balance_key},
+    state::{LoadGenesis, TOKEN_BALANCE, add_only},
 };
 use spec::{Erc20, Pattern};
+
+/// Storage slot of the mapping of balances in `Token`.
+const BALANCES: u64 = 0;
 
 /// Adds the token, with a balance for each holder.
 pub(crate) fn place(
@@ -26,8 +29,9 @@ pub(crate) fn place(
     tag: &str,
     genesis: &mut Genesis,
 ) -> Result<LoadGenesis, GeneratorError> {
-    let balance =
-        |place, holder: &Address| [(balance_key(holder), TOKEN_BALANCE + U256::from(place))];
+    let balance = |index, holder: &Address| {
+        [(of_account(holder, BALANCES), TOKEN_BALANCE + U256::from(index))]
+    };
     let balances = slots_of_holders(&genesis.senders[0], erc20.holder_count, balance)?;
     add_only(tag, Contract::Token, balances, genesis)
 }
@@ -111,7 +115,6 @@ impl Parties {
 struct Form {
     is_to_itself: bool,
     is_to_fresh: bool,
-    nonzero_byte_count: usize,
 }
 
 /// Plans transfers.
@@ -120,7 +123,7 @@ pub(crate) struct Transfers {
     asset: Asset,
     parties: Parties,
     fork: Fork,
-    prices: HashMap<Form, Cost>,
+    prices: Prices<Form>,
     /// Gas limit of the first transfer.
     useful_gas: u64,
 }
@@ -133,7 +136,7 @@ impl Transfers {
         fork: Fork,
         senders: &mut Senders<'_>,
     ) -> Result<Self, GeneratorError> {
-        let mut new = Self { asset, parties, fork, prices: HashMap::new(), useful_gas: 0 };
+        let mut new = Self { asset, parties, fork, prices: Prices::new(), useful_gas: 0 };
         new.useful_gas = new.plan(0, senders)?.gas_limit;
         Ok(new)
     }
@@ -159,26 +162,15 @@ impl Transfers {
             }
         };
         let is_to_fresh = matches!(taker, Taker::Fresh(_));
-        let form = Form {
-            is_to_itself: taker == Taker::Member(giver),
-            is_to_fresh,
-            nonzero_byte_count: input.iter().filter(|byte| **byte != 0).count(),
-        };
+        let form = Form { is_to_itself: taker == Taker::Member(giver), is_to_fresh };
         let absent = match (&self.asset, is_to_fresh) {
             (_, false) => Absent::Nothing,
             (Asset::Ether, true) => Absent::Account(recipient),
-            (Asset::Token { .. }, true) => Absent::Slot(balance_key(&recipient)),
+            (Asset::Token { .. }, true) => Absent::Slot(of_account(&recipient, BALANCES)),
         };
-        let cost = match self.prices.get(&form) {
-            Some(cost) => *cost,
-            None => {
-                let (name, fork) = (self.asset.name(), self.fork);
-                let probe = Probe { name, fork, sender, to, code, value, absent };
-                let cost = probe.cost(&input)?;
-                self.prices.insert(form, cost);
-                cost
-            }
-        };
+        let (name, fork) = (self.asset.name(), self.fork);
+        let probe = Probe { name, fork, sender, to, code, value, absent };
+        let cost = self.prices.price(form, &probe, &input)?;
         let (sender, to) = (giver, Some(to));
         Ok(PlannedTx { sender, to, value, input, touched, ..PlannedTx::priced(cost) })
     }

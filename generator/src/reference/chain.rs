@@ -7,7 +7,7 @@ use workload::{Batch, Block, TxOutcome, Workload};
 use super::{
     error::ReferenceError,
     planned::PlannedState,
-    run::{Answer, BatchReference, Watch, of_plan, run_planned},
+    run::{Answer, BatchReference, Callbacks, plan_error, run_planned},
 };
 
 /// Runs blocks in order, one per call, over the state that earlier blocks left.
@@ -32,7 +32,7 @@ impl<'w> ChainRun<'w> {
 
     /// Sets the plan of `batch`. The next blocks may read planned keys alone.
     pub(crate) fn plan(&mut self, index: usize, batch: &Batch) -> Result<(), ReferenceError> {
-        self.state.plan(batch).map_err(of_plan(index))
+        self.state.plan(batch).map_err(plan_error(index))
     }
 
     /// Runs `block`. `on_tx` gets the outcome and the logs of each transaction, and may stop the
@@ -42,14 +42,14 @@ impl<'w> ChainRun<'w> {
         block: Block,
         mut on_tx: impl FnMut(TxOutcome, &[Log]) -> A,
     ) -> Result<BatchReference, ReferenceError> {
-        let alone = Batch { blocks: vec![block], ..Batch::default() };
-        let mut watch = Watch {
+        let batch = Batch { blocks: vec![block], ..Batch::default() };
+        let mut callbacks = Callbacks {
             on_tx: &mut |ran| on_tx(ran.outcome, ran.logs).flow(),
             on_state: &mut |_, _| {},
         };
         let (workload, index) = (self.workload, self.block_count);
-        let made = run_planned(workload, index, &alone, &mut self.state, &mut watch)?;
-        made.check_item_count(index, &alone, &workload.rules)?;
+        let made = run_planned(workload, index, &batch, &mut self.state, &mut callbacks)?;
+        made.check_item_count(index, &batch, &workload.rules)?;
         self.block_count += 1;
         Ok(made)
     }

@@ -101,13 +101,15 @@ pub struct PlannedState<'w> {
     /// Hashes of these codes, by family and by the code's index.
     made_hashes: HashMap<(u32, u64), B256>,
     planned_accounts: AddressMap<Option<AccountState>>,
-    planned_slots: AddressMap<HashMap<U256, U256, RandomKeys>>,
+    /// Slots of families in the plan, as the genesis has them.
+    planned_slots: AddressMap<HashMap<U256, U256, SlotHasher>>,
+    /// Accounts and slots that earlier batches have written.
     written_accounts: AddressMap<Option<AccountState>>,
     written_slots: HashMap<(Address, U256), U256>,
 }
 
-/// Fast hasher of slot keys.
-type RandomKeys = alloy_primitives::map::DefaultHashBuilder;
+/// A fast hasher of slot keys.
+type SlotHasher = alloy_primitives::map::DefaultHashBuilder;
 
 impl<'w> PlannedState<'w> {
     /// The state before the first batch; [`Self::plan`] must follow.

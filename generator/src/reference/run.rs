@@ -126,14 +126,14 @@ impl<'w> ReferenceRun<'w> {
         &mut self,
         mut on_tx: impl FnMut() -> A,
     ) -> Option<Result<BatchReference, ReferenceError>> {
-        self.next_batch_seen(|_| on_tx())
+        self.next_batch_with_txs(|_| on_tx())
     }
 
     /// Runs the next batch, as [`Self::next_batch`] does; `on_tx` gets each transaction.
     ///
     /// # Errors
     /// [`ReferenceError`]; the run cannot go on after it.
-    pub fn next_batch_seen<A: Answer>(
+    pub fn next_batch_with_txs<A: Answer>(
         &mut self,
         mut on_tx: impl FnMut(ExecutedTx<'_>) -> A,
     ) -> Option<Result<BatchReference, ReferenceError>> {
@@ -146,7 +146,7 @@ impl<'w> ReferenceRun<'w> {
     ///
     /// # Errors
     /// [`ReferenceError`]; the run cannot go on after it.
-    pub(crate) fn next_batch_watched<A: Answer>(
+    pub(crate) fn next_batch_with_states<A: Answer>(
         &mut self,
         mut on_tx: impl FnMut(ExecutedTx<'_>) -> A,
         mut on_state: impl FnMut(usize, &EvmState),
@@ -159,19 +159,19 @@ impl<'w> ReferenceRun<'w> {
         on_tx: &mut dyn FnMut(ExecutedTx<'_>) -> ControlFlow<()>,
         on_state: &mut dyn FnMut(usize, &EvmState),
     ) -> Option<Result<BatchReference, ReferenceError>> {
-        let watch = &mut Watch { on_tx, on_state };
+        let callbacks = &mut Callbacks { on_tx, on_state };
         let batch = self.workload.batches.get(self.next)?;
-        let planned = self.state.plan(batch).map_err(of_plan(self.next));
+        let planned = self.state.plan(batch).map_err(plan_error(self.next));
         let state = &mut self.state;
         let made =
-            planned.and_then(|()| run_planned(self.workload, self.next, batch, state, watch));
+            planned.and_then(|()| run_planned(self.workload, self.next, batch, state, callbacks));
         self.next = if made.is_ok() { self.next + 1 } else { usize::MAX };
         Some(made)
     }
 }
 
-/// The error of a plan of the batch at an index.
-pub(super) fn of_plan(batch: usize) -> impl Fn(PlanError) -> ReferenceError {
+/// Makes errors of a plan into errors of the batch with this index.
+pub(super) fn plan_error(batch: usize) -> impl Fn(PlanError) -> ReferenceError {
     move |source| ReferenceError::Plan { batch, source }
 }
 
@@ -182,7 +182,7 @@ pub(super) fn run_planned(
     batch_index: usize,
     batch: &Batch,
     state: &mut PlannedState<'_>,
-    watch: &mut Watch<'_>,
+    callbacks: &mut Callbacks<'_>,
 ) -> Result<BatchReference, ReferenceError> {
     let db = State::builder().with_database(state).with_bal_builder().with_bundle_update().build();
     let mut runner = Runner::new(workload, db);
@@ -204,7 +204,7 @@ pub(super) fn run_planned(
             }
             StepKind::AfterTransactions => {}
         }
-        let output = run_step(&mut runner, workload, block, &at, watch.on_state)?;
+        let output = run_step(&mut runner, workload, block, &at, callbacks.on_state)?;
         if let Some(result) = &output.result {
             let outcome = result.outcome();
             out.expected.transactions.push(outcome);
@@ -215,13 +215,13 @@ pub(super) fn run_planned(
                 deposits.extend(deposit.map_err(|source| at.deposit(source))?);
             }
             let ran = ExecutedTx { block: step.block, outcome, logs: &result.logs };
-            if (watch.on_tx)(ran).is_break() {
+            if (callbacks.on_tx)(ran).is_break() {
                 return Err(ReferenceError::Cancelled);
             }
         }
         if step.kind == StepKind::AfterTransactions {
-            let of_block = joined_deposits(&mut deposits).into_iter();
-            out.requests.push(of_block.chain(runner.requests().iter().cloned()).collect());
+            let joined = joined_deposits(&mut deposits).into_iter();
+            out.requests.push(joined.chain(runner.requests().iter().cloned()).collect());
         }
         runner.db().bump_bal_index();
     }
@@ -230,7 +230,7 @@ pub(super) fn run_planned(
     db.merge_transitions(BundleRetention::PlainState);
     out.changes = net_changes(&db.take_bundle());
     let state = db.database;
-    out.full_list = full_list(&list, state).map_err(of_plan(batch_index))?;
+    out.full_list = full_list(&list, state).map_err(plan_error(batch_index))?;
     out.list = list::encode(&list);
     let items = list.iter().map(|account| 1 + account.storage_slots().count() as u64);
     out.item_count = items.sum();
@@ -243,7 +243,7 @@ pub(super) fn run_planned(
     let header_gas = blocks.map(|(block, gas)| gas.header_gas(workload.rules_of(block).fork));
     out.expected.header_gas = header_gas.collect();
     out.expected.net_changes = out.changes.digest();
-    state.commit(&out.changes).map_err(of_plan(batch_index))?;
+    state.commit(&out.changes).map_err(plan_error(batch_index))?;
     Ok(out)
 }
 
@@ -273,19 +273,20 @@ fn full_list(list: &AlloyBal, state: &PlannedState<'_>) -> Result<Bytes, PlanErr
     }
 }
 
-/// The observers of a batch's run.
-pub(super) struct Watch<'a> {
+/// The callbacks of a batch's run.
+pub(super) struct Callbacks<'a> {
     pub(super) on_tx: &'a mut dyn FnMut(ExecutedTx<'_>) -> ControlFlow<()>,
     /// Called with a transaction's block in its batch, and the keys that it touched.
     pub(super) on_state: &'a mut dyn FnMut(usize, &EvmState),
 }
 
-/// The deposits of the transactions of a block as one request.
-fn joined_deposits(of_transactions: &mut Vec<Bytes>) -> Option<Bytes> {
-    let (first, rest) = of_transactions.split_first()?;
-    let rest = rest.iter().flat_map(|deposits| &deposits[1..]);
+/// Joins the deposit requests of a block's transactions into one request, and empties `requests`.
+/// The first byte of each request is its type.
+fn joined_deposits(requests: &mut Vec<Bytes>) -> Option<Bytes> {
+    let (first, rest) = requests.split_first()?;
+    let rest = rest.iter().flat_map(|request| &request[1..]);
     let all = first.iter().chain(rest).copied().collect();
-    of_transactions.clear();
+    requests.clear();
     Some(all)
 }
 
@@ -394,12 +395,13 @@ pub fn complete<A: Answer>(
     workload: &mut Workload,
     on_tx: impl FnMut() -> A,
 ) -> Result<Vec<TxGas>, ReferenceError> {
-    let made =
-        each(workload, on_tx, |made| ((made.list, made.list_sizes, made.expected), made.tx_gas))?;
+    let made = run_each(workload, on_tx, |made| {
+        ((made.list, made.list_sizes, made.expected), made.tx_gas)
+    })?;
     let mut gas = Vec::new();
-    for (batch, (made, of_batch)) in workload.batches.iter_mut().zip(made) {
-        (batch.list, batch.list_sizes, batch.expected) = made;
-        gas.extend(of_batch);
+    for (batch, (outcome, tx_gas)) in workload.batches.iter_mut().zip(made) {
+        (batch.list, batch.list_sizes, batch.expected) = outcome;
+        gas.extend(tx_gas);
     }
     Ok(gas)
 }
@@ -412,7 +414,7 @@ pub fn run<A: Answer>(
     workload: &Workload,
     on_tx: impl FnMut() -> A,
 ) -> Result<Vec<BatchReference>, ReferenceError> {
-    each(workload, on_tx, |made| made)
+    run_each(workload, on_tx, |made| made)
 }
 
 /// Returns the list of every batch in its `full` form. A workload does not carry the values, so the
@@ -425,19 +427,19 @@ pub fn full_lists<A: Answer>(
     workload: &Workload,
     on_tx: impl FnMut() -> A,
 ) -> Result<Vec<Bytes>, ReferenceError> {
-    each(workload, on_tx, |made| made.full_list)
+    run_each(workload, on_tx, |made| made.full_list)
 }
 
-/// Runs all batches and keeps a part of each outcome.
-fn each<T, A: Answer>(
+/// Runs all batches, and returns the `part` of each outcome.
+fn run_each<T, A: Answer>(
     workload: &Workload,
     mut on_tx: impl FnMut() -> A,
-    kept: fn(BatchReference) -> T,
+    part: fn(BatchReference) -> T,
 ) -> Result<Vec<T>, ReferenceError> {
     let mut run = ReferenceRun::new(workload)?;
     let mut out = Vec::with_capacity(workload.batches.len());
     while let Some(batch) = run.next_batch(&mut on_tx) {
-        out.push(kept(batch?));
+        out.push(part(batch?));
     }
     Ok(out)
 }

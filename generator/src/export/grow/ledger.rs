@@ -69,23 +69,24 @@ impl Ledger {
         for (address, key, value) in &changes.slots {
             slots.entry(*address).or_default().push((hashed_key(key), slot_leaf(value)));
             if !self.growing.contains(address) {
-                self.keep(*address, *key, *value);
+                self.set_slot(*address, *key, *value);
             }
         }
-        let of_accounts = changes.accounts.iter().map(|(address, _)| *address);
-        let touched: BTreeSet<Address> = of_accounts.chain(slots.keys().copied()).collect();
+        let accounts = changes.accounts.iter().map(|(address, _)| *address);
+        let touched: BTreeSet<Address> = accounts.chain(slots.keys().copied()).collect();
         for (address, writes) in slots {
             self.storage.entry(address).or_default().write(writes)?;
         }
         for (address, state) in &changes.accounts {
-            self.set(*address, *state, changes);
+            self.set_account(*address, *state, changes);
         }
         let rows = touched.iter().map(|address| (keccak256(address), self.leaf(address)));
         let rows = rows.collect();
         Ok(self.all.write(rows)?)
     }
 
-    fn keep(&mut self, address: Address, key: U256, value: U256) {
+    /// Sets a slot that does not grow. The value zero removes it.
+    fn set_slot(&mut self, address: Address, key: U256, value: U256) {
         let Some(account) = self.accounts.get_mut(&address) else { return };
         let index = account.storage.binary_search_by(|(at, _)| at.cmp(&key));
         match (index, value.is_zero()) {
@@ -96,7 +97,8 @@ impl Ledger {
         }
     }
 
-    fn set(&mut self, address: Address, state: Option<AccountState>, changes: &NetChanges) {
+    /// Sets an account without its slots; `None` removes it. `changes` has new codes.
+    fn set_account(&mut self, address: Address, state: Option<AccountState>, changes: &NetChanges) {
         let Some(AccountState { nonce, balance, code_hash }) = state else {
             self.accounts.remove(&address);
             return;

@@ -118,7 +118,7 @@ pub(crate) fn contract_chase<'g>(
     let inputs = ProbeInputs { elsewhere: Contract::HopTarget.code()?, ..ProbeInputs::default() };
     let meter = env.meter(contract, &inputs)?;
     let Range { start, end } = env.placed.families.clone();
-    let links = &env.state.genesis.slots[start as usize..end as usize];
+    let families = &env.state.genesis.slots[start as usize..end as usize];
     let tx_gas =
         env.scenario.loads[env.load].sizes.map_or(env.scenario.block.tx_gas, |of| of.most_gas);
     let (contract_count, needed_count) = (chase.contract_count, meter.count_at_most(tx_gas));
@@ -130,8 +130,8 @@ pub(crate) fn contract_chase<'g>(
         to: env.placed.contract,
         member_kind: MemberKind::Hops { contract_count },
         family: start,
-        held_count: links.iter().map(|family| family.count).sum(),
-        first: FirstWord::KeyOfHop(links),
+        held_count: families.iter().map(|family| family.count).sum(),
+        first: FirstWord::KeyOfHop(families),
         tail: Vec::new(),
         start: None,
     };

@@ -119,7 +119,7 @@ impl<'g> Storm<'g> {
         let start = pairs.first().map_or(0, |(start, _)| *start);
         let contract = self.parts.contract;
         // A contract that takes a count alone keeps its own position, so it gets no ranges.
-        let said = if contract.takes_count_alone() { vec![(start, count)] } else { pairs.clone() };
+        let named = if contract.takes_count_alone() { vec![(start, count)] } else { pairs.clone() };
         let first = match target.first {
             FirstWord::Word(word) => word,
             FirstWord::KeyOf(family) => B256::from(family.key(start)),
@@ -129,8 +129,8 @@ impl<'g> Storm<'g> {
             }
         };
         let head = [&[first], &target.tail[..]].concat();
-        let input = calldata(contract, &head, &said);
-        let price = self.parts.meter.price(&input, &said);
+        let input = calldata(contract, &head, &named);
+        let price = self.parts.meter.price(&input, &named);
         let byte = self.parts.calldata_byte;
         let most_count = self.parts.meter.padding_count_max(&input, price, byte);
         let padding_count = (most_count as f64 * self.parts.calldata_share) as u64;
@@ -144,7 +144,7 @@ impl<'g> Storm<'g> {
 
     /// Returns the final calldata of `tx`: with its indices in the storm's order, or with its
     /// padding. Neither changes the price, so this waits until the transaction is chosen.
-    fn carried(&self, tx: &StormTx) -> Bytes {
+    fn final_calldata(&self, tx: &StormTx) -> Bytes {
         if let Some(sorted) = &self.parts.sorted {
             let head = B256::from_slice(&tx.input[..32]);
             return packed(&[head], sorted.indices(tx.target, &tx.ranges));
@@ -193,7 +193,7 @@ impl Planner for Storm<'_> {
         senders: &mut Senders<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
         let Some((mut storm, count)) = self.most_within(room.gas_limit) else { return Ok(None) };
-        storm.input = self.carried(&storm);
+        storm.input = self.final_calldata(&storm);
         self.take(&storm, count);
         let target = &self.parts.targets[storm.target];
         let indices = storm.ranges.iter().flat_map(|of| of.start..of.start + of.count);
@@ -257,10 +257,10 @@ impl Cursor {
             return Vec::new();
         }
         let start = (self.start + self.used_count) % held_count;
-        let straight = count.min(held_count - start);
-        let mut pairs = vec![(start, straight)];
-        if count > straight {
-            pairs.push((0, count - straight));
+        let to_end = count.min(held_count - start);
+        let mut pairs = vec![(start, to_end)];
+        if count > to_end {
+            pairs.push((0, count - to_end));
         }
         pairs
     }
