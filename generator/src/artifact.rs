@@ -1,13 +1,13 @@
-//! The contracts that loads call. Their code comes from committed artifacts of `contracts/`: no
-//! build of the program compiles Solidity or Yul.
+//! The contracts that loads call, and their code. The code comes from committed artifacts of
+//! `contracts/`, so that building the program needs no compiler of Solidity or Yul.
 
 use alloy_primitives::Bytes;
 use serde::Deserialize;
 
 use crate::error::GeneratorError;
 
-/// Defines [`Contract`] from one list of names. A contract's source and its artifact have this
-/// name.
+/// Defines [`Contract`] from one list of names, which are also the names of the sources and
+/// artifacts.
 macro_rules! contracts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// A contract of `contracts/` that loads use. The comment of each begins with its calldata.
@@ -116,6 +116,7 @@ contracts! {
     Deployed,
 }
 
+/// The used parts of an artifact.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Artifact {

@@ -1,5 +1,6 @@
-//! Describes the contents of a workload before any variant runs it: the keys that its transactions
-//! touch and share. They come from the reference run, never from a planner.
+//! Describes the contents of a workload before any variant runs it, for `stress describe` and
+//! others: the keys that its transactions touch and share. They come from the reference run, never
+//! from a planner.
 //!
 //! A key is an account's row (balance, nonce, code) or a slot, as a state database has them. The
 //! row of a block's beneficiary is left out: every transaction pays it, and clients do not
@@ -41,7 +42,7 @@ pub struct KeyName {
     pub slot: Option<U256>,
 }
 
-/// The parts of a batch that a description keeps.
+/// The amount of detail that a description keeps of each batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// The conflict graph.
@@ -112,6 +113,7 @@ pub fn describe_with_detail<A: Answer>(
 
 /// The keys that the transactions of a batch touch, as they are counted.
 struct Census {
+    /// Index of the batch, for errors.
     batch: usize,
     list: ListIndex,
     accesses: Accesses,
@@ -137,6 +139,7 @@ impl Census {
         })
     }
 
+    /// Adds a transaction of `block`, which touched the keys in `state`.
     fn add(&mut self, batch: &Batch, block: usize, state: &EvmState) {
         let beneficiary = batch.blocks[block].env.beneficiary;
         let mut written = StepWrites::default();
@@ -182,6 +185,7 @@ impl Census {
         }
     }
 
+    /// Adds the description of the batch to `out`. `gas` is that of each transaction.
     fn end(
         self,
         gas: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Transactions as blocks carry them (EIP-2718), signed.
+//! Makes signed transactions as blocks carry them (EIP-2718). Exports and imports of blocks use it.
 
 use alloy_consensus::{
     EthereumTxEnvelope, SignableTransaction, Signed, TxEip1559, TxEip2930, TxEip4844, TxEip7702,
@@ -22,7 +22,7 @@ pub(crate) fn envelope(
     signatures: &TxSignatures,
 ) -> Envelope {
     let to = tx.to.map_or(TxKind::Create, TxKind::Call);
-    // The reference has refused transactions without a callee, where the type cannot create.
+    // A type that cannot create has a callee: the reference refuses a transaction without one.
     let callee = tx.to.unwrap_or_default();
     let Transaction { nonce, gas_limit, value, max_fee_per_gas, .. } = *tx;
     let (gas_price, max_priority_fee_per_gas) = (max_fee_per_gas, tx.max_priority_fee_per_gas);

@@ -1,5 +1,5 @@
-//! Makes the environments of generated blocks. They are complete and consecutive. Their random
-//! values come from named streams of the blocks' seed.
+//! Makes the environments of generated blocks: consecutive numbers, times and slots. Random values
+//! come from named streams of the blocks' seed.
 
 use alloy_primitives::{Address, B256, address};
 use workload::{BlockEnv, Withdrawal, stream::stream_seed};

@@ -1,7 +1,7 @@
-//! Fills blocks with transactions: chooses the load of the next transaction, and its gas limit. A
-//! transaction is admitted by the protocol's rule: its limits of execution and state gas fit in the
-//! gas that earlier transactions left (EIP-8037). A load's transactions depend on its own earlier
-//! ones, never on those of another load.
+//! Fills blocks with transactions, for `generate.rs`: chooses the load of the next transaction, and
+//! its gas limit. A transaction is admitted by the protocol's rule: its limits of execution and
+//! state gas fit in the gas that earlier transactions left (EIP-8037). A load's transactions depend
+//! on its own earlier ones, never on those of another load.
 
 mod budget;
 
@@ -126,6 +126,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(block)
     }
 
+    /// Plans the next transaction of a load within `gas_limit`; `None` if none fits.
     fn next(
         &mut self,
         load: usize,
@@ -142,6 +143,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(next)
     }
 
+    /// Fills a block whose receipts use `gas` in all. Loads take turns by their shares.
     fn by_gas(
         &mut self,
         gas: u64,
@@ -241,8 +243,8 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(out)
     }
 
-    /// Returns the mix of each load, which divides its gas over the dimensions. The mix follows
-    /// from the cost of a transaction within the load's share of `limit`.
+    /// Returns the mix of each load: the division of its gas over the dimensions. It follows from
+    /// the cost of a transaction within the load's share of `limit`.
     fn mixes(
         &mut self,
         limit: u64,
@@ -294,8 +296,8 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(())
     }
 
-    /// Refuses a block without a transaction of each load, unless the load has ended. `first_gas`
-    /// is each load's share of the block's gas.
+    /// Refuses a block without a transaction of each load, unless the load has ended. `load_gas` is
+    /// the gas that each load has of the block at first.
     fn check_all_have_some(
         &self,
         limit: u64,
@@ -325,6 +327,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(())
     }
 
+    /// Fills a block with `count` transactions. Loads take turns by their shares.
     fn by_count(
         &mut self,
         count: u64,
@@ -401,6 +404,7 @@ impl<'a, 'g> Filler<'a, 'g> {
             .min_by_key(|load| self.planners[*load].useful_gas())
     }
 
+    /// The error for a load without gas for its smallest useful transaction. `key` sets the gas.
     fn too_little(&self, key: &'static str, load: usize, gas: u64) -> GeneratorError {
         let needed_gas = self.planners[load].useful_gas();
         GeneratorError::TooLittleGas { key, load, gas, needed_gas }

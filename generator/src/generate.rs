@@ -79,6 +79,7 @@ pub fn generate_by_load<A: Answer>(
     let loads = planned.iter().flat_map(|block| &block.loads).copied().collect();
     let mut workload = assemble(scenario, state.genesis, planned, &mut senders)?;
     let total_tx_count = workload.tx_count();
+    // A raised gas limit changes the block, so the reference runs again.
     let gas = loop {
         let mut tx_count = 0;
         let gas = reference::complete(&mut workload, || {
@@ -117,6 +118,7 @@ fn raise_gas_limits(workload: &mut Workload) -> Option<u64> {
     raised
 }
 
+/// Plans all blocks of `scenario`.
 fn plan_blocks(
     scenario: &Scenario,
     state: &State,
@@ -137,6 +139,8 @@ fn plan_blocks(
     Ok(blocks)
 }
 
+/// The error for a load whose transactions need `wanted_count` keys of a family that holds
+/// `held_count`.
 fn too_few(
     scenario: &Scenario,
     load: usize,
@@ -144,8 +148,8 @@ fn too_few(
     wanted_count: u64,
     held_count: u64,
 ) -> GeneratorError {
-    // A thousandth more than wanted: another count changes the calldata, and a transaction may have
-    // room for one slot more.
+    // A thousandth more than wanted: with another count the calldata is another, and a transaction
+    // may have room for one slot more.
     let enough_count = wanted_count + wanted_count / 1_000 + 2;
     if let LoadKind::AccountStorm(_) = scenario.loads[load].kind {
         return GeneratorError::TooFewAccounts { load, wanted_count, held_count, enough_count };
@@ -194,6 +198,7 @@ fn too_few(
     GeneratorError::TooFewSlots { load, wanted_count, contract_count, held_count, enough_count }
 }
 
+/// Makes the workload of `planned` blocks, still without lists and expected outcomes.
 fn assemble(
     scenario: &Scenario,
     genesis: Genesis,
@@ -232,14 +237,16 @@ fn assemble(
 #[derive(Default)]
 struct BatchBuilder {
     batch: Batch,
+    /// Touched accounts of the first sender family, by index.
     senders: BTreeSet<u64>,
-    /// Senders of families other than the first.
+    /// Touched accounts of the other sender families.
     others: BTreeSet<IndexRange>,
     slots: Vec<IndexRange>,
     accounts: Vec<IndexRange>,
 }
 
 impl BatchBuilder {
+    /// Adds a planned block, with its environment and withdrawals.
     fn add(
         &mut self,
         environments: Environments,
@@ -257,7 +264,7 @@ impl BatchBuilder {
             });
         }
         let fresh = environments.fresh_addresses(block_index);
-        // Withdrawals go to the accounts of the next turns.
+        // Other withdrawals go to the accounts of the next turns.
         let known = (0..(WITHDRAWAL_COUNT - FRESH_WITHDRAWAL_COUNT) as u64)
             .map(|ahead| senders.in_turn(planned.end_tx_count + ahead));
         let known: Vec<u64> = known.collect();
@@ -283,6 +290,7 @@ impl BatchBuilder {
         self.batch.plan.absent_accounts.extend(absent);
     }
 
+    /// Returns the batch with its plan.
     fn finish(mut self) -> Batch {
         let first_family =
             self.senders.into_iter().map(|start| IndexRange { family: 0, start, count: 1 });

@@ -15,6 +15,7 @@ use crate::{
 
 /// Wei of the beneficiary, 1 ether: not zero, since an empty account would not survive (EIP-161).
 const BENEFICIARY_BALANCE: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
+
 /// Builds the genesis of `scenario`.
 pub(crate) fn build(scenario: &Scenario) -> Result<State, GeneratorError> {
     let seed = scenario.state.seed.unwrap_or(scenario.seed);

@@ -1,4 +1,5 @@
-//! Accounts that have a slot of their own in a contract of a load.
+//! Makes the slots of a load's contract that belong to accounts, such as balances of a token. Loads
+//! call this when they add their contracts to the genesis.
 
 use alloy_primitives::{Address, U256};
 use rayon::prelude::*;
@@ -15,7 +16,7 @@ pub(crate) fn holder_count(scenario: &Scenario) -> u64 {
     scenario.state.account_count.clamp(1, HOLDERS_MAX)
 }
 
-/// Number of accounts whose addresses one task derives. Each after the first costs one point
+/// Number of accounts whose addresses one task derives. Each after the first costs only a point
 /// addition.
 const TASK_ACCOUNT_COUNT: u64 = 4_096;
 

@@ -1,7 +1,7 @@
 //! Imports blocks that others made, for `stress import`. Sources are execution-spec-tests, files of
-//! go-ethereum's transition tool (t8n), chains, Engine payloads, and a running node. The outcome that
-//! a source states is compared with that of the reference, and never taken over. In names, `said` is
-//! a value that the source states, and `made` is the same value as it is computed here.
+//! go-ethereum's transition tool (t8n), chains, Engine payloads, and a running node. The outcome
+//! that a source states is compared with that of the reference, and never taken over. In names,
+//! `said` is a value that the source states, and `made` is the same value as it is computed here.
 
 mod blockchain_test;
 mod chain;
@@ -138,7 +138,8 @@ pub struct ImportedBlock {
     not_compared: Vec<&'static str>,
     /// The block's transactions in their signed form (EIP-2718); `None` if one is not signed.
     signed: Option<Vec<Bytes>>,
-    /// Root of the withdrawals that were read; `None` if the file leaves out a field of a withdrawal.
+    /// Root of the withdrawals that were read; `None` if the file leaves out a field of a
+    /// withdrawal.
     computed_withdrawals_root: Option<B256>,
 }
 
@@ -153,8 +154,8 @@ impl Imported {
     }
 }
 
-/// Returns the signed transactions of all blocks. Returns no transaction if one of them is not signed,
-/// as a workload has all of them or none.
+/// Returns the signed transactions of all blocks. Returns no transaction if one of them is not
+/// signed, as a workload has all of them or none.
 fn signed_transactions(blocks: &[ImportedBlock]) -> Vec<Bytes> {
     let signed: Option<Vec<_>> = blocks.iter().map(|block| block.signed.as_deref()).collect();
     signed.map(|blocks| blocks.concat()).unwrap_or_default()

@@ -1,6 +1,6 @@
-//! The kinds of load: each one's part of the genesis, and the planner of its transactions. One file
-//! a kind; its keys in a scenario are in `crates/spec/src/load/`. A new kind is an arm in [`place`]
-//! and one in [`planner`].
+//! The kinds of load: each one's part of the genesis, and the planner of its transactions. Each
+//! kind has a file; its keys in a scenario are in `crates/spec/src/load/`. A new kind is an arm in
+//! [`place`] and one in [`planner`].
 
 mod airdrop;
 mod amm;
@@ -49,7 +49,7 @@ use non_conflicting::NonConflicting;
 use prices::Callee;
 use transfers::{Asset, Parties, Transfers};
 
-/// A load that adds its part to a genesis.
+/// The facts by which a load adds its part to a genesis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoadSite<'s> {
     pub(crate) scenario: &'s Scenario,
@@ -181,6 +181,7 @@ fn boxed<'g>(planner: impl Planner + 'g) -> PlannerResult<'g> {
     Ok(Box::new(planner))
 }
 
+/// The planner of a script's transactions.
 fn calls<'g, S: Script + 'g>(
     script: S,
     env: ScriptEnv<'g>,

@@ -1,5 +1,6 @@
 //! Measures the price of storm transactions on stock revm. A few small runs give the price of each
-//! part, and the sum of the parts is exact. The module knows no gas schedule.
+//! part of a transaction: an operation, a range, a byte of calldata. The sum of the parts is the
+//! exact price. No gas schedule is written here.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use evm::TxGas;
@@ -33,7 +34,7 @@ const CALL_DIVISOR: u64 = 63;
 const SENDER: Address = Address::repeat_byte(0x51);
 const TARGET: Address = Address::repeat_byte(0x7a);
 
-/// A range of indices in calldata: first, count.
+/// A range of indices: the first index, and their number.
 pub type Pair = (u64, u64);
 
 /// Calldata of a contract in 32-byte words: the words of `head`, then the ranges. Some contracts
@@ -77,7 +78,7 @@ pub struct ProbeInputs {
 }
 
 impl ProbeInputs {
-    /// The words of calldata before the ranges.
+    /// The words of calldata before the ranges, of which `first` is the first.
     fn head(&self, first: B256) -> Vec<B256> {
         [&[first], &self.tail[..]].concat()
     }
@@ -101,11 +102,11 @@ pub struct Meter {
     range_gas: u64,
     /// Gas of an unrolled block of operations.
     block_gas: u64,
-    /// Gas of an operation outside unrolled blocks.
+    /// Gas of an operation after the last whole unrolled block of its range.
     rest_gas: u64,
     /// State gas of an operation. The fields above include it (EIP-8037).
     state_gas: u64,
-    /// Whether the refund is as large as allowed.
+    /// Whether transactions have a refund, which is then the largest that is allowed.
     is_refunded: bool,
     /// Price of unread bytes at the end, for a contract that ignores them.
     padding: Option<PaddingPrice>,
@@ -180,6 +181,8 @@ impl Meter {
         let mut sparse = B256::ZERO;
         sparse[12] = 1;
         let unrolled = contract.unrolled_count();
+        // Unrolled blocks have an even number of operations: `| 1` adds one operation outside of
+        // them, `| 2` two.
         let count = PROBE_BLOCK_COUNT * unrolled;
         let (input, idle) = (
             inputs.input(contract, sparse, &[(0, count | 1)]),
@@ -226,7 +229,8 @@ impl Meter {
         Ok(meter)
     }
 
-    /// Runs probes with the gas limits of their prices. A limit that is too low fails here.
+    /// Runs probes with the gas limits of their prices. A limit that is too low, or a price that is
+    /// not exact, fails here.
     fn check(&self, probe: &Probe, head: &[B256], elsewhere: &Bytes) -> Result<(), MeterError> {
         let unrolled = self.contract.unrolled_count();
         let probes: [&[Pair]; 3] = [
@@ -357,8 +361,8 @@ impl Meter {
 }
 
 impl PaddingPrice {
-    /// Measures the prices. `spent` runs an input; `full` costs more than its floor, and `idle`
-    /// accesses nothing.
+    /// Measures the prices. `spent` runs an input. `full` costs more than its floor price, and
+    /// `idle`, which accesses nothing, costs less once it is padded.
     fn measure(
         full: &Bytes,
         idle: &Bytes,

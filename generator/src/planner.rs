@@ -1,5 +1,6 @@
-//! The interface between a load and the filler of blocks: a planner returns transactions one by
-//! one, each with its exact gas and touched keys. Each kind of load implements [`Planner`].
+//! The interface between a load and the filler of blocks (`fill.rs`): a planner returns
+//! transactions one by one, each with its exact gas and touched keys. Each kind of load implements
+//! [`Planner`].
 
 use alloy_primitives::{Address, Bytes, U256};
 use workload::{
@@ -12,15 +13,15 @@ use spec::BlockTarget;
 
 use crate::{error::GeneratorError, probe::Cost, senders::Senders};
 
-/// Most gas of a transaction's execution under all forks of generated blocks (EIP-7825).
+/// The most gas of a transaction's execution (EIP-7825), equal under all forks of generated blocks.
 pub(crate) const TX_EXECUTION_GAS: u64 = Fork::Osaka.tx_gas_cap();
 
 /// A planned transaction. It succeeds, and uses exactly the gas of its cost.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlannedTx {
-    /// Its gas limit.
+    /// The gas limit.
     pub(crate) gas_limit: u64,
-    /// Its price.
+    /// The price.
     pub(crate) cost: Cost,
     /// Index of the sender in the genesis' senders.
     pub(crate) sender: u64,
@@ -83,7 +84,7 @@ pub(crate) struct Touched {
     pub(crate) absent: Vec<Address>,
 }
 
-/// Limits of the next transaction.
+/// Gas limit and turn of the next transaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     /// The largest gas limit of the transaction.
@@ -122,8 +123,8 @@ pub(crate) trait Planner {
         false
     }
 
-    /// The number of slots or accounts that transactions need of the family that lacks the most,
-    /// and the smaller number that it holds. `None` where each family holds enough.
+    /// Of the family that lacks the most keys: the number of slots or accounts that transactions
+    /// need, and the smaller number that it holds. `None` if each family holds enough.
     fn shortfall(&self) -> Option<(u64, u64)> {
         None
     }

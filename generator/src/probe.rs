@@ -1,5 +1,6 @@
-//! Runs one transaction on stock revm to measure its price. The state is invented: every account
-//! can pay, and every slot that is not absent holds its own key plus 1.
+//! Runs one call on stock revm to measure its price, for planners. The state is invented: every
+//! account can pay, and every slot that is not absent holds its own key plus 1. `trial.rs` measures
+//! on a real genesis.
 
 use std::convert::Infallible;
 
@@ -13,7 +14,7 @@ use crate::{
     error::{GeneratorError, MeterError},
 };
 
-/// A transaction to measure.
+/// A call to measure.
 #[derive(Clone, Debug)]
 pub(crate) struct Probe {
     /// Name of the transaction in errors.
@@ -32,7 +33,7 @@ pub(crate) struct Probe {
     pub(crate) absent: Absent,
 }
 
-/// The keys that do not exist.
+/// The keys that do not exist in a probe's state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Absent {
     /// All keys exist.
@@ -174,7 +175,8 @@ pub(crate) fn cost_by(
     if gas_within(gas).is_ok() {
         return Ok(cost);
     }
-    // Most often little is missing: the gas that a call keeps back (EIP-150), or a refund.
+    // Most often little is missing: the gas that a call keeps back (EIP-150), or a refund. `least`
+    // is too little gas, and `most` is enough.
     let (mut least, mut most, mut step) = (gas, fork.max_tx_gas(), 1_024);
     while least + step < most {
         if gas_within(least + step).is_ok() {
@@ -194,8 +196,10 @@ pub(crate) fn cost_by(
     Ok(Cost { refund: most - gas, ..cost })
 }
 
+/// The invented state.
 struct ProbeState<'p> {
     probe: &'p Probe,
+    /// Code of every other account.
     elsewhere: &'p Bytes,
 }
 

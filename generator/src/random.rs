@@ -1,7 +1,7 @@
-//! Random numbers that are the same on every machine: `rand`'s ChaCha12 from a named seed, and
+//! Random numbers for planners, equal on every machine: `rand`'s ChaCha12 from a named seed, and
 //! distributions computed with `libm`, since logarithms differ between platforms.
-//! `docs/architecture.md` says why the distributions are our own. The sampler of [`Random::unit`]
-//! is `rand`'s.
+//! `docs/architecture.md` says why the distributions are our own; only the numbers of
+//! [`Random::unit`] are sampled by `rand`.
 
 use std::{f64::consts::TAU, fmt::Display};
 
@@ -93,7 +93,7 @@ impl Zipf {
         let mut cumulative = Vec::new();
         let mut sum = 0.0;
         for rank in 1..=rank_count.max(1) {
-            // Not the platform's power: a workload is the same on every machine.
+            // Not the platform's power, which differs between machines.
             sum += libm::pow(rank as f64, -exponent);
             cumulative.push(sum);
         }

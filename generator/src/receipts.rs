@@ -1,4 +1,5 @@
-//! Receipts of a block (EIP-658, EIP-2718), for the fields of a header that come from them.
+//! Receipts of a block (EIP-658, EIP-2718), and the fields of a header that follow from them.
+//! Imports compare these fields, and exports write them.
 
 use alloy_consensus::{Receipt, ReceiptEnvelope, proofs};
 use alloy_primitives::{B256, Bloom, Log, keccak256};
@@ -8,6 +9,7 @@ use workload::{TxOutcome, TxStatus, TxType};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Receipts {
     all: Vec<ReceiptEnvelope>,
+    /// Gas of all transactions so far.
     gas: u64,
 }
 

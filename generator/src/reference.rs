@@ -1,5 +1,5 @@
-//! The reference: stock revm, one step after another, over a map of the planned state. Makes
-//! the expected outcome of every variant; knows nothing of the code or the store under test.
+//! The reference: stock revm, one step after another, over a map of the planned state. Its outcome
+//! is the expected outcome of every variant. It knows nothing of the engines and stores under test.
 
 mod chain;
 mod error;

@@ -1,5 +1,6 @@
-//! The accounts that send and receive: a sender family, by index. Addresses are derived on request,
-//! so that memory is bounded by a workload's keys and not by the family.
+//! The accounts of a sender family, by index: their addresses and nonces. Loads draw senders and
+//! recipients from them. Addresses are derived on request, so that memory follows from the number
+//! of used accounts, not from the family's size.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -8,13 +9,15 @@ use workload::{SenderFamily, senders::SenderError};
 
 use crate::error::GeneratorError;
 
-/// Number of accounts that are derived together: after the first account each costs little.
+/// Number of accounts whose addresses are derived together. Each after the first costs only a point
+/// addition.
 const CHUNK: u64 = 1_024;
 
-/// A family of accounts.
+/// The accounts of a sender family, with the nonces that planned transactions leave.
 #[derive(Debug)]
 pub(crate) struct Senders<'g> {
     family: &'g SenderFamily,
+    /// Derived addresses, by index of the chunk.
     chunks: HashMap<u64, Vec<Address>>,
     /// Next nonce of each account that has sent.
     nonces: HashMap<u64, u64>,
@@ -31,7 +34,7 @@ impl<'g> Senders<'g> {
         self.family.count
     }
 
-    /// The account at `turn`, when all take turns.
+    /// Index of the account at `turn`, if all accounts take turns.
     pub(crate) const fn in_turn(&self, turn: u64) -> u64 {
         turn % self.family.count
     }
@@ -62,8 +65,8 @@ impl<'g> Senders<'g> {
     }
 }
 
-/// Accounts that a load uses one after another, from the last down to the first. Senders that take
-/// turns go up from account 0, at the other end.
+/// The senders that a load uses one after another, from the last account down to the first. Senders
+/// of loads that take turns go up from account 0, at the other end.
 #[derive(Clone, Debug)]
 pub(crate) struct Members {
     load: usize,
@@ -83,8 +86,8 @@ impl Members {
         self.load
     }
 
-    /// The account at `index`, counted from the last account; after the first account, the last one
-    /// follows again.
+    /// The account at `index`, counted down from the last account. After the first account, the
+    /// last one follows again.
     pub(crate) fn at(&self, index: u64) -> u64 {
         let Range { start, end } = self.accounts;
         end - 1 - index % (end - start)

@@ -1,5 +1,5 @@
-//! Draws the sizes of a load's transactions: their gas limits. A size depends on the load's stream
-//! and the transaction's number in the load alone.
+//! Draws the sizes of a load's transactions, which are their gas limits, for `fill.rs`. A size
+//! depends only on the load's stream and the transaction's number in the load.
 
 use alloy_primitives::U256;
 use workload::stream::stream_seed;

@@ -1,4 +1,5 @@
-//! A genesis with each load's part of it, and the contracts, keys and amounts that loads add.
+//! A genesis with each load's part of it, and the contracts and amounts that loads add.
+//! `genesis.rs` builds it; the files in `loads/` add to it and read it.
 
 use std::ops::Range;
 
@@ -23,13 +24,13 @@ pub(crate) struct State {
 /// A load's part of a genesis.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LoadGenesis {
-    /// The load's slot families, by index in [`Genesis::slots`].
+    /// The load's slot families, as a range of [`Genesis::slots`].
     pub(crate) families: Range<u32>,
-    /// The contract that all of the load's transactions call, if there is one.
+    /// The contract that all of the load's transactions call, if there is only one.
     pub(crate) contract: Address,
-    /// The load's family of accounts beside the senders, by index in [`Genesis::senders`].
+    /// Index in [`Genesis::senders`] of the load's own sender family, if it has one.
     pub(crate) sender_family: u32,
-    /// The load's account family, by index in [`Genesis::account_families`].
+    /// Index in [`Genesis::account_families`] of the load's account family, if it has one.
     pub(crate) account_family: u32,
 }
 

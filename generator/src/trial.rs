@@ -1,7 +1,8 @@
-//! Runs one transaction on stock revm to measure its price, over a genesis and after earlier
+//! Runs one transaction on stock revm to measure its price, on a genesis and after earlier
 //! transactions that affect it. Only the genesis' explicit accounts exist, and accounts that send,
-//! sign a delegation, or are in the trial's `named` list. A trial uses the same gas as the
-//! transaction in its block.
+//! sign a delegation, or are in the trial's `named` list. The gas is that of the transaction in its
+//! block. `calls.rs` and `hash_chain.rs` use it, as their prices depend on the genesis or on
+//! earlier transactions.
 
 use std::{collections::BTreeMap, convert::Infallible};
 
@@ -86,7 +87,7 @@ impl Trial<'_> {
         Ok(used)
     }
 
-    /// Accounts of families that exist here, with their nonces before the first transaction.
+    /// Nonces before the first transaction of the accounts of families that exist here.
     fn nonces(&self) -> BTreeMap<Address, u64> {
         let mut nonces = BTreeMap::new();
         for tx in self.before.iter().chain([&self.tx]) {
@@ -104,8 +105,10 @@ impl Trial<'_> {
     }
 }
 
+/// The state before the first transaction.
 struct TrialState<'g> {
     genesis: &'g Genesis,
+    /// Nonces of the accounts of families that exist.
     nonces: BTreeMap<Address, u64>,
 }
 

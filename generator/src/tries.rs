@@ -1,4 +1,5 @@
-//! Tries that are kept in memory beside a state and updated block by block.
+//! Tries in memory beside a state, updated block by block: for chains that are imported, and for
+//! states that exported blocks grow.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +24,7 @@ impl Default for HashedTrie {
 }
 
 impl HashedTrie {
+    /// Builds the trie of `rows`, which have no empty value.
     pub(crate) fn build(rows: BTreeMap<B256, Vec<u8>>) -> Result<Self, Error> {
         let (trie, root) = MemoryTrie::build(FORMAT, rows)?;
         Ok(Self { trie, root })

@@ -1,6 +1,6 @@
 //! The conflict graph of transactions that run as one batch. Its nodes are transactions. Two
-//! transactions conflict where both touch a key and at least one of them writes the key. Memory and
-//! time are linear in the touched keys.
+//! transactions conflict if both touch a key and at least one of them writes the key. Memory and
+//! time are linear in the number of accesses.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -95,9 +95,12 @@ pub struct ConflictGraph {
 /// State of a key while transactions are visited in order.
 #[derive(Clone, Copy, Debug)]
 struct KeyState {
+    /// Whether any transaction writes the key. The fields below count only if so.
     is_written: bool,
+    /// First transaction on the key.
     first: u32,
     last_writer: u32,
+    /// Number of transactions on the key so far, and of those that write it.
     tx_count: u32,
     writer_count: u32,
 }
@@ -164,6 +167,7 @@ impl ConflictGraph {
         graph
     }
 
+    /// Adds the next transaction: its dependencies, and the group that it joins.
     fn add(&mut self, tx: u32, accesses: &[Access], keys: &mut [KeyState], groups: &mut Groups) {
         let first_dependency = self.dependencies.len();
         for access in accesses {
@@ -187,6 +191,7 @@ impl ConflictGraph {
                 key.writer_count += 1;
             }
         }
+        // Several keys may have the same last writer.
         self.dependencies[first_dependency..].sort_unstable();
         let mut kept = first_dependency;
         for index in first_dependency..self.dependencies.len() {
@@ -200,6 +205,7 @@ impl ConflictGraph {
         self.dependency_ends.push(kept);
     }
 
+    /// Returns the components of `groups`, the one with the most transactions first.
     fn components_of(&self, groups: &mut Groups) -> Vec<Component> {
         let mut components = vec![Component::default(); self.gas.len()];
         // The longest chain that ends with each transaction, in transactions, and the one with the
@@ -222,6 +228,7 @@ impl ConflictGraph {
         components
     }
 
+    /// The earlier transactions on which a transaction depends.
     fn dependencies_of(&self, tx: usize) -> &[u32] {
         let start = if tx == 0 { 0 } else { self.dependency_ends[tx - 1] };
         &self.dependencies[start..self.dependency_ends[tx]]
@@ -258,8 +265,10 @@ impl ConflictGraph {
     pub fn makespan_gas(&self, thread_count: usize) -> u64 {
         let (later_ends, later) = self.dependents();
         let ahead = self.gas_ahead();
+        // Number of unfinished dependencies of each transaction.
         let mut missing: Vec<usize> =
             (0..self.gas.len()).map(|tx| self.dependencies_of(tx).len()).collect();
+        // Each transaction as the heap orders it: the most gas ahead first, then the lowest index.
         let tasks: Vec<_> = ahead.into_iter().zip((0..).map(Reverse)).collect();
         let free = (0..self.gas.len() as u32).filter(|tx| missing[*tx as usize] == 0);
         let mut ready: BinaryHeap<(u64, Reverse<u32>)> =
@@ -284,8 +293,8 @@ impl ConflictGraph {
         }
     }
 
-    /// Returns all dependents in groups, one group for each transaction that they depend on. Before
-    /// them comes the end of each group.
+    /// Returns the end of each transaction's group of dependents, and all dependents, group after
+    /// group.
     fn dependents(&self) -> (Vec<usize>, Vec<u32>) {
         // First the number of dependents in each group, then the group's start.
         let mut ends = vec![0; self.gas.len()];
@@ -296,6 +305,7 @@ impl ConflictGraph {
         for group in &mut ends {
             start += std::mem::replace(group, start);
         }
+        // Each dependent moves its group's end on, which was the start.
         let mut later = vec![0; self.dependencies.len()];
         for tx in 0..self.gas.len() {
             for dependency in self.dependencies_of(tx) {
@@ -337,6 +347,7 @@ fn txs_where(
         .count() as u64
 }
 
+/// The key that most transactions touch; `None` if no two transactions conflict.
 fn hottest(keys: &[KeyState]) -> Option<Hottest> {
     let shared = keys.iter().enumerate().filter(|(_, key)| key.tx_count > 1);
     // Of equally hot keys the lowest index is taken, so that the result is deterministic.
@@ -346,8 +357,9 @@ fn hottest(keys: &[KeyState]) -> Option<Hottest> {
     Some(Hottest { key: index as u32, tx_count, writer_count })
 }
 
-/// Disjoint sets of transactions.
+/// Disjoint sets of transactions (union-find).
 struct Groups {
+    /// The parent of each transaction in its set's tree; a root is its own parent.
     parents: Vec<u32>,
 }
 

@@ -1,5 +1,5 @@
-//! Makes the blocks of an exported chain: header fields from the parent or the outcome, signatures,
-//! and the check of the block's length.
+//! Makes the blocks of an exported chain, for `chain.rs`, `grow.rs` and `received.rs`: header
+//! fields from the parent or the outcome, signatures, and the check of the block's length.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -82,8 +82,8 @@ pub(super) const fn has_list(fork: Fork) -> bool {
     fork.is_from(Fork::Amsterdam)
 }
 
-/// Makes the header of the empty genesis block, number 0, below a block of environment `first`. The
-/// base fee is such that block 1 has the base fee of `first`.
+/// Makes the header of the empty genesis block, number 0, before a first block with the environment
+/// `first`. Its base fee is such that block 1 has the base fee of `first`.
 pub(super) fn genesis_header(first: &BlockEnv, fork: Fork, state_root: B256) -> Header {
     Header {
         ommers_hash: EMPTY_OMMER_ROOT_HASH,
@@ -107,6 +107,7 @@ pub(super) fn genesis_header(first: &BlockEnv, fork: Fork, state_root: B256) -> 
 /// The base fee of an empty block whose child has the base fee `base_fee`, which is one eighth less
 /// (EIP-1559).
 fn fee_before(base_fee: u64) -> u64 {
+    // A fee of 8/7 is right, or 1 too low by rounding.
     let about = u128::from(base_fee) * 8 / 7;
     let about = u64::try_from(about).unwrap_or(u64::MAX);
     (about..=about.saturating_add(1)).find(|fee| fee - fee / 8 == base_fee).unwrap_or(about)
@@ -117,6 +118,7 @@ fn fee_before(base_fee: u64) -> u64 {
 pub(super) struct Parent {
     header: Header,
     pub(super) hash: B256,
+    /// Number of withdrawals in all blocks so far.
     withdrawal_count: u64,
 }
 
@@ -132,7 +134,7 @@ impl Parent {
     }
 
     /// Returns `block` with the fields that follow from its parent: hash, base fee, excess blob
-    /// gas. Raises a transaction's fee limit to the base fee plus the priority fee, where it is
+    /// gas. Raises each transaction's maximal fee to the base fee plus its priority fee, if it is
     /// lower.
     pub(super) fn next(&self, block: &Block, rules: &ChainRules) -> Block {
         let mut block = block.clone();

@@ -22,7 +22,8 @@ use crate::{
     reference::{Answer, BatchReference, ChainRun},
 };
 
-/// The largest chain id that fits into the v of a signature (EIP-155).
+/// The largest chain id that fits into the v of a signature, which is twice the id plus 35 or 36
+/// (EIP-155).
 const MAX_CHAIN_ID: u64 = u64::MAX / 2 - 36;
 
 /// Settings of an export.
@@ -57,8 +58,8 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// A chain of a workload's blocks. Below them is the genesis block, number 0. Blocks that grow the
-/// state by the slots of families may lie between.
+/// A chain of a workload's blocks on a genesis block, number 0. Between them there may be blocks
+/// that grow the state by the slots of families.
 #[derive(Clone, Debug)]
 pub struct Chain {
     /// Name of the workload's scenario.
@@ -300,6 +301,7 @@ impl Builder<'_> {
         Ok((blocks, outcomes))
     }
 
+    /// Signs and seals a block that has run, and applies its changes.
     fn seal(
         &mut self,
         block: &workload::Block,
@@ -319,7 +321,7 @@ impl Builder<'_> {
     }
 }
 
-/// Numbers of a chain.
+/// Chain id, block numbers and gas limit of a chain.
 #[derive(Clone, Copy, Debug)]
 struct ChainNumbers {
     /// Chain id.
@@ -342,11 +344,11 @@ pub(super) fn has_own_limit(workload: &Workload) -> bool {
     workload.work.lines().any(|line| line.starts_with("block.limit = "))
 }
 
-/// Lower bound of the gas limit of a chain's blocks above its genesis. Blocks that use more than
-/// half of their limit raise the base fee (EIP-1559), full blocks by an eighth. A hundred full
-/// blocks raise it 130,000 times, more than senders can pay. So several blocks get twice the
-/// largest limit. A single block keeps its own limit. Blocks whose limit the scenario sets keep it
-/// too, and their base fee rises.
+/// Lower bound of the gas limit of a chain's blocks, such that the base fee does not rise. Blocks
+/// that use more than half of their limit raise the base fee (EIP-1559), full blocks by an eighth.
+/// A hundred full blocks raise it 130,000 times, more than senders can pay. So several blocks get
+/// twice the largest limit. A single block keeps its own limit. Blocks whose limit the scenario
+/// sets keep it too, and their base fee rises.
 fn steady_gas_limit(workload: &Workload) -> u64 {
     let largest = gas_limit(workload, 0);
     match workload.blocks().count() {

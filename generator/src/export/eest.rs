@@ -1,6 +1,6 @@
-//! Writes the chain as a test of execution-spec-tests, in one of two formats. `blockchain_test` has
-//! the blocks as RLP and decoded; `blockchain_test_engine` has them as parameters of new payloads.
-//! Field names are those of the fixture models there.
+//! Writes a chain as a test of execution-spec-tests, in one of two formats. `blockchain_test` has
+//! the blocks as RLP and decoded; `blockchain_test_engine` has them as parameters of
+//! `engine_newPayload`. Names of fields are those of the fixture models there.
 
 use std::io::Write;
 

@@ -1,5 +1,5 @@
-//! Writes the chain as calls of the Engine API, one JSON-RPC call a line. Each block and each of
-//! its siblings has two calls: a new payload, then an update of the forkchoice.
+//! Writes a chain as calls of the Engine API, one JSON-RPC call a line. Each block and each of its
+//! siblings has two calls: a new payload, then an update of the forkchoice.
 
 use std::{io::Write, num::NonZeroU64};
 
@@ -102,6 +102,7 @@ pub fn payload(block: &ChainBlock, id: u64, out: &mut impl Write) -> Result<(), 
     line(out, id + 1, update, (state, Value::Null))
 }
 
+/// Writes one call.
 fn line(
     out: &mut impl Write,
     id: u64,

@@ -25,7 +25,7 @@ pub(super) const CODE_BYTES_OF_ROW: u64 = 69;
 /// Number of slots or accounts that are made at a time.
 const CHUNK: u64 = 4096;
 
-/// The place where an export writes the accounts.
+/// The place to which an export writes the accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accounts {
     /// In the `alloc` of the genesis.
@@ -125,6 +125,7 @@ fn head(chain: &Chain) -> Value {
     head
 }
 
+/// Formats a number as `0x` and hex digits.
 fn quantity(number: u64) -> String {
     format!("{number:#x}")
 }
@@ -234,6 +235,7 @@ impl<W: Write> Slots<'_, W> {
         self.out.write_all(b"\"")
     }
 
+    /// Writes the slots of a family.
     fn family(&mut self, family: &SlotFamily) -> io::Result<()> {
         let (mut keys, mut values) = (Vec::new(), Vec::new());
         for start in (0..family.count).step_by(CHUNK as usize) {
@@ -248,6 +250,7 @@ impl<W: Write> Slots<'_, W> {
     }
 }
 
+/// Writes all accounts: those that the state writes out, then those of families.
 fn alloc(chain: &Chain, out: &mut Alloc<'_, impl Write>) -> Result<(), ExportError> {
     let genesis = &chain.genesis;
     for account in &genesis.accounts {

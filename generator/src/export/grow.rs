@@ -1,9 +1,9 @@
-//! Makes blocks that grow a workload's state inside a client. The genesis block lacks the slots of
-//! families. Each transaction brings the keys and values of some of these slots as calldata. These
-//! blocks follow Osaka, whose prices are lower than Amsterdam's. Their gas limit is the scenario's,
-//! or else a large one. The workload's fork begins after them, or with the last of them, which
-//! create the codes too long for Osaka. Accounts, and slots that no family has, stay in the genesis
-//! block.
+//! Makes blocks that grow a workload's state inside a client (`stress export --grow`). The genesis
+//! block lacks the slots of families. Each transaction brings the keys and values of some of these
+//! slots as calldata. These blocks are of Osaka, whose prices are lower than Amsterdam's. Their gas
+//! limit is the scenario's, or else a large one. The workload's fork begins after them, or with the
+//! last of them, which create the codes too long for Osaka. Accounts, and slots of no family, are
+//! in the genesis block.
 
 mod contracts;
 mod ledger;
@@ -236,7 +236,7 @@ fn timestamp(end: u64, plan: GrowthPlan, number: u64) -> u64 {
     end.saturating_sub((plan.block_count + 1 - number) * BLOCK_SECONDS)
 }
 
-/// Makes the blocks of a growth.
+/// Makes the blocks that grow a state, one after the other.
 struct Growth<'a> {
     workload: &'a Workload,
     settings: &'a Settings<'a>,
@@ -254,8 +254,11 @@ struct Growth<'a> {
     genesis_hash: B256,
     ledger: Ledger,
     parent: Parent,
+    /// Hashes of all blocks so far, the genesis block's first.
     hashes: Vec<B256>,
+    /// The sender's next nonce.
     nonce: u64,
+    /// Number of blocks, transactions and gas so far.
     block_count: u64,
     tx_count: u64,
     gas_used: u64,
@@ -372,6 +375,7 @@ impl<'a> Growth<'a> {
         Ok(sealed)
     }
 
+    /// The next transaction of the sender, for `step`.
     fn transaction(&mut self, step: Step, fork: Fork) -> Transaction {
         let input = match step {
             Step::Place { code } => contracts::placement(code),
@@ -397,6 +401,7 @@ impl<'a> Growth<'a> {
         }
     }
 
+    /// Returns the grown state, and the chain up to it.
     fn finish(self) -> Grown {
         let facts = GrownFacts {
             block_count: self.block_count,

@@ -1,4 +1,4 @@
-//! The result of growing a state by blocks.
+//! The result of growing a state by blocks: `grow.rs` makes it, and `chain.rs` continues its chain.
 
 use alloy_consensus::Header;
 use alloy_primitives::B256;

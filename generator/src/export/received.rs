@@ -1,4 +1,5 @@
-//! Makes the blocks of a workload as clients receive them, for samples that begin with their bytes.
+//! Makes the blocks of a workload as clients receive them. A run asks for them if its samples begin
+//! with the blocks' bytes.
 
 use std::{
     ops::ControlFlow,
@@ -78,7 +79,7 @@ pub fn received_blocks(
     workload.batches.iter().map(received_batch).collect()
 }
 
-/// Transactions of a block that was imported.
+/// Decodes the signed transactions of an imported block.
 fn decoded(block: u64, signed: &[Bytes]) -> Result<Vec<Envelope>, ExportError> {
     let decoded = signed.iter().map(|bytes| Envelope::decode_2718_exact(bytes));
     decoded

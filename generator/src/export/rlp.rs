@@ -1,4 +1,4 @@
-//! Writes the chain as RLP, block after block from number 1 on, as clients import it.
+//! Writes a chain as RLP, block after block from number 1 on, as clients import it (`geth import`).
 
 use std::io::Write;
 

@@ -1,6 +1,7 @@
-//! Computes state roots over the rows of a recipe with the changes of blocks applied. One pass over
-//! the slots and one over the accounts read the rows in the order of their hashed keys. The number
-//! of contracts bounds the memory.
+//! Computes the root of a recipe's state with the changes of blocks. One pass over the slots and
+//! one over the accounts read the rows in the order of their hashed keys, so that memory follows
+//! from the number of contracts, not of rows. `chain.rs`, `rows.rs` and the ledger of `grow.rs` use
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -50,6 +51,7 @@ impl Changes {
         }
     }
 
+    /// Whether the blocks remove the account with this hash.
     fn removes(&self, account: &B256) -> bool {
         matches!(self.accounts.get(account), Some(None))
     }
@@ -79,6 +81,7 @@ pub(super) fn each_account<E: From<RowError>>(
     mut sink: impl FnMut(&B256, &AccountState, B256) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut roots = storage_roots(rows, changes)?.into_iter().peekable();
+    // Hands an account on with its storage root; `None` if blocks removed it.
     let mut pass = |hash: &B256, account: Option<&AccountState>| {
         let Some(account) = account else { return Ok(()) };
         while roots.next_if(|(of, _)| of < hash).is_some() {}
@@ -143,7 +146,9 @@ fn root(trie: Trie) -> B256 {
 /// Builds storage tries, one after the other.
 #[derive(Default)]
 struct StorageTries {
+    /// Hashes of addresses, each with the root of its finished trie.
     done: Vec<(B256, B256)>,
+    /// The unfinished trie, of the account with this hash.
     open: Option<(B256, Trie)>,
 }
 

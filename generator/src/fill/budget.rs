@@ -1,5 +1,5 @@
-//! The shares that loads have of a block: of its gas, of its transactions, or of the dimension of
-//! gas that bounds the load (EIP-8037).
+//! The budgets that loads have of a block, by their shares, for `fill.rs`: of its gas, of its
+//! transactions, or of the dimension of gas that bounds the load (EIP-8037).
 
 use workload::Fork;
 
@@ -64,8 +64,9 @@ pub(super) const fn dimensions(cost: Cost, fork: Fork) -> Dimensions {
 pub(super) struct Mix {
     share: f64,
     cost: Cost,
+    /// Gas of the transaction.
     of_tx: Dimensions,
-    /// The dimension that the load fills first.
+    /// The dimension that the load fills first: 0 for execution gas, 1 for state gas.
     pub(super) bound: usize,
 }
 
@@ -92,7 +93,7 @@ impl Mix {
         self.scaled(gas, self.cost.limit())
     }
 
-    /// Gas of a dimension for each gas of the load's own dimension.
+    /// Gas of `dimension` for each gas of the load's own dimension.
     fn rate(&self, dimension: usize) -> f64 {
         self.of_tx[dimension] as f64 / self.of_tx[self.bound].max(1) as f64
     }
@@ -111,6 +112,7 @@ pub(super) fn filling_budgets(left: Dimensions, mixes: &[Option<Mix>]) -> Vec<Bu
         let rates = [0, 1].map(|dimension| {
             growing.iter().map(|(_, mix)| mix.share * mix.rate(dimension)).sum::<f64>()
         });
+        // How much the budgets can grow before each dimension is full.
         let times = [0, 1].map(|dimension| match rates[dimension] > 0.0 {
             true => left[dimension].max(0.0) / rates[dimension],
             false => f64::INFINITY,

@@ -1,7 +1,7 @@
 //! Reads tests of execution-spec-tests, in the JSON formats `blockchain_test` and
 //! `blockchain_test_engine`. A block is given by its fields, its RLP, or both, which must then be
-//! equal. In an Engine test it is given by the parameters of `engine_newPayload`. Blocks that must be
-//! refused (`expectException`, `validationError`) are kept apart.
+//! equal. In an Engine test it is given by the parameters of `engine_newPayload`. Blocks that must
+//! be refused (`expectException`, `validationError`) are kept apart.
 
 use alloy_consensus::Header;
 use workload::{Batch, Block, ChainRules, Fork, ForkChange, ForkSchedule, Genesis, Workload};
@@ -325,8 +325,8 @@ impl Reader<'_> {
         Ok((block, said))
     }
 
-    /// Reads the block whose RLP is at `rlp`. If its header or its fields are there too, they must be of
-    /// the same block.
+    /// Reads the block whose RLP is at `rlp`. If its header or its fields are there too, they must
+    /// be of the same block.
     fn rlp_block(
         &self,
         rlp: &Json<'_>,

@@ -116,8 +116,8 @@ struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// Reads the RLP of the next block; `None` at the end of the file. Errors name the block before,
-    /// whose number is `last`.
+    /// Reads the RLP of the next block; `None` at the end of the file. Errors name the block
+    /// before, whose number is `last`.
     fn next(&mut self, last: u64) -> Result<Option<Item>, ImportError> {
         let offset = self.offset;
         let path = match last {

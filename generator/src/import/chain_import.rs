@@ -1,6 +1,6 @@
 //! The import of a chain, which `chain.rs` and `payloads.rs` feed block by block. Blocks before
-//! Paris, and blocks before the wanted ones, are run at once and change the carried state. The wanted
-//! blocks become the workload on that state.
+//! Paris, and blocks before the wanted ones, are run at once and change the carried state. The
+//! wanted blocks become the workload on that state.
 
 use std::ops::{ControlFlow, RangeInclusive};
 
@@ -142,7 +142,8 @@ impl<'a> ChainImport<'a> {
         }
         match header.number < *self.wanted.start() {
             true => {
-                // Without the list: only the reference makes lists, and it runs wanted blocks alone.
+                // Without the list: only the reference makes lists, and it runs wanted blocks
+                // alone.
                 let said = ImportedBlock { list_hash: None, lists: Vec::new(), ..said };
                 self.carry(&block, &said, None)?;
             }
@@ -194,8 +195,8 @@ impl<'a> ChainImport<'a> {
         Ok(())
     }
 
-    /// Runs a block on the carried state, and compares its outcome with `said`. `early` has the rules
-    /// and rewards of a block before Paris.
+    /// Runs a block on the carried state, and compares its outcome with `said`. `early` has the
+    /// rules and rewards of a block before Paris.
     fn carry(
         &mut self,
         block: &Block,
@@ -272,7 +273,8 @@ impl<'a> ChainImport<'a> {
         Ok(())
     }
 
-    /// Ends the import, and returns the kept blocks as a workload. `file` is the name that errors use.
+    /// Ends the import, and returns the kept blocks as a workload. `file` is the name that errors
+    /// use.
     pub(super) fn finish(self, file: &str) -> Result<Imported, ImportError> {
         let (last, wanted) = (self.last.number, self.wanted);
         let is_short = *wanted.end() < u64::MAX && last < *wanted.end();

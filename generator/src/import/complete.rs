@@ -157,8 +157,8 @@ fn check_refused<A: Answer>(
     Err(comparison.differs(what, &invalid.exception, reason))
 }
 
-/// Returns `error` with the number of its block and, if it is about a transaction, the transaction's
-/// index and sender.
+/// Returns `error` with the number of its block and, if it is about a transaction, the
+/// transaction's index and sender.
 pub(super) fn with_position(workload: &Workload, error: ReferenceError) -> ImportError {
     let reason = error.reason();
     let (batch, block, tx_index) = match error {
@@ -215,8 +215,8 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    /// Compares the outcome of a block with the facts that the source gives about it, but for the state
-    /// root and the block's hash.
+    /// Compares the outcome of a block with the facts that the source gives about it, but for the
+    /// state root and the block's hash.
     pub(super) fn compare(
         &mut self,
         block: &Block,
@@ -262,8 +262,8 @@ impl Comparison {
         Ok(())
     }
 
-    /// Compares a list with that of the reference. The error shows the first different bytes, which say
-    /// more than a hash.
+    /// Compares a list with that of the reference. The error shows the first different bytes, which
+    /// say more than a hash.
     fn list(&mut self, said: &[u8], made: &[u8]) -> Result<(), ImportError> {
         if *said == *made {
             push_once(&mut self.compared, "list");

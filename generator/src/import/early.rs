@@ -36,8 +36,8 @@ pub(super) struct EarlyBlock {
 }
 
 impl EarlyBlock {
-    /// Makes the block of `decoded`. Checks its header against that of its parent. Errors name `node`
-    /// or the block.
+    /// Makes the block of `decoded`. Checks its header against that of its parent. Errors name
+    /// `node` or the block.
     pub(super) fn new(
         node: &Json<'_>,
         decoded: RlpBlock,
@@ -60,8 +60,8 @@ impl EarlyBlock {
             ..BlockEnv::default()
         };
         let rules = EarlyRules { spec: config.early_fork(number), difficulty: header.difficulty };
-        // Before Byzantium (EIP-658) receipts have no status, but the state root after the transaction,
-        // which is not computed here.
+        // Before Byzantium (EIP-658) receipts have no status, but the state root after the
+        // transaction, which is not computed here.
         let has_status = config.is_active("byzantiumBlock", number);
         let rewards = rewards(&header, &ommers, config);
         let said = ImportedBlock {
@@ -136,7 +136,8 @@ fn check_ommers(header: &Header, ommers: &[Header]) -> Result<(), HeaderFault> {
 }
 
 /// Returns the rewards, in wei, of the miners of these `ommers` and of the block's miner, who comes
-/// last (EIP-649, EIP-1234). An ommer's number is at most 6 below the block's, as [`check`] ensures.
+/// last (EIP-649, EIP-1234). An ommer's number is at most 6 below the block's, as [`check`]
+/// ensures.
 fn rewards(header: &Header, ommers: &[Header], config: &ChainConfig) -> Vec<(Address, U256)> {
     let ether = match header.number {
         number if config.is_active("constantinopleBlock", number) => 2,

@@ -27,8 +27,8 @@ const UNKNOWN_TYPE: Error = Error::Custom("a type that is not 0 to 4");
 pub(super) struct Envelope {
     /// The transaction, without its sender.
     pub(super) tx: Transaction,
-    /// Id of the chain for which the transaction is signed; `None` for a transaction of type 0 that is
-    /// valid on any chain (before EIP-155).
+    /// Id of the chain for which the transaction is signed; `None` for a transaction of type 0 that
+    /// is valid on any chain (before EIP-155).
     pub(super) chain_id: Option<u64>,
     /// Signatures of the transaction's authorizations (EIP-7702), in order.
     pub(super) authorities: Vec<Signature>,
@@ -65,8 +65,8 @@ impl Envelope {
         Some(envelope(&self.tx, self.chain_id, &signatures).encoded_2718())
     }
 
-    /// Decodes the first transaction in `bytes`, the transactions of a block: an RLP list, or an RLP
-    /// byte string of the type and a list. Advances `bytes` to the next transaction.
+    /// Decodes the first transaction in `bytes`, the transactions of a block: an RLP list, or an
+    /// RLP byte string of the type and a list. Advances `bytes` to the next transaction.
     pub(super) fn decode(bytes: &mut &[u8]) -> alloy_rlp::Result<Self> {
         let before = *bytes;
         let header = Header::decode(bytes)?;

@@ -5,8 +5,8 @@
 /// Separator of alternatives: of the rules that a test names, and of the texts in [`REASONS`].
 const OR: char = '|';
 
-/// Names of rules, each with texts. The error of a block that breaks the rule contains at least one of
-/// the texts.
+/// Names of rules, each with texts. The error of a block that breaks the rule contains at least one
+/// of the texts.
 const REASONS: &[(&str, &str)] = &[
     ("TransactionException.SENDER_NOT_EOA", "senders with deployed code"),
     ("TransactionException.NONCE_MISMATCH_TOO_HIGH", "too high, expected"),

@@ -1,5 +1,5 @@
-//! Reads a `genesis.json` as go-ethereum and Hive write it, for `chain_import.rs`: the state and the
-//! header of block 0, and the forks of the chain.
+//! Reads a `genesis.json` as go-ethereum and Hive write it, for `chain_import.rs`: the state and
+//! the header of block 0, and the forks of the chain.
 
 use alloy_consensus::{
     EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH, Header, constants::EMPTY_WITHDRAWALS,
@@ -13,8 +13,8 @@ use workload::{ChainRules, Fork, ForkChange, ForkSchedule, MAINNET_DEPOSIT_CONTR
 use super::{ImportError, json::Json, read, state::ChainState};
 
 /// Keys of the forks before Paris, in order, each with revm's name of the fork. Forks that change
-/// only the difficulty (glaciers) are left out. Constantinople is run as Petersburg, as revm does not
-/// have EIP-1283.
+/// only the difficulty (glaciers) are left out. Constantinople is run as Petersburg, as revm does
+/// not have EIP-1283.
 const EARLY_FORKS: [(&str, SpecId); 9] = [
     ("homesteadBlock", SpecId::HOMESTEAD),
     ("eip150Block", SpecId::TANGERINE),

@@ -1,7 +1,7 @@
-//! Reads headers as JSON of execution-spec-tests and of nodes, and blocks as RLP. From a header and a
-//! body it makes the block to run, and the outcome that the header states. Tests, chains, nodes and
-//! witnesses are imported through it. The RLP of a block has its header, transactions, ommers and
-//! withdrawals. A block-level access list may follow, as in go-ethereum's exports.
+//! Reads headers as JSON of execution-spec-tests and of nodes, and blocks as RLP. From a header and
+//! a body it makes the block to run, and the outcome that the header states. Tests, chains, nodes
+//! and witnesses are imported through it. The RLP of a block has its header, transactions, ommers
+//! and withdrawals. A block-level access list may follow, as in go-ethereum's exports.
 
 use alloy_consensus::Header;
 use alloy_primitives::Bytes;
@@ -150,8 +150,8 @@ fn list_bytes(payload_length: usize) -> usize {
     alloy_rlp::Header { list: true, payload_length }.length_with_payload()
 }
 
-/// Checks that `header` has exactly the fields of its fork. Returns the environment that code sees in
-/// the block.
+/// Checks that `header` has exactly the fields of its fork. Returns the environment that code sees
+/// in the block.
 fn env(node: &Json<'_>, header: &Header, rules: &ChainRules) -> Result<BlockEnv, ImportError> {
     let fork = rules.fork;
     let allowed = format!("the value that headers of {fork} have");

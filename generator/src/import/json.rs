@@ -1,5 +1,5 @@
-//! Reads values of a JSON file, for all modules of the import. Each value has its path in the file, so
-//! that errors name file, key and value. Unknown keys are ignored, as dialects differ in them.
+//! Reads values of a JSON file, for all modules of the import. Each value has its path in the file,
+//! so that errors name file, key and value. Unknown keys are ignored, as dialects differ in them.
 
 use std::str::FromStr;
 
@@ -171,8 +171,8 @@ impl<'a> Json<'a> {
         self.parsed("bytes: 0x and an even number of hex digits")
     }
 
-    /// Returns the RLP of a block-level access list, which is its RLP in hex or an array of accounts. The
-    /// order of the accounts is kept.
+    /// Returns the RLP of a block-level access list, which is its RLP in hex or an array of
+    /// accounts. The order of the accounts is kept.
     pub(super) fn block_access_list(&self) -> Result<Bytes, ImportError> {
         if self.text().is_ok() {
             return self.bytes();

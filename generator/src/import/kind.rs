@@ -1,5 +1,5 @@
-//! Finds the kind of a file from its content alone, for `stress import`. Reads the first bytes of the
-//! file, or the first keys of its first JSON value, and keeps no values.
+//! Finds the kind of a file from its content alone, for `stress import`. Reads the first bytes of
+//! the file, or the first keys of its first JSON value, and keeps no values.
 
 use std::{
     fmt,
@@ -13,8 +13,8 @@ use serde::{
 
 use super::ImportError;
 
-/// Number of first bytes in which formats are recognised. The mark `ustar` of a tar archive is the last
-/// one, and ends at byte 262.
+/// Number of first bytes in which formats are recognised. The mark `ustar` of a tar archive is the
+/// last one, and ends at byte 262.
 const HEAD_BYTES: u64 = 512;
 /// Maximal number of an object's keys that are read.
 const MAX_KEYS: usize = 64;
@@ -86,9 +86,9 @@ impl Kind {
                 let mut json = serde_json::Deserializer::from_reader(all);
                 let read = Seed { out: &mut outline, levels: LEVELS }.deserialize(&mut json);
                 match (outline.kind(), read) {
-                    // The parse ends with an error of serde (data) once the kind is known. After any
-                    // other error the keys before it may tell the kind; the import itself reports the
-                    // error later.
+                    // The parse ends with an error of serde (data) once the kind is known. After
+                    // any other error the keys before it may tell the kind; the import itself
+                    // reports the error later.
                     (Err(_), Err(source)) if source.is_io() => {
                         return Err(unread(source.into()));
                     }

@@ -158,8 +158,8 @@ impl Search {
         Ok(())
     }
 
-    /// Adds an item for each block of a test. The list may be a key of the block, of its decoded RLP, of
-    /// its payload or, for a single block, of the test's `_info`.
+    /// Adds an item for each block of a test. The list may be a key of the block, of its decoded
+    /// RLP, of its payload or, for a single block, of the test's `_info`.
     fn test(&mut self, name: &str, test: &Json<'_>) -> Result<(), ImportError> {
         let blocks = test.get(&BLOCK_KEYS, "the blocks")?.items()?;
         for (index, node) in blocks.iter().enumerate() {

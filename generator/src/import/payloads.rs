@@ -108,8 +108,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads the next line of the file. Imports a payload of the number before, if the line's payload
-    /// decides which one.
+    /// Reads the next line of the file. Imports a payload of the number before, if the line's
+    /// payload decides which one.
     fn read(&mut self, line: Line) -> Result<(), ImportError> {
         let Some((payload, _)) = line.payload(self.file)? else { return Ok(()) };
         let field = payload.get(&["blockNumber"], FIELD)?;

@@ -1,6 +1,6 @@
-//! Reads accounts, transactions, receipts and withdrawals from JSON, in the dialects that go-ethereum,
-//! execution-spec-tests and nodes write. Also decodes transactions from RLP. All other modules of the
-//! import read these values here.
+//! Reads accounts, transactions, receipts and withdrawals from JSON, in the dialects that
+//! go-ethereum, execution-spec-tests and nodes write. Also decodes transactions from RLP. All other
+//! modules of the import read these values here.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -105,9 +105,9 @@ pub(super) fn exists(account: &GenesisAccount) -> bool {
         || !account.storage.is_empty()
 }
 
-/// Returns the text for an error that names the system contracts missing in `accounts`; `None` if none
-/// is missing. Every block of `fork` calls them, and is invalid without them (EIP-7002, EIP-7251,
-/// EIP-8282).
+/// Returns the text for an error that names the system contracts missing in `accounts`; `None` if
+/// none is missing. Every block of `fork` calls them, and is invalid without them (EIP-7002,
+/// EIP-7251, EIP-8282).
 pub(super) fn missing_system_contracts(accounts: &[GenesisAccount], fork: Fork) -> Option<String> {
     // A block is valid without the contracts that are called before the transactions.
     let missing: Vec<_> = system::after_transactions(fork)
@@ -139,8 +139,8 @@ pub(super) fn receipt(node: &Json<'_>) -> Result<StatedReceipt, ImportError> {
     Ok(StatedReceipt { has_succeeded, gas_used })
 }
 
-/// Reads the receipts of a block. Receipts of execution-specs have `succeeded` in place of a status,
-/// and the gas of all transactions so far.
+/// Reads the receipts of a block. Receipts of execution-specs have `succeeded` in place of a
+/// status, and the gas of all transactions so far.
 pub(super) fn receipts(node: &Json<'_>) -> Result<Vec<StatedReceipt>, ImportError> {
     let mut gas_before = 0;
     let mut receipts = Vec::new();
@@ -355,8 +355,8 @@ fn r_and_s(node: &Json<'_>) -> Result<Option<(U256, U256)>, ImportError> {
     Ok((!r.is_zero() || !s.is_zero()).then_some((r, s)))
 }
 
-/// Reads the y parity of a signature, at one of two keys, and returns it with its place. If both keys
-/// are there, they must have the same value.
+/// Reads the y parity of a signature, at one of two keys, and returns it with its place. If both
+/// keys are there, they must have the same value.
 fn y_parity<'n>(node: &Json<'n>, allowed: &str) -> Result<(Json<'n>, U256), ImportError> {
     let found = node.get(&["yParity", "v"], allowed)?;
     let number = found.u256()?;
@@ -369,8 +369,8 @@ fn y_parity<'n>(node: &Json<'n>, allowed: &str) -> Result<(Json<'n>, U256), Impo
 }
 
 /// Reads the signature, and the id of the chain for which it is, or `None` if it is for any chain.
-/// Returns `None` for an unsigned transaction. In type 0 the signature's `v` has the chain id (EIP-155);
-/// other types sign `chain_id`.
+/// Returns `None` for an unsigned transaction. In type 0 the signature's `v` has the chain id
+/// (EIP-155); other types sign `chain_id`.
 fn signature_of(
     node: &Json<'_>,
     tx_type: TxType,
@@ -476,8 +476,8 @@ pub(super) fn blob_schedule(node: &Json<'_>, fork: Fork) -> Result<BlobSchedule,
     }
 }
 
-/// Returns the place that an error names: the field of the block at `node` with one of these keys. If
-/// the block is RLP or lacks the field, it is the block itself.
+/// Returns the place that an error names: the field of the block at `node` with one of these keys.
+/// If the block is RLP or lacks the field, it is the block itself.
 pub(super) fn field_or_block<'n>(node: &Json<'n>, keys: &[&str]) -> Result<Json<'n>, ImportError> {
     if node.text().is_ok() {
         return Ok(node.clone());

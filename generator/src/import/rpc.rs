@@ -1,7 +1,7 @@
 //! Imports blocks of a running node by JSON-RPC, and blocks beside a witness. A node gives headers,
 //! transactions, receipts, hashes of earlier blocks, and the values of the state before the first
-//! block that the blocks touch. These come from its tracer (`prestateTracer`); values that the tracer
-//! does not give are read one by one. The caller owns the connection and implements [`Rpc`].
+//! block that the blocks touch. These come from its tracer (`prestateTracer`); values that the
+//! tracer does not give are read one by one. The caller owns the connection and implements [`Rpc`].
 
 mod blocks;
 mod client;

@@ -1,5 +1,5 @@
-//! The rules of a header by itself and after its parent's header. All sources with whole headers are
-//! checked by [`check`]; `early.rs` and `t8n.rs` check single rules. The errors name the EIPs.
+//! The rules of a header by itself and after its parent's header. All sources with whole headers
+//! are checked by [`check`]; `early.rs` and `t8n.rs` check single rules. The errors name the EIPs.
 
 use alloy_consensus::{EMPTY_OMMER_ROOT_HASH, Header};
 use alloy_eips::eip1559::BaseFeeParams;
@@ -14,8 +14,8 @@ const MAX_EXTRA_BYTES: usize = 32;
 /// Divisor of the parent's gas limit. A block's gas limit differs from its parent's by less than
 /// the quotient.
 const GAS_LIMIT_DIVISOR: u64 = 1_024;
-/// Minimal gas limit of a parent from which the next base fee can be computed: its gas target, half of
-/// that, is a divisor.
+/// Minimal gas limit of a parent from which the next base fee can be computed: its gas target, half
+/// of that, is a divisor.
 const MIN_PARENT_GAS: u64 = 2;
 /// Maximal base fee of a parent from which the next base fee can be computed without overflow.
 const MAX_BASE_FEE: u64 = u64::MAX / 16;

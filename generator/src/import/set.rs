@@ -29,8 +29,8 @@ const fn once(kind: Kind) -> Part {
 }
 
 impl Set {
-    /// Finds the set that files with these names and kinds make. A file of a kind that only one set has
-    /// decides for that set. All files of the set must then be there, and no others.
+    /// Finds the set that files with these names and kinds make. A file of a kind that only one set
+    /// has decides for that set. All files of the set must then be there, and no others.
     ///
     /// # Errors
     /// [`ImportError::Set`] with all missing kinds and all surplus files.

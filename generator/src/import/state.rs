@@ -66,8 +66,8 @@ struct Account {
     state: AccountState,
     storage: BTreeMap<U256, U256>,
     storage_root: B256,
-    /// The trie of the storage. `None` until slots change after the state's first root: most accounts
-    /// never need it.
+    /// The trie of the storage. `None` until slots change after the state's first root: most
+    /// accounts never need it.
     trie: Option<HashedTrie>,
 }
 

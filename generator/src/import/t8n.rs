@@ -136,8 +136,8 @@ impl Parts<'_> {
                 said.not_compared.push(what);
             }
         }
-        // The tool's root is that of all accounts of the file, also of empty ones, which do not exist
-        // (EIP-161) and are not imported.
+        // The tool's root is that of all accounts of the file, also of empty ones, which do not
+        // exist (EIP-161) and are not imported.
         said.state_root = said.state_root.filter(|_| all_exist);
         let name = format!("block-{}", block_env.number);
         let (transactions, withdrawals) = (transactions.all, withdrawals.all);
@@ -185,8 +185,8 @@ struct EnvReader<'n, 'a> {
 }
 
 impl<'a> EnvReader<'_, 'a> {
-    /// Reads the value at `key`, which the fork requires. Without it, returns a default value and adds
-    /// the key to the missing values.
+    /// Reads the value at `key`, which the fork requires. Without it, returns a default value and
+    /// adds the key to the missing values.
     fn required<T: Default>(
         &mut self,
         key: &str,
@@ -311,8 +311,8 @@ impl<'a> EnvReader<'_, 'a> {
         Ok(given.or(of_parent))
     }
 
-    /// Reads the hashes of earlier blocks. Returns the number of the first block with a hash, and the
-    /// hashes from that block to the parent.
+    /// Reads the hashes of earlier blocks. Returns the number of the first block with a hash, and
+    /// the hashes from that block to the parent.
     fn block_hashes(&mut self) -> Result<(u64, Vec<B256>), ImportError> {
         let Some(number) = self.node.find(&["currentNumber"])? else {
             self.missing.push("currentNumber".to_owned());
@@ -359,8 +359,8 @@ impl<'a> EnvReader<'_, 'a> {
 /// Keys of a receipt whose values are compared, and `type`, which its transaction has too.
 const RECEIPT_KEYS: [&str; 5] = ["status", "succeeded", "gasUsed", "cumulativeGasUsed", "type"];
 
-/// Reads a result file. Returns the facts of the block, and the state after the block if the file has
-/// all of the tool's output.
+/// Reads a result file. Returns the facts of the block, and the state after the block if the file
+/// has all of the tool's output.
 fn read_result(
     file: &Json<'_>,
     env: &BlockEnv,

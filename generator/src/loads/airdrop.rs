@@ -1,5 +1,5 @@
-//! Airdrops: one transaction gives a token to many recipients, who are addresses without an account
-//! or holders of the token.
+//! Plans airdrops: one transaction gives a token to many recipients, who are addresses without an
+//! account, or holders of the token.
 
 use alloy_primitives::Address;
 use workload::Genesis;
@@ -41,12 +41,12 @@ pub(crate) struct Airdrops {
     contract: Address,
     /// Stream of addresses without an account.
     stream: Stream,
-    /// Number of recipients of all calls so far. It decides the next recipient.
+    /// Number of recipients of all transactions so far. It decides the next recipient.
     received_count: u64,
 }
 
 impl Airdrops {
-    /// Gifts of the token of `contract`.
+    /// Airdrops of the token of `contract`.
     pub(crate) const fn new(airdrop: Airdrop, contract: Address, stream: Stream) -> Self {
         Self { airdrop, contract, stream, received_count: 0 }
     }

@@ -1,6 +1,6 @@
-//! Swaps at constant-product pairs of tokens. One pair is hot; the others are drawn evenly or by
-//! Zipf's law. The state's seed draws one pair for each trader. So a trader has balances and
-//! allowances at that pair alone, and all its swaps of one direction cost the same gas. Swaps at
+//! Plans swaps at constant-product pairs of tokens. One pair is hot; the others are drawn evenly or
+//! by Zipf's law. The state's seed draws one pair for each trader. So a trader has balances and
+//! allowances at that pair alone, and all its swaps in one direction cost the same gas. Swaps at
 //! the same pair conflict, others do not.
 
 use alloy_primitives::{Address, B256, U256};

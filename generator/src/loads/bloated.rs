@@ -1,5 +1,6 @@
-//! Reads and writes of slots 1, 2, 3, … of one account that delegates its code. A transaction reads
-//! from the key in slot 0 on, which the transaction before has written.
+//! Plans reads and writes of slots 1, 2, 3, … of one account that delegates its code. A transaction
+//! reads from the key in slot 0 on, which the transaction before has written. With jumps, that key
+//! is far from the keys that the transaction before has read.
 
 use std::collections::HashMap;
 
@@ -49,7 +50,8 @@ impl<'g> Account<'g> {
 struct Work {
     /// The operation's number in the contract.
     op: u64,
-    /// The `where` of the contract's calldata: the target of a jump, or the first key to write.
+    /// The word `where` of the contract's calldata: the key at which the next transaction reads
+    /// after a jump, or the first key to write.
     index: u64,
     count: u64,
 }
@@ -68,6 +70,7 @@ pub(crate) struct BloatedCalls {
     op: BloatedOp,
     address: Address,
     family: u32,
+    /// Number of slots of the account.
     held_count: u64,
     probe: Probe,
     /// Costs by number of slots and of nonzero bytes of calldata.
@@ -86,7 +89,7 @@ pub(crate) struct BloatedCalls {
     jump_to: u64,
     /// Whether the block has no transaction yet.
     is_first: bool,
-    /// One past the last slot that a transaction asks for.
+    /// One past the last slot that transactions have asked for.
     end: u64,
     /// The load's first turn. Its account sends every transaction, unless transactions jump.
     first_turn: Option<u64>,
@@ -133,7 +136,7 @@ impl BloatedCalls {
         Ok(new)
     }
 
-    /// The next transaction, of `count` slots.
+    /// The work of the next transaction, if it has `count` slots.
     fn work(&self, count: u64) -> Work {
         match self.op {
             BloatedOp::Read => Work { op: 0, index: 0, count },

@@ -74,6 +74,7 @@ impl Size {
         count.map_or(Self::AsGas, |count| Self::Asked(key, count))
     }
 
+    /// The largest size that a transaction may have.
     const fn most(self) -> u64 {
         match self {
             Self::One => 1,
@@ -181,6 +182,7 @@ impl<'g, S: Script> Calls<'g, S> {
         Ok(new)
     }
 
+    /// The trial that measures the price of `call`.
     fn trial(
         &self,
         call: &Call<S::Form>,
@@ -197,6 +199,7 @@ impl<'g, S: Script> Calls<'g, S> {
         })
     }
 
+    /// The price of `call`, which has this size.
     fn price_of(
         &mut self,
         call: &Call<S::Form>,
@@ -238,8 +241,8 @@ impl<'g, S: Script> Calls<'g, S> {
         if least_gas > gas_limit {
             return Ok(None);
         }
-        // The largest known size that fits, and the smallest that does not. Prices are nearly
-        // linear, so the first guess is nearly right.
+        // The largest known size that fits, and the smallest known size that does not. Prices are
+        // nearly linear in the size, so a guess from the last price is nearly right.
         let (mut fitting, mut beyond) = (1, most + 1);
         // Steps of the next guess: up from the size that fits, or down from the one that does not.
         let (mut more, mut back) = (FIRST_GUESS - 1, 1);
@@ -267,7 +270,7 @@ impl<'g, S: Script> Calls<'g, S> {
         Ok(Some(fitting))
     }
 
-    /// The size of the next transaction within `gas_limit`, if any fits.
+    /// The size of the next transaction within `room`; `None` if no size fits.
     fn size_within(
         &mut self,
         room: Room,

@@ -1,7 +1,8 @@
 //! Plans transactions in groups. Transactions of a group depend on each other in a given shape. A
 //! share of a block's transactions, the conflict rate, is in such groups; all others are alone. For
 //! each block, groups are made and put in order. Then each transaction gets the place that it reads
-//! and the place that it changes. A place is a slot of the contract, or an account's balance.
+//! and the place that it changes. Each account has one place: its slot in the contract, or its
+//! balance.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -71,7 +72,8 @@ pub(crate) fn accounts(spec: &Spec, scenario: &Scenario) -> Range<u64> {
     start..end
 }
 
-/// Facts of a link on which its price depends, beside its calldata.
+/// Facts of a link on which its price depends, beside its calldata: which of its three accounts are
+/// the same.
 type Form = (bool, bool, bool);
 
 /// Plans calls of `step` and of `pay`.
@@ -81,8 +83,9 @@ pub(crate) struct Chains {
     function: &'static str,
     probe: Probe,
     prices: Prices<Form>,
-    /// Price of a transaction at its sender's own place, and of one at another place.
+    /// Price of a transaction that reads and changes its sender's own place.
     own: Cost,
+    /// Price of a transaction that depends on another account's place.
     other: Cost,
     members: Members,
     random: Random,
@@ -138,6 +141,7 @@ impl Chains {
         if self.own.gas > self.other.gas { self.own } else { self.other }
     }
 
+    /// Gas of all transactions of `groups`.
     fn gas_of(&self, groups: &[Group]) -> u64 {
         let gas = groups.iter().map(|group| {
             let own_count = u64::from(group.hotspot.is_none());
@@ -267,7 +271,9 @@ impl Chains {
         }
     }
 
+    /// Draws a link for each transaction of `groups`.
     fn draw(&mut self, groups: &[Group]) {
+        // The places that the transactions of each group have changed, in order.
         let mut places: Vec<Vec<u64>> = vec![Vec::new(); groups.len()];
         for group in self.group_order(groups) {
             let sender = self.members.at(self.sender_count);
@@ -292,20 +298,23 @@ impl Chains {
     }
 }
 
-/// The group of each transaction of a block, in order. Transactions of a group are as far apart as
-/// possible. Groups of one length take turns, spread evenly among the groups of other lengths.
+/// The index of the group of each transaction of a block, in order. Transactions of a group are as
+/// far apart as possible. Groups of one length take turns, spread evenly among the groups of other
+/// lengths.
 fn interleaved(groups: &[Group]) -> Vec<usize> {
     let mut by_length: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (index, group) in groups.iter().enumerate() {
         by_length.entry(group.length).or_default().push(index);
     }
-    // Position of each transaction in the block, from 0 to 1, as a fraction.
+    // Position of each transaction in the block, from 0 to 1, as numerator and denominator; and its
+    // group.
     let mut out = Vec::new();
     for (length, indices) in by_length {
         let count = length * indices.len() as u64;
         let turns = (0..length).flat_map(|_| &indices).zip(0_u64..);
         out.extend(turns.map(|(group, turn)| (2 * turn + 1, 2 * count, *group)));
     }
+    // Compares fractions exactly: a/b < c/d where a·d < c·b.
     let wide = u128::from;
     out.sort_by(|(a, b, _), (c, d, _)| (wide(*a) * wide(*d)).cmp(&(wide(*c) * wide(*b))));
     out.into_iter().map(|(_, _, group)| group).collect()

@@ -39,8 +39,8 @@ pub(crate) fn place(
     Ok(LoadGenesis::default())
 }
 
-/// The multiple of the mean that bounds a user's drawn number of transactions in the published
-/// generator.
+/// Bound of a user's drawn number of transactions in the published generator, as a multiple of the
+/// mean.
 const PUBLISHED_MOST: f64 = 10.0;
 
 /// The name of the load, from which the DApps' addresses follow, and the fork.
@@ -64,7 +64,7 @@ struct Call {
 pub(crate) struct Dapps {
     spec: Spec,
     contracts: Vec<Address>,
-    /// Accounts that are users.
+    /// Accounts that are users, one after another.
     members: Members,
     /// Per resource, calldata and price.
     resources: Vec<(Bytes, Cost)>,
@@ -164,6 +164,8 @@ impl Dapps {
         out
     }
 
+    /// Draws the number of transactions of each user as the published generator does, and evens the
+    /// sum out to `count`.
     fn published(&mut self, count: u64) -> Vec<u64> {
         let (mean, sigma) = (self.spec.per_user_mean as f64, self.spec.per_user_sigma);
         let user_count = (count / self.spec.per_user_mean).max(1);
@@ -189,8 +191,8 @@ impl Dapps {
         .map(|size| size as u64)
         .take(dapp_count)
         .collect();
-        // The start is random. Otherwise, where users are fewer than DApps, only the first DApps
-        // would have users.
+        // The start is random. Otherwise only the first DApps would have users if users are fewer
+        // than DApps.
         let start = self.random.below(dapp_count as u64) as usize;
         even_out(&mut out, user_count, 0, start);
         out

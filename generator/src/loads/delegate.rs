@@ -1,5 +1,5 @@
-//! Plans accounts that delegate their code (EIP-7702): transactions that carry delegations and call
-//! the first delegating account, and later transactions that call that account. The accounts have a
+//! Plans accounts that delegate their code (EIP-7702). A transaction carries delegations and calls
+//! the first delegating account; later transactions call that account again. The accounts have a
 //! family of their own, so that no other load pays an account that has code.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
@@ -71,8 +71,9 @@ pub(crate) struct Delegations {
     family: u32,
     /// Number of delegating transactions so far.
     delegated_count: u64,
-    /// The last delegating transaction, while some of its calls are not made yet.
+    /// The last delegating transaction, until all calls that follow it are made.
     last: Option<Transaction>,
+    /// Number of calls that still follow it.
     left_count: u64,
 }
 
@@ -108,6 +109,7 @@ impl Delegations {
         (number % group_count * each, number / group_count)
     }
 
+    /// The delegations of a group from account `first` on, in the group's `round`.
     fn authorizations(&self, first: u64, round: u64) -> Vec<Authorization> {
         let authorities = first..first + self.delegate.authorization_count;
         authorities
@@ -120,12 +122,14 @@ impl Delegations {
             .collect()
     }
 
+    /// The touched keys of a transaction that names these accounts.
     fn touched(&self, authorities: std::ops::Range<u64>) -> Touched {
         let others = authorities.map(|start| IndexRange { family: self.family, start, count: 1 });
         Touched { others: others.collect(), ..Touched::default() }
     }
 
     /// The delegating transaction of the same group in the round before; `None` in the first round.
+    /// A trial runs it first, as it changes the price.
     fn delegated_before(&self, first: u64, round: u64, input: &Bytes) -> Option<Transaction> {
         Some(Transaction {
             tx_type: TxType::SetCode,

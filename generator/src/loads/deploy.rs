@@ -39,6 +39,7 @@ struct PendingContract {
     address: Address,
     /// The transaction that deployed it.
     deployed_by: Transaction,
+    /// Number of calls that still follow.
     left_count: u64,
 }
 
@@ -57,7 +58,7 @@ pub(crate) struct Deployments {
 }
 
 impl Deployments {
-    /// Deployments. `factory` makes them where the scenario asks for CREATE2.
+    /// Deployments as `deploy` asks. With CREATE2 `factory` makes them.
     pub(crate) fn new(
         deploy: Deploy,
         factory: Address,
@@ -85,6 +86,7 @@ impl Deployments {
         code.into()
     }
 
+    /// The next deployment, and the address of its contract.
     fn deployment(
         &self,
         turn: u64,

@@ -39,7 +39,7 @@ pub(crate) fn place(
     Ok(LoadGenesis::default())
 }
 
-/// A transaction of a block.
+/// A planned transaction of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Deploys a contract.
@@ -72,13 +72,14 @@ pub(crate) struct HashChains {
     prices: Prices<u64>,
     /// For each gas limit, the largest number of hashes that fits, with its price.
     largest: HashMap<u64, Option<(u64, Cost)>>,
+    /// Creation code of the contract, and price of a deployment.
     creation: Bytes,
     deployment: Cost,
     /// The contract that was deployed last.
     deployed: Option<Address>,
     /// The block's planned transactions that are not made yet.
     steps: VecDeque<Step>,
-    /// Whether the block had planned transactions.
+    /// Whether the block had planned transactions at its start.
     is_planned: bool,
 }
 
@@ -143,6 +144,7 @@ impl HashChains {
         Ok(found)
     }
 
+    /// Finds what [`Self::most_within`] returns.
     fn search(&mut self, gas_limit: u64) -> Result<Option<(u64, Cost)>, GeneratorError> {
         let Some(room) = gas_limit.checked_sub(self.limits.least) else { return Ok(None) };
         // Bytes of calldata that are not zero make the guess a little too large.
@@ -206,6 +208,7 @@ impl HashChains {
     }
 }
 
+/// Calldata of a call of `count` hashes.
 fn calldata(count: u64) -> Bytes {
     U256::from(count).to_be_bytes::<32>().into()
 }

@@ -19,7 +19,7 @@ use crate::{
     state::{LoadGenesis, add_only},
 };
 
-/// Storage slots of `Nft`.
+/// Storage slots of `Nft`: two mappings, and the counter of ids.
 const OWNERS: u64 = 2;
 const BALANCES: u64 = 3;
 const COUNTER: u64 = 6;

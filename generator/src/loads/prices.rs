@@ -1,4 +1,5 @@
-//! Prices of transactions by form, on which alone their gas depends. Stock revm runs the first
+//! Prices of a load's transactions. The gas of a transaction depends only on its form: facts that
+//! the load knows, and the number of nonzero bytes of calldata. Stock revm runs the first
 //! transaction of each form. Also plans loads that always make the same call.
 
 use std::{collections::HashMap, hash::Hash};
@@ -22,7 +23,7 @@ pub(crate) struct Callee {
     pub(crate) fork: Fork,
 }
 
-/// Prices by form. A form has the load's own facts, and the number of nonzero bytes of calldata.
+/// Prices by form. `F` is the load's own part of the form.
 #[derive(Debug)]
 pub(crate) struct Prices<F> {
     of_form: HashMap<(F, u64), Cost>,
@@ -34,7 +35,7 @@ impl<F: Copy + Eq + Hash> Prices<F> {
         Self { of_form: HashMap::new() }
     }
 
-    /// The price of a transaction of `form` with `input`. `probe` runs the first one of each form.
+    /// The price of a transaction of `form` with `input`. `probe` runs the first such transaction.
     pub(crate) fn price(
         &mut self,
         form: F,

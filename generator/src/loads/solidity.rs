@@ -1,4 +1,4 @@
-//! Solidity's layout of storage and calldata: keys of mappings, selectors, words.
+//! Solidity's layout of storage and calldata, for loads: keys of mappings, selectors, words.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 
@@ -30,7 +30,7 @@ pub(crate) fn word(number: u64) -> B256 {
     B256::from(U256::from(number))
 }
 
-/// An account as a value in storage.
+/// An account's address as a value in storage.
 pub(crate) fn value_of(account: &Address) -> U256 {
     account.into_word().into()
 }

@@ -1,5 +1,6 @@
-//! Storms: loads whose transactions access as many cold keys as fit. The modules have the storms'
-//! part of a genesis, the parts of a storm, and its transactions.
+//! Storms: loads whose transactions access as many cold keys as fit. `place` adds a storm's part to
+//! the genesis, `kinds` makes its `parts`, and `transactions` plans it; `picks` finds slots below a
+//! nibble.
 
 mod kinds;
 mod parts;

@@ -79,7 +79,9 @@ pub(crate) struct Parties {
 /// The recipient of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taker {
+    /// An account that takes part, by index.
     Member(u64),
+    /// An address without an account.
     Fresh(Address),
 }
 
@@ -110,7 +112,7 @@ impl Parties {
     }
 }
 
-/// The facts of a transfer on which its gas depends.
+/// The facts of a transfer on which its gas depends, beside its calldata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Form {
     is_to_itself: bool,

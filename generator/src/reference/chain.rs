@@ -1,5 +1,5 @@
-//! Runs the reference over the blocks of a chain, one at a time, each with its own list. It is for
-//! code that makes a block's environment from the blocks before it.
+//! Runs the reference over the blocks of a chain, one at a time, each with its own list. Exports
+//! use it, as they make a block's environment from the outcome of the blocks before it.
 
 use alloy_primitives::{B256, Log};
 use workload::{Batch, Block, TxOutcome, Workload};
@@ -19,8 +19,8 @@ pub(crate) struct ChainRun<'w> {
 }
 
 impl<'w> ChainRun<'w> {
-    /// A run that begins at the genesis of `workload`, above the block `number` of hash `hash`. It
-    /// reads the workload's genesis, rules and chain id alone.
+    /// A run on the genesis of `workload`, whose first block comes after the block `number` with
+    /// the hash `hash`. Of the workload, only genesis, rules and chain id are read.
     pub(crate) fn new(
         workload: &'w Workload,
         number: u64,

@@ -1,6 +1,6 @@
-//! The state over which the reference runs a batch: a map of the planned indices, bounded by the
-//! batch and not by the state. A read outside the plan fails, so it does not pass for an absent
-//! row.
+//! The state over which the reference runs a batch: a map of the keys that the batch's plan names.
+//! Its size follows from the batch, not from the state. A read outside the plan fails, so that it
+//! does not pass for an absent row.
 
 use std::{
     borrow::Cow,
@@ -89,17 +89,19 @@ pub struct PlannedState<'w> {
     first_hash_number: u64,
     /// Hashes of consecutive blocks, from `first_hash_number` on.
     block_hashes: Cow<'w, [B256]>,
+    /// Accounts that the genesis writes out.
     explicit: AddressMap<&'w GenesisAccount>,
     /// Contracts whose slots are in a family.
     families: HashSet<Address>,
     /// Accounts with storage and without code and nonce, at which a contract could be created.
     storage_only: HashSet<Address>,
     codes: B256Map<Bytecode>,
-    /// Codes of planned accounts that a family makes, by hash: the family and the code's index. A
-    /// code is made when it is read.
+    /// Codes of planned accounts that follow from a family's rule, by hash: the family and the
+    /// code's index. A code is made when it is read.
     made_codes: B256Map<(&'w AccountFamily, u64)>,
     /// Hashes of these codes, by family and by the code's index.
     made_hashes: HashMap<(u32, u64), B256>,
+    /// Accounts of families in the plan, and absent accounts, as the genesis has them.
     planned_accounts: AddressMap<Option<AccountState>>,
     /// Slots of families in the plan, as the genesis has them.
     planned_slots: AddressMap<HashMap<U256, U256, SlotHasher>>,

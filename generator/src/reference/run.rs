@@ -1,4 +1,5 @@
-//! The reference run: the batches of a workload in order, on stock revm.
+//! Runs the reference: the batches of a workload in order, on stock revm, one step after another.
+//! The generator, the import, the export and the description of workloads call this.
 
 use std::{cell::Cell, ops::ControlFlow};
 
@@ -129,7 +130,7 @@ impl<'w> ReferenceRun<'w> {
         self.next_batch_with_txs(|_| on_tx())
     }
 
-    /// Runs the next batch, as [`Self::next_batch`] does; `on_tx` gets each transaction.
+    /// Runs the next batch, as [`Self::next_batch`] does. `on_tx` gets each transaction.
     ///
     /// # Errors
     /// [`ReferenceError`]; the run cannot go on after it.
@@ -140,9 +141,9 @@ impl<'w> ReferenceRun<'w> {
         self.run_next(&mut |ran| on_tx(ran).flow(), &mut |_, _| {})
     }
 
-    /// Runs the next batch, as [`Self::next_batch_seen`] does. Before `on_tx`, `on_state` gets the
-    /// transaction's block in the batch, and all keys that it touched, with their values before and
-    /// after it.
+    /// Runs the next batch, as [`Self::next_batch_with_txs`] does. Before `on_tx`, `on_state` gets
+    /// the transaction's block in the batch, and all keys that it touched, with their values before
+    /// and after it.
     ///
     /// # Errors
     /// [`ReferenceError`]; the run cannot go on after it.
@@ -249,6 +250,7 @@ pub(super) fn run_planned(
 
 /// The `full` form of a list; `state` is the state before the batch.
 fn full_list(list: &AlloyBal, state: &PlannedState<'_>) -> Result<Bytes, PlanError> {
+    // The encoder takes functions that cannot fail, so the last error is kept here.
     let failed = Cell::new(None);
     let full = list::full_encode(
         list,
@@ -290,7 +292,7 @@ fn joined_deposits(requests: &mut Vec<Bytes>) -> Option<Bytes> {
     Some(all)
 }
 
-/// Position of a step in a workload.
+/// Position of a step in a workload, for errors.
 struct StepPosition {
     batch: usize,
     block: usize,
@@ -310,6 +312,7 @@ impl StepPosition {
     }
 }
 
+/// Refuses a transaction whose gas limit is more than its block has left.
 fn admit(
     at: &StepPosition,
     tx_index: usize,
@@ -326,6 +329,8 @@ fn admit(
     Err(ReferenceError::Admission { batch, block, tx_index, tx_gas_limit, block_gas_limit, used })
 }
 
+/// Runs a step and commits its changes. Refuses a transaction whose effect on storage has no single
+/// meaning: a creation on storage, or a removal of storage.
 fn run_step(
     runner: &mut Runner<State<&mut PlannedState<'_>>>,
     workload: &Workload,
@@ -373,7 +378,7 @@ fn run_step(
     storage_fault.map_or(Ok(output), Err)
 }
 
-/// A contract that `changes` remove and that had a slot, before the batch or in it.
+/// A contract that `changes` remove and that had a slot, before the batch or within it.
 fn removed_with_storage(db: &State<&mut PlannedState<'_>>, changes: &EvmState) -> Option<Address> {
     let mut removed = changes.iter().filter(|(_, account)| account.is_selfdestructed());
     let with_storage = removed.find(|(address, _)| {

@@ -1,4 +1,4 @@
-//! Checks a workload's expected outcome against the reference, which counts as correct.
+//! Checks the expected outcome of a workload, such as one from a file, against the reference.
 
 use alloy_primitives::keccak256;
 use evm::TxGas;
@@ -9,9 +9,8 @@ use super::{
     run::{Answer, BatchReference, ReferenceRun},
 };
 
-/// Checks that a workload, such as one from a file, expects the reference's outcome. Returns the
-/// gas of each transaction through all blocks. `on_tx` is called after each transaction and may
-/// stop the check.
+/// Checks that a workload expects the reference's outcome. Returns the gas of each transaction
+/// through all blocks. `on_tx` is called after each transaction and may stop the check.
 ///
 /// # Errors
 /// [`ReferenceError::Differs`] at the first difference; [`ReferenceError::Cancelled`]; another
@@ -35,6 +34,7 @@ pub fn verify<A: Answer>(
     Ok(gas)
 }
 
+/// The first part of the expected outcome that differs from `made`: its name, and both values.
 fn difference(batch: &Batch, made: &BatchReference) -> Option<(&'static str, String)> {
     let (said, expected) = (&batch.expected, &made.expected);
     if said.transactions != expected.transactions {

@@ -1,5 +1,6 @@
-//! The growing state: the accounts that blocks touch, and the tries of the whole state, which each
-//! block updates. The values of growing slots are in the tries alone: no block reads them.
+//! The growing state, for `grow.rs`: the accounts that blocks touch, and the tries of the whole
+//! state, which each block updates. The values of growing slots are in the tries alone, as no block
+//! reads them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,9 @@ pub(super) struct Ledger {
     accounts: BTreeMap<Address, GenesisAccount>,
     /// Contracts whose slots grow.
     growing: BTreeSet<Address>,
+    /// Tries of the touched accounts' slots.
     storage: BTreeMap<Address, HashedTrie>,
+    /// The trie of all accounts.
     all: HashedTrie,
 }
 

@@ -159,8 +159,8 @@ struct Ancestors {
     parent: Header,
 }
 
-/// Asks for the ancestors of the block `first`, the first of `blocks`. Checks that each block is the
-/// parent of the next.
+/// Asks for the ancestors of the block `first`, the first of `blocks`. Checks that each block is
+/// the parent of the next.
 fn ancestors(
     client: &mut RpcClient<'_>,
     blocks: &[Reply],

@@ -1,5 +1,5 @@
-//! Sends the calls of an import to a node, many in a request. A missing or useless answer becomes an
-//! error with a remedy.
+//! Sends the calls of an import to a node, many in a request. A missing or useless answer becomes
+//! an error with a remedy.
 
 use serde_json::Value;
 
@@ -40,8 +40,8 @@ impl Need {
 
 /// Whether a node refuses a call because it does not know the method, or its tracer.
 fn lacks_method(refusal: &Refusal) -> bool {
-    // Nodes have different messages for it, and not all nodes use the code. A refusal that names the
-    // state is about a state that is gone.
+    // Nodes have different messages for it, and not all nodes use the code. A refusal that names
+    // the state is about a state that is gone.
     let message = refusal.message.to_lowercase();
     let names_method = message.contains("method") || message.contains("tracer");
     refusal.code == METHOD_NOT_FOUND || names_method && !message.contains("state")

@@ -1,6 +1,6 @@
 //! Runs the blocks of a node (`blocks.rs`) or a witness (`witness.rs`) on [`StateBefore`]. Unknown
-//! values are fetched when they are read, so that afterwards the state has all values that the blocks
-//! touch. Each transaction is compared with its trace, if there is one.
+//! values are fetched when they are read, so that afterwards the state has all values that the
+//! blocks touch. Each transaction is compared with its trace, if there is one.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ use super::{
     trace::{Difference, TxTrace},
 };
 
-/// Runs the blocks of `workload` on `state`, which then has all values that they touch. `traces` has
-/// the traces of each block's transactions; it is empty without a tracer.
+/// Runs the blocks of `workload` on `state`, which then has all values that they touch. `traces`
+/// has the traces of each block's transactions; it is empty without a tracer.
 ///
 /// # Errors
 /// A key cannot be read, or a transaction cannot be run; [`ImportError::Differs`] at the first
@@ -57,9 +57,9 @@ pub(super) fn run<'a>(
     Ok(runner.into_db())
 }
 
-/// Returns the accounts that the blocks of `workload` touch, and the addresses of the accounts whose
-/// code the source lacks. These get an empty code, and a second run proves that the outcome does not
-/// depend on the code.
+/// Returns the accounts that the blocks of `workload` touch, and the addresses of the accounts
+/// whose code the source lacks. These get an empty code, and a second run proves that the outcome
+/// does not depend on the code.
 ///
 /// # Errors
 /// The errors of [`run`]; [`ImportError::State`] if the outcome depends on a lacking code.

@@ -1,6 +1,6 @@
 //! The part of the state before the first imported block that is known so far. Its values come from
-//! a tracer, or from a node or a witness key by key. Execution (`replay.rs`) reads all of them in the
-//! same way, and a value that is not known yet is read from the source then.
+//! a tracer, or from a node or a witness key by key. Execution (`replay.rs`) reads all of them in
+//! the same way, and a value that is not known yet is read from the source then.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,8 +106,8 @@ pub(super) struct StateBefore<'a> {
     codes: B256Map<Bytecode>,
     first_hash_number: u64,
     block_hashes: Vec<B256>,
-    /// Accounts that traced transactions have changed. Later traces of these accounts do not show the
-    /// values before the first block.
+    /// Accounts that traced transactions have changed. Later traces of these accounts do not show
+    /// the values before the first block.
     written: HashSet<Address>,
     /// Slots that traced transactions have changed.
     written_slots: HashSet<(Address, U256)>,
@@ -128,10 +128,10 @@ impl<'a> StateBefore<'a> {
         }
     }
 
-    /// Adds the values of a transaction's trace that no earlier transaction wrote, as they are those
-    /// before the first block. Traces must come in order. Nonce, balance and code of the accounts in
-    /// `changed_untraced`, and slots of the accounts in `systems`, may have changed without a trace.
-    /// They are left out here, and read from the source later.
+    /// Adds the values of a transaction's trace that no earlier transaction wrote, as they are
+    /// those before the first block. Traces must come in order. Nonce, balance and code of the
+    /// accounts in `changed_untraced`, and slots of the accounts in `systems`, may have changed
+    /// without a trace. They are left out here, and read from the source later.
     pub(super) fn add_trace(
         &mut self,
         tx: &TxTrace,

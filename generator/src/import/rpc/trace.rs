@@ -1,6 +1,6 @@
 //! Reads a node's traces of a block's transactions (`prestateTracer`), for `blocks.rs`: the state
-//! before each transaction and, in the tracer's diff mode, its changes. The tracer leaves out absent
-//! values, the system calls before the first transaction, and withdrawals.
+//! before each transaction and, in the tracer's diff mode, its changes. The tracer leaves out
+//! absent values, the system calls before the first transaction, and withdrawals.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use super::{
     quantity,
 };
 
-/// The values of an account in a trace. Values that the trace leaves out are `None`, or not among the
-/// slots.
+/// The values of an account in a trace. Values that the trace leaves out are `None`, or not among
+/// the slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TracedAccount {
     pub(super) balance: Option<U256>,
@@ -74,7 +74,8 @@ pub(super) fn tx_traces(
     traces.map(Some)
 }
 
-/// Asks for the traces of a block by the tracer with this `config`; `None` if the node has no tracer.
+/// Asks for the traces of a block by the tracer with this `config`; `None` if the node has no
+/// tracer.
 fn trace_block(
     client: &mut RpcClient<'_>,
     block: &Block,

@@ -1,6 +1,6 @@
-//! Imports a block with its execution witness (`debug_executionWitness`). A witness has codes, headers
-//! of the block's ancestors, and the trie nodes on the way to each value that the block reads. The
-//! parent's state root proves each value.
+//! Imports a block with its execution witness (`debug_executionWitness`). A witness has codes,
+//! headers of the block's ancestors, and the trie nodes on the way to each value that the block
+//! reads. The parent's state root proves each value.
 
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256, map::B256Map};

@@ -1,5 +1,5 @@
-//! Makes the [`Parts`] of each storm that a scenario can name: contract, families, and words of
-//! calldata.
+//! Makes the planner of each kind of storm, for `loads.rs`: its [`Parts`] (contract, families,
+//! words of calldata), measured prices, and a [`Storm`] of them.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ use spec::{
     SloadStorm, SlotOrder, SstoreStorm, WriteOp,
 };
 
-/// Environment of a load.
+/// The scenario, the state, and a load's part of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StormEnv<'g, 's> {
     pub(crate) scenario: &'s Scenario,
@@ -171,6 +171,7 @@ fn spread<'g>(env: StormEnv<'g, '_>, storm: &SstoreStorm) -> Result<Storm<'g>, G
     let contract = Contract::SpreadStorm;
     let first = env.placed.families.start;
     let family = &env.state.genesis.slots[first as usize];
+    // The first slot, or the first that does not exist.
     let (slot, absent) = match storm.op {
         WriteOp::Create => (family.count, Absent::Slots),
         WriteOp::Update | WriteOp::Clear | WriteOp::Nothing => (0, Absent::Nothing),

@@ -1,4 +1,5 @@
-//! The parts of a storm: its contract, its families, the keys that it accesses.
+//! The description of a storm for its planner (`transactions.rs`): contract, prices, families of
+//! keys. `kinds.rs` makes it.
 
 use alloy_primitives::{Address, B256, U256};
 use spec::{CalldataByte, Overlap, SlotOrder};
@@ -46,13 +47,13 @@ impl<'g> Parts<'g> {
     }
 }
 
-/// The order of rows in a store that sorts them, or its opposite.
+/// The order of a storm's keys by their rows in a store: ascending or descending.
 #[derive(Debug)]
 pub(crate) struct RowOrder<'g> {
     /// The layout, which gives the keys of rows.
     pub(crate) layout: Layout,
     pub(crate) order: SlotOrder,
-    /// The family of each target.
+    /// The slot family of each target.
     pub(crate) families: Vec<&'g SlotFamily>,
 }
 
@@ -99,7 +100,7 @@ pub(crate) struct Target<'g> {
     pub(crate) first: FirstWord<'g>,
     /// The words between the first word and the ranges.
     pub(crate) tail: Vec<B256>,
-    /// The present index to begin at; `None` where the load's seed decides it.
+    /// The present index to begin at; `None` if the load's seed decides it.
     pub(crate) start: Option<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! Finds a family's slots whose hashed keys begin with a given nibble. Only hashing finds them, so
-//! the search goes on as transactions need them.
+//! Finds a family's slots whose hashed keys begin with a given nibble, for storms below one nibble.
+//! Only hashing finds them, so the search goes on as transactions need more of them.
 
 use std::collections::VecDeque;
 
@@ -11,17 +11,18 @@ use crate::meter::Pair;
 /// Number of indices that are hashed together.
 const CHUNK: u64 = 1_024;
 
-/// Searches the indices in the order in which a load takes them.
+/// The search for such slots, and the found ones that no transaction has taken yet.
 #[derive(Debug)]
 pub(super) struct Picks<'g> {
     family: &'g SlotFamily,
     nibble: u8,
     /// Index at which the search begins; it goes on around the family's end.
     start: u64,
-    /// Number of indices checked so far, through all rounds.
+    /// Number of indices checked so far. A round checks each index of the family once.
     searched_count: u64,
-    /// Number of indices found in the first round through the family.
+    /// Number of indices found in the first round.
     found_count: u64,
+    /// Found indices that no transaction has taken yet.
     waiting: VecDeque<u64>,
 }
 

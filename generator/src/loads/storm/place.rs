@@ -1,5 +1,5 @@
-//! Adds the storms' part of a genesis: contracts with families of slots, and contracts that call
-//! them.
+//! Adds a storm's part to the genesis, for `loads.rs`: contracts with families of slots, and
+//! contracts that call them. Also maps a storm's keys in the scenario to its contract.
 
 use alloy_primitives::{Address, B256, U256};
 use workload::{
@@ -17,7 +17,8 @@ use spec::{
     SstoreStorm, WriteKeys, WriteOp,
 };
 
-/// Index of the slot that a pointer names in the genesis.
+/// Index of the slot that a pointer contract names in the genesis: where the first transaction
+/// reads.
 pub(crate) const POINTER_START: u64 = 0;
 
 /// The contract that reads slots by `keys`.
@@ -79,7 +80,7 @@ const fn rules(keys: KeyOrder) -> Rules {
     }
 }
 
-/// The index of a storm among the loads, and its part of the state.
+/// A storm's index among the loads, and the facts that its part of the state follows from.
 #[derive(Debug)]
 pub(crate) struct StormInput<'a> {
     pub(crate) index: usize,
@@ -94,6 +95,7 @@ pub(crate) struct StormInput<'a> {
 }
 
 impl StormInput<'_> {
+    /// Adds the contracts that read their own slots.
     pub(crate) fn sload(
         &self,
         storm: &SloadStorm,
@@ -126,6 +128,7 @@ impl StormInput<'_> {
         Ok(LoadGenesis { contract, ..placed })
     }
 
+    /// Adds the contracts that write their own slots, or one slot in each of many contracts.
     pub(crate) fn sstore(
         &self,
         storm: &SstoreStorm,
@@ -182,6 +185,7 @@ impl StormInput<'_> {
         })
     }
 
+    /// Adds a contract that reads its own slots, and the pointer contract that calls it.
     pub(crate) fn prefetch_miss(
         &self,
         storm: &PrefetchMiss,
@@ -200,6 +204,7 @@ impl StormInput<'_> {
         Ok(LoadGenesis { contract, ..placed })
     }
 
+    /// Adds the contract that accesses accounts, and their family.
     pub(crate) fn accounts(
         &self,
         storm: &AccountStorm,
@@ -225,6 +230,7 @@ impl StormInput<'_> {
         let delegated_to = self.contract(Contract::Bloated, Vec::new(), genesis)?;
         let name = "bloated account";
         let address = ContractName { tag: self.tag, name }.address();
+        // 0xef0100 marks a delegation.
         let code = [&[0xef, 0x01, 0x00], delegated_to.as_slice()].concat().into();
         genesis.accounts.push(GenesisAccount { address, nonce: 1, code, ..Default::default() });
         let first = genesis.slots.len() as u32;

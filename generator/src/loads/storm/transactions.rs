@@ -1,7 +1,7 @@
-//! Plans the storm transactions of one load: chooses the indices that each transaction reads or
-//! writes. No index repeats in a workload, unless the scenario asks for it. The share of present
-//! keys is exact, and a transaction has as many keys as its gas limit pays for. [`Parts`] has the
-//! kind of keys (slots or accounts) and the contract.
+//! Plans the storm transactions of one load: chooses the keys that each transaction reads or
+//! writes, by their indices in a family. No index repeats in a workload, unless the scenario asks
+//! for it. The share of present keys is exact, and a transaction has as many keys as its gas limit
+//! pays for. [`Parts`] has the kind of keys (slots or accounts) and the contract.
 
 use alloy_primitives::{B256, Bytes, U256};
 use spec::{CalldataByte, Overlap};
@@ -20,7 +20,7 @@ use crate::{
     senders::Senders,
 };
 
-/// Distance from a family's end within which a load's first absent index lies.
+/// Absent indices begin at most this far behind a family's end.
 const ABSENT_SPREAD: u64 = 1 << 32;
 
 /// The calldata, the price and the keys of a transaction.
@@ -42,6 +42,7 @@ struct StormTx {
 #[derive(Debug)]
 pub(crate) struct Storm<'g> {
     parts: Parts<'g>,
+    /// The used indices of each target's family.
     cursors: Vec<Cursor>,
     /// Indices below the storm's nibble, by target; empty where the storm has no nibble.
     picks: Vec<Picks<'g>>,
@@ -49,7 +50,7 @@ pub(crate) struct Storm<'g> {
     stream: Stream,
     /// Number of transactions made so far.
     tx_count: u64,
-    /// Number of indices that the transactions access, and of present ones among them.
+    /// Number of keys that the transactions access, and of present ones among them.
     asked_count: u64,
     present_count: u64,
 }
@@ -57,8 +58,10 @@ pub(crate) struct Storm<'g> {
 /// The used indices of one family.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
-    /// The first present index, and the number of used ones from there on, around the family's end.
+    /// The present index that is used first.
     start: u64,
+    /// Number of used present indices from `start` on. After the family's end they go on at its
+    /// beginning.
     used_count: u64,
     /// Number of present indices that transactions have asked for, each counted once.
     asked_count: u64,
@@ -105,6 +108,7 @@ impl<'g> Storm<'g> {
         None
     }
 
+    /// Returns the next transaction of a target, with `count` keys.
     fn with_count(&self, target_index: usize, count: u64) -> StormTx {
         let target = &self.parts.targets[target_index];
         let present_count = self.present_of_next(count);
@@ -167,6 +171,7 @@ impl<'g> Storm<'g> {
         all.saturating_sub(self.present_count).min(count)
     }
 
+    /// Uses up the `count` keys of `tx`, which a block has taken.
     fn take(&mut self, tx: &StormTx, count: u64) {
         let target_index = tx.target;
         let present_count = self.present_of_next(count);
@@ -250,8 +255,8 @@ impl Planner for Storm<'_> {
 }
 
 impl Cursor {
-    /// The next `count` present indices of a family of `held_count`, as one range or, around
-    /// the family's end, two.
+    /// The next `count` present indices of a family of `held_count`, as one range, or as two if
+    /// they go on at the family's beginning.
     fn present(&self, held_count: u64, count: u64) -> Vec<Pair> {
         if count == 0 {
             return Vec::new();
