@@ -2,7 +2,7 @@
 //! account can pay, and every slot that is not absent holds its own key plus 1. `trial.rs` measures
 //! on a real genesis.
 
-use std::convert::Infallible;
+use std::{convert::Infallible, fmt::Display};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use evm::{Runner, StepOutput, TxGas};
@@ -145,17 +145,26 @@ impl Probe {
         let rules = Workload { rules: self.fork.into(), chain_id: 1, ..Workload::default() };
         let mut runner = Runner::new(&rules, ProbeState { probe: self, elsewhere });
         runner.enter(&block);
-        let reason = match runner.run(&block, StepKind::Transaction(0), |_, _| {}) {
-            Ok(StepOutput { result: Some(result), gas, .. })
-                if result.status == TxStatus::Success =>
-            {
-                return Ok(gas);
-            }
-            Ok(StepOutput { result, .. }) => format!("{result:?}"),
-            Err(error) => error.to_string(),
-        };
-        Err(MeterError::Probe { contract: self.name, reason })
+        success_gas(self.name, runner.run(&block, StepKind::Transaction(0), |_, _| {}))
     }
+}
+
+/// Gas of a transaction that has run, and must have succeeded. `name` is its name in errors.
+///
+/// # Errors
+/// [`MeterError::Probe`].
+pub(crate) fn success_gas<E: Display>(
+    name: &'static str,
+    ran: Result<StepOutput, E>,
+) -> Result<TxGas, MeterError> {
+    let reason = match ran {
+        Ok(StepOutput { result: Some(result), gas, .. }) if result.status == TxStatus::Success => {
+            return Ok(gas);
+        }
+        Ok(StepOutput { result, .. }) => format!("{result:?}"),
+        Err(error) => error.to_string(),
+    };
+    Err(MeterError::Probe { contract: name, reason })
 }
 
 /// The price of a transaction under `fork`. `gas_within` runs it within a gas limit, and fails

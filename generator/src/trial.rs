@@ -7,17 +7,17 @@
 use std::{collections::BTreeMap, convert::Infallible};
 
 use alloy_primitives::{Address, B256, U256};
-use evm::{Runner, StepOutput, TxGas};
+use evm::{Runner, TxGas};
 use revm::{
     Database, DatabaseCommit, bytecode::Bytecode, database::State, primitives::KECCAK_EMPTY,
     state::AccountInfo,
 };
-use workload::{Block, BlockEnv, Fork, Genesis, StepKind, Transaction, TxStatus, Workload};
+use workload::{Block, BlockEnv, Fork, Genesis, StepKind, Transaction, Workload};
 
 use crate::{
     environment::CHAIN_ID,
     error::MeterError,
-    probe::{Cost, cost_by},
+    probe::{Cost, cost_by, success_gas},
 };
 
 /// A transaction to measure.
@@ -72,17 +72,8 @@ impl Trial<'_> {
         let mut used = TxGas::default();
         for tx_index in 0..block.transactions.len() {
             let kind = StepKind::Transaction(tx_index);
-            let reason = match runner.run(&block, kind, |db, changes| db.commit(changes)) {
-                Ok(StepOutput { result: Some(result), gas, .. })
-                    if result.status == TxStatus::Success =>
-                {
-                    used = gas;
-                    continue;
-                }
-                Ok(StepOutput { result, .. }) => format!("{result:?}"),
-                Err(error) => error.to_string(),
-            };
-            return Err(MeterError::Probe { contract: self.name, reason });
+            let ran = runner.run(&block, kind, |db, changes| db.commit(changes));
+            used = success_gas(self.name, ran)?;
         }
         Ok(used)
     }

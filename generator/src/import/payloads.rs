@@ -182,13 +182,13 @@ impl Reader<'_> {
 }
 
 /// Reads the lines of a file.
-struct Lines<R> {
-    source: BufReader<R>,
+struct Lines<'a> {
+    source: BufReader<&'a mut dyn Read>,
     /// Number of the last line that was read.
     number: u64,
 }
 
-impl<R: Read> Lines<R> {
+impl Lines<'_> {
     /// Reads the next line that is not empty; `None` at the end of the file.
     fn next(&mut self, file: &str) -> Result<Option<Line>, ImportError> {
         loop {

@@ -27,7 +27,7 @@ impl Files {
     }
 
     fn value(&self, name: &str) -> Value {
-        serde_json::from_str(&self.0[place(name)]).unwrap()
+        serde_json::from_str(&self.0[file_index(name)]).unwrap()
     }
 
     /// These files with `change` made to one of them.
@@ -35,7 +35,7 @@ impl Files {
         let mut value = self.value(name);
         change(&mut value);
         let mut files = self.clone();
-        files.0[place(name)] = value.to_string();
+        files.0[file_index(name)] = value.to_string();
         files
     }
 
@@ -63,7 +63,8 @@ impl Files {
     }
 }
 
-fn place(name: &str) -> usize {
+/// The index of a file in [`NAMES`].
+fn file_index(name: &str) -> usize {
     NAMES.iter().position(|known| *known == name).unwrap()
 }
 
@@ -105,9 +106,9 @@ fn transactions_as_rlp_unsigned_with_secrets_or_named_senders_are_the_same_block
         signed.batches[0].blocks[0].transactions.iter().map(|tx| tx.sender).collect();
     let unsigned = |from: &dyn Fn(usize) -> (&'static str, Value)| {
         files.with("txs.json", |txs| {
-            for (place, tx) in txs.as_array_mut().unwrap().iter_mut().enumerate() {
+            for (index, tx) in txs.as_array_mut().unwrap().iter_mut().enumerate() {
                 (tx["r"], tx["s"], tx["v"]) = (json!("0x0"), json!("0x0"), json!("0x0"));
-                let (key, value) = from(place);
+                let (key, value) = from(index);
                 tx[key] = value;
             }
         })
@@ -191,7 +192,7 @@ fn what_is_missing_or_wrong_is_named_with_its_file_and_place() {
     assert!(error.contains("[0].from") && error.contains("who signed"), "{error}");
     for name in &NAMES {
         let mut cut = files.clone();
-        let text = &mut cut.0[place(name)];
+        let text = &mut cut.0[file_index(name)];
         text.truncate(text.len() / 2);
         let error = cut.error();
         assert!(error.contains(name) && error.contains("EOF"), "{error}");
@@ -320,8 +321,8 @@ fn pointers(value: &Value, at: &str, out: &mut Vec<String>) {
             }
         }
         Value::Array(items) => {
-            for (place, value) in items.iter().enumerate() {
-                pointers(value, &format!("{at}/{place}"), out);
+            for (index, value) in items.iter().enumerate() {
+                pointers(value, &format!("{at}/{index}"), out);
             }
         }
         _ => {}

@@ -71,8 +71,8 @@ fn has_words(error: &str, words: &[&str]) {
     }
 }
 
-/// Changes the answer to `eth_getBlockByNumber` of the block that is named `name`.
-fn of_block(name: &'static str, change: impl Fn(&mut Value)) -> impl Fn(&Call, &mut Value) {
+/// Changes the answer to `eth_getBlockByNumber` for the block `name`.
+fn change_block(name: &'static str, change: impl Fn(&mut Value)) -> impl Fn(&Call, &mut Value) {
     move |call, answer| {
         if call.method == "eth_getBlockByNumber" && call.params[0] == name {
             change(answer);
@@ -88,7 +88,7 @@ fn a_block_that_was_not_asked_for_is_refused() {
         // Past all checks of blocks, to their receipts.
         has_words(&error(last, count, &unchanged), &["transactions[0].hash is missing"]);
     }
-    let is_other = of_block("0x1", |answer| answer["number"] = json!("0x2"));
+    let is_other = change_block("0x1", |answer| answer["number"] = json!("0x2"));
     let words = ["(0x1): number is \"0x2\"", "0x1, the number of the block that was asked for"];
     has_words(&error(BlockName::Number(1), 1, &is_other), &words);
     has_words(&error(BlockName::Latest, 2, &is_other), &words);
@@ -103,25 +103,25 @@ fn a_block_that_was_not_asked_for_is_refused() {
     };
     let other = error(BlockName::Hash(hash), 1, &named);
     has_words(&other, &["hash is \"0xabab", "the hash of these fields"]);
-    let other = of_block("0x0", |answer| answer["extraData"] = json!("0x07"));
+    let other = change_block("0x0", |answer| answer["extraData"] = json!("0x07"));
     let other = error(BlockName::Latest, 1, &other);
     has_words(&other, &["(0x0): hash is", "the hash of these fields"]);
 }
 
 #[test]
 fn a_number_at_either_end_is_an_error_and_no_panic() {
-    let most = of_block("latest", |answer| answer["number"] = json!("0xffffffffffffffff"));
+    let most = change_block("latest", |answer| answer["number"] = json!("0xffffffffffffffff"));
     for count in [1, 2] {
         has_words(&error(BlockName::Latest, count, &most), &["the answer is null"]);
     }
-    let none = of_block("0x1", |answer| answer["number"] = json!("0x0"));
+    let none = change_block("0x1", |answer| answer["number"] = json!("0x0"));
     has_words(&error(BlockName::Latest, 2, &none), &["number is \"0x0\"", "0x1, the number"]);
 }
 
 #[test]
 fn a_block_that_lacks_a_fact_of_its_roots_is_refused() {
     let in_latest = |change: &dyn Fn(&mut Value), words: &[&str]| {
-        let change = of_block("latest", change);
+        let change = change_block("latest", change);
         has_words(&error(BlockName::Latest, 1, &change), words);
     };
     let zero = |answer: &mut Value| {
