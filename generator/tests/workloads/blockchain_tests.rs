@@ -1,5 +1,5 @@
-//! Import of `blockchain_test` files: blocks as fields, as RLP or both, blocks that must be refused, and
-//! every field that a file states. The files are exports of a small workload, changed.
+//! Import of `blockchain_test` files: blocks as fields, as RLP or both, blocks that must be
+//! refused, and every field that a file states. The files are exports of a small workload, changed.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
 use alloy_consensus::{Header, TxEnvelope};
@@ -38,7 +38,7 @@ fn exported_of_osaka() -> Value {
     test_of(&chain_of(&generate(&parse(text, &[]), |_| {}).unwrap()).unwrap())
 }
 
-/// `test` with another header of its genesis block.
+/// `test` with its genesis block's header changed by `change`.
 fn with_genesis(test: &Value, change: impl FnOnce(&mut Header)) -> Value {
     let mut test = test.clone();
     let rlp = hex::decode(test["genesisRLP"].as_str().unwrap()).unwrap();
@@ -53,7 +53,7 @@ fn with_genesis(test: &Value, change: impl FnOnce(&mut Header)) -> Value {
     test
 }
 
-/// Removes the facts of the last block, which is another one now.
+/// Removes the facts of the last block, after a change of it.
 fn forget_last(test: &mut Value) {
     (test["lastblockhash"], test["postStateHash"]) = (Value::Null, Value::Null);
 }
@@ -283,7 +283,8 @@ fn a_state_after_the_last_block_is_compared_where_the_test_has_one() {
     refused(&with(json!({address: {"balance": "0x1"}})), &["post state of"]);
 }
 
-/// Two blocks under rules of their own: three blobs in the first, one in the second for `fee` wei a gas.
+/// Two blocks under rules of their own: three blobs in the first, one in the second for `fee` wei a
+/// gas.
 fn with_own_rules(fee: u128) -> Workload {
     let mut workload = two_blocks();
     workload.rules.first = ChainRules {

@@ -1,5 +1,5 @@
-//! Import of chains as RLP and of Engine payloads on their genesis: exports of a small workload, a chain of
-//! go-ethereum through all forks before Paris, and damaged files.
+//! Import of chains as RLP and of Engine payloads on their genesis: exports of a small workload, a
+//! chain of go-ethereum through all forks before Paris, and damaged files.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
 use std::{fs, num::NonZeroU64, ops::RangeInclusive, path::Path};
@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 use workload::Fork;
 
 use crate::{blocks::parse, export::settings};
+
+/// The numbers of all blocks but the genesis.
 const ALL: RangeInclusive<u64> = 1..=u64::MAX;
 
 /// A genesis, and blocks on it.
@@ -170,7 +172,8 @@ fn blocks_before_paris_come_to_what_go_ethereum_says_and_are_never_measured() {
     );
     assert_eq!(completed(files.import(5..=14)).0.workload, imported.workload);
     files.refused(3..=9, &["chain.rlp", "1 to 9 are before Paris"]);
-    // Each fork begins at the block that the genesis names: with another, a root or a price differs.
+    // Each fork begins at the block that the genesis names: with another, a root or a price
+    // differs.
     for key in [
         "eip150Block",
         "eip158Block",
@@ -226,7 +229,8 @@ fn a_chain_with_any_byte_wrong_or_missing_is_an_error() {
         let start = if end < first.len() { 0 } else { first.len() };
         assert!(error.contains(&format!("at byte {start},")), "{error}");
     }
-    // The second block names the first by its hash, and so all of it but the list, which is made again.
+    // The second block names the first by its hash, and so all of it but the list, which is made
+    // again.
     for at in 0..first.len() {
         let mut bytes = files.chain.clone();
         bytes[at] ^= 1 << (at % 8);

@@ -132,7 +132,8 @@ fn no_kind_is_changed_by_a_load_after_it() {
 fn a_kind_fills_what_it_is_given_or_needs_what_it_needs_as_it_says() {
     for kind in spec::kinds() {
         let starter = spec::starter("mine", &[kind]).unwrap();
-        // Its greedy density divides the block by the cap: its transactions do not need a size of their own.
+        // Its greedy density divides the block by the cap: its transactions do not need a size of
+        // their own.
         let dense = (kind == "hash-chain").then_some(("load.density", "max"));
         let most = |tx_gas: &str| {
             let sizes = [("block.gas", "40M"), ("block.tx_gas", tx_gas)];

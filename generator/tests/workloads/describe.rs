@@ -1,5 +1,5 @@
-//! The laws of descriptions: the conflict graph against its definition, tried pair by pair; and
-//! what is said of generated workloads.
+//! The laws of descriptions: the conflict graph against its definition, tried pair by pair, and the
+//! descriptions of generated workloads.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
 use std::collections::HashSet;
@@ -83,7 +83,7 @@ fn meetings(txs: &Txs) -> (ConflictCounts, ConflictCounts) {
     )
 }
 
-/// Per transaction, those whose last write of a key it touches.
+/// The transactions on which `tx` depends: the last writers before it of the keys that it touches.
 fn dependencies(txs: &Txs, tx: usize) -> HashSet<usize> {
     let writer = |key: u32| (0..tx).rev().find(|earlier| txs[*earlier].2.contains(&key));
     (0..KEY_COUNT).filter(|key| touches(&txs[tx], *key)).filter_map(writer).collect()

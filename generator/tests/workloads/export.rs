@@ -264,7 +264,8 @@ fn a_grown_state_is_that_of_the_recipe_and_its_blocks_end_as_in_the_workload() {
             blocks.push(block.clone());
             Ok(())
         });
-        // The roots of the grown and of the recipe's state are compared before any block runs on it.
+        // The roots of the grown and of the recipe's state are compared before any block runs on
+        // it.
         let chain = export::chain_above(&workload, grown.unwrap(), &settings, || ()).unwrap();
         let facts = chain.grown.unwrap();
         assert_eq!((facts.slot_count, facts.block_count), (8_000, plan.block_count));

@@ -42,7 +42,7 @@ fn exported(workload: &Workload) -> Chain {
     try_export(workload).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The chain above blocks that grow its state, and the calls of these.
+/// The chain above blocks that grow its state, and the Engine API's calls for these blocks.
 fn grown(workload: &Workload) -> Result<(Chain, String), ExportError> {
     let dir = tempfile::tempdir().unwrap();
     let settings = settings(&dir);
@@ -52,7 +52,8 @@ fn grown(workload: &Workload) -> Result<(Chain, String), ExportError> {
     Ok((chain, String::from_utf8(calls).unwrap()))
 }
 
-/// Sizes that scenarios name, and small ones in their place: go-ethereum takes 60 µs for each row of a genesis.
+/// Sizes that scenarios name, and small ones in their place: go-ethereum takes 60 µs for each row
+/// of a genesis.
 const SIZES: [(&str, &str); 8] = [
     ("10k", "4k"),
     ("20k", "4k"),
@@ -73,7 +74,7 @@ const KEYS: [(&str, &str); 2] = [
 ];
 /// For writes below one nibble, where a sixteenth of the slots lies.
 const BELOW_A_NIBBLE: &str = "slots = \"40k\"";
-/// The gas of a block on these.
+/// The gas of a block on these small states.
 const GAS: (&str, &str) = ("block.gas", "10M");
 /// Accounts, also of scenarios that name no number.
 const ACCOUNTS: (&str, &str) = ("state.accounts", "4k");
@@ -224,7 +225,8 @@ fn states_that_blocks_grow_and_the_blocks_on_them_are_valid_under_amsterdam() {
     assert_grown("amsterdam", &names);
 }
 
-/// The blocks that grow a state have the rules of Osaka in any case: one scenario of each kind does.
+/// The blocks that grow a state have the rules of Osaka in any case: one scenario of each kind
+/// does.
 #[test]
 fn states_that_blocks_grow_and_the_blocks_on_them_are_valid_under_osaka() {
     assert_grown("osaka", &["sload-storm", "sstore-storm", "erc20", "dapps", "root-create"]);

@@ -94,7 +94,7 @@ fn a_block_comes_to_all_that_go_ethereum_says_of_it() {
 fn transactions_as_rlp_unsigned_with_secrets_or_named_senders_are_the_same_block() {
     let files = Files::read();
     let signed = files.complete().unwrap().workload;
-    // Their root is that of the result's file.
+    // All are signed: their root is compared with that of the result's file.
     assert_eq!(signed.signed_transactions.len() as u64, signed.tx_count());
     let unsigned_work = Workload { signed_transactions: Vec::new(), ..signed.clone() };
     assert_eq!(unsigned_work.digest(), signed.digest());
@@ -312,7 +312,7 @@ fn a_run_that_is_stopped_says_so_and_leaves_the_import_as_it_was() {
     assert_eq!(imported, before);
 }
 
-/// A place in a JSON value.
+/// Adds to `out` the JSON pointers of `value`, which is at `at`, and of all values in it.
 fn pointers(value: &Value, at: &str, out: &mut Vec<String>) {
     match value {
         Value::Object(object) => {

@@ -1,4 +1,5 @@
-//! The laws of blocks that are filled by the gas limit of their header, in both dimensions of EIP-8037.
+//! The laws of blocks that are filled by the gas limit of their header, in both dimensions of
+//! EIP-8037.
 
 use evm::{BlockGas, TxGas};
 use generator::{Generated, GeneratorError, generate, generate_by_load, reference};

@@ -1,5 +1,5 @@
-//! Import from a node whose answers are not those to the calls, or are no valid block. The node is an exported
-//! chain, whose answers are changed.
+//! Import from a node that answers another call than it was asked, or with an invalid block. The
+//! node is an exported chain whose answers are changed.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
 use std::num::NonZeroU64;
@@ -45,7 +45,8 @@ impl Rpc for ChangedNode<'_> {
     }
 }
 
-/// The error of an import of `count` blocks up to `last`. The node has no state, so there is one in any case.
+/// The error of an import of `count` blocks up to `last`. The import fails in any case, as the node
+/// has no receipts and no state.
 fn error(last: BlockName, count: u64, change: &dyn Fn(&Call, &mut Value)) -> String {
     let test = exported();
     let block = |block: &Value| {

@@ -1,5 +1,5 @@
-//! Rules by which a block is invalid: a block at the bound is imported, one past it is refused for that
-//! reason.
+//! Rules by which a block is invalid: a block at the bound is imported, one past it is refused for
+//! that reason.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
 use alloy_eips::{eip2935::HISTORY_STORAGE_ADDRESS, eip4788::BEACON_ROOTS_ADDRESS};

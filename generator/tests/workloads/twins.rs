@@ -1,5 +1,5 @@
-//! Engine twins of tests: the same work as their `blockchain_test`, and every field of a call compared. The
-//! kinds of all files that an export has, told by content.
+//! Engine twins of tests: the same work as their `blockchain_test`, and every field of a call
+//! compared. The kinds of all files that an export has, told by content.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
 use std::{fs, num::NonZeroU64, path::Path};

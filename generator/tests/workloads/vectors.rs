@@ -1,5 +1,5 @@
-//! The reference against blocks that nobody in this project made: the lists, gas and state of
-//! go-ethereum. Runs where `STRESS_VECTORS` names the folder of the vectors.
+//! The reference against blocks that others made, with the lists, gas and state of go-ethereum.
+//! Runs if `STRESS_VECTORS` names the folder of the vectors.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
 use std::{
@@ -48,7 +48,7 @@ fn import_all(folder: &Path) -> Vec<Imported> {
     paths.iter().flat_map(read).collect()
 }
 
-/// The fields of a header of these files that can be made again.
+/// The values of these files that an import compares, in order.
 const COMPARED: [&str; 16] = [
     "genesis hash",
     "genesis RLP",
@@ -68,7 +68,7 @@ const COMPARED: [&str; 16] = [
     "block RLP",
 ];
 
-/// Why the reference differs from the file, if it does.
+/// The first difference between the reference and the file, if there is one.
 fn disagreement(imported: &Imported) -> Option<String> {
     let made = match reference::run(&imported.workload, || {}) {
         Ok(made) => made,

@@ -1,5 +1,5 @@
-//! A block beside its witness: the same outcome as on the whole state, or an error that says what the
-//! witness lacks.
+//! A block beside its witness: the same outcome as on the whole state, or an error that says what
+//! the witness lacks.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ fn trie(rows: &BTreeMap<B256, Vec<u8>>, nodes: &mut Vec<Bytes>) -> B256 {
     root
 }
 
-/// The witness of a block on this state, with all of it.
+/// The witness of the first block on this state. It has the whole state.
 fn witness_of(accounts: &[GenesisAccount], chain: &Chain) -> Value {
     let mut nodes = Vec::new();
     let rows = accounts.iter().map(|account| {
@@ -50,6 +50,7 @@ fn witness_of(accounts: &[GenesisAccount], chain: &Chain) -> Value {
     json!({"state": nodes, "codes": codes, "keys": [], "headers": [header]})
 }
 
+/// Imports `block` with its witness.
 fn beside(block: &Value, witness: &Value, fork: Option<Fork>) -> Result<Imported, ImportError> {
     let [block, witness] = [block, witness].map(Value::to_string);
     let [block, witness] = [("block.json", &block), ("witness.json", &witness)]
@@ -59,7 +60,8 @@ fn beside(block: &Value, witness: &Value, fork: Option<Fork>) -> Result<Imported
     Ok(imported)
 }
 
-/// The whole workload of `blocks`, a node's answer with its first block, and that block's witness.
+/// The imported workload of `blocks` on the whole state, a node's answer with the first block, and
+/// that block's witness.
 fn parts_of(blocks: &Workload) -> (Workload, Value, Value) {
     let chain = chain_of(blocks).unwrap();
     let whole = imported(&test_of(&chain)).unwrap().0.workload;
