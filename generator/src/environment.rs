@@ -29,7 +29,7 @@ pub const FRESH_WITHDRAWAL_COUNT: usize = 2;
 /// Unix time of the first block: 2026-11-21.
 const FIRST_TIMESTAMP: u64 = 1_795_219_200;
 /// Seconds from block to block, and from beacon slot to slot.
-const BLOCK_SECONDS: u64 = 12;
+pub(crate) const BLOCK_SECONDS: u64 = 12;
 /// Beacon slot of the first block: slots since the beacon chain's genesis (2020-12-01).
 const FIRST_SLOT_NUMBER: u64 = (FIRST_TIMESTAMP - 1_606_824_023) / BLOCK_SECONDS;
 

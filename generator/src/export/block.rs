@@ -25,6 +25,7 @@ use workload::{
 use super::error::ExportError;
 use crate::{
     envelope::{Envelope, envelope},
+    environment::BLOCK_SECONDS,
     receipts::Receipts,
     reference::{BatchReference, ReferenceError},
 };
@@ -33,8 +34,6 @@ use crate::{
 const HEADER_BYTES_MAX: usize = 1_024;
 /// Upper bound of the length in bytes of a withdrawal in RLP.
 const WITHDRAWAL_BYTES_MAX: usize = 64;
-/// Seconds from the genesis block to block 1.
-const BLOCK_SECONDS: u64 = 12;
 
 /// A block, and its list and requests, which are sent beside the block.
 #[derive(Clone, Debug)]

@@ -26,7 +26,11 @@ use super::{
     genesis::{ALLOC_ROW_COUNT_MAX, CODE_BYTES_OF_ROW, code_row_count},
     grown::{Grown, GrownFacts},
 };
-use crate::{receipts::Receipts, reference::ChainRun};
+use crate::{
+    environment::{ANCESTOR_COUNT, BLOCK_SECONDS},
+    receipts::Receipts,
+    reference::ChainRun,
+};
 use ledger::Ledger;
 
 /// Fork of the blocks that write slots.
@@ -44,10 +48,6 @@ const GAS_LIMIT_MIN: u64 = 8_000_000;
 /// Number of empty blocks after the blocks that write slots. Clients keep the changes of this
 /// number of blocks in memory, where they would find the slots.
 const SETTLING_BLOCK_COUNT: u64 = 128;
-/// Number of hashes that BLOCKHASH can ask for.
-const HASH_COUNT: usize = 256;
-/// Seconds from block to block.
-const BLOCK_SECONDS: u64 = 12;
 
 /// Counts and gas limits of the blocks that grow a state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -418,7 +418,7 @@ impl<'a> Growth<'a> {
             state_root: self.ledger.root(),
         };
         let state = self.ledger.state(&self.genesis);
-        let oldest = self.hashes.len().saturating_sub(HASH_COUNT);
+        let oldest = self.hashes.len().saturating_sub(ANCESTOR_COUNT as usize);
         Grown {
             facts,
             state: Genesis { slots: self.workload.genesis.slots.clone(), ..state },

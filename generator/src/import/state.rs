@@ -14,10 +14,10 @@ use revm::{
 use trie::EMPTY_ROOT;
 use workload::{AccountState, Genesis, GenesisAccount, NetChanges};
 
-use crate::tries::{HashedTrie, account_leaf, hashed_key, slot_leaf};
-
-/// Maximal number of earlier blocks whose hashes code can read (BLOCKHASH).
-pub(super) const HASH_COUNT: usize = 256;
+use crate::{
+    environment::ANCESTOR_COUNT,
+    tries::{HashedTrie, account_leaf, hashed_key, slot_leaf},
+};
 
 /// Message of panics that cannot happen: rows are sorted when they are written, and no value is
 /// empty when a trie is built.
@@ -137,7 +137,7 @@ impl ChainState {
 
     /// Adds the hash of the next block, which has the number `number`.
     pub(super) fn add_hash(&mut self, number: u64, hash: B256) {
-        if self.hashes.len() == HASH_COUNT {
+        if self.hashes.len() == ANCESTOR_COUNT as usize {
             self.hashes.pop_front();
         }
         self.hashes.push_back(hash);

@@ -17,9 +17,7 @@ use super::{
     state_before::{NodeState, StateBefore, changed_untraced, system_contracts},
     trace,
 };
-
-/// Number of blocks before the first block whose hashes code can read (BLOCKHASH).
-const HASHES: u64 = 256;
+use crate::environment::ANCESTOR_COUNT;
 
 /// Reads the `wanted` blocks and the state before them. The expected outcome in the workload's
 /// batches is still empty: see [`crate::import::complete`].
@@ -166,7 +164,7 @@ fn ancestors(
     blocks: &[Reply],
     first: u64,
 ) -> Result<Ancestors, ImportError> {
-    let start = first.saturating_sub(HASHES);
+    let start = first.saturating_sub(ANCESTOR_COUNT);
     let before = (start..first).map(|number| Call {
         method: "eth_getBlockByNumber",
         params: json!([quantity(number), false]),
