@@ -1,5 +1,6 @@
-//! Makes the environments of generated blocks: consecutive numbers, times and slots. Random values
-//! come from named streams of the blocks' seed.
+//! Makes the environments of generated blocks, for `generate.rs`: consecutive numbers, times and
+//! slots. Random values come from named streams of the blocks' seed. Also has the fees and ids that
+//! all generated blocks share.
 
 use alloy_primitives::{Address, B256, address};
 use workload::{BlockEnv, Withdrawal, stream::stream_seed};
@@ -10,7 +11,7 @@ pub const BENEFICIARY: Address = address!("be9ef1c1a27e0000000000000000000000000
 
 /// Number of the first block, about mainnet's at the end of 2026.
 pub const FIRST_BLOCK_NUMBER: u64 = 25_000_000;
-/// Number of blocks before the first one whose hashes BLOCKHASH can ask for.
+/// Number of blocks before a block whose hashes its code can read (BLOCKHASH).
 pub const ANCESTOR_COUNT: u64 = 256;
 /// Chain id of Ethereum mainnet.
 pub const CHAIN_ID: u64 = 1;

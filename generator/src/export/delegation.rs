@@ -1,4 +1,5 @@
-//! Codes that are delegations (EIP-7702), and their price for a transaction to such an account.
+//! Codes that are delegations (EIP-7702), and the price of a transaction to an account with such a
+//! code. Grown states (`grow.rs`) have these accounts.
 
 use alloy_primitives::{Address, Bytes};
 use revm::context_interface::cfg::GasParams;

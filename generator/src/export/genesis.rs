@@ -1,5 +1,5 @@
-//! Writes `genesis.json` in go-ethereum's form: the chain's settings, the header of block 0, and
-//! all accounts.
+//! Writes the `genesis.json` of a chain in go-ethereum's form: the chain's settings, the header of
+//! block 0, and all accounts.
 
 use std::{
     io::{self, Write},

@@ -1,6 +1,6 @@
-//! Writes the state below block 1 as sorted rows, for programs that fill a client's database. Three
-//! files have plain records without header or padding. Numbers are big-endian, except the length of
-//! a code.
+//! Writes the state before block 1 as sorted rows, for programs that fill a client's database, such
+//! as `tools/geth-fill`. Three files have plain records without header or padding. Numbers are
+//! big-endian, except the length of a code.
 
 use std::io::Write;
 

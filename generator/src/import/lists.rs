@@ -1,6 +1,6 @@
-//! Finds the block-level access lists (EIP-7928) in a file, for `stress show
-//! --bal`. The content tells the file's kind: RLP, hex or JSON of a list, payloads and requests,
-//! answers of nodes, or tests. Also makes the list of a test's block by the reference.
+//! Finds the block-level access lists (EIP-7928) in a file, to show or compare them.
+//! The content tells the file's kind: RLP, hex or JSON of a list, payloads and requests, answers of
+//! nodes, or tests. Also makes the list of a test's block by the reference.
 
 use alloy_primitives::Bytes;
 use serde_json::{Deserializer, Value};

@@ -1,4 +1,5 @@
-//! The helper accounts through which transactions write the storage of any contract.
+//! The helper accounts through which the transactions of `grow.rs` write the storage of any
+//! contract.
 //!
 //! A contract with slots has no code of its own in the grown chain: it delegates to another address
 //! (EIP-7702), where its code will be. While the state grows, each transaction creates a loader at

@@ -1,5 +1,5 @@
-//! Imports the wanted blocks of a node, each the parent of the next, as a workload with the state
-//! before the first block.
+//! Imports the wanted blocks of a node, each the parent of the next, with the part of the state
+//! before the first block that they touch. `stress import rpc` calls it.
 
 use alloy_consensus::Header;
 use alloy_primitives::B256;
