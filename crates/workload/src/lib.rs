@@ -14,6 +14,7 @@ mod keys;
 pub mod layout;
 pub mod list;
 pub mod outcome;
+mod recipe;
 pub mod rows;
 pub mod rules;
 pub mod senders;
@@ -33,6 +34,7 @@ pub use genesis::{
 pub use layout::{Layout, Table};
 pub use list::{AccountId, Code, ListBounds, ListError, ListIndex, SlotId};
 pub use outcome::{NetChanges, TxOutcome, TxStatus};
+pub use recipe::GenesisError;
 pub use rows::{ContentDigest, PartBuffers, RowError, RowSettings, RowStream};
 pub use rules::BlockFault;
 pub use step::{BlockAccessIndex, Step, StepKind, Steps};

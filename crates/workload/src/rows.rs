@@ -53,8 +53,7 @@ impl<'a> RowStream<'a> {
     ///
     /// # Errors
     /// When the recipe contradicts itself, the scratch file fails or `settings.cancel` is set.
-    /// In two cases only [`Self::emit`] finds the fault: an address that two parts of the recipe
-    /// have, and a slot that is given twice.
+    /// Only [`Self::emit`] finds an address that two parts of the recipe have.
     pub fn new(
         genesis: &'a Genesis,
         layout: Layout,

@@ -14,8 +14,8 @@ use alloy_primitives::{
 use rayon::prelude::*;
 use revm::{Database, bytecode::Bytecode, database_interface::DBErrorMarker, state::AccountInfo};
 use workload::{
-    AccountFamily, AccountState, Batch, GenesisAccount, NetChanges, SlotFamily, Workload,
-    WorkloadError, block::IndexRange, list::ListBounds, senders::SenderError,
+    AccountFamily, AccountState, Batch, GenesisAccount, GenesisError, NetChanges, SlotFamily,
+    Workload, WorkloadError, block::IndexRange, list::ListBounds, senders::SenderError,
 };
 
 /// Number of indices whose keys and values are made at a time.
@@ -119,8 +119,8 @@ impl<'w> PlannedState<'w> {
         let genesis = &workload.genesis;
         let codes = genesis.accounts.iter().map(|account| {
             let code = Bytecode::new_raw_checked(account.code.clone())
-                .map_err(|_| WorkloadError::GenesisCode { address: account.address })?;
-            Ok((keccak256(&account.code), code))
+                .map_err(|_| GenesisError::Code { address: account.address })?;
+            Ok::<_, GenesisError>((keccak256(&account.code), code))
         });
         let families: HashSet<Address> =
             genesis.slots.iter().map(|family| family.address).collect();

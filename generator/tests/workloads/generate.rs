@@ -16,7 +16,7 @@ use generator::{
     reference::{self, ReferenceError},
 };
 use spec::{Scenario, shipped};
-use workload::{Batch, Fork, NetChanges, Workload, WorkloadError, list::ListBounds};
+use workload::{Batch, Fork, GenesisError, NetChanges, Workload, WorkloadError, list::ListBounds};
 
 use crate::{
     blocks::{assert_full, list, parse},
@@ -442,7 +442,7 @@ fn genesis_code_that_is_none_is_an_error_and_no_panic() {
             reference::run(&wrong, || {}).unwrap_err(),
             reference::complete(&mut wrong, || {}).unwrap_err(),
         ] {
-            let expected = WorkloadError::GenesisCode { address };
+            let expected = WorkloadError::from(GenesisError::Code { address });
             let is_expected = matches!(error, ReferenceError::Inconsistent(e) if e == expected);
             assert!(is_expected, "{code:02x?}: {error}");
         }

@@ -4,14 +4,13 @@
 
 use std::fmt;
 
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256};
 
 use crate::{
-    accounts::CodeRuleError,
     block::{Batch, IndexRange, Plan, Workload},
     fork::{BlobSchedule, Fork, ForkSchedule},
     genesis::Genesis,
-    list::Code,
+    recipe::GenesisError,
     rules::BlockFault,
 };
 
@@ -32,25 +31,8 @@ pub const fn max_block_gas(fork: Fork) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it and its fields are")]
 pub enum WorkloadError {
-    #[error("genesis account {address} does not stand after the one before it")]
-    AccountOrder { address: Address },
-    #[error("slot {slot:#x} of genesis account {address} does not stand after the one before it")]
-    SlotOrder { address: Address, slot: U256 },
-    #[error("slot {slot:#x} of genesis account {address} is zero, which no slot of a state is")]
-    ZeroSlot { address: Address, slot: U256 },
-    #[error(
-        "the code of genesis account {address} begins with 0xef01 and is no delegation (0xef0100 \
-         and 20 bytes, EIP-7702)"
-    )]
-    GenesisCode { address: Address },
-    #[error("slot family of {address}: genesis has no such account")]
-    FamilyWithoutAccount { address: Address },
-    #[error("slot family of {address}: the account has slots of its own, or another family")]
-    FamilyOverlap { address: Address },
-    #[error("account family {family}: {source}")]
-    AccountFamily { family: usize, source: CodeRuleError },
-    #[error("genesis has more rows than 64 bits count")]
-    TooManyRows,
+    #[error(transparent)]
+    Genesis(#[from] GenesisError),
     #[error("there are {tx_count} transactions, and {signed_count} signed ones")]
     SignedCount { tx_count: u64, signed_count: usize },
     #[error("there is no batch, and so nothing to run")]
@@ -122,7 +104,7 @@ impl Workload {
     /// # Errors
     /// The first contradiction.
     pub fn validate(&self) -> Result<(), WorkloadError> {
-        validate_genesis(&self.genesis)?;
+        self.genesis.validate()?;
         let hash_count = self.block_hashes.len() as u64;
         self.first_hash_number.checked_add(hash_count).ok_or(WorkloadError::HashNumbers)?;
         if let Some(rules) = self.rules.all().find(|rules| !rules.is_bounded()) {
@@ -190,57 +172,6 @@ fn validate_changes(rules: &ForkSchedule) -> Result<(), WorkloadError> {
         (first, before) = (next, timestamp);
     }
     Ok(())
-}
-
-fn validate_genesis(genesis: &Genesis) -> Result<(), WorkloadError> {
-    let mut previous: Option<Address> = None;
-    for account in &genesis.accounts {
-        let address = account.address;
-        if previous.is_some_and(|previous| previous >= address) {
-            return Err(WorkloadError::AccountOrder { address });
-        }
-        previous = Some(address);
-        // Other code that begins with 0xef may be older than EIP-3541, so a state may have it.
-        if Code::is_broken_delegation(&account.code) {
-            return Err(WorkloadError::GenesisCode { address });
-        }
-        let mut previous: Option<U256> = None;
-        for (slot, value) in &account.storage {
-            let slot = *slot;
-            if previous.is_some_and(|previous| previous >= slot) {
-                return Err(WorkloadError::SlotOrder { address, slot });
-            }
-            if value.is_zero() {
-                return Err(WorkloadError::ZeroSlot { address, slot });
-            }
-            previous = Some(slot);
-        }
-    }
-    let mut with_family: Vec<Address> = Vec::new();
-    for family in &genesis.slots {
-        let address = family.address;
-        let account =
-            genesis.account(&address).ok_or(WorkloadError::FamilyWithoutAccount { address })?;
-        if !account.storage.is_empty() {
-            return Err(WorkloadError::FamilyOverlap { address });
-        }
-        with_family.push(address);
-    }
-    with_family.sort_unstable();
-    if let Some(pair) = with_family.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(WorkloadError::FamilyOverlap { address: pair[0] });
-    }
-    for (family, accounts) in genesis.account_families.iter().enumerate() {
-        let checked = accounts.code.check();
-        checked.map_err(|source| WorkloadError::AccountFamily { family, source })?;
-    }
-    let explicit = genesis.accounts.iter().map(|account| account.storage.len() as u64);
-    let slots = explicit.chain(genesis.slots.iter().map(|family| family.count));
-    let families = genesis.account_families.iter().map(|family| family.count);
-    let accounts = genesis.senders.iter().map(|family| family.count).chain(families);
-    let rows = slots.chain(accounts).chain([genesis.accounts.len() as u64]);
-    let sum = rows.into_iter().try_fold(0_u64, u64::checked_add);
-    sum.map(drop).ok_or(WorkloadError::TooManyRows)
 }
 
 fn validate_batch(index: usize, batch: &Batch) -> Result<(), WorkloadError> {

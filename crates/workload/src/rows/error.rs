@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use alloy_primitives::{Address, U256};
 
-use crate::{accounts::CodeRuleError, senders::SenderError};
+use crate::{recipe::GenesisError, senders::SenderError};
 
 /// Reason that rows cannot be made. Each message names the wrong part of the recipe and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum RowError {
+    /// The recipe contradicts itself.
+    #[error(transparent)]
+    Recipe(GenesisError),
     /// A sender family has an invalid secret.
     #[error("sender family {family}: {source}")]
     Sender {
@@ -16,20 +19,6 @@ pub enum RowError {
         family: usize,
         /// The fault.
         source: SenderError,
-    },
-    /// An account family has an invalid code rule.
-    #[error("account family {family}: {source}")]
-    Codes {
-        /// Index of the family among the recipe's account families.
-        family: usize,
-        /// The fault.
-        source: CodeRuleError,
-    },
-    /// Explicit accounts are not sorted by ascending address.
-    #[error("explicit accounts are out of order at {address}; sort them by address")]
-    UnsortedAccounts {
-        /// The first account that is below its predecessor.
-        address: Address,
     },
     /// Two parts of the recipe have the same address.
     #[error("{address} is both {first} and {second}; remove one of them")]
@@ -53,32 +42,6 @@ pub enum RowError {
         second: usize,
         /// The first shared secret.
         secret: U256,
-    },
-    /// A slot family belongs to no account.
-    #[error("slots of {address} have no account; add the contract to the explicit accounts")]
-    UnknownContract {
-        /// The family's address.
-        address: Address,
-    },
-    /// An account has both explicit slots and a slot family.
-    #[error("{address} has explicit storage and a slot family; keep one of them")]
-    StorageTwice {
-        /// The account.
-        address: Address,
-    },
-    /// Two slot families have one address.
-    #[error("{address} has two slot families; give each its own contract")]
-    FamilyTwice {
-        /// The account.
-        address: Address,
-    },
-    /// An explicit slot holds zero, which means that it does not exist.
-    #[error("slot {slot:#x} of {address} is zero; leave it out")]
-    ZeroValue {
-        /// The account.
-        address: Address,
-        /// The slot.
-        slot: U256,
     },
     /// An account has the same slot twice.
     #[error("slot {slot:#x} of {address} is given twice; keep one value")]

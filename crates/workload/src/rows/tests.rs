@@ -17,6 +17,7 @@ use crate::{
         AccountFamily, CodeRule, GenesisAccount, KeyRule, SenderFamily, SlotFamily, ValueRule,
     },
     layout::{encode_account, encode_slot},
+    recipe::GenesisError,
     senders::SenderError,
 };
 
@@ -157,7 +158,10 @@ fn codes_that_cannot_be_made_and_accounts_twice_are_named() {
     let mut genesis =
         Genesis { account_families: vec![made_accounts(1, 1, long)], ..Default::default() };
     for table in Table::ALL {
-        assert!(matches!(fault(&genesis, table), RowError::Codes { family: 0, .. }));
+        assert!(matches!(
+            contradiction(&genesis, table),
+            GenesisError::AccountFamily { family: 0, .. }
+        ));
     }
     genesis.account_families = vec![made_accounts(1, 20, CodeRule::Nothing); 2];
     let error = fault(&genesis, Table::Accounts).to_string();
@@ -166,6 +170,13 @@ fn codes_that_cannot_be_made_and_accounts_twice_are_named() {
 
 fn fault(genesis: &Genesis, table: Table) -> RowError {
     rows_of(genesis, Layout::Hashed, table, &settings(10, 1, 0)).expect_err("a wrong recipe")
+}
+
+fn contradiction(genesis: &Genesis, table: Table) -> GenesisError {
+    match fault(genesis, table) {
+        RowError::Recipe(error) => error,
+        other => panic!("{other}"),
+    }
 }
 
 proptest! {
@@ -376,9 +387,9 @@ fn an_account_that_is_explicit_and_a_sender_is_refused() {
 fn explicit_accounts_must_ascend() {
     let mut genesis = mixed([0; 4]);
     genesis.accounts.swap(0, 1);
-    assert!(matches!(fault(&genesis, Table::Codes), RowError::UnsortedAccounts { .. }));
+    assert!(matches!(contradiction(&genesis, Table::Codes), GenesisError::AccountOrder { .. }));
     genesis.accounts[1] = genesis.accounts[0].clone();
-    assert!(matches!(fault(&genesis, Table::Accounts), RowError::DuplicateAccount { .. }));
+    assert!(matches!(contradiction(&genesis, Table::Accounts), GenesisError::AccountOrder { .. }));
 }
 
 #[test]
@@ -404,11 +415,14 @@ fn sender_families_with_common_or_invalid_secrets_are_refused() {
 fn slot_families_need_a_contract_of_their_own() {
     let mut genesis = mixed([10; 4]);
     genesis.slots[0].address = Address::repeat_byte(77);
-    assert!(matches!(fault(&genesis, Table::Slots), RowError::UnknownContract { .. }));
+    assert!(matches!(
+        contradiction(&genesis, Table::Slots),
+        GenesisError::FamilyWithoutAccount { .. }
+    ));
     genesis.slots[0].address = genesis.slots[1].address;
-    assert!(matches!(fault(&genesis, Table::Slots), RowError::FamilyTwice { .. }));
+    assert!(matches!(contradiction(&genesis, Table::Slots), GenesisError::FamilyOverlap { .. }));
     genesis.slots[0].address = genesis.accounts[2].address;
-    assert!(matches!(fault(&genesis, Table::Slots), RowError::StorageTwice { .. }));
+    assert!(matches!(contradiction(&genesis, Table::Slots), GenesisError::FamilyOverlap { .. }));
     let mut genesis = mixed([10; 4]);
     genesis.slots[3].count = (1 << 32) + 1;
     assert!(matches!(fault(&genesis, Table::Slots), RowError::TooManyRows { .. }));
@@ -418,11 +432,11 @@ fn slot_families_need_a_contract_of_their_own() {
 fn explicit_slots_must_not_be_zero_or_given_twice() {
     let mut genesis = mixed([0; 4]);
     genesis.accounts[2].storage = vec![(U256::from(3), U256::ZERO)];
-    assert!(matches!(fault(&genesis, Table::Slots), RowError::ZeroValue { .. }));
+    assert!(matches!(contradiction(&genesis, Table::Slots), GenesisError::ZeroSlot { .. }));
     genesis.accounts[2].storage = vec![(U256::from(3), U256::ONE); 2];
-    let error = fault(&genesis, Table::Slots);
+    let error = contradiction(&genesis, Table::Slots);
     assert!(
-        matches!(error, RowError::DuplicateSlot { slot, .. } if slot == U256::from(3)),
+        matches!(error, GenesisError::SlotOrder { slot, .. } if slot == U256::from(3)),
         "{error}"
     );
 }

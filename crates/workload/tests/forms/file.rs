@@ -6,8 +6,8 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use proptest::prelude::*;
 use workload::{
     AccountFamily, Batch, Block, BlockEnv, ChainRules, CodeRule, Fork, ForkChange, Genesis,
-    GenesisAccount, MAINNET_DEPOSIT_CONTRACT, Transaction, TxOutcome, TxStatus, Workload,
-    WorkloadError,
+    GenesisAccount, GenesisError, MAINNET_DEPOSIT_CONTRACT, Transaction, TxOutcome, TxStatus,
+    Workload, WorkloadError,
     accounts::CodeRuleError,
     block::{BatchOutcome, IndexRange, ListSizes},
     file::{self, FORMAT_VERSION, FamilyKind, FileError, MAX_BLOCK_GAS, MAX_BODY_BYTES},
@@ -188,14 +188,14 @@ fn contradictions_are_refused_when_writing() {
         assert!(matches!(file::encode(&workload), Err(FileError::Inconsistent(_))));
     };
     let address = Address::repeat_byte(1);
-    check(|w| w.genesis.accounts.reverse(), WorkloadError::AccountOrder { address });
+    check(|w| w.genesis.accounts.reverse(), GenesisError::AccountOrder { address }.into());
     check(
         |w| w.genesis.accounts[0].storage.reverse(),
-        WorkloadError::SlotOrder { address, slot: U256::from(1) },
+        GenesisError::SlotOrder { address, slot: U256::from(1) }.into(),
     );
     check(
         |w| w.genesis.accounts[0].storage[0].1 = U256::ZERO,
-        WorkloadError::ZeroSlot { address, slot: U256::from(1) },
+        GenesisError::ZeroSlot { address, slot: U256::from(1) }.into(),
     );
     check(
         |w| w.batches[1].expected.transactions.truncate(1),
@@ -230,7 +230,7 @@ fn contradictions_are_refused_when_writing() {
             let family = AccountFamily { seed: B256::ZERO, count: 1, code };
             w.genesis.account_families = vec![family];
         },
-        WorkloadError::AccountFamily { family: 0, source: CodeRuleError::Bytes(9) },
+        GenesisError::AccountFamily { family: 0, source: CodeRuleError::Bytes(9) }.into(),
     );
     check(
         |w| w.batches[0].plan.absent_accounts = vec![Address::repeat_byte(1); 2],
@@ -320,7 +320,7 @@ fn genesis_code_that_only_begins_as_a_delegation_is_refused() {
         workload.validate()
     };
     let of_version = |version| [&[0xef, 1, version][..], &[7; 20]].concat();
-    let error = Err(WorkloadError::GenesisCode { address: Address::repeat_byte(2) });
+    let error = Err(WorkloadError::from(GenesisError::Code { address: Address::repeat_byte(2) }));
     for code in [&[0xef, 1][..], &[0xef, 1, 0], &of_version(1), &[of_version(0), vec![7]].concat()]
     {
         assert_eq!(with_code(code), error, "{code:02x?}");
