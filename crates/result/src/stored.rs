@@ -51,14 +51,40 @@ const NOT_JSON: &str = "is not a result: it is not JSON; a scenario is run by `s
 const GIVE_A_RESULT: &str = "give a result file, or a directory that --out of a run, of `stress sweep` or of \
     `stress gate` wrote";
 
-/// The result of a run, with the file that it is from.
+/// A result, with the file that it is from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stored {
+pub struct StoredFile<T> {
     /// Path of the file.
     pub path: PathBuf,
     /// The result.
-    pub result: RunResult,
+    pub result: T,
 }
+
+impl<T: DeserializeOwned> StoredFile<T> {
+    /// Reads a file whose schema begins with `kind`, if `known` has the schema. `None` if the file
+    /// has another kind of schema.
+    fn read_kind(
+        path: &Path,
+        kind: &str,
+        known: &[&str],
+        remedy: &str,
+    ) -> Result<Option<Self>, Error> {
+        if !may_have_schema(path, kind)? {
+            return Ok(None);
+        }
+        let json = parse(path)?;
+        match json["schema"].as_str().filter(|schema| schema.starts_with(kind)) {
+            Some(schema) if known.contains(&schema) => {}
+            Some(other) => return Err(other_schema(path, other, known, remedy)),
+            None => return Ok(None),
+        }
+        let result = typed(path, json)?;
+        Ok(Some(Self { path: path.to_owned(), result }))
+    }
+}
+
+/// The result of a run, with the file that it is from.
+pub type Stored = StoredFile<RunResult>;
 
 impl Stored {
     /// Makes a stored result of a `result` that is already in memory.

@@ -1,8 +1,8 @@
 //! Reads results of `stress limit` back from files.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{may_have_schema, other_schema, parse, require_exists, typed};
+use super::{StoredFile, require_exists};
 use crate::{
     error::Error,
     limit::{LimitResult, LimitSchema},
@@ -14,13 +14,7 @@ pub const LIMIT_FILE: &str = "limit.json";
 const LIMIT_SCHEMA: &str = "stress.limit/";
 
 /// A result of `stress limit`, with the file that it is from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StoredLimit {
-    /// Path of the file.
-    pub path: PathBuf,
-    /// The result.
-    pub result: LimitResult,
-}
+pub type StoredLimit = StoredFile<LimitResult>;
 
 impl StoredLimit {
     /// Reads limits from a file, or from a directory that `--out` wrote. `None` if the file has
@@ -31,19 +25,10 @@ impl StoredLimit {
     pub fn read(path: &Path) -> Result<Option<Self>, Error> {
         require_exists(path)?;
         let path = if path.is_dir() { path.join(LIMIT_FILE) } else { path.to_owned() };
-        if !path.exists() || !may_have_schema(&path, LIMIT_SCHEMA)? {
+        if !path.exists() {
             return Ok(None);
         }
-        let json = parse(&path)?;
-        match json["schema"].as_str() {
-            Some(schema) if LimitSchema::reads(schema) => {}
-            Some(other) if other.starts_with(LIMIT_SCHEMA) => {
-                return Err(other_schema(&path, other, LimitSchema::READ, "find the limits again"));
-            }
-            Some(_) | None => return Ok(None),
-        }
-        let result = typed(&path, json)?;
-        Ok(Some(Self { path, result }))
+        Self::read_kind(&path, LIMIT_SCHEMA, LimitSchema::READ, "find the limits again")
     }
 }
 

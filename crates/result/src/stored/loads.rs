@@ -1,24 +1,15 @@
 //! Reads loads on live nodes back from files.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{
-    LOAD_NAME, LOAD_SCHEMA, RUN_NAME, files, may_have_schema, other_schema, parse, require_exists,
-    typed,
-};
+use super::{LOAD_NAME, LOAD_SCHEMA, RUN_NAME, StoredFile, files, require_exists};
 use crate::{
     error::Error,
     send::{SendResult, SendSchema},
 };
 
 /// A load on a live node, with the file that it is from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StoredLoad {
-    /// Path of the file.
-    pub path: PathBuf,
-    /// The result.
-    pub result: SendResult,
-}
+pub type StoredLoad = StoredFile<SendResult>;
 
 impl StoredLoad {
     /// Reads a load from a file. From a directory that `--out` wrote, it reads all loads in the
@@ -29,36 +20,18 @@ impl StoredLoad {
     /// A file cannot be read, is not complete, or has a version that this build does not read.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
         require_exists(path)?;
-        if !path.is_dir() {
-            return Ok(Self::read(path)?.into_iter().collect());
-        }
-        if !files(path, RUN_NAME)?.is_empty() {
-            return Ok(Vec::new());
-        }
+        let paths = match path.is_dir() {
+            true if !files(path, RUN_NAME)?.is_empty() => Vec::new(),
+            true => files(path, LOAD_NAME)?,
+            false => vec![path.to_owned()],
+        };
         let mut loads = Vec::new();
-        for file in files(path, LOAD_NAME)? {
-            loads.extend(Self::read(&file)?);
+        for path in paths {
+            let remedy = "send the load again";
+            loads.extend(Self::read_kind(&path, LOAD_SCHEMA, SendSchema::READ, remedy)?);
         }
         loads.sort_by_key(|load| load.result.started_unix_s);
         Ok(loads)
-    }
-
-    /// Reads a file; `None` if it has no load.
-    fn read(path: &Path) -> Result<Option<Self>, Error> {
-        if !may_have_schema(path, LOAD_SCHEMA)? {
-            return Ok(None);
-        }
-        let json = parse(path)?;
-        let path = path.to_owned();
-        match json["schema"].as_str() {
-            Some(schema) if SendSchema::reads(schema) => {}
-            Some(other) if other.starts_with(LOAD_SCHEMA) => {
-                return Err(other_schema(&path, other, SendSchema::READ, "send the load again"));
-            }
-            Some(_) | None => return Ok(None),
-        }
-        let result = typed(&path, json)?;
-        Ok(Some(Self { path, result }))
     }
 }
 
