@@ -20,8 +20,8 @@ pub use components::{CHANCE_P, Components, components};
 pub use line::{Crossing, Line, Point};
 pub use percentile::{buckets, percentiles, percentiles_of, percentiles_with_open};
 pub use sample::{
-    CONFIDENCE, INTERVAL_COUNT_MIN, PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed, outliers,
-    ranks, spearman,
+    CONFIDENCE, INTERVAL_COUNT_MIN, PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed, median,
+    outliers, ranks, spearman,
 };
 pub use trimmed::Trimmed;
 
@@ -37,15 +37,6 @@ pub fn estimate(values: &[f64]) -> Estimate {
         trimmed_mean: trimmed.map(|trimmed| trimmed.mean),
         trimmed_ci95: trimmed.map(|trimmed| trimmed.interval(0.95)),
     }
-}
-
-/// Returns the median; of an even number of values, the mean of the middle two. `None` without
-/// values, or if a value is not finite.
-pub fn median(values: &[f64]) -> Option<f64> {
-    let sorted = sorted(values)?;
-    let (low, high) = middle(sorted.len())?;
-    // Each is halved before the sum, because the sum of both might not be finite.
-    Some(if low == high { sorted[low] } else { sorted[low] / 2.0 + sorted[high] / 2.0 })
 }
 
 /// Returns an interval that holds the median of the values' distribution with at least 95 %
@@ -78,12 +69,6 @@ pub fn interval_count_min(confidence: f64) -> usize {
 /// Returns million gas per second; `None` if the time is 0.
 pub fn mgas_per_s(gas: u64, wall_ns: u64) -> Option<f64> {
     (wall_ns > 0).then(|| gas as f64 * 1e3 / wall_ns as f64)
-}
-
-/// Returns the indices of the middle two of `count` sorted values; of an odd number, one index
-/// twice.
-fn middle(count: usize) -> Option<(usize, usize)> {
-    Some((count.checked_sub(1)? / 2, count / 2))
 }
 
 /// Returns the indices of two of the sorted values that enclose the median. The median lies beyond

@@ -1,5 +1,6 @@
-//! Functions of a few values: sorting, outliers, ranks and their correlation. Also the number of
-//! values that an interval of a given width needs, estimated from the spread of the present values.
+//! Functions of a few values: sorting, the median, outliers, ranks and their correlation. Also the
+//! number of values that an interval of a given width needs, estimated from the spread of the
+//! present values.
 
 /// Default confidence of an interval, as a share of one.
 pub const CONFIDENCE: f64 = 0.95;
@@ -24,6 +25,14 @@ pub(super) fn sorted(values: &[f64]) -> Option<Vec<f64>> {
     sorted.iter().all(|value| value.is_finite()).then_some(sorted)
 }
 
+/// Returns the median; of an even number of values, the mean of the middle two. `None` without
+/// values, or if a value is not finite.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let sorted = sorted(values)?;
+    let last = sorted.len().checked_sub(1)?;
+    Some(f64::midpoint(sorted[last / 2], sorted[sorted.len() / 2]))
+}
+
 /// Estimates the number of values with which the 95 % interval of their median reaches at most
 /// `share` of the median to either side. The number is at least [`INTERVAL_COUNT_MIN`]. `None`
 /// below [`SPREAD_COUNT_MIN`] values, or if the median is not finite and positive.
@@ -34,14 +43,10 @@ pub fn count_needed(values: &[f64], share: f64) -> Option<usize> {
     if values.len() < SPREAD_COUNT_MIN {
         return None;
     }
-    let sorted = sorted(values)?;
-    let middle = f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
-    if middle <= 0.0 {
-        return None;
-    }
+    let median = median(values).filter(|median| *median > 0.0)?;
     let count = values.len() as f64;
     let mean = values.iter().map(|value| value / count).sum::<f64>();
-    let squares = values.iter().map(|value| ((value - mean) / middle).powi(2)).sum::<f64>();
+    let squares = values.iter().map(|value| ((value - mean) / median).powi(2)).sum::<f64>();
     let deviation = (squares / (count - 1.0)).sqrt();
     let error_of_one = std::f64::consts::FRAC_PI_2.sqrt() * deviation;
     let needed = (NORMAL_95 * error_of_one / share).powi(2).ceil();
