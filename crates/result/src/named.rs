@@ -43,13 +43,8 @@ impl<T: Named> NameOrNull<T> {
 /// Parses a name; the error lists all known names.
 fn parse_name<T: Named, E: Error>(name: &str) -> Result<T, E> {
     T::from_name(name).ok_or_else(|| {
-        E::custom(format!("unknown {} {name:?}; known: {}", T::NOUN, names::<T>().join(", ")))
+        E::custom(format!("unknown {} {name:?}; known: {}", T::NOUN, T::names().join(", ")))
     })
-}
-
-/// The names of all values.
-fn names<T: Named>() -> Vec<&'static str> {
-    T::ALL.iter().map(|value| value.name()).collect()
 }
 
 impl<T: Named> JsonSchema for Name<T> {
@@ -62,7 +57,7 @@ impl<T: Named> JsonSchema for Name<T> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": names::<T>() })
+        json_schema!({ "type": "string", "enum": T::names() })
     }
 }
 
@@ -114,7 +109,7 @@ macro_rules! absent_as {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                let names = [&names::<T>()[..], &[$word]].concat();
+                let names = [&T::names()[..], &[$word]].concat();
                 json_schema!({ "type": "string", "enum": names })
             }
         }

@@ -195,7 +195,7 @@ impl<'tree> Fields<'tree> {
     }
 
     pub(crate) fn named<T: Named>(&self, key: &str) -> Result<Option<T>, Fault> {
-        self.table.ask(key, || Shape::Name(names::<T>()));
+        self.table.ask(key, || Shape::Name(T::names()));
         self.read(key, |node| named(text(node)?))
     }
 
@@ -211,14 +211,14 @@ impl<'tree> Fields<'tree> {
     }
 
     pub(crate) fn named_list<T: Named>(&self, key: &str) -> Result<Option<Vec<T>>, Fault> {
-        self.table.ask(key, || Shape::Names(names::<T>()));
+        self.table.ask(key, || Shape::Names(T::names()));
         let example = T::ALL.first().map_or("", |value| value.name());
         self.list(key, &format!("[\"{example}\"]"), |node| named(text(node)?))
     }
 
     /// Reads one name or a list of names; empty for a missing key.
     pub(crate) fn one_or_more<T: Named>(&self, key: &str) -> Result<Vec<T>, Fault> {
-        self.table.ask(key, || Shape::NameOrNames(names::<T>()));
+        self.table.ask(key, || Shape::NameOrNames(T::names()));
         match self.get(key).map(|node| &node.value) {
             Some(Value::Text(_)) => Ok(self.named(key)?.into_iter().collect()),
             _ => Ok(self.named_list(key)?.unwrap_or_default()),
@@ -271,10 +271,6 @@ impl<'tree> Fields<'tree> {
 fn is_host_and_port(address: &str) -> bool {
     let parts = address.rsplit_once(':');
     parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
-}
-
-fn names<T: Named>() -> Vec<&'static str> {
-    T::ALL.iter().map(|value| value.name()).collect()
 }
 
 fn split_commas(text: &str, origin: &Origin) -> Vec<Node> {

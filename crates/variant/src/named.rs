@@ -15,6 +15,11 @@ pub trait Named: Copy + Eq + fmt::Debug + 'static {
     /// The name of a value.
     fn name(self) -> &'static str;
 
+    /// The names of all values.
+    fn names() -> Vec<&'static str> {
+        Self::ALL.iter().map(|value| value.name()).collect()
+    }
+
     /// Returns the value with this name; `None` if no value has it.
     fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|value| value.name() == name)
@@ -100,7 +105,7 @@ mod tests {
     };
 
     fn names_lead_back<T: Named + Ord>() {
-        let names: BTreeSet<_> = T::ALL.iter().map(|value| value.name()).collect();
+        let names: BTreeSet<_> = T::names().into_iter().collect();
         assert_eq!(names.len(), T::ALL.len(), "two values of {} share a name", T::NOUN);
         for value in T::ALL {
             assert_eq!(T::from_name(value.name()), Some(*value));

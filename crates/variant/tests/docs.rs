@@ -15,7 +15,7 @@ fn page(name: &str) -> String {
 /// The values that a page does not name, as sentences.
 fn unnamed<T: Named>(name: &str) -> Vec<String> {
     let page = page(name);
-    let names = T::ALL.iter().map(|value| value.name());
+    let names = T::names().into_iter();
     let missing = names.filter(|value| !page.contains(&format!("`{value}`")));
     missing.map(|value| format!("the {} `{value}` is not in {name}", T::NOUN)).collect()
 }

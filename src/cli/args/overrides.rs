@@ -9,7 +9,7 @@ const REDIS_HELP: &str =
 
 /// Returns the names of all values of an axis, for its help.
 pub fn name_list<T: Named>() -> String {
-    T::ALL.iter().map(|value| value.name()).collect::<Vec<_>>().join(", ")
+    T::names().join(", ")
 }
 
 /// Lets an option take a negative number as its value, so that the error names the option's key.
