@@ -109,6 +109,11 @@ pub(crate) struct Fault {
     pub(crate) violation: Box<Violation>,
 }
 
+/// Path of a key of the table at `path`, which is empty for the whole file.
+pub(crate) fn key_path(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
 /// Length in characters of the longest excerpt of a user's value that an error repeats.
 const SHOWN_CHARS_MAX: usize = 60;
 

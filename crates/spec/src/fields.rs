@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use variant::Named;
 
-use crate::fault::{Fault, Origin, Remedy, Violation, listed, nearest, shown};
+use crate::fault::{Fault, Origin, Remedy, Violation, key_path, listed, nearest, shown};
 pub(crate) use crate::quantity::Range;
 use crate::quantity::{self, grouped, underscored};
 use crate::tree::{Node, Shape, Table, Value};
@@ -63,7 +63,7 @@ impl<'tree> Fields<'tree> {
 
     /// The path of one of this table's keys.
     pub(crate) fn key(&self, key: &str) -> String {
-        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+        key_path(&self.path, key)
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&'tree Node> {

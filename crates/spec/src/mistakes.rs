@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::fault::{Fault, Origin};
+use crate::fault::{Fault, Origin, key_path};
 use crate::fields::NO_SUCH_KEY;
 use crate::overrides::{self, Override};
 use crate::scenario::Scenario;
@@ -93,7 +93,7 @@ fn is_item(table: &Table, origin: &Origin) -> bool {
 /// known.
 fn repair(table: &mut Table, path: &str, fault: &Fault) -> bool {
     for index in 0..table.entries.len() {
-        let below = join(path, &table.entries[index].key);
+        let below = key_path(path, &table.entries[index].key);
         if repair_below(&mut table.entries[index].node, &below, fault) {
             drop_emptied(table, index);
             return true;
@@ -256,8 +256,4 @@ fn is_below(fault: &Fault, path: &str) -> bool {
 /// A value that was not in the text.
 fn node(value: Value) -> Node {
     Node { value, origin: Origin::WholeFile, given: String::new() }
-}
-
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }

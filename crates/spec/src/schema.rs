@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::fault::key_path;
 use crate::guide;
 use crate::keys::{self, ALTERNATIVES, Keys};
 use crate::load::{KINDS, Kind};
@@ -97,10 +98,9 @@ fn table(
 ) -> Value {
     let mut properties = Map::new();
     for key in known {
-        let key_path = if path.is_empty() { (*key).to_owned() } else { format!("{path}.{key}") };
         let shape = asked.iter().find(|(asked, _)| asked == key);
         let value = shape.map_or_else(|| json!({}), |(_, shape)| shape_schema(shape));
-        properties.insert((*key).to_owned(), described(value, &key_path, kind));
+        properties.insert((*key).to_owned(), described(value, &key_path(path, key), kind));
     }
     let mut out =
         json!({ "type": "object", "additionalProperties": false, "properties": properties });
