@@ -29,7 +29,7 @@ pub struct Environment {
     /// The device below the directory with the state databases.
     pub data_dir: Disk,
     /// Abilities of the file system with the state databases, and of the kernel.
-    pub ground: Ground,
+    pub ground: Abilities,
     /// The binary that made the result.
     pub build: Build,
     /// Time that the hypervisor withheld from all CPUs, summed, from the probe of the machine until
@@ -215,7 +215,7 @@ pub struct Disk {
 /// Abilities of a directory's file system and of the kernel; `null` where the test was not
 /// possible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ground {
+pub struct Abilities {
     /// Whether files can be read with `O_DIRECT`, past the kernel's page cache.
     pub has_direct_reads: Option<bool>,
     /// Whether the kernel drops a file's pages on request.

@@ -7,16 +7,16 @@ use executor::{
     device::{self, DirectFiles},
     store::rocksdb::{IoUring, io_uring_state},
 };
-use result::environment::Ground;
+use result::environment::Abilities;
 
 /// Size of the test file in bytes.
 const TRIAL_BYTES: usize = 1 << 20;
 
 /// Tests `dir`, which must exist. A file system in memory has no direct reads, and drops no pages.
-pub(super) fn probe(dir: &Path) -> Ground {
+pub(super) fn probe(dir: &Path) -> Abilities {
     let trial = trial_file(dir).ok();
     let path = trial.as_ref().map(tempfile::NamedTempFile::path);
-    Ground {
+    Abilities {
         has_direct_reads: path.map(|path| DirectFiles::open(&[path]).is_ok()),
         can_drop_pages: path.and_then(|path| {
             device::fadvise_dontneed(&[path]).ok()?;

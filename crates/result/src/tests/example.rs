@@ -11,7 +11,7 @@ use crate::{
     Program,
     databases::{DatabaseFacts, DatabaseRun, pool},
     environment::{
-        Build, Cgroup, Cpu, Disk, Environment, Ground, Host, Limit, Memory, StealClock,
+        Abilities, Build, Cgroup, Cpu, Disk, Environment, Host, Limit, Memory, StealClock,
         Virtualisation,
     },
     figures::{Bucket, Counters},
@@ -216,7 +216,7 @@ pub fn environment() -> Environment {
             model: None,
             is_rotational: Some(false),
         },
-        ground: Ground {
+        ground: Abilities {
             has_direct_reads: Some(true),
             can_drop_pages: Some(true),
             has_io_uring: true,
