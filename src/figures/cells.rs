@@ -14,7 +14,7 @@ use hdrhistogram::Histogram;
 use report::units;
 use result::{
     BatchFigures, Bottleneck, CacheFacts, Cell, Counters, Estimate, Priority, SampleFacts,
-    TimesAsFast,
+    SpeedUps,
     stats::{self, Warmup},
 };
 use variant::{CacheMode, Io, ReadTime, SampleKeys, Variant};
@@ -243,7 +243,7 @@ impl CellSamples {
             mgas_per_s: stats::estimate(&gas_rates),
             header_mgas_per_s: input.header_rate(&gas_rates),
             ms_per_batch: stats::estimate(&batch_ms),
-            times: TimesAsFast::default(),
+            times: SpeedUps::default(),
             unverified_ms_per_batch: stats::estimate(&unverified_ms),
             verifier_priority: self.verifier_priority,
             warm_up_found_share: self.median(found_share),

@@ -48,8 +48,8 @@ pub use program::Program;
 pub use run::{
     BalBytes, CacheFacts, Cell, Claim, DRIFT_MAX, Device, Estimate, Expects, Fill, FrameFacts,
     HOST_CACHE_RATIO, LoadFill, Percentiles, PrefetchFacts, ProfileFacts, RunResult, RunSchema,
-    SCHEMA, SampleFacts, SharedDevice, SpeculationFacts, StoreFacts, TimesAsFast, Tool,
-    WarmUpFacts, WorkloadFacts,
+    SCHEMA, SampleFacts, SharedDevice, SpeculationFacts, SpeedUps, StoreFacts, Tool, WarmUpFacts,
+    WorkloadFacts,
 };
 pub use stored::{Content, Shown, Stored};
 pub use ways::{RootFacts, RootWayFacts, ShardWayFacts, ShardWorkFacts};

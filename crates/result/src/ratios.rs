@@ -6,7 +6,7 @@ use variant::{Design, ListDuty};
 
 use crate::{
     clients::ClientCell,
-    run::{Cell, TimesAsFast},
+    run::{Cell, SpeedUps},
 };
 
 /// Fills in both speed-ups of all cells, from the medians of their times.
@@ -17,7 +17,7 @@ pub fn fill(cells: &mut [Cell]) {
         .map(|cell| {
             let is_alone = |other: &Cell| other.threads == 1 && is_twin(other, cell);
             let alone = like(cell, all).find(|other| cell.threads > 1 && is_alone(other));
-            TimesAsFast {
+            SpeedUps {
                 in_order: in_order(cell, all).and_then(|base| speed_up(cell, base)),
                 one_thread: alone.and_then(|base| speed_up(cell, base)),
             }

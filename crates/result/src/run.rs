@@ -227,7 +227,7 @@ pub struct Cell {
     /// Milliseconds per batch, over the samples after the warm-up.
     pub ms_per_batch: Estimate,
     /// Speed of this cell as a multiple of the speed of other cells.
-    pub times: TimesAsFast,
+    pub times: SpeedUps,
     /// Milliseconds per batch without the time that only verification took; `null`s where nothing
     /// is verified.
     pub unverified_ms_per_batch: Estimate,
@@ -317,7 +317,7 @@ fn cells<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Cell>, D::Error> {
 
 /// Speed of a cell as a multiple of the speed of other cells, from medians of times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TimesAsFast {
+pub struct SpeedUps {
     /// Speed over that of `sequential` on the same store with the same duties; `null` if that was
     /// not run.
     pub in_order: Option<f64>,

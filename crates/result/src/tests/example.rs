@@ -19,7 +19,7 @@ use crate::{
     phases::{PathNs, PhasesNs},
     run::{
         BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Fill, LoadFill, Percentiles,
-        PrefetchFacts, RunResult, SCHEMA, SampleFacts, SharedDevice, StoreFacts, TimesAsFast, Tool,
+        PrefetchFacts, RunResult, SCHEMA, SampleFacts, SharedDevice, SpeedUps, StoreFacts, Tool,
         WorkloadFacts,
     },
     stats::estimate,
@@ -298,7 +298,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         mgas_per_s: Estimate { median: Some(GAS as f64 / ms / 1e3), ..Estimate::default() },
         header_mgas_per_s: None,
         ms_per_batch: Estimate { median: Some(ms), ..Estimate::default() },
-        times: TimesAsFast::default(),
+        times: SpeedUps::default(),
         unverified_ms_per_batch: Estimate::default(),
         verifier_priority: None,
         warm_up_found_share: None,
