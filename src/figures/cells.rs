@@ -15,7 +15,7 @@ use report::units;
 use result::{
     BatchFigures, Bottleneck, CacheFacts, Cell, Counters, Estimate, Priority, SampleFacts,
     SpeedUps,
-    stats::{self, Warmup},
+    stats::{self, WarmUpEnd},
 };
 use variant::{CacheMode, Io, ReadTime, SampleKeys, Variant};
 
@@ -70,25 +70,25 @@ pub struct CellSamples {
 /// steady. The warm-up has whole rounds, so that compared samples stay together. In a run of many
 /// rounds its length is a multiple of [`piece_size`], so that latencies and times come from the
 /// same samples.
-pub fn warm_up<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Warmup {
+pub fn warm_up<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> WarmUpEnd {
     let (mut count, mut size) = (0, 1);
     for samples in cells {
         match samples.warm_up() {
-            Warmup::Found(of_cell) => count = of_cell.max(count),
+            WarmUpEnd::Found(of_cell) => count = of_cell.max(count),
             other => return other,
         }
         // Sizes are powers of two, so a multiple of the largest size is a multiple of each size.
         size = piece_size(samples.count()).max(size);
     }
-    Warmup::Found(count.next_multiple_of(size))
+    WarmUpEnd::Found(count.next_multiple_of(size))
 }
 
 /// Returns the number of first samples that all figures leave out. `None`: the end of the warm-up
 /// is not known, and all samples count.
 pub fn left_out<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Option<usize> {
     match warm_up(cells) {
-        Warmup::Found(count) => Some(count),
-        Warmup::Unknown | Warmup::NoEnd => None,
+        WarmUpEnd::Found(count) => Some(count),
+        WarmUpEnd::Unknown | WarmUpEnd::NoEnd => None,
     }
 }
 
@@ -190,7 +190,7 @@ impl CellSamples {
         stats::median(&self.samples.iter().filter_map(figure).collect::<Vec<_>>())
     }
 
-    pub fn warm_up(&self) -> Warmup {
+    pub fn warm_up(&self) -> WarmUpEnd {
         let times: Vec<_> = self.samples.iter().map(|sample| sample.wall_ns as f64).collect();
         stats::warm_up(&times)
     }

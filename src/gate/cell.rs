@@ -4,7 +4,7 @@
 use result::{
     Counters,
     gate::{GateCell, Judged, LookFacts, OctetFacts, PassFacts},
-    stats::{self, Warmup},
+    stats::{self, WarmUpEnd},
 };
 use std::time::Duration;
 
@@ -467,18 +467,18 @@ fn mean_slot_ns(octets: &[OctetFacts]) -> u64 {
 fn is_warm(samples: &[Sample]) -> bool {
     let spent_ns: u64 = samples.iter().map(|sample| sample.wall_ns).sum();
     let is_long = spent_ns >= WARM_UP_NS_MAX && samples.len() >= WARM_UP_COUNT_MIN;
-    let is_steady = matches!(warm_up(samples), Warmup::Found(_));
+    let is_steady = matches!(warm_up(samples), WarmUpEnd::Found(_));
     is_steady || is_long || samples.len() >= WARM_UP_COUNT_MAX
 }
 
 /// Returns the number of samples before the times were steady; all samples if the times never were.
 fn unsteady_count(samples: &[Sample]) -> u64 {
     match warm_up(samples) {
-        Warmup::Found(count) => count.max(WARM_UP_COUNT_MIN) as u64,
-        Warmup::Unknown | Warmup::NoEnd => samples.len() as u64,
+        WarmUpEnd::Found(count) => count.max(WARM_UP_COUNT_MIN) as u64,
+        WarmUpEnd::Unknown | WarmUpEnd::NoEnd => samples.len() as u64,
     }
 }
 
-fn warm_up(samples: &[Sample]) -> Warmup {
+fn warm_up(samples: &[Sample]) -> WarmUpEnd {
     stats::warm_up(&samples.iter().map(|sample| sample.wall_ns as f64).collect::<Vec<_>>())
 }

@@ -18,7 +18,7 @@ use spec::RunSpec;
 use variant::StoreKind;
 use workload::Workload;
 
-use result::{Cell, HistogramLog, LogKind, ProfileFacts, stats::Warmup};
+use result::{Cell, HistogramLog, LogKind, ProfileFacts, stats::WarmUpEnd};
 
 use crate::{
     figures::{
@@ -379,7 +379,7 @@ impl<'a> Sampling<'a> {
     pub fn is_unsteady(&self, sampled: &Sampled) -> bool {
         let least_count = sampled.by_cell.iter().map(CellSamples::count).min().unwrap_or(0);
         least_count >= UNSTEADY_COUNT_MIN
-            && cells::warm_up(self.samples_of_cells(sampled)) == Warmup::NoEnd
+            && cells::warm_up(self.samples_of_cells(sampled)) == WarmUpEnd::NoEnd
     }
 
     /// Returns the cells of the result: those that have samples.

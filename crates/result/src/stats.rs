@@ -15,7 +15,9 @@ mod trimmed;
 
 use crate::figures::Estimate;
 
-pub use change::{ChangePoint, FALSE_ALARM_RATE, LEVEL_COUNT_MIN, Warmup, change_points, warm_up};
+pub use change::{
+    ChangePoint, FALSE_ALARM_RATE, LEVEL_COUNT_MIN, WarmUpEnd, change_points, warm_up,
+};
 pub use components::{CHANCE_P, Components, components};
 pub use line::{Crossing, Line, Point};
 pub use percentile::{buckets, percentiles, percentiles_of, percentiles_with_open};

@@ -158,7 +158,9 @@ fn latencies_times_and_rates_are_of_the_same_samples_and_the_warm_up_is_in_none(
             measurement.executed.tx_latencies.record(Duration::from_millis(ms));
             samples.add(&input, &measurement);
         }
-        let Warmup::Found(found) = samples.warm_up() else { panic!("{sample_count}: no warm-up") };
+        let WarmUpEnd::Found(found) = samples.warm_up() else {
+            panic!("{sample_count}: no warm-up")
+        };
         assert_eq!(found, slow_count);
         let left_out = found.next_multiple_of(piece_size(sample_count));
         let (cell, all) = (samples.cell(&input, Some(left_out)), samples.cell(&input, None));

@@ -122,7 +122,7 @@ const WARM_UP_COUNT_MIN: usize = 10;
 
 /// End of the warm-up of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Warmup {
+pub enum WarmUpEnd {
     /// Not known: there are too few values, or one is not finite.
     Unknown,
     /// The values after this number of first values are steady; mostly the number is zero.
@@ -138,16 +138,16 @@ pub enum Warmup {
 /// (MSER). Leaves out the number of first values for which the mean of the rest has the smallest
 /// standard error. Warm-up values in the rest raise this error, and so do fewer values. The rule
 /// has no parameter.
-pub fn warm_up(values: &[f64]) -> Warmup {
+pub fn warm_up(values: &[f64]) -> WarmUpEnd {
     if values.len() < WARM_UP_COUNT_MIN || values.iter().any(|value| !value.is_finite()) {
-        return Warmup::Unknown;
+        return WarmUpEnd::Unknown;
     }
     let most = values.len() / 2;
     let best = (0..=most)
         .map(|from| (from, squared_error(&values[from..])))
         .min_by(|(_, a), (_, b)| a.total_cmp(b))
         .map_or(0, |(from, _)| from);
-    if best == most { Warmup::NoEnd } else { Warmup::Found(best) }
+    if best == most { WarmUpEnd::NoEnd } else { WarmUpEnd::Found(best) }
 }
 
 /// Returns the squared standard error of the mean of the values.
@@ -264,21 +264,21 @@ mod tests {
     #[test]
     fn a_slow_start_is_left_out_and_an_even_series_is_not_touched() {
         let even = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.1, 0.9, 1.0];
-        assert_eq!(warm_up(&even), Warmup::Found(0));
+        assert_eq!(warm_up(&even), WarmUpEnd::Found(0));
         let slow: Vec<_> = [9.0, 4.0, 2.0].iter().chain(&even).copied().collect();
-        assert_eq!(warm_up(&slow), Warmup::Found(3));
+        assert_eq!(warm_up(&slow), WarmUpEnd::Found(3));
     }
 
     #[test]
     fn a_series_that_never_settles_is_called_so() {
         let falling: Vec<_> = (0..20).map(|i| f64::from(100 - 5 * i)).collect();
-        assert_eq!(warm_up(&falling), Warmup::NoEnd);
+        assert_eq!(warm_up(&falling), WarmUpEnd::NoEnd);
     }
 
     #[test]
     fn few_values_tell_nothing() {
-        assert_eq!(warm_up(&[9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Warmup::Unknown);
-        assert_eq!(warm_up(&[f64::NAN; 20]), Warmup::Unknown);
+        assert_eq!(warm_up(&[9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), WarmUpEnd::Unknown);
+        assert_eq!(warm_up(&[f64::NAN; 20]), WarmUpEnd::Unknown);
     }
 
     proptest! {
@@ -287,7 +287,7 @@ mod tests {
             values in proptest::collection::vec(1.0..1e3, 0..60),
         ) {
             let found = warm_up(&values);
-            if let Warmup::Found(count) = found {
+            if let WarmUpEnd::Found(count) = found {
                 prop_assert!(count < values.len() / 2);
             }
             // By powers of two, so that nothing is rounded.
