@@ -5,8 +5,8 @@ use generator::describe::{BatchDescription, ConflictGraph, Description, KeyName,
 use partition::Transactions;
 use result::WorkloadFacts;
 use result::description::{
-    Component, Conflicts, Described, HotKey, Ideal, LoadFacts, Meetings, SCHEMA, SizeClass, Spread,
-    TxFacts,
+    Component, ConflictCounts, Conflicts, Described, HotKey, Ideal, LoadFacts, SCHEMA, SizeClass,
+    Spread, TxFacts,
 };
 use workload::Workload;
 
@@ -164,8 +164,8 @@ fn conflicts(
         largest_tx_count: most(components, |component| component.tx_count),
         largest_gas: most(components, |component| component.gas),
         conflicting_tx_count: joined.map(|component| component.tx_count).sum(),
-        write_write: meetings(batches, ConflictGraph::write_write),
-        read_write: meetings(batches, ConflictGraph::read_write),
+        write_write: conflict_counts(batches, ConflictGraph::write_write),
+        read_write: conflict_counts(batches, ConflictGraph::read_write),
         longest_chain_tx_count: most(components, |component| component.chain_tx_count),
         longest_chain_gas: most(components, |component| component.chain_gas),
         hottest: hot.map(|(hottest, KeyName { address, slot })| HotKey {
@@ -186,12 +186,12 @@ fn most(components: &[Component], value: fn(&Component) -> u64) -> u64 {
 
 /// Sums the conflicts of one kind (write-write, or read-write) over all batches. A key with
 /// conflicts in two batches counts twice, as batches run one after the other.
-fn meetings(
+fn conflict_counts(
     batches: &[BatchDescription],
     of_kind: fn(&ConflictGraph) -> generator::describe::ConflictCounts,
-) -> Meetings {
+) -> ConflictCounts {
     let all = batches.iter().map(|batch| of_kind(&batch.graph));
-    all.fold(Meetings::default(), |sum, batch| Meetings {
+    all.fold(ConflictCounts::default(), |sum, batch| ConflictCounts {
         tx_count: sum.tx_count + batch.tx_count,
         key_count: sum.key_count + batch.key_count,
     })

@@ -103,10 +103,10 @@ pub struct Conflicts {
     pub conflicting_tx_count: u64,
     /// Conflicts of writes with writes: two transactions write one key.
     #[serde(default)]
-    pub write_write: Meetings,
+    pub write_write: ConflictCounts,
     /// Conflicts of reads with writes: one transaction only reads a key that another one writes.
     #[serde(default)]
-    pub read_write: Meetings,
+    pub read_write: ConflictCounts,
     /// Largest number of transactions in a chain. Each transaction of a chain reads a key that the
     /// one before it wrote.
     pub longest_chain_tx_count: u64,
@@ -126,7 +126,7 @@ pub struct Conflicts {
 
 /// Counts of the conflicts of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Meetings {
+pub struct ConflictCounts {
     /// Number of transactions with a conflict of this kind. A transaction with conflicts of both
     /// kinds counts in both.
     pub tx_count: u64,

@@ -10,8 +10,8 @@ use super::*;
 use crate::{
     comparison::{self, Change, Comparison, Figure, Row, Source, Work},
     description::{
-        self, Conflicts, Described, HotKey, Ideal, LoadFacts, Meetings, PartitionFacts, Sharded,
-        SizeClass, TrafficFacts, TxFacts,
+        self, ConflictCounts, Conflicts, Described, HotKey, Ideal, LoadFacts, PartitionFacts,
+        Sharded, SizeClass, TrafficFacts, TxFacts,
     },
     environment::{Check, DOCTOR_SCHEMA, DoctorResult, Status},
     example,
@@ -275,8 +275,8 @@ fn described(of: &mut Figures<'_>) -> Described {
             largest_tx_count: 2,
             largest_gas: 3,
             conflicting_tx_count: 4,
-            write_write: Meetings { tx_count: 3, key_count: 1 },
-            read_write: Meetings { tx_count: 2, key_count: 2 },
+            write_write: ConflictCounts { tx_count: 3, key_count: 1 },
+            read_write: ConflictCounts { tx_count: 2, key_count: 2 },
             longest_chain_tx_count: 5,
             longest_chain_gas: 6,
             hottest: Some(hottest),
