@@ -6,8 +6,8 @@ use result::{
     Program,
     databases::OnDatabase,
     sweep::{
-        self, Counters, Keys, LeftOut, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell,
-        Point, SweepDevice, ranges,
+        self, Keys, LeftOut, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell, Point,
+        SweepCounters, SweepDevice, ranges,
     },
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -169,7 +169,7 @@ fn machines(cells: &[FinishedCell]) -> Vec<MachineKind> {
 
 /// The counters of a variant.
 struct Counted {
-    counters: Counters,
+    counters: SweepCounters,
     /// Whether steps run before their turn. Then the number of reads depends on timing, and may
     /// differ in cells of the same work.
     is_speculative: bool,
@@ -182,7 +182,7 @@ fn counters(cells: &[FinishedCell]) -> Vec<Counted> {
             let variant = variant_cell.variant.clone();
             let keys = sweep::unnamed_keys(&cell.file.keys);
             let counted = all.entry((keys.clone(), variant.clone())).or_insert_with(|| Counted {
-                counters: Counters {
+                counters: SweepCounters {
                     keys,
                     variant,
                     cells: Vec::new(),

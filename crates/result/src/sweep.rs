@@ -17,7 +17,7 @@ pub use matrix::{
     SCHEMA as MANIFEST_SCHEMA, Setting, cell_count, pair, ranges,
 };
 pub use merged::{
-    CELL_FILE, CELL_SCHEMA, CellFile, Counters, MachineKind, Merged, MergedCell, MergedSchema,
-    SCHEMA as MERGED_SCHEMA, cell_dir_name,
+    CELL_FILE, CELL_SCHEMA, CellFile, MachineKind, Merged, MergedCell, MergedSchema,
+    SCHEMA as MERGED_SCHEMA, SweepCounters, cell_dir_name,
 };
 pub use points::{Point, of_result, unnamed_keys, work_keys};

@@ -22,8 +22,8 @@ use crate::{
     run::{CacheFacts, Claim, Percentiles, RunResult},
     simulation::{self, CheckedRow, SimulatedBound, SimulatedRow, Simulation, SimulationCosts},
     sweep::{
-        self, Ceiling, Counters, Keys, LeftOut, MERGED_SCHEMA, MachineKind, Matrix, Merged,
-        MergedCell, SweepDevice,
+        self, Ceiling, Keys, LeftOut, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell,
+        SweepCounters, SweepDevice,
     },
     ways::ShardWayFacts,
 };
@@ -101,7 +101,7 @@ fn merged(of: &mut Figures<'_>) -> Merged {
     let result = run(of);
     let keys = Keys::from([("run.threads".to_owned(), "2".to_owned())]);
     let points = sweep::of_result(7, &keys, &result);
-    let counters = Counters {
+    let counters = SweepCounters {
         keys: keys.clone(),
         variant: "memory/x".to_owned(),
         cells: vec![7],

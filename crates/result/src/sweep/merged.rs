@@ -75,7 +75,7 @@ pub struct Merged {
     /// settings.
     pub knees: Vec<Knee>,
     /// Exact counters of each variant and work.
-    pub counters: Vec<Counters>,
+    pub counters: Vec<SweepCounters>,
     /// The results, in the order of their cells.
     pub cells: Vec<MergedCell>,
 }
@@ -110,8 +110,7 @@ pub struct MachineKind {
 
 /// Exact counters of a variant on one work. They do not depend on the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "SweepCounters")]
-pub struct Counters {
+pub struct SweepCounters {
     /// Values of the axes that a variant's name does not have.
     pub keys: Keys,
     /// The variant.
