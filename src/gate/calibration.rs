@@ -4,7 +4,7 @@
 
 use result::{
     Environment,
-    gate::{Calibration, GateCell, Spread},
+    gate::{CalibratedCell, Calibration, GateCell},
     stats::Trimmed,
 };
 use std::{env, path::PathBuf};
@@ -19,20 +19,20 @@ use super::{
 /// Maximal estimate of δ, as a share.
 const ESTIMATE_MAX: f64 = 10.0;
 
-/// Returns the spread of each variant of a build that was compared with itself.
-pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
-    cells.iter().filter_map(spread).collect()
+/// Returns the noise of each variant of a build that was compared with itself.
+pub fn calibrated_cells(cells: &[GateCell]) -> Vec<CalibratedCell> {
+    cells.iter().filter_map(calibrated_cell).collect()
 }
 
-/// Returns the spread of a variant: the standard error of its estimated change, and the smallest δ
+/// Returns the noise of a variant: the standard error of its estimated change, and the smallest δ
 /// that can be decided with it. `None` for fewer than six octets.
-fn spread(cell: &GateCell) -> Option<Spread> {
+fn calibrated_cell(cell: &GateCell) -> Option<CalibratedCell> {
     let differences = |octet| octet_differences(octet, Metric::Wall, cell.samples_per_slot);
     let octets: Vec<_> = cell.octets.iter().filter_map(differences).collect();
     let (new, null) = decide::estimates(&octets)?;
     // Both estimates are of a build against itself. The one with the larger error is safer.
     let spread = if new.error > null.error { new } else { null };
-    Some(Spread {
+    Some(CalibratedCell {
         variant: cell.variant.clone(),
         base_ns: cell.figures.first().map_or(0, |figure| figure.base),
         error: spread.error.exp_m1(),
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_delta_below_what_can_be_decided_is_told_and_another_machine_too() {
         let here = example::environment();
-        let cells = vec![Spread {
+        let cells = vec![CalibratedCell {
             variant: "memory/x".to_owned(),
             base_ns: 1,
             error: 0.01,

@@ -19,7 +19,7 @@ mod calibration;
 mod names;
 
 pub(crate) use calibration::SCHEMA as CALIBRATION_SCHEMA;
-pub use calibration::{Calibration, Spread};
+pub use calibration::{CalibratedCell, Calibration};
 pub use names::{DecidedBy, Metric, Mode, Verdict};
 
 schema! {

@@ -26,12 +26,12 @@ pub struct Calibration {
     /// Causes of time that the machine lost: steal, throttling.
     pub disturbances: Vec<String>,
     /// The estimates, one for each variant.
-    pub cells: Vec<Spread>,
+    pub cells: Vec<CalibratedCell>,
 }
 
 /// The noise of a variant, from a comparison of it with itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Spread {
+pub struct CalibratedCell {
     /// The variant.
     pub variant: String,
     /// Median time of a sample.
@@ -50,7 +50,7 @@ impl Calibration {
         environment: Environment,
         digest: String,
         disturbances: Vec<String>,
-        cells: Vec<Spread>,
+        cells: Vec<CalibratedCell>,
     ) -> Self {
         let schema = SCHEMA.to_owned();
         Self { schema, started_unix_s, environment, digest, disturbances, cells }

@@ -93,7 +93,7 @@ fn gate(of: &mut Figures<'_>) -> GateResult {
 fn calibration(of: &mut Figures<'_>) -> Calibration {
     let variant = "memory/x".to_owned();
     let (error, smallest_delta) = (of.next(), of.next());
-    let spread = gate::Spread { variant, base_ns: 7, error, smallest_delta };
+    let spread = gate::CalibratedCell { variant, base_ns: 7, error, smallest_delta };
     Calibration::new(1, example::environment(), "0x7".to_owned(), Vec::new(), vec![spread])
 }
 

@@ -80,9 +80,9 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     if attempt.verdict == Verdict::WorkChanged {
         fail!(Code::Disagree, "this program does not do the same twice: {}", attempt.reason);
     }
-    let spreads = calibration::spreads(&attempt.cells);
+    let cells = calibration::calibrated_cells(&attempt.cells);
     let digest = work.facts.digest;
-    let estimate = Calibration::new(started, environment, digest, attempt.disturbances, spreads);
+    let estimate = Calibration::new(started, environment, digest, attempt.disturbances, cells);
     let text = report::json(&estimate).with_exit_code(Code::Io)?;
     let path = file.write(|out| out.write_all(text.as_bytes()))?;
     args.run.format.print(&estimate, report::calibration)?;
