@@ -5,8 +5,8 @@ use generator::describe::{BatchDescription, ConflictGraph, Description, KeyName,
 use partition::Transactions;
 use result::WorkloadFacts;
 use result::description::{
-    Component, ConflictCounts, Conflicts, Described, HotKey, Ideal, LoadFacts, SCHEMA, SizeClass,
-    Spread, TxFacts,
+    Component, ConflictCounts, Conflicts, Described, HotKey, Ideal, LoadFacts, MeanAndMax, SCHEMA,
+    SizeClass, TxFacts,
 };
 use workload::Workload;
 
@@ -109,8 +109,8 @@ impl SumAndMax {
         self.max = self.max.max(value);
     }
 
-    fn spread(self, count: u64) -> Spread {
-        Spread { mean: ratio_or_zero(self.sum as f64, count as f64), max: self.max }
+    fn mean_and_max(self, count: u64) -> MeanAndMax {
+        MeanAndMax { mean: ratio_or_zero(self.sum as f64, count as f64), max: self.max }
     }
 }
 
@@ -128,9 +128,9 @@ impl Tally {
         TxFacts {
             tx_count: self.tx_count,
             gas: self.gas.sum,
-            gas_per_tx: self.gas.spread(self.tx_count),
-            reads_per_tx: self.reads.spread(self.tx_count),
-            writes_per_tx: self.writes.spread(self.tx_count),
+            gas_per_tx: self.gas.mean_and_max(self.tx_count),
+            reads_per_tx: self.reads.mean_and_max(self.tx_count),
+            writes_per_tx: self.writes.mean_and_max(self.tx_count),
         }
     }
 }
@@ -244,13 +244,13 @@ mod tests {
     #[test]
     fn a_tally_has_means_and_the_most() {
         let mut tally = Tally::default();
-        assert_eq!(tally.facts().gas_per_tx, Spread::default());
+        assert_eq!(tally.facts().gas_per_tx, MeanAndMax::default());
         let keys = TxKeys { account_count: 2, slot_count: 4, ..TxKeys::default() };
         tally.add(100, &keys);
         tally.add(300, &TxKeys { written_slot_count: 1, ..TxKeys::default() });
         let facts = tally.facts();
-        assert_eq!(facts.gas_per_tx, Spread { mean: 200.0, max: 300 });
-        assert_eq!(facts.reads_per_tx, Spread { mean: 3.0, max: 6 });
-        assert_eq!(facts.writes_per_tx, Spread { mean: 0.5, max: 1 });
+        assert_eq!(facts.gas_per_tx, MeanAndMax { mean: 200.0, max: 300 });
+        assert_eq!(facts.reads_per_tx, MeanAndMax { mean: 3.0, max: 6 });
+        assert_eq!(facts.writes_per_tx, MeanAndMax { mean: 0.5, max: 1 });
     }
 }

@@ -204,7 +204,7 @@ fn about(text: &str, described: &Described) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use result::{description::Spread, example};
+    use result::{description::MeanAndMax, example};
 
     #[test]
     fn the_table_compares_every_design_but_the_yardstick() {
@@ -239,10 +239,10 @@ mod tests {
 
     #[test]
     fn an_operation_is_a_key_where_transactions_are_filled_and_else_a_transaction() {
-        let spread = |mean| Spread { mean, max: 0 };
+        let mean_and_max = |mean| MeanAndMax { mean, max: 0 };
         let all = TxFacts {
-            gas_per_tx: spread(2_100.0),
-            reads_per_tx: spread(5.0),
+            gas_per_tx: mean_and_max(2_100.0),
+            reads_per_tx: mean_and_max(5.0),
             ..TxFacts::default()
         };
         assert_eq!(operation_gas(&all, Operation::Key), 700.0);

@@ -10,7 +10,7 @@ use executor::{
     shards::ShardCpu,
     span,
 };
-use result::{description::Spread, simulation::SimulationCosts, stats};
+use result::{description::MeanAndMax, simulation::SimulationCosts, stats};
 use variant::{CacheMode, Design, Io, Phase, Sharding, StoreKind, Variant};
 use workload::{StepKind, Steps, Workload};
 
@@ -96,7 +96,7 @@ impl Costs {
             }
         }
         let mean = if tx_count == 0 { 0.0 } else { sum.as_nanos() as f64 / f64::from(tx_count) };
-        self.facts.tx_ns = Spread { mean, max: ns(most) };
+        self.facts.tx_ns = MeanAndMax { mean, max: ns(most) };
         self.facts.steps_ns = ns(self.step_times.iter().flatten().sum());
         self
     }

@@ -71,17 +71,17 @@ pub struct TxFacts {
     /// Gas of all these transactions.
     pub gas: u64,
     /// Gas of one transaction.
-    pub gas_per_tx: Spread,
+    pub gas_per_tx: MeanAndMax,
     /// Number of accounts and slots that one transaction reads. A transaction reads all that it
     /// writes.
-    pub reads_per_tx: Spread,
+    pub reads_per_tx: MeanAndMax,
     /// Number of accounts and slots that one transaction changes.
-    pub writes_per_tx: Spread,
+    pub writes_per_tx: MeanAndMax,
 }
 
 /// The mean and the maximum of a figure over transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Spread {
+pub struct MeanAndMax {
     /// The mean; 0 without transactions.
     pub mean: f64,
     /// The maximum.

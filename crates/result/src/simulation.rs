@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    description::Spread,
+    description::MeanAndMax,
     named::Name,
     run::{Tool, WorkloadFacts},
     schema::schema,
@@ -79,7 +79,7 @@ pub struct SimulationCosts {
     /// Time of each transaction, if the user gave one; `null` where it was measured.
     pub given_tx_ns: Option<u64>,
     /// Time of a transaction on a thread of a shard.
-    pub tx_ns: Spread,
+    pub tx_ns: MeanAndMax,
     /// Time of all steps in sequence on one thread of a shard: CPU time, unless the user gave the
     /// time of transactions.
     pub steps_ns: u64,

@@ -93,8 +93,8 @@ fn gate(of: &mut Figures<'_>) -> GateResult {
 fn calibration(of: &mut Figures<'_>) -> Calibration {
     let variant = "memory/x".to_owned();
     let (error, smallest_delta) = (of.next(), of.next());
-    let spread = gate::CalibratedCell { variant, base_ns: 7, error, smallest_delta };
-    Calibration::new(1, example::environment(), "0x7".to_owned(), Vec::new(), vec![spread])
+    let cell = gate::CalibratedCell { variant, base_ns: 7, error, smallest_delta };
+    Calibration::new(1, example::environment(), "0x7".to_owned(), Vec::new(), vec![cell])
 }
 
 fn merged(of: &mut Figures<'_>) -> Merged {
@@ -245,13 +245,13 @@ fn limits(of: &mut Figures<'_>) -> LimitResult {
 
 fn described(of: &mut Figures<'_>) -> Described {
     let example = example::typical();
-    let spread = |mean| description::Spread { mean, max: 7 };
+    let figure = |mean| description::MeanAndMax { mean, max: 7 };
     let all = TxFacts {
         tx_count: 7,
         gas: 8,
-        gas_per_tx: spread(of.next()),
-        reads_per_tx: spread(of.next()),
-        writes_per_tx: spread(of.next()),
+        gas_per_tx: figure(of.next()),
+        reads_per_tx: figure(of.next()),
+        writes_per_tx: figure(of.next()),
     };
     let hottest = HotKey { account: "0x7".to_owned(), slot: None, tx_count: 2, writer_count: 1 };
     Described {
@@ -312,7 +312,7 @@ fn simulation(of: &mut Figures<'_>) -> Simulation {
         host_core_count: None,
         costs: SimulationCosts {
             given_tx_ns: Some(1_600_000),
-            tx_ns: description::Spread { mean: of.next(), max: 7 },
+            tx_ns: description::MeanAndMax { mean: of.next(), max: 7 },
             ..SimulationCosts::default()
         },
         assumptions: vec!["a network without a limit".to_owned()],
