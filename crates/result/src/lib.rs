@@ -26,6 +26,7 @@ mod phases;
 mod pooled;
 mod program;
 pub mod ratios;
+mod root_and_shards;
 mod run;
 mod schema;
 pub mod send;
@@ -33,7 +34,6 @@ pub mod simulation;
 pub mod stats;
 pub mod stored;
 pub mod sweep;
-mod ways;
 mod writes;
 
 pub use clients::{CLIENT_DISAGREES, ClientBlock, ClientCell, ClientSample};
@@ -45,6 +45,7 @@ pub use json_schema::{FileKind, json_schema};
 pub use names::{Bottleneck, Bound, IoKind, Priority, Verdict};
 pub use phases::{PathNs, PhasesNs};
 pub use program::Program;
+pub use root_and_shards::{RootFacts, RootWayFacts, ShardWayFacts, ShardWorkFacts};
 pub use run::{
     BalBytes, CacheFacts, Cell, Claim, DRIFT_MAX, Device, Estimate, Expects, Fill, FrameFacts,
     HOST_CACHE_RATIO, LoadFill, Percentiles, PrefetchFacts, ProfileFacts, RunResult, RunSchema,
@@ -52,5 +53,4 @@ pub use run::{
     WorkloadFacts,
 };
 pub use stored::{Content, Shown, Stored};
-pub use ways::{RootFacts, RootWayFacts, ShardWayFacts, ShardWorkFacts};
 pub use writes::{BatchFigures, SpaceFacts, StoreWriteFacts, WriteFacts};

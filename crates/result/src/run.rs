@@ -18,8 +18,8 @@ use crate::{
     names::{Bottleneck, Bound, IoKind, Priority, Verdict},
     phases::{PathNs, PhasesNs},
     pooled::{CellDatabases, DatabaseFacts},
+    root_and_shards::{RootFacts, RootWayFacts, ShardWayFacts, ShardWorkFacts},
     schema::schema,
-    ways::{RootFacts, RootWayFacts, ShardWayFacts, ShardWorkFacts},
     writes::{BatchFigures, WriteFacts},
 };
 

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::{
     description::MeanAndMax,
     named::Name,
+    root_and_shards::ShardWayFacts,
     run::{Tool, WorkloadFacts},
     schema::schema,
-    ways::ShardWayFacts,
 };
 
 schema! {

@@ -19,13 +19,13 @@ use crate::{
     io::{self, DevicePoint, IoDevice, IoPoint, IoResult, IoState, IoStore},
     limit::LimitResult,
     program::Program,
+    root_and_shards::ShardWayFacts,
     run::{CacheFacts, Claim, Percentiles, RunResult},
     simulation::{self, CheckedRow, SimulatedBound, SimulatedRow, Simulation, SimulationCosts},
     sweep::{
         self, Ceiling, Keys, LeftOut, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell,
         SweepCounters, SweepDevice,
     },
-    ways::ShardWayFacts,
 };
 
 mod schemas;

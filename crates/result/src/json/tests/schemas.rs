@@ -11,9 +11,9 @@ use super::*;
 use crate::{
     gate::{Binary, Compared, CountShift, EffectiveSetting, Metric, Shift, Verdict},
     json_schema::{FileKind, json_schema},
+    root_and_shards::{RootFacts, RootWayFacts, ShardWorkFacts},
     run::{FrameFacts, ProfileFacts, SampleFacts, SpeculationFacts, WarmUpFacts},
     sweep::{CELL_SCHEMA, CellFile, MANIFEST_SCHEMA, Manifest},
-    ways::{RootFacts, RootWayFacts, ShardWorkFacts},
 };
 
 /// Keys whose value is a map with keys of its own, or any JSON.
