@@ -168,7 +168,7 @@ fn variants(word: &str) -> Vec<Variant> {
     let count = |n| NonZeroUsize::new(n).expect("not zero");
     let batched = |threads| Variant::of(Design::BatchedIo, count(threads), count(1));
     let on_demand = |threads| Variant { io: Io::OnDemand, io_thread_count: 0, ..batched(threads) };
-    let before = |threads| batched(threads).reading_before_by_itself();
+    let before = |threads| batched(threads).without_readers();
     let mut variants = vec![
         on_demand(1),
         on_demand(2),

@@ -104,7 +104,7 @@ fn under_policies(variant: Variant, run: &RunSpec, store: StoreKind) -> Vec<Vari
     if store.waiting() == Waiting::Never && is_default {
         // There is no device to wait for: additional readers would only take turns with the
         // executing threads.
-        return vec![variant.reading_before_by_itself()];
+        return vec![variant.without_readers()];
     }
     let ios = policies(&run.prefetch).into_iter().map(Io::Batched);
     ios.map(|io| Variant { io, ..variant }).collect()

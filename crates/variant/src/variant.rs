@@ -77,7 +77,7 @@ impl Variant {
     /// Moves the work of I/O threads to the executing threads. These then read all batched keys
     /// before execution. Verification of a full list moves to the time after execution.
     #[must_use]
-    pub const fn reading_before_by_itself(self) -> Self {
+    pub const fn without_readers(self) -> Self {
         let prefetch = match self.io {
             Io::Batched(prefetch) => Prefetch { time: ReadTime::Before, ..prefetch },
             Io::OnDemand | Io::FromList => return Self { io_thread_count: 0, ..self },

@@ -183,7 +183,7 @@ fn latencies_times_and_rates_are_of_the_same_samples_and_the_warm_up_is_in_none(
 fn reads_made_together_are_said_to_be_whoever_makes_them() {
     let (workload, device) = (workload(1 << 20), device());
     let by_readers = variant(Design::BatchedIo, 4, 8);
-    for variant in [by_readers, by_readers.reading_before_by_itself()] {
+    for variant in [by_readers, by_readers.without_readers()] {
         let input = input(&workload, &device, variant);
         for together in [false, true] {
             let mut measurement = measurement(900, 900);
@@ -208,7 +208,7 @@ fn the_chain_of_a_transaction_binds_where_there_are_more_threads_than_it_needs()
     // The largest transaction has half of the gas.
     assert_eq!(chain_of(variant(Design::ParallelIo, 64, 1)), 500.0);
     assert_eq!(chain_of(variant(Design::BatchedIo, 2, 50)), 20.0);
-    let by_itself = variant(Design::BatchedIo, 4, 50).reading_before_by_itself();
+    let by_itself = variant(Design::BatchedIo, 4, 50).without_readers();
     assert_eq!(chain_of(by_itself), 250.0);
     let mut binds = input(&workload, &device, variant(Design::ParallelIo, 64, 1));
     assert_eq!(cell(&binds, &[measurement(1_000, 1_000)]).bottleneck, Some(Bottleneck::Chain));

@@ -32,7 +32,7 @@ pub(crate) fn ways(design: Design, threads: usize, io_threads: usize) -> Vec<Var
         Io::Batched(policy) => {
             let beside = Prefetch { time: ReadTime::While, ..policy };
             ways.push(Variant { io: Io::Batched(beside), ..variant });
-            ways.push(variant.reading_before_by_itself());
+            ways.push(variant.without_readers());
             // The complete list without reading threads.
             ways.push(Variant { io: Io::OnDemand, io_thread_count: 0, ..variant });
         }
