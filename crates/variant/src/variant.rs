@@ -121,7 +121,7 @@ impl Variant {
     }
 
     /// Number of threads that read all declared keys before any transaction begins; 0 if none must.
-    pub const fn prefetching_before(&self) -> usize {
+    pub const fn upfront_reader_count(&self) -> usize {
         match self.io.read_time() {
             Some(ReadTime::Before) if self.io_thread_count == 0 => self.thread_count,
             Some(ReadTime::Before) => self.io_thread_count,

@@ -171,7 +171,7 @@ impl<P: PreState> Job<P> {
             ),
             executed_ns: AtomicU64::new(0),
             verified_ns: AtomicU64::new(0),
-            barrier: PrefetchBarrier::new(task.variant.prefetching_before()),
+            barrier: PrefetchBarrier::new(task.variant.upfront_reader_count()),
             worker_results: Mutex::default(),
             failures: Mutex::default(),
         })
