@@ -6,8 +6,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use variant::{
-    AccountReads, CodeReads, Design, Engine, ListDuty, ListForm, ReadOrder, ReadTime, RootTime,
-    SampleKeys, Schedule, Sharing, StopRule, StoreKind,
+    AccountReads, CodeReads, Design, Engine, ListDuty, ListForm, ReadOrder, ReadTime, ReaderShare,
+    RootTime, SampleKeys, Schedule, StopRule, StoreKind,
 };
 
 use crate::{
@@ -345,8 +345,8 @@ pub struct PrefetchFacts {
     #[serde(with = "Name::<StopRule>")]
     pub stop: StopRule,
     /// Which keys each reader takes.
-    #[serde(with = "Name::<Sharing>")]
-    pub share: Sharing,
+    #[serde(with = "Name::<ReaderShare>")]
+    pub share: ReaderShare,
     /// Number of keys that a reader takes at a time; `null`: the number that suits the store best.
     pub chunk_key_count: Option<u64>,
 }

@@ -13,8 +13,8 @@ use crate::rocksdb::RocksdbSpec;
 use crate::state::StateSpec;
 use variant::{
     AccountReads, BlockDuty, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability,
-    ListDuty, PartitionTime, Partitioner, ReadMethod, ReadOrder, ReadTime, RootCache, RootReads,
-    RootTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind, TrieForm, WarmCache, WholeRows,
+    ListDuty, PartitionTime, Partitioner, ReadMethod, ReadOrder, ReadTime, ReaderShare, RootCache,
+    RootReads, RootTime, SampleKeys, Schedule, StopRule, StoreKind, TrieForm, WarmCache, WholeRows,
 };
 
 /// A workload to generate and how to run it.
@@ -174,7 +174,7 @@ pub struct PrefetchSpec {
     /// Events that end the readers' work.
     pub stops: Vec<StopRule>,
     /// How readers share the keys.
-    pub shares: Vec<Sharing>,
+    pub shares: Vec<ReaderShare>,
     /// Counts of keys that a reader takes at a time.
     pub chunk_key_counts: Vec<u32>,
 }

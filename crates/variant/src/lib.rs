@@ -17,7 +17,7 @@ pub use block::{BlockDuties, BlockDuty, WholeRows};
 pub use design::{Design, Engine, Io, ListDuty, ListForm, Preset, Schedule, WarmCache, Warming};
 pub use named::{Named, steers_terminal};
 pub use phase::Phase;
-pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};
+pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, ReaderShare, StopRule};
 pub use root::{RootCache, RootReads, RootTime, RootWay, TrieForm};
 pub use sharding::{PartitionTime, Partitioner, Sharding};
 pub use store::{

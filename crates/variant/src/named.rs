@@ -100,7 +100,7 @@ mod tests {
     use crate::{
         AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Compaction, Design, Durability,
         FileAccess, FilterKind, IndexShape, ListDuty, ListForm, Partitioner, Phase, ReadMethod,
-        ReadOrder, ReadTime, RootCache, RootReads, RootTime, SampleKeys, Schedule, Sharing,
+        ReadOrder, ReadTime, ReaderShare, RootCache, RootReads, RootTime, SampleKeys, Schedule,
         StopRule, StoreKind, TrieForm, WarmCache,
     };
 
@@ -138,7 +138,7 @@ mod tests {
         names_lead_back::<RootTime>();
         names_lead_back::<SampleKeys>();
         names_lead_back::<Schedule>();
-        names_lead_back::<Sharing>();
+        names_lead_back::<ReaderShare>();
         names_lead_back::<StopRule>();
         names_lead_back::<StoreKind>();
         names_lead_back::<TrieForm>();

@@ -18,7 +18,7 @@ pub struct Prefetch {
     /// Event that ends the readers' work.
     pub stop: StopRule,
     /// Part of the keys that each reader reads.
-    pub share: Sharing,
+    pub share: ReaderShare,
     /// Number of keys that a reader takes at a time; `None`: the number that suits the store best.
     pub chunk: Option<NonZeroU32>,
 }
@@ -118,7 +118,7 @@ axis! {
 
 axis! {
     /// Which keys a reader takes.
-    Sharing: "share of a reader"
+    ReaderShare: "share of a reader"
     {
         /// The next keys that no reader has taken.
         #[default]
@@ -157,7 +157,7 @@ mod tests {
             accounts: AccountReads::Mixed,
             codes: CodeReads::AfterState,
             stop: StopRule::AllRead,
-            share: Sharing::Ranges,
+            share: ReaderShare::Ranges,
             chunk: NonZeroU32::new(7),
         };
         let expected = "-while.listed.accounts-mixed.codes-after-state.all-read.ranges.chunk-7";
@@ -171,6 +171,6 @@ mod tests {
         assert_eq!(AccountReads::ALL[0], AccountReads::default());
         assert_eq!(CodeReads::ALL[0], CodeReads::default());
         assert_eq!(StopRule::ALL[0], StopRule::default());
-        assert_eq!(Sharing::ALL[0], Sharing::default());
+        assert_eq!(ReaderShare::ALL[0], ReaderShare::default());
     }
 }

@@ -3,8 +3,8 @@
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Compaction, Design, Durability,
     FileAccess, FilterKind, IndexShape, ListForm, Named, PartitionTime, Partitioner, Phase,
-    ReadMethod, ReadOrder, ReadTime, RootCache, RootReads, RootTime, Schedule, Sharing, StopRule,
-    StoreKind, TrieForm, WarmCache,
+    ReadMethod, ReadOrder, ReadTime, ReaderShare, RootCache, RootReads, RootTime, Schedule,
+    StopRule, StoreKind, TrieForm, WarmCache,
 };
 
 fn page(name: &str) -> String {
@@ -62,7 +62,7 @@ fn every_value_that_a_scenario_takes_is_in_the_page_on_scenarios() {
     assert_named::<AccountReads>(name);
     assert_named::<CodeReads>(name);
     assert_named::<StopRule>(name);
-    assert_named::<Sharing>(name);
+    assert_named::<ReaderShare>(name);
     assert_named::<RootTime>(name);
     assert_named::<RootReads>(name);
     assert_named::<RootCache>(name);

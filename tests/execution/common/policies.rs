@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use variant::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};
+use variant::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, ReaderShare, StopRule};
 
 /// Each value of each axis with all others at their defaults, beside execution and before it; and
 /// two policies in which nothing is the default.
@@ -12,7 +12,7 @@ pub(crate) fn policies() -> Vec<Prefetch> {
     policies.extend(AccountReads::ALL.iter().map(|reads| with(|to| to.accounts = *reads)));
     policies.extend(CodeReads::ALL.iter().map(|reads| with(|to| to.codes = *reads)));
     policies.extend(StopRule::ALL.iter().map(|stop| with(|to| to.stop = *stop)));
-    policies.extend(Sharing::ALL.iter().map(|share| with(|to| to.share = *share)));
+    policies.extend(ReaderShare::ALL.iter().map(|share| with(|to| to.share = *share)));
     policies.push(with(|to| to.chunk = NonZeroU32::new(1)));
     for policy in policies.clone() {
         policies.push(Prefetch { time: ReadTime::While, ..policy });
@@ -24,7 +24,7 @@ pub(crate) fn policies() -> Vec<Prefetch> {
             accounts: AccountReads::Mixed,
             codes: CodeReads::AfterState,
             stop: StopRule::AllRead,
-            share: Sharing::Ranges,
+            share: ReaderShare::Ranges,
             chunk: NonZeroU32::new(7),
         });
     }

@@ -4,7 +4,7 @@
 use serde_json::json;
 use variant::{
     AccountReads, CacheMode, CodeReads, Design, ListDuty, ListForm, Phase, Preset, ReadOrder,
-    ReadTime, RootTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind,
+    ReadTime, ReaderShare, RootTime, SampleKeys, Schedule, StopRule, StoreKind,
 };
 
 use crate::{
@@ -44,7 +44,7 @@ pub const PREFETCH: PrefetchFacts = PrefetchFacts {
     accounts: AccountReads::First,
     codes: CodeReads::OnDemand,
     stop: StopRule::Executed,
-    share: Sharing::Next,
+    share: ReaderShare::Next,
     chunk_key_count: None,
 };
 

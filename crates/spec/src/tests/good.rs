@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Compaction, Design, Durability,
-    FileAccess, FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, RootTime,
-    SampleKeys, Schedule, Sharing, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
+    FileAccess, FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, ReaderShare,
+    RootTime, SampleKeys, Schedule, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
 };
 use workload::{Fork, Layout};
 
@@ -223,7 +223,7 @@ fn every_key_is_read() {
         accounts: vec![AccountReads::Mixed],
         codes: vec![CodeReads::AfterState, CodeReads::OnDemand],
         stops: vec![StopRule::AllRead],
-        shares: vec![Sharing::Ranges],
+        shares: vec![ReaderShare::Ranges],
         chunk_key_counts: vec![64, 256],
     };
     assert_eq!(scenario.run.prefetch, prefetch);

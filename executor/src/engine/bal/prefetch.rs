@@ -11,7 +11,7 @@ use std::sync::{
 use workload::{Layout, list::ListIndex};
 
 use crate::{engine::tally::Reading, error::StoreError, span::Spans};
-use variant::{CodeReads, Phase, Prefetch, ReadTime, Sharing, StopRule};
+use variant::{CodeReads, Phase, Prefetch, ReadTime, ReaderShare, StopRule};
 
 mod batch;
 mod chunks;
@@ -97,8 +97,8 @@ impl ReadAhead {
         let chunks = Chunks::new(&self.policy, target.list, reader);
         let mut own_chunks = chunks.of_lane(lane);
         let mut take_chunk = || match self.policy.share {
-            Sharing::Ranges => own_chunks.next(),
-            Sharing::Next => {
+            ReaderShare::Ranges => own_chunks.next(),
+            ReaderShare::Next => {
                 let number = self.next_chunk.fetch_add(1, Ordering::Relaxed);
                 (number < chunks.count()).then_some(number)
             }

@@ -109,11 +109,11 @@ impl Chunks {
         }
     }
 
-    /// Returns the numbers of a thread's own chunks, for [`Sharing::Ranges`]. If chunks of accounts
-    /// and of slots are mixed, the thread has one range. Otherwise it has a range of account
-    /// chunks, then a range of slot chunks.
+    /// Returns the numbers of a thread's own chunks, for [`ReaderShare::Ranges`]. If chunks of
+    /// accounts and of slots are mixed, the thread has one range. Otherwise it has a range of
+    /// account chunks, then a range of slot chunks.
     ///
-    /// [`Sharing::Ranges`]: variant::Sharing::Ranges
+    /// [`ReaderShare::Ranges`]: variant::ReaderShare::Ranges
     pub(super) fn of_lane(&self, lane: Lane) -> impl Iterator<Item = usize> + use<> {
         let (accounts, all) = (self.accounts.count(), self.count());
         let first = if self.mixes { 0..0 } else { 0..accounts };

@@ -93,7 +93,7 @@ fn readers_take_no_more_keys_once_the_last_transaction_is_done() {
     let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
     assert_eq!(slots_read(beside, 1), 10);
     assert_eq!(slots_read(beside, 4), 12, "what was taken together is read");
-    let own = Prefetch { share: Sharing::Ranges, ..beside };
+    let own = Prefetch { share: ReaderShare::Ranges, ..beside };
     assert_eq!(slots_read(own, 1), 10);
 }
 
