@@ -220,7 +220,7 @@ impl ListIndex {
     /// An account that the list does not name for changes alone: the first that has a slot which no
     /// step writes. Without such a slot, the first that has neither changes nor slots. The
     /// `parallel-io` form has none.
-    pub fn first_read(&self) -> Option<AccountId> {
+    pub fn account_beyond_changes(&self) -> Option<AccountId> {
         if self.slots.id_count() < self.keys.len()
             && let Some(slot) = self.slots().find(|slot| !self.has_changes(*slot))
         {

@@ -224,7 +224,7 @@ fn the_form_of_changes_only_names_nothing_else() {
         .with_storage_change(SlotChanges::new(U256::from(20), vec![change]));
     let first = |list: &[AccountChanges]| {
         let index = ListIndex::decode(&encode(list), &bounds()).expect("the list is right");
-        index.first_read().map(|id| *index.address(id))
+        index.account_beyond_changes().map(|id| *index.address(id))
     };
     assert_eq!(first(std::slice::from_ref(&changed)), None);
     assert_eq!(first(&[changed.clone().with_storage_read(U256::from(1))]), Some(ADDRESS));

@@ -163,7 +163,7 @@ impl PreState for Undeclared {
 
     fn decode(bytes: &[u8], bounds: &ListBounds) -> Result<(ListIndex, Self), ListFault> {
         let list = ListIndex::decode(bytes, bounds)?;
-        match list.first_read() {
+        match list.account_beyond_changes() {
             Some(id) => Err(ListFault::MoreThanChanges(*list.address(id))),
             None => Ok((list, Self::default())),
         }
