@@ -23,7 +23,7 @@ fn main() {
         let mut settings = RowSettings::new(std::env::temp_dir());
         settings.threads = threads;
         settings.memory_bytes_max = memory_bytes_max;
-        settings.bucket_row_count_max = bucket_rows.unwrap_or(settings.bucket_row_count_max);
+        settings.part_row_count_max = bucket_rows.unwrap_or(settings.part_row_count_max);
         settings
     };
     let cases = [

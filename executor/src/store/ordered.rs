@@ -51,7 +51,7 @@ pub(super) fn stream_rows(
     let mut settings = RowSettings::new(input.scratch);
     settings.threads = input.threads;
     settings.cancel = watch.cancel;
-    settings.bucket_row_count_max = PART_ROW_COUNT_MAX;
+    settings.part_row_count_max = PART_ROW_COUNT_MAX;
     let sorting = sorting_progress(watch.progress);
     let stream = RowStream::new(input.genesis, input.layout, table, &settings, &sorting)?;
     if stream.row_count() == 0 {

@@ -67,7 +67,7 @@ impl<S: Source> TablePlan<S> {
         settings: &RowSettings<'_>,
         progress: &(dyn Fn(RowProgress) + Sync),
     ) -> Result<Self, RowError> {
-        let part_rows = settings.bucket_row_count_max.max(1);
+        let part_rows = settings.part_row_count_max.max(1);
         let (mut scanned_rows, mut scattered_rows) = (0, 0);
         for source in sources.iter().filter(|source| source.row_count() > part_rows) {
             scanned_rows += source.row_count();
@@ -154,7 +154,7 @@ impl<S: Source> TablePlan<S> {
         settings: &RowSettings<'_>,
         scanned: &dyn Fn(u64),
     ) -> Result<(), RowError> {
-        let part_rows = settings.bucket_row_count_max.max(1);
+        let part_rows = settings.part_row_count_max.max(1);
         let mut index = order.first();
         let mut remaining = row_count;
         while remaining > 0 {

@@ -18,7 +18,7 @@ pub struct RowSettings<'a> {
     /// number. Sorting takes about 56 bytes a row (76 for accounts) for each part being emitted.
     /// Parts that fit the second-level cache are the fastest: 2^17 to 2^18 rows where that cache
     /// has 2 MiB a core.
-    pub bucket_row_count_max: u64,
+    pub part_row_count_max: u64,
     /// Maximum bytes of pass 1's records in memory (4 bytes a slot, 24 an account). Larger tables
     /// use the scratch file.
     pub memory_bytes_max: u64,
@@ -35,7 +35,7 @@ impl RowSettings<'_> {
         Self {
             threads: 2,
             scratch: scratch.into(),
-            bucket_row_count_max: 1 << 18,
+            part_row_count_max: 1 << 18,
             memory_bytes_max: 256 << 20,
             cancel: &NEVER,
         }

@@ -25,7 +25,7 @@ type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
 fn settings(part_rows: u64, threads: usize, memory_bytes_max: u64) -> RowSettings<'static> {
     let mut settings = RowSettings::new(std::env::temp_dir().join("stress-rows-tests"));
-    settings.bucket_row_count_max = part_rows;
+    settings.part_row_count_max = part_rows;
     settings.threads = threads;
     settings.memory_bytes_max = memory_bytes_max;
     settings

@@ -165,7 +165,7 @@ impl<'a> TableJob<'a> {
         let file_row_count = self.format.file_bytes / self.row_bytes();
         // The limit is below the row count of every large trie, so rows of a large trie have parts
         // of their own.
-        settings.bucket_row_count_max = (file_row_count / 16).clamp(1, LARGE_SLOT_COUNT - 1);
+        settings.part_row_count_max = (file_row_count / 16).clamp(1, LARGE_SLOT_COUNT - 1);
         let progress = self.watch.progress;
         let sorting = ordered::sorting_progress(progress);
         let (genesis, layout) = (self.input.genesis, self.input.layout);
