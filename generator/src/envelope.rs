@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_library_agrees_on_what_is_signed() {
         let mut signer = Signer::new(&Workload::default()).unwrap();
-        signer.learn(B256::with_last_byte(1)).unwrap();
+        signer.add_secret(B256::with_last_byte(1)).unwrap();
         let sender = alloy_primitives::address!("7e5f4552091a69125d5dfcb7b8c2659029395bdf");
         for tx_type in
             [TxType::Legacy, TxType::AccessList, TxType::DynamicFee, TxType::Blob, TxType::SetCode]

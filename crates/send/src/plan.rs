@@ -6,8 +6,7 @@ use std::{collections::HashMap, fmt};
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use workload::{
-    Genesis, GenesisAccount, SenderFamily, Transaction, TxType, Workload, senders::SenderError,
-    signing::Signer,
+    Genesis, GenesisAccount, Transaction, TxType, Workload, senders::SenderError, signing::Signer,
 };
 
 use crate::codes;
@@ -157,14 +156,14 @@ impl Plan {
             return Err(PlanError::AccountFamily { count: family.count });
         }
         let mut signer = Signer::new(workload)?;
-        let maker = learn(&mut signer, maker_secret(genesis))?;
+        let maker = signer.add_secret(maker_secret(genesis))?;
         let mut indices = ContractIndices::of(genesis);
         let (mut senders, mut calls) = (Vec::new(), Vec::new());
         let mut sender_indices = HashMap::new();
         let transactions = workload.blocks().flat_map(|block| &block.transactions);
         for (tx_index, tx) in transactions.enumerate() {
             check(tx_index, tx)?;
-            if let Some(account) = signer.unknown(tx) {
+            if let Some(account) = signer.unknown_signer(tx) {
                 return Err(PlanError::UnknownSender(account));
             }
             let sender = *sender_indices.entry(tx.sender).or_insert_with(|| {
@@ -184,8 +183,8 @@ impl Plan {
     ///
     /// # Errors
     /// `secret` is not a valid secret key of secp256k1.
-    pub fn learn(&mut self, secret: B256) -> Result<Address, SenderError> {
-        learn(&mut self.signer, secret)
+    pub fn add_secret(&mut self, secret: B256) -> Result<Address, SenderError> {
+        self.signer.add_secret(secret)
     }
 
     /// Number of transactions of the load.
@@ -202,11 +201,6 @@ impl Plan {
     pub const fn contract_count(&self) -> u64 {
         self.contracts.len() as u64
     }
-}
-
-fn learn(signer: &mut Signer, secret: B256) -> Result<Address, SenderError> {
-    signer.learn(secret)?;
-    SenderFamily { first_secret: secret, count: 1, balance: U256::ZERO }.address(0)
 }
 
 /// Derives the secret of the maker, which pays the senders and creates the contracts of a state.
@@ -326,7 +320,7 @@ fn creation_gas(account: &GenesisAccount, genesis: &Genesis) -> Result<u64, Plan
 #[cfg(test)]
 mod tests {
     use workload::{
-        Batch, Block, SlotFamily,
+        Batch, Block, SenderFamily, SlotFamily,
         block::{IndexRange, Plan as Touched},
     };
 

@@ -204,7 +204,7 @@ impl SetupRun<'_> {
                 let own = self.node.accounts().await.map_err(needed("eth_accounts"))?;
                 *own.first().ok_or(SendError::NoFunder)?
             }
-            Funder::Secret(secret) => plan.learn(*secret)?,
+            Funder::Secret(secret) => plan.add_secret(*secret)?,
         };
         let funds = self.node.balance(account).await.map_err(needed("eth_getBalance"))?;
         if funds < value {

@@ -248,7 +248,7 @@ fn check_statuses(workload: &Workload, outcomes: &[TxOutcome]) -> Result<(), Exp
 fn signer(workload: &Workload, settings: &Settings<'_>) -> Result<Signer, ExportError> {
     let mut signer = Signer::new(workload)?;
     for secret in &settings.secrets {
-        signer.learn(*secret)?;
+        signer.add_secret(*secret)?;
     }
     check_secrets(workload, &signer)?;
     Ok(signer)
@@ -258,7 +258,7 @@ fn signer(workload: &Workload, settings: &Settings<'_>) -> Result<Signer, Export
 fn check_secrets(workload: &Workload, signer: &Signer) -> Result<(), ExportError> {
     for block in workload.blocks() {
         for (tx_index, tx) in block.transactions.iter().enumerate() {
-            if let Some(account) = signer.unknown(tx) {
+            if let Some(account) = signer.unknown_signer(tx) {
                 let block = block.env.number;
                 return Err(ExportError::UnknownSecret { block, tx_index, account });
             }

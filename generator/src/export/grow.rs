@@ -296,7 +296,7 @@ impl<'a> Growth<'a> {
         let genesis_header = block::genesis_header(&first, FORK, ledger.root());
         let parent = Parent::new(genesis_header.clone());
         let mut signer = Signer::new(&Workload::default())?;
-        signer.learn(secret)?;
+        signer.add_secret(secret)?;
         let genesis_hash = parent.hash;
         Ok(Self {
             workload,

@@ -34,7 +34,9 @@ pub fn received_blocks(
     cancel: &AtomicBool,
 ) -> Result<Vec<Vec<ReceivedBlock>>, ExportError> {
     let mut signer = Signer::new(workload)?;
-    secrets.iter().try_for_each(|secret| signer.learn(*secret))?;
+    for secret in secrets {
+        signer.add_secret(*secret)?;
+    }
     let mut imported = workload.signed_transactions.as_slice();
     let mut run = ReferenceRun::new(workload)?;
     let received_batch = |batch: &Batch| {

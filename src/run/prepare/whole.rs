@@ -59,7 +59,7 @@ fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
     };
     let blocks = workload.batches.iter().flat_map(|batch| &batch.blocks);
     let unsigned =
-        blocks.flat_map(|block| &block.transactions).any(|tx| signer.unknown(tx).is_some());
+        blocks.flat_map(|block| &block.transactions).any(|tx| signer.unknown_signer(tx).is_some());
     let reason = "blocks cannot be signed: they were imported without signatures, and secrets of their \
                   senders are not known";
     unsigned.then(|| format!("{reason}{remedy}"))

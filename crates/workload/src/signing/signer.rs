@@ -64,19 +64,20 @@ impl Signer {
         Ok(Self { curve: Secp256k1::signing_only(), secrets })
     }
 
-    /// Adds `secret`, for the account that it belongs to.
+    /// Adds `secret`, and returns the address of its account.
     ///
     /// # Errors
     /// The secret is 0, or not below the order of secp256k1.
-    pub fn learn(&mut self, secret: B256) -> Result<(), SenderError> {
+    pub fn add_secret(&mut self, secret: B256) -> Result<Address, SenderError> {
         let of_one = SenderFamily { first_secret: secret, count: 1, balance: U256::ZERO };
-        self.secrets.insert(of_one.address(0)?, of_one.secret(0)?);
-        Ok(())
+        let address = of_one.address(0)?;
+        self.secrets.insert(address, of_one.secret(0)?);
+        Ok(address)
     }
 
     /// The first account that must sign `tx` or one of its delegations and whose secret is not
     /// known.
-    pub fn unknown(&self, tx: &Transaction) -> Option<Address> {
+    pub fn unknown_signer(&self, tx: &Transaction) -> Option<Address> {
         let authorities = tx.authorizations.iter().filter_map(|tuple| tuple.authority);
         authorities.chain([tx.sender]).find(|account| !self.secrets.contains_key(account))
     }
@@ -117,7 +118,7 @@ mod tests {
     #[test]
     fn secrets_are_not_shown_while_debugging() {
         let mut signer = Signer::new(&Workload::default()).unwrap();
-        signer.learn(B256::repeat_byte(0x07)).unwrap();
+        signer.add_secret(B256::repeat_byte(0x07)).unwrap();
         assert_eq!(format!("{signer:?}"), "Signer { account_count: 1, .. }");
     }
 }
