@@ -325,7 +325,7 @@ impl ActiveRun<'_> {
         let FilledWork { workload, fill } = match (work, &self.scenario) {
             (Some(work), _) => work,
             (None, Some(scenario)) => {
-                FilledWork::of_scenario(&scenario.of_database(index), self.progress)?
+                FilledWork::of_scenario(&scenario.for_database(index), self.progress)?
             }
             (None, None) => unreachable!("a workload file has one database: {index}"),
         };
@@ -333,7 +333,7 @@ impl ActiveRun<'_> {
             let (count, seed) = (self.run.database_count, workload.seed);
             self.progress.note(&format!("database {} of {count}: seed {seed}", index + 1));
         }
-        let scenario = self.scenario.as_ref().map(|scenario| scenario.of_database(index));
+        let scenario = self.scenario.as_ref().map(|scenario| scenario.for_database(index));
         let preparation = Preparation {
             run: &self.run,
             scenario: scenario.as_ref(),

@@ -236,7 +236,7 @@ fn states_are_kept_and_a_database_that_cannot_be_opened_loses_none_before_it() {
         value: value.to_owned(),
         origin: key.to_owned(),
     });
-    let scenario = spec::load("sload-storm", &overrides).unwrap().of_database(1);
+    let scenario = spec::load("sload-storm", &overrides).unwrap().for_database(1);
     let workload = generator::generate(&scenario, |_| {}).unwrap();
     let spec = StateSpec {
         genesis: &workload.genesis,

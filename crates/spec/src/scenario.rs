@@ -142,7 +142,7 @@ pub struct RunSpec {
     /// Seed of each run's own draws; `None`: another seed for each run. The seed draws the blocks
     /// that measure the device, and the keys of samples that have their own keys.
     pub draw_seed: Option<u64>,
-    /// Number of databases to run on, each with its own seed; see [`Scenario::of_database`].
+    /// Number of databases to run on, each with its own seed; see [`Scenario::for_database`].
     pub database_count: u32,
     /// Number of samples of a variant on each database; `None`: as many as the budget allows.
     pub sample_count: Option<u32>,
@@ -223,7 +223,7 @@ impl Scenario {
     /// database has the scenario's own seed. The n-th, counted from 1, has the first eight bytes,
     /// little-endian, of the stream `databases/n` under that seed.
     #[must_use]
-    pub fn of_database(&self, index: u32) -> Self {
+    pub fn for_database(&self, index: u32) -> Self {
         let seed = match index {
             0 => self.seed,
             _ => derived_seed(self.seed, &format!("databases/{}", index + 1)),
@@ -235,7 +235,7 @@ impl Scenario {
     /// `draw_seed`. The state's seed stays. Each other seed is derived from its old value by the
     /// stream `samples/draw_seed/number`.
     #[must_use]
-    pub fn of_sample(&self, draw_seed: u64, number: u64) -> Self {
+    pub fn for_sample(&self, draw_seed: u64, number: u64) -> Self {
         let stream = format!("samples/{draw_seed}/{number}");
         let mut sample = self.clone();
         sample.state.seed = Some(self.state.seed.unwrap_or(self.seed));

@@ -56,7 +56,7 @@ impl FreshWorks {
         run: &RunSpec,
         progress: &Progress,
     ) -> Result<FreshWork, Failure> {
-        let scenario = self.scenario.of_sample(self.draw_seed, number);
+        let scenario = self.scenario.for_sample(self.draw_seed, number);
         let workload = generate(&scenario, progress)?;
         let signatures = lists::sign(&workload, run, self.core_count, progress)?;
         let Variant { design, block_duties, .. } = cell.variant;

@@ -351,8 +351,8 @@ fn a_shipped_scenario_is_named_as_its_file_and_says_what_it_does() {
 #[test]
 fn each_database_has_a_seed_of_its_own_and_the_first_has_the_scenarios() {
     let scenario = parsed(&format!("seed = 5\n{MINIMAL_SCENARIO}[run]\ndatabases = 4\n"));
-    assert_eq!(scenario.of_database(0), scenario);
-    let seeds = |of: &Scenario| (0..64).map(|n| of.of_database(n).seed).collect::<Vec<_>>();
+    assert_eq!(scenario.for_database(0), scenario);
+    let seeds = |of: &Scenario| (0..64).map(|n| of.for_database(n).seed).collect::<Vec<_>>();
     let mut all = seeds(&scenario);
     assert_eq!(all, seeds(&scenario), "they are the same every time");
     // No seed of one database is a seed of another, also under another seed.
@@ -361,7 +361,7 @@ fn each_database_has_a_seed_of_its_own_and_the_first_has_the_scenarios() {
     all.dedup();
     assert_eq!(all.len(), 128);
     // Nothing else differs, and neither does how it is run.
-    assert_eq!(Scenario { seed: 5, ..scenario.of_database(3) }, scenario);
+    assert_eq!(Scenario { seed: 5, ..scenario.for_database(3) }, scenario);
     assert_eq!(parsed(&scenario.to_toml()), scenario);
 }
 
@@ -371,7 +371,7 @@ fn each_sample_has_blocks_of_its_own_over_the_same_state() {
         parsed(&format!("seed = 5\n{MINIMAL_SCENARIO}[run]\nkeys = \"fresh\"\ndraw_seed = 9\n"));
     assert_eq!((scenario.run.keys, scenario.run.draw_seed), (Some(SampleKeys::Fresh), Some(9)));
     let seeds = |draw_seed, number| {
-        let sample = scenario.of_sample(draw_seed, number);
+        let sample = scenario.for_sample(draw_seed, number);
         assert_eq!(sample.state.seed, Some(5), "the state stays the scenario's");
         sample.seed
     };
@@ -382,8 +382,8 @@ fn each_sample_has_blocks_of_its_own_over_the_same_state() {
     assert_eq!(all.len(), 5);
     // A fixed seed is another for each sample, too.
     let fixed = Scenario { block: BlockSpec { seed: Some(1), ..scenario.block }, ..scenario };
-    let sample = fixed.of_sample(9, 0);
+    let sample = fixed.for_sample(9, 0);
     assert!(sample.block.seed.is_some_and(|seed| seed != 1), "{sample:?}");
     let on_state = Scenario { state: StateSpec { seed: Some(3), ..fixed.state }, ..fixed };
-    assert_eq!(on_state.of_sample(9, 0).state.seed, Some(3));
+    assert_eq!(on_state.for_sample(9, 0).state.seed, Some(3));
 }
