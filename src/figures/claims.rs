@@ -224,7 +224,7 @@ fn claim(
         Bound::Max(max) => (result::Bound::Max, max),
     };
     Claim {
-        metric: expect.figure(),
+        metric: expect.text(),
         store,
         bound,
         limit,

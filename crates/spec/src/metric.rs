@@ -41,7 +41,7 @@ impl Expect {
     }
 
     /// Returns the metric as a scenario writes it: `execution(ms_per_block(batched-io))`.
-    pub fn figure(&self) -> String {
+    pub fn text(&self) -> String {
         match self.scope {
             Scope::Whole => self.metric.to_string(),
             Scope::Execution => self.scoped(),
@@ -114,7 +114,7 @@ impl Metric {
 
 variant::named! {
     /// The metrics without their arguments.
-    pub(crate) enum Kind: "metric" {
+    pub(crate) enum MetricKind: "metric" {
         /// See [`Metric::Speedup`].
         Speedup = "speedup",
         /// See [`Metric::MgasPerS`].
@@ -130,7 +130,7 @@ variant::named! {
     }
 }
 
-impl Kind {
+impl MetricKind {
     /// Form of the metric, with the kinds of its arguments.
     fn form(self) -> String {
         let arguments = match self {
@@ -176,12 +176,12 @@ impl Kind {
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Speedup { of, over } => write!(f, "{}({of}, {over})", Kind::Speedup),
-            Self::MgasPerS(design) => write!(f, "{}({design})", Kind::MgasPerS),
-            Self::MsPerBlock(design) => write!(f, "{}({design})", Kind::MsPerBlock),
-            Self::TxLatencyP99(design) => write!(f, "{}({design})", Kind::TxLatencyP99),
-            Self::BalBytes(list) => write!(f, "{}({list})", Kind::BalBytes),
-            Self::DeviceFraction(design) => write!(f, "{}({design})", Kind::DeviceFraction),
+            Self::Speedup { of, over } => write!(f, "{}({of}, {over})", MetricKind::Speedup),
+            Self::MgasPerS(design) => write!(f, "{}({design})", MetricKind::MgasPerS),
+            Self::MsPerBlock(design) => write!(f, "{}({design})", MetricKind::MsPerBlock),
+            Self::TxLatencyP99(design) => write!(f, "{}({design})", MetricKind::TxLatencyP99),
+            Self::BalBytes(list) => write!(f, "{}({list})", MetricKind::BalBytes),
+            Self::DeviceFraction(design) => write!(f, "{}({design})", MetricKind::DeviceFraction),
         }
     }
 }
@@ -204,7 +204,7 @@ fn scoped_metric(text: &str) -> Result<(Scope, Metric), Violation> {
 pub(crate) fn metric(text: &str) -> Result<Metric, Violation> {
     let call = text.trim().strip_suffix(')').and_then(|call| call.split_once('('));
     let (name, arguments) = call.unwrap_or((text, ""));
-    let Some(kind) = Kind::from_name(name.trim()) else {
+    let Some(kind) = MetricKind::from_name(name.trim()) else {
         return Err(unknown_metric(name.trim()));
     };
     let arguments: Vec<&str> = match call {
@@ -215,10 +215,10 @@ pub(crate) fn metric(text: &str) -> Result<Metric, Violation> {
 }
 
 fn unknown_metric(name: &str) -> Violation {
-    let forms: Vec<String> = Kind::ALL.iter().map(|kind| kind.form()).collect();
+    let forms: Vec<String> = MetricKind::ALL.iter().map(|kind| kind.form()).collect();
     let forms: Vec<&str> = forms.iter().map(String::as_str).collect();
     let all = listed(&forms, "and") + "; execution(metric) leaves out the whole block";
-    let advice = match nearest(name, Kind::ALL.iter().map(|kind| kind.name())) {
+    let advice = match nearest(name, MetricKind::names()) {
         Some(meant) => format!("did you mean {meant}? (metrics are {all})"),
         None => format!("metrics are {all}"),
     };
@@ -239,7 +239,7 @@ fn expect(index: usize, node: &Node, top: &Fields<'_>) -> Result<Expect, Fault> 
     };
     let fields = top.within(&path, table, &node.origin, keys::EXPECT)?;
     let Some(text) = fields.text("metric")? else {
-        return Err(fields.missing("metric", Remedy::text(&Kind::Speedup.example())));
+        return Err(fields.missing("metric", Remedy::text(&MetricKind::Speedup.example())));
     };
     let (scope, metric) =
         scoped_metric(text).map_err(|violation| fields.fault("metric", violation))?;

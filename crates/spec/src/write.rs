@@ -125,7 +125,7 @@ fn expect_entries(expect: &Expect) -> Vec<Entry> {
         Bound::Min(min) => ("min", Ok(float(min))),
         Bound::Max(max) => ("max", Ok(float(max))),
     };
-    let mut entries: Vec<Entry> = vec![("metric", Ok(quoted(&expect.figure()))), bound];
+    let mut entries: Vec<Entry> = vec![("metric", Ok(quoted(&expect.text()))), bound];
     if expect.when != When::default() {
         let parts: Vec<String> = [
             expect.when.store.map(|store| format!("store = {}", quoted(store.name()))),

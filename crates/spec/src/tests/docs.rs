@@ -3,7 +3,7 @@
 
 use crate::{
     all_paths,
-    metric::{Kind, metric},
+    metric::{MetricKind, metric},
     shipped,
 };
 
@@ -19,7 +19,7 @@ fn in_one_line<'t>(words: impl Iterator<Item = &'t str>) -> String {
 
 #[test]
 fn every_metric_is_read_as_it_is_written() {
-    for kind in Kind::ALL {
+    for kind in MetricKind::ALL {
         let text = kind.example();
         let read = metric(&text).unwrap_or_else(|violation| panic!("{text}: {violation:?}"));
         assert_eq!(read.to_string(), text);
@@ -32,7 +32,7 @@ fn every_key_every_metric_and_every_shipped_scenario_is_documented() {
     for key in all_paths() {
         assert!(page.contains(&format!("`{key}`")), "`{key}` is not in docs/scenario.md");
     }
-    for kind in Kind::ALL {
+    for kind in MetricKind::ALL {
         assert!(page.contains(&format!("`{kind}(")), "`{kind}(…)` is not in docs/scenario.md");
     }
     for (name, _) in shipped::all() {
