@@ -28,7 +28,7 @@ pub enum Over {
 
 /// The figures of one thread count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Count {
+pub struct CountFigures {
     /// Number of threads.
     pub count: u64,
     /// Throughput with this count; the median over its cells if there are several.
@@ -52,7 +52,7 @@ pub struct Knee {
     /// The other kind of count, which is not varied.
     pub other_count: u64,
     /// All counts that were tried, ascending. There are two or more.
-    pub counts: Vec<Count>,
+    pub counts: Vec<CountFigures>,
     /// The count with the highest throughput. Of several such counts, the smallest.
     pub best_count: u64,
     /// Throughput at the best count.
@@ -176,19 +176,19 @@ fn check_apart(
 
 /// Returns the interval of a count: from the lowest to the highest end of its cells' intervals.
 /// `None` if a cell has no interval.
-fn interval(tried: &Tried<'_>, count: &Count) -> Option<[f64; 2]> {
+fn interval(tried: &Tried<'_>, count: &CountFigures) -> Option<[f64; 2]> {
     let points = tried.get(&count.count)?.iter();
     let ends: Option<Vec<[f64; 2]>> = points.map(|point| point.mgas_per_s_ci95).collect();
     ends?.into_iter().reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
 /// Makes the figures of a count from its points; `None` without a point.
-fn figures(count: u64, points: &[&Point]) -> Option<Count> {
+fn figures(count: u64, points: &[&Point]) -> Option<CountFigures> {
     let values: Vec<_> = points.iter().filter_map(|point| point.mgas_per_s).collect();
     let mut cells: Vec<_> = points.iter().map(|point| point.cell).collect();
     cells.sort_unstable();
     cells.dedup();
-    Some(Count {
+    Some(CountFigures {
         count,
         mgas_per_s: stats::median(&values)?,
         sample_count: points.iter().map(|point| point.sample_count).min()?,
