@@ -76,9 +76,14 @@ impl<'tree> Fields<'tree> {
         violation.at(&self.key(key), self.get(key).map_or(self.origin, |node| &node.origin))
     }
 
+    /// Makes the fault of a key that breaks `rule`.
+    pub(crate) fn refusal(&self, key: &str, rule: impl Into<String>, remedy: Remedy) -> Fault {
+        self.fault(key, Violation::new(rule, remedy))
+    }
+
     /// Makes the fault of a missing key.
     pub(crate) fn missing(&self, key: &str, remedy: Remedy) -> Fault {
-        self.fault(key, Violation::new("missing", remedy))
+        self.refusal(key, "missing", remedy)
     }
 
     /// Makes the fault of alternative `keys`, of which none or several are given.
@@ -86,7 +91,7 @@ impl<'tree> Fields<'tree> {
         let given: Vec<&str> = keys.iter().copied().filter(|key| self.get(key).is_some()).collect();
         let Some((last, others)) = given.split_last() else {
             let rule = format!("missing; exactly one of {} is wanted", listed(keys, "and"));
-            return self.fault(keys[0], Violation::new(rule, example));
+            return self.refusal(keys[0], rule, example);
         };
         let is_or_are = if others.len() > 1 { "are" } else { "is" };
         let count = if keys.len() == 2 { "the two" } else { "these keys" };
@@ -95,7 +100,7 @@ impl<'tree> Fields<'tree> {
             listed(others, "and")
         );
         let remedy = Remedy::advice(&format!("remove {}", listed(&given, "or")));
-        self.fault(last, Violation::new(rule, remedy))
+        self.refusal(last, rule, remedy)
     }
 
     fn read<T>(
@@ -148,7 +153,7 @@ impl<'tree> Fields<'tree> {
             None => Ok(addresses),
             Some(address) => {
                 let rule = format!("{} is no HOST:PORT", shown(address));
-                Err(self.fault(key, Violation::new(rule, Remedy::text(example))))
+                Err(self.refusal(key, rule, Remedy::text(example)))
             }
         }
     }
@@ -250,7 +255,7 @@ impl<'tree> Fields<'tree> {
             other => {
                 let rule = format!("{} is {}; {key} is a list", node.given, other.kind());
                 let advice = format!("write it in brackets: {key} = {example}");
-                return Err(self.fault(key, Violation::new(rule, Remedy::advice(&advice))));
+                return Err(self.refusal(key, rule, Remedy::advice(&advice)));
             }
         };
         let mut out = Vec::with_capacity(items.len());

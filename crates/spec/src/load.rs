@@ -203,9 +203,8 @@ pub(crate) fn read_all(loads: &[Node], env: &LoadEnv<'_>) -> Result<Vec<Load>, F
         let (kind, fields) = kind(&path, table, node, env)?;
         let share = match (fields.share("share")?, loads.len()) {
             (Some(0.0), _) => {
-                let violation =
-                    Violation::new("0 is no load", Remedy::advice("remove it, or raise it"));
-                return Err(fields.fault("share", violation));
+                let remedy = Remedy::advice("remove it, or raise it");
+                return Err(fields.refusal("share", "0 is no load", remedy));
             }
             (Some(share), _) => share,
             (None, 1) => 1.0,
@@ -248,12 +247,12 @@ fn name(fields: &Fields<'_>, others: &[Load]) -> Result<Option<String>, Fault> {
              lower-case letters, digits and hyphens",
             shown(name)
         );
-        return Err(fields.fault("name", Violation::new(rule, Remedy::text("hot"))));
+        return Err(fields.refusal("name", rule, Remedy::text("hot")));
     }
     if others.iter().any(|load| load.name.as_deref() == Some(name)) {
         let rule = format!("{name} is the name of a load before it");
         let remedy = Remedy::advice("choose another; streams are told apart by names");
-        return Err(fields.fault("name", Violation::new(rule, remedy)));
+        return Err(fields.refusal("name", rule, remedy));
     }
     Ok(Some(name.to_owned()))
 }
@@ -286,7 +285,7 @@ fn kind<'tree>(
             None => format!("use {all}"),
         };
         let rule = format!("{} is no kind of load", shown(given));
-        return Err(fields.fault("kind", Violation::new(rule, Remedy::advice(&advice))));
+        return Err(fields.refusal("kind", rule, Remedy::advice(&advice)));
     };
     let known = [keys::LOAD, &kind.keys].concat();
     if let Some(entry) = table.entries.iter().find(|entry| !known.contains(&entry.key.as_str()))
@@ -320,9 +319,9 @@ fn key_of_other_kinds(key: &str, kind: &Kind) -> Option<Violation> {
 fn wrong_sum(last: &Fields<'_>, loads: &[Load], sum: f64) -> Fault {
     let shares: Vec<String> = loads.iter().map(|load| load.share.to_string()).collect();
     let rest: f64 = loads.iter().rev().skip(1).map(|load| load.share).sum();
-    let violation = if let [only] = loads {
+    let (rule, remedy) = if let [only] = loads {
         let rule = format!("{} is the share of the only load; it must be 1", only.share);
-        Violation::new(rule, Remedy::bare(1.0).and("or leave it out"))
+        (rule, Remedy::bare(1.0).and("or leave it out"))
     } else {
         let terms = shown(&shares.join(" + "));
         let rule = format!("the shares sum to {sum}, not to 1 ({terms})");
@@ -333,7 +332,7 @@ fn wrong_sum(last: &Fields<'_>, loads: &[Load], sum: f64) -> Fault {
         } else {
             Remedy::advice("lower the shares until they sum to 1")
         };
-        Violation::new(rule, remedy)
+        (rule, remedy)
     };
-    last.fault("share", violation)
+    last.refusal("share", rule, remedy)
 }

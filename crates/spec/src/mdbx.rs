@@ -1,7 +1,7 @@
 //! `[run.mdbx]`: the file layout of the MDBX store. The keys of this TOML table are no work keys: a
 //! state has the same rows in files of every form.
 
-use crate::fault::{Fault, Remedy, Violation, listed};
+use crate::fault::{Fault, Remedy, listed};
 use crate::fields::Fields;
 use crate::keys::{Entry, quoted};
 use variant::{SlotTable, StoreKind};
@@ -36,7 +36,7 @@ pub(crate) fn read(fields: &Fields<'_>, stores: &[StoreKind]) -> Result<MdbxSpec
             listed(&names, "and")
         );
         let remedy = Remedy::advice("add mdbx to run.stores (--store mdbx), or leave storage out");
-        return Err(fields.fault("storage", Violation::new(rule, remedy)));
+        return Err(fields.refusal("storage", rule, remedy));
     }
     Ok(MdbxSpec { storage })
 }

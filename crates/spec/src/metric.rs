@@ -254,7 +254,7 @@ fn expect(index: usize, node: &Node, top: &Fields<'_>) -> Result<Expect, Fault> 
         (Some(_), Some(_)) => {
             let rule = "min is given too; exactly one is wanted";
             let remedy = Remedy::advice("keep one, and write a second [[expect]] for the other");
-            return Err(fields.fault("max", Violation::new(rule, remedy)));
+            return Err(fields.refusal("max", rule, remedy));
         }
     };
     Ok(Expect { metric, scope, bound, when: when(&fields)? })
@@ -265,7 +265,7 @@ fn when(fields: &Fields<'_>) -> Result<When, Fault> {
     let Value::Table(table) = &node.value else {
         let rule = format!("{} is {}; when is a table", node.given, node.value.kind());
         let remedy = Remedy::advice("write when = { store = \"rocksdb\", cache = \"cold\" }");
-        return Err(fields.fault("when", Violation::new(rule, remedy)));
+        return Err(fields.refusal("when", rule, remedy));
     };
     let inner = fields.within(&fields.key("when"), table, &node.origin, keys::WHEN)?;
     Ok(When { store: inner.named("store")?, cache: inner.named("cache")? })

@@ -2,7 +2,7 @@
 //! has one value or a list. A value without an effect is refused, since its measurement would be
 //! wasted.
 
-use crate::fault::{Fault, Remedy, Violation};
+use crate::fault::{Fault, Remedy};
 use crate::fields::{Fields, Range};
 use crate::keys::{Checked, Keyed, Keys};
 use crate::scenario::PrefetchSpec;
@@ -32,19 +32,19 @@ pub(crate) fn check(spec: &PrefetchSpec, fields: &Fields<'_>) -> Result<(), Faul
     if spec.orders.contains(&ReadOrder::FirstWrite) && !reads_while {
         let rule = "first-write orders the keys for transactions that run meanwhile; with \
                     prefetch = \"before\" there are none";
-        return Err(fields.fault("prefetch_order", Violation::new(rule, needs_while)));
+        return Err(fields.refusal("prefetch_order", rule, needs_while));
     }
     if !spec.stops.is_empty() && !reads_while {
         let rule = "it says when to stop beside execution; with prefetch = \"before\" all is \
                     read before it begins";
-        return Err(fields.fault("prefetch_stop", Violation::new(rule, needs_while)));
+        return Err(fields.refusal("prefetch_stop", rule, needs_while));
     }
     let accounts_on_demand = spec.accounts == [AccountReads::OnDemand];
     if accounts_on_demand && spec.codes.iter().any(|codes| *codes != CodeReads::OnDemand) {
         let rule = "a code is known by its account's row, and with prefetch_accounts = \
                     \"on-demand\" readers see none";
         let remedy = Remedy::text("on-demand").and("or let readers read accounts");
-        return Err(fields.fault("prefetch_codes", Violation::new(rule, remedy)));
+        return Err(fields.refusal("prefetch_codes", rule, remedy));
     }
     Ok(())
 }

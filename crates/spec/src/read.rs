@@ -52,7 +52,7 @@ pub(crate) fn scenario(tree: &Table, overridden: Vec<String>) -> Result<Scenario
     let load_nodes = tables(&top, "load")?;
     if load_nodes.is_empty() {
         let remedy = Remedy::advice("add [[load]] with kind = \"sload-storm\"");
-        return Err(top.fault("load", Violation::new("no load is given", remedy)));
+        return Err(top.refusal("load", "no load is given", remedy));
     }
     let loads = load::read_all(load_nodes, &env)?;
     check_loads_fit(&loads, &block, &block_fields)?;
@@ -101,7 +101,7 @@ fn name(top: &Fields<'_>) -> Result<String, Fault> {
         "{} is no name; a name is 1 to {NAME_CHARS_MAX} lower-case letters, digits and hyphens",
         shown(name)
     );
-    Err(top.fault("name", Violation::new(rule, Remedy::text(slug))))
+    Err(top.refusal("name", rule, Remedy::text(slug)))
 }
 
 /// Returns the fields of a required table.
@@ -118,7 +118,7 @@ fn subtable<'tree>(
         Some(node) => {
             let rule = format!("{} is {}; {name} is a table", node.given, node.value.kind());
             let remedy = Remedy::advice(&format!("write its keys under [{path}]"));
-            Err(top.fault(name, Violation::new(rule, remedy)))
+            Err(top.refusal(name, rule, remedy))
         }
         None => {
             let advice = format!("add [{name}]; docs/scenario.md shows its keys");
@@ -136,7 +136,7 @@ fn tables<'tree>(top: &Fields<'tree>, name: &str) -> Result<&'tree [Node], Fault
             let rule =
                 format!("{} is {}; {name} is a list of tables", node.given, node.value.kind());
             let remedy = Remedy::advice(&format!("write [[{name}]], in double brackets"));
-            Err(top.fault(name, Violation::new(rule, remedy)))
+            Err(top.refusal(name, rule, remedy))
         }
     }
 }
@@ -170,7 +170,7 @@ fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
             }
             false => Remedy::advice("write a batch that divides blocks"),
         };
-        return Err(fields.fault("batch", Violation::new(rule, remedy)));
+        return Err(fields.refusal("batch", rule, remedy));
     }
     Ok(BlockSpec {
         target: *target,
@@ -203,7 +203,7 @@ fn check_loads_fit(loads: &[Load], block: &BlockSpec, fields: &Fields<'_>) -> Re
             );
             let least = grouped((least / share).ceil() as u64);
             let remedy = Remedy::advice(&format!("raise {key} to {least}, or the load's share"));
-            return Err(fields.fault(key, Violation::new(rule, remedy)));
+            return Err(fields.refusal(key, rule, remedy));
         }
     }
     Ok(())
@@ -217,7 +217,7 @@ fn check_fibers(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     let rule = "transactions yield their thread in the design parallel-io on the store flat alone: \
                 the run has no such row";
     let remedy = Remedy::advice("add these to designs and stores, or leave fibers out");
-    Err(fields.fault("fibers", Violation::new(rule, remedy)))
+    Err(fields.refusal("fibers", rule, remedy))
 }
 
 impl Keyed for RunSpec {
@@ -327,11 +327,10 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
             spec.database_count
         );
         let remedy = Remedy::advice("leave state.seed out, so that it is derived from seed");
-        return Err(fields.fault("databases", Violation::new(rule, remedy)));
+        return Err(fields.refusal("databases", rule, remedy));
     }
     if spec.budget.is_zero() || spec.budget > DURATION_MAX {
-        let violation = Violation::new("a budget is from 1ms to 24h", Remedy::text("60s"));
-        return Err(fields.fault("budget", violation));
+        return Err(fields.refusal("budget", "a budget is from 1ms to 24h", Remedy::text("60s")));
     }
     Ok(spec)
 }
@@ -346,7 +345,7 @@ fn check_lists(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     ] {
         if is_empty {
             let remedy = Remedy::advice(&format!("name at least one, or leave {key} out"));
-            return Err(fields.fault(key, Violation::new("the list is empty", remedy)));
+            return Err(fields.refusal(key, "the list is empty", remedy));
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Rules of a run on the store `redis`: addresses of its cluster's nodes, and no tries. `read.rs`
 //! calls it.
 
-use crate::fault::{Fault, Remedy, Violation, listed};
+use crate::fault::{Fault, Remedy, listed};
 use crate::fields::Fields;
 use crate::scenario::RunSpec;
 use variant::{StoreKind, TrieForm};
@@ -19,12 +19,12 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
             listed(&names, "and")
         );
         let advice = format!("add redis to run.stores (--store redis), or leave {ADDRESSES} out");
-        return Err(fields.fault(ADDRESSES, Violation::new(rule, Remedy::advice(&advice))));
+        return Err(fields.refusal(ADDRESSES, rule, Remedy::advice(&advice)));
     }
     let without = spec.stores.iter().find(|store| !store.has_tries());
     let (Some(store), true) = (without, spec.trie != TrieForm::Nothing) else { return Ok(()) };
     let rule = format!("the {store} store keeps no tries, so its rows have no state root");
     let remedy = Remedy::advice("take another store, or write run.trie = \"none\" (--whole none)");
     let key = if fields.get("trie").is_some() { "trie" } else { "stores" };
-    Err(fields.fault(key, Violation::new(rule, remedy)))
+    Err(fields.refusal(key, rule, remedy))
 }

@@ -1,7 +1,7 @@
 //! `[run.rocksdb]`: how the `RocksDB` store lays out its files and opens them. The keys of this
 //! TOML table are no work keys: a state has the same rows in files of every form.
 
-use crate::fault::{Fault, Remedy, Violation, shown};
+use crate::fault::{Fault, Remedy, shown};
 use crate::fields::{Fields, Range};
 use crate::keys::{Entry, float, narrowed, quoted};
 use crate::quantity::{self, grouped, underscored};
@@ -201,8 +201,7 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
     let filter_bits = fields.count("filter_bits", &FILTER_BITS)?;
     if filter == FilterKind::Nothing && filter_bits.is_some() {
         let remedy = Remedy::advice("leave filter_bits out, or name a filter");
-        let violation = Violation::new("there are no bits without a filter", remedy);
-        return Err(fields.fault("filter_bits", violation));
+        return Err(fields.refusal("filter_bits", "there are no bits without a filter", remedy));
     }
     let aged_share = aged(fields)?.unwrap_or(default.aged_share);
     let compaction = fields.named("compaction")?.unwrap_or(default.compaction);
@@ -212,7 +211,7 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
              block, and the clock would pay for them"
         );
         let remedy = Remedy::advice("leave aged out, or compaction");
-        return Err(fields.fault("compaction", Violation::new(rule, remedy)));
+        return Err(fields.refusal("compaction", rule, remedy));
     }
     Ok(RocksdbSpec {
         block_bytes: size(fields, "block", &BLOCK)?.unwrap_or(default.block_bytes),
@@ -244,9 +243,8 @@ fn options(fields: &Fields<'_>) -> Result<String, Fault> {
     const EXAMPLE: &str = "max_background_jobs=1;advise_random_on_open=false";
     let text = fields.text("options")?.unwrap_or_default().trim();
     let example = format!("write names and values as in \"{EXAMPLE}\"");
-    let fault = |rule: String, advice: &str| {
-        fields.fault("options", Violation::new(rule, Remedy::advice(advice)))
-    };
+    let fault =
+        |rule: String, advice: &str| fields.refusal("options", rule, Remedy::advice(advice));
     let is_invalid = |c: &char| !(c.is_ascii_graphic() || *c == ' ') || matches!(c, '"' | '\\');
     if let Some(c) = text.chars().find(is_invalid) {
         return Err(fault(format!("{} is in no option", shown(&c.to_string())), &example));
@@ -290,7 +288,7 @@ fn size(fields: &Fields<'_>, key: &str, sizes: &SizeBounds) -> Result<Option<u64
         grouped(sizes.most),
         sizes.why
     );
-    Err(fields.fault(key, Violation::new(rule, Remedy::text(sizes.example).and("the default"))))
+    Err(fields.refusal(key, rule, Remedy::text(sizes.example).and("the default")))
 }
 
 /// Reads `aged`, a share in whole millionths. Finer shares would give different names to equal
@@ -303,5 +301,5 @@ fn aged(fields: &Fields<'_>) -> Result<Option<f64>, Fault> {
     }
     let rule = format!("{share} is finer than a millionth; rows are aged by the millionth");
     let remedy = Remedy::advice("write at most six decimals, such as 0.1");
-    Err(fields.fault("aged", Violation::new(rule, remedy)))
+    Err(fields.refusal("aged", rule, remedy))
 }

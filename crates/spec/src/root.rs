@@ -1,7 +1,7 @@
 //! How a run computes state roots: the keys of `[run]` that begin with `root`, and the rules
 //! between them, `trie` and the rest of the run.
 
-use crate::fault::{Fault, Remedy, Violation};
+use crate::fault::{Fault, Remedy};
 use crate::fields::{Fields, Range};
 use crate::keys::{Checked, Keyed, Keys, any_of};
 use crate::scenario::{RootSpec, RunSpec};
@@ -45,7 +45,7 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> R
         if is_given && has_no_root {
             let rule = "it says how state roots are computed, and the run computes none";
             let advice = format!("write run.root = \"after\" beside it, or leave {key} out");
-            return Err(fields.fault(key, Violation::new(rule, Remedy::advice(&advice))));
+            return Err(fields.refusal(key, rule, Remedy::advice(&advice)));
         }
     }
     if spec.trie == TrieForm::Nothing {
@@ -55,7 +55,7 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> R
         let rule = "the state stores no nodes of tries, so it has no root";
         let remedy =
             Remedy::advice("write run.trie = \"cut\", or another form of tries, beside it");
-        return Err(fields.fault(or_whole(fields, "root"), Violation::new(rule, remedy)));
+        return Err(fields.refusal(or_whole(fields, "root"), rule, remedy));
     }
     if *time == RootTime::FromList
         && let Some(design) = spec.designs.iter().find(|design| design.preset().list.is_none())
@@ -64,13 +64,13 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> R
         let remedy = Remedy::advice(
             "write run.root = \"after\" or \"pipelined\", or name designs that take a list",
         );
-        return Err(fields.fault("root", Violation::new(rule, remedy)));
+        return Err(fields.refusal("root", rule, remedy));
     }
     if state.layout == Layout::Plain {
         let rule =
             "rows of the plain layout are not in the order of their hashes, so they have no trie";
         let remedy = Remedy::advice("write state.layout = \"hashed\", or leave it out");
-        return Err(fields.fault(or_whole(fields, "trie"), Violation::new(rule, remedy)));
+        return Err(fields.refusal(or_whole(fields, "trie"), rule, remedy));
     }
     Ok(())
 }

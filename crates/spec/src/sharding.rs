@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use crate::fault::{Fault, Remedy, Violation};
+use crate::fault::{Fault, Remedy};
 use crate::fields::{Fields, Range};
 use crate::keys::{Checked, Keyed, Keys};
 use crate::scenario::{RunSpec, ShardSpec};
@@ -44,7 +44,7 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
         if is_given && counts.is_empty() {
             let rule = "it says how shards execute, and the run has none";
             let advice = format!("say how many execute, as in shards = [2], or leave {key} out");
-            return Err(fields.fault(key, Violation::new(rule, Remedy::advice(&advice))));
+            return Err(fields.refusal(key, rule, Remedy::advice(&advice)));
         }
     }
     let one = NonZeroUsize::MIN;
@@ -54,7 +54,7 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     }
     let rule = "shards execute the designs batched-io and block-stm alone: the run has no such row";
     let remedy = Remedy::advice("add batched-io or block-stm to designs, or leave shards out");
-    Err(fields.fault("shards", Violation::new(rule, remedy)))
+    Err(fields.refusal("shards", rule, remedy))
 }
 
 impl ShardSpec {

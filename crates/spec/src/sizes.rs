@@ -1,7 +1,7 @@
 //! Sizes of a load's transactions: their gas limits, for loads whose transactions use up any gas
 //! limit. `load.rs` reads them for each load.
 
-use crate::fault::{Fault, Remedy, Violation};
+use crate::fault::{Fault, Remedy};
 use crate::fields::{Fields, Range};
 use crate::keys::{Entry, float, quoted};
 use crate::names::SizeDistribution;
@@ -53,7 +53,7 @@ impl Sizes {
 pub(crate) fn exponent_fault(fields: &Fields<'_>, key: &str, exponent: f64, least: &str) -> Fault {
     let rule =
         format!("{exponent} is no exponent of Zipf's law here: {least}, at most {EXPONENT_MAX}");
-    fields.fault(key, Violation::new(rule, Remedy::bare("1.0")))
+    fields.refusal(key, rule, Remedy::bare("1.0"))
 }
 
 /// The load whose sizes are read.
@@ -87,7 +87,7 @@ pub(crate) fn read(fields: &Fields<'_>, load: &SizedLoad) -> Result<Option<Sizes
              fill any gas that they are given, as sload-storm does",
             load.kind
         );
-        return Err(fields.fault(given, Violation::new(rule, Remedy::advice("leave it out"))));
+        return Err(fields.refusal(given, rule, Remedy::advice("leave it out")));
     }
     let shape = shape.unwrap_or(SizeDistribution::Fixed);
     for (key, is_wrong, wanted) in [
@@ -101,7 +101,7 @@ pub(crate) fn read(fields: &Fields<'_>, load: &SizedLoad) -> Result<Option<Sizes
         if is_wrong {
             let rule = format!("it is of sizes = {wanted}, and these are another");
             let remedy = Remedy::advice(&format!("write sizes = {wanted}, or leave {key} out"));
-            return Err(fields.fault(key, Violation::new(rule, remedy)));
+            return Err(fields.refusal(key, rule, remedy));
         }
     }
     if let Some(exponent) = exponent.filter(|n| !(*n > 0.0 && *n <= EXPONENT_MAX)) {

@@ -3,7 +3,7 @@
 
 use workload::Layout;
 
-use crate::fault::{Fault, Remedy, Violation};
+use crate::fault::{Fault, Remedy};
 use crate::fields::{Fields, Range};
 use crate::names::LAYOUTS;
 use crate::quantity::grouped;
@@ -67,5 +67,5 @@ fn slots_of_size(fields: &Fields<'_>, size_bytes: u64) -> Result<u64, Fault> {
         SLOTS.least,
         grouped(SLOTS.most)
     );
-    Err(fields.fault("size", Violation::new(rule, Remedy::text("10GiB").and("the default size"))))
+    Err(fields.refusal("size", rule, Remedy::text("10GiB").and("the default size")))
 }

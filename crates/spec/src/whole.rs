@@ -2,7 +2,7 @@
 //! the duties, root and tries of these rows where the scenario does not set them. `read.rs` calls
 //! it.
 
-use crate::fault::{Fault, Remedy, Violation};
+use crate::fault::{Fault, Remedy};
 use crate::fields::Fields;
 use crate::scenario::{RootSpec, RunSpec, WholeSpec};
 use variant::{BlockDuties, BlockDuty, Durability, RootTime, RootWay, TrieForm, WholeRows};
@@ -63,12 +63,12 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     if are_whole && spec.whole.root == RootTime::Nothing {
         let rule = "a block is whole with the root of its state only";
         let remedy = Remedy::advice("write run.root = \"after\", or leave run.whole out");
-        return Err(fields.fault("root", Violation::new(rule, remedy)));
+        return Err(fields.refusal("root", rule, remedy));
     }
     if are_whole && spec.block_duties() != BlockDuties::all() {
         let rule = "a whole block has all duties, and these are some of them";
         let remedy = Remedy::advice("leave run.duties out, or leave run.whole out");
-        return Err(fields.fault("duties", Violation::new(rule, remedy)));
+        return Err(fields.refusal("duties", rule, remedy));
     }
     if spec.commit == Durability::Unlogged && spec.duties.contains(&BlockDuty::Sync) {
         let rule =
@@ -76,7 +76,7 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
         let remedy = Remedy::advice(
             "write run.commit = \"logged\", or run.whole = \"none\" and duties without sync",
         );
-        return Err(fields.fault("commit", Violation::new(rule, remedy)));
+        return Err(fields.refusal("commit", rule, remedy));
     }
     Ok(())
 }

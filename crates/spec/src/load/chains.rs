@@ -4,7 +4,7 @@
 use variant::named;
 
 use super::tokens::check_two_accounts;
-use crate::fault::{Fault, Remedy, Violation};
+use crate::fault::{Fault, Remedy};
 use crate::fields::{Fields, Range};
 use crate::keys::{Checked, Keyed, Keys, LEFT_OUT, list};
 use crate::quantity::underscored;
@@ -156,12 +156,12 @@ fn groups(fields: &Fields<'_>, account_count: u64, conflict_share: f64) -> Resul
 fn checked(fields: &Fields<'_>, lengths: Vec<u64>, conflict_share: f64) -> Result<Vec<u64>, Fault> {
     let example = Remedy::list(&["5"]).and("or several, such as 1, 2 and 5, for a mix");
     if lengths.is_empty() {
-        return Err(fields.fault("lengths", Violation::new("the list is empty", example)));
+        return Err(fields.refusal("lengths", "the list is empty", example));
     }
     if conflict_share > 0.0 && lengths.iter().all(|length| *length == 1) {
         let rule = format!("a group of 1 meets nobody, and conflict = {conflict_share} is asked");
         let remedy = example.and("or conflict = 0.0");
-        return Err(fields.fault("lengths", Violation::new(rule, remedy)));
+        return Err(fields.refusal("lengths", rule, remedy));
     }
     Ok(lengths)
 }

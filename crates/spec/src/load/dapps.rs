@@ -2,7 +2,7 @@
 
 use variant::named;
 
-use crate::fault::{Fault, Remedy, Violation};
+use crate::fault::{Fault, Remedy};
 use crate::fields::{Fields, Range};
 use crate::keys::{Checked, Keyed, Keys, LEFT_OUT, float};
 use crate::quantity::underscored;
@@ -130,5 +130,5 @@ fn sigma(fields: &Fields<'_>, most: f64) -> Result<Option<f64>, Fault> {
     let Some(wrong) = sigma.filter(|sigma| !(0.0..=most).contains(sigma)) else { return Ok(sigma) };
     let rule = format!("{wrong} is not from 0 to {most}, the deviations of a logarithm that fit");
     let remedy = Remedy::bare(format!("{DEFAULT_SIGMA:?}")).and("a usual spread");
-    Err(fields.fault("per_user_sigma", Violation::new(rule, remedy)))
+    Err(fields.refusal("per_user_sigma", rule, remedy))
 }

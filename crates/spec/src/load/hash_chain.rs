@@ -3,7 +3,7 @@
 
 use variant::named;
 
-use crate::fault::{Remedy, Violation};
+use crate::fault::Remedy;
 use crate::fields::Range;
 use crate::keys::{Checked, Keyed, Keys, LEFT_OUT};
 
@@ -68,7 +68,7 @@ impl Keyed for HashChain {
         {
             let rule = format!("deployed = \"{deployed}\" says which transactions have a contract");
             let advice = format!("leave {key} out, or write deployed = \"before\"");
-            return Err(fields.fault(key, Violation::new(rule, Remedy::advice(&advice))));
+            return Err(fields.refusal(key, rule, Remedy::advice(&advice)));
         }
         keys.any_count("group", &mut self.group_length, &GROUP)?;
         match deployed {

@@ -2,7 +2,7 @@
 
 use super::chains::Touch;
 use super::tokens::check_two_accounts;
-use crate::fault::{Remedy, Violation};
+use crate::fault::Remedy;
 use crate::fields::Range;
 use crate::keys::{Checked, Flag, Keyed, Keys};
 use crate::names::{Creation, Pattern, Work};
@@ -109,7 +109,7 @@ impl Keyed for Delegate {
             Some(fields) if authorization_count > account_count => {
                 let rule = format!("{authorization_count} is above authorities = {account_count}");
                 let remedy = Remedy::bare(account_count).and("or less, or raise authorities");
-                Err(fields.fault("delegations", Violation::new(rule, remedy)))
+                Err(fields.refusal("delegations", rule, remedy))
             }
             _ => Ok(()),
         }

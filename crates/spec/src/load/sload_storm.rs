@@ -2,7 +2,7 @@
 
 use variant::named;
 
-use crate::fault::{Fault, Remedy, Violation};
+use crate::fault::{Fault, Remedy};
 use crate::fields::Range;
 use crate::keys::{Checked, Keyed, Keys, LEFT_OUT, float, quoted};
 use crate::names::{KeyOrder, Overlap};
@@ -107,12 +107,12 @@ impl SloadStorm {
                 "{order} is an order of keys that are hashes, and keys = \"{key_order}\" are none"
             );
             let remedy = Remedy::text("index").and("or use keys = \"keccak\"");
-            return Err(fields.fault("order", Violation::new(rule, remedy)));
+            return Err(fields.refusal("order", rule, remedy));
         }
         if env.state.slot_count > PACKED_COUNT_MAX {
             let rule = format!("{order} is for at most {} slots", grouped(PACKED_COUNT_MAX));
             let remedy = Remedy::text("index").and("or lower state.slots");
-            return Err(fields.fault("order", Violation::new(rule, remedy)));
+            return Err(fields.refusal("order", rule, remedy));
         }
         check_all_present(
             keys,
@@ -129,7 +129,7 @@ impl SloadStorm {
         if share == 0.0 && fields.get("calldata_byte").is_some() {
             let rule = format!("{byte} bytes of no calldata");
             let remedy = Remedy::advice("leave calldata_byte out, or write calldata = 1.0");
-            return Err(fields.fault("calldata_byte", Violation::new(rule, remedy)));
+            return Err(fields.refusal("calldata_byte", rule, remedy));
         }
         if share == 0.0 || key_order == KeyOrder::Weyl {
             return Ok(());
@@ -139,7 +139,7 @@ impl SloadStorm {
              least, so that list and calldata together are as large as they can be"
         );
         let remedy = Remedy::bare(0.0).and("or use keys = \"weyl\"");
-        Err(fields.fault("calldata", Violation::new(rule, remedy)))
+        Err(fields.refusal("calldata", rule, remedy))
     }
 }
 
@@ -177,8 +177,7 @@ pub(super) fn check_all_present(keys: &Keys<'_>, why: &str, or: &str) -> Checked
     match keys.load_env() {
         Some(env) if env.state.present_share != 1.0 => {
             let rule = format!("{} {why}", env.state.present_share);
-            let violation = Violation::new(rule, Remedy::bare(1.0).and(or));
-            Err(env.state_fields.fault("present", violation))
+            Err(env.state_fields.refusal("present", rule, Remedy::bare(1.0).and(or)))
         }
         _ => Ok(()),
     }

@@ -5,7 +5,7 @@ use variant::named;
 use workload::{Layout, deep::DEEP_KEYS};
 
 use super::sload_storm::{PACKED_COUNT_MAX, check_slots, contracts};
-use crate::fault::{Remedy, Violation};
+use crate::fault::Remedy;
 use crate::fields::Range;
 use crate::keys::{Checked, Keyed, Keys, LEFT_OUT};
 use crate::names::WriteOp;
@@ -110,7 +110,7 @@ impl SstoreStorm {
         if let Some(reason) = refused {
             let rule = format!("{op} with keys = \"{keys}\": {reason}");
             let remedy = Remedy::text("update").and("or leave load.keys out");
-            return Err(fields.fault("op", Violation::new(rule, remedy)));
+            return Err(fields.refusal("op", rule, remedy));
         }
         if keys == WriteKeys::Deep { check_hashed(of_load, "keys") } else { Ok(()) }
     }
@@ -134,7 +134,7 @@ impl SstoreStorm {
             0 => Remedy::advice("raise state.slots"),
             fitting => Remedy::bare(fitting).and("or raise state.slots"),
         };
-        Err(fields.fault("contracts", Violation::new(rule, remedy)))
+        Err(fields.refusal("contracts", rule, remedy))
     }
 
     /// Checks that the hashes of all written slots can begin with the nibble, if there is one.
@@ -159,7 +159,7 @@ impl SstoreStorm {
         } else {
             return Ok(());
         };
-        Err(fields.fault("nibble", Violation::new(rule, Remedy::advice(advice))))
+        Err(fields.refusal("nibble", rule, Remedy::advice(advice)))
     }
 }
 
@@ -169,7 +169,7 @@ fn check_hashed(keys: &Keys<'_>, key: &str) -> Checked {
         (Some(fields), Some(env)) if env.state.layout != Layout::Hashed => {
             let rule = "slots are chosen by their hashes, and rows of the plain layout have none";
             let remedy = Remedy::advice("write state.layout = \"hashed\", or leave this key out");
-            Err(fields.fault(key, Violation::new(rule, remedy)))
+            Err(fields.refusal(key, rule, remedy))
         }
         _ => Ok(()),
     }

@@ -2,7 +2,7 @@
 //! that an earlier transaction or slot decides.
 
 use super::sload_storm::{check_all_present, check_slots, contracts};
-use crate::fault::{Fault, Remedy, Violation};
+use crate::fault::{Fault, Remedy};
 use crate::fields::{Fields, Range};
 use crate::keys::{Checked, Keyed, Keys, quoted};
 use crate::names::{AccountOp, AccountTarget, KeyOrder};
@@ -67,7 +67,7 @@ fn code_bytes(fields: &Fields<'_>, fork: Fork) -> Result<u32, Fault> {
         grouped(most.into()),
         fork.name()
     );
-    Err(fields.fault("code", Violation::new(rule, Remedy::text("24KiB").and("the default"))))
+    Err(fields.refusal("code", rule, Remedy::text("24KiB").and("the default")))
 }
 
 /// Cold balances of an ERC-20 token with very many holders.

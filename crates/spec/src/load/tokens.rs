@@ -1,6 +1,6 @@
 //! Loads of tokens and their holders, and the rules of accounts in them.
 
-use crate::fault::{Fault, Remedy, Violation};
+use crate::fault::{Fault, Remedy};
 use crate::fields::{Fields, Range};
 use crate::keys::{Checked, Keyed, Keys, LEFT_OUT, float};
 use crate::names::{Pattern, Recipients};
@@ -92,7 +92,7 @@ impl Keyed for Airdrop {
                 );
                 let remedy = Remedy::bare(underscored(holder_count - 1));
                 let remedy = remedy.and("or less, or raise holders");
-                Err(fields.fault("recipients", Violation::new(rule, remedy)))
+                Err(fields.refusal("recipients", rule, remedy))
             }
             _ => Ok(()),
         }
@@ -173,7 +173,7 @@ pub(super) fn check_two_accounts(keys: &Keys<'_>) -> Checked {
     match keys.load_env() {
         Some(env) if env.state.account_count < 2 => {
             let rule = format!("{} is less than a giver and a taker", env.state.account_count);
-            Err(env.state_fields.fault("accounts", Violation::new(rule, Remedy::text("100k"))))
+            Err(env.state_fields.refusal("accounts", rule, Remedy::text("100k")))
         }
         _ => Ok(()),
     }
