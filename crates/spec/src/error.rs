@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::fault::{Fault, Origin, Remedy, plain, printable, shown};
+use crate::fault::{Fault, Origin, Remedy, last_segment, plain, printable, shown};
 
 /// Reason that a scenario cannot be used. The message has all that a user needs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -320,8 +320,4 @@ fn help(fault: &Fault) -> String {
         (Some(write), advice) => format!("{write}; {advice}"),
         (None, advice) => advice.to_owned(),
     }
-}
-
-fn last_segment(key: &str) -> &str {
-    key.rsplit('.').next().unwrap_or(key)
 }

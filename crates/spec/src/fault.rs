@@ -114,6 +114,11 @@ pub(crate) fn key_path(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
+/// The key of a path, without its table.
+pub(crate) fn last_segment(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
 /// Length in characters of the longest excerpt of a user's value that an error repeats.
 const SHOWN_CHARS_MAX: usize = 60;
 

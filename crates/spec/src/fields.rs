@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use variant::Named;
 
-use crate::fault::{Fault, Origin, Remedy, Violation, key_path, listed, nearest, shown};
+use crate::fault::{
+    Fault, Origin, Remedy, Violation, key_path, last_segment, listed, nearest, shown,
+};
 pub(crate) use crate::quantity::Range;
 use crate::quantity::{self, grouped, underscored};
 use crate::tree::{Node, Shape, Table, Value};
@@ -291,7 +293,7 @@ fn split_commas(text: &str, origin: &Origin) -> Vec<Node> {
 }
 
 fn unknown_key(given: &str, known: &[&str], all_paths: Vec<String>) -> Violation {
-    let elsewhere = all_paths.into_iter().find(|path| path.split('.').next_back() == Some(given));
+    let elsewhere = all_paths.into_iter().find(|path| last_segment(path) == given);
     let here = nearest(given, known.iter().copied());
     let is_begun = here.is_some_and(|key| key.starts_with(given));
     let advice = match (elsewhere.filter(|_| !is_begun), here) {

@@ -2,7 +2,7 @@
 //! in place of the file's values, before anything is checked. An error about such a value names the
 //! option instead of a line.
 
-use crate::fault::{Fault, Origin, Remedy, Violation, listed, nearest, shown};
+use crate::fault::{Fault, Origin, Remedy, Violation, last_segment, listed, nearest, shown};
 use crate::fields::NO_SUCH_KEY;
 use crate::keys::alternatives;
 use crate::paths::override_paths;
@@ -117,10 +117,6 @@ fn split_index(path: &str) -> (String, Option<usize>) {
         .and_then(|rest| rest.split_once("]."))
         .and_then(|(index, key)| Some((format!("load.{key}"), Some(index.parse().ok()?))))
         .unwrap_or_else(|| (path.to_owned(), None))
-}
-
-fn last_segment(path: &str) -> &str {
-    path.rsplit('.').next().unwrap_or_default()
 }
 
 fn with_last_segment<'p>(paths: &'p [String], wanted: &str) -> Option<&'p str> {

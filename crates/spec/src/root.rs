@@ -5,6 +5,7 @@ use crate::fault::{Fault, Remedy};
 use crate::fields::{Fields, Range};
 use crate::keys::{Checked, Keyed, Keys, any_of};
 use crate::scenario::{RootSpec, RunSpec};
+use crate::sharding::vary;
 use crate::state::StateSpec;
 use variant::{RootTime, RootWay, TrieForm};
 use workload::Layout;
@@ -84,24 +85,13 @@ impl RootSpec {
     /// Returns all ways of computing roots to compare, at least one.
     pub fn ways(&self) -> Vec<RootWay> {
         let one = RootWay::at(self.time);
-        let shards = or_default(&self.shard_counts, one.shard_count);
-        let (reads, caches) =
-            (or_default(&self.reads, one.reads), or_default(&self.caches, one.cache));
-        let mut ways = Vec::new();
-        for shard_count in shards {
-            for reads in &reads {
-                ways.extend(caches.iter().map(|cache| RootWay {
-                    shard_count,
-                    reads: *reads,
-                    cache: *cache,
-                    ..one
-                }));
-            }
-        }
+        let mut ways = vec![one];
+        vary(&mut ways, &self.shard_counts, one.shard_count, |way, shard_count| RootWay {
+            shard_count,
+            ..way
+        });
+        vary(&mut ways, &self.reads, one.reads, |way, reads| RootWay { reads, ..way });
+        vary(&mut ways, &self.caches, one.cache, |way, cache| RootWay { cache, ..way });
         ways
     }
-}
-
-fn or_default<T: Copy>(values: &[T], default: T) -> Vec<T> {
-    if values.is_empty() { vec![default] } else { values.to_vec() }
 }

@@ -83,11 +83,11 @@ impl ShardSpec {
 }
 
 /// Combines each way with each of `values`, or with the default if there are no values.
-fn vary<T: Copy>(
-    ways: &mut Vec<Sharding>,
+pub(crate) fn vary<W: Copy, T: Copy>(
+    ways: &mut Vec<W>,
     values: &[T],
     default: T,
-    with: impl Fn(Sharding, T) -> Sharding,
+    with: impl Fn(W, T) -> W,
 ) {
     let default = [default];
     let values = if values.is_empty() { &default } else { values };
