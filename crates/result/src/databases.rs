@@ -94,7 +94,7 @@ impl Cell {
         let ratios: Vec<_> = round_ratios(self, other).into_iter().map(|(_, own)| own).collect();
         match (&self.databases, ratios.as_slice()) {
             (None, [one]) => one.clone(),
-            (_, ratios) => medians(ratios),
+            (_, ratios) => ratios.iter().filter_map(|ratios| stats::median(ratios)).collect(),
         }
     }
 }
@@ -164,11 +164,6 @@ fn round_ratios(cell: &Cell, base: &Cell) -> BySeed {
             Some((own.seed, ratios.collect()))
         })
         .collect()
-}
-
-/// The median of each database; leaves out databases without values.
-fn medians(by_database: &[Vec<f64>]) -> Vec<f64> {
-    by_database.iter().filter_map(|values| stats::median(values)).collect()
 }
 
 /// The lowest and the highest value; `None` without values.
