@@ -40,9 +40,10 @@ impl Table {
     pub const ALL: [Self; 3] = [Self::Accounts, Self::Slots, Self::Codes];
 }
 
-/// A row's key, at most 64 bytes, on the stack.
-#[derive(Clone, Copy, Debug)]
+/// A row's key, at most 64 bytes, on the stack. Keys are in the order of their bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RowKey {
+    /// The key, and zeros after it.
     bytes: [u8; 64],
     len: u8,
 }
@@ -65,26 +66,6 @@ impl RowKey {
 impl AsRef<[u8]> for RowKey {
     fn as_ref(&self) -> &[u8] {
         self.as_slice()
-    }
-}
-
-impl PartialEq for RowKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_slice() == other.as_slice()
-    }
-}
-
-impl Eq for RowKey {}
-
-impl PartialOrd for RowKey {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for RowKey {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.as_slice().cmp(other.as_slice())
     }
 }
 
