@@ -242,16 +242,11 @@ impl Fork {
 
     /// Index in [`Self::ALL`].
     const fn position(self) -> usize {
-        match self {
-            Self::Paris => 0,
-            Self::Shanghai => 1,
-            Self::Cancun => 2,
-            Self::Prague => 3,
-            Self::Osaka => 4,
-            Self::Bpo1 => 5,
-            Self::Bpo2 => 6,
-            Self::Amsterdam => 7,
+        let mut index = 0;
+        while Self::ALL[index] as u8 != self as u8 {
+            index += 1;
         }
+        index
     }
 
     /// Name of the fork in scenarios.
