@@ -396,9 +396,9 @@ impl<'a> Sampling<'a> {
         for (cell, samples) in self.with_samples(sampled) {
             let kinds = [LogKind::Transactions, LogKind::Reads];
             let histograms = kinds.into_iter().zip(samples.latencies(warm_up_count));
-            logs.extend(histograms.map(|(what, histogram)| HistogramLog {
+            logs.extend(histograms.map(|(kind, histogram)| HistogramLog {
                 variant: cell.name(),
-                what,
+                kind,
                 histogram,
             }));
         }

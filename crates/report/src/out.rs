@@ -67,8 +67,8 @@ impl Out {
     }
 }
 
-fn log_path(dir: &Path, (variant, what): &LogName, suffix: &str) -> PathBuf {
-    dir.join(format!("{variant}{suffix}.{}.hlog", what.name()))
+fn log_path(dir: &Path, (variant, kind): &LogName, suffix: &str) -> PathBuf {
+    dir.join(format!("{variant}{suffix}.{}.hlog", kind.name()))
 }
 
 /// A directory for a JSON file of one run. Writing again replaces this run's earlier file (so that
@@ -144,7 +144,7 @@ fn log_texts(result: &RunResult, logs: &[HistogramLog]) -> Result<Logs, Error> {
         let text = log_text(result, log).map_err(|reason| {
             Error::Other(format!("cannot write histograms of {}: {reason}", log.variant))
         })?;
-        Ok(((file_name(&log.variant), log.what), text))
+        Ok(((file_name(&log.variant), log.kind), text))
     });
     texts.collect()
 }
@@ -157,7 +157,7 @@ fn log_text(result: &RunResult, log: &HistogramLog) -> Result<Vec<u8>, String> {
     let counted = cell.iter().flat_map(|cell| cell.counted()).flatten();
     let wall_ns = counted.map(|sample| sample.wall_ns).sum();
     let start = Duration::from_secs(result.started_unix_s);
-    let what = match log.what {
+    let what = match log.kind {
         LogKind::Transactions => "time per transaction",
         LogKind::Reads => "time per read of the store",
     };
@@ -233,7 +233,7 @@ mod tests {
         let histogram = histogram.clone();
         HistogramLog {
             variant: "rocksdb/batched-io/bal+batched@2+64io".to_owned(),
-            what: LogKind::Reads,
+            kind: LogKind::Reads,
             histogram,
         }
     }

@@ -323,7 +323,7 @@ fn latencies<'a>(
     variant: &str,
     kind: LogKind,
 ) -> Option<&'a Histogram<u64>> {
-    let log = logs.iter().find(|log| log.variant == variant && log.what == kind);
+    let log = logs.iter().find(|log| log.variant == variant && log.kind == kind);
     Some(&log?.histogram)
 }
 
@@ -355,7 +355,7 @@ fn cache(cells: &VariantCells<'_>) -> Option<CacheFacts> {
 pub fn add_logs(all: &mut Vec<HistogramLog>, more: Vec<HistogramLog>) {
     for log in more {
         let mut known = all.iter_mut();
-        match known.find(|known| known.variant == log.variant && known.what == log.what) {
+        match known.find(|known| known.variant == log.variant && known.kind == log.kind) {
             Some(known) => {
                 let added = known.histogram.add(&log.histogram);
                 added.unwrap_or_else(|e| panic!("same bounds: {e}"));

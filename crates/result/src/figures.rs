@@ -80,7 +80,7 @@ pub struct HistogramLog {
     /// Name of the variant with its store, as its cell has it.
     pub variant: String,
     /// The kind of latency.
-    pub what: LogKind,
+    pub kind: LogKind,
     /// The latencies in nanoseconds, of the cell's samples after the warm-up.
     pub histogram: Histogram<u64>,
 }

@@ -118,7 +118,7 @@ fn latencies_of_all_databases_are_one_histogram() {
             hdrhistogram::Histogram::new_with_bounds(1, u64::MAX / 2, 3).expect("bounds");
         values.for_each(|value| histogram.saturating_record(value));
         let variant = "memory/a@1".to_owned();
-        HistogramLog { variant, what: LogKind::Transactions, histogram }
+        HistogramLog { variant, kind: LogKind::Transactions, histogram }
     };
     let mut logs = Vec::new();
     add_logs(&mut logs, vec![log(1..1_001)]);
