@@ -2,7 +2,7 @@
 //! and the fastest values of the axes. A knee is the smallest number of threads within a few per
 //! cent of the best throughput.
 
-use result::sweep::{self, Axis, KNEE_SHARE, Keys, Knee, Merged, NoKnee, Over, Point, ranges};
+use result::sweep::{self, Axis, CountKind, KNEE_SHARE, Keys, Knee, Merged, NoKnee, Point, ranges};
 
 use super::{
     Paint,
@@ -34,7 +34,7 @@ pub fn sweep_table(merged: &Merged, width: usize, paint: Paint) -> String {
     }
     head(&mut page, merged);
     cells(&mut page, merged);
-    for (over, what) in [(Over::IoThreads, "I/O threads"), (Over::Threads, "threads")] {
+    for (over, what) in [(CountKind::IoThreads, "I/O threads"), (CountKind::Threads, "threads")] {
         let knees: Vec<_> = merged.knees.iter().filter(|knee| knee.over == over).collect();
         knees_over(&mut page, &merged.sweep.axes, what, knees);
     }

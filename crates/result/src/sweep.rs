@@ -11,7 +11,7 @@ pub use device::{
     Ceiling, FILE_PREFIX as DEVICE_FILE_PREFIX, SCHEMA as DEVICE_SCHEMA, SweepDevice,
     SweepDeviceSchema, drift,
 };
-pub use knee::{CountFigures, Knee, NoKnee, Over, SHARE as KNEE_SHARE, knees, unnamed_knees};
+pub use knee::{CountFigures, CountKind, Knee, NoKnee, SHARE as KNEE_SHARE, knees, unnamed_knees};
 pub use matrix::{
     Axis, CELL_COUNT_MAX, FILE as MANIFEST_FILE, Keys, LeftOut, Manifest, Matrix,
     SCHEMA as MANIFEST_SCHEMA, Setting, cell_count, pair, ranges,

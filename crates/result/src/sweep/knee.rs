@@ -19,7 +19,7 @@ pub const SHARE: f64 = 0.95;
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Over {
+pub enum CountKind {
     /// Threads that only read.
     IoThreads,
     /// Threads that execute.
@@ -44,7 +44,7 @@ pub struct CountFigures {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Knee {
     /// The kind of count that is varied.
-    pub over: Over,
+    pub over: CountKind,
     /// Values of the axes that a variant's name does not have.
     pub keys: Keys,
     /// Name of the variant without its thread counts.
@@ -90,15 +90,15 @@ pub fn knees(points: &[Point]) -> Vec<Knee> {
 
 /// Returns the reason why no knee is named, for each combination of settings in which two or more
 /// counts were tried but have no knee.
-pub fn unnamed_knees(points: &[Point]) -> Vec<(Over, NoKnee)> {
+pub fn unnamed_knees(points: &[Point]) -> Vec<(CountKind, NoKnee)> {
     let reasons = knees_or_reasons(points).into_iter();
     reasons.filter_map(|(over, knee)| Some((over, knee.err()?))).collect()
 }
 
 /// The knee, or the reason why none is named, of each combination of settings in which two or more
 /// counts were tried; first over reading threads, then over executing ones.
-fn knees_or_reasons(points: &[Point]) -> Vec<(Over, Result<Knee, NoKnee>)> {
-    [Over::IoThreads, Over::Threads]
+fn knees_or_reasons(points: &[Point]) -> Vec<(CountKind, Result<Knee, NoKnee>)> {
+    [CountKind::IoThreads, CountKind::Threads]
         .into_iter()
         .flat_map(|over| {
             let groups = grouped(over, points).into_iter();
@@ -108,13 +108,13 @@ fn knees_or_reasons(points: &[Point]) -> Vec<(Over, Result<Knee, NoKnee>)> {
 }
 
 /// Groups the points with a throughput by all settings except the count, then by the count.
-fn grouped(over: Over, points: &[Point]) -> BTreeMap<OtherSettings<'_>, Tried<'_>> {
+fn grouped(over: CountKind, points: &[Point]) -> BTreeMap<OtherSettings<'_>, Tried<'_>> {
     let mut groups: BTreeMap<OtherSettings<'_>, Tried<'_>> = BTreeMap::new();
     let timed = points.iter().filter(|point| point.same_as.is_none() && point.mgas_per_s.is_some());
     for point in timed {
         let (count, other) = match over {
-            Over::IoThreads => (point.io_threads, point.threads),
-            Over::Threads => (point.threads, point.io_threads),
+            CountKind::IoThreads => (point.io_threads, point.threads),
+            CountKind::Threads => (point.threads, point.io_threads),
         };
         let group = groups.entry((point.unnamed_keys(), point.way(), other)).or_default();
         group.entry(count).or_default().push(point);
@@ -124,7 +124,7 @@ fn grouped(over: Over, points: &[Point]) -> BTreeMap<OtherSettings<'_>, Tried<'_
 
 /// Finds the knee, or the reason why none is named; `None` where fewer than two counts were tried.
 fn knee(
-    over: Over,
+    over: CountKind,
     (keys, variant, other_count): OtherSettings<'_>,
     tried: Tried<'_>,
 ) -> Option<Result<Knee, NoKnee>> {
@@ -247,7 +247,8 @@ mod tests {
                 (k.over, k.keys["block.gas"].as_str(), k.other_count, k.knee_count, k.best_count)
             })
             .collect();
-        let expected = [(Over::IoThreads, "1M", 2, 16, 64), (Over::IoThreads, "9M", 2, 4, 4)];
+        let expected =
+            [(CountKind::IoThreads, "1M", 2, 16, 64), (CountKind::IoThreads, "9M", 2, 4, 4)];
         assert_eq!(found, expected);
         assert_eq!(knees.iter().map(|k| k.is_most).collect::<Vec<_>>(), [false, true]);
         assert_eq!(knees[0].knee_share, 0.95);
@@ -267,14 +268,14 @@ mod tests {
             let mut points = points.clone();
             points[wide].mgas_per_s_ci95 = Some(interval);
             assert_eq!(knees(&points), Vec::new(), "{wide}");
-            assert_eq!(unnamed_knees(&points), [(Over::IoThreads, NoKnee::Overlap)]);
+            assert_eq!(unnamed_knees(&points), [(CountKind::IoThreads, NoKnee::Overlap)]);
         }
         points[0].mgas_per_s_ci95 = None;
-        assert_eq!(unnamed_knees(&points), [(Over::IoThreads, NoKnee::NoInterval)]);
+        assert_eq!(unnamed_knees(&points), [(CountKind::IoThreads, NoKnee::NoInterval)]);
         // Where the fewest are enough, no smaller count says from where on they are.
         let equal = [point(0, "1M", (2, 4), 20.0), point(1, "1M", (8, 4), 20.0)];
         assert_eq!(knees(&equal), Vec::new());
-        assert_eq!(unnamed_knees(&equal), [(Over::Threads, NoKnee::FewestTried)]);
+        assert_eq!(unnamed_knees(&equal), [(CountKind::Threads, NoKnee::FewestTried)]);
     }
 
     #[test]
