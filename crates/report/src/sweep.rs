@@ -159,7 +159,10 @@ fn names(merged: &Merged) -> Vec<Column> {
     let is_told = (1..points.len())
         .all(|index| names.iter().any(|of| of.values[index - 1] != of.values[index]));
     if !is_told {
-        names.push(Column::new("variant", points.iter().map(|point| short(point.way()))));
+        names.push(Column::new(
+            "variant",
+            points.iter().map(|point| short(point.name_without_threads())),
+        ));
     }
     names
 }

@@ -116,7 +116,8 @@ fn grouped(over: CountKind, points: &[Point]) -> BTreeMap<OtherSettings<'_>, Tri
             CountKind::IoThreads => (point.io_threads, point.threads),
             CountKind::Threads => (point.threads, point.io_threads),
         };
-        let group = groups.entry((point.unnamed_keys(), point.way(), other)).or_default();
+        let group =
+            groups.entry((point.unnamed_keys(), point.name_without_threads(), other)).or_default();
         group.entry(count).or_default().push(point);
     }
     groups

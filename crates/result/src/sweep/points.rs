@@ -54,7 +54,7 @@ pub struct Point {
 
 impl Point {
     /// The variant's name without its thread counts: `rocksdb/batched-io/bal+batched`.
-    pub fn way(&self) -> &str {
+    pub fn name_without_threads(&self) -> &str {
         self.variant.rsplit_once('@').map_or(self.variant.as_str(), |(way, _)| way)
     }
 
