@@ -4,7 +4,7 @@
 use result::{
     Program,
     stored::Stored,
-    sweep::{CELL_FILE, CELL_SCHEMA, CellFile, Matrix, Point, of_result},
+    sweep::{CELL_FILE, CELL_SCHEMA, CellFile, Matrix, Point, points_of},
 };
 use std::{fs, path::Path};
 
@@ -89,7 +89,7 @@ impl FinishedCell {
 
     /// Returns a point for each variant of the cell; none if samples disagree.
     pub fn points(&self) -> Vec<Point> {
-        of_result(self.file.index, &self.file.keys, &self.result.result)
+        points_of(self.file.index, &self.file.keys, &self.result.result)
     }
 
     /// Whether all samples of the cell agree.

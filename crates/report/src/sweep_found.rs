@@ -131,7 +131,7 @@ fn keys(merged: &Merged, group: &Group<'_>, point: &Point) -> String {
 mod tests {
     use result::{
         example,
-        sweep::{Axis, Keys, MERGED_SCHEMA, Matrix, MergedCell, of_result},
+        sweep::{Axis, Keys, MERGED_SCHEMA, Matrix, MergedCell, points_of},
     };
 
     use super::*;
@@ -169,7 +169,7 @@ mod tests {
             devices: Vec::new(),
             points: cells
                 .iter()
-                .flat_map(|cell| of_result(cell.index, &cell.keys, &cell.result))
+                .flat_map(|cell| points_of(cell.index, &cell.keys, &cell.result))
                 .collect(),
             knees: Vec::new(),
             counters: Vec::new(),
@@ -216,7 +216,7 @@ mod tests {
         let cell = &mut merged.cells[1];
         cell.result.cells.push(second);
         merged.points.pop();
-        merged.points.extend(of_result(cell.index, &cell.keys, &cell.result));
+        merged.points.extend(points_of(cell.index, &cell.keys, &cell.result));
         let found = found(&merged);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].starts_with("batched-io: fastest: io_threads=2"), "{found:?}");

@@ -20,4 +20,4 @@ pub use merged::{
     CELL_FILE, CELL_SCHEMA, CellFile, MachineKind, Merged, MergedCell, MergedSchema,
     SCHEMA as MERGED_SCHEMA, SweepCounters, cell_dir_name,
 };
-pub use points::{Point, of_result, unnamed_keys, work_keys};
+pub use points::{Point, points_of, unnamed_keys, work_keys};

@@ -100,7 +100,7 @@ fn calibration(of: &mut Figures<'_>) -> Calibration {
 fn merged(of: &mut Figures<'_>) -> Merged {
     let result = run(of);
     let keys = Keys::from([("run.threads".to_owned(), "2".to_owned())]);
-    let points = sweep::of_result(7, &keys, &result);
+    let points = sweep::points_of(7, &keys, &result);
     let counters = SweepCounters {
         keys: keys.clone(),
         variant: "memory/x".to_owned(),

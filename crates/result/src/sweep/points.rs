@@ -80,7 +80,7 @@ pub fn work_keys(axes: &[Axis], keys: &Keys) -> Keys {
 }
 
 /// Makes the points of one result; empty unless all its samples equal the reference.
-pub fn of_result(index: u64, keys: &Keys, result: &RunResult) -> Vec<Point> {
+pub fn points_of(index: u64, keys: &Keys, result: &RunResult) -> Vec<Point> {
     if result.agree != Some(true) {
         return Vec::new();
     }
