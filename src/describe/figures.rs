@@ -5,8 +5,8 @@ use generator::describe::{BatchDescription, ConflictGraph, Description, KeyName,
 use partition::Transactions;
 use result::WorkloadFacts;
 use result::description::{
-    Component, ConflictCounts, Conflicts, Described, HotKey, Ideal, LoadFacts, MeanAndMax, SCHEMA,
-    SizeClass, TxFacts,
+    Component, ConflictCounts, Conflicts, Described, HotKey, IdealSpeedup, LoadFacts, MeanAndMax,
+    SCHEMA, SizeClass, TxFacts,
 };
 use workload::Workload;
 
@@ -157,7 +157,7 @@ fn conflicts(
     });
     let ideal = threads.iter().map(|count| {
         let makespan: u64 = batches.iter().map(|batch| batch.graph.makespan_gas(*count)).sum();
-        Ideal { threads: *count as u64, speedup: ratio_or_zero(gas as f64, makespan as f64) }
+        IdealSpeedup { threads: *count as u64, speedup: ratio_or_zero(gas as f64, makespan as f64) }
     });
     Conflicts {
         component_count: components.len() as u64,

@@ -1,7 +1,8 @@
 //! The page of `stress describe`: the contents of a workload before it runs.
 
 use result::description::{
-    Conflicts, Described, HotKey, Ideal, LoadFacts, PartitionFacts, Sharded, SizeClass, TxFacts,
+    Conflicts, Described, HotKey, IdealSpeedup, LoadFacts, PartitionFacts, Sharded, SizeClass,
+    TxFacts,
 };
 
 use super::{
@@ -141,7 +142,7 @@ fn conflicts(page: &mut Page, described: &Described) {
 }
 
 /// Ideal speed-ups by number of threads: `1.98 at 2 threads, 3.02 from 4 threads on`.
-fn ideal_words(ideal: &[Ideal], unbounded: f64) -> String {
+fn ideal_words(ideal: &[IdealSpeedup], unbounded: f64) -> String {
     let most = units::ratio(unbounded);
     let told_count =
         ideal.iter().rposition(|at| units::ratio(at.speedup) != most).map_or(0, |last| last + 1);
@@ -259,9 +260,9 @@ mod tests {
     #[test]
     fn a_speed_up_that_more_threads_do_not_change_is_told_once() {
         let words = |ideal: &[(u64, f64)], unbounded: f64| {
-            let ideal: Vec<Ideal> = ideal
+            let ideal: Vec<IdealSpeedup> = ideal
                 .iter()
-                .map(|(threads, speedup)| Ideal { threads: *threads, speedup: *speedup })
+                .map(|(threads, speedup)| IdealSpeedup { threads: *threads, speedup: *speedup })
                 .collect();
             ideal_words(&ideal, unbounded)
         };

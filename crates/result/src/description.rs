@@ -116,7 +116,7 @@ pub struct Conflicts {
     /// without conflicts.
     pub hottest: Option<HotKey>,
     /// Ideal speed-up without a list, by the number of executing threads.
-    pub ideal: Vec<Ideal>,
+    pub ideal: Vec<IdealSpeedup>,
     /// Ideal speed-up on any number of threads: the gas of all transactions over the gas of the
     /// longest chain of each batch, summed.
     pub ideal_unbounded: f64,
@@ -149,7 +149,7 @@ pub struct HotKey {
 
 /// Ideal speed-up on a number of threads, over execution on one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Ideal {
+pub struct IdealSpeedup {
     /// Number of executing threads.
     pub threads: u64,
     /// Gas of all transactions over the gas of a schedule's length on these threads. The schedule

@@ -10,8 +10,8 @@ use super::*;
 use crate::{
     comparison::{self, Change, Comparison, Figure, Row, Source, Work},
     description::{
-        self, ConflictCounts, Conflicts, Described, HotKey, Ideal, LoadFacts, PartitionFacts,
-        Sharded, SizeClass, TrafficFacts, TxFacts,
+        self, ConflictCounts, Conflicts, Described, HotKey, IdealSpeedup, LoadFacts,
+        PartitionFacts, Sharded, SizeClass, TrafficFacts, TxFacts,
     },
     environment::{Check, DOCTOR_SCHEMA, DoctorResult, Status},
     example,
@@ -280,7 +280,7 @@ fn described(of: &mut Figures<'_>) -> Described {
             longest_chain_tx_count: 5,
             longest_chain_gas: 6,
             hottest: Some(hottest),
-            ideal: vec![Ideal { threads: 2, speedup: of.next() }],
+            ideal: vec![IdealSpeedup { threads: 2, speedup: of.next() }],
             ideal_unbounded: of.next(),
             sizes: vec![SizeClass { tx_count: 7, ..SizeClass::default() }],
         },
