@@ -9,7 +9,7 @@ use std::{
 
 use generator::describe::{BatchDescription, Description};
 use partition::{Partition, Quality, Traffic, Transactions, Tx, shard_order};
-use result::description::{PartitionFacts, Sharded, TrafficFacts};
+use result::description::{PartitionFacts, ShardPartitions, TrafficFacts};
 use variant::Partitioner;
 use workload::{Batch, Workload};
 
@@ -52,7 +52,7 @@ pub fn partitioned(
     batches: &[Transactions],
     counts: &[u32],
     progress: &Progress,
-) -> Result<Vec<Sharded>, Failure> {
+) -> Result<Vec<ShardPartitions>, Failure> {
     let mut seen = HashSet::new();
     let distinct: Vec<u32> = counts.iter().copied().filter(|count| seen.insert(*count)).collect();
     let total = (distinct.len() * Partitioner::ALL.len() * batches.len()) as u64;
@@ -71,7 +71,7 @@ pub fn partitioned(
             }
             partitions.push(sum.facts(*partitioner));
         }
-        all.push(Sharded { shard_count: u64::from(count), partitions });
+        all.push(ShardPartitions { shard_count: u64::from(count), partitions });
     }
     stage.finish();
     Ok(all)

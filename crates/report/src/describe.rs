@@ -1,8 +1,8 @@
 //! The page of `stress describe`: the contents of a workload before it runs.
 
 use result::description::{
-    Conflicts, Described, HotKey, IdealSpeedup, LoadFacts, PartitionFacts, Sharded, SizeClass,
-    TxFacts,
+    Conflicts, Described, HotKey, IdealSpeedup, LoadFacts, PartitionFacts, ShardPartitions,
+    SizeClass, TxFacts,
 };
 
 use super::{
@@ -208,7 +208,7 @@ pub(super) fn size_words(class: &SizeClass) -> String {
 }
 
 /// Writes the partitions over one number of shards of execution, one line for each partitioner.
-fn shards(page: &mut Page, sharded: &Sharded) {
+fn shards(page: &mut Page, sharded: &ShardPartitions) {
     let partitions = &sharded.partitions[..];
     let count = units::things(sharded.shard_count, "shard");
     let text = format!(

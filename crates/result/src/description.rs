@@ -45,7 +45,7 @@ pub struct Described {
     pub conflicts: Conflicts,
     /// Partitions over shards of execution, one entry for each number that `--shards` has.
     #[serde(default)]
-    pub shards: Vec<Sharded>,
+    pub shards: Vec<ShardPartitions>,
 }
 
 /// A load of the scenario.
@@ -174,7 +174,7 @@ pub struct SizeClass {
 
 /// Partitions of each batch's transactions over one number of shards of execution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Sharded {
+pub struct ShardPartitions {
     /// Number of shards.
     pub shard_count: u64,
     /// One partition by each partitioner.

@@ -11,7 +11,7 @@ use crate::{
     comparison::{self, Change, Comparison, Figure, Row, Source, Work},
     description::{
         self, ConflictCounts, Conflicts, Described, HotKey, IdealSpeedup, LoadFacts,
-        PartitionFacts, Sharded, SizeClass, TrafficFacts, TxFacts,
+        PartitionFacts, ShardPartitions, SizeClass, TrafficFacts, TxFacts,
     },
     environment::{Check, DOCTOR_SCHEMA, DoctorResult, Status},
     example,
@@ -284,7 +284,7 @@ fn described(of: &mut Figures<'_>) -> Described {
             ideal_unbounded: of.next(),
             sizes: vec![SizeClass { tx_count: 7, ..SizeClass::default() }],
         },
-        shards: vec![Sharded { shard_count: 4, partitions: vec![partition(of)] }],
+        shards: vec![ShardPartitions { shard_count: 4, partitions: vec![partition(of)] }],
     }
 }
 
