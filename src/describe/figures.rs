@@ -5,8 +5,8 @@ use generator::describe::{BatchDescription, ConflictGraph, Description, KeyName,
 use partition::Transactions;
 use result::WorkloadFacts;
 use result::description::{
-    Component, ConflictCounts, Conflicts, Described, HotKey, IdealSpeedup, LoadFacts, MeanAndMax,
-    SCHEMA, SizeClass, TxFacts,
+    Component, ConflictCounts, Conflicts, HotKey, IdealSpeedup, LoadFacts, MeanAndMax, SCHEMA,
+    SizeClass, TxFacts, WorkloadDescription,
 };
 use workload::Workload;
 
@@ -22,7 +22,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Figures {
     /// The figures as `stress describe --json` writes them.
-    pub described: Described,
+    pub described: WorkloadDescription,
     /// The components of all conflict graphs, the largest first.
     pub components: Vec<Component>,
     /// The transactions of the first batch in the form that partitioners take. `None` if the user
@@ -69,7 +69,7 @@ pub fn figures(
         LoadFacts { name, kind, gas_share, transactions }
     });
     let components = components(&description.batches);
-    let described = Described {
+    let described = WorkloadDescription {
         schema: SCHEMA,
         tool: facts::tool(&environment::build()),
         present_share: facts::present_share(workload),

@@ -10,7 +10,7 @@ use super::{
 use report::KindRow;
 use result::{
     Cell,
-    description::{Described, TxFacts},
+    description::{TxFacts, WorkloadDescription},
     stats,
 };
 
@@ -195,7 +195,7 @@ fn operation_gas(all: &TxFacts, operation: Operation) -> f64 {
 
 /// Returns the comment at the head of a scenario's file as one paragraph. Without a comment, it is
 /// the name of the scenario.
-fn about(text: &str, described: &Described) -> String {
+fn about(text: &str, described: &WorkloadDescription) -> String {
     let lines = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
     let words = lines.collect::<Vec<_>>().join(" ");
     if words.is_empty() { described.workload.scenario.clone() } else { words }

@@ -1,8 +1,8 @@
 //! The page of `stress describe`: the contents of a workload before it runs.
 
 use result::description::{
-    Conflicts, Described, HotKey, IdealSpeedup, LoadFacts, PartitionFacts, ShardPartitions,
-    SizeClass, TxFacts,
+    Conflicts, HotKey, IdealSpeedup, LoadFacts, PartitionFacts, ShardPartitions, SizeClass,
+    TxFacts, WorkloadDescription,
 };
 
 use super::{
@@ -22,7 +22,7 @@ const SHOWN_CLASS_COUNT: usize = 12;
 const BLOCK_BYTES_MAX: u64 = 8 << 20;
 
 /// The description as a page of `width` columns (at least 24), each line ended by a newline.
-pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
+pub fn describe(described: &WorkloadDescription, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
     head::workload(&mut page, &described.workload);
     let facts = &described.workload;
@@ -59,7 +59,7 @@ pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
 
 /// Text on the bytes that a client receives: calldata and list. Other fields of transactions are
 /// left out.
-fn byte_words(described: &Described) -> String {
+fn byte_words(described: &WorkloadDescription) -> String {
     let mut words = format!(
         "{} of calldata and {} of batched-io list, {} bytes together for each Mgas",
         units::bytes(described.calldata_bytes),
@@ -77,7 +77,7 @@ fn byte_words(described: &Described) -> String {
 }
 
 /// Writes one line for each load, and one for all transactions unless there is exactly one load.
-fn loads(page: &mut Page, described: &Described) {
+fn loads(page: &mut Page, described: &WorkloadDescription) {
     let loads = &described.loads;
     let mut labels: Vec<String> =
         loads.iter().map(|load| clip(&load_name(load), MAX_NAME_WIDTH)).collect();
@@ -109,7 +109,7 @@ fn load_name(load: &LoadFacts) -> String {
     }
 }
 
-fn conflicts(page: &mut Page, described: &Described) {
+fn conflicts(page: &mut Page, described: &WorkloadDescription) {
     let conflicts = &described.conflicts;
     page.labelled(Tone::Plain, "graph", &graph_words(conflicts, &described.all));
     if conflicts.conflicting_tx_count > 0 {

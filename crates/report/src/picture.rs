@@ -3,7 +3,7 @@
 //! a title and a description for screen readers. At the left are the largest components as discs,
 //! at the right all components by size.
 
-use result::description::{Component, Described, SizeClass};
+use result::description::{Component, SizeClass, WorkloadDescription};
 
 use super::{describe::size_words, page::clean, units};
 
@@ -56,7 +56,7 @@ struct Disc {
 }
 
 /// The picture as an SVG document; `components` are all of the workload's, the largest first.
-pub fn picture(described: &Described, components: &[Component]) -> String {
+pub fn picture(described: &WorkloadDescription, components: &[Component]) -> String {
     let conflicts = &described.conflicts;
     let title = format!("Conflict graph of {}", escaped(&described.workload.scenario));
     let [size, ideal] = words(described);
@@ -77,7 +77,7 @@ pub fn picture(described: &Described, components: &[Component]) -> String {
 }
 
 /// The picture in two sentences.
-fn words(described: &Described) -> [String; 2] {
+fn words(described: &WorkloadDescription) -> [String; 2] {
     let conflicts = &described.conflicts;
     let ideal = conflicts.ideal.iter().map(|at| {
         format!("{} at {}", units::ratio(at.speedup), units::things(at.threads, "thread"))

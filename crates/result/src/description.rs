@@ -13,13 +13,13 @@ use crate::{
 };
 
 schema! {
-    /// The schema of a [`Described`].
+    /// The schema of a [`WorkloadDescription`].
     SCHEMA: DescribeSchema = "stress.describe/1"
 }
 
 /// The contents of a workload, as figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Described {
+pub struct WorkloadDescription {
     /// Name and version of this format.
     pub schema: DescribeSchema,
     /// The program.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     comparison::{CompareSchema, Comparison},
-    description::{DescribeSchema, Described},
+    description::{DescribeSchema, WorkloadDescription},
     environment::{DoctorResult, DoctorSchema},
     gate::{CALIBRATION_SCHEMA, Calibration, GateResult, GateSchema},
     io::{IoResult, IoSchema},
@@ -76,7 +76,9 @@ pub fn json_schema(kind: FileKind) -> Value {
         FileKind::SendComparison => {
             schema_of::<LoadComparison>(LoadCompareSchema::NAME, "docs/send.md")
         }
-        FileKind::Description => schema_of::<Described>(DescribeSchema::NAME, "docs/workloads.md"),
+        FileKind::Description => {
+            schema_of::<WorkloadDescription>(DescribeSchema::NAME, "docs/workloads.md")
+        }
         FileKind::Simulation => schema_of::<Simulation>(SimulateSchema::NAME, "docs/shards.md"),
         FileKind::Doctor => {
             schema_of::<DoctorResult>(DoctorSchema::NAME, "docs/getting-started.md")

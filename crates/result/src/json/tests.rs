@@ -10,8 +10,8 @@ use super::*;
 use crate::{
     comparison::{self, Change, Comparison, Figure, Row, Source, Work},
     description::{
-        self, ConflictCounts, Conflicts, Described, HotKey, IdealSpeedup, LoadFacts,
-        PartitionFacts, ShardPartitions, SizeClass, TrafficFacts, TxFacts,
+        self, ConflictCounts, Conflicts, HotKey, IdealSpeedup, LoadFacts, PartitionFacts,
+        ShardPartitions, SizeClass, TrafficFacts, TxFacts, WorkloadDescription,
     },
     environment::{Check, DOCTOR_SCHEMA, DoctorResult, Status},
     example,
@@ -243,7 +243,7 @@ fn limits(of: &mut Figures<'_>) -> LimitResult {
     result
 }
 
-fn described(of: &mut Figures<'_>) -> Described {
+fn described(of: &mut Figures<'_>) -> WorkloadDescription {
     let example = example::typical();
     let figure = |mean| description::MeanAndMax { mean, max: 7 };
     let all = TxFacts {
@@ -254,7 +254,7 @@ fn described(of: &mut Figures<'_>) -> Described {
         writes_per_tx: figure(of.next()),
     };
     let hottest = HotKey { account: "0x7".to_owned(), slot: None, tx_count: 2, writer_count: 1 };
-    Described {
+    WorkloadDescription {
         schema: description::SCHEMA,
         tool: example.tool,
         workload: example.workload,
