@@ -3,7 +3,7 @@
 
 use std::{cmp::Ordering, time::Duration};
 
-use result::{Bound, Claim, ClientCell, Estimate, Expects, RunResult, Verdict};
+use result::{Bound, Claim, ClaimVerdict, ClientCell, Estimate, Expects, RunResult};
 
 use crate::figures::claims;
 
@@ -31,9 +31,9 @@ fn claim(client: &ClientCell, most_ms: f64) -> Claim {
     let time = slowest.unwrap_or_default();
     let near_end = time.ci95.map(|[_, high]| high);
     let verdict = match near_end {
-        Some(high) if high <= most_ms => Verdict::Holds,
-        Some(_) => Verdict::Fails,
-        None => Verdict::Inconclusive,
+        Some(high) if high <= most_ms => ClaimVerdict::Holds,
+        Some(_) => ClaimVerdict::Fails,
+        None => ClaimVerdict::Inconclusive,
     };
     Claim {
         metric: format!("ms_per_block({})", client.client),
@@ -75,8 +75,8 @@ mod tests {
             (judged.claims.len(), of_client, judged.status)
         };
         // Three designs and the client; its slowest sample took 25.1 s.
-        assert_eq!(verdicts(26.0), (4, Some(Verdict::Holds), Some("holds".to_owned())));
-        assert_eq!(verdicts(25.0), (4, Some(Verdict::Fails), Some("fails".to_owned())));
+        assert_eq!(verdicts(26.0), (4, Some(ClaimVerdict::Holds), Some("holds".to_owned())));
+        assert_eq!(verdicts(25.0), (4, Some(ClaimVerdict::Fails), Some("fails".to_owned())));
     }
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
             let judged = judged(Duration::from_millis(ms), &base, &[cell.clone()]);
             judged.claims[0].verdict
         };
-        assert_eq!((verdict(211), verdict(200)), (Verdict::Holds, Verdict::Fails));
+        assert_eq!((verdict(211), verdict(200)), (ClaimVerdict::Holds, ClaimVerdict::Fails));
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
         let few = [client::timed(&[100, 110])];
         let judged = judged(Duration::from_secs(3), &base, &few);
         assert_eq!((judged.count, judged.claims.len()), (1, 1));
-        assert_eq!(judged.claims[0].verdict, Verdict::Inconclusive);
+        assert_eq!(judged.claims[0].verdict, ClaimVerdict::Inconclusive);
         assert_eq!(judged.status.as_deref(), Some("inconclusive"));
     }
 }

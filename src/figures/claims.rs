@@ -9,7 +9,7 @@ mod figure;
 
 use std::{collections::HashSet, time::Duration};
 
-use result::{Claim, Expects, RunResult, Verdict, stats};
+use result::{Claim, ClaimVerdict, Expects, RunResult, stats};
 use spec::{Bound, Expect, Metric, Scope, When};
 use variant::{CacheMode, Design, StoreKind};
 
@@ -76,28 +76,28 @@ pub fn of_all<'a>(results: impl IntoIterator<Item = &'a Expects>) -> Expects {
 
 /// Returns the worst verdict of all claims; `None` without claims. A failed claim is worse than an
 /// inconclusive claim, and an inconclusive claim is worse than a claim that was not judged.
-pub fn worst(claims: &[Claim]) -> Option<Verdict> {
+pub fn worst(claims: &[Claim]) -> Option<ClaimVerdict> {
     claims.iter().map(|claim| claim.verdict).min_by_key(|verdict| rank(*verdict))
 }
 
 /// Ranks verdicts from the worst, 0, to the best.
-const fn rank(verdict: Verdict) -> u8 {
+const fn rank(verdict: ClaimVerdict) -> u8 {
     match verdict {
-        Verdict::Fails => 0,
-        Verdict::Inconclusive => 1,
-        Verdict::NotJudged => 2,
-        Verdict::Holds => 3,
-        Verdict::Skipped => 4,
+        ClaimVerdict::Fails => 0,
+        ClaimVerdict::Inconclusive => 1,
+        ClaimVerdict::NotJudged => 2,
+        ClaimVerdict::Holds => 3,
+        ClaimVerdict::Skipped => 4,
     }
 }
 
 /// Returns the program's exit code for all claims together.
 pub fn code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: OpenCodes) -> Code {
     let codes = claims.into_iter().map(|claim| match claim.verdict {
-        Verdict::Fails => Code::Claim,
-        Verdict::Inconclusive => open.inconclusive,
-        Verdict::NotJudged => open.not_judged,
-        Verdict::Holds | Verdict::Skipped => Code::Fine,
+        ClaimVerdict::Fails => Code::Claim,
+        ClaimVerdict::Inconclusive => open.inconclusive,
+        ClaimVerdict::NotJudged => open.not_judged,
+        ClaimVerdict::Holds | ClaimVerdict::Skipped => Code::Fine,
     });
     let codes: Vec<Code> = codes.collect();
     let by_rank = [Code::Claim, Code::Inconclusive, Code::NotJudged];
@@ -108,7 +108,7 @@ pub fn code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: OpenCodes) ->
 fn judge_one(expect: &Expect, inputs: &ClaimInputs<'_>) -> Vec<Claim> {
     if expect.when.cache.is_some_and(|cache| cache != inputs.cache) {
         let reason = format!("the run is {}", inputs.cache);
-        return vec![claim(expect, None, Verdict::Skipped, Some(reason))];
+        return vec![claim(expect, None, ClaimVerdict::Skipped, Some(reason))];
     }
     if let Metric::BalBytes(list) = expect.metric {
         return vec![by_figure(expect, None, figure::bal_bytes(list, inputs), inputs)];
@@ -120,7 +120,7 @@ fn judge_one(expect: &Expect, inputs: &ClaimInputs<'_>) -> Vec<Claim> {
         stores.retain(|store| *store == wanted);
         if stores.is_empty() {
             let reason = format!("the run has no cell on {wanted}");
-            return vec![claim(expect, None, Verdict::Skipped, Some(reason))];
+            return vec![claim(expect, None, ClaimVerdict::Skipped, Some(reason))];
         }
     }
     stores.into_iter().map(|store| judge_on_store(expect, store, inputs)).collect()
@@ -134,7 +134,7 @@ fn judge_on_store(expect: &Expect, store: StoreKind, inputs: &ClaimInputs<'_>) -
             Err(design) => no_row(expect, design),
         },
     };
-    claim(expect, Some(store), Verdict::NotJudged, Some(reason))
+    claim(expect, Some(store), ClaimVerdict::NotJudged, Some(reason))
 }
 
 /// Returns the reason for not judging a claim without a row of its design, with the remedy.
@@ -179,21 +179,21 @@ fn by_figure(
         }
         Figure::Sampled(Sampled { median, ci95: None, choice_count }) => {
             let reason = format!("no interval: {}", needed(choice_count, inputs));
-            let judged = claim(expect, store, Verdict::Inconclusive, Some(reason));
+            let judged = claim(expect, store, ClaimVerdict::Inconclusive, Some(reason));
             Claim { value: Some(median), ..judged }
         }
         Figure::Missing(reason) => {
-            claim(expect, store, Verdict::Inconclusive, Some(reason.to_owned()))
+            claim(expect, store, ClaimVerdict::Inconclusive, Some(reason.to_owned()))
         }
     }
 }
 
-fn verdict(bound: Bound, value: f64) -> Verdict {
+fn verdict(bound: Bound, value: f64) -> ClaimVerdict {
     let holds = match bound {
         Bound::Min(min) => value >= min,
         Bound::Max(max) => value <= max,
     };
-    if holds { Verdict::Holds } else { Verdict::Fails }
+    if holds { ClaimVerdict::Holds } else { ClaimVerdict::Fails }
 }
 
 /// States how many values an interval needs, and which option sets their number.
@@ -216,7 +216,7 @@ fn needed(choice_count: usize, inputs: &ClaimInputs<'_>) -> String {
 fn claim(
     expect: &Expect,
     store: Option<StoreKind>,
-    verdict: Verdict,
+    verdict: ClaimVerdict,
     reason: Option<String>,
 ) -> Claim {
     let (bound, limit) = match expect.bound {

@@ -22,9 +22,9 @@ pub fn with_claims(
         return by_figures.or_worse(Outcome { verdict: Verdict::Untrusted, reason });
     }
     let by_rank = [
-        (result::Verdict::Fails, Verdict::ClaimFails),
-        (result::Verdict::Inconclusive, Verdict::Inconclusive),
-        (result::Verdict::NotJudged, Verdict::NotJudged),
+        (result::ClaimVerdict::Fails, Verdict::ClaimFails),
+        (result::ClaimVerdict::Inconclusive, Verdict::Inconclusive),
+        (result::ClaimVerdict::NotJudged, Verdict::NotJudged),
     ];
     let mut of_claims = by_rank.into_iter().filter_map(|(of_claim, verdict)| {
         let claim = expects.claims.iter().find(|claim| claim.verdict == of_claim)?;
@@ -54,7 +54,7 @@ mod tests {
 
     const QUIET: &[String] = &[];
 
-    fn expects(verdict: result::Verdict) -> Expects {
+    fn expects(verdict: result::ClaimVerdict) -> Expects {
         let mut expects = example::typical().expects;
         expects.claims[0].verdict = verdict;
         expects
@@ -62,7 +62,11 @@ mod tests {
 
     const STRICT: OpenCodes = OpenCodes { inconclusive: Code::Inconclusive, ..OpenCodes::DEFAULT };
 
-    fn concluded(found: Verdict, claim: result::Verdict, disturbances: &[String]) -> [Verdict; 2] {
+    fn concluded(
+        found: Verdict,
+        claim: result::ClaimVerdict,
+        disturbances: &[String],
+    ) -> [Verdict; 2] {
         [OpenCodes::DEFAULT, STRICT].map(|open| {
             let found = Outcome { verdict: found, reason: "by times".to_owned() };
             with_claims(found, &expects(claim), disturbances, open).verdict
@@ -71,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_claim_that_fails_is_named_and_a_regression_stands_above_it() {
-        let fails = result::Verdict::Fails;
+        let fails = result::ClaimVerdict::Fails;
         assert_eq!(concluded(Verdict::Pass, fails, QUIET), [Verdict::ClaimFails; 2]);
         assert_eq!(concluded(Verdict::Inconclusive, fails, QUIET), [Verdict::ClaimFails; 2]);
         assert_eq!(concluded(Verdict::Regression, fails, QUIET), [Verdict::Regression; 2]);
@@ -83,12 +87,12 @@ mod tests {
 
     #[test]
     fn a_claim_that_was_not_judged_is_no_pass_and_an_open_one_only_where_it_may_be() {
-        let found = concluded(Verdict::Pass, result::Verdict::Inconclusive, QUIET);
+        let found = concluded(Verdict::Pass, result::ClaimVerdict::Inconclusive, QUIET);
         assert_eq!(found, [Verdict::Pass, Verdict::Inconclusive]);
-        let not_judged = result::Verdict::NotJudged;
+        let not_judged = result::ClaimVerdict::NotJudged;
         assert_eq!(concluded(Verdict::Pass, not_judged, QUIET), [Verdict::NotJudged; 2]);
         assert_eq!(concluded(Verdict::Regression, not_judged, QUIET), [Verdict::Regression; 2]);
-        for fine in [result::Verdict::Holds, result::Verdict::Skipped] {
+        for fine in [result::ClaimVerdict::Holds, result::ClaimVerdict::Skipped] {
             assert_eq!(concluded(Verdict::Pass, fine, QUIET), [Verdict::Pass; 2]);
         }
     }
@@ -96,7 +100,7 @@ mod tests {
     #[test]
     fn claims_judged_while_time_was_taken_away_are_not_trusted_and_hide_no_regression() {
         let stolen = ["the hypervisor took 3.0 %".to_owned()];
-        for claim in [result::Verdict::Fails, result::Verdict::Holds] {
+        for claim in [result::ClaimVerdict::Fails, result::ClaimVerdict::Holds] {
             assert_eq!(concluded(Verdict::Pass, claim, &stolen), [Verdict::Untrusted; 2]);
             assert_eq!(concluded(Verdict::Regression, claim, &stolen), [Verdict::Regression; 2]);
         }

@@ -163,7 +163,7 @@ fn claims(page: &mut Page, result: &GateResult) {
     for Claim { metric, bound, limit, verdict, .. } in
         result.expects.iter().flat_map(|expects| &expects.claims)
     {
-        let holds = *verdict == result::Verdict::Holds;
+        let holds = *verdict == result::ClaimVerdict::Holds;
         let tone = if holds { Tone::Plain } else { Tone::Warning };
         let text = format!("{metric} {bound} {}: {verdict}", Value::from(*limit));
         page.labelled(tone, "claim", &text);

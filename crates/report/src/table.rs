@@ -1,6 +1,6 @@
 //! The page of `stress run`, which a user reads after a run: the answer first, the work last.
 
-use result::{Cell, Claim, ProfileFacts, RunResult, Verdict};
+use result::{Cell, Claim, ClaimVerdict, ProfileFacts, RunResult};
 
 use super::{
     Paint, answer, cells, databases, depth,
@@ -190,13 +190,13 @@ fn claims(page: &mut Page, result: &RunResult) {
         page.labelled(Tone::Plain, "claims", &format!("{claims} of the scenario: {status}"));
     }
     let mut label = "claims";
-    let held = expects.claims.iter().filter(|claim| claim.verdict == Verdict::Holds).count();
+    let held = expects.claims.iter().filter(|claim| claim.verdict == ClaimVerdict::Holds).count();
     if held > 0 {
         page.labelled(Tone::Plain, label, &format!("{held} of {} hold", expects.claims.len()));
         label = "";
     }
-    for claim in expects.claims.iter().filter(|claim| claim.verdict != Verdict::Holds) {
-        let fails = claim.verdict == Verdict::Fails;
+    for claim in expects.claims.iter().filter(|claim| claim.verdict != ClaimVerdict::Holds) {
+        let fails = claim.verdict == ClaimVerdict::Fails;
         let tone = if fails { Tone::Alarm } else { Tone::Warning };
         page.labelled(tone, label, &claim_words(claim));
         label = "";
@@ -207,7 +207,7 @@ fn claims(page: &mut Page, result: &RunResult) {
 /// A claim in words: `FAILS: speedup(a, b) on rocksdb is 1.310 (lower end 1.220), claimed at least
 /// 1.5`.
 fn claim_words(claim: &Claim) -> String {
-    let verdict = if claim.verdict == Verdict::Fails { "FAILS" } else { claim.verdict.name() };
+    let verdict = if claim.verdict == ClaimVerdict::Fails { "FAILS" } else { claim.verdict.name() };
     let on = claim.store.map(|store| format!(" on {store}")).unwrap_or_default();
     let value =
         claim.value.map_or_else(|| "is not known".to_owned(), |v| format!("is {}", figure(v)));

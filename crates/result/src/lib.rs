@@ -42,7 +42,7 @@ pub use error::Error;
 pub use figures::{Bucket, Counters, HistogramLog, LogKind};
 pub use json::json;
 pub use json_schema::{FileKind, json_schema};
-pub use names::{Bottleneck, Bound, IoKind, Priority, Verdict};
+pub use names::{Bottleneck, Bound, ClaimVerdict, IoKind, Priority};
 pub use phases::{PathNs, PhasesNs};
 pub use program::Program;
 pub use root_and_shards::{RootFacts, RootWayFacts, ShardWayFacts, ShardWorkFacts};

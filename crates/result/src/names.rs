@@ -4,7 +4,7 @@ use variant::{Io, ReadTime};
 
 variant::named! {
     /// The verdict on a claim.
-    pub enum Verdict: "verdict on a claim" {
+    pub enum ClaimVerdict: "verdict on a claim" {
         /// The end of the figure's interval that must keep the bound keeps it.
         Holds = "holds",
         /// The end of the figure's interval that must keep the bound does not keep it.

@@ -15,7 +15,7 @@ use crate::{
     environment::Environment,
     figures::{Bucket, Counters},
     named::{Name, NameOrNone, NameOrNull},
-    names::{Bottleneck, Bound, IoKind, Priority, Verdict},
+    names::{Bottleneck, Bound, ClaimVerdict, IoKind, Priority},
     phases::{PathNs, PhasesNs},
     pooled::{CellDatabases, DatabaseFacts},
     root_and_shards::{RootFacts, RootWayFacts, ShardWayFacts, ShardWorkFacts},
@@ -149,8 +149,8 @@ pub struct Claim {
     /// upper end for `max`.
     pub near_end: Option<f64>,
     /// Verdict on the claim: `holds`, `fails`, `inconclusive`, `not judged`, `skipped`.
-    #[serde(with = "Name::<Verdict>")]
-    pub verdict: Verdict,
+    #[serde(with = "Name::<ClaimVerdict>")]
+    pub verdict: ClaimVerdict,
     /// Reason for the lack of a verdict; `null` with a verdict that needs none.
     pub reason: Option<String>,
 }

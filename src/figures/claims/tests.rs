@@ -23,7 +23,7 @@ fn judged(result: &RunResult, expects: &[Expect]) -> Vec<Claim> {
     judge(expects, None, &inputs).claims
 }
 
-fn verdict(result: &RunResult, metric: Metric, bound: Bound) -> Verdict {
+fn verdict(result: &RunResult, metric: Metric, bound: Bound) -> ClaimVerdict {
     let claims = judged(result, &[expect(metric, bound)]);
     assert_eq!(claims.len(), 1, "{claims:?}");
     claims[0].verdict
@@ -45,10 +45,10 @@ fn the_end_of_the_interval_near_to_the_bound_decides() {
     for cell in result.cells.iter_mut().filter(|cell| cell.design == Design::BatchedIo) {
         set_rates(cell, [90, 95, 98, 100, 100, 102, 105, 110]);
     }
-    assert_eq!(verdict(&result, RATE, Bound::Min(90.0)), Verdict::Holds);
-    assert_eq!(verdict(&result, RATE, Bound::Min(95.0)), Verdict::Fails);
-    assert_eq!(verdict(&result, RATE, Bound::Max(110.0)), Verdict::Holds);
-    assert_eq!(verdict(&result, RATE, Bound::Max(105.0)), Verdict::Fails);
+    assert_eq!(verdict(&result, RATE, Bound::Min(90.0)), ClaimVerdict::Holds);
+    assert_eq!(verdict(&result, RATE, Bound::Min(95.0)), ClaimVerdict::Fails);
+    assert_eq!(verdict(&result, RATE, Bound::Max(110.0)), ClaimVerdict::Holds);
+    assert_eq!(verdict(&result, RATE, Bound::Max(105.0)), ClaimVerdict::Fails);
     let claim = &judged(&result, &[expect(RATE, Bound::Max(105.0))])[0];
     assert_eq!((claim.value, claim.near_end), (Some(100.0), Some(110.0)));
 }
@@ -61,21 +61,21 @@ fn the_best_cell_stands_for_its_design_and_each_end_is_the_best_of_its_kind() {
     // Slower at most times, but nobody knows that it is not faster.
     set_rates(batched.next().unwrap(), [50, 50, 50, 50, 50, 50, 50, 200]);
     assert!(batched.next().is_none());
-    assert_eq!(verdict(&result, RATE, Bound::Min(100.0)), Verdict::Holds);
-    assert_eq!(verdict(&result, RATE, Bound::Max(103.0)), Verdict::Fails);
-    assert_eq!(verdict(&result, RATE, Bound::Max(200.0)), Verdict::Holds);
+    assert_eq!(verdict(&result, RATE, Bound::Min(100.0)), ClaimVerdict::Holds);
+    assert_eq!(verdict(&result, RATE, Bound::Max(103.0)), ClaimVerdict::Fails);
+    assert_eq!(verdict(&result, RATE, Bound::Max(200.0)), ClaimVerdict::Holds);
 }
 
 #[test]
 fn the_fastest_of_several_takes_more_samples_and_says_how_many() {
     let mut result = example::sampled(6);
     let claim = judged(&result, &[expect(SPEEDUP, Bound::Min(1.0))]).remove(0);
-    assert_eq!(claim.verdict, Verdict::Inconclusive);
+    assert_eq!(claim.verdict, ClaimVerdict::Inconclusive);
     let reason = claim.reason.unwrap_or_default();
     assert!(reason.contains("fastest of 2") && reason.contains("--samples 7"), "{reason}");
     let is_other = |cell: &Cell| cell.design != Design::BatchedIo || cell.io_threads == 64;
     result.cells.retain(is_other);
-    assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), Verdict::Holds);
+    assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), ClaimVerdict::Holds);
 }
 
 /// Runs with eight cells of a design that are as fast as the baseline, each sample at most 5 % off
@@ -108,7 +108,7 @@ fn false_claims(run_count: u64) -> (usize, usize) {
         naive += usize::from(best.ci95.unwrap()[0] > 1.0);
         let result = RunResult { cells, ..example.clone() };
         claimed += usize::from(
-            verdict(&result, SPEEDUP, Bound::Min(1.0 + f64::EPSILON)) == Verdict::Holds,
+            verdict(&result, SPEEDUP, Bound::Min(1.0 + f64::EPSILON)) == ClaimVerdict::Holds,
         );
     }
     (claimed, naive)
@@ -146,18 +146,18 @@ fn a_claim_is_on_the_whole_block_unless_it_says_execution() {
     result.cells.push(some);
     let found = judged(&result, &both);
     assert_eq!(found[0].metric, "execution(ms_per_block(sequential))");
-    assert_eq!(found[0].verdict, Verdict::Holds, "{found:?}");
+    assert_eq!(found[0].verdict, ClaimVerdict::Holds, "{found:?}");
     assert_eq!(found[1].metric, "ms_per_block(sequential)");
-    assert_eq!(found[1].verdict, Verdict::NotJudged);
+    assert_eq!(found[1].verdict, ClaimVerdict::NotJudged);
     let reason = found[1].reason.clone().unwrap_or_default();
     assert!(reason.contains("run.whole = \"one\""), "{reason}");
     result.cells.push(whole);
     let verdicts: Vec<_> = judged(&result, &both).iter().map(|claim| claim.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Holds, Verdict::Fails]);
+    assert_eq!(verdicts, [ClaimVerdict::Holds, ClaimVerdict::Fails]);
     // Without execution alone there is nothing else to judge.
     result.cells.retain(|cell| !cell.duties.is_empty());
     result.cells.retain(Cell::is_whole);
-    assert_eq!(judged(&result, &both)[0].verdict, Verdict::NotJudged);
+    assert_eq!(judged(&result, &both)[0].verdict, ClaimVerdict::NotJudged);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn the_exit_code_is_that_of_the_worst_claim_that_counts() {
         verdict,
         ..judged(&example::sampled(8), &[expect(RATE, Bound::Min(1.0))]).remove(0)
     };
-    let coded = |verdicts: &[Verdict], open| {
+    let coded = |verdicts: &[ClaimVerdict], open| {
         let claims: Vec<_> = verdicts.iter().map(|verdict| of(*verdict)).collect();
         code(&claims, open)
     };
@@ -174,14 +174,17 @@ fn the_exit_code_is_that_of_the_worst_claim_that_counts() {
     let accepting = OpenCodes { not_judged: Code::Fine, ..OpenCodes::DEFAULT };
     for (verdicts, codes) in [
         (&[][..], [Code::Fine; 3]),
-        (&[Verdict::Holds, Verdict::Skipped], [Code::Fine; 3]),
-        (&[Verdict::Inconclusive], [Code::Fine, Code::Inconclusive, Code::Fine]),
-        (&[Verdict::Holds, Verdict::NotJudged], [Code::NotJudged, Code::NotJudged, Code::Fine]),
+        (&[ClaimVerdict::Holds, ClaimVerdict::Skipped], [Code::Fine; 3]),
+        (&[ClaimVerdict::Inconclusive], [Code::Fine, Code::Inconclusive, Code::Fine]),
         (
-            &[Verdict::NotJudged, Verdict::Inconclusive],
+            &[ClaimVerdict::Holds, ClaimVerdict::NotJudged],
+            [Code::NotJudged, Code::NotJudged, Code::Fine],
+        ),
+        (
+            &[ClaimVerdict::NotJudged, ClaimVerdict::Inconclusive],
             [Code::NotJudged, Code::Inconclusive, Code::Fine],
         ),
-        (&[Verdict::NotJudged, Verdict::Fails], [Code::Claim; 3]),
+        (&[ClaimVerdict::NotJudged, ClaimVerdict::Fails], [Code::Claim; 3]),
     ] {
         let found = [OpenCodes::DEFAULT, strict, accepting].map(|open| coded(verdicts, open));
         assert_eq!(found, codes, "{verdicts:?}");
@@ -198,15 +201,15 @@ fn a_speed_up_is_judged_round_by_round() {
             sample.wall_ns = times * round * 1_000_000;
         }
     }
-    assert_eq!(verdict(&result, SPEEDUP, Bound::Min(3.0)), Verdict::Holds);
-    assert_eq!(verdict(&result, SPEEDUP, Bound::Min(3.01)), Verdict::Fails);
+    assert_eq!(verdict(&result, SPEEDUP, Bound::Min(3.0)), ClaimVerdict::Holds);
+    assert_eq!(verdict(&result, SPEEDUP, Bound::Min(3.01)), ClaimVerdict::Fails);
 }
 
 #[test]
 fn without_an_interval_nothing_is_proved() {
     let result = example::typical();
-    assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), Verdict::Inconclusive);
-    assert_eq!(verdict(&result, RATE, Bound::Max(1e9)), Verdict::Inconclusive);
+    assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), ClaimVerdict::Inconclusive);
+    assert_eq!(verdict(&result, RATE, Bound::Max(1e9)), ClaimVerdict::Inconclusive);
 }
 
 #[test]
@@ -220,8 +223,8 @@ fn a_deadline_is_for_a_block_however_many_run_as_one() {
         }
     }
     let metric = Metric::MsPerBlock(Design::BatchedIo);
-    assert_eq!(verdict(&result, metric, Bound::Max(250.0)), Verdict::Holds);
-    assert_eq!(verdict(&result, metric, Bound::Max(249.0)), Verdict::Fails);
+    assert_eq!(verdict(&result, metric, Bound::Max(250.0)), ClaimVerdict::Holds);
+    assert_eq!(verdict(&result, metric, Bound::Max(249.0)), ClaimVerdict::Fails);
 }
 
 #[test]
@@ -240,7 +243,7 @@ fn on_several_databases_six_of_them_decide_and_no_number_of_samples() {
     let size = Metric::BalBytes(ListForm::BatchedIo);
     let p99 = Metric::TxLatencyP99(Design::BatchedIo);
     for (count, verdict_of_times, mean) in
-        [(5, Verdict::Inconclusive, 3_000.0), (7, Verdict::Holds, 4_000.0)]
+        [(5, ClaimVerdict::Inconclusive, 3_000.0), (7, ClaimVerdict::Holds, 4_000.0)]
     {
         result.cells = databases::pool(&all[..count], &[]);
         result.databases = all[..count].iter().map(|ran| ran.facts.clone()).collect();
@@ -248,13 +251,13 @@ fn on_several_databases_six_of_them_decide_and_no_number_of_samples() {
         assert_eq!(verdict(&result, RATE, Bound::Min(1.0)), verdict_of_times);
         assert_eq!(verdict(&result, p99, Bound::Max(7e-9)), verdict_of_times);
         // Exact: the mean of all blocks of all databases.
-        assert_eq!(verdict(&result, size, Bound::Max(mean)), Verdict::Holds);
-        assert_eq!(verdict(&result, size, Bound::Max(mean - 1.0)), Verdict::Fails);
+        assert_eq!(verdict(&result, size, Bound::Max(mean)), ClaimVerdict::Holds);
+        assert_eq!(verdict(&result, size, Bound::Max(mean - 1.0)), ClaimVerdict::Fails);
         let claim = &judged(&result, &[expect(RATE, Bound::Min(1.0))])[0];
         let reason = claim.reason.clone().unwrap_or_default();
         assert_eq!(reason.contains("--databases 7"), count < 6, "{reason}");
     }
-    assert_eq!(verdict(&result, p99, Bound::Max(6e-9)), Verdict::Fails);
+    assert_eq!(verdict(&result, p99, Bound::Max(6e-9)), ClaimVerdict::Fails);
 }
 
 #[test]
@@ -276,11 +279,11 @@ fn a_database_without_a_percentile_is_not_left_out_of_a_claim_on_it() {
         result.databases = all.iter().map(|ran| ran.facts.clone()).collect();
         judged(&result, std::slice::from_ref(&p99)).remove(0)
     };
-    assert_eq!(judged_on(&all).verdict, Verdict::Holds);
+    assert_eq!(judged_on(&all).verdict, ClaimVerdict::Holds);
     // Seven are enough for an interval, but they were chosen by the measured values.
     all[0].cells.iter_mut().for_each(|cell| cell.tx_latency_ns.p99 = None);
     let claim = judged_on(&all);
-    assert_eq!((claim.verdict, claim.value), (Verdict::Inconclusive, None));
+    assert_eq!((claim.verdict, claim.value), (ClaimVerdict::Inconclusive, None));
     let reason = claim.reason.unwrap_or_default();
     assert!(reason.contains("--samples") && !reason.contains("--databases"), "{reason}");
 }
@@ -289,8 +292,8 @@ fn a_database_without_a_percentile_is_not_left_out_of_a_claim_on_it() {
 fn a_size_needs_no_interval() {
     let result = example::typical();
     let size = Metric::BalBytes(ListForm::BatchedIo);
-    assert_eq!(verdict(&result, size, Bound::Max(9_600_412.0)), Verdict::Holds);
-    assert_eq!(verdict(&result, size, Bound::Max(9_600_411.0)), Verdict::Fails);
+    assert_eq!(verdict(&result, size, Bound::Max(9_600_412.0)), ClaimVerdict::Holds);
+    assert_eq!(verdict(&result, size, Bound::Max(9_600_411.0)), ClaimVerdict::Fails);
 }
 
 #[test]
@@ -301,10 +304,10 @@ fn what_was_not_run_is_not_judged_and_what_was_not_asked_is_skipped() {
     let mut warm = expect(RATE, Bound::Min(1.0));
     warm.when.cache = Some(CacheMode::Warm);
     for claim in judged(&result, &[other_store, warm]) {
-        assert_eq!((claim.verdict, claim.value), (Verdict::Skipped, None), "{claim:?}");
+        assert_eq!((claim.verdict, claim.value), (ClaimVerdict::Skipped, None), "{claim:?}");
     }
     result.cells.retain(|cell| cell.design != Design::Sequential);
-    assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), Verdict::NotJudged);
+    assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), ClaimVerdict::NotJudged);
 }
 
 #[test]
@@ -320,9 +323,12 @@ fn each_store_is_judged_by_itself() {
     let verdicts: Vec<_> = claims.iter().map(|claim| (claim.store, claim.verdict)).collect();
     assert_eq!(
         verdicts,
-        [(Some(StoreKind::Rocksdb), Verdict::Fails), (Some(StoreKind::Memory), Verdict::Holds)]
+        [
+            (Some(StoreKind::Rocksdb), ClaimVerdict::Fails),
+            (Some(StoreKind::Memory), ClaimVerdict::Holds)
+        ]
     );
-    assert_eq!(worst(&claims), Some(Verdict::Fails));
+    assert_eq!(worst(&claims), Some(ClaimVerdict::Fails));
 }
 
 #[test]
@@ -338,13 +344,13 @@ fn of_several_results_a_claim_has_its_worst_verdict() {
         let verdicts: Vec<_> = all.claims.iter().map(|claim| claim.verdict).collect();
         (verdicts, all.status.unwrap())
     };
-    let holds = vec![Verdict::Holds; 2];
+    let holds = vec![ClaimVerdict::Holds; 2];
     assert_eq!(verdicts(&results), (holds, "holds".to_owned()));
     for index in 0..3 {
-        results[index].claims[1].verdict = Verdict::Fails;
-        let fails = vec![Verdict::Holds, Verdict::Fails];
+        results[index].claims[1].verdict = ClaimVerdict::Fails;
+        let fails = vec![ClaimVerdict::Holds, ClaimVerdict::Fails];
         assert_eq!(verdicts(&results), (fails, "fails".to_owned()), "{index}");
-        results[index].claims[1].verdict = Verdict::Holds;
+        results[index].claims[1].verdict = ClaimVerdict::Holds;
     }
 }
 

@@ -1,7 +1,9 @@
 //! Results as Markdown, for a pull request or a CI job: the finding, the fastest row of each
 //! design, and the warnings. It is at most a screen long, however many results there are.
 
-use result::{Bottleneck, Cell, Claim, ClientCell, Content, Estimate, RunResult, Shown, Verdict};
+use result::{
+    Bottleneck, Cell, Claim, ClaimVerdict, ClientCell, Content, Estimate, RunResult, Shown,
+};
 use variant::steers_terminal;
 
 use crate::{
@@ -73,7 +75,7 @@ fn head(results: &[&Shown]) -> Vec<String> {
 /// its claims does not hold.
 fn needs_attention(shown: &Shown) -> bool {
     let is_open = shown.run().is_some_and(|run| {
-        run.interrupted || run.expects.claims.iter().any(|of| of.verdict != Verdict::Holds)
+        run.interrupted || run.expects.claims.iter().any(|of| of.verdict != ClaimVerdict::Holds)
     });
     is_open || !shown.is_sound()
 }
@@ -87,7 +89,7 @@ fn headline(results: &[Shown]) -> String {
     let failed = results
         .iter()
         .filter_map(Shown::run)
-        .filter(|run| run.expects.status.as_deref() == Some(Verdict::Fails.name()));
+        .filter(|run| run.expects.status.as_deref() == Some(ClaimVerdict::Fails.name()));
     let verdict = match (wrong, gate.as_slice(), failed.count()) {
         (0, [], 0) if results.iter().all(Shown::is_sound) => "all designs agree".to_owned(),
         (0, [], 0) => "nothing was compared".to_owned(),
@@ -131,7 +133,7 @@ fn run_lines(run: &RunResult, name: &str) -> Vec<String> {
     }
     let claims = &run.expects.claims;
     let (held, others): (Vec<_>, Vec<_>) =
-        claims.iter().partition(|claim| claim.verdict == Verdict::Holds);
+        claims.iter().partition(|claim| claim.verdict == ClaimVerdict::Holds);
     if !held.is_empty() {
         lines.push(format!("- {} of {} claims hold", held.len(), claims.len()));
     }

@@ -19,7 +19,7 @@ use super::{calibration, page};
 use crate::{Calibrated, Unfinished};
 use page::{Element, compared, elements};
 use result::{
-    Content, FrameFacts, ProfileFacts, RunResult, Shown, Stored, Verdict, example, gate,
+    ClaimVerdict, Content, FrameFacts, ProfileFacts, RunResult, Shown, Stored, example, gate,
     sweep::Keys,
 };
 
@@ -247,8 +247,8 @@ fn of_designs_that_disagree_no_figure_is_shown() {
 #[test]
 fn the_verdict_says_what_is_worst() {
     let fails = |run: &mut RunResult| {
-        run.expects.status = Some(Verdict::Fails.name().to_owned());
-        run.expects.claims[0].verdict = Verdict::Fails;
+        run.expects.status = Some(ClaimVerdict::Fails.name().to_owned());
+        run.expects.claims[0].verdict = ClaimVerdict::Fails;
     };
     let gate = result_of_gate();
     for (html, class, words) in [

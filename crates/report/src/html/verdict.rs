@@ -1,7 +1,7 @@
 //! The first part of the page: agreement of the designs, claims, the gate's verdict, the answer.
 //! Also the last part, the list of results.
 
-use result::{Claim, RunResult, Verdict, gate};
+use result::{Claim, ClaimVerdict, RunResult, gate};
 
 use super::{
     data::{Report, Source, speed},
@@ -235,7 +235,8 @@ fn claims(run: &Part<'_, RunResult>) -> Vec<Line> {
         return lines;
     }
     let all = (0..expects.claims.len()).filter_map(|at| part!(run, expects.claims[at]));
-    let (held, others): (Vec<_>, Vec<_>) = all.partition(|claim| claim.verdict == Verdict::Holds);
+    let (held, others): (Vec<_>, Vec<_>) =
+        all.partition(|claim| claim.verdict == ClaimVerdict::Holds);
     if !held.is_empty() {
         let text = format!("{} of {} claims hold", held.len(), expects.claims.len());
         let rows: Vec<_> = held.iter().map(claim_row).collect();
@@ -250,10 +251,11 @@ fn claims(run: &Part<'_, RunResult>) -> Vec<Line> {
 /// A claim that does not hold.
 fn claim_line(claim: &Part<'_, Claim>) -> Line {
     let grade = match claim.verdict {
-        Verdict::Fails => Grade::Bad,
-        Verdict::Holds | Verdict::Inconclusive | Verdict::NotJudged | Verdict::Skipped => {
-            Grade::Open
-        }
+        ClaimVerdict::Fails => Grade::Bad,
+        ClaimVerdict::Holds
+        | ClaimVerdict::Inconclusive
+        | ClaimVerdict::NotJudged
+        | ClaimVerdict::Skipped => Grade::Open,
     };
     let why = claim.reason.as_ref().map(|why| format!("; {}", esc(why)));
     let more = format!(

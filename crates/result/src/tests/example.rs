@@ -15,7 +15,7 @@ use crate::{
         Virtualisation,
     },
     figures::{Bucket, Counters},
-    names::{Bottleneck, Bound, IoKind, Verdict},
+    names::{Bottleneck, Bound, ClaimVerdict, IoKind},
     phases::{PathNs, PhasesNs},
     run::{
         BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Fill, LoadFill, Percentiles,
@@ -165,7 +165,7 @@ fn expects() -> Expects {
         limit: 1e7,
         value: Some(9_600_412.0),
         near_end: None,
-        verdict: Verdict::Holds,
+        verdict: ClaimVerdict::Holds,
         reason: None,
     };
     Expects { count: 1, status: Some("holds".to_owned()), claims: vec![claim] }
