@@ -1,5 +1,6 @@
-//! Finds the addresses at which a transaction tries to create a contract. A call frame that reverts
-//! leaves no trace of its creation in the state, but the address is found too.
+//! Finds the addresses at which a transaction tries to create a contract, for the reference run. It
+//! runs the transaction with an inspector, since a call frame that reverts leaves no trace of its
+//! creation in the state.
 
 use alloy_primitives::Address;
 use revm::{
@@ -12,7 +13,8 @@ use workload::{Block, Workload};
 use crate::env;
 
 /// Runs the transaction at `tx_index` of `block` over `db`, and drops its changes. Returns the
-/// addresses of its creations: an empty list if the transaction cannot run.
+/// addresses of its creations, also of creations that fail. The list is empty if the transaction
+/// cannot run.
 pub fn creations(
     workload: &Workload,
     block: &Block,

@@ -1,5 +1,5 @@
-//! Collects the deposits of a block from the logs of the deposit contract (EIP-6110). Deposit logs
-//! of this contract have one form; a block with a deposit log of another form is invalid.
+//! Collects the deposits of a block from the logs of the deposit contract (EIP-6110), for the
+//! reference run and imports. All deposit logs have one layout; a block with another is invalid.
 
 use alloy_eips::eip6110::DEPOSIT_REQUEST_TYPE;
 use alloy_primitives::{Address, B256, Bytes, Log, U256, b256};
@@ -8,13 +8,13 @@ use alloy_primitives::{Address, B256, Bytes, Log, U256, b256};
 const DEPOSIT_EVENT: B256 =
     b256!("649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5");
 /// The fields of a deposit in its log's data: public key, withdrawal credentials, amount,
-/// signature, index. Each entry has the offset of the field's length word in the data, and the
-/// field's length in bytes.
+/// signature, index. Each entry has the offset of the word with the field's length, and that length
+/// in bytes. The field follows this word. The data begin with the five offsets, a word each.
 const FIELDS: [(usize, usize); 5] = [(160, 48), (256, 32), (320, 8), (384, 96), (512, 8)];
 /// Length in bytes of the data of a deposit's log.
 const DATA_BYTES: usize = 576;
 
-/// A deposit's log has another form than EIP-6110 says.
+/// A deposit's log has another layout than EIP-6110 demands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DepositFault {
     /// The data are too short or too long.
@@ -32,8 +32,8 @@ pub enum DepositFault {
     },
 }
 
-/// Makes one request of all deposits in `logs` of the contract at `contract`: type ‖ data
-/// (EIP-7685). `None` if there is no deposit.
+/// Makes one request of all deposits that the deposit contract, at `contract`, has logged in `logs`:
+/// type ‖ data (EIP-7685). `None` if there is no deposit.
 ///
 /// # Errors
 /// [`DepositFault`]: the block is invalid.

@@ -1,4 +1,5 @@
-//! Converts the workload's forks, blocks and transactions to revm's types.
+//! Converts the workload's forks, blocks and transactions to revm's types, for `run.rs` and for
+//! callers that run revm themselves.
 
 use alloy_eips::{eip7594::MAX_BLOBS_PER_TX_FUSAKA, eip7840::BlobParams};
 use alloy_primitives::{TxKind, U256};
@@ -99,6 +100,8 @@ pub struct EarlyRules {
     pub difficulty: U256,
 }
 
+/// Sets the fork of `evm`, unless it has this fork already. `cfg` makes the settings from the chain
+/// id.
 fn set_spec<DB: Database, I>(
     evm: &mut MainnetEvm<MainnetContext<DB>, I>,
     spec: SpecId,
@@ -107,7 +110,7 @@ fn set_spec<DB: Database, I>(
     if evm.ctx.cfg.spec != spec {
         let chain_id = evm.ctx.cfg.chain_id;
         evm.ctx.modify_cfg(|of_evm| *of_evm = cfg(chain_id));
-        // The precompiles change with the next transaction, by revm itself.
+        // revm itself changes the precompiles at the next transaction.
         evm.instruction = EthInstructions::new_mainnet_with_spec(spec);
     }
 }

@@ -1,6 +1,6 @@
-//! Runs a transaction and keeps the beneficiary's fee apart. Otherwise each transaction would read
-//! and write the beneficiary's account, and an engine could not run transactions in parallel. All
-//! else is stock revm, also the amount of the fee.
+//! Runs a transaction without paying the beneficiary's fee, and returns the fee's amount. With the
+//! payment, each transaction would read and write the beneficiary's account, and no two could run
+//! in parallel. All else is stock revm, also the computation of the fee.
 
 use std::{cell::Cell, fmt, marker::PhantomData};
 
@@ -54,9 +54,10 @@ impl<DB: Database> Handler for FeeApart<DB> {
     type Error = EVMError<DB::Error>;
     type HaltReason = HaltReason;
 
-    /// Pays the fee to an empty account of the beneficiary, removes that account again, and keeps
-    /// the amount. Removes the payment from the journal too. Revm reports a failed read only after
-    /// this call, and then reverts all entries of the journal.
+    /// Lets revm pay the fee to an empty account in the place of the beneficiary's, and takes the
+    /// amount from that account's balance. Then removes the account, and the payment's entries from
+    /// the journal: if a read has failed, revm reverts all entries after this call, and needs their
+    /// accounts. Pays as usual if the transaction has touched the beneficiary.
     fn reward_beneficiary(
         &self,
         evm: &mut Self::Evm,

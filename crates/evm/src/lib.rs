@@ -1,6 +1,6 @@
 //! Stock revm for a workload: converts blocks and transactions for revm, and runs one step of a
-//! batch over any state. Owns no state, no order of execution and no expected outcome. So the
-//! reference and every engine run the same EVM and differ only in their own part.
+//! batch over any state. The reference and all engines call it, so they run the same EVM. Owns no
+//! state, no order of execution and no expected outcome.
 
 pub mod changes;
 pub mod creations;

@@ -1,5 +1,5 @@
 //! Net changes of a batch from revm's bundle: the difference between the states before and after
-//! the batch.
+//! the batch. The reference and the engine `bare-revm` compute theirs here.
 
 use revm::{
     database::{BundleAccount, BundleState},

@@ -1,8 +1,8 @@
-//! Joins the parts of a step. A step can commit several parts (all withdrawals, then each system
-//! call) at one index of the list (EIP-7928). The list builder of revm takes an account's value
-//! before a commit for its value before the step. So a later part that does not change a value
-//! again would remove an earlier part's change from the list. Later parts therefore get the value
-//! before the step.
+//! Joins the parts of a step for revm's builder of lists. A system step commits several parts (all
+//! withdrawals, then each system call) at one block access index (EIP-7928). The builder takes an
+//! account's original value in a commit for its value before the step. So a second part with an
+//! unchanged value would remove the first part's change from the list. Each later part therefore
+//! gets the original value of the first.
 
 use alloy_primitives::{Address, map::AddressMap};
 use revm::state::{AccountInfo, EvmState};

@@ -1,4 +1,5 @@
-//! Runs one step of a batch on stock revm over any database.
+//! Runs one step of a batch on stock revm over any database: [`Runner`], for the reference, the
+//! engines and imports.
 
 use std::fmt;
 
@@ -32,15 +33,15 @@ pub enum StepError<E> {
     /// The database failed, or refused the read.
     #[error("{0}")]
     Database(E),
-    /// The transaction is invalid at its place in the block: nonce, balance, gas limit, …
+    /// The transaction is invalid where it stands in the block, by its nonce, balance or gas limit.
     #[error("invalid transaction: {0}")]
     Invalid(String),
-    /// A system call must succeed (EIP-7002, EIP-7251, EIP-8282), and did not.
+    /// A system call failed that must succeed (EIP-7002, EIP-7251, EIP-8282).
     #[error("system call to {contract} failed: {reason}")]
     SystemCall {
         /// The contract that was called.
         contract: Address,
-        /// The message of revm.
+        /// The result of the call, or that the contract has no code.
         reason: String,
     },
 }
@@ -74,9 +75,9 @@ impl TxGas {
     }
 }
 
-/// Result of a transaction: the content of its receipt, and its return data, as the EVM returns
-/// them. Their digests are for the comparison with the reference. A client need not compute them,
-/// so they are computed outside any clock.
+/// Result of a transaction: the content of its receipt, and its return data. [`Self::outcome`]
+/// makes digests of them, for the comparison with the reference. A client needs no such digests, so
+/// callers make them outside of the clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxResult {
     /// Status of the transaction.
@@ -176,9 +177,8 @@ impl<DB: Database> Runner<DB> {
         Self { fees, ..self }
     }
 
-    /// Requests of the block that was entered last, ordered by type: type ‖ data, as the system
-    /// calls after its transactions returned them (EIP-7685). Calls that returned nothing have no
-    /// request. Deposits are not included.
+    /// Requests that the system calls of the current block returned: type ‖ data, ordered by type
+    /// (EIP-7685). A call that returned nothing has no request. Deposits are not included.
     pub fn requests(&self) -> &[Bytes] {
         &self.requests
     }
@@ -188,19 +188,19 @@ impl<DB: Database> Runner<DB> {
         self.evm.ctx.db_mut()
     }
 
-    /// Gives the database back.
+    /// Returns the database.
     pub fn into_db(self) -> DB {
         self.evm.ctx.journaled_state.database
     }
 
-    /// Makes `block` the block whose steps are run next.
+    /// Makes `block` the current block, whose steps are run next.
     pub fn enter(&mut self, block: &Block) {
         env::enter(&mut self.evm, &block.env, self.rules.at(block.env.timestamp));
         self.requests.clear();
     }
 
-    /// Makes `block`, from before the Merge, the block whose transactions are run next. It has no
-    /// other steps; [`Self::pay`] pays its rewards.
+    /// Makes `block` the current block, under rules from before the Merge. Such a block has only
+    /// steps of transactions; [`Self::pay`] pays its rewards.
     pub fn enter_early(&mut self, block: &Block, rules: EarlyRules) {
         env::enter_early(&mut self.evm, &block.env, rules);
     }
@@ -209,13 +209,12 @@ impl<DB: Database> Runner<DB> {
         self.rules.at(block.env.timestamp).fork
     }
 
-    /// Runs one step of `block`, which must have been entered. The state changes of each of
-    /// its parts (one transaction; each system call; all withdrawals) go to `sink` with the
-    /// database, in order.
+    /// Runs one step of `block`, the current block. Passes the database and the state changes to
+    /// `sink`, once for each part of the step: a transaction, a system call, or all withdrawals.
     ///
     /// # Errors
-    /// [`StepError`]: the block is invalid, or its state cannot be read. The runner has forgotten
-    /// the keys that the step read, and can run another step.
+    /// [`StepError`]: the block is invalid, or its state cannot be read. The runner drops the keys
+    /// that the step has read, and can run another step.
     pub fn run(
         &mut self,
         block: &Block,
@@ -289,9 +288,9 @@ impl<DB: Database> Runner<DB> {
         let state = self.evm.finalize();
         let contract = call.contract;
         if call.must_succeed() {
-            // A block without the contract's code is invalid (EIP-7002, EIP-7251). Developers'
-            // chains may lack the contract from genesis on, and imports of files check the genesis.
-            // So the code is checked only if forks begin after the genesis.
+            // The block is invalid if the contract has no code (EIP-7002, EIP-7251). A developers'
+            // chain may lack the contract in its genesis; an import of its files checks that. So
+            // the code is checked here only on chains with a fork after the genesis.
             let is_without_code = !self.rules.changes.is_empty()
                 && state.get(&contract).is_none_or(|to| to.info.is_empty_code_hash());
             let reason = match is_without_code {

@@ -1,5 +1,5 @@
-//! System calls of a block: which contract is called when, and its input. The contracts' codes are
-//! chain constants.
+//! System calls of a block, as data: the contracts, their inputs and forks. `run.rs` makes the
+//! calls. Also the contracts' codes, for a genesis.
 
 use alloy_eips::{
     eip2935::{HISTORY_STORAGE_ADDRESS, HISTORY_STORAGE_CODE},
