@@ -3,7 +3,7 @@
 //! (EIP-7928).
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use revm::state::{Account, EvmState};
+use revm::state::{Account, AccountInfo, EvmState};
 
 /// Writes of a step to one account; `None` for a field that the step left unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,9 +62,9 @@ impl StepWrites {
     fn add_account(&mut self, address: Address, account: &Account) {
         // A contract that destroys itself in its creating transaction leaves nothing in the state,
         // also no slots (EIP-6780).
-        let gone = account.is_selfdestructed();
+        let is_destroyed = account.is_selfdestructed();
         let before = account.original_info();
-        let after = if gone { revm::state::AccountInfo::default() } else { account.info.clone() };
+        let after = if is_destroyed { AccountInfo::default() } else { account.info.clone() };
         let code_changed = before.code_hash != after.code_hash;
         let write = AccountWrite {
             address,
@@ -79,7 +79,7 @@ impl StepWrites {
             self.accounts.push(write);
         }
         for (key, slot) in &account.storage {
-            let value = if gone { U256::ZERO } else { slot.present_value() };
+            let value = if is_destroyed { U256::ZERO } else { slot.present_value() };
             if slot.original_value() != value {
                 self.slots.push((address, *key, value));
             }

@@ -39,7 +39,7 @@ pub fn cfg_env(fork: Fork, chain_id: u64) -> CfgEnv {
 /// Blob parameters of the rules (EIP-7840); since Osaka with the reserve price of EIP-7918.
 pub fn blob_params(rules: &ChainRules) -> BlobParams {
     let ChainRules { fork, blobs, .. } = rules;
-    let of_fork = match fork {
+    let fork_params = match fork {
         Fork::Paris | Fork::Shanghai | Fork::Cancun => BlobParams::cancun(),
         Fork::Prague => BlobParams::prague(),
         Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 | Fork::Amsterdam => BlobParams::osaka(),
@@ -48,7 +48,7 @@ pub fn blob_params(rules: &ChainRules) -> BlobParams {
         target_blob_count: blobs.target,
         max_blob_count: blobs.max,
         update_fraction: blobs.base_fee_update_fraction.into(),
-        ..of_fork
+        ..fork_params
     }
 }
 
@@ -87,8 +87,8 @@ pub fn enter_early<DB: Database, I>(
 ) {
     let EarlyRules { spec, difficulty } = early;
     set_spec(evm, spec, |chain_id| CfgEnv::new_with_spec(spec).with_chain_id(chain_id));
-    let of_paris = block_env(env, &Fork::Paris.into());
-    evm.ctx.block = BlockEnv { difficulty, prevrandao: None, ..of_paris };
+    let paris_env = block_env(env, &Fork::Paris.into());
+    evm.ctx.block = BlockEnv { difficulty, prevrandao: None, ..paris_env };
 }
 
 /// Rules of a block before the Merge (EIP-3675).
@@ -109,7 +109,7 @@ fn set_spec<DB: Database, I>(
 ) {
     if evm.ctx.cfg.spec != spec {
         let chain_id = evm.ctx.cfg.chain_id;
-        evm.ctx.modify_cfg(|of_evm| *of_evm = cfg(chain_id));
+        evm.ctx.modify_cfg(|current| *current = cfg(chain_id));
         // revm itself changes the precompiles at the next transaction.
         evm.instruction = EthInstructions::new_mainnet_with_spec(spec);
     }
@@ -187,18 +187,18 @@ mod tests {
                 let env = block::BlockEnv { excess_blob_gas, ..block::BlockEnv::default() };
                 let rules = ChainRules { blobs, ..ChainRules::default() };
                 let fee = block_env(&env, &rules).blob_excess_gas_and_price;
-                let said = blob_params(&rules).calc_blob_fee(excess_blob_gas);
-                assert_eq!(fee.map(|fee| fee.blob_gasprice), Some(said), "{blobs}");
+                let expected = blob_params(&rules).calc_blob_fee(excess_blob_gas);
+                assert_eq!(fee.map(|fee| fee.blob_gasprice), Some(expected), "{blobs}");
             }
         }
-        for past in [
+        for unbounded in [
             BlobSchedule { max: (1 << 16) + 1, ..most },
             BlobSchedule { base_fee_update_fraction: 100_000_001, ..most },
             BlobSchedule { base_fee_update_fraction: 0, ..least },
             BlobSchedule { target: 2, ..least },
             BlobSchedule { target: 0, max: 0, ..least },
         ] {
-            assert!(!past.is_bounded(), "{past}");
+            assert!(!unbounded.is_bounded(), "{unbounded}");
         }
     }
 }

@@ -31,13 +31,13 @@ impl BlockGas {
     /// execution gas must cover the transaction's limit up to the cap of EIP-7825, and the remaining
     /// state gas must cover the whole limit (EIP-8037).
     pub fn room(&self, limit: u64, fork: Fork) -> u64 {
-        let left = |used: u64| limit.saturating_sub(used);
+        let remaining = |used: u64| limit.saturating_sub(used);
         if !fork.is_from(Fork::Amsterdam) {
-            left(self.receipt_gas)
-        } else if left(self.regular_gas) >= fork.tx_gas_cap() {
-            left(self.state_gas)
+            remaining(self.receipt_gas)
+        } else if remaining(self.regular_gas) >= fork.tx_gas_cap() {
+            remaining(self.state_gas)
         } else {
-            left(self.regular_gas).min(left(self.state_gas))
+            remaining(self.regular_gas).min(remaining(self.state_gas))
         }
     }
 

@@ -4,7 +4,7 @@
 //! unchanged value would remove the first part's change from the list. Each later part therefore
 //! gets the original value of the first.
 
-use alloy_primitives::{Address, map::AddressMap};
+use alloy_primitives::map::AddressMap;
 use revm::state::{AccountInfo, EvmState};
 
 /// Values before the running step of the accounts that its parts have changed so far.
@@ -20,19 +20,17 @@ impl Parts {
         for (address, account) in changes.iter_mut().filter(|(_, account)| account.is_touched()) {
             match self.before.get(address) {
                 Some(before) => *account.original_info_mut() = before.clone(),
-                None => self.remember(*address, account.original_info()),
+                None => {
+                    self.before.insert(*address, account.original_info());
+                }
             }
         }
-    }
-
-    fn remember(&mut self, address: Address, before: AccountInfo) {
-        self.before.insert(address, before);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use alloy_primitives::U256;
+    use alloy_primitives::{Address, U256};
     use revm::state::{Account, TransactionId};
 
     use super::*;

@@ -221,12 +221,12 @@ impl<DB: Database> Runner<DB> {
         kind: StepKind,
         mut sink: impl FnMut(&mut DB, EvmState),
     ) -> Result<StepOutput, StepError<DB::Error>> {
-        let ran = self.run_kind(block, kind, &mut sink);
-        if ran.is_err() {
+        let output = self.run_kind(block, kind, &mut sink);
+        if output.is_err() {
             // revm keeps the accounts that a failed transaction loaded.
             self.evm.finalize();
         }
-        ran
+        output
     }
 
     fn run_kind(
@@ -275,7 +275,8 @@ impl<DB: Database> Runner<DB> {
         };
         let state = self.evm.finalize();
         sink(self.evm.ctx.db_mut(), state);
-        Ok(StepOutput { fee_apart, ..output_of(result) })
+        let result = TxResult::from(result);
+        Ok(StepOutput { gas: result.gas(), result: Some(result), fee_apart })
     }
 
     fn system_call(
@@ -293,12 +294,12 @@ impl<DB: Database> Runner<DB> {
             // the code is checked here only on chains with a fork after the genesis.
             let is_without_code = !self.rules.changes.is_empty()
                 && state.get(&contract).is_none_or(|to| to.info.is_empty_code_hash());
-            let reason = match is_without_code {
-                true => Some("the system contract has no code".to_owned()),
-                false => (!result.is_success()).then(|| format!("{result:?}")),
-            };
-            if let Some(reason) = reason {
-                return Err(StepError::SystemCall { contract, reason });
+            let failed = |reason| Err(StepError::SystemCall { contract, reason });
+            if is_without_code {
+                return failed("the system contract has no code".to_owned());
+            }
+            if !result.is_success() {
+                return failed(format!("{result:?}"));
             }
         }
         sink(self.evm.ctx.db_mut(), state);
@@ -335,9 +336,4 @@ impl<DB: Database> Runner<DB> {
         }
         Ok(())
     }
-}
-
-fn output_of(result: ExecutionResult) -> StepOutput {
-    let result = TxResult::from(result);
-    StepOutput { gas: result.gas(), result: Some(result), fee_apart: U256::ZERO }
 }

@@ -44,41 +44,30 @@ impl SystemCall {
 /// (EIP-2935, from Prague).
 pub fn before_transactions(fork: Fork, env: &BlockEnv) -> impl Iterator<Item = SystemCall> {
     let calls = [
-        SystemCall {
-            contract: BEACON_ROOTS_ADDRESS,
-            input: Bytes::copy_from_slice(env.parent_beacon_root.as_slice()),
-            request_type: None,
-        },
-        SystemCall {
-            contract: HISTORY_STORAGE_ADDRESS,
-            input: Bytes::copy_from_slice(env.parent_hash.as_slice()),
-            request_type: None,
-        },
+        (Fork::Cancun, BEACON_ROOTS_ADDRESS, env.parent_beacon_root),
+        (Fork::Prague, HISTORY_STORAGE_ADDRESS, env.parent_hash),
     ];
-    let since = [Fork::Cancun, Fork::Prague];
-    calls
-        .into_iter()
-        .zip(since)
-        .filter(move |(_, since)| fork.is_from(*since))
-        .map(|(call, _)| call)
+    let calls = calls.into_iter().filter(move |(since, ..)| fork.is_from(*since));
+    calls.map(|(_, contract, input)| SystemCall {
+        contract,
+        input: Bytes::copy_from_slice(input.as_slice()),
+        request_type: None,
+    })
 }
 
 /// Returns the calls after the last transaction and the withdrawals: withdrawal requests
 /// (EIP-7002), consolidation requests (EIP-7251), both from Prague, builder requests (EIP-8282,
 /// from Amsterdam).
 pub fn after_transactions(fork: Fork) -> Vec<SystemCall> {
-    let mut calls = Vec::new();
-    if fork.is_from(Fork::Prague) {
-        calls.push((WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, WITHDRAWAL_REQUEST_TYPE));
-        calls.push((CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, CONSOLIDATION_REQUEST_TYPE));
-    }
-    if fork.is_from(Fork::Amsterdam) {
-        calls.push((BUILDER_DEPOSIT_CONTRACT_ADDRESS, BUILDER_DEPOSIT_REQUEST_TYPE));
-        calls.push((BUILDER_EXIT_CONTRACT_ADDRESS, BUILDER_EXIT_REQUEST_TYPE));
-    }
+    let calls = [
+        (Fork::Prague, WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, WITHDRAWAL_REQUEST_TYPE),
+        (Fork::Prague, CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, CONSOLIDATION_REQUEST_TYPE),
+        (Fork::Amsterdam, BUILDER_DEPOSIT_CONTRACT_ADDRESS, BUILDER_DEPOSIT_REQUEST_TYPE),
+        (Fork::Amsterdam, BUILDER_EXIT_CONTRACT_ADDRESS, BUILDER_EXIT_REQUEST_TYPE),
+    ];
+    let calls = calls.into_iter().filter(|(since, ..)| fork.is_from(*since));
     calls
-        .into_iter()
-        .map(|(contract, request_type)| SystemCall {
+        .map(|(_, contract, request_type)| SystemCall {
             contract,
             input: Bytes::new(),
             request_type: Some(request_type),
