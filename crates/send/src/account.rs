@@ -1,5 +1,5 @@
-//! Signs transactions with a nonce and fees. A signed transaction has the bytes that a node takes,
-//! and their hash.
+//! Signs transactions: adds nonce, fees and signature to a content, and encodes the result for the
+//! node. The setup and the driving task call it.
 
 use alloy_consensus::{SignableTransaction, TxEip1559};
 use alloy_eips::eip2718::Encodable2718;

@@ -1,5 +1,6 @@
-//! Init codes: one creates a contract with its slots, the other pays many accounts. Both codes run
-//! once, in the transaction that creates, so the chain needs no helper contract.
+//! Init codes that the setup sends: one creates a contract with its slots, the other pays many
+//! accounts. An init code runs once, in the transaction that has it, so paying needs no helper
+//! contract on the chain.
 
 use alloy_primitives::{Address, Bytes, U256};
 
@@ -33,9 +34,9 @@ mod op {
     pub(super) const REVERT: u8 = 0xfd;
 }
 
-/// Length in bytes of the longest init code that every fork takes (EIP-3860).
+/// Maximum length of an init code in bytes (EIP-3860).
 pub(crate) const INIT_BYTES_MAX: usize = 49_152;
-/// Length of an amount in bytes: a word has an address of 20 bytes and an amount.
+/// Length of an amount in bytes: address and amount together fill a word of 32 bytes.
 const AMOUNT_BYTES: usize = 12;
 
 /// `PUSH3 value`.
@@ -44,8 +45,8 @@ fn push3(value: usize) -> [u8; 4] {
     [op::PUSH3, bytes[1], bytes[2], bytes[3]]
 }
 
-/// Code that copies `length` bytes of the init code, from `offset` on, to the start of memory. It
-/// leaves the length on the stack.
+/// Code that copies `length` bytes of the init code, from `offset` on, to the start of memory, and
+/// leaves `length` on the stack.
 fn copied(offset: usize, length: usize) -> Vec<u8> {
     [&push3(length)[..], &[op::DUP1], &push3(offset), &[op::PUSH0, op::CODECOPY]].concat()
 }
@@ -83,9 +84,9 @@ fn writing(end: u8) -> Vec<u8> {
     .concat()
 }
 
-/// Init code that pays each account its amount from the value of the transaction, and creates a
-/// contract without code. The whole transaction fails if a payment fails. `None` if an amount needs
-/// more than 96 bits.
+/// Init code that pays each account its amount in wei from the value of the transaction, and
+/// creates a contract without code. The whole transaction fails if a payment fails. `None` if an
+/// amount has more than 96 bits.
 pub(crate) fn payments(all: &[(Address, U256)]) -> Option<Bytes> {
     let mut words = Vec::with_capacity(all.len() * 32);
     for (address, amount) in all {

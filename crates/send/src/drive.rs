@@ -1,8 +1,8 @@
-//! Sends the transactions of a load. One task decides: it releases transactions at the pace, sends
-//! each sender's transactions one after the other, and records results. Calls and the reading of
-//! blocks run in other tasks, which report by messages. A transaction is signed at its turn, and
-//! its bytes are kept. A call with an unknown result is repeated with the same bytes, so the chain
-//! can take the transaction only once.
+//! Sends the transactions of a load. The driving task decides: it releases transactions at the
+//! pace, sends each sender's transactions one after the other, and records results. Calls of the
+//! node and the reading of blocks run in other tasks, which report by messages. A transaction is
+//! signed when it is sent first. A call with an unknown result is repeated with the same bytes, so
+//! the chain can take the transaction only once.
 
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,8 @@ pub(crate) async fn drive(
     run(Drive::new(input, plan, ready, began), Watch { tasks, seen }, on_progress).await
 }
 
-/// The tasks that watch the node, and their observations. The tasks end when this value is dropped.
+/// The tasks that watch the node, and the channel of their observations. Dropping it ends the
+/// tasks.
 struct Watch {
     tasks: JoinSet<()>,
     seen: UnboundedReceiver<Seen>,

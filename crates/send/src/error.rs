@@ -1,4 +1,4 @@
-//! Errors of calls by kind, and errors that prevent or end a load.
+//! Errors of this crate: those of a call, by kind, and those that prevent or end a load.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -29,15 +29,15 @@ variant::named! {
         RateLimit = "rate-limit",
         /// The transaction pool has no room.
         PoolFull = "pool-full",
-        /// The nonce is used already, or another transaction has it. No error if this transaction
-        /// itself has the nonce.
+        /// The nonce is used already, or is that of another transaction in the pool. Not counted as
+        /// an error if it is this transaction, sent before, that has used the nonce.
         Nonce = "nonce",
         /// The fee is below the node's minimum.
         Underpriced = "underpriced",
         /// The sender cannot pay.
         Funds = "funds",
-        /// The node claims that it knows the transaction already. An error only if the node does
-        /// not have it.
+        /// The node claims that it knows the transaction already. Counted as an error only if the
+        /// node does not have it.
         ClaimedKnown = "claimed-known",
         /// Any other refusal of the transaction.
         Rejected = "rejected",

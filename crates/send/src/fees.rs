@@ -1,5 +1,5 @@
-//! The fees that transactions offer. Offers are far above the base fee, which rises by at most an
-//! eighth a block (EIP-1559). Only the base fee and the tip are paid.
+//! The fees that transactions of a load and of its setup offer. Offers are far above the base fee,
+//! which rises by at most an eighth a block (EIP-1559). Only the base fee and the tip are paid.
 
 /// Number of wei in a gwei.
 const GWEI: u128 = 1_000_000_000;
@@ -13,7 +13,7 @@ const BASE_FEE_MULTIPLE: u128 = 10;
 /// Minimum offer without the tip, in wei per gas: ten times the base fee of a new chain.
 const OFFER_MIN: u128 = 10 * GWEI;
 
-/// Fees of the next transaction, in wei per gas. The fees of a load only rise.
+/// Fees that the next transaction offers, in wei per gas. During a load they only rise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fees {
     pub(crate) max: u128,

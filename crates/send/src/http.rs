@@ -1,6 +1,6 @@
-//! The HTTP client, with one policy for the whole program. An answer is bounded in time and size. A
-//! redirect stays on its host and keeps its encryption. The root certificates are those of the
-//! system and of Mozilla. Knows no JSON.
+//! The HTTP client of the whole program, with one policy: an answer is bounded in time and size,
+//! and a redirect stays on its host and keeps its encryption. The root certificates are those of
+//! the system and of Mozilla. Knows no JSON-RPC.
 
 use std::{
     error::Error,
@@ -14,7 +14,7 @@ use reqwest::{
     redirect::{Action, Attempt, Policy},
 };
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
-// Opens the WebSockets; the workspace states its features.
+// Only to choose its features: `alloy_transport_ws` opens the WebSockets with it.
 use tokio_tungstenite as _;
 
 /// Time limit of connecting, unless the limit of the answer is shorter.
@@ -97,7 +97,7 @@ impl HttpClient {
             .timeout(limits.time)
             .pool_idle_timeout(IDLE_MAX)
             .gzip(compression == Compression::Gzip)
-            // A call is made once: only the caller knows whether it may be made again.
+            // Only the caller knows whether a call may be made again.
             .retry(reqwest::retry::never())
             .redirect(Policy::custom(redirected))
             .build();
@@ -208,8 +208,8 @@ fn parsed(url: &str) -> Result<Url, HttpError> {
     Url::parse(url).map_err(|error| HttpError::Refused(format!("not a URL: {error}")))
 }
 
-/// Follows a redirect on the same host. An answer of another host would not be the named node's. A
-/// redirect to a URL without encryption would show the URL's secrets to the network.
+/// Follows a redirect on the same host. An answer of another host would not be the answer of the
+/// named node. A redirect to a URL without encryption would show the URL's secrets to the network.
 fn redirected(attempt: Attempt<'_>) -> Action {
     let from = attempt.previous().last();
     let stays = from.is_some_and(|from| from.host_str() == attempt.url().host_str());

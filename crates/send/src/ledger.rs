@@ -1,7 +1,7 @@
-//! Records the fate of each transaction: unsent, pending, in a block or refused. The ledger uses no
-//! clock and no network, so tests can check its laws. Each transaction has one fate, and the
-//! counts of all fates add up to the number of planned transactions. A transaction counts once,
-//! however often its bytes were sent.
+//! Records the fate of each transaction of a load: unsent, pending, in a block or refused. Each
+//! transaction has one fate and counts once, however often it was sent, so the counts of all fates
+//! add up to the number of transactions. `drive/records.rs` reports the events. The ledger has no
+//! clock and no network, so tests can check these laws.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -208,8 +208,9 @@ impl Ledger {
         });
     }
 
-    /// Notes that the node no longer has a transaction. Returns whether the node had taken the
-    /// transaction and no block has it. A second loss of the same bytes does not count.
+    /// Notes that the node no longer has a transaction. Returns whether this is a loss: the node
+    /// had taken the transaction, and no block has it. After a loss it no longer counts as taken,
+    /// so a second report of the loss returns false.
     pub(crate) fn lost(&mut self, tx: usize) -> bool {
         let entry = &self.entries[tx];
         let is_lost = entry.fate() == Fate::Pending && entry.taken.is_some();
@@ -275,8 +276,8 @@ impl Ledger {
         self.is_last_removed = true;
     }
 
-    /// Number of blocks above the last block with a transaction of the load; `None` if no block has
-    /// one.
+    /// Number of blocks above the last block with a transaction of the load; `None` if there is no
+    /// such block.
     pub(crate) fn confirmations(&self) -> Option<u64> {
         let above = self.chain.iter().rev().position(|counted| !counted.own.is_empty());
         above.map(|count| count as u64)
@@ -405,7 +406,8 @@ mod tests {
                 let counted = [Fate::Unsent, Fate::Pending, Fate::Included, Fate::Reverted, Fate::Failed].map(with);
                 let told = [tally.unsent, tally.pending, tally.included, tally.reverted, tally.failed];
                 prop_assert_eq!(counted.map(|count| count as u64), told);
-                // The chain's own count is that of the transactions, however often their bytes are in it.
+                // The blocks have each included transaction once, however often its bytes are in
+                // them.
                 let on_chain: usize = ledger.chain().iter().map(|counted| counted.own.len()).sum();
                 prop_assert_eq!(on_chain as u64, tally.included + tally.reverted);
             }

@@ -1,5 +1,5 @@
-//! The figures of a load: fates, latencies, blocks, errors. They are computed once, when the load
-//! has ended.
+//! The figures of a load that has ended: fates, latencies, blocks, errors. The program makes its
+//! result and its report from them.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -20,8 +20,8 @@ pub struct Measured {
     pub tally: Tally,
     /// Time from the start of the load to its end.
     pub elapsed: Duration,
-    /// Time from the start of the load until new bytes were last sent: a transaction, or one that
-    /// was signed anew.
+    /// Time from the start of the load until a transaction was last sent for the first time, or for
+    /// the first time after it was signed anew.
     pub sending: Duration,
     /// Latencies of transactions and calls.
     pub latencies: Latencies,
@@ -52,8 +52,8 @@ pub enum End {
     Settled,
     /// The node gave no answer for the time of the user's patience.
     Silent,
-    /// No transaction was sent, taken or included for the time of the user's patience, and no
-    /// planned due time lay ahead.
+    /// No transaction was sent, taken by the node or included in a block for the time of the user's
+    /// patience, and no planned due time lay ahead.
     Stuck,
     /// The user interrupted the load.
     Interrupted,

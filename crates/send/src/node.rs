@@ -1,5 +1,5 @@
-//! Calls a node by JSON-RPC. Each call ends within a time limit, and its error has a kind. Keeps no
-//! state of a load, and leaves reactions to its callers.
+//! The JSON-RPC methods of a node that this crate calls, one function each. A call ends within a
+//! time limit, and its error has a kind. Keeps no state of a load, and does not repeat calls.
 
 use std::{fmt, time::Duration};
 
@@ -202,7 +202,8 @@ impl Node {
             Err(error) if matches!(error.kind, ErrorKind::Rejected | ErrorKind::Internal) => {
                 self.receipts_one_by_one(block).await
             }
-            // More calls are no remedy for a node that asks for fewer.
+            // Other kinds do not mean that the method is missing. A call for each transaction would
+            // not help, least of all against a rate limit.
             Err(error) => Err(error),
         }
     }

@@ -1,5 +1,6 @@
-//! The pace of sending: a fixed rate (open loop), a limit of pending transactions (closed loop), or
-//! a depth of the pool. An open loop sends at its rate whatever the node does.
+//! Decides when the driving task may send the next transaction. The pace is a fixed rate (open
+//! loop, whatever the node does), a limit of transactions in flight (closed loop), or a depth of
+//! the pool.
 
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ pub enum Pace {
 
 /// Window at the start, in transactions in flight.
 const START_WINDOW: f64 = 16.0;
-/// Number of steps by which the window would grow from 0 to the wanted depth.
+/// Number of equal steps from a window of 0 to the wanted depth.
 const STEPS: f64 = 16.0;
 
 /// Releases the transactions of a load in their order.
@@ -92,8 +93,8 @@ impl Release {
         self.was_halved = false;
     }
 
-    /// Notes that the node takes more transactions only after a block. Its pool is full, or the
-    /// pooled transactions of a sender use up its balance.
+    /// Notes that the node refused a transaction until the next block: its pool is full, or the
+    /// sender's pooled transactions use up its balance.
     pub(crate) const fn pool_was_full(&mut self) {
         self.was_full = true;
     }

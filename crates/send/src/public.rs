@@ -1,7 +1,7 @@
 //! Decides on which chains a load is allowed. Chains of developer nodes need no `--chain-id`. The
-//! user must name any other chain, also a chain that the registry of public chains lacks: most
-//! public chains are in no registry. The chain id decides, not genesis or peers, since a signature
-//! is valid on every chain with its id (EIP-155).
+//! user must name any other chain, also a chain that is in no registry of public chains, as most
+//! are not. The chain id decides, not genesis or peers, since a signature is valid on every chain
+//! with its id (EIP-155).
 
 use alloy_chains::NamedChain;
 

@@ -1,5 +1,5 @@
-//! A session with a node for one load, for callers without an async runtime: connect, set up,
-//! drive.
+//! A session with a node for one load: connect, set up, drive. It is the interface of this crate
+//! for the program, which has no async runtime.
 
 use std::sync::atomic::AtomicBool;
 
@@ -22,8 +22,7 @@ use crate::{
 /// Number of threads of the runtime beside the caller's thread. They encode calls and read answers.
 const THREAD_COUNT: usize = 2;
 
-/// Threads of a session. Dropping them waits for no call and no name resolution under way: their
-/// results are not needed.
+/// Threads of a session. A drop does not wait for calls and name resolutions under way.
 #[derive(Debug)]
 struct Threads {
     handle: Handle,
@@ -92,8 +91,8 @@ impl Session {
         asked.ok_or(SendError::Stopped)?.map_err(SendError::NoPoolStatus).map(drop)
     }
 
-    /// Pays the senders and creates the contracts of `plan`. Calls `on` with two counts of the
-    /// setup's transactions: those that are finished, and all.
+    /// Pays the senders and creates the contracts of `plan`. Calls `on_progress` with two counts of
+    /// the setup's transactions: finished ones, and all.
     ///
     /// # Errors
     /// [`SendError`].
@@ -114,9 +113,10 @@ impl Session {
         self.threads.block_on(work).ok_or(SendError::Stopped)?
     }
 
-    /// Sends the transactions of `plan` at `pace` and waits for their blocks. Calls `on` with the
-    /// progress. A load that loses the user's patience, or that the user interrupts, is no error:
-    /// its part until then is measured.
+    /// Sends the transactions of `plan` at `pace` and waits for their blocks. Reports to
+    /// `on_progress`. A load that makes no progress for the time of the user's patience ends, and
+    /// so does a load that the user interrupts. Neither is an error: the figures are those until
+    /// then.
     ///
     /// # Errors
     /// [`SendError`]: the chain cannot be read at the start, the user interrupts before sending
@@ -164,9 +164,9 @@ fn failed(method: &'static str) -> impl FnOnce(CallError) -> SendError {
     move |error| SendError::Call { method, error, remedy }
 }
 
-/// Whether the creation of an account with a slot costs far more gas than under Osaka. Amsterdam
-/// has a price for state (EIP-8037), and not every node shows the list's hash in headers. The
-/// node's first account is the sender; without one, the result is false.
+/// Whether the chain has Amsterdam's price for created state (EIP-8037): the creation of a contract
+/// with a slot then costs far more gas than under Osaka. This finds Amsterdam on nodes that do not
+/// show the list's hash in headers. False if the node has no account as the sender of the creation.
 async fn prices_state(node: &Node) -> bool {
     /// Init code that writes a slot.
     const WRITES_A_SLOT: &str = "0x60015f55";

@@ -1,5 +1,5 @@
-//! Plain values of a load (the transactions of one plan, sent to one node): its settings, facts of
-//! the node, and its progress.
+//! Plain values between the program and a load: settings, the funding account, facts of the node,
+//! and progress.
 
 use std::{fmt, time::Duration};
 

@@ -1,6 +1,7 @@
-//! Prepares a load. One account of the plan, the maker, pays the senders and creates the contracts.
-//! If its own balance is too small, the node's first account or the user's key pays it. Senders
-//! that have enough money from an earlier load are not paid again.
+//! Prepares the chain for a load, before the driving task sends it. One account of the plan, the
+//! maker, pays the senders and creates the contracts. If the maker's balance is too small, the
+//! node's first account or the account of the user's key pays the maker. Senders that have enough
+//! money from an earlier load are not paid again.
 
 use std::time::{Duration, Instant};
 
@@ -25,22 +26,24 @@ use budget::Budget;
 
 /// Number of accounts that one transaction pays.
 const PAYMENTS_PER_TX: usize = 64;
-/// Gas of a payment to a new account on Osaka, including the bytes of the payment in the init code.
+/// Upper bound of the gas of a payment to a new account on Osaka: 25,000 for the account, 9,000 for
+/// the value, and the payment's loop and bytes in the init code.
 const PAYMENT_GAS: u64 = 36_000;
-/// Gas of a transaction that pays senders, beside its payments.
+/// Upper bound of the gas of a transaction that pays senders, beside its payments. It creates a
+/// contract without code.
 const CREATION_GAS: u64 = 60_000;
-/// Gas that the maker must be able to pay, as a multiple of the setup's gas on Osaka. Under later
-/// rules, created state has a price of its own (EIP-8037). Money that is left stays with the maker,
-/// for the next load.
+/// Gas that the maker must be able to pay, as a multiple of the setup's gas on Osaka: later forks
+/// price created state higher (EIP-8037). Unused money stays with the maker for the next load.
 const GAS_MULTIPLE: u64 = 10;
 /// Funds of a paid sender, as a multiple of the highest cost of its transactions. The fees that
 /// they offer may rise with the base fee.
 const FUNDS_MULTIPLE: u64 = 2;
 /// Maximum of this multiple if the account of a developer node pays, whose money is worthless. With
-/// these funds, senders can still pay the base fee after about eighty full blocks.
+/// these funds, senders can still pay the base fee after about eighty full blocks. Their first
+/// offer is ten times the base fee, and 1.125 ^ 80 is about 10 · 1,024 (EIP-1559).
 const OWN_FUNDS_MULTIPLE: u64 = 1_024;
-/// Senders get at most the balance of a developer node's account divided by this number, unless
-/// [`FUNDS_MULTIPLE`] demands more.
+/// Senders get together at most the balance of a developer node's account divided by this number,
+/// unless [`FUNDS_MULTIPLE`] demands more.
 const OWN_FUNDS_DIVISOR: u64 = 4;
 /// Maximum number of the maker's transactions under way together. Every client's pool takes this
 /// number from one account.
@@ -155,8 +158,8 @@ impl SetupRun<'_> {
         Ok(Budget::all(plan, &balances.await?))
     }
 
-    /// Computes the funds of the senders that cannot pay, as a multiple of `cost`, the highest cost
-    /// of their transactions.
+    /// Computes the funds of the senders that cannot pay for their transactions, as a multiple of
+    /// `cost`, the highest cost of these.
     async fn funds_times(&self, funder: &Funder, cost: U256) -> Result<U256, SendError> {
         let least = U256::from(FUNDS_MULTIPLE);
         if cost.is_zero() || !self.facts.is_developers || !matches!(funder, Funder::Node) {

@@ -1,4 +1,4 @@
-//! Ends a wait for other work once the user requests a stop.
+//! The user's request to stop: reads its flag, and ends a wait for other work once it is set.
 
 use std::{
     future::Future,

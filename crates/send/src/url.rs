@@ -21,7 +21,8 @@ const SCHEMES: [(&str, Transport); 4] = [
     ("wss://", Transport::WebSocket),
 ];
 
-/// Minimum length in bytes of a part of a path or query that is hidden where it stands alone.
+/// Minimum length in bytes of a single part of a path or query that is hidden. A shorter part may
+/// be a plain word of a message.
 const SECRET_BYTES_MIN: usize = 8;
 /// Text in the place of a secret.
 const HIDDEN: &str = "…";

@@ -1,6 +1,7 @@
-//! Reads the blocks of a chain, each once and in order, and finds blocks that a reorganisation
-//! removed. Also samples the pool. One task looks for new blocks and notes their times; another
-//! reads them with their receipts. So a node that is slow with receipts does not delay these times.
+//! The three tasks that watch the node during a load and report to the driving task. `heads` looks
+//! for new blocks and notes their times. `blocks` reads the blocks with their receipts, each once
+//! and in order, and finds blocks that a reorganisation removed. `pool` samples the pool. `heads`
+//! is apart, so a node that is slow with receipts does not delay the times.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,8 @@ const BLOCK_INTERVAL: Duration = Duration::from_millis(100);
 const POOL_INTERVAL: Duration = Duration::from_millis(250);
 /// Wait after a call that failed.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Number of blocks below the start of the load whose hashes are read, for deep reorganisations.
+/// Number of blocks below the start of the load whose hashes are read, to find how deep a
+/// reorganisation goes.
 const ANCESTOR_COUNT: u64 = 32;
 /// Maximum number of calls for these hashes under way together.
 const READ_COUNT_MAX: usize = 8;
@@ -197,8 +199,8 @@ impl Reader {
         Ok(Step::Seen(Seen::Block(Box::new(SeenBlock { header, at, receipts }))))
     }
 
-    /// Removes the tip. If no block below it is known, the chain restarts one block deeper. The new
-    /// branch may have transactions of the load there.
+    /// Removes the tip. If no block below it is known, the chain restarts one block deeper, since
+    /// the new branch may have transactions of the load there.
     async fn go_back(&mut self) -> Result<Step, CallError> {
         self.heads.change_branch();
         if let Some(block) = self.chain.pop() {

@@ -1,5 +1,5 @@
-//! The driving task's reactions to the node's answers: a transaction is taken, tried again, signed
-//! anew, or refused for good.
+//! The driving task's reactions to the answers of the node. After an answer, a transaction is taken
+//! by the node, sent again, signed anew, or refused for good.
 
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use crate::error::{CallError, ErrorKind, SendError};
 /// First wait before the same bytes are sent again, and the longest such wait.
 const PAUSE: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
-/// Number of successive refusals of one kind after which a refusal without a remedy is final.
+/// Number of successive refusals of one kind after which the refusal is final, unless time may
+/// remedy it (`patient_try_count`).
 const REFUSALS_MAX: u32 = 3;
 /// Maximum number of times that a transaction is signed anew.
 const ANEW_MAX: u32 = 8;
@@ -126,7 +127,7 @@ impl Drive<'_> {
         self.senders[index].refusal_count() < self.input.settings.patient_try_count
     }
 
-    /// Asks whether the node knows the first due transaction of a sender, after a refusal.
+    /// Asks, after a refusal, whether the node knows the first due transaction of a sender.
     fn check(&mut self, index: usize, error: CallError) {
         let account = self.plan.senders[index];
         let Some(signed) = &self.senders[index].signed else { return };
@@ -134,9 +135,9 @@ impl Drive<'_> {
         self.start(Call::Check { sender: index, account, hash, error });
     }
 
-    /// Handles the node's claim that it knows the first due transaction of a sender. Asks the node
-    /// for the transaction, unless a block has it. Some nodes make this claim of transactions that
-    /// they have refused or dropped.
+    /// Handles the node's claim that it knows the first due transaction of a sender. Some nodes
+    /// claim this of transactions that they have refused or dropped. So unless a block has the
+    /// transaction, the node is asked for it.
     fn confirm(&mut self, index: usize, error: CallError) {
         let Some(signed) = &self.senders[index].signed else { return };
         let hash = signed.hash;
@@ -154,8 +155,7 @@ impl Drive<'_> {
     }
 
     /// Handles a wrong claim: the node claimed to know the first due transaction of a sender, and
-    /// does not have it. A block may have it by now. Else it is sent again, since the claim may
-    /// pass.
+    /// does not have it. If no block has it by now, it is sent again, since the claim may pass.
     fn unconfirmed(&mut self, index: usize, error: &CallError) {
         let signed = self.senders[index].signed.as_ref();
         if signed.is_some_and(|signed| self.records.is_in_block(signed.hash)) {
@@ -199,8 +199,8 @@ impl Drive<'_> {
         self.rest(index, pause);
     }
 
-    /// Handles the refusal of a sender's first due transaction, after the node was asked whether it
-    /// knows the transaction.
+    /// Handles the refusal `error` of a sender's first due transaction. `known` is the node's
+    /// answer to the question whether it knows the transaction.
     fn checked(&mut self, index: usize, error: &CallError, known: NodeKnowledge) {
         match (known.is_known, error.kind.may_be_earlier_success()) {
             (true, true) => return self.known(index),

@@ -1,5 +1,5 @@
-//! The JSON-RPC calls that send a load's transactions or ask for them, and their answers. Each call
-//! runs in a task of its own. The driving task starts each call and reacts to its answer.
+//! The calls that send a load's transactions or ask for them, and their answers. Each call runs in
+//! a task of its own, which the driving task starts.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::{
     node::Node,
 };
 
-/// One or more calls of the node for a transaction.
+/// A task's work for one transaction: one or more JSON-RPC calls of the node.
 #[derive(Debug)]
 pub(crate) enum Call {
     /// Send the signed bytes of a sender's transaction.

@@ -1,5 +1,5 @@
-//! Keeps the records of a running load: the ledger, counts and times of calls, and samples of the
-//! pool.
+//! Keeps the records of a running load for the driving task: the ledger, counts and times of calls,
+//! and samples of the pool. At the end they become the figures of the load.
 
 use std::time::Duration;
 
@@ -31,21 +31,23 @@ pub(crate) struct LoadRecords {
     errors: ErrorLog,
     read_errors: ErrorLog,
     last_failure: Option<CallError>,
+    /// Durations of answered calls that sent a transaction, in nanoseconds.
     call: Histogram<u64>,
     pool: Vec<PoolDepth>,
+    /// Time at which new bytes were last sent. This and the next times are since the load's start.
     sent_at: Duration,
     /// Time at which a block last came or was removed.
     chain_changed_at: Duration,
     /// Time of the node's last answer, also of a refusal of a transaction.
     pub(crate) answered_at: Duration,
-    /// Time of the last progress: new bytes were sent, a transaction was taken, a block had one, or
-    /// a block was removed.
+    /// Time of the last progress: new bytes were sent, the node took a transaction, a block with a
+    /// transaction of the load came, or a block was removed.
     pub(crate) progressed_at: Duration,
 }
 
-/// Time without a new block after which a load stops waiting for confirmations: the longer of this
-/// time and this number of block intervals. Some nodes make blocks only for transactions, and a
-/// chain may skip slots of time.
+/// A load stops waiting for confirmations after a time without a new block: the longer of this
+/// minimum and this number of block intervals. Several intervals, since a chain may skip slots of
+/// time. The wait must end, since some nodes make blocks only for transactions.
 const CONFIRMATION_WAIT_MIN: Duration = Duration::from_secs(5);
 const CONFIRMATION_WAIT_BLOCKS: u32 = 4;
 
@@ -117,9 +119,9 @@ impl LoadRecords {
         self.ledger.failed(tx, kind);
     }
 
-    /// Notes that the node has lost the bytes with this hash, which it had taken, and that another
-    /// transaction has used their nonce. Returns whether the transaction must be signed anew. A
-    /// transaction in a block, or with other bytes by now, need not be.
+    /// Notes that the node has lost bytes that it had taken, those with this hash, and that another
+    /// transaction has used their nonce. Returns whether transaction `tx` must be signed anew. It
+    /// need not if it is in a block, or was signed anew since.
     pub(crate) fn lost(&mut self, tx: usize, hash: B256) -> bool {
         let is_last =
             self.tracked_txs[tx].as_ref().is_some_and(|tracked_tx| tracked_tx.signed.hash == hash);
@@ -166,8 +168,9 @@ impl LoadRecords {
         self.settled_count() == self.ledger.tally().planned
     }
 
-    /// Whether the load need not wait for confirmations: `wanted` blocks are above its last block,
-    /// no block has a transaction of it, or no new block came for too long.
+    /// Whether the load need not wait for confirmations any longer: `wanted` blocks are above the
+    /// last block with one of its transactions, there is no such block, or no new block came for
+    /// too long. `patience` bounds that time.
     pub(crate) fn is_confirmed(&self, now: Duration, wanted: u64, patience: Duration) -> bool {
         if self.ledger.confirmations().is_none_or(|seen| seen >= wanted) {
             return true;
@@ -289,7 +292,8 @@ mod tests {
             records.sent(tx, Duration::ZERO, 0);
             records.taken(tx, Duration::ZERO);
         }
-        // Looked for each second, and due again after two: the first must not hide the last.
+        // A search each second, in which a transaction is found again after two seconds at the
+        // earliest. The first transactions must not hide the last.
         let after = Duration::from_secs(2);
         let mut asked = vec![0; COUNT];
         for second in 2..34 {

@@ -1,5 +1,5 @@
-//! The state of one sending account: its nonce, its due transactions and its tries. It sends one
-//! transaction after the other, so that its nonces have no gap.
+//! The state of one sending account during a load: its nonce, its due transactions and its tries.
+//! The driving task sends an account's transactions one after the other, so its nonces have no gap.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! The state of a running load: which transactions are due, which senders may send, and which calls
-//! run.
+//! The state of a running load, which the driving task owns: due transactions, senders, and calls
+//! under way. `answers.rs` changes it after answers of the node.
 
 use std::{
     cmp::Reverse,
@@ -91,7 +91,8 @@ impl<'a> Drive<'a> {
         self.began.elapsed()
     }
 
-    /// Puts transactions that are due into the queues of their senders.
+    /// Puts transactions that are due into the queues of their senders, and wakes senders whose
+    /// wait has ended.
     pub(super) fn release_due(&mut self) {
         let now = self.now();
         while let Some((tx, due)) = self.release.next(now, self.records.settled_count()) {

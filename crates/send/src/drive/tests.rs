@@ -46,7 +46,7 @@ fn plan() -> Plan {
     Plan::of(&Workload { genesis, batches, ..Workload::default() }).unwrap()
 }
 
-/// A load on a node that nobody listens for, after `panics` has put a task into it that does.
+/// Drives a load on a port where no node listens. `panics` adds a task that panics to it.
 async fn driven(
     panics: impl FnOnce(&mut Drive<'_>, &mut JoinSet<()>),
 ) -> Result<Measured, SendError> {

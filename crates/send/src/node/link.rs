@@ -1,7 +1,7 @@
-//! The connection to a node. The HTTP client opens connections as needed. A broken WebSocket ends
-//! all its calls at once, since it is unknown which calls the node took. The WebSocket is opened
-//! again with growing waits, and new calls wait for it. `alloy-pubsub` would issue all calls again,
-//! also abandoned calls, and wait 30 s between two tries.
+//! The connection of `Node`: an HTTP client, or a WebSocket. A broken WebSocket fails all calls
+//! under way at once, since it is unknown which calls the node took. It is opened again with
+//! growing waits, and new calls wait for it. `alloy-pubsub` itself would repeat all calls, also
+//! abandoned ones, and wait 30 s between two tries to connect.
 
 use std::{
     future::Future,

@@ -1,4 +1,4 @@
-//! JSON-RPC over HTTP as a transport of alloy's client: a request for each call.
+//! JSON-RPC over HTTP, as a transport for alloy's client: one HTTP request for each call.
 
 use std::task::{Context, Poll};
 

@@ -1,5 +1,5 @@
-//! Records the part of the chain that the watching task has read: numbers and hashes of its blocks.
-//! Also records when the node's newest blocks were first seen.
+//! State of the task that reads blocks: numbers and hashes of the blocks that it has read, and the
+//! times at which the node's newest blocks were first seen.
 
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ impl Chain {
     }
 }
 
-/// A block that was the node's newest when it was seen.
+/// A block that was the node's newest when it was first seen.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) header: Header,
@@ -97,8 +97,8 @@ pub(crate) struct Head {
     pub(crate) at: Duration,
 }
 
-/// Blocks that were the node's newest when they were seen, in this order. A block leaves once it is
-/// read and a newer one is known.
+/// Heads in the order in which they were seen. A head is dropped once its block is read and a newer
+/// head is known.
 #[derive(Debug, Default)]
 pub(super) struct Heads(Vec<Head>);
 
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!((heads.0.len(), seen(&heads, 9)), (2, Some(at(5))));
         heads.read(10);
         assert_eq!(heads.newest().map(|head| head.at), Some(at(6)), "the newest stays");
-        // Another branch: times of the old one are none of it.
+        // The times of the old branch must not be used for the new one.
         heads.push(Head { header: header(12, 1), at: at(7) });
         heads.push(Head { header: header(11, 2), at: at(8) });
         heads.change_branch();

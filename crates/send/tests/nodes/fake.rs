@@ -1,5 +1,5 @@
-//! A node in this process: accounts with nonces, a pool, blocks at a fixed interval, and a script that
-//! makes it fail. It knows the truth that the books are compared with.
+//! A node in this process: accounts with nonces, a pool, blocks at a fixed interval, and a script
+//! that makes it fail. Tests compare the figures of a load with its chain.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -23,23 +23,23 @@ use serde_json::{Value, json};
 
 mod wire;
 
-/// Calls of a load, which `--connections` limits.
+/// Methods that a load calls under the limit of its connections.
 const OF_LOAD: [&str; 2] = ["eth_sendRawTransaction", "eth_getTransactionByHash"];
-/// Time from block to block.
+/// Time between two blocks.
 pub(crate) const BLOCK_INTERVAL: Duration = Duration::from_millis(120);
 
-/// A script's fault of a call.
+/// A fault of a call, chosen by a script.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
-    /// An HTTP status.
+    /// Answers with an HTTP status, and does not run the call.
     Status(u16),
-    /// Hang up without having done anything.
+    /// Hangs up, and does not run the call.
     HangUp,
-    /// Do it, and hang up without an answer.
+    /// Runs the call, and hangs up without an answer.
     HangUpAfter,
-    /// Do it, and answer so much later.
+    /// Runs the call, and answers after this time.
     Lag(Duration),
-    /// A JSON-RPC error, and nothing is done.
+    /// Answers with a JSON-RPC error with this message, and does not run the call.
     Refuse(&'static str),
     /// A JSON-RPC error with this code in the body of an HTTP error, as gateways answer.
     Gateway(u16, i64),
@@ -49,7 +49,7 @@ pub(crate) enum Fault {
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) method: String,
-    /// How many calls of this method there were before.
+    /// Number of earlier calls of this method.
     pub(crate) index: u64,
 }
 
@@ -58,7 +58,7 @@ struct Pooled {
     hash: B256,
     sender: Address,
     nonce: u64,
-    /// The most wei that it costs.
+    /// Highest cost in wei: gas limit times offer, and value.
     cost: u128,
 }
 
@@ -77,39 +77,40 @@ pub(crate) struct World {
     blocks: Vec<Block>,
     nonces: HashMap<Address, u64>,
     call_counts: BTreeMap<String, u64>,
-    /// Branch of the chain: blocks of another one have other hashes.
+    /// Number of the branch, which is part of its blocks' hashes.
     branch: u64,
-    /// Most transactions of a block.
+    /// Maximum number of transactions of a block.
     pub(crate) block_tx_count: usize,
-    /// Most transactions of the pool.
+    /// Maximum number of transactions in the pool.
     pub(crate) pool_size: usize,
     /// Whether transactions whose hash begins with a byte below 64 revert.
     pub(crate) has_reverts: bool,
     /// Hashes that were dropped from the pool.
     dropped: BTreeSet<B256>,
-    /// Drops each transaction once, when a block is due.
+    /// Whether a third of the transactions, by their hashes, is dropped from the pool once each,
+    /// when a block is due.
     pub(crate) forgets: bool,
     is_dead: bool,
-    /// Whether blocks are made only of transactions.
+    /// Whether no block is made while the pool is empty.
     pub(crate) is_lazy: bool,
-    /// Calls of the load under way, and the most that there were.
+    /// Number of the load's calls under way now, and at most so far.
     busy_count: usize,
     pub(crate) busy_count_max: usize,
-    /// Wei per gas that blocks cost.
+    /// Base fee of blocks, in wei per gas.
     pub(crate) base_fee: u64,
-    /// Whether an offer below it is refused.
+    /// Whether an offer below the base fee is refused.
     pub(crate) checks_base_fee: bool,
-    /// The most wei per gas that was offered.
+    /// Highest offer so far, in wei per gas.
     pub(crate) offer_max: u128,
-    /// Wei of each account; transactions in the pool must be paid by it together.
+    /// Balance of each account in wei, which must pay for all its transactions in the pool.
     pub(crate) balance: Option<u128>,
-    /// Whether an account may have one transaction in the pool, and lacks funds for a second.
+    /// Whether an account lacks funds for a second transaction in the pool.
     pub(crate) pays_one: bool,
-    /// Connections that are open.
+    /// Open connections.
     sockets: Vec<TcpStream>,
-    /// Connections that were taken so far.
+    /// Number of connections taken so far.
     pub(crate) connection_count: u64,
-    /// Until when connections are refused.
+    /// End of the time in which connections are refused.
     refuses_until: Option<Instant>,
 }
 
@@ -118,7 +119,7 @@ impl World {
         self.blocks.last().map_or(B256::ZERO, |block| block.hash)
     }
 
-    /// How often a method was called.
+    /// Number of calls of a method.
     pub(crate) fn call_count(&self, method: &str) -> u64 {
         self.call_counts.get(method).copied().unwrap_or_default()
     }
@@ -148,7 +149,8 @@ impl World {
         self.blocks.push(block);
     }
 
-    /// Removes the last `count` blocks; their transactions are in the pool again, unless they are lost.
+    /// Replaces the last `count` blocks by one more. Their transactions return to the pool, unless
+    /// they are lost.
     pub(crate) fn reorganise(&mut self, count: usize, loss: Loss) {
         self.branch += 1;
         for _ in 0..count.min(self.blocks.len().saturating_sub(2)) {
@@ -170,7 +172,7 @@ impl World {
         self.pool.retain(|tx| tx.sender != sender);
     }
 
-    /// A transaction of `sender` that somebody else sent.
+    /// Uses a nonce of `sender`, as a transaction from elsewhere does.
     pub(crate) fn use_nonce(&mut self, sender: Address) {
         *self.nonces.entry(sender).or_default() += 1;
     }
@@ -179,7 +181,7 @@ impl World {
         self.is_dead = true;
     }
 
-    /// Cuts all connections, and refuses others for a time.
+    /// Cuts all connections, and refuses new ones for a time.
     pub(crate) fn cut(&mut self, time: Duration) {
         for socket in self.sockets.drain(..) {
             let _ = socket.shutdown(Shutdown::Both);
@@ -187,13 +189,13 @@ impl World {
         self.refuses_until = Some(Instant::now() + time);
     }
 
-    /// Ends, and starts again after a time without its pool.
+    /// Loses the pool, cuts all connections, and refuses new ones for a time.
     pub(crate) fn restart(&mut self, time: Duration) {
         self.pool.clear();
         self.cut(time);
     }
 
-    /// Whether it takes a connection.
+    /// Takes a connection, unless connections are refused. Returns whether it took the connection.
     fn takes(&mut self, socket: &TcpStream) -> bool {
         if self.is_dead || self.refuses_until.is_some_and(|until| Instant::now() < until) {
             return false;
@@ -203,12 +205,12 @@ impl World {
         true
     }
 
-    /// Blocks above the last one with a transaction.
+    /// Number of blocks above the last block with a transaction.
     pub(crate) fn confirmations(&self) -> usize {
         self.blocks.iter().rev().take_while(|block| block.txs.is_empty()).count()
     }
 
-    /// Hashes in the chain, each as often as it is there.
+    /// Hashes of the transactions in the chain, with repetitions.
     pub(crate) fn in_chain(&self) -> Vec<B256> {
         self.blocks.iter().flat_map(|block| &block.txs).map(|tx| tx.hash).collect()
     }
@@ -314,7 +316,7 @@ impl World {
     }
 }
 
-/// The signer.
+/// Recovers the address of the account that signed.
 fn signer(tx: &TxEnvelope) -> Address {
     let signature = tx.signature();
     let parity = RecoveryId::try_from(i32::from(signature.v())).unwrap();
@@ -331,7 +333,7 @@ pub(crate) enum Loss {
     All,
 }
 
-/// A running node; it ends with the test.
+/// A running node. Its block maker ends on drop.
 pub(crate) struct Fake {
     pub(crate) url: String,
     world: Arc<Mutex<World>>,
@@ -348,7 +350,7 @@ impl Fake {
         Self::start_on("http", Arc::new(script))
     }
 
-    /// The same over a WebSocket.
+    /// Starts such a node that talks over a WebSocket.
     pub(crate) fn start_socket(
         script: impl Fn(&mut World, &Asked) -> Option<Fault> + Send + Sync + 'static,
     ) -> Self {
@@ -388,7 +390,7 @@ impl Fake {
                         "ws" => wire::serve_socket(stream, answer),
                         _ => wire::serve_http(&stream, answer),
                     }
-                    // Others have a handle of it.
+                    // Without this call, the clones of the handle would keep the connection open.
                     let _ = end.shutdown(Shutdown::Both);
                 });
             }
@@ -411,7 +413,7 @@ fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
     world.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The answer to a call, with its HTTP status; `None` where the node hangs up.
+/// Returns the answer to a call, with its HTTP status; `None` if the node hangs up.
 fn answered(body: &[u8], world: &Mutex<World>, script: &Script) -> Option<wire::Reply> {
     let call: Value = serde_json::from_slice(body).unwrap();
     let method = call["method"].as_str().unwrap().to_owned();

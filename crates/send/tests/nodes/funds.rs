@@ -1,6 +1,6 @@
 //! Laws of offers and funds. A sender offers no more than it can pay for all its transactions
-//! together. It waits where its pooled transactions hold its funds, and where the base fee is above
-//! its offer.
+//! together. It waits while its pooled transactions use up its funds, and while the base fee is
+//! above its offer.
 
 use std::sync::atomic::AtomicBool;
 
@@ -13,12 +13,12 @@ use super::{
 };
 
 const GWEI: u128 = 1_000_000_000;
-/// The first offer on a chain without a base fee to speak of: ten gwei and the tip.
+/// First offer on a chain with a very low base fee: ten gwei and the tip.
 const FIRST_OFFER: u128 = 11 * GWEI;
-/// An offer that the funds of each sender allow for all its transactions together.
+/// Highest offer that the funds of each sender allow for all its transactions together.
 const FUNDED_OFFER: u128 = 16 * GWEI;
 
-/// Gives every account so much that its part of the load can be offered at [`FUNDED_OFFER`].
+/// Sets the balance of each account so that all its transactions can offer [`FUNDED_OFFER`].
 fn fund(world: &mut World) {
     let gas_each = u128::from(TRANSACTIONS / SENDERS) * 21_000;
     let value_each = (0..TRANSACTIONS).map(u128::from).sum::<u128>();

@@ -13,7 +13,7 @@ use super::{
 
 const LOOK: &str = "eth_getTransactionByHash";
 
-/// A load whose transactions nobody reminds the node of.
+/// Sends a load that never asks the node for forgotten transactions.
 fn sent(fake: &Fake) -> Measured {
     let (timeout, forgotten_after) = (Duration::from_secs(3), Duration::from_secs(600));
     let calm = Settings { timeout, forgotten_after, ..settings(fake) };
@@ -23,7 +23,7 @@ fn sent(fake: &Fake) -> Measured {
 #[test]
 fn a_claim_to_know_what_the_node_does_not_have_is_counted_and_the_bytes_are_repeated() {
     for words in ["already known", "known transaction: 0x07", "AlreadyKnown"] {
-        // Each sender gets some of them one after the other.
+        // Four claims for each sender, one after the other.
         const CLAIMS: u64 = 4 * SENDERS;
         let claim = move |index| (index < CLAIMS).then_some(Fault::Refuse(words));
         let fake = Fake::start(on_send(claim));

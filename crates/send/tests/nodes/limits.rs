@@ -1,5 +1,6 @@
 //! Laws of loads on nodes that are slow, busy or behind gateways. Temporary refusals are not final.
-//! Times are the node's and not its reader's, and the number of calls under way keeps its limit.
+//! The time of a block does not depend on the reading of receipts. The number of calls under way
+//! keeps its limit.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -19,7 +20,7 @@ const RECEIPTS: &str = "eth_getBlockReceipts";
 
 #[test]
 fn errors_of_a_gateway_with_a_body_of_json_rpc_are_not_final() {
-    // Each sender gets four of them one after the other.
+    // Four errors for each sender, one after the other.
     for (status, code, kind) in [
         (503, -32603, ErrorKind::Internal),
         (502, 502, ErrorKind::Internal),
@@ -80,7 +81,7 @@ fn reminders_are_among_the_calls_that_may_be_under_way() {
     let fake = Fake::start(move |_, asked| {
         (asked.method == "eth_getTransactionByHash").then(|| lag.clone())
     });
-    // Nothing gets into a block for long, so that all are asked for.
+    // Blocks are small, so most transactions wait long enough to be asked for.
     (fake.world().forgets, fake.world().block_tx_count) = (true, 5);
     let few = Settings {
         connection_count: CONNECTIONS,
@@ -104,7 +105,8 @@ fn a_reorganisation_below_the_start_of_the_load_is_followed_to_its_root() {
         None
     });
     (0..10).for_each(|_| fake.world().mine());
-    // The first block of the new branch has the transactions of the pool, five blocks below the start.
+    // The first block of the new branch has the transactions of the pool, five blocks below the
+    // start.
     let measured = sent(&fake);
     assert_all_once(&fake, &measured);
 }
@@ -137,7 +139,7 @@ fn a_node_that_answers_and_makes_no_block_without_work_is_not_silent() {
             thread::sleep(Duration::from_millis(1_800));
             stop.store(true, Ordering::Relaxed);
         });
-        // The second is due after two seconds.
+        // The second transaction is due only after two seconds.
         driven_by(patient, Pace::Rate(0.5), &stop)
     });
     assert_eq!(measured.end, End::Interrupted, "{:?}", measured.tally);

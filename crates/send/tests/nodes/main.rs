@@ -1,4 +1,5 @@
-//! Loads on a node that fails: nothing is counted twice, nothing is lost, and each error has its kind.
+//! Loads on a fake node that fails: nothing is counted twice, nothing is lost, and each error has
+//! its kind.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -34,7 +35,7 @@ fn family() -> SenderFamily {
     SenderFamily { first_secret: B256::repeat_byte(3), count: SENDERS, balance: U256::ONE }
 }
 
-/// Payments, of which each sender has ten.
+/// A plan of payments, ten for each sender.
 fn plan() -> Plan {
     let senders = family().addresses(0..SENDERS).unwrap();
     let tx = |index: u64| Transaction {
@@ -82,12 +83,12 @@ fn driven_by(settings: Settings, pace: Pace, stop: &AtomicBool) -> Measured {
     measured
 }
 
-/// Sends at 1,000 a second.
+/// Sends 1,000 transactions a second.
 fn sent(fake: &Fake) -> Measured {
     driven(fake, Pace::Rate(1_000.0), &AtomicBool::new(false))
 }
 
-/// All of the load is in the chain once, and the books say so.
+/// Asserts that each transaction of the load is in the chain once, also by the load's figures.
 fn assert_all_once(fake: &Fake, measured: &Measured) {
     let in_chain = fake.world().in_chain();
     let distinct: BTreeSet<B256> = in_chain.iter().copied().collect();
@@ -103,7 +104,7 @@ fn count(measured: &Measured, kind: ErrorKind) -> u64 {
     measured.errors.iter().find(|of_kind| of_kind.kind == kind).map_or(0, |of_kind| of_kind.count)
 }
 
-/// A script for the calls that send alone.
+/// A script with faults only of calls that send a transaction, by the index of the call.
 fn on_send(
     fault: impl Fn(u64) -> Option<Fault> + Send + Sync + 'static,
 ) -> impl Fn(&mut fake::World, &fake::Asked) -> Option<Fault> + Send + Sync + 'static {

@@ -9,7 +9,7 @@ use std::{
 
 use send::{BlockingClient, HttpError, HttpLimits};
 
-/// Bytes of an answer that clients of these tests take.
+/// Maximum number of bytes of an answer in these tests.
 const BYTES_MAX: usize = 15;
 /// `{"result":true}`, compressed.
 const GZIPPED: [u8; 35] = [
@@ -25,7 +25,8 @@ fn patient() -> BlockingClient {
     client(Duration::from_secs(60))
 }
 
-/// A server whose answer depends on the first line of a request; `None` answers nothing. Gives its port.
+/// Starts a server that answers by the first line of a request; for `None` it stays silent. Returns
+/// its port.
 fn server(answer: impl Fn(&str) -> Option<Vec<u8>> + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,5 +1,5 @@
-//! Laws of reorganisations after the last block of a load: inclusions that they undo are pending again, and never
-//! counted as included.
+//! Laws of reorganisations after the last block of a load: transactions whose inclusion they undo
+//! are pending again, and do not count as included.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -14,12 +14,12 @@ use super::{
     settings,
 };
 
-/// Calls for a new block before the reorganisation, from the one that first sees all of the load in
-/// blocks. By the last of them, the last block is read.
+/// Number of calls for a block, once all of the load is in blocks, before the reorganisation. The
+/// load has then read the last block.
 const LOOKS: u64 = 4;
 
-/// A node that reorganises its last blocks once, some time after all of the load is in blocks. With
-/// `refusal` it refuses transactions from then on, for that reason.
+/// A node that reorganises its last blocks once, some time after all of the load is in blocks. From
+/// then on it refuses transactions with the message `refusal`, if there is one.
 fn reorganising(refusal: Option<&'static str>) -> Fake {
     let (looks, is_done) = (AtomicU64::new(0), AtomicBool::new(false));
     Fake::start(move |world, asked| {

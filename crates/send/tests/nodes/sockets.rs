@@ -50,7 +50,8 @@ fn calls_that_were_given_up_are_not_made_when_the_websocket_is_open_again() {
     });
     let measured = driven(&fake, Pace::InFlight(200), &AtomicBool::new(false));
     assert_all_once(&fake, &measured);
-    // The node may have seen each call that was under way twice, and none of those that were given up.
+    // Only calls that were under way at the cut may come twice. Calls that were given up do not
+    // come.
     let calls = fake.world().call_count(SEND);
     let most = TRANSACTIONS + settings(&fake).connection_count as u64;
     assert!(calls <= most, "{calls} calls of {TRANSACTIONS}");

@@ -1,4 +1,4 @@
-//! How calls reach the node: HTTP with as many calls as a connection brings, or a WebSocket.
+//! Transports of the fake node: HTTP with any number of calls on a connection, and WebSocket.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -15,7 +15,7 @@ pub(super) struct Reply {
     pub(super) body: String,
 }
 
-/// Answers the calls of a connection, until `answer` hangs up.
+/// Answers the calls of an HTTP connection, until `answer` returns `None`.
 pub(super) fn serve_http(stream: &TcpStream, answer: impl Fn(&[u8]) -> Option<Reply>) {
     let mut reader = BufReader::new(stream);
     while let Some(body) = request(&mut reader) {
@@ -28,7 +28,7 @@ pub(super) fn serve_http(stream: &TcpStream, answer: impl Fn(&[u8]) -> Option<Re
     }
 }
 
-/// The same over a WebSocket, call by call.
+/// Answers the calls of a WebSocket, until `answer` returns `None`.
 pub(super) fn serve_socket(stream: TcpStream, answer: impl Fn(&[u8]) -> Option<Reply>) {
     let Ok(mut socket) = tungstenite::accept(stream) else { return };
     while let Ok(message) = socket.read() {
@@ -40,7 +40,7 @@ pub(super) fn serve_socket(stream: TcpStream, answer: impl Fn(&[u8]) -> Option<R
     }
 }
 
-/// The body of the next request; `None` where there is none.
+/// Reads the body of the next request; `None` at the end of the connection.
 fn request(reader: &mut impl BufRead) -> Option<Vec<u8>> {
     let mut length = 0;
     loop {
