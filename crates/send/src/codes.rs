@@ -47,24 +47,25 @@ fn push3(value: usize) -> [u8; 4] {
 
 /// Code that copies `length` bytes of the init code, from `offset` on, to the start of memory, and
 /// leaves `length` on the stack.
-fn copied(offset: usize, length: usize) -> Vec<u8> {
+fn copy_to_memory(offset: usize, length: usize) -> Vec<u8> {
     [&push3(length)[..], &[op::DUP1], &push3(offset), &[op::PUSH0, op::CODECOPY]].concat()
 }
 
-/// Length of the code of [`copied`], in bytes.
+/// Length of the code of [`copy_to_memory`], in bytes.
 const COPY_BYTES: usize = 11;
 
 /// Init code of a contract with `code` and `slots`: writes the slots, then returns the code.
 pub(crate) fn creation(code: &[u8], slots: &[(U256, U256)]) -> Bytes {
     let words = slots.iter().flat_map(|(key, value)| [key, value]);
     let pairs: Vec<u8> = words.flat_map(|word| word.to_be_bytes::<32>()).collect();
-    let end = COPY_BYTES + writing(0).len();
-    let head = end + COPY_BYTES + 2;
+    let loop_end = COPY_BYTES + slots_loop(0).len();
+    // The second copy, `PUSH0` and `RETURN` follow the loop.
+    let pairs_offset = loop_end + COPY_BYTES + 2;
     [
-        &copied(head, pairs.len()),
+        &copy_to_memory(pairs_offset, pairs.len()),
         // The loop's exit is its last JUMPDEST, two bytes before its end.
-        &writing(end as u8 - 2),
-        &copied(head + pairs.len(), code.len()),
+        &slots_loop(loop_end as u8 - 2),
+        &copy_to_memory(pairs_offset + pairs.len(), code.len()),
         &[op::PUSH0, op::RETURN][..],
         &pairs,
         code,
@@ -73,8 +74,8 @@ pub(crate) fn creation(code: &[u8], slots: &[(U256, U256)]) -> Bytes {
     .into()
 }
 
-/// Code that follows the code of [`copied`] and writes all slots. It exits at offset `end`.
-fn writing(end: u8) -> Vec<u8> {
+/// Code that follows the code of [`copy_to_memory`] and writes all slots. It exits at offset `end`.
+fn slots_loop(end: u8) -> Vec<u8> {
     [
         &[op::JUMPDEST, op::DUP1, op::ISZERO, op::PUSH1, end, op::JUMPI][..],
         &[op::PUSH1, 64, op::SWAP1, op::SUB],
@@ -98,14 +99,15 @@ pub(crate) fn payments(all: &[(Address, U256)]) -> Option<Bytes> {
         words.extend_from_slice(address.as_slice());
         words.extend_from_slice(low);
     }
-    let length = COPY_BYTES + paying(0, 0).len();
+    let length = COPY_BYTES + payments_loop(0, 0).len();
+    // The last two lines of the loop: the exit has 2 bytes, and the failure after it 4.
     let (end, fail) = (length as u8 - 6, length as u8 - 4);
-    Some([copied(length, words.len()), paying(end, fail), words].concat().into())
+    Some([copy_to_memory(length, words.len()), payments_loop(end, fail), words].concat().into())
 }
 
-/// Code that follows the code of [`copied`] and makes all payments. It exits at offset `end`, or at
-/// `fail` if a payment fails.
-fn paying(end: u8, fail: u8) -> Vec<u8> {
+/// Code that follows the code of [`copy_to_memory`] and makes all payments. It exits at offset
+/// `end`, or at `fail` if a payment fails.
+fn payments_loop(end: u8, fail: u8) -> Vec<u8> {
     let start = COPY_BYTES as u8;
     [
         &[op::JUMPDEST, op::DUP1, op::ISZERO, op::PUSH1, end, op::JUMPI][..],

@@ -77,7 +77,7 @@ async fn run(
     let end = loop {
         drive.release_due();
         drive.start_calls()?;
-        drive.look_for_forgotten();
+        drive.find_forgotten();
         let now = drive.now();
         if now >= reported + REPORT_INTERVAL {
             reported = now;
@@ -89,22 +89,22 @@ async fn run(
         if let Some(end) = drive.end() {
             break end;
         }
-        let pause = drive.pause();
+        let wait = drive.longest_wait();
         tokio::select! {
             Some(answer) = drive.calls.join_next() => drive.receive(answer)?,
-            Some(event) = seen.recv() => see(&mut drive, event),
+            Some(event) = seen.recv() => observe(&mut drive, event),
             // The task that samples the pool ends if the node does not report its depth.
             Some(ended) = tasks.join_next() => ended.map_err(|error| SendError::Fault {
                 task: "a task that reads blocks and the pool",
                 why: error.to_string(),
             })?,
-            () = sleep(pause) => {}
+            () = sleep(wait) => {}
         }
         while let Some(answer) = drive.calls.try_join_next() {
             drive.receive(answer)?;
         }
         while let Ok(event) = seen.try_recv() {
-            see(&mut drive, event);
+            observe(&mut drive, event);
         }
     };
     let elapsed = drive.now();
@@ -113,7 +113,7 @@ async fn run(
     Ok(drive.records.measured(elapsed, end, wanted))
 }
 
-fn see(drive: &mut Drive<'_>, event: Seen) {
+fn observe(drive: &mut Drive<'_>, event: Seen) {
     let now = drive.now();
     match event {
         Seen::Block(block) => {

@@ -89,7 +89,7 @@ impl CallError {
     pub(crate) fn of(error: &TransportError, url: &NodeUrl) -> Self {
         let (kind, message) = match error {
             RpcError::ErrorResp(payload) => (refusal_kind(payload), payload.message.to_string()),
-            RpcError::Transport(kind) => of_transport(kind),
+            RpcError::Transport(kind) => transport_failure(kind),
             RpcError::DeserError { err, text } if text.is_empty() => {
                 (ErrorKind::Malformed, err.to_string())
             }
@@ -101,7 +101,7 @@ impl CallError {
     }
 }
 
-fn of_transport(kind: &TransportErrorKind) -> (ErrorKind, String) {
+fn transport_failure(kind: &TransportErrorKind) -> (ErrorKind, String) {
     if let Some(http) = kind.as_http_error() {
         let too_many = http.status == 429;
         let kind = if too_many { ErrorKind::RateLimit } else { ErrorKind::HttpStatus };
@@ -110,11 +110,11 @@ fn of_transport(kind: &TransportErrorKind) -> (ErrorKind, String) {
     if kind.is_backend_gone() {
         return (ErrorKind::Connection, "the connection broke off".to_owned());
     }
-    let of_http = match kind {
+    let http_error = match kind {
         TransportErrorKind::Custom(error) => error.downcast_ref(),
         _ => None,
     };
-    let error_kind = match of_http {
+    let error_kind = match http_error {
         Some(HttpError::TimedOut(_)) => ErrorKind::Timeout,
         Some(HttpError::TooLong(_) | HttpError::Refused(_)) => ErrorKind::Malformed,
         _ => ErrorKind::Connection,
@@ -124,7 +124,7 @@ fn of_transport(kind: &TransportErrorKind) -> (ErrorKind, String) {
 
 /// Parts of nodes' messages, in lower case, and their meaning. The first entry whose part is in a
 /// message decides.
-const WORDS: [(&str, ErrorKind); 33] = [
+const MESSAGE_PARTS: [(&str, ErrorKind); 33] = [
     ("unknown transaction", ErrorKind::Rejected),
     ("already known", ErrorKind::ClaimedKnown),
     ("known transaction", ErrorKind::ClaimedKnown),
@@ -169,7 +169,7 @@ const SERVER_ERRORS: RangeInclusive<i64> = 500..=599;
 
 fn refusal_kind(payload: &ErrorPayload) -> ErrorKind {
     let words = payload.message.to_lowercase();
-    let known = WORDS.iter().find(|(part, _)| words.contains(part)).map(|(_, kind)| *kind);
+    let known = MESSAGE_PARTS.iter().find(|(part, _)| words.contains(part)).map(|(_, kind)| *kind);
     match (known, payload.code) {
         (Some(kind), _) => kind,
         (None, LIMIT_EXCEEDED | TOO_MANY) => ErrorKind::RateLimit,

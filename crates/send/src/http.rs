@@ -139,9 +139,9 @@ impl HttpClient {
     }
 
     async fn answer(&self, request: reqwest::RequestBuilder) -> Result<HttpAnswer, HttpError> {
-        let mut response = request.send().await.map_err(|error| self.why(&error))?;
+        let mut response = request.send().await.map_err(|error| self.failure(&error))?;
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.why(&error))? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.failure(&error))? {
             if body.len() + chunk.len() > self.limits.bytes {
                 return Err(HttpError::TooLong(self.limits.bytes));
             }
@@ -150,7 +150,7 @@ impl HttpClient {
         Ok(HttpAnswer { status: response.status().as_u16(), body })
     }
 
-    fn why(&self, error: &reqwest::Error) -> HttpError {
+    fn failure(&self, error: &reqwest::Error) -> HttpError {
         if error.is_connect() {
             HttpError::NoConnection(last_cause(error))
         } else if error.is_timeout() {
@@ -212,10 +212,10 @@ fn parsed(url: &str) -> Result<Url, HttpError> {
 /// named node. A redirect to a URL without encryption would show the URL's secrets to the network.
 fn redirected(attempt: Attempt<'_>) -> Action {
     let from = attempt.previous().last();
-    let stays = from.is_some_and(|from| from.host_str() == attempt.url().host_str());
+    let is_same_host = from.is_some_and(|from| from.host_str() == attempt.url().host_str());
     let is_encrypted = attempt.url().scheme() == "https";
     let was_encrypted = from.is_some_and(|from| from.scheme() == "https");
-    let breach = if !stays {
+    let breach = if !is_same_host {
         "to another host"
     } else if was_encrypted && !is_encrypted {
         "to a URL without encryption"

@@ -58,7 +58,7 @@ impl Tally {
         }
     }
 
-    const fn of(&mut self, fate: Fate) -> &mut u64 {
+    const fn count_of(&mut self, fate: Fate) -> &mut u64 {
         match fate {
             Fate::Unsent => &mut self.unsent,
             Fate::Pending => &mut self.pending,
@@ -70,8 +70,8 @@ impl Tally {
 
     /// Counts one transaction under the fate `after`, and no longer under `before`.
     fn change(&mut self, before: Fate, after: Fate) {
-        *self.of(before) -= 1;
-        *self.of(after) += 1;
+        *self.count_of(before) -= 1;
+        *self.count_of(after) += 1;
         self.sent = self.planned - self.unsent;
     }
 
@@ -89,12 +89,10 @@ impl Tally {
 /// A transaction in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inclusion {
-    pub(crate) block: u64,
     pub(crate) hash: B256,
     /// Time at which the block was first seen, since the start of the load.
     pub(crate) at: Duration,
     pub(crate) has_succeeded: bool,
-    pub(crate) gas: u64,
 }
 
 /// A transaction's times and inclusion. Times are since the start of the load.
@@ -138,8 +136,8 @@ pub(crate) struct CountedBlock {
     pub(crate) at: Duration,
     /// Number of all transactions of the block.
     pub(crate) tx_count: u64,
-    /// The load's transactions in the block, each with the hash of its bytes there.
-    pub(crate) own: Vec<(usize, B256)>,
+    /// The load's transactions in the block.
+    pub(crate) own: Vec<usize>,
     /// Gas of the load's transactions in the block.
     pub(crate) own_gas: u64,
 }
@@ -234,24 +232,19 @@ impl Ledger {
     /// Extends the chain by a block. Returns the number of the load's transactions in the block.
     pub(crate) fn extend(&mut self, block: SeenBlock) -> u64 {
         let SeenBlock { mut header, at, receipts } = block;
-        let (mut own, mut own_gas) = (Vec::new(), 0);
-        let number = header.number.to();
+        let (mut own, mut own_gas) = (Vec::new(), 0_u64);
         for receipt in &receipts {
             let Some(tx) = self.by_hash.get(&receipt.transaction_hash).copied() else { continue };
             if self.entries[tx].inclusion.is_some() {
                 self.twice_count += 1;
                 continue;
             }
-            let inclusion = Inclusion {
-                block: number,
-                hash: receipt.transaction_hash,
-                at,
-                has_succeeded: receipt.succeeded(),
-                gas: receipt.gas_used.to(),
-            };
-            own.push((tx, receipt.transaction_hash));
-            own_gas = u64::saturating_add(own_gas, inclusion.gas);
-            self.change(tx, |entry| entry.inclusion = Some(inclusion));
+            let (hash, has_succeeded) = (receipt.transaction_hash, receipt.succeeded());
+            own.push(tx);
+            own_gas = own_gas.saturating_add(receipt.gas_used.to());
+            self.change(tx, |entry| {
+                entry.inclusion = Some(Inclusion { hash, at, has_succeeded });
+            });
         }
         let (own_count, tx_count) = (own.len() as u64, receipts.len() as u64);
         header.transactions = Vec::new();
@@ -267,7 +260,7 @@ impl Ledger {
         else {
             return;
         };
-        for (tx, _) in counted.own {
+        for tx in counted.own {
             self.undone_count += 1;
             self.change(tx, |entry| entry.inclusion = None);
         }
@@ -404,8 +397,8 @@ mod tests {
                 prop_assert_eq!(tally.settled(), settled);
                 let with = |fate| ledger.entries().iter().filter(|entry| entry.fate() == fate).count();
                 let counted = [Fate::Unsent, Fate::Pending, Fate::Included, Fate::Reverted, Fate::Failed].map(with);
-                let told = [tally.unsent, tally.pending, tally.included, tally.reverted, tally.failed];
-                prop_assert_eq!(counted.map(|count| count as u64), told);
+                let in_tally = [tally.unsent, tally.pending, tally.included, tally.reverted, tally.failed];
+                prop_assert_eq!(counted.map(|count| count as u64), in_tally);
                 // The blocks have each included transaction once, however often its bytes are in
                 // them.
                 let on_chain: usize = ledger.chain().iter().map(|counted| counted.own.len()).sum();

@@ -180,16 +180,16 @@ pub(crate) struct ErrorLog(BTreeMap<ErrorKind, ErrorCount>);
 impl ErrorLog {
     pub(crate) fn count(&mut self, error: &CallError) {
         let CallError { kind, message } = error;
-        let of_kind = self.0.entry(*kind).or_insert_with(|| ErrorCount {
+        let error_count = self.0.entry(*kind).or_insert_with(|| ErrorCount {
             kind: *kind,
             count: 0,
             first: message.clone(),
         });
-        of_kind.count += 1;
+        error_count.count += 1;
     }
 
     pub(crate) fn total(&self) -> u64 {
-        self.0.values().map(|of_kind| of_kind.count).sum()
+        self.0.values().map(|kind| kind.count).sum()
     }
 
     pub(crate) fn into_counts(self) -> Vec<ErrorCount> {
@@ -268,11 +268,9 @@ mod tests {
         let at = Duration::from_secs;
         let due = |due| Entry { due: Some(at(due)), sent: Some(at(due)), ..Entry::default() };
         let inclusion = crate::ledger::Inclusion {
-            block: 1,
             hash: alloy_primitives::B256::ZERO,
             at: at(3),
             has_succeeded: true,
-            gas: 1,
         };
         let entries = [
             Entry { inclusion: Some(inclusion), ..due(1) },
@@ -281,14 +279,17 @@ mod tests {
             Entry { due: Some(at(7)), ..Entry::default() },
             Entry::default(),
         ];
-        let of = Latencies::of(&entries, at(10), histogram());
+        let latencies = Latencies::of(&entries, at(10), histogram());
         let count = |waits: &Waits| (waits.ended.len(), waits.open.len());
-        assert_eq!(count(&of.delay), (3, 1));
-        assert_eq!(count(&of.acceptance), (2, 2));
-        assert_eq!(count(&of.inclusion), (1, 3));
+        assert_eq!(count(&latencies.delay), (3, 1));
+        assert_eq!(count(&latencies.acceptance), (2, 2));
+        assert_eq!(count(&latencies.inclusion), (1, 3));
         let seconds = |ns: u64| ns.div_ceil(1_010_000_000);
-        assert_eq!(seconds(of.inclusion.ended.max()), 2);
-        assert_eq!((seconds(of.inclusion.open.min()), seconds(of.inclusion.open.max())), (3, 6));
+        assert_eq!(seconds(latencies.inclusion.ended.max()), 2);
+        assert_eq!(
+            (seconds(latencies.inclusion.open.min()), seconds(latencies.inclusion.open.max())),
+            (3, 6)
+        );
     }
 
     #[test]

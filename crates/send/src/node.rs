@@ -19,8 +19,7 @@ mod post;
 
 use link::Link;
 
-/// The empty list of parameters.
-const NONE: [(); 0] = [];
+const NO_PARAMS: [(); 0] = [];
 
 /// A block without its transactions' content.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -104,28 +103,28 @@ impl Node {
         method: &'static str,
         params: P,
     ) -> Result<R, CallError> {
-        let asked = async {
+        let call = async {
             let opened = self.link.opened().await;
-            let answer = opened.calls.request::<P, R>(method, params).await;
+            let answer = opened.client.request::<P, R>(method, params).await;
             answer.inspect_err(|error| self.link.failed(&opened, error))
         };
-        match timeout(self.timeout, asked).await {
+        match timeout(self.timeout, call).await {
             Err(_) => Err(self.link.failure().unwrap_or_else(|| CallError::timeout(self.timeout))),
             Ok(answer) => answer.map_err(|error| CallError::of(&error, &self.url)),
         }
     }
 
     pub(crate) async fn chain_id(&self) -> Result<u64, CallError> {
-        self.call::<_, U64>("eth_chainId", NONE).await.map(|id| id.to())
+        self.call::<_, U64>("eth_chainId", NO_PARAMS).await.map(|id| id.to())
     }
 
     pub(crate) async fn client_version(&self) -> Result<String, CallError> {
-        self.call::<_, String>("web3_clientVersion", NONE).await.map(|version| shown(&version))
+        self.call::<_, String>("web3_clientVersion", NO_PARAMS).await.map(|version| shown(&version))
     }
 
     /// Accounts whose keys the node has.
     pub(crate) async fn accounts(&self) -> Result<Vec<Address>, CallError> {
-        self.call("eth_accounts", NONE).await
+        self.call("eth_accounts", NO_PARAMS).await
     }
 
     pub(crate) async fn balance(&self, account: Address) -> Result<U256, CallError> {
@@ -219,7 +218,7 @@ impl Node {
     }
 
     pub(crate) async fn pool_status(&self) -> Result<PoolStatus, CallError> {
-        self.call("txpool_status", NONE).await
+        self.call("txpool_status", NO_PARAMS).await
     }
 }
 

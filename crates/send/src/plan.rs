@@ -165,7 +165,7 @@ impl Plan {
         let mut sender_indices = HashMap::new();
         let transactions = workload.blocks().flat_map(|block| &block.transactions);
         for (tx_index, tx) in transactions.enumerate() {
-            check(tx_index, tx)?;
+            check_type(tx_index, tx)?;
             if let Some(account) = signer.unknown_signer(tx) {
                 return Err(PlanError::UnknownSender(account));
             }
@@ -216,7 +216,7 @@ fn maker_secret(genesis: &Genesis) -> B256 {
     secret
 }
 
-fn check(tx_index: usize, tx: &Transaction) -> Result<(), PlanError> {
+fn check_type(tx_index: usize, tx: &Transaction) -> Result<(), PlanError> {
     let is_plain = tx.tx_type == TxType::DynamicFee && tx.access_list.is_empty();
     if is_plain { Ok(()) } else { Err(PlanError::Type { tx_index, tx_type: tx.tx_type }) }
 }
@@ -225,9 +225,9 @@ fn check(tx_index: usize, tx: &Transaction) -> Result<(), PlanError> {
 /// the code or a slot of a reached contract, has its address.
 struct ContractIndices<'g> {
     /// All accounts of the state with code.
-    known: HashMap<Address, &'g GenesisAccount>,
+    with_code: HashMap<Address, &'g GenesisAccount>,
     /// Index of each reached account.
-    of: HashMap<Address, usize>,
+    indices: HashMap<Address, usize>,
     /// Reached accounts in the order of their indices.
     reached: Vec<&'g GenesisAccount>,
 }
@@ -235,23 +235,23 @@ struct ContractIndices<'g> {
 impl<'g> ContractIndices<'g> {
     fn of(genesis: &'g Genesis) -> Self {
         let with_code = genesis.accounts.iter().filter(|account| !account.code.is_empty());
-        let known = with_code.map(|account| (account.address, account)).collect();
-        Self { known, of: HashMap::new(), reached: Vec::new() }
+        let with_code = with_code.map(|account| (account.address, account)).collect();
+        Self { with_code, indices: HashMap::new(), reached: Vec::new() }
     }
 
     fn index(&mut self, address: &Address) -> Option<usize> {
-        if let Some(index) = self.of.get(address) {
+        if let Some(index) = self.indices.get(address) {
             return Some(*index);
         }
-        let account = *self.known.get(address)?;
-        self.of.insert(*address, self.reached.len());
+        let account = *self.with_code.get(address)?;
+        self.indices.insert(*address, self.reached.len());
         self.reached.push(account);
         Some(self.reached.len() - 1)
     }
 
     fn template(&mut self, bytes: Bytes) -> Template {
         let mut holes = Vec::new();
-        if !self.known.is_empty() {
+        if !self.with_code.is_empty() {
             for (offset, window) in bytes.windows(20).enumerate() {
                 if let Some(index) = self.index(&Address::from_slice(window)) {
                     holes.push((offset, index));
@@ -308,13 +308,14 @@ fn creation_gas(account: &GenesisAccount, genesis: &Genesis) -> Result<u64, Plan
     let code_gas = CODE_BYTE_GAS * account.code.len() as u64;
     let gas = CREATION_GAS + code_gas + SLOT_GAS * slot_count as u64;
     if gas > TX_GAS_MAX || bytes > codes::INIT_BYTES_MAX {
-        let room_gas = TX_GAS_MAX.saturating_sub(CREATION_GAS + code_gas) / SLOT_GAS;
-        let head_bytes = bytes - 64 * slot_count;
-        let room_bytes = codes::INIT_BYTES_MAX.saturating_sub(head_bytes) as u64 / 64;
+        let slots_by_gas = TX_GAS_MAX.saturating_sub(CREATION_GAS + code_gas) / SLOT_GAS;
+        // A slot has 64 bytes in the init code: its key and its value.
+        let other_bytes = bytes - 64 * slot_count;
+        let slots_by_bytes = codes::INIT_BYTES_MAX.saturating_sub(other_bytes) as u64 / 64;
         return refused(format!(
             "has {slot_count} slots, and one transaction creates it with {} at most; lower the accounts \
              that have a slot in it (--accounts, or holders by --set)",
-            room_gas.min(room_bytes)
+            slots_by_gas.min(slots_by_bytes)
         ));
     }
     Ok(gas)
@@ -371,13 +372,13 @@ mod tests {
 
     #[test]
     fn a_state_that_transactions_cannot_make_is_refused_with_its_reason() {
-        let of = |edit: fn(&mut Workload)| Plan::of(&workload(edit)).unwrap_err().to_string();
-        let many = of(|workload| {
+        let refused = |edit: fn(&mut Workload)| Plan::of(&workload(edit)).unwrap_err().to_string();
+        let many = refused(|workload| {
             let slots = (1..2_000).map(|key| (U256::from(key), U256::MAX));
             workload.genesis.accounts[1].storage = slots.collect();
         });
         assert!(many.contains("1999 slots") && many.contains("--accounts"), "{many}");
-        let family = of(|workload| {
+        let family = refused(|workload| {
             workload.genesis.slots.push(SlotFamily {
                 address: FIRST,
                 count: 9,
@@ -387,15 +388,15 @@ mod tests {
             });
         });
         assert!(family.contains("9 slots by a rule"), "{family}");
-        let kind = of(|workload| {
+        let kind = refused(|workload| {
             workload.batches[0].blocks[0].transactions[0].tx_type = TxType::SetCode;
         });
         assert!(kind.contains("SetCode"), "{kind}");
-        let unknown = of(|workload| {
+        let unknown = refused(|workload| {
             workload.batches[0].blocks[0].transactions[0].sender = SECOND;
         });
         assert!(unknown.contains("secret"), "{unknown}");
-        let empty = of(|workload| workload.batches.clear());
+        let empty = refused(|workload| workload.batches.clear());
         assert!(empty.contains("--transactions"), "{empty}");
     }
 }

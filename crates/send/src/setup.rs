@@ -247,7 +247,7 @@ impl SetupRun<'_> {
         fees: Fees,
     ) -> Result<(), SendError> {
         let tx_signer = self.tx_signer(plan);
-        let mut done = 0;
+        let mut finished_count = 0;
         let mut last_gas: Option<(&Task, u64)> = None;
         for (group_index, group) in tasks.chunks(TX_COUNT_MAX).enumerate() {
             let mut hashes = Vec::with_capacity(group.len());
@@ -277,8 +277,8 @@ impl SetupRun<'_> {
                     let why = format!("the node created {:?}", receipt.contract_address);
                     return Err(SendError::Setup { what: task.what.clone(), why });
                 }
-                done += 1;
-                (self.on_progress)(done, tasks.len() as u64);
+                finished_count += 1;
+                (self.on_progress)(finished_count, tasks.len() as u64);
             }
         }
         Ok(())
@@ -365,7 +365,7 @@ impl Ready {
             sender: plan.senders[call.sender],
             to: match call.target {
                 Target::Account(address) => Some(address),
-                Target::Contract(place) => Some(self.contracts[place]),
+                Target::Contract(index) => Some(self.contracts[index]),
                 Target::Creation => None,
             },
             value: call.value,

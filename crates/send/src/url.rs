@@ -85,9 +85,9 @@ impl NodeUrl {
         Transport::of(&self.text)
     }
 
-    /// Returns the same text without the URL's secrets.
-    pub fn hide(&self, words: &str) -> String {
-        let shown = words.replace(&self.text, &self.name);
+    /// Returns `text` without the URL's secrets.
+    pub fn hide(&self, text: &str) -> String {
+        let shown = text.replace(&self.text, &self.name);
         self.secrets.iter().fold(shown, |shown, secret| shown.replace(secret, HIDDEN))
     }
 }

@@ -64,12 +64,12 @@ pub(crate) struct SeenBlock {
     pub(crate) receipts: Vec<Receipt>,
 }
 
-/// Sends each newest block of the node to `heads` once, until the receivers are gone. Sends errors,
-/// and answers without a new block, to `out`.
+/// Sends each newest block of the node to `heads_out` once, until the receivers are gone. Sends
+/// errors, and answers without a new block, to `out`.
 pub(crate) async fn heads(
     node: Node,
     began: Instant,
-    heads: UnboundedSender<Head>,
+    heads_out: UnboundedSender<Head>,
     out: UnboundedSender<Seen>,
 ) {
     let mut last = None;
@@ -82,7 +82,7 @@ pub(crate) async fn heads(
             }
             Ok(header) => {
                 last = Some(header.hash);
-                (heads.send(Head { header, at }).is_ok() && !out.is_closed(), BLOCK_INTERVAL)
+                (heads_out.send(Head { header, at }).is_ok() && !out.is_closed(), BLOCK_INTERVAL)
             }
             Err(error) => (out.send(Seen::Failed(error)).is_ok(), PAUSE),
         };
@@ -192,10 +192,10 @@ impl Reader {
             true => Vec::new(),
             false => self.node.receipts(&header).await?,
         };
-        check(&header, &receipts)?;
+        check_receipts(&header, &receipts)?;
         let at = self.heads.seen_at(&header).unwrap_or(latest_at);
         self.chain.push(&header);
-        self.heads.read(number);
+        self.heads.drop_read(number);
         Ok(Step::Seen(Seen::Block(Box::new(SeenBlock { header, at, receipts }))))
     }
 
@@ -207,26 +207,20 @@ impl Reader {
             let removed = Seen::Removed { number: block.number };
             return Ok(if block.is_reported { Step::Seen(removed) } else { Step::Unreported });
         }
-        match self.chain.tip().number.checked_sub(1) {
-            None => Ok(Step::Missing),
-            Some(below) => Ok(match self.node.block(below).await? {
-                None => Step::Missing,
-                Some(base) => {
-                    self.chain.restart(&base);
-                    Step::Unreported
-                }
-            }),
-        }
+        let Some(below) = self.chain.tip().number.checked_sub(1) else { return Ok(Step::Missing) };
+        let Some(base) = self.node.block(below).await? else { return Ok(Step::Missing) };
+        self.chain.restart(&base);
+        Ok(Step::Unreported)
     }
 }
 
 /// Checks that the receipts belong to the block's transactions.
-fn check(header: &Header, receipts: &[Receipt]) -> Result<(), CallError> {
-    let mut told: Vec<B256> = receipts.iter().map(|receipt| receipt.transaction_hash).collect();
+fn check_receipts(header: &Header, receipts: &[Receipt]) -> Result<(), CallError> {
+    let mut received: Vec<B256> = receipts.iter().map(|receipt| receipt.transaction_hash).collect();
     let mut own = header.transactions.clone();
-    told.sort_unstable();
+    received.sort_unstable();
     own.sort_unstable();
-    if told == own {
+    if received == own {
         return Ok(());
     }
     let message = format!(
@@ -241,17 +235,17 @@ fn check(header: &Header, receipts: &[Receipt]) -> Result<(), CallError> {
 /// Sends the depth of the pool to `out` until the receiver is gone, or ends if the node does not
 /// report it.
 pub(crate) async fn pool(node: Node, began: Instant, out: UnboundedSender<Seen>) {
-    let mut is_told = false;
+    let mut was_reported = false;
     loop {
         match node.pool_status().await {
             Ok(status) => {
-                is_told = true;
+                was_reported = true;
                 if out.send(Seen::Pool { at: began.elapsed(), status }).is_err() {
                     return;
                 }
             }
             // The node does not know the method.
-            Err(error) if !is_told && error.kind == ErrorKind::Rejected => return,
+            Err(error) if !was_reported && error.kind == ErrorKind::Rejected => return,
             Err(error) => {
                 if out.send(Seen::Failed(error)).is_err() {
                     return;

@@ -19,11 +19,11 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// remedy it (`patient_try_count`).
 const REFUSALS_MAX: u32 = 3;
 /// Maximum number of times that a transaction is signed anew.
-const ANEW_MAX: u32 = 8;
+const SIGNED_ANEW_MAX: u32 = 8;
 /// Interval of searches for forgotten transactions, and the maximum number of transactions that one
 /// search finds.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
-const LOOK_COUNT: usize = 1_000;
+const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
+const FOUND_COUNT_MAX: usize = 1_000;
 
 impl Drive<'_> {
     /// Handles the end of a call: its answer, or the panic of its task.
@@ -81,40 +81,33 @@ impl Drive<'_> {
             | ErrorKind::Timeout
             | ErrorKind::HttpStatus
             | ErrorKind::Malformed
-            | ErrorKind::RateLimit => self.try_again(index),
-            ErrorKind::PoolFull => {
-                self.records.answered(took, now);
-                self.release.pool_was_full();
-                self.try_again(index);
-            }
+            | ErrorKind::RateLimit => return self.try_again(index),
+            _ => self.records.answered(took, now),
+        }
+        match error.kind {
+            ErrorKind::PoolFull => self.wait_for_block(index),
             // The costs of the sender's pooled transactions count against its balance, until blocks
             // include them.
-            ErrorKind::Funds if self.has_pooled(index) => {
-                self.records.answered(took, now);
-                self.release.pool_was_full();
-                self.try_again(index);
-            }
-            // The node may be behind the blocks that pay a sender. A gateway's internal error may
-            // pass, and does not say whether the node has the transaction.
-            ErrorKind::Funds | ErrorKind::Internal => {
-                self.records.answered(took, now);
-                self.senders[index].refused(error.kind);
-                if self.has_patience(index) {
+            ErrorKind::Funds if self.has_pooled(index) => self.wait_for_block(index),
+            ErrorKind::ClaimedKnown => self.confirm(index, error),
+            kind => {
+                self.senders[index].refused(kind);
+                // The node may be behind the blocks that pay a sender. A gateway's internal error
+                // may pass, and does not say whether the node has the transaction.
+                let may_pass = matches!(kind, ErrorKind::Funds | ErrorKind::Internal);
+                if may_pass && self.has_patience(index) {
                     self.try_again(index);
                 } else {
                     self.check(index, error);
                 }
             }
-            ErrorKind::ClaimedKnown => {
-                self.records.answered(took, now);
-                self.confirm(index, error);
-            }
-            ErrorKind::Nonce | ErrorKind::Underpriced | ErrorKind::Rejected => {
-                self.records.answered(took, now);
-                self.senders[index].refused(error.kind);
-                self.check(index, error);
-            }
         }
+    }
+
+    /// Sends the same bytes again after a pause. The node takes them only after a block.
+    fn wait_for_block(&mut self, index: usize) {
+        self.release.pool_was_full();
+        self.try_again(index);
     }
 
     /// Whether the node has transactions of a sender that are in no block.
@@ -196,7 +189,7 @@ impl Drive<'_> {
     fn try_again(&mut self, index: usize) {
         let doublings = self.senders[index].try_count.saturating_sub(1).min(16);
         let pause = PAUSE.saturating_mul(1 << doublings).min(PAUSE_MAX);
-        self.rest(index, pause);
+        self.pause_sender(index, pause);
     }
 
     /// Handles the refusal `error` of a sender's first due transaction. `known` is the node's
@@ -210,8 +203,8 @@ impl Drive<'_> {
         }
         let sender = &mut self.senders[index];
         let Some(nonce) = sender.signed.as_ref().map(|signed| signed.nonce) else { return };
-        let has_tries = sender.anew_count < ANEW_MAX;
-        let can_offer_more = sender.fees_max < self.ready.offers_max[index];
+        let has_tries = sender.signed_anew_count < SIGNED_ANEW_MAX;
+        let can_offer_more = sender.max_fee < self.ready.offers_max[index];
         match error.kind {
             // Another transaction has used the nonce: no block can have these bytes.
             ErrorKind::Nonce if known.next_nonce > nonce && has_tries => {
@@ -219,14 +212,14 @@ impl Drive<'_> {
                 sender.sign_anew();
                 self.records.attempts.nonces_corrected += 1;
                 self.records.attempts.signed_anew += 1;
-                self.rest(index, Duration::ZERO);
+                self.pause_sender(index, Duration::ZERO);
             }
             // Of two transactions with one nonce, the chain takes only one.
             ErrorKind::Underpriced if has_tries && can_offer_more => {
                 sender.sign_anew();
-                self.ready.fees.raise_above(sender.fees_max);
+                self.ready.fees.raise_above(sender.max_fee);
                 self.records.attempts.signed_anew += 1;
-                self.rest(index, PAUSE);
+                self.pause_sender(index, PAUSE);
             }
             // The node lacks earlier transactions of the sender, which will be sent again.
             ErrorKind::Nonce if known.next_nonce < nonce && self.has_patience(index) => {
@@ -242,14 +235,14 @@ impl Drive<'_> {
     }
 
     /// Searches for transactions to ask the node for: taken long ago and in no block.
-    pub(super) fn look_for_forgotten(&mut self) {
+    pub(super) fn find_forgotten(&mut self) {
         let now = self.now();
-        if now < self.looked + POLL_INTERVAL {
+        if now < self.searched_at + SEARCH_INTERVAL {
             return;
         }
-        self.looked = now;
+        self.searched_at = now;
         let after = self.input.settings.forgotten_after;
-        self.reminders.extend(self.records.forgotten(now, after, LOOK_COUNT));
+        self.reminders.extend(self.records.forgotten(now, after, FOUND_COUNT_MAX));
     }
 
     fn reminded(&mut self, tx: usize, hash: B256, result: Result<ReminderResult, CallError>) {
@@ -262,7 +255,7 @@ impl Drive<'_> {
                 // The answer may be late: the transaction may have other bytes by now.
                 if self.records.lost(tx, hash) {
                     let sender = self.plan.calls[tx].sender;
-                    self.senders[sender].queue.push_back(tx);
+                    self.senders[sender].due_txs.push_back(tx);
                     self.make_ready(sender);
                 }
             }

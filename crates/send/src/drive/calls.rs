@@ -77,7 +77,7 @@ pub(crate) enum Answer {
 
 impl Call {
     /// Makes the calls and returns their answer.
-    pub(crate) async fn made(self, node: Node) -> Answer {
+    pub(crate) async fn run(self, node: Node) -> Answer {
         match self {
             Self::Send { sender, raw } => {
                 let began = Instant::now();
@@ -85,7 +85,7 @@ impl Call {
                 Answer::Sent { sender, result, took: began.elapsed() }
             }
             Self::Check { sender, account, hash, error } => {
-                let result = known(&node, account, hash).await;
+                let result = node_knowledge(&node, account, hash).await;
                 Answer::Checked { sender, error, result }
             }
             Self::Confirm { sender, hash, error } => {
@@ -101,7 +101,11 @@ impl Call {
     }
 }
 
-async fn known(node: &Node, account: Address, hash: B256) -> Result<NodeKnowledge, CallError> {
+async fn node_knowledge(
+    node: &Node,
+    account: Address,
+    hash: B256,
+) -> Result<NodeKnowledge, CallError> {
     // The nonce is read first: a transaction that gets into a block between both calls is then
     // known.
     let next_nonce = node.next_nonce(account).await?;

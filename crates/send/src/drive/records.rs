@@ -32,7 +32,7 @@ pub(crate) struct LoadRecords {
     read_errors: ErrorLog,
     last_failure: Option<CallError>,
     /// Durations of answered calls that sent a transaction, in nanoseconds.
-    call: Histogram<u64>,
+    call_times: Histogram<u64>,
     pool: Vec<PoolDepth>,
     /// Time at which new bytes were last sent. This and the next times are since the load's start.
     sent_at: Duration,
@@ -71,7 +71,7 @@ impl LoadRecords {
             errors: ErrorLog::default(),
             read_errors: ErrorLog::default(),
             last_failure: None,
-            call: histogram(),
+            call_times: histogram(),
             pool: Vec::new(),
             sent_at: Duration::ZERO,
             chain_changed_at: Duration::ZERO,
@@ -103,7 +103,7 @@ impl LoadRecords {
 
     /// Notes the answer to a call that sent a transaction.
     pub(crate) fn answered(&mut self, took: Duration, now: Duration) {
-        record(&mut self.call, took);
+        record(&mut self.call_times, took);
         self.answered_at = now;
     }
 
@@ -123,9 +123,9 @@ impl LoadRecords {
     /// transaction has used their nonce. Returns whether transaction `tx` must be signed anew. It
     /// need not if it is in a block, or was signed anew since.
     pub(crate) fn lost(&mut self, tx: usize, hash: B256) -> bool {
-        let is_last =
+        let is_current =
             self.tracked_txs[tx].as_ref().is_some_and(|tracked_tx| tracked_tx.signed.hash == hash);
-        let is_open = is_last && self.ledger.lost(tx);
+        let is_open = is_current && self.ledger.lost(tx);
         self.attempts.nonces_corrected += u64::from(is_open);
         self.attempts.signed_anew += u64::from(is_open);
         is_open
@@ -254,7 +254,7 @@ impl LoadRecords {
             tally: ledger.tally(),
             elapsed,
             sending: self.sent_at,
-            latencies: Latencies::of(ledger.entries(), elapsed, self.call),
+            latencies: Latencies::of(ledger.entries(), elapsed, self.call_times),
             attempts,
             errors: self.errors.into_counts(),
             read_errors: self.read_errors.into_counts(),

@@ -12,63 +12,63 @@ pub(crate) struct Sender {
     pub(crate) nonce: u64,
     /// Due transactions that the node has neither taken nor refused for good. Only the first is
     /// sent.
-    pub(crate) queue: VecDeque<usize>,
+    pub(crate) due_txs: VecDeque<usize>,
     /// Transactions that the node took, in the order of taking.
     pub(crate) taken: Vec<usize>,
     /// Signed bytes of the first due transaction, once it is signed.
     pub(crate) signed: Option<Signed>,
     /// Maximum fee of the signed bytes, in wei per gas.
-    pub(crate) fees_max: u128,
+    pub(crate) max_fee: u128,
     /// Number of calls that sent these bytes.
     pub(crate) try_count: u32,
     /// Number of the first due transaction's successive refusals with one error kind, and that
     /// kind.
     refusals: (u32, Option<ErrorKind>),
     /// Number of times that the first due transaction was signed anew.
-    pub(crate) anew_count: u32,
+    pub(crate) signed_anew_count: u32,
     /// Whether a call is under way, or the account waits before another try.
     pub(crate) is_busy: bool,
     /// Whether the account is in the queue of accounts that send next.
-    pub(crate) is_waiting: bool,
+    pub(crate) is_queued: bool,
 }
 
 impl Sender {
     pub(crate) const fn new(nonce: u64) -> Self {
         Self {
             nonce,
-            queue: VecDeque::new(),
+            due_txs: VecDeque::new(),
             taken: Vec::new(),
             signed: None,
-            fees_max: 0,
+            max_fee: 0,
             try_count: 0,
             refusals: (0, None),
-            anew_count: 0,
+            signed_anew_count: 0,
             is_busy: false,
-            is_waiting: false,
+            is_queued: false,
         }
     }
 
     pub(crate) fn has_work(&self) -> bool {
-        !self.queue.is_empty()
+        !self.due_txs.is_empty()
     }
 
     pub(crate) fn next_tx(&self) -> Option<usize> {
-        self.queue.front().copied()
+        self.due_txs.front().copied()
     }
 
     /// Removes the first due transaction, which has been taken or refused for good.
     pub(crate) fn finish(&mut self) -> Option<usize> {
         self.signed = None;
-        (self.try_count, self.refusals, self.anew_count) = (0, (0, None), 0);
+        (self.try_count, self.refusals, self.signed_anew_count) = (0, (0, None), 0);
         self.is_busy = false;
-        self.queue.pop_front()
+        self.due_txs.pop_front()
     }
 
     /// Drops the signed bytes, so that the first due transaction is signed anew.
     pub(crate) fn sign_anew(&mut self) {
         self.signed = None;
         (self.try_count, self.refusals) = (0, (0, None));
-        self.anew_count += 1;
+        self.signed_anew_count += 1;
     }
 
     /// Notes a refusal of the first due transaction. Returns the number of successive refusals of

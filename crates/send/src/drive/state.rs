@@ -52,8 +52,8 @@ pub(super) struct Drive<'a> {
     pub(super) release: Release,
     pub(super) records: LoadRecords,
     pub(super) senders: Vec<Sender>,
-    /// Queue of the senders that may send a transaction now, each once.
-    waiting: VecDeque<usize>,
+    /// Senders that may send a transaction now, each once.
+    send_queue: VecDeque<usize>,
     /// Senders that wait before another try, by the end of their wait.
     sleeping: BinaryHeap<Reverse<(Duration, usize)>>,
     pub(super) calls: JoinSet<Answer>,
@@ -64,7 +64,7 @@ pub(super) struct Drive<'a> {
     /// Transactions to ask the node for, since it may have forgotten them.
     pub(super) reminders: VecDeque<usize>,
     /// Time of the last search for forgotten transactions.
-    pub(super) looked: Duration,
+    pub(super) searched_at: Duration,
 }
 
 impl<'a> Drive<'a> {
@@ -77,13 +77,13 @@ impl<'a> Drive<'a> {
             plan,
             ready,
             began,
-            waiting: VecDeque::new(),
+            send_queue: VecDeque::new(),
             sleeping: BinaryHeap::new(),
             calls: JoinSet::new(),
             call_count: 0,
             reminder_count: 0,
             reminders: VecDeque::new(),
-            looked: Duration::ZERO,
+            searched_at: Duration::ZERO,
         }
     }
 
@@ -98,7 +98,7 @@ impl<'a> Drive<'a> {
         while let Some((tx, due)) = self.release.next(now, self.records.settled_count()) {
             self.records.due(tx, due);
             let sender = self.plan.calls[tx].sender;
-            self.senders[sender].queue.push_back(tx);
+            self.senders[sender].due_txs.push_back(tx);
             self.make_ready(sender);
         }
         while self.sleeping.peek().is_some_and(|Reverse((at, _))| *at <= now) {
@@ -112,14 +112,14 @@ impl<'a> Drive<'a> {
     /// Queues a sender with a transaction to send, unless it is queued or busy.
     pub(super) fn make_ready(&mut self, index: usize) {
         let sender = &mut self.senders[index];
-        if !sender.is_busy && !sender.is_waiting && sender.has_work() {
-            sender.is_waiting = true;
-            self.waiting.push_back(index);
+        if !sender.is_busy && !sender.is_queued && sender.has_work() {
+            sender.is_queued = true;
+            self.send_queue.push_back(index);
         }
     }
 
     /// Lets a sender wait before another try.
-    pub(super) fn rest(&mut self, index: usize, pause: Duration) {
+    pub(super) fn pause_sender(&mut self, index: usize, pause: Duration) {
         self.senders[index].is_busy = true;
         self.sleeping.push(Reverse((self.now() + pause, index)));
     }
@@ -128,8 +128,8 @@ impl<'a> Drive<'a> {
     pub(super) fn start_calls(&mut self) -> Result<(), SendError> {
         self.start_reminders();
         while self.call_count < self.input.settings.connection_count {
-            let Some(index) = self.waiting.pop_front() else { break };
-            self.senders[index].is_waiting = false;
+            let Some(index) = self.send_queue.pop_front() else { break };
+            self.senders[index].is_queued = false;
             let Some(raw) = self.next_bytes(index)? else { continue };
             self.senders[index].is_busy = true;
             self.start(Call::Send { sender: index, raw });
@@ -154,7 +154,7 @@ impl<'a> Drive<'a> {
     /// Starts a call.
     pub(super) fn start(&mut self, call: Call) {
         self.call_count += 1;
-        self.calls.spawn(call.made(self.input.node.clone()));
+        self.calls.spawn(call.run(self.input.node.clone()));
     }
 
     /// Returns the signed bytes that a sender sends next, and notes them as sent. `None` if it has
@@ -168,7 +168,7 @@ impl<'a> Drive<'a> {
             let fees = self.ready.fees.within(self.ready.offers_max[index]);
             let signed = tx_signer.sign(content, sender.nonce, fees)?;
             self.records.signed(tx, &signed);
-            (sender.signed, sender.fees_max) = (Some(signed), fees.max);
+            (sender.signed, sender.max_fee) = (Some(signed), fees.max);
         }
         let now = self.began.elapsed();
         self.records.sent(tx, now, sender.try_count);
@@ -185,20 +185,17 @@ impl<'a> Drive<'a> {
             let wanted = settings.confirmation_count;
             return self.records.is_confirmed(now, wanted, patience).then_some(End::Settled);
         }
+        if now > self.records.answered_at.saturating_add(patience) {
+            return Some(End::Silent);
+        }
         // A full closed loop waits for the node, as does a load whose transactions are all
         // released.
         let waits = self.release.next_due().is_none();
-        match () {
-            () if now > self.records.answered_at.saturating_add(patience) => Some(End::Silent),
-            () if waits && now > self.records.progressed_at.saturating_add(patience) => {
-                Some(End::Stuck)
-            }
-            () => None,
-        }
+        (waits && now > self.records.progressed_at.saturating_add(patience)).then_some(End::Stuck)
     }
 
     /// Longest time to wait for a message before the next work.
-    pub(super) fn pause(&self) -> Duration {
+    pub(super) fn longest_wait(&self) -> Duration {
         let now = self.now();
         let wake = self.sleeping.peek().map(|Reverse((at, _))| *at);
         let next = self.release.next_due().into_iter().chain(wake).min();

@@ -45,17 +45,17 @@ pub(super) enum Link {
 pub(super) struct Socket {
     url: NodeUrl,
     limit: Duration,
-    line: watch::Sender<Line>,
+    state: watch::Sender<SocketState>,
 }
 
 /// The state of a WebSocket.
-struct Line {
+struct SocketState {
     /// The client that makes the calls, while the WebSocket is open; else `None`.
-    calls: Option<RpcClient>,
-    /// Number of reconnections so far.
-    number: u64,
+    client: Option<RpcClient>,
+    /// Index of the current or last connection, from 0.
+    index: u64,
     /// Time at which the WebSocket was last opened or broke.
-    since: Instant,
+    changed_at: Instant,
     /// The wait before the next try to open it.
     pause: Duration,
     /// Error of the last try to open it, if that failed.
@@ -64,46 +64,50 @@ struct Line {
 
 /// An open connection.
 pub(super) struct Opened {
-    pub(super) calls: RpcClient,
-    /// Index of the connection among the WebSocket's connections, from 0; 0 over HTTP.
-    number: u64,
+    pub(super) client: RpcClient,
+    /// [`SocketState::index`] of the connection; 0 over HTTP.
+    index: u64,
 }
 
 impl Link {
     /// Connects to `url`. Over HTTP, this call sends nothing. `limit` is the time limit of a try to
     /// open a WebSocket, and of a call over HTTP.
     pub(super) async fn connect(url: &NodeUrl, limit: Duration) -> Result<Self, CallError> {
-        let calls = connected(url, limit).await?;
+        let client = connect_client(url, limit).await?;
         if url.transport() == Some(Transport::Http) {
-            return Ok(Self::Http(calls));
+            return Ok(Self::Http(client));
         }
-        let line = Line {
-            calls: Some(calls),
-            number: 0,
-            since: Instant::now(),
+        let state = SocketState {
+            client: Some(client),
+            index: 0,
+            changed_at: Instant::now(),
             pause: PAUSE,
             failure: None,
         };
-        Ok(Self::Socket(Arc::new(Socket { url: url.clone(), limit, line: watch::channel(line).0 })))
+        Ok(Self::Socket(Arc::new(Socket {
+            url: url.clone(),
+            limit,
+            state: watch::channel(state).0,
+        })))
     }
 
     /// Waits for an open connection and returns it.
     pub(super) async fn opened(&self) -> Opened {
         let socket = match self {
-            Self::Http(calls) => return Opened { calls: calls.clone(), number: 0 },
+            Self::Http(client) => return Opened { client: client.clone(), index: 0 },
             Self::Socket(socket) => socket,
         };
-        let mut line = socket.line.subscribe();
+        let mut state = socket.state.subscribe();
         loop {
             let found = {
-                let now = line.borrow_and_update();
-                now.calls.clone().map(|calls| Opened { calls, number: now.number })
+                let now = state.borrow_and_update();
+                now.client.clone().map(|client| Opened { client, index: now.index })
             };
             if let Some(opened) = found {
                 return opened;
             }
             // Never fails: the socket keeps the sender of the channel.
-            let _ = line.changed().await;
+            let _ = state.changed().await;
         }
     }
 
@@ -111,7 +115,7 @@ impl Link {
     pub(super) fn failed(&self, opened: &Opened, error: &TransportError) {
         let Self::Socket(socket) = self else { return };
         if matches!(error, RpcError::Transport(TransportErrorKind::BackendGone)) {
-            socket.broke(opened.number);
+            socket.broke(opened.index);
         }
     }
 
@@ -119,27 +123,28 @@ impl Link {
     /// over HTTP.
     pub(super) fn failure(&self) -> Option<CallError> {
         let Self::Socket(socket) = self else { return None };
-        let line = socket.line.borrow();
-        if line.calls.is_some() {
+        let state = socket.state.borrow();
+        if state.client.is_some() {
             return None;
         }
-        let last = line.failure.as_ref().map_or("it broke off", |failure| failure.message.as_str());
-        let closed_s = line.since.elapsed().as_secs_f64();
+        let last =
+            state.failure.as_ref().map_or("it broke off", |failure| failure.message.as_str());
+        let closed_s = state.changed_at.elapsed().as_secs_f64();
         let message = format!("no connection to the node for {closed_s:.1} s: {last}");
         Some(CallError { kind: ErrorKind::Connection, message })
     }
 }
 
 impl Socket {
-    /// Notes that connection `number` broke. Only the first report opens the WebSocket again.
-    fn broke(self: &Arc<Self>, number: u64) {
-        let is_first = self.line.send_if_modified(|line| {
-            let is_first = line.number == number && line.calls.take().is_some();
+    /// Notes that connection `index` broke. Only the first report opens the WebSocket again.
+    fn broke(self: &Arc<Self>, index: u64) {
+        let is_first = self.state.send_if_modified(|state| {
+            let is_first = state.index == index && state.client.take().is_some();
             if is_first {
                 // A connection that breaks at once must not be opened again without a wait.
-                let has_held = line.since.elapsed() > PAUSE_MAX;
-                line.pause = if has_held { PAUSE } else { longer(line.pause) };
-                (line.since, line.failure) = (Instant::now(), None);
+                let has_held = state.changed_at.elapsed() > PAUSE_MAX;
+                state.pause = if has_held { PAUSE } else { doubled(state.pause) };
+                (state.changed_at, state.failure) = (Instant::now(), None);
             }
             is_first
         });
@@ -150,19 +155,19 @@ impl Socket {
 
     async fn open_again(self: Arc<Self>) {
         loop {
-            let pause = self.line.borrow().pause;
+            let pause = self.state.borrow().pause;
             sleep(pause).await;
-            let tried = connected(&self.url, self.limit).await;
+            let tried = connect_client(&self.url, self.limit).await;
             let is_open = tried.is_ok();
-            self.line.send_modify(|line| match tried {
-                Ok(calls) => {
-                    line.calls = Some(calls);
-                    line.number += 1;
-                    line.since = Instant::now();
+            self.state.send_modify(|state| match tried {
+                Ok(client) => {
+                    state.client = Some(client);
+                    state.index += 1;
+                    state.changed_at = Instant::now();
                 }
                 Err(failure) => {
-                    line.failure = Some(failure);
-                    line.pause = longer(line.pause);
+                    state.failure = Some(failure);
+                    state.pause = doubled(state.pause);
                 }
             });
             if is_open {
@@ -172,7 +177,7 @@ impl Socket {
     }
 }
 
-fn longer(pause: Duration) -> Duration {
+fn doubled(pause: Duration) -> Duration {
     pause.saturating_mul(2).min(PAUSE_MAX)
 }
 
@@ -193,7 +198,7 @@ impl PubSubConnect for SingleConnection {
     }
 }
 
-async fn connected(url: &NodeUrl, limit: Duration) -> Result<RpcClient, CallError> {
+async fn connect_client(url: &NodeUrl, limit: Duration) -> Result<RpcClient, CallError> {
     if url.transport() == Some(Transport::WebSocket) {
         let opened =
             ClientBuilder::default().pubsub(SingleConnection(WsConnect::new(url.as_str())));

@@ -18,8 +18,8 @@ pub(super) struct ReadBlock {
 }
 
 impl ReadBlock {
-    /// A block that is not reported.
-    pub(super) fn below(header: &Header) -> Self {
+    /// Makes a block that is not reported.
+    fn unreported(header: &Header) -> Self {
         Self { number: header.number.to(), hash: header.hash, is_reported: false }
     }
 }
@@ -35,7 +35,7 @@ pub(super) struct Chain {
 impl Chain {
     /// Makes the chain up to `base`. `ancestors` are the blocks right below it, newest first.
     pub(super) fn new(base: &Header, ancestors: &[Header]) -> Self {
-        let mut blocks = vec![ReadBlock::below(base)];
+        let mut blocks = vec![ReadBlock::unreported(base)];
         let mut child = base;
         for ancestor in ancestors {
             let is_parent = ancestor.hash == child.parent_hash
@@ -43,7 +43,7 @@ impl Chain {
             if !is_parent {
                 break;
             }
-            blocks.push(ReadBlock::below(ancestor));
+            blocks.push(ReadBlock::unreported(ancestor));
             child = ancestor;
         }
         blocks.reverse();
@@ -68,12 +68,12 @@ impl Chain {
 
     /// Removes the tip, unless no block below it is known.
     pub(super) fn pop(&mut self) -> Option<ReadBlock> {
-        (self.blocks.len() > 1).then(|| self.blocks.pop()).flatten()
+        if self.blocks.len() > 1 { self.blocks.pop() } else { None }
     }
 
     /// Restarts the chain at a block, without the blocks below it.
     pub(super) fn restart(&mut self, base: &Header) {
-        self.blocks = vec![ReadBlock::below(base)];
+        self.blocks = vec![ReadBlock::unreported(base)];
     }
 
     /// Whether the chain of `latest`, the node's newest block, no longer has the tip. A node that
@@ -120,19 +120,16 @@ impl Heads {
     }
 
     /// Removes blocks up to `number`, which have been read. Keeps the newest block.
-    pub(super) fn read(&mut self, number: u64) {
-        let newest = self.0.len().saturating_sub(1);
-        let mut index = 0;
-        self.0.retain(|head| {
-            index += 1;
-            index > newest || head.header.number.to::<u64>() > number
-        });
+    pub(super) fn drop_read(&mut self, number: u64) {
+        let newest = self.0.pop();
+        self.0.retain(|head| head.header.number.to::<u64>() > number);
+        self.0.extend(newest);
     }
 
     /// Removes all blocks except the newest: only this block is known to be on the new branch.
     pub(super) fn change_branch(&mut self) {
-        let newest = self.0.len().saturating_sub(1);
-        self.0.drain(..newest);
+        let newest = self.0.pop();
+        self.0 = newest.into_iter().collect();
     }
 }
 
@@ -176,9 +173,10 @@ mod tests {
         let mut chain = Chain::new(&header(5, 1), &ancestors);
         chain.push(&header(6, 1));
         let removed: Vec<_> = std::iter::from_fn(|| chain.pop()).collect();
-        let told: Vec<_> = removed.iter().map(|block| (block.number, block.is_reported)).collect();
-        assert_eq!(told, [(6, true), (5, false), (4, false)], "2 is no parent of 3");
-        assert_eq!(chain.tip(), ReadBlock::below(&header(3, 1)));
+        let removed: Vec<_> =
+            removed.iter().map(|block| (block.number, block.is_reported)).collect();
+        assert_eq!(removed, [(6, true), (5, false), (4, false)], "2 is no parent of 3");
+        assert_eq!(chain.tip(), ReadBlock::unreported(&header(3, 1)));
     }
 
     #[test]
@@ -194,9 +192,9 @@ mod tests {
             [1, 2, 5, 5].map(|s| Some(at(s)))
         );
         assert_eq!(seen(&heads, 11), None);
-        heads.read(8);
+        heads.drop_read(8);
         assert_eq!((heads.0.len(), seen(&heads, 9)), (2, Some(at(5))));
-        heads.read(10);
+        heads.drop_read(10);
         assert_eq!(heads.newest().map(|head| head.at), Some(at(6)), "the newest stays");
         // The times of the old branch must not be used for the new one.
         heads.push(Head { header: header(12, 1), at: at(7) });

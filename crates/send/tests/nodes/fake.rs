@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 mod wire;
 
 /// Methods that a load calls under the limit of its connections.
-const OF_LOAD: [&str; 2] = ["eth_sendRawTransaction", "eth_getTransactionByHash"];
+const LOAD_METHODS: [&str; 2] = ["eth_sendRawTransaction", "eth_getTransactionByHash"];
 /// Time between two blocks.
 pub(crate) const BLOCK_INTERVAL: Duration = Duration::from_millis(120);
 
@@ -254,10 +254,10 @@ impl World {
             return Err("max fee per gas less than block base fee".to_owned());
         }
         let cost = tx.max_fee_per_gas() * u128::from(tx.gas_limit()) + tx.value().to::<u128>();
-        let of_sender = || self.pool.iter().filter(|other| other.sender == sender);
-        let all = of_sender().map(|other| other.cost).sum::<u128>() + cost;
-        let is_second = self.pays_one && of_sender().count() > 0;
-        if is_second || self.balance.is_some_and(|balance| balance < all) {
+        let pooled = || self.pool.iter().filter(|other| other.sender == sender);
+        let total_cost = pooled().map(|other| other.cost).sum::<u128>() + cost;
+        let is_second = self.pays_one && pooled().count() > 0;
+        if is_second || self.balance.is_some_and(|balance| balance < total_cost) {
             return Err("insufficient funds for gas * price + value".to_owned());
         }
         self.pool.push(Pooled { hash, sender, nonce, cost });
@@ -417,7 +417,7 @@ fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
 fn answered(body: &[u8], world: &Mutex<World>, script: &Script) -> Option<wire::Reply> {
     let call: Value = serde_json::from_slice(body).unwrap();
     let method = call["method"].as_str().unwrap().to_owned();
-    let is_of_load = OF_LOAD.contains(&method.as_str());
+    let is_of_load = LOAD_METHODS.contains(&method.as_str());
     let (fault, is_dead) = {
         let mut world = lock(world);
         let count = world.call_counts.entry(method.clone()).or_default();
