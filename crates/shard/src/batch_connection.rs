@@ -1,5 +1,5 @@
-//! The coordinator's connection to a shard during a batch. It delays each message, in both
-//! directions, by the delay of the run (`run.shard_delay_us`).
+//! The coordinator's connection to a shard during a batch, for the engines of the executor. It
+//! delays each message, in both directions, by the delay of the run (`run.shard_delay_us`).
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -29,17 +29,17 @@ use crate::{
     },
 };
 
-/// Sends messages to a shard.
+/// The coordinator's queue of messages to a shard.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     /// Messages go directly to the connection.
     Direct(mpsc::Sender<FromCoordinator>),
-    /// Messages go to a delay line before the connection.
+    /// Messages go to a delay line, from which a thread passes them to the connection.
     Delayed(Entry<FromCoordinator>),
 }
 
 impl Outgoing {
-    /// Makes a sender of messages to the connection `to`, each delayed by `delay`.
+    /// Makes a queue of messages to the connection `to`, each delayed by `delay`.
     pub(crate) fn new(to: mpsc::Sender<FromCoordinator>, delay: Duration) -> Self {
         if delay.is_zero() {
             return Self::Direct(to);
@@ -60,19 +60,19 @@ impl Outgoing {
         Self::Delayed(entry)
     }
 
-    /// Sends a message without waiting. Returns the message as the error if there is no room.
+    /// Sends a message without waiting. If there is no room, the error is the message.
     pub(crate) fn post(&self, message: Message) -> Result<(), Message> {
         let wrapped = FromCoordinator { message: Some(message) };
         let back = match self {
             Self::Direct(to) => match to.try_send(wrapped) {
                 Err(TrySendError::Full(back)) => back.message,
-                // If the receiver is gone, the shard's status, which is received next, gives the
-                // reason.
+                // If the receiver is gone, that is no error here: the shard's status, which is
+                // received next, gives the reason.
                 Ok(()) | Err(TrySendError::Closed(_)) => None,
             },
             Self::Delayed(line) => match line.enter(wrapped) {
                 EnterResult::Full(back) => back.message,
-                // The same holds for a receiver behind the delay line.
+                // The same holds for the receiver behind the delay line.
                 EnterResult::Queued | EnterResult::Closed => None,
             },
         };
@@ -96,7 +96,7 @@ pub(crate) struct BatchConnection<'c> {
     receiver: MessageReceiver<'c>,
 }
 
-/// Sends messages to the shard.
+/// Sends messages to the shard, and waits while its queue is full.
 #[derive(Debug)]
 struct MessageSender<'c> {
     runtime: &'c Runtime,
@@ -161,8 +161,8 @@ struct MessageReceiver<'c> {
 }
 
 impl MessageReceiver<'_> {
-    /// Waits for the next message. Fails if `stop` is set. Fails if no message came within the
-    /// deadline while `owes` returned true, which means that the shard must send one.
+    /// Waits for the next message. Fails if `stop` is set, or if the shard is silent for too long
+    /// while it owes a message. `owes` returns whether it does.
     fn receive(
         &mut self,
         stop: &AtomicBool,

@@ -1,5 +1,5 @@
-//! The coordinator's connections to shards, for the engines' trait [`Shards`]. Calls block, since
-//! the engine has a thread for each shard.
+//! The coordinator's connections to shards: implements the executor's trait [`Shards`]. The program
+//! connects, engines call the trait. Calls block, since an engine has a thread for each shard.
 
 use std::{
     fmt,
@@ -70,6 +70,7 @@ pub struct Cluster {
     deadline: Duration,
 }
 
+/// A shard that has answered the first call.
 #[derive(Debug)]
 struct Connected {
     address: String,
@@ -84,7 +85,7 @@ struct Connected {
 struct Caller {
     token: Option<MetadataValue<Ascii>>,
     program: MetadataValue<Ascii>,
-    /// A random number by which shards distinguish coordinators.
+    /// A random number, by which shards distinguish coordinators.
     coordinator: MetadataValue<Ascii>,
 }
 
@@ -305,9 +306,8 @@ impl Cluster {
         let (to, from) = mpsc::channel(WINDOW);
         let to = Outgoing::new(to, delay);
         let mut messages = first_messages(digest, assignment, mode);
-        // The channel is filled before the call, so that these messages are sent together with the
-        // call. The first message that does not fit, and all later messages, follow when the shard
-        // reads.
+        // The channel is filled before the call, so that these messages travel together with the
+        // call. The first message without room, and all after it, are sent once the shard reads.
         let waiting = messages.find_map(|message| to.post(message).err());
         let request = caller.call(ReceiverStream::new(from));
         let mut client = client.clone();

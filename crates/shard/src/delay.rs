@@ -1,10 +1,11 @@
-//! A delay line, which simulates the delay of a network: messages leave it in order, each a fixed
-//! time after it entered. Threads wait by the operating system's timers, because timers of the
-//! tokio runtime have a resolution of a millisecond.
+//! A delay line, which simulates the delay of a network on both ways of the coordinator's
+//! connection to a shard. Messages leave it in order, each a fixed time after it entered. Threads
+//! wait by the operating system's timers, because tokio's timers have a resolution of a
+//! millisecond.
 //!
-//! The line holds the messages that a network with that delay would have under way. A message whose
-//! delay is over stays in the line until the receiver takes it. The number of such messages is
-//! limited, as it is without a delay.
+//! A message is on its way until its delay is over, and then due. A due message stays in the line
+//! until the receiver takes it. The number of due messages is limited as the queue of a connection
+//! without a delay is, so that the sender waits for a slow receiver in both cases.
 
 use std::{
     collections::VecDeque,
@@ -30,7 +31,7 @@ struct Queue<T> {
 #[derive(Debug)]
 struct DelayLine<T> {
     delay: Duration,
-    /// Maximum number of messages whose delay is over and which the receiver has not taken.
+    /// Maximum number of due messages that the receiver has not taken.
     due_max: usize,
     queue: Mutex<Queue<T>>,
     came: Condvar,
@@ -43,7 +44,7 @@ impl<T> DelayLine<T> {
     }
 
     fn has_room(&self, queue: &Queue<T>) -> bool {
-        // The messages are in the order in which their delays end: if this one is due, `due_max`
+        // Delays end in the order of the messages: if the message at this index is due, `due_max`
         // messages are.
         let last_allowed = queue.messages.get(self.due_max.saturating_sub(1));
         let is_due = last_allowed.is_some_and(|(came, _)| came.elapsed() >= self.delay);
@@ -51,8 +52,7 @@ impl<T> DelayLine<T> {
     }
 }
 
-/// Makes a line with this delay. At most `due_max` messages whose delay is over wait for the
-/// receiver.
+/// Makes a line with this delay, in which at most `due_max` due messages wait for the receiver.
 pub(crate) fn delay_line<T>(delay: Duration, due_max: usize) -> (Entry<T>, Exit<T>) {
     let queue = Queue { messages: VecDeque::new(), is_closed: false, has_no_receiver: false };
     let (queue, came, left) = (Mutex::new(queue), Condvar::new(), Notify::new());
@@ -101,8 +101,7 @@ impl<T> Entry<T> {
                 EnterResult::Closed => return false,
                 EnterResult::Full(message) => message,
             };
-            // There is room only after a message has left: the passing of time makes only more
-            // messages due.
+            // Only a message that leaves makes room: time alone makes more messages due.
             self.0.left.notified().await;
         }
     }

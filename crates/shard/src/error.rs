@@ -1,4 +1,5 @@
-//! Texts of failed calls between coordinator and shards, and waits for calls with a deadline.
+//! Errors of calls between coordinator and shards, as texts for the user. Also the waits of a
+//! thread for a call, with a deadline and a stop flag.
 
 use std::{
     error::Error,

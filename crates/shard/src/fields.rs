@@ -1,5 +1,5 @@
-//! Converts fields that several messages have, between the executor's types and the types of the
-//! protocol (`wire`). An invalid field gives an error as text.
+//! Converts fields that several messages have, between the executor's types and the protocol's
+//! types (`wire`). An invalid field gives an error as text.
 
 use std::time::Duration;
 

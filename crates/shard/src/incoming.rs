@@ -1,6 +1,6 @@
-//! The coordinator's queue of messages from a shard. It is the connection itself or, if messages
-//! are delayed, a delay line behind the connection. Without a delay, the thread that takes a
-//! message decodes it. With a delay, the task that fills the line decodes it.
+//! The coordinator's queue of messages from a shard during a batch. Without a delay, it is the
+//! connection itself, and the thread that takes a message decodes it. With a delay, it is a delay
+//! line behind the connection, and the task that fills the line decodes the messages.
 
 use std::time::Duration;
 
@@ -95,7 +95,7 @@ mod tests {
     /// Longer than any test takes.
     const LONG: Duration = Duration::from_secs(1_000);
 
-    /// A connection that has so many messages, and is silent then, as a shard that hangs.
+    /// A connection that has this number of messages and is then silent, like a shard that hangs.
     struct Silent {
         message_count: usize,
         _is_alive: Arc<()>,
@@ -118,7 +118,7 @@ mod tests {
     }
 
     fn ends(alive: &Arc<()>) {
-        // One that lives for ever lets the test hang.
+        // If the task never ends, the test hangs.
         while Arc::strong_count(alive) > 1 {
             thread::sleep(Duration::from_millis(1));
         }
@@ -150,7 +150,7 @@ mod tests {
         for _ in 0..10 * WINDOW {
             assert!(matches!(queue.next(LONG), LeaveResult::Message(Ok(Some(_)))));
         }
-        // The reading waits for room, and learns that there will be none.
+        // This task waits for room in a full line, and ends when the line's exit is dropped.
         let silent = Silent { message_count: 10 * WINDOW, _is_alive: Arc::clone(&alive) };
         let (entry, full) = delay_line(Duration::ZERO, WINDOW);
         let other = Reading::start(&runtime, silent, entry);

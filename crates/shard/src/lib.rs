@@ -1,6 +1,7 @@
-//! The transport of shards of execution over gRPC: the server of a shard, and the coordinator's
-//! connections to shards. A shard is a process that executes its part of a batch. The executor's
-//! code runs the steps and checks the results. The messages are defined in `proto/shard.proto`.
+//! The transport of shards of execution over gRPC: the server of a shard ([`serve`]), and the
+//! coordinator's connections to shards ([`Cluster`]). A shard is a process that executes its part
+//! of a batch; the coordinator is the process with state, list and clock. The executor's code runs
+//! the steps and checks the results. The messages are defined in `proto/shard.proto`.
 
 mod batch_connection;
 mod cluster;

@@ -1,5 +1,6 @@
-//! A shard's connection to the coordinator during a batch with a list. Through it, the shard's
-//! threads send results of steps and requests for values, and wait for the answers.
+//! A shard's connection to the coordinator during a batch with a list. The shard's threads send
+//! results of steps and requests for values through it, and wait for the answers. The server passes
+//! received messages to it.
 
 use std::{
     collections::HashMap,

@@ -1,5 +1,5 @@
-//! Converts messages of batches without a list between the executor's types and the types of the
-//! protocol (`wire`). An invalid message gives an error as text.
+//! Converts the messages of a batch without a list between the executor's types and the protocol's
+//! types (`wire`), for both sides of a connection. An invalid message gives an error as text.
 
 use std::time::Duration;
 

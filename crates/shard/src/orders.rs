@@ -1,5 +1,6 @@
-//! A shard's connection to the coordinator during a batch without a list. The shard receives orders
-//! through it, and sends requests and results of executions.
+//! A shard's connection to the coordinator during a batch without a list. The shard's threads
+//! receive orders through it, and send requests and results of executions. The server passes
+//! received messages to it.
 
 use std::{
     sync::{Mutex, PoisonError, mpsc as threads},
@@ -25,9 +26,9 @@ const STOP_CHECK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct Orders {
     to: mpsc::Sender<Result<FromShard, Status>>,
-    /// Sender of the queue of received orders; `None` after the connection is closed. The queue has
-    /// no limit: orders follow only from requests, runs of other shards' steps and commits, and
-    /// seldom wait.
+    /// Sender of the queue of received orders; `None` after the connection is closed. The queue
+    /// needs no limit: each order follows from a request, a run of another shard's step or a
+    /// commit, and seldom waits.
     entry: Mutex<Option<threads::Sender<Order>>>,
     came: Mutex<threads::Receiver<Order>>,
 }

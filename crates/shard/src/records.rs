@@ -1,6 +1,6 @@
-//! Converts keys with their values to records of a fixed length, and back. One field of a message
-//! has many records, as bytes. A protobuf message for each record would be most of the cost of a
-//! result. An invalid record gives an error as text.
+//! Converts keys with their values to records of a fixed length, and back. A field of a message has
+//! many records, as bytes: with a protobuf message for each record, most of the cost of a result
+//! would be their encoding. An invalid record gives an error as text.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use evm::AccountWrite;
@@ -17,7 +17,8 @@ const NAME_BYTES: usize = 20 + 32;
 /// Length in bytes of the record of a written slot: its name and its value.
 const SLOT_BYTES: usize = NAME_BYTES + 32;
 /// Length in bytes of the record of a slot that may have no value: its name, a flag and its value.
-/// A read has no value if no lower step wrote the key, and a write if the step no longer writes it.
+/// A read has no value if no lower step wrote the key. A write has none if an earlier run of the
+/// step wrote the key, and the last run did not.
 const OPTIONAL_SLOT_BYTES: usize = SLOT_BYTES + 1;
 /// Length in bytes of the record of an account that may have no value: address, flags, nonce,
 /// balance, code hash.

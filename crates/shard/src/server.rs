@@ -1,4 +1,5 @@
-//! The server of a shard, which keeps one workload and executes parts of its batches.
+//! The server of a shard (`stress shard serve`): keeps one workload, and executes the shard's part
+//! of its batches for one coordinator at a time.
 
 use std::{
     fmt,
@@ -43,8 +44,8 @@ use crate::{
     },
 };
 
-/// Time without a message of the coordinator after which it is pinged (HTTP/2), and time limit of
-/// its answer. So a coordinator may be silent for twice this time.
+/// Time without a message of the coordinator after which it is pinged (HTTP/2). Also the time limit
+/// of its answer, so a coordinator may be silent for twice this time.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 
 /// Settings of a shard's server.
@@ -67,8 +68,8 @@ impl fmt::Debug for ServerInput {
     }
 }
 
-/// Serves until `ends`, polled at this interval, returns true. Calls `listening` with the bound
-/// address. The system chooses the port if `input` has port 0.
+/// Serves until `ends` returns true, which is polled at `interval`. Calls `listening` with the
+/// bound address: the system chooses the port if `input` has port 0.
 ///
 /// # Errors
 /// The address cannot be bound, or the server failed.
@@ -121,7 +122,7 @@ pub fn serve(
     served
 }
 
-/// Returns the request if it has the token, else an error.
+/// Returns the request if it has the token, or if no token is needed; else an error.
 fn authorized(request: Request<()>, token: &Option<String>) -> Result<Request<()>, Status> {
     let given = request.metadata().get(TOKEN_KEY).map(|value| value.as_bytes());
     match token {
@@ -165,13 +166,13 @@ impl Drop for ActiveCall {
 
 impl Service {
     /// Begins a call to load or execute. Refuses the call if another coordinator has a call under
-    /// way: both would share the shard's cores unnoticed, and measure wrong times.
+    /// way: both would share the shard's cores and measure wrong times, without notice.
     fn begin(&self, metadata: &MetadataMap) -> Result<ActiveCall, Status> {
         let [program, coordinator] = [PROGRAM_KEY, COORDINATOR_KEY]
             .map(|key| metadata.get(key).map_or(&[][..], |value| value.as_bytes()));
         if program != self.program.as_bytes() {
-            // The coordinator compares builds only when it connects. A shard that was restarted
-            // since then is reached by the same connection, without a new comparison.
+            // The coordinator compares versions only when it connects. Its connection reaches a
+            // shard that was restarted since, without another comparison.
             return Err(Status::failed_precondition(format!(
                 "it was started anew, and is another program: {}; run again with shards of one build",
                 self.program

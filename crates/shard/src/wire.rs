@@ -1,5 +1,5 @@
-//! The generated types of the protocol's messages. Also limits, and keys of the calls' metadata,
-//! that coordinator and shard share.
+//! The protocol between coordinator and shard: the generated types of its messages, its limits, and
+//! the keys of the calls' metadata. Both sides use them.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ pub const PROTOCOL: u32 = 4;
 /// Maximum length in bytes of a piece of a workload or a list.
 pub(crate) const PIECE_BYTES: usize = 1 << 20;
 
-/// Maximum length in bytes of a message. A result is never split, even if its output is large.
+/// Maximum length in bytes of a message. It must have room for a whole result with a large output.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
-/// Maximum number of messages in one direction that wait for the network. If there are more, the
-/// sender waits.
+/// Maximum number of messages in one direction that wait for the network or, behind a delay, for
+/// the receiver. A sender with one more message waits.
 pub(crate) const WINDOW: usize = 8;
 
 /// HTTP/2 flow-control windows, in bytes: of a batch's stream, and of all streams of a connection.
-/// The sizes suit a network of 10 Gbit/s and 3 ms. HTTP/2's default windows would wake both sides
-/// after every 64 KiB.
+/// A stream's window is about what a network of 10 Gbit/s and 3 ms has under way. HTTP/2's default
+/// windows would wake both sides after every 64 KiB.
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 4 << 20;
 pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 4 * STREAM_WINDOW_BYTES;
 
