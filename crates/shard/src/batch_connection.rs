@@ -18,11 +18,10 @@ use tokio::{
 use tonic::Streaming;
 
 use crate::{
-    convert,
     delay::{EnterResult, Entry, LeaveResult, delay_line},
     error::{STOP_CHECK, WaitLimits, ended, silent},
     incoming::Incoming,
-    optimistic,
+    list_messages, optimistic_messages,
     wire::{
         WINDOW,
         proto::{FromCoordinator, FromShard, from_coordinator::Message},
@@ -47,12 +46,12 @@ impl Outgoing {
         let (entry, exit) = delay_line(delay, WINDOW);
         thread::spawn(move || {
             loop {
-                let is_wanted = match exit.next(STOP_CHECK) {
+                let is_open = match exit.next(STOP_CHECK) {
                     LeaveResult::Message(message) => to.blocking_send(message).is_ok(),
                     LeaveResult::Nothing => !to.is_closed(),
                     LeaveResult::End => false,
                 };
-                if !is_wanted {
+                if !is_open {
                     return;
                 }
             }
@@ -63,20 +62,20 @@ impl Outgoing {
     /// Sends a message without waiting. If there is no room, the error is the message.
     pub(crate) fn post(&self, message: Message) -> Result<(), Message> {
         let wrapped = FromCoordinator { message: Some(message) };
-        let back = match self {
+        let unsent = match self {
             Self::Direct(to) => match to.try_send(wrapped) {
-                Err(TrySendError::Full(back)) => back.message,
+                Err(TrySendError::Full(wrapped)) => wrapped.message,
                 // If the receiver is gone, that is no error here: the shard's status, which is
                 // received next, gives the reason.
                 Ok(()) | Err(TrySendError::Closed(_)) => None,
             },
             Self::Delayed(line) => match line.enter(wrapped) {
-                EnterResult::Full(back) => back.message,
+                EnterResult::Full(wrapped) => wrapped.message,
                 // The same holds for the receiver behind the delay line.
                 EnterResult::Queued | EnterResult::Closed => None,
             },
         };
-        back.map_or(Ok(()), Err)
+        unsent.map_or(Ok(()), Err)
     }
 
     /// Sends a message, and waits for room. Returns false if the receiver is gone.
@@ -168,7 +167,7 @@ impl MessageReceiver<'_> {
         stop: &AtomicBool,
         owes: &dyn Fn() -> bool,
     ) -> Result<FromShard, ShardError> {
-        let mut since = Instant::now();
+        let mut waits_since = Instant::now();
         loop {
             match self.from.next_within(self.runtime, STOP_CHECK) {
                 Some(Ok(Some(message))) => return Ok(message),
@@ -179,9 +178,9 @@ impl MessageReceiver<'_> {
                 None if stop.load(Ordering::Relaxed) => {
                     return Err(ShardError("the sample was stopped".to_owned()));
                 }
-                None if !owes() => since = Instant::now(),
-                None if since.elapsed() >= self.limits.most => {
-                    return Err(silent(self.limits.most));
+                None if !owes() => waits_since = Instant::now(),
+                None if waits_since.elapsed() >= self.limits.max_wait => {
+                    return Err(silent(self.limits.max_wait));
                 }
                 None => {}
             }
@@ -195,17 +194,17 @@ fn nonsense(what: String) -> ShardError {
 
 impl Conversation for BatchConnection<'_> {
     fn receive(&mut self, stop: &AtomicBool) -> Result<Report, ShardError> {
-        convert::report(self.receiver.receive(stop, &|| true)?).map_err(nonsense)
+        list_messages::report(self.receiver.receive(stop, &|| true)?).map_err(nonsense)
     }
 
     fn answer(&mut self, request: u64, values: StateValues) -> Result<(), ShardError> {
-        self.send(Message::Values(convert::values_to_wire(request, values)))
+        self.send(Message::Values(list_messages::values_to_wire(request, values)))
     }
 }
 
 impl Sender for MessageSender<'_> {
     fn send(&mut self, orders: Vec<Order>) -> Result<(), ShardError> {
-        let message = Message::Orders(optimistic::orders_to_wire(orders));
+        let message = Message::Orders(optimistic_messages::orders_to_wire(orders));
         match MessageSender::send(self, message)? {
             true => Ok(()),
             // The thread that receives messages gets the reason.
@@ -220,6 +219,6 @@ impl Receiver for MessageReceiver<'_> {
         stop: &AtomicBool,
         owes: &dyn Fn() -> bool,
     ) -> Result<OptimisticReport, ShardError> {
-        optimistic::report(self.receive(stop, owes)?).map_err(nonsense)
+        optimistic_messages::report(self.receive(stop, owes)?).map_err(nonsense)
     }
 }

@@ -29,10 +29,11 @@ use workload::{Workload, file};
 
 use crate::{
     batch_connection::{BatchConnection, Outgoing},
-    error::{WaitLimits, ended, root, words},
+    error::{WaitLimits, ended, root_cause, status_text},
     wire::{
-        CONNECTION_WINDOW_BYTES, COORDINATOR_KEY, ExecutionMode, FRAME_BYTES, MESSAGE_BYTES_MAX,
-        PIECE_BYTES, PROGRAM_KEY, PROTOCOL, REACH_MAX, STREAM_WINDOW_BYTES, TOKEN_KEY, WINDOW,
+        CONNECT_MAX, CONNECTION_WINDOW_BYTES, COORDINATOR_KEY, ExecutionMode, FRAME_BYTES,
+        MESSAGE_BYTES_MAX, PIECE_BYTES, PROGRAM_KEY, PROTOCOL, STREAM_WINDOW_BYTES, TOKEN_KEY,
+        WINDOW,
         proto::{
             Begin, HelloAnswer, HelloRequest, Piece, from_coordinator::Message,
             shard_client::ShardClient,
@@ -66,13 +67,13 @@ impl fmt::Debug for ClusterInput {
 /// Connected shards, which all have this program's version.
 pub struct Cluster {
     runtime: Runtime,
-    shards: Vec<Connected>,
+    shards: Vec<ConnectedShard>,
     deadline: Duration,
 }
 
 /// A shard that has answered the first call.
 #[derive(Debug)]
-struct Connected {
+struct ConnectedShard {
     address: String,
     client: ShardClient<Channel>,
     caller: Caller,
@@ -102,7 +103,7 @@ impl Caller {
         Ok(Self { token, program: metadata(&input.program, "the program's name")?, coordinator })
     }
 
-    fn call<T>(&self, message: T) -> Request<T> {
+    fn request<T>(&self, message: T) -> Request<T> {
         let Self { token, program, coordinator } = self;
         let mut request = Request::new(message);
         let metadata = request.metadata_mut();
@@ -153,7 +154,7 @@ impl Cluster {
 }
 
 /// Returns a remedy for an error: how to start a shard at an address.
-fn start_words(address: &str) -> String {
+fn start_remedy(address: &str) -> String {
     let (host, port) = address.rsplit_once(':').unwrap_or((address, "7001"));
     let is_here = address.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_loopback());
     match host {
@@ -170,13 +171,13 @@ async fn connect(
     address: String,
     caller: Caller,
     program: String,
-) -> Result<Connected, ShardError> {
+) -> Result<ConnectedShard, ShardError> {
     let reached =
-        timeout(REACH_MAX, connect_with_hello(&address, &caller)).await.unwrap_or_else(|_| {
+        timeout(CONNECT_MAX, connect_with_hello(&address, &caller)).await.unwrap_or_else(|_| {
             Err(format!(
                 "does not answer within {} ms; {}",
-                REACH_MAX.as_millis(),
-                start_words(&address)
+                CONNECT_MAX.as_millis(),
+                start_remedy(&address)
             ))
         });
     let (client, answer) =
@@ -188,7 +189,7 @@ async fn connect(
             answer.program, answer.protocol
         )));
     }
-    Ok(Connected { address, client, caller, loaded: Mutex::default() })
+    Ok(ConnectedShard { address, client, caller, loaded: Mutex::default() })
 }
 
 /// Connects to a shard and sends the first call. Returns the client and the answer, or the reason
@@ -201,26 +202,26 @@ async fn connect_with_hello(
     let endpoint = endpoint.map_err(|error| {
         format!("has no valid address: {error}; write HOST:PORT, as in 127.0.0.1:7001")
     })?;
-    let endpoint = endpoint.connect_timeout(REACH_MAX).tcp_nodelay(true);
+    let endpoint = endpoint.connect_timeout(CONNECT_MAX).tcp_nodelay(true);
     let endpoint = endpoint
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .max_frame_size(FRAME_BYTES);
     let channel = endpoint.connect().await;
     let channel = channel.map_err(|error| {
-        format!("cannot be reached: {}; {}", root(&error), start_words(address))
+        format!("cannot be reached: {}; {}", root_cause(&error), start_remedy(address))
     })?;
     let mut client = ShardClient::new(channel)
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
         .max_encoding_message_size(MESSAGE_BYTES_MAX);
     let program = caller.program.to_str().unwrap_or_default().to_owned();
-    let answer = client.hello(caller.call(HelloRequest { protocol: PROTOCOL, program })).await;
+    let answer = client.hello(caller.request(HelloRequest { protocol: PROTOCOL, program })).await;
     let answer = answer.map_err(|status| match status.code() {
         tonic::Code::Unauthenticated => format!(
             "refuses the call: {}; give both sides the same STRESS_SHARD_TOKEN",
             status.message()
         ),
-        _ => format!("does not greet: {}", words(&status)),
+        _ => format!("does not greet: {}", status_text(&status)),
     })?;
     Ok((client, answer.into_inner()))
 }
@@ -244,7 +245,7 @@ impl Shards for Cluster {
     }
 
     fn load(&self, shard: usize, workload: &Workload, stop: &AtomicBool) -> Result<(), ShardError> {
-        let Connected { client, caller, loaded, .. } = &self.shards[shard];
+        let ConnectedShard { client, caller, loaded, .. } = &self.shards[shard];
         let digest = workload.digest();
         let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if *loaded == Some(digest) {
@@ -257,11 +258,11 @@ impl Shards for Cluster {
         let pieces = pieces.into_iter().inspect(move |_| {
             count.fetch_add(1, Ordering::Relaxed);
         });
-        let request = caller.call(tokio_stream::iter(pieces));
+        let request = caller.request(tokio_stream::iter(pieces));
         let mut client = client.clone();
         // After the last piece, the shard sends nothing while it decodes the workload. So the wait
         // is ten times the deadline.
-        let limits = WaitLimits { most: 10 * self.deadline, stop, progress: Some(&sent_count) };
+        let limits = WaitLimits { max_wait: 10 * self.deadline, stop, progress: Some(&sent_count) };
         let sent = limits.wait(&self.runtime, client.load(request))?;
         let got = sent.map_err(|status| ended(&status))?.into_inner().digest;
         if got != digest.as_slice() {
@@ -299,22 +300,22 @@ impl Cluster {
         mode: ExecutionMode,
         stop: &'a AtomicBool,
     ) -> Result<BatchConnection<'a>, ShardError> {
-        let Connected { client, caller, loaded, .. } = &self.shards[shard];
+        let ConnectedShard { client, caller, loaded, .. } = &self.shards[shard];
         let digest = loaded.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_default();
         let (runtime, delay) = (&self.runtime, assignment.delay);
-        let limits = WaitLimits { most: self.deadline, stop, progress: None };
-        let (to, from) = mpsc::channel(WINDOW);
-        let to = Outgoing::new(to, delay);
+        let limits = WaitLimits { max_wait: self.deadline, stop, progress: None };
+        let (sender, receiver) = mpsc::channel(WINDOW);
+        let outgoing = Outgoing::new(sender, delay);
         let mut messages = first_messages(digest, assignment, mode);
         // The channel is filled before the call, so that these messages travel together with the
         // call. The first message without room, and all after it, are sent once the shard reads.
-        let waiting = messages.find_map(|message| to.post(message).err());
-        let request = caller.call(ReceiverStream::new(from));
+        let unsent = messages.find_map(|message| outgoing.post(message).err());
+        let request = caller.request(ReceiverStream::new(receiver));
         let mut client = client.clone();
         let begun = limits.wait(runtime, client.execute(request))?;
-        let from = begun.map_err(|status| ended(&status))?.into_inner();
-        let mut connection = BatchConnection::new(runtime, limits, to, from, delay);
-        waiting.into_iter().chain(messages).try_for_each(|message| connection.send(message))?;
+        let incoming = begun.map_err(|status| ended(&status))?.into_inner();
+        let mut connection = BatchConnection::new(runtime, limits, outgoing, incoming, delay);
+        unsent.into_iter().chain(messages).try_for_each(|message| connection.send(message))?;
         Ok(connection)
     }
 }

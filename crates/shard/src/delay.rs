@@ -16,7 +16,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use crate::wire::HELD_MAX;
+use crate::wire::DELAYED_COUNT_MAX;
 
 #[derive(Debug)]
 struct Queue<T> {
@@ -34,8 +34,8 @@ struct DelayLine<T> {
     /// Maximum number of due messages that the receiver has not taken.
     due_max: usize,
     queue: Mutex<Queue<T>>,
-    came: Condvar,
-    left: Notify,
+    has_entered: Condvar,
+    has_left: Notify,
 }
 
 impl<T> DelayLine<T> {
@@ -47,16 +47,17 @@ impl<T> DelayLine<T> {
         // Delays end in the order of the messages: if the message at this index is due, `due_max`
         // messages are.
         let last_allowed = queue.messages.get(self.due_max.saturating_sub(1));
-        let is_due = last_allowed.is_some_and(|(came, _)| came.elapsed() >= self.delay);
-        !is_due && queue.messages.len() < HELD_MAX
+        let is_due = last_allowed.is_some_and(|(entered, _)| entered.elapsed() >= self.delay);
+        !is_due && queue.messages.len() < DELAYED_COUNT_MAX
     }
 }
 
 /// Makes a line with this delay, in which at most `due_max` due messages wait for the receiver.
 pub(crate) fn delay_line<T>(delay: Duration, due_max: usize) -> (Entry<T>, Exit<T>) {
     let queue = Queue { messages: VecDeque::new(), is_closed: false, has_no_receiver: false };
-    let (queue, came, left) = (Mutex::new(queue), Condvar::new(), Notify::new());
-    let line = Arc::new(DelayLine { delay, due_max, queue, came, left });
+    let (has_entered, has_left) = (Condvar::new(), Notify::new());
+    let line = DelayLine { delay, due_max, queue: Mutex::new(queue), has_entered, has_left };
+    let line = Arc::new(line);
     (Entry(Arc::clone(&line)), Exit(line))
 }
 
@@ -88,7 +89,7 @@ impl<T> Entry<T> {
         }
         queue.messages.push_back((Instant::now(), message));
         drop(queue);
-        self.0.came.notify_one();
+        self.0.has_entered.notify_one();
         EnterResult::Queued
     }
 
@@ -102,7 +103,7 @@ impl<T> Entry<T> {
                 EnterResult::Full(message) => message,
             };
             // Only a message that leaves makes room: time alone makes more messages due.
-            self.0.left.notified().await;
+            self.0.has_left.notified().await;
         }
     }
 }
@@ -110,7 +111,7 @@ impl<T> Entry<T> {
 impl<T> Drop for Entry<T> {
     fn drop(&mut self) {
         self.0.lock().is_closed = true;
-        self.0.came.notify_all();
+        self.0.has_entered.notify_all();
     }
 }
 
@@ -130,13 +131,13 @@ pub(crate) enum LeaveResult<T> {
 }
 
 impl<T> Exit<T> {
-    /// Waits on this thread for the next message, for at most `most`.
-    pub(crate) fn next(&self, most: Duration) -> LeaveResult<T> {
-        let until = Instant::now() + most;
+    /// Waits on this thread for the next message, for at most `limit`.
+    pub(crate) fn next(&self, limit: Duration) -> LeaveResult<T> {
+        let until = Instant::now() + limit;
         let mut queue = self.0.lock();
         loop {
             let now = Instant::now();
-            let due = queue.messages.front().map(|(came, _)| *came + self.0.delay);
+            let due = queue.messages.front().map(|(entered, _)| *entered + self.0.delay);
             match due {
                 Some(due) if due <= now => break,
                 None if queue.is_closed => return LeaveResult::End,
@@ -147,14 +148,14 @@ impl<T> Exit<T> {
                     queue = self.0.lock();
                 }
                 None => {
-                    let woken = self.0.came.wait_timeout(queue, until - now);
+                    let woken = self.0.has_entered.wait_timeout(queue, until - now);
                     queue = woken.unwrap_or_else(PoisonError::into_inner).0;
                 }
             }
         }
         let message = queue.messages.pop_front();
         drop(queue);
-        self.0.left.notify_one();
+        self.0.has_left.notify_one();
         message.map_or(LeaveResult::Nothing, |(_, message)| LeaveResult::Message(message))
     }
 }
@@ -165,7 +166,7 @@ impl<T> Drop for Exit<T> {
         queue.has_no_receiver = true;
         queue.messages.clear();
         drop(queue);
-        self.0.left.notify_one();
+        self.0.has_left.notify_one();
     }
 }
 
@@ -202,8 +203,8 @@ mod tests {
     #[test]
     fn what_is_on_its_way_counts_no_less_than_the_most_and_what_is_due_as_without_a_delay() {
         let (entry, _exit) = delay_line(LONG, 3);
-        assert!((0..HELD_MAX).all(|number| entry.enter(number) == EnterResult::Queued));
-        assert_eq!(entry.enter(HELD_MAX), EnterResult::Full(HELD_MAX));
+        assert!((0..DELAYED_COUNT_MAX).all(|number| entry.enter(number) == EnterResult::Queued));
+        assert_eq!(entry.enter(DELAYED_COUNT_MAX), EnterResult::Full(DELAYED_COUNT_MAX));
         for delay in [Duration::ZERO, Duration::from_micros(1)] {
             let (entry, exit) = delay_line(delay, 3);
             for number in 0..3 {

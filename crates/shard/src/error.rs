@@ -17,24 +17,25 @@ use tonic::{Code, Status};
 pub(crate) const STOP_CHECK: Duration = Duration::from_millis(20);
 
 /// Waits for `call` on this thread, which must not be a thread of the runtime. Returns `None` if
-/// the call takes longer than `most`.
+/// the call takes longer than `limit`.
 pub(crate) fn within<T>(
     runtime: &Runtime,
-    most: Duration,
+    limit: Duration,
     call: impl Future<Output = T>,
 ) -> Option<T> {
     // `timeout` must be called inside the runtime, because it needs the runtime's timer.
-    runtime.block_on(async { timeout(most, call).await.ok() })
+    runtime.block_on(async { timeout(limit, call).await.ok() })
 }
 
 /// Limits of a thread's wait for a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitLimits<'a> {
     /// Longest time without progress.
-    pub(crate) most: Duration,
+    pub(crate) max_wait: Duration,
     /// Flag that ends the wait when it is set.
     pub(crate) stop: &'a AtomicBool,
-    /// A count that grows whenever the call makes progress. `None`: `most` limits the whole wait.
+    /// A count that grows whenever the call makes progress. `None`: `max_wait` limits the whole
+    /// wait.
     pub(crate) progress: Option<&'a AtomicU64>,
 }
 
@@ -55,7 +56,7 @@ impl WaitLimits<'_> {
         let mut call = pin!(call);
         let (mut since, mut progress) = (Instant::now(), self.progress());
         loop {
-            if let Some(done) = within(runtime, STOP_CHECK.min(self.most), call.as_mut()) {
+            if let Some(done) = within(runtime, STOP_CHECK.min(self.max_wait), call.as_mut()) {
                 return Ok(done);
             }
             if self.stop.load(Ordering::Relaxed) {
@@ -65,15 +66,15 @@ impl WaitLimits<'_> {
             if std::mem::replace(&mut progress, now) != now {
                 since = Instant::now();
             }
-            if since.elapsed() >= self.most {
-                return Err(silent(self.most));
+            if since.elapsed() >= self.max_wait {
+                return Err(silent(self.max_wait));
             }
         }
     }
 }
 
 /// Returns the text of the innermost cause of an error, such as the operating system's message.
-pub(crate) fn root(error: &(dyn Error + 'static)) -> String {
+pub(crate) fn root_cause(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     while let Some(below) = cause.source() {
         cause = below;
@@ -82,9 +83,9 @@ pub(crate) fn root(error: &(dyn Error + 'static)) -> String {
 }
 
 /// Returns the text of a status, with its innermost cause.
-pub(crate) fn words(status: &Status) -> String {
+pub(crate) fn status_text(status: &Status) -> String {
     match status.source() {
-        Some(cause) => format!("{} ({})", status.message(), root(cause)),
+        Some(cause) => format!("{} ({})", status.message(), root_cause(cause)),
         None => status.message().to_owned(),
     }
 }
@@ -95,12 +96,17 @@ pub(crate) fn silent(deadline: Duration) -> ShardError {
     ShardError(format!("it says nothing for {seconds} s: it hangs, or the network is cut"))
 }
 
+/// Makes the error of a shard whose connection to the coordinator is closed.
+pub(crate) fn coordinator_gone() -> ShardError {
+    ShardError("the coordinator has gone".to_owned())
+}
+
 /// Makes the error of a shard that refuses a call, or whose connection has ended.
 pub(crate) fn ended(status: &Status) -> ShardError {
-    let words = words(status);
+    let text = status_text(status);
     ShardError(match status.code() {
-        Code::InvalidArgument | Code::FailedPrecondition => format!("it refuses the call: {words}"),
-        _ => format!("it ended, or the connection did: {words}"),
+        Code::InvalidArgument | Code::FailedPrecondition => format!("it refuses the call: {text}"),
+        _ => format!("it ended, or the connection did: {text}"),
     })
 }
 
@@ -119,7 +125,7 @@ mod tests {
     #[test]
     fn a_wait_ends_once_it_is_stopped_however_long_it_may_last() {
         let stop = AtomicBool::new(true);
-        let limits = WaitLimits { most: Duration::from_secs(600), stop: &stop, progress: None };
+        let limits = WaitLimits { max_wait: Duration::from_secs(600), stop: &stop, progress: None };
         let ended = limits.wait(&runtime(), future::pending::<()>());
         assert_eq!(ended.unwrap_err().0, "the sample was stopped");
         assert_eq!(limits.wait(&runtime(), future::ready(7)), Ok(7), "what is there is taken");
@@ -128,8 +134,8 @@ mod tests {
     #[test]
     fn a_wait_lasts_as_long_as_there_is_progress_and_no_longer() {
         let (stop, progress) = (AtomicBool::new(false), AtomicU64::new(0));
-        let most = Duration::from_millis(100);
-        let limits = WaitLimits { most, stop: &stop, progress: Some(&progress) };
+        let max_wait = Duration::from_millis(100);
+        let limits = WaitLimits { max_wait, stop: &stop, progress: Some(&progress) };
         let start = Instant::now();
         let ended = thread::scope(|scope| {
             scope.spawn(|| {
@@ -142,6 +148,6 @@ mod tests {
         });
         assert!(ended.unwrap_err().0.contains("says nothing for 0.1 s"));
         // A silence before the last progress can be no reason to end: only one after it.
-        assert!(start.elapsed() >= most, "{:?}", start.elapsed());
+        assert!(start.elapsed() >= max_wait, "{:?}", start.elapsed());
     }
 }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The next message of a shard; `None` at the end of the stream.
-pub(crate) type Heard = Result<Option<FromShard>, Status>;
+pub(crate) type NextMessage = Result<Option<FromShard>, Status>;
 
 /// Messages of a shard, in the order in which the shard sent them.
 #[derive(Debug)]
@@ -23,31 +23,31 @@ pub(crate) enum Incoming {
     /// Messages come directly from the connection.
     Direct(Box<Streaming<FromShard>>),
     /// Messages come from a delay line behind the connection.
-    Delayed { queue: Exit<Heard>, _reading: Reading },
+    Delayed { queue: Exit<NextMessage>, _reader: ReaderTask },
 }
 
 /// The task that reads the connection. It is aborted on drop, since it may wait for a message that
 /// never comes.
 #[derive(Debug)]
-pub(crate) struct Reading(AbortHandle);
+pub(crate) struct ReaderTask(AbortHandle);
 
-impl Drop for Reading {
+impl Drop for ReaderTask {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-impl Reading {
+impl ReaderTask {
     /// Starts the task, which puts the messages of a connection into a delay line.
-    fn start<S>(runtime: &Runtime, mut from: S, to: Entry<Heard>) -> Self
+    fn start<S>(runtime: &Runtime, mut from: S, to: Entry<NextMessage>) -> Self
     where
         S: Stream<Item = Result<FromShard, Status>> + Send + Unpin + 'static,
     {
         let task = runtime.spawn(async move {
             loop {
-                let heard = from.next().await.transpose();
-                let is_last = !matches!(heard, Ok(Some(_)));
-                if !to.enter_with_room(heard).await || is_last {
+                let message = from.next().await.transpose();
+                let is_last = !matches!(message, Ok(Some(_)));
+                if !to.enter_with_room(message).await || is_last {
                     return;
                 }
             }
@@ -63,15 +63,19 @@ impl Incoming {
             return Self::Direct(Box::new(from));
         }
         let (entry, queue) = delay_line(delay, WINDOW);
-        Self::Delayed { queue, _reading: Reading::start(runtime, from, entry) }
+        Self::Delayed { queue, _reader: ReaderTask::start(runtime, from, entry) }
     }
 
-    /// Waits for the next message, for at most `most`; `None` if no message came.
-    pub(crate) fn next_within(&mut self, runtime: &Runtime, most: Duration) -> Option<Heard> {
+    /// Waits for the next message, for at most `limit`; `None` if no message came.
+    pub(crate) fn next_within(
+        &mut self,
+        runtime: &Runtime,
+        limit: Duration,
+    ) -> Option<NextMessage> {
         match self {
-            Self::Direct(from) => within(runtime, most, from.message()),
-            Self::Delayed { queue, .. } => match queue.next(most) {
-                LeaveResult::Message(heard) => Some(heard),
+            Self::Direct(from) => within(runtime, limit, from.message()),
+            Self::Delayed { queue, .. } => match queue.next(limit) {
+                LeaveResult::Message(message) => Some(message),
                 LeaveResult::Nothing => None,
                 LeaveResult::End => Some(Ok(None)),
             },
@@ -130,13 +134,13 @@ mod tests {
         let alive = Arc::new(());
         let silent = Silent { message_count: 2, _is_alive: Arc::clone(&alive) };
         let (entry, queue) = delay_line(Duration::from_micros(1), WINDOW);
-        let reading = Reading::start(&runtime, silent, entry);
+        let reader = ReaderTask::start(&runtime, silent, entry);
         for _ in 0..2 {
             assert!(matches!(queue.next(LONG), LeaveResult::Message(Ok(Some(_)))));
         }
         assert!(matches!(queue.next(Duration::from_millis(20)), LeaveResult::Nothing));
         assert_eq!(Arc::strong_count(&alive), 2, "it waits for the shard");
-        drop(reading);
+        drop(reader);
         ends(&alive);
     }
 
@@ -146,16 +150,16 @@ mod tests {
         let alive = Arc::new(());
         let silent = Silent { message_count: 10 * WINDOW, _is_alive: Arc::clone(&alive) };
         let (entry, queue) = delay_line(Duration::ZERO, WINDOW);
-        let reading = Reading::start(&runtime, silent, entry);
+        let reader = ReaderTask::start(&runtime, silent, entry);
         for _ in 0..10 * WINDOW {
             assert!(matches!(queue.next(LONG), LeaveResult::Message(Ok(Some(_)))));
         }
         // This task waits for room in a full line, and ends when the line's exit is dropped.
         let silent = Silent { message_count: 10 * WINDOW, _is_alive: Arc::clone(&alive) };
         let (entry, full) = delay_line(Duration::ZERO, WINDOW);
-        let other = Reading::start(&runtime, silent, entry);
+        let other = ReaderTask::start(&runtime, silent, entry);
         assert!(matches!(full.next(LONG), LeaveResult::Message(Ok(Some(_)))));
-        drop((reading, full));
+        drop((reader, full));
         ends(&alive);
         drop((other, queue));
     }

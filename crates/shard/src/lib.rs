@@ -5,14 +5,14 @@
 
 mod batch_connection;
 mod cluster;
-mod convert;
 mod delay;
 mod error;
 mod fields;
 mod incoming;
-mod link;
-mod optimistic;
-mod orders;
+mod list_link;
+mod list_messages;
+mod optimistic_link;
+mod optimistic_messages;
 mod records;
 mod server;
 mod wire;

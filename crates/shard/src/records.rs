@@ -90,7 +90,7 @@ pub(crate) fn slots_of_wire(bytes: &[u8]) -> Result<Vec<(Address, U256, U256)>, 
 }
 
 /// Encodes slots that may have no value.
-pub(crate) fn seen_slots_to_wire(slots: &[(Address, U256, Option<U256>)]) -> Vec<u8> {
+pub(crate) fn optional_slots_to_wire(slots: &[(Address, U256, Option<U256>)]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(slots.len() * OPTIONAL_SLOT_BYTES);
     for (address, key, value) in slots {
         bytes.extend_from_slice(address.as_slice());
@@ -101,7 +101,7 @@ pub(crate) fn seen_slots_to_wire(slots: &[(Address, U256, Option<U256>)]) -> Vec
     bytes
 }
 
-pub(crate) fn seen_slots_of_wire(
+pub(crate) fn optional_slots_of_wire(
     bytes: &[u8],
 ) -> Result<Vec<(Address, U256, Option<U256>)>, String> {
     let slots = words::<OPTIONAL_SLOT_BYTES>(bytes, "slots with flags")?.map(|slot| {
@@ -119,7 +119,7 @@ pub(crate) fn seen_slots_of_wire(
 }
 
 /// Encodes accounts that may have no value.
-pub(crate) fn seen_accounts_to_wire(accounts: &[(Address, Option<AccountVersion>)]) -> Vec<u8> {
+pub(crate) fn optional_accounts_to_wire(accounts: &[(Address, Option<AccountVersion>)]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(accounts.len() * OPTIONAL_ACCOUNT_BYTES);
     for (address, value) in accounts {
         add_account(&mut bytes, address, value.as_ref());
@@ -150,7 +150,7 @@ fn add_account(bytes: &mut Vec<u8>, address: &Address, value: Option<&AccountVer
     bytes.extend_from_slice(code_hash.as_slice());
 }
 
-pub(crate) fn seen_accounts_of_wire(
+pub(crate) fn optional_accounts_of_wire(
     bytes: &[u8],
 ) -> Result<Vec<(Address, Option<AccountVersion>)>, String> {
     let accounts = words::<OPTIONAL_ACCOUNT_BYTES>(bytes, "accounts")?.map(|account| {
@@ -170,7 +170,7 @@ pub(crate) fn seen_accounts_of_wire(
 
 /// Decodes accounts, which must all have a value.
 pub(crate) fn accounts_of_wire(bytes: &[u8]) -> Result<Vec<(Address, AccountVersion)>, String> {
-    let accounts = seen_accounts_of_wire(bytes)?.into_iter();
+    let accounts = optional_accounts_of_wire(bytes)?.into_iter();
     accounts
         .map(|(address, value)| Ok((address, value.ok_or("an account without a value")?)))
         .collect()
@@ -273,35 +273,37 @@ mod tests {
         let slots = vec![(first, word(3), word(4)), (second, U256::ZERO, U256::MAX)];
         assert_eq!(slots_of_wire(&slots_to_wire(&slots)), Ok(slots));
         let slots = vec![(first, word(3), None), (second, word(1), Some(U256::ZERO))];
-        assert_eq!(seen_slots_of_wire(&seen_slots_to_wire(&slots)), Ok(slots));
+        assert_eq!(optional_slots_of_wire(&optional_slots_to_wire(&slots)), Ok(slots));
         let state = AccountState { nonce: 7, balance: word(9), code_hash: B256::repeat_byte(8) };
         let states = [None, Some(state), Some(AccountState::default())];
         assert_eq!(states_of_wire(&states_to_wire(&states)), Ok(states.to_vec()));
         let versions =
             states.map(|state| [true, false].map(|is_born| AccountVersion { state, is_born }));
-        let accounts: Vec<_> = versions.into_iter().flatten().map(|of| (first, of)).collect();
+        let accounts: Vec<_> =
+            versions.into_iter().flatten().map(|version| (first, version)).collect();
         assert_eq!(accounts_of_wire(&accounts_to_wire(&accounts)), Ok(accounts.clone()));
-        let mut seen: Vec<_> = accounts.into_iter().map(|(of, value)| (of, Some(value))).collect();
-        seen.push((second, None));
-        assert_eq!(seen_accounts_of_wire(&seen_accounts_to_wire(&seen)), Ok(seen));
+        let mut optional: Vec<_> =
+            accounts.into_iter().map(|(address, value)| (address, Some(value))).collect();
+        optional.push((second, None));
+        assert_eq!(optional_accounts_of_wire(&optional_accounts_to_wire(&optional)), Ok(optional));
     }
 
     #[test]
     fn records_that_cannot_be_are_told_in_words() {
-        let account = seen_accounts_to_wire(&[(Address::ZERO, None)]);
+        let account = optional_accounts_to_wire(&[(Address::ZERO, None)]);
         assert_eq!(accounts_of_wire(&account).unwrap_err(), "an account without a value");
         assert!(accounts_of_wire(&account[1..]).unwrap_err().contains("no multiple of 93"));
-        let with_flag = |mut bytes: Vec<u8>, place: usize, flags| {
-            bytes[place] = flags;
+        let with_flag = |mut bytes: Vec<u8>, index: usize, flags| {
+            bytes[index] = flags;
             bytes
         };
         let flagged = with_flag(account, 20, 8);
-        assert_eq!(seen_accounts_of_wire(&flagged).unwrap_err(), "an account has the flags 8");
-        let slot = seen_slots_to_wire(&[(Address::ZERO, U256::ZERO, None)]);
+        assert_eq!(optional_accounts_of_wire(&flagged).unwrap_err(), "an account has the flags 8");
+        let slot = optional_slots_to_wire(&[(Address::ZERO, U256::ZERO, None)]);
         let flagged = with_flag(states_to_wire(&[None]), 0, 3);
         assert!(states_of_wire(&flagged).unwrap_err().contains("the flag 3"));
         let flagged = with_flag(slot, 52, 2);
-        assert!(seen_slots_of_wire(&flagged).unwrap_err().contains("the flag 2"));
+        assert!(optional_slots_of_wire(&flagged).unwrap_err().contains("the flag 2"));
         let write = AccountWrite { nonce: Some(0), ..AccountWrite::default() };
         let (bytes, codes) = writes_to_wire(vec![write]);
         let with_code = with_flag(bytes.clone(), 20, HAS_CODE);

@@ -27,10 +27,10 @@ use tonic::{
 use workload::{Steps, Workload, file, list::ListBounds};
 
 use crate::{
-    convert,
-    link::Link,
-    optimistic,
-    orders::Orders,
+    list_link::ListLink,
+    list_messages,
+    optimistic_link::OptimisticLink,
+    optimistic_messages,
     wire::{
         CONNECTION_WINDOW_BYTES, COORDINATOR_KEY, ExecutionMode, FRAME_BYTES, MESSAGE_BYTES_MAX,
         PROGRAM_KEY, PROTOCOL, STREAM_WINDOW_BYTES, THREAD_COUNT_MAX, TOKEN_KEY, WINDOW,
@@ -167,7 +167,7 @@ impl Drop for ActiveCall {
 impl Service {
     /// Begins a call to load or execute. Refuses the call if another coordinator has a call under
     /// way: both would share the shard's cores and measure wrong times, without notice.
-    fn begin(&self, metadata: &MetadataMap) -> Result<ActiveCall, Status> {
+    fn begin_call(&self, metadata: &MetadataMap) -> Result<ActiveCall, Status> {
         let [program, coordinator] = [PROGRAM_KEY, COORDINATOR_KEY]
             .map(|key| metadata.get(key).map_or(&[][..], |value| value.as_bytes()));
         if program != self.program.as_bytes() {
@@ -191,11 +191,11 @@ impl Service {
     }
 }
 
-/// Appends the next piece to a workload's bytes. Fails if there are more than `most` bytes.
-fn joined(mut bytes: Vec<u8>, piece: &[u8], most: usize) -> Result<Vec<u8>, Status> {
-    if bytes.len() + piece.len() > most {
+/// Appends the next piece to a workload's bytes. Fails if there are more than `bytes_max` bytes.
+fn with_piece(mut bytes: Vec<u8>, piece: &[u8], bytes_max: usize) -> Result<Vec<u8>, Status> {
+    if bytes.len() + piece.len() > bytes_max {
         return Err(Status::invalid_argument(format!(
-            "the workload has more than {most} bytes, the most that a shard takes; give it a smaller one"
+            "the workload has more than {bytes_max} bytes, the most that a shard takes; give it a smaller one"
         )));
     }
     bytes.extend_from_slice(piece);
@@ -212,11 +212,11 @@ impl Shard for Service {
     }
 
     async fn load(&self, request: Request<Streaming<Piece>>) -> Result<Response<Loaded>, Status> {
-        let _under_way = self.begin(request.metadata())?;
+        let _under_way = self.begin_call(request.metadata())?;
         let mut pieces = request.into_inner();
         let mut bytes = Vec::new();
         while let Some(piece) = pieces.message().await? {
-            bytes = joined(bytes, &piece.bytes, WORKLOAD_BYTES_MAX)?;
+            bytes = with_piece(bytes, &piece.bytes, WORKLOAD_BYTES_MAX)?;
         }
         let decoded = tokio::task::spawn_blocking(move || {
             let workload = file::decode(&bytes).map_err(|error| error.to_string())?;
@@ -234,7 +234,7 @@ impl Shard for Service {
         &self,
         request: Request<Streaming<FromCoordinator>>,
     ) -> Result<Response<Self::ExecuteStream>, Status> {
-        let under_way = self.begin(request.metadata())?;
+        let under_way = self.begin_call(request.metadata())?;
         let work = self.work.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (to, from) = mpsc::channel(WINDOW);
         tokio::spawn(async move {
@@ -252,16 +252,16 @@ impl Shard for Service {
 #[derive(Clone)]
 enum CoordinatorLink {
     /// The connection for a batch with a list.
-    ByList(Arc<Link>),
+    ByList(Arc<ListLink>),
     /// The connection for a batch without a list.
-    Optimistic(Arc<Orders>),
+    Optimistic(Arc<OptimisticLink>),
 }
 
 impl CoordinatorLink {
     fn new(mode: ExecutionMode, to: mpsc::Sender<Result<FromShard, Status>>) -> Self {
         match mode {
-            ExecutionMode::ByList => Self::ByList(Arc::new(Link::new(to))),
-            ExecutionMode::Optimistic => Self::Optimistic(Arc::new(Orders::new(to))),
+            ExecutionMode::ByList => Self::ByList(Arc::new(ListLink::new(to))),
+            ExecutionMode::Optimistic => Self::Optimistic(Arc::new(OptimisticLink::new(to))),
         }
     }
 
@@ -275,12 +275,12 @@ impl CoordinatorLink {
         match self {
             Self::ByList(link) => {
                 let finished = run_shard(&work.workload, assignment, link.as_ref(), stop)?;
-                Ok(Message::Done(convert::finished_to_wire(finished)))
+                Ok(Message::Done(list_messages::finished_to_wire(finished)))
             }
-            Self::Optimistic(orders) => {
+            Self::Optimistic(link) => {
                 let finished =
-                    run_optimistic_shard(&work.workload, assignment, orders.as_ref(), stop)?;
-                Ok(Message::OptimisticDone(optimistic::finished_to_wire(&finished)))
+                    run_optimistic_shard(&work.workload, assignment, link.as_ref(), stop)?;
+                Ok(Message::OptimisticDone(optimistic_messages::finished_to_wire(&finished)))
             }
         }
     }
@@ -301,7 +301,7 @@ impl CoordinatorLink {
     fn close(&self) {
         match self {
             Self::ByList(link) => link.close(),
-            Self::Optimistic(orders) => orders.close(),
+            Self::Optimistic(link) => link.close(),
         }
     }
 }
@@ -326,8 +326,8 @@ async fn converse(
     mut incoming: Streaming<FromCoordinator>,
     to: &mpsc::Sender<Result<FromShard, Status>>,
 ) -> Result<(), Status> {
-    let anew = "it has no workload: it was started anew since one was sent; run again";
-    let work = work.ok_or_else(|| Status::failed_precondition(anew))?;
+    let reason = "it has no workload: it was started anew since one was sent; run again";
+    let work = work.ok_or_else(|| Status::failed_precondition(reason))?;
     let (assignment, mode) = assignment(&work, &mut incoming).await?;
     let link = CoordinatorLink::new(mode, to.clone());
     let stop = Arc::new(AtomicBool::new(false));
@@ -437,25 +437,25 @@ mod tests {
         let service =
             Service { program: "this".to_owned(), work: Arc::default(), active: Arc::default() };
         let refused = |program, coordinator| {
-            let begun = service.begin(&called(program, coordinator));
+            let begun = service.begin_call(&called(program, coordinator));
             begun.unwrap_err().message().to_owned()
         };
-        let first = service.begin(&called("this", "a")).unwrap();
-        let second = service.begin(&called("this", "a")).unwrap();
+        let first = service.begin_call(&called("this", "a")).unwrap();
+        let second = service.begin_call(&called("this", "a")).unwrap();
         assert!(refused("this", "b").contains("another coordinator has a batch under way"));
         drop(first);
         assert!(refused("this", "b").contains("another coordinator"), "one batch is left");
         drop(second);
-        drop(service.begin(&called("this", "b")).unwrap());
+        drop(service.begin_call(&called("this", "b")).unwrap());
         assert!(refused("that", "b").contains("started anew, and is another program: this"));
-        assert!(service.begin(&MetadataMap::new()).is_err());
+        assert!(service.begin_call(&MetadataMap::new()).is_err());
     }
 
     #[test]
     fn a_workload_is_refused_once_it_is_larger_than_a_shard_takes() {
-        let bytes = joined(vec![1], &[2, 3], 3).unwrap();
+        let bytes = with_piece(vec![1], &[2, 3], 3).unwrap();
         assert_eq!(bytes, [1, 2, 3]);
-        let refused = joined(bytes, &[4], 3).unwrap_err();
+        let refused = with_piece(bytes, &[4], 3).unwrap_err();
         assert!(refused.message().contains("more than 3 bytes"), "{refused}");
     }
 }

@@ -16,13 +16,14 @@ use tokio::sync::mpsc;
 use tonic::Status;
 
 use crate::{
-    convert,
+    error::coordinator_gone,
+    list_messages,
     wire::proto::{self, FromShard, from_shard::Message},
 };
 
 /// The connection during one batch.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct ListLink {
     to: mpsc::Sender<Result<FromShard, Status>>,
     next_request: AtomicU64,
     /// Channels to the threads that wait for answers, by the number of the request; `None` after
@@ -30,11 +31,7 @@ pub(crate) struct Link {
     waiting: Mutex<Option<HashMap<u64, threads::SyncSender<StateValues>>>>,
 }
 
-fn gone() -> ShardError {
-    ShardError("the coordinator has gone".to_owned())
-}
-
-impl Link {
+impl ListLink {
     /// Makes a connection that sends its messages to `to`.
     pub(crate) fn new(to: mpsc::Sender<Result<FromShard, Status>>) -> Self {
         Self { to, next_request: AtomicU64::new(0), waiting: Mutex::new(Some(HashMap::new())) }
@@ -44,7 +41,7 @@ impl Link {
     /// thread of the runtime.
     fn post(&self, message: Message) -> Result<(), ShardError> {
         let message = FromShard { message: Some(message) };
-        self.to.blocking_send(Ok(message)).map_err(|_| gone())
+        self.to.blocking_send(Ok(message)).map_err(|_| coordinator_gone())
     }
 
     /// Passes an answer to the thread that waits for it.
@@ -53,7 +50,7 @@ impl Link {
     /// No waiting request has the answer's number, or the answer is invalid. The error is a text.
     pub(crate) fn answered(&self, values: proto::Values) -> Result<(), String> {
         let request = values.request;
-        let values = convert::values_of_wire(values)?;
+        let values = list_messages::values_of_wire(values)?;
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let waiter = waiting.as_mut().and_then(|waiting| waiting.remove(&request));
         let waiter =
@@ -69,7 +66,7 @@ impl Link {
     }
 }
 
-impl Coordinator for Link {
+impl Coordinator for ListLink {
     fn ready(&self) -> Result<(), ShardError> {
         self.post(Message::Ready(proto::Ready {}))
     }
@@ -79,11 +76,11 @@ impl Coordinator for Link {
         let request = self.next_request.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = threads::sync_channel(1);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.as_mut().ok_or_else(gone)?.insert(request, answer);
+        waiting.as_mut().ok_or_else(coordinator_gone)?.insert(request, answer);
         drop(waiting);
-        self.post(Message::Wanted(convert::wanted_to_wire(request, keys)))?;
+        self.post(Message::Wanted(list_messages::wanted_to_wire(request, keys)))?;
         Ok(Box::new(move || {
-            let values = answered.recv().map_err(|_| gone())?;
+            let values = answered.recv().map_err(|_| coordinator_gone())?;
             let found = [values.accounts.len(), values.slots.len(), values.codes.len()];
             if found == wanted {
                 return Ok(values);
@@ -95,7 +92,7 @@ impl Coordinator for Link {
     }
 
     fn send(&self, steps: Vec<ShardStep>) -> Result<(), ShardError> {
-        let steps = steps.into_iter().map(convert::step_to_wire).collect();
+        let steps = steps.into_iter().map(list_messages::step_to_wire).collect();
         self.post(Message::Steps(proto::Steps { steps }))
     }
 }

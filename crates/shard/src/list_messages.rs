@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    fn heard(message: from_shard::Message) -> Result<Report, String> {
+    fn decoded(message: from_shard::Message) -> Result<Report, String> {
         report(proto::FromShard { message: Some(message) })
     }
 
@@ -185,14 +185,14 @@ mod tests {
         let steps = vec![system, step()];
         let sent = steps.iter().cloned().map(step_to_wire).collect();
         let sent = from_shard::Message::Steps(proto::Steps { steps: sent });
-        assert_eq!(heard(sent), Ok(Report::Steps(steps)));
+        assert_eq!(decoded(sent), Ok(Report::Steps(steps)));
         let keys = KeyRequest {
             accounts: vec![1, 9],
             slots: vec![4],
             codes: vec![B256::repeat_byte(1), B256::repeat_byte(2)],
         };
         let sent = from_shard::Message::Wanted(wanted_to_wire(5, keys.clone()));
-        assert_eq!(heard(sent), Ok(Report::Wanted { request: 5, keys }));
+        assert_eq!(decoded(sent), Ok(Report::Wanted { request: 5, keys }));
         let finished = Finished {
             accessed_keys: AccessedKeys { accounts: vec![3, u64::MAX], slots: vec![] },
             times: ShardTimes {
@@ -211,8 +211,8 @@ mod tests {
             },
         };
         let sent = from_shard::Message::Done(finished_to_wire(finished.clone()));
-        assert_eq!(heard(sent), Ok(Report::Done(finished)));
-        assert_eq!(heard(from_shard::Message::Ready(proto::Ready {})), Ok(Report::Ready));
+        assert_eq!(decoded(sent), Ok(Report::Done(finished)));
+        assert_eq!(decoded(from_shard::Message::Ready(proto::Ready {})), Ok(Report::Ready));
         let account =
             AccountState { nonce: 7, balance: U256::MAX, code_hash: B256::repeat_byte(3) };
         let values = StateValues {
@@ -225,19 +225,19 @@ mod tests {
 
     #[test]
     fn a_message_that_cannot_be_is_told_in_words() {
-        let of_step = |change: fn(&mut proto::Step)| {
+        let changed = |change: fn(&mut proto::Step)| {
             let mut step = step_to_wire(step());
             change(&mut step);
-            heard(from_shard::Message::Steps(proto::Steps { steps: vec![step] })).unwrap_err()
+            decoded(from_shard::Message::Steps(proto::Steps { steps: vec![step] })).unwrap_err()
         };
-        let short = of_step(|step| step.accounts.truncate(60));
+        let short = changed(|step| step.accounts.truncate(60));
         assert_eq!(short, "writes to accounts have 60 bytes, no multiple of 61");
-        assert!(of_step(|step| step.codes.clear()).contains("a code that is missing"));
-        assert!(of_step(|step| step.slots.truncate(83)).contains("no multiple of 84"));
-        let unknown = of_step(|step| step.result.iter_mut().for_each(|of| of.status = 77));
+        assert!(changed(|step| step.codes.clear()).contains("a code that is missing"));
+        assert!(changed(|step| step.slots.truncate(83)).contains("no multiple of 84"));
+        let unknown = changed(|step| step.result.iter_mut().for_each(|result| result.status = 77));
         assert_eq!(unknown, "a result has the status 77");
-        let topics = of_step(|step| {
-            let logs = step.result.iter_mut().flat_map(|of| &mut of.logs);
+        let topics = changed(|step| {
+            let logs = step.result.iter_mut().flat_map(|result| &mut result.logs);
             logs.for_each(|log| log.topics.extend([0; 32]));
         });
         assert_eq!(topics, "a log has five topics or more");

@@ -19,8 +19,8 @@ use crate::{
     },
     records::{
         accounts_of_wire, accounts_to_wire, new_code_of_wire, new_code_to_wire,
-        seen_accounts_of_wire, seen_accounts_to_wire, seen_slots_of_wire, seen_slots_to_wire,
-        slots_of_wire, slots_to_wire,
+        optional_accounts_of_wire, optional_accounts_to_wire, optional_slots_of_wire,
+        optional_slots_to_wire, slots_of_wire, slots_to_wire,
     },
     wire::proto::{self, from_shard, order::Order as Wire},
 };
@@ -38,8 +38,8 @@ fn state_of_wire(state: proto::AccountState) -> Result<AccountVersion, String> {
     Ok(AccountVersion { state: account_of_wire(account)?, is_born: state.is_born })
 }
 
-fn all<F, T>(of: Vec<F>, each: impl Fn(F) -> Result<T, String>) -> Result<Vec<T>, String> {
-    of.into_iter().map(each).collect()
+fn all<F, T>(fields: Vec<F>, each: impl Fn(F) -> Result<T, String>) -> Result<Vec<T>, String> {
+    fields.into_iter().map(each).collect()
 }
 
 pub(crate) fn orders_to_wire(orders: Vec<Order>) -> proto::Orders {
@@ -49,8 +49,8 @@ pub(crate) fn orders_to_wire(orders: Vec<Order>) -> proto::Orders {
             Order::Writes(writes) => Wire::Writes(proto::RemoteWrites {
                 index: writes.index,
                 incarnation: writes.incarnation,
-                accounts: seen_accounts_to_wire(&writes.accounts),
-                slots: seen_slots_to_wire(&writes.slots),
+                accounts: optional_accounts_to_wire(&writes.accounts),
+                slots: optional_slots_to_wire(&writes.slots),
             }),
             Order::Committed { to, fees } => Wire::Committed(proto::Committed {
                 to,
@@ -70,8 +70,8 @@ pub(crate) fn orders_of_wire(orders: proto::Orders) -> Result<Vec<Order>, String
             Wire::Writes(writes) => Order::Writes(RemoteWrites {
                 index: writes.index,
                 incarnation: writes.incarnation,
-                accounts: seen_accounts_of_wire(&writes.accounts)?,
-                slots: seen_slots_of_wire(&writes.slots)?,
+                accounts: optional_accounts_of_wire(&writes.accounts)?,
+                slots: optional_slots_of_wire(&writes.slots)?,
             }),
             Wire::Committed(proto::Committed { to, fees }) => Order::Committed {
                 to,
@@ -187,8 +187,8 @@ pub(crate) fn run_to_wire(step: OptimisticStep) -> proto::Run {
         result: result.map(result_to_wire),
         fee: fee.to_be_bytes().to_vec(),
         latency_ns: ns(latency),
-        read_accounts: seen_accounts_to_wire(&reads.accounts),
-        read_slots: seen_slots_to_wire(&reads.slots),
+        read_accounts: optional_accounts_to_wire(&reads.accounts),
+        read_slots: optional_slots_to_wire(&reads.slots),
         read_paid: accounts_to_wire(&reads.paid),
         written_accounts: accounts_to_wire(&writes.accounts),
         written_slots: slots_to_wire(&writes.slots),
@@ -205,8 +205,8 @@ fn run_of_wire(run: proto::Run) -> Result<OptimisticStep, String> {
         fee: u128::from_be_bytes(array(&run.fee, "a fee")?),
         latency: Duration::from_nanos(run.latency_ns),
         reads: Reads {
-            accounts: seen_accounts_of_wire(&run.read_accounts)?,
-            slots: seen_slots_of_wire(&run.read_slots)?,
+            accounts: optional_accounts_of_wire(&run.read_accounts)?,
+            slots: optional_slots_of_wire(&run.read_slots)?,
             paid: accounts_of_wire(&run.read_paid)?,
         },
         writes: VersionWrites {
