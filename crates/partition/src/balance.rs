@@ -1,6 +1,6 @@
-//! Bounds on the gas of a shard: the balance that every partition by fanout keeps.
+//! Bounds on the gas of a shard, which every partition by `fanout` keeps.
 
-/// Divisor of the mean gas of a shard. A shard may exceed the mean by mean / 33, which is 3 %.
+/// A shard may exceed the mean gas by the mean divided by this number, so by 3 %.
 const SLACK_PARTS: u128 = 33;
 
 /// Returns the maximum gas of a shard, for transactions with the gas values `gas` on `shard_count`

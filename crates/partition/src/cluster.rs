@@ -1,15 +1,15 @@
 //! Joins related vertices into clusters, which are the vertices of the next coarser level of the
-//! search. Moves of single vertices cannot bring all transactions of a user to another shard: the
-//! first of these moves raises the objective. The move of a cluster brings all of them at once.
+//! search in `multilevel.rs`. Moves of single vertices cannot bring all transactions of a user to
+//! another shard: the first of these moves raises the objective. A cluster moves as a whole.
 
 use crate::{hypergraph::Hypergraph, random::Random};
 
-/// Maximum number of vertices of an edge that counts in ratings. A larger edge takes long to rate.
-/// It gets smaller on coarser levels, where smaller edges have joined its vertices.
+/// Maximum number of vertices of an edge that counts in ratings, since a larger edge takes long to
+/// rate. It gets smaller on coarser levels, once smaller edges have joined its vertices.
 pub(crate) const RATED_VERTEX_COUNT_MAX: usize = 1_000;
 
-/// Sum of the ratings that an edge gives to the neighbours of one of its vertices. Each of its
-/// other vertices gets an equal part.
+/// Rating that an edge distributes over the neighbours of one of its vertices: each of its other
+/// vertices gets an equal part. Large, so that a part is not rounded to 0.
 pub(crate) const EDGE_RATING_SUM: u64 = 1 << 32;
 
 /// Clusters of a hypergraph's vertices.
@@ -22,8 +22,9 @@ pub(crate) struct Clusters {
 }
 
 /// Joins vertices into clusters. Visits each vertex once, in a random order. A vertex that is still
-/// alone joins the neighbouring cluster with which it shares most edges; an edge with few vertices
-/// counts more. A cluster weighs at most `weight_max`.
+/// alone in its cluster joins the neighbouring cluster with the highest rating: with which it
+/// shares most edges, where an edge with few vertices counts more. A cluster weighs at most
+/// `weight_max`, unless a single vertex weighs more.
 pub(crate) fn clusters(graph: &Hypergraph, weight_max: u64, random: &mut Random) -> Clusters {
     let count = graph.vertex_count();
     let mut cluster_of: Vec<u32> = (0..count as u32).collect();

@@ -1,6 +1,7 @@
-//! The hypergraph of transactions: a vertex for each transaction, and a hyperedge for each key that
-//! several transactions touch. A key that only one transaction touches is left out: it is on one
-//! shard in every partition.
+//! The hypergraph of transactions, which the partitioner `fanout` works on: a vertex for each
+//! transaction, and a hyperedge for each key that several transactions touch. A key that only one
+//! transaction touches is left out: it is on one shard in every partition. The vertices of an edge
+//! are called its pins.
 
 use std::fmt::Write;
 

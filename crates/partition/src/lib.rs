@@ -1,8 +1,9 @@
-//! Partitions a batch's transactions over shards of execution. Transactions are the vertices of a
-//! hypergraph, keys its hyperedges; both are plain numbers here. The partitioner `fanout` looks for
-//! a low fanout, the mean number of shards that touch a shared key, with shards of about equal gas.
-//! The baselines to compare it with are round-robin, by sender and by component. A partition is a
-//! function of its input and the seed. `simulate` predicts the time of a partitioned batch.
+//! Partitions a batch's transactions over shards of execution, for engines on shards and for
+//! descriptions of a workload. Transactions are the vertices of a hypergraph, keys its hyperedges;
+//! both are plain numbers here. The partitioner `fanout` looks for a low fanout, the mean number of
+//! shards that touch a shared key, with shards of about equal gas. The baselines to compare it with
+//! are round-robin, by sender and by component. A partition is a function of its input and the
+//! seed. `simulate` predicts the time of a partitioned batch.
 //!
 //! ```
 //! use partition::{Access, Partition, Quality, Transactions, Tx};

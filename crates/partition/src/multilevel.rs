@@ -18,15 +18,15 @@ use crate::{
     start::{grown, scattered},
 };
 
-/// Maximum size of a new level, as a share of the vertices of the level below. Joining ends where a
-/// level would be larger.
+/// Maximum number of vertices of a new level, as a share of the level below. Joining ends once a
+/// level would have more.
 const SHRINKING_MAX: f64 = 0.95;
 
 /// Number of first placements of each kind, `grown` and `scattered`, on the coarsest level.
 const START_COUNT: usize = 4;
 
 /// Maximum number of vertices of a coarsest level that gets `START_COUNT` first placements of each
-/// kind. A larger level gets one of each kind.
+/// kind. A larger level gets one of each kind, to save time.
 const SEVERAL_STARTS_MAX: usize = 50_000;
 
 /// A coarser level: the hypergraph of clusters, and the cluster of each vertex of the level below.
@@ -35,8 +35,8 @@ struct Level {
     cluster_of: Vec<u32>,
 }
 
-/// Returns the shard of each vertex. Joining ends where at most `coarse_count` clusters are left
-/// for each shard, or where a level would hardly be smaller than the level below.
+/// Returns the shard of each vertex. Joining ends once a level has at most `coarse_count` clusters
+/// for each shard, or would hardly be smaller than the level below.
 pub(crate) fn shards(
     graph: &Hypergraph,
     shard_count: u32,
@@ -113,7 +113,8 @@ mod tests {
         transactions
     }
 
-    /// Two groups for each shard, whose transactions meet at three keys of their group, and in pairs.
+    /// Two groups for each shard, whose transactions meet at three keys of their group, and in
+    /// pairs.
     fn groups(shard_count: u32) -> Transactions {
         let count = 2 * shard_count;
         let all: Vec<_> = (0..400 * count)

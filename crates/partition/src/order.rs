@@ -1,19 +1,19 @@
-//! Orders transactions so that fewer values go back and forth between shards: first the
-//! transactions of the first shard, then those of the next shard. Transactions of one sender keep
-//! their order because of their nonces. Where each sender is on one shard, values go only from
-//! earlier shards to later shards. Then each later shard gets at most one value of a key. A sender
-//! on several shards still sends values back and forth.
+//! Orders the transactions of a block by their shards, so that fewer values go back and forth:
+//! first the transactions of the first shard, then those of the next shard. Transactions of one
+//! sender keep their order because of their nonces. If each sender is on one shard, values go only
+//! to later shards, and each of these gets at most one value of a key. A sender on several shards
+//! may still send values back. `stress describe` reports the traffic of this order.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use crate::{partition::Partition, transactions::Transactions};
 
-/// Returns the transactions in the order of their shards, as far as their senders allow. The
-/// candidates for the next place are the next transactions of all senders. The candidate on the
-/// lowest shard is taken; of several candidates there, the first in the block.
+/// Returns the transactions in the order of their shards, as far as their senders allow. Of the
+/// next transactions of all senders, the one on the lowest shard comes next; of several there, the
+/// first in the block.
 ///
-/// The result is another block of the same transactions, which a builder can choose. An existing
-/// block keeps its order.
+/// This is another block of the same transactions, as a block builder could choose it. It does not
+/// apply to an existing block.
 pub fn shard_order(transactions: &Transactions, partition: &Partition) -> Vec<u32> {
     const NONE: u32 = u32::MAX;
     let count = transactions.count();

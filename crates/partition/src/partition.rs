@@ -1,4 +1,4 @@
-//! One partition: a shard for each transaction, by one of the partitioners.
+//! A partition: a shard for each transaction, chosen by one of the partitioners.
 
 use variant::Partitioner;
 
@@ -7,10 +7,10 @@ use crate::{
     random::Random, search::improve, transactions::Transactions,
 };
 
-/// Maximum number of clusters per shard on the coarsest level: joining ends there.
+/// Number of clusters per shard at which a level is coarse enough.
 const COARSE_COUNT_PER_SHARD: usize = 100;
 
-/// Largest number of shards.
+/// Largest number of shards. Figures keep a bit for each shard in 64 bits.
 pub const SHARD_COUNT_MAX: u32 = 64;
 
 /// A shard for each transaction of a batch.
@@ -58,9 +58,9 @@ impl Partition {
     }
 }
 
-/// Returns the shard of each transaction, by the better of two placements: that with the lower
-/// objective. One is found by the search on several levels. The other is the placement of whole
-/// components after local search, if the components overfill no shard.
+/// Returns the shard of each transaction, from the placement with the lower objective of two. One
+/// is found by the search on several levels. The other is the baseline `by_component` after local
+/// search, if it overfills no shard.
 fn by_fanout(transactions: &Transactions, shard_count: u32, seed: u64) -> Vec<u32> {
     let graph = Hypergraph::new(transactions);
     let mut random = Random::new(seed);

@@ -1,10 +1,9 @@
-//! Places vertices on shards and computes the objective. Vertices are transactions, or clusters of
-//! transactions. Edges are keys that several vertices touch. The objective is probabilistic fanout
-//! (Kabiljo et al., *Social Hash Partitioner*, 2017): each vertex of an edge is needed with
-//! probability 1/2. So an edge with n vertices on a shard counts 1 - 2^-n there. Moving a vertex
-//! off a shard gains more if its edge has few other vertices there. The objective counts whole
-//! units of 2^-32, so sums are exact in any order. The counts take 4 bytes for each pair of an edge
-//! and a shard.
+//! Places vertices on shards and computes the objective, for the search. Vertices are transactions,
+//! or clusters of transactions. Edges are keys that several vertices touch. The objective is
+//! probabilistic fanout (Kabiljo et al., *Social Hash Partitioner*, 2017): the fanout if each
+//! vertex of an edge touched the key with probability 1/2. So an edge with n vertices on a shard
+//! counts 1 - 2^-n there, and a move off the shard gains more if few other vertices of the edge are
+//! there. The objective counts whole units of 2^-32, so sums are exact in any order.
 
 use crate::hypergraph::Hypergraph;
 
@@ -33,7 +32,7 @@ pub(crate) struct Placement<'g> {
     shard_of: Vec<u32>,
     loads: Vec<u64>,
     /// Number of vertices of each edge on each shard: all shards of the first edge, then of the
-    /// next.
+    /// next. This takes 4 bytes for each pair of an edge and a shard, the most of all.
     counts: Vec<u32>,
 }
 

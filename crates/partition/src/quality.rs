@@ -1,4 +1,5 @@
-//! Quality of a partition. It does not depend on the order of the transactions.
+//! Quality of a partition, for descriptions and results: fanout and imbalance. It does not depend
+//! on the order of the transactions; see `traffic.rs` for figures that do.
 
 use crate::{partition::Partition, transactions::Transactions};
 

@@ -1,4 +1,5 @@
-//! Rows of values in one vector. Rows may differ in length.
+//! Rows of values in one vector: the two directions of a hypergraph, and the keys and dependencies
+//! of steps. Rows may differ in length.
 
 /// Rows, each with any number of values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

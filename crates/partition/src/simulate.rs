@@ -1,7 +1,7 @@
-//! Simulates the time of a batch on shards of execution by discrete events. Threads take steps and
-//! wait for values; each message takes a delay. The coordinator has one thread for each shard. The
-//! threads of a host share its cores. `docs/shards.md` lists the effects that the simulation leaves
-//! out.
+//! Simulates the time of a batch on shards of execution by discrete events, for
+//! `stress shard simulate`. Threads of shards take steps and wait for values; each message takes a
+//! delay. The coordinator has one thread for each shard. The threads of a host share its cores.
+//! `docs/shards.md` lists the effects that the simulation leaves out.
 //!
 //! ```
 //! use partition::simulate::{BatchWork, Costs, Hosts, Knowledge, Setting, StepWork, simulate};
@@ -37,9 +37,10 @@ use network::{Arrival, Network, Report};
 use plan::{Plan, chain_ns};
 use shard::{ShardState, Thread, Value};
 
-/// Maximum number of step results in a message of a shard to the coordinator.
+/// Maximum number of step results in a message of a shard to the coordinator, as in the executor.
 const SENT_STEP_COUNT: u64 = 128;
-/// Maximum time that a step's result waits for further results before it is sent.
+/// Maximum time that a step's result waits for further results before it is sent, as in the
+/// executor.
 const WAIT_NS: f64 = 500_000.0;
 
 /// Simulates a batch. `shard_of` has the shard of each step.
@@ -131,6 +132,8 @@ impl<'a> Simulation<'a> {
     /// Runs the batch. Returns the time at which the coordinator has taken in the last result.
     fn run(&mut self) -> f64 {
         self.begin();
+        // The next event is the next end of an activity or the next arrival; the end, if both are
+        // at one time.
         loop {
             let ends = self.cpus.iter().enumerate();
             let end = ends.filter_map(|(cpu, of)| Some((of.next_end()?, cpu))).min();

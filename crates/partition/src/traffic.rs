@@ -1,4 +1,5 @@
-//! Counts the values that shards read and send each other, for one order of the transactions.
+//! Counts the values that shards read and send each other, for one order of the transactions. This
+//! describes a partition without a simulation of time.
 
 use crate::{partition::Partition, transactions::Transactions};
 
@@ -9,8 +10,8 @@ pub struct Traffic {
     /// Number of values that one shard wrote and another shard reads. Each value counts once for
     /// each shard that reads it.
     pub value_count: u64,
-    /// Number of hops: values in the longest sequence in which each value waits for the value
-    /// before.
+    /// Number of hops: values in the longest sequence in which each value depends on the value
+    /// before it, and goes to another shard.
     pub hop_count: u64,
     /// Number of values that shards read from the state as it was before the batch. No earlier
     /// transaction of the batch has written these keys. Each key counts once for each shard.

@@ -1,5 +1,5 @@
-//! The cores of a host, which all running activities share equally. If more activities run than the
-//! host has cores, each advances at the same fraction of a core's speed.
+//! The cores of a simulated host, which all running activities share equally. If more activities
+//! run than the host has cores, each advances at the same fraction of a core's speed.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 

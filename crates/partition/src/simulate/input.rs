@@ -1,4 +1,4 @@
-//! Input and result of a simulation, as plain values.
+//! Input and result of a simulation, as plain values. The program fills them from a workload.
 
 use crate::transactions::Access;
 

@@ -1,4 +1,5 @@
-//! Messages between the coordinator and shards, and from shard to shard, by their time of arrival.
+//! The simulated network: messages in transit between the coordinator and shards, and from shard to
+//! shard, by their time of arrival.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 

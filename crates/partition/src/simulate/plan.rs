@@ -1,5 +1,5 @@
-//! The plan of a simulation, made before its clock starts. It has the keys that each shard requests
-//! ahead, the values that each step needs, and the steps that it depends on.
+//! The plan of a simulation, made before its clock starts: the keys that each shard requests ahead,
+//! and for each step the values that it needs and the steps that it depends on.
 
 use super::input::{BatchWork, KeyKind, Knowledge, Setting, StepWork};
 use crate::rows::Rows;
@@ -139,9 +139,10 @@ fn unwritten_slots(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
     accounts.transposed(work.keys.len())
 }
 
-/// Returns the keys that a shard foresees from the list. These are the accounts of senders, callees
-/// and the recipient of fees, the codes, and the keys of system calls. They include the keys that
-/// one of its steps is the first to write, and the slots of its callees that no step writes.
+/// Returns the keys that a shard with the list requests ahead of its steps, with repetitions. These
+/// are the accounts of senders, callees and the recipient of fees, the codes, and the keys of
+/// system calls. Further ones are the keys that one of its steps is the first to write, and the
+/// slots of its callees that no step writes.
 fn foreseen(
     work: &BatchWork,
     steps: &[u32],

@@ -1,4 +1,5 @@
-//! The laws of partitions, over random small batches, and against the best partition that there is.
+//! The laws of partitions over random small batches, and a comparison with the best of all
+//! partitions.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +34,7 @@ fn writes(tx: &(u64, u32, Vec<(u32, bool)>), key: u32) -> bool {
     tx.2.iter().any(|(own, writes)| *own == key && *writes)
 }
 
-/// Loads of shards, from the definition.
+/// Computes the gas of each shard from the definition.
 fn loads(txs: &Txs, partition: &Partition) -> Vec<u64> {
     let mut loads = vec![0; partition.shard_count() as usize];
     for (tx, shard) in txs.iter().zip(partition.shards()) {
@@ -42,14 +43,14 @@ fn loads(txs: &Txs, partition: &Partition) -> Vec<u64> {
     loads
 }
 
-/// Which keys a fanout is of.
+/// The keys that count in a mean fanout.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
     AllKeys,
     Conflicts,
 }
 
-/// Mean shards of keys that two transactions touch.
+/// Computes the mean number of shards that touch a key of two or more transactions.
 fn mean_fanout(txs: &Txs, shards: &[u32], of: Of) -> f64 {
     let keys: BTreeSet<u32> = txs.iter().flat_map(|tx| &tx.2).map(|(key, _)| *key).collect();
     let (mut sum, mut count) = (0, 0);
@@ -65,7 +66,8 @@ fn mean_fanout(txs: &Txs, shards: &[u32], of: Of) -> f64 {
     if count == 0 { 1.0 } else { sum as f64 / count as f64 }
 }
 
-/// Values between shards and the longest sequence of them, transaction by transaction.
+/// Counts the traffic from the definition: finds each value's writer among the earlier
+/// transactions.
 fn traffic(txs: &Txs, partition: &Partition, order: &[u32]) -> Traffic {
     let (mut sent, mut read) = (BTreeSet::new(), BTreeSet::new());
     let mut depths = vec![0; txs.len()];
@@ -242,7 +244,7 @@ fn floor(txs: &Txs) -> f64 {
     objective(txs, &vec![0; txs.len()], 1)
 }
 
-/// The search never finds less than there is, nearly always the best, and else little more.
+/// The search finds the least objective in nearly all cases, and else little more.
 #[test]
 fn the_search_finds_the_best_of_all_partitions_of_small_batches() {
     let (mut best_count, case_count) = (0, 150);

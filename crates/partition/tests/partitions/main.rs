@@ -1,4 +1,4 @@
-//! The crate as others use it.
+//! Tests of the crate through its public interface.
 
 mod laws;
 mod simulate;

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 const ACCOUNT_COUNT: u32 = 4;
 const KEY_COUNT: u32 = 10;
 
-/// Shards without any cost beside their steps.
+/// A setting of shards on hosts of their own, without any cost beside the steps.
 fn apart(shard_count: u32, thread_count: u32, delay_ns: u64) -> Setting {
     Setting {
         shard_count,
@@ -28,7 +28,7 @@ fn without_list(setting: Setting) -> Setting {
     Setting { knowledge: Knowledge::NoList, ..setting }
 }
 
-/// Keys: accounts, then slots of the first of them.
+/// Kinds of the keys: accounts, then slots of the first account.
 fn keys() -> Vec<KeyKind> {
     let slot = |_| KeyKind::Slot { account: 0 };
     let accounts = (0..ACCOUNT_COUNT).map(|_| KeyKind::Account);
@@ -44,7 +44,7 @@ fn batch(steps: Vec<StepWork>) -> BatchWork {
     BatchWork { keys: keys(), steps }
 }
 
-/// A batch, and the shard of each step, of three.
+/// Random batches, with the shard of each step: one of three.
 fn batches() -> impl Strategy<Value = (BatchWork, Vec<u32>)> {
     let accesses = proptest::collection::btree_map(0..KEY_COUNT, any::<bool>(), 0..4);
     let senders = proptest::option::of(0..ACCOUNT_COUNT);
@@ -58,7 +58,7 @@ fn batches() -> impl Strategy<Value = (BatchWork, Vec<u32>)> {
     })
 }
 
-/// Costs of messages and their contents at both sides.
+/// Random costs of messages and their contents on both sides.
 fn costs_of_messages() -> impl Strategy<Value = Costs> {
     proptest::array::uniform6(0..50_u64).prop_map(|costs| {
         let [message_ns, value_ns, result_ns, shard_message_ns, shard_value_ns, shard_result_ns] =
@@ -76,7 +76,8 @@ fn longest(work: &BatchWork) -> u64 {
     work.steps.iter().map(|step| step.time_ns).max().unwrap_or(0)
 }
 
-/// The longest chain of steps that touch what a lower one wrote, from the definition.
+/// Computes the time of the longest chain of dependent steps from the definition: a step depends on
+/// each lower step that wrote one of its keys.
 fn chain(work: &BatchWork) -> u64 {
     let mut ends: Vec<u64> = Vec::new();
     for (index, step) in work.steps.iter().enumerate() {
@@ -162,8 +163,8 @@ proptest! {
         prop_assert!(of.time_ns >= of.chain_ns + ways, "{} {}", of.time_ns, of.chain_ns);
         let work_bound = of.fullest_work_ns / f64::from(thread_count);
         prop_assert!(of.time_ns >= work_bound + ways);
-        // One shard has no others to wait for, and Graham's bound holds with the chain in the place of the
-        // longest step.
+        // One shard has no others to wait for, and Graham's bound holds with the chain in the place
+        // of the longest step.
         let alone = vec![0; work.steps.len()];
         let of = simulate(&work, &alone, &without_list(apart(1, thread_count, 0)));
         prop_assert_eq!(of.chain_ns, chain(&work) as f64);
@@ -175,7 +176,8 @@ proptest! {
     fn a_block_whose_steps_need_values_that_are_all_foreseen_pays_four_ways(
         times in proptest::collection::vec((1..1_000_u64, 0..3_u32), 1..24), delay_ns in 0..5_000_u64,
     ) {
-        // Each step writes an account of its own, so that all are foreseen and none is there before.
+        // Each step writes an account of its own, so that all are foreseen and none is there
+        // before.
         let keys = vec![KeyKind::Account; times.len()];
         let of_key = |(key, (time_ns, _)): (usize, &(u64, u32))| step(*time_ns, &[(key as u32, true)]);
         let work = BatchWork { keys, steps: times.iter().enumerate().map(of_key).collect() };
@@ -221,7 +223,8 @@ fn on(work: &BatchWork, shards: &[u32], setting: Setting) -> Simulated {
 
 #[test]
 fn a_key_on_demand_costs_two_ways_more() {
-    // The second step reads an account that the first one writes, on another shard: nothing foresees it.
+    // The second step reads an account that the first one writes, on another shard: nothing
+    // foresees it.
     let work = batch(vec![step(10, &[(1, true)]), step(10, &[(1, false)])]);
     let of = on(&work, &[0, 1], apart(2, 1, 100));
     // Part, value, step and result.
