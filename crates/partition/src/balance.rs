@@ -7,11 +7,13 @@ const SLACK_PARTS: u128 = 33;
 /// shards. It is the mean plus 3 % of the mean, or plus the gas of the largest transaction where
 /// that is more. So some shard always has room for the next transaction.
 pub fn gas_limit(gas: &[u64], shard_count: u32) -> u64 {
-    let total: u128 = gas.iter().map(|gas| u128::from(*gas)).sum();
-    let mean = total.div_ceil(u128::from(shard_count.max(1)));
-    let largest = gas.iter().copied().max().unwrap_or(0);
-    let limit = mean + u128::from(largest).max(mean / SLACK_PARTS);
+    let limit = mean(gas, shard_count) + u128::from(cluster_limit(gas, shard_count));
     u64::try_from(limit).unwrap_or(u64::MAX)
+}
+
+fn mean(weights: &[u64], shard_count: u32) -> u128 {
+    let total: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+    total.div_ceil(u128::from(shard_count.max(1)))
 }
 
 /// Bounds of a placement of vertices on shards.
@@ -31,10 +33,9 @@ impl Bounds {
 /// Returns the maximum weight of a cluster of vertices. Joining vertices up to this weight never
 /// raises the [`gas_limit`] of the graph.
 pub(crate) fn cluster_limit(weights: &[u64], shard_count: u32) -> u64 {
-    let total: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
-    let mean = total.div_ceil(u128::from(shard_count.max(1)));
+    let slack = mean(weights, shard_count) / SLACK_PARTS;
     let largest = weights.iter().copied().max().unwrap_or(0);
-    u64::try_from(mean / SLACK_PARTS).unwrap_or(u64::MAX).max(largest)
+    u64::try_from(slack).unwrap_or(u64::MAX).max(largest)
 }
 
 #[cfg(test)]

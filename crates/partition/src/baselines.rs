@@ -24,9 +24,10 @@ pub(crate) fn by_component(transactions: &Transactions, shard_count: u32) -> Vec
     for (component, gas) in component_of.iter().zip(transactions.gas()) {
         gas_of[*component as usize] += gas;
     }
+    // A component's number is that of its first transaction.
     let mut components: Vec<u32> =
         (0..transactions.count() as u32).filter(|tx| component_of[*tx as usize] == *tx).collect();
-    components.sort_by_key(|first| Reverse(gas_of[*first as usize]));
+    components.sort_by_key(|component| Reverse(gas_of[*component as usize]));
     let mut loads = vec![0; shard_count as usize];
     let mut shard_of = vec![0; transactions.count()];
     for component in components {
@@ -34,7 +35,7 @@ pub(crate) fn by_component(transactions: &Transactions, shard_count: u32) -> Vec
         shard_of[component as usize] = lightest;
         loads[lightest as usize] += gas_of[component as usize];
     }
-    component_of.iter().map(|first| shard_of[*first as usize]).collect()
+    component_of.iter().map(|component| shard_of[*component as usize]).collect()
 }
 
 /// Returns for each transaction the first transaction of its component.
@@ -63,13 +64,13 @@ fn components(transactions: &Transactions) -> Vec<u32> {
     (0..transactions.count() as u32).map(|tx| root(&mut parents, tx)).collect()
 }
 
-fn root(parents: &mut [u32], mut at: u32) -> u32 {
-    while parents[at as usize] != at {
+fn root(parents: &mut [u32], mut tx: u32) -> u32 {
+    while parents[tx as usize] != tx {
         // Each visited transaction gets its grandparent as parent (path halving), so that later
         // walks are short.
-        let above = parents[parents[at as usize] as usize];
-        parents[at as usize] = above;
-        at = above;
+        let grandparent = parents[parents[tx as usize] as usize];
+        parents[tx as usize] = grandparent;
+        tx = grandparent;
     }
-    at
+    tx
 }

@@ -52,16 +52,17 @@ pub(crate) fn clusters(graph: &Hypergraph, weight_max: u64, random: &mut Random)
             }
         }
         let room = weight_max.saturating_sub(weights[own as usize]);
-        let others = rated.iter().filter(|cluster| **cluster != own);
-        let best = others.filter(|cluster| weights[**cluster as usize] <= room).max_by_key(|of| {
-            let of = **of as usize;
-            (ratings[of], std::cmp::Reverse((weights[of], of)))
+        let others = rated.iter().copied().filter(|cluster| *cluster != own);
+        let with_room = others.filter(|cluster| weights[*cluster as usize] <= room);
+        let best = with_room.max_by_key(|cluster| {
+            let index = *cluster as usize;
+            (ratings[index], std::cmp::Reverse((weights[index], index)))
         });
         if let Some(best) = best {
-            cluster_of[vertex as usize] = *best;
-            sizes[*best as usize] += 1;
+            cluster_of[vertex as usize] = best;
+            sizes[best as usize] += 1;
             sizes[own as usize] = 0;
-            weights[*best as usize] += weights[own as usize];
+            weights[best as usize] += weights[own as usize];
         }
         for cluster in rated.drain(..) {
             ratings[cluster as usize] = 0;

@@ -22,21 +22,22 @@ impl Hypergraph {
     /// A key that is only read is an edge too: each shard that touches the key has to fetch it.
     pub fn new(transactions: &Transactions) -> Self {
         const NONE: u32 = u32::MAX;
-        let mut edge_of = vec![0; transactions.key_count()];
+        let mut tx_counts = vec![0_u32; transactions.key_count()];
         for access in transactions.all_accesses() {
-            edge_of[access.key as usize] += 1;
+            tx_counts[access.key as usize] += 1;
         }
         let mut edge_count = 0;
-        for count in &mut edge_of {
-            let is_shared = *count > 1;
-            *count = if is_shared { edge_count } else { NONE };
+        let edges_of_keys = tx_counts.into_iter().map(|tx_count| {
+            let is_shared = tx_count > 1;
             edge_count += u32::from(is_shared);
-        }
+            if is_shared { edge_count - 1 } else { NONE }
+        });
+        let edges_of_keys: Vec<u32> = edges_of_keys.collect();
         let mut edges = Rows::default();
         for tx in 0..transactions.count() {
             let accesses = transactions.accesses(tx).iter();
-            let of_tx = accesses.map(|access| edge_of[access.key as usize]);
-            edges.push(of_tx.filter(|edge| *edge != NONE));
+            let tx_edges = accesses.map(|access| edges_of_keys[access.key as usize]);
+            edges.push(tx_edges.filter(|edge| *edge != NONE));
         }
         let pins = edges.transposed(edge_count as usize);
         Self { weights: transactions.gas().to_vec(), pins, edges }
@@ -50,14 +51,14 @@ impl Hypergraph {
         for (weight, cluster) in self.weights.iter().zip(cluster_of) {
             weights[*cluster as usize] += weight;
         }
-        let (mut pins, mut of_edge) = (Rows::default(), Vec::new());
+        let (mut pins, mut clusters) = (Rows::default(), Vec::new());
         for edge in self.pins.all() {
-            of_edge.clear();
-            of_edge.extend(edge.iter().map(|vertex| cluster_of[*vertex as usize]));
-            of_edge.sort_unstable();
-            of_edge.dedup();
-            if of_edge.len() > 1 {
-                pins.push(of_edge.iter().copied());
+            clusters.clear();
+            clusters.extend(edge.iter().map(|vertex| cluster_of[*vertex as usize]));
+            clusters.sort_unstable();
+            clusters.dedup();
+            if clusters.len() > 1 {
+                pins.push(clusters.iter().copied());
             }
         }
         let edges = pins.transposed(cluster_count);

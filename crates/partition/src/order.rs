@@ -22,8 +22,8 @@ pub fn shard_order(transactions: &Transactions, partition: &Partition) -> Vec<u3
     // transaction of the same sender. Both are filled from the end of the block.
     let (mut next_of_sender, mut next) = (vec![NONE; sender_count], vec![NONE; count]);
     for tx in (0..count).rev() {
-        let of_sender = &mut next_of_sender[transactions.senders()[tx] as usize];
-        next[tx] = std::mem::replace(of_sender, tx as u32);
+        let later = &mut next_of_sender[transactions.senders()[tx] as usize];
+        next[tx] = std::mem::replace(later, tx as u32);
     }
     let ranked = |tx: u32| Reverse((partition.shard_of(tx as usize), tx));
     let firsts = next_of_sender.into_iter().filter(|tx| *tx != NONE);

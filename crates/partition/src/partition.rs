@@ -62,11 +62,11 @@ impl Partition {
 /// is found by the search on several levels. The other is the baseline `by_component` after local
 /// search, if it overfills no shard.
 fn by_fanout(transactions: &Transactions, shard_count: u32, seed: u64) -> Vec<u32> {
-    let graph = Hypergraph::new(transactions);
-    let mut random = Random::new(seed);
     if shard_count == 1 {
         return vec![0; transactions.count()];
     }
+    let graph = Hypergraph::new(transactions);
+    let mut random = Random::new(seed);
     let searched = multilevel::shards(&graph, shard_count, COARSE_COUNT_PER_SHARD, &mut random);
     let objective = Placement::new(&graph, shard_count, &searched).objective();
     let limit = gas_limit(transactions.gas(), shard_count);

@@ -43,14 +43,15 @@ impl Rows<u32> {
         for value in 0..value_count {
             starts[value + 1] += starts[value];
         }
+        // Each start moves to the end of its row while the row is filled.
         let mut ends = starts;
         ends.pop();
         let mut values = vec![0; self.values.len()];
         for (index, row) in self.all().enumerate() {
             for value in row {
-                let at = &mut ends[*value as usize];
-                values[*at] = index as u32;
-                *at += 1;
+                let end = &mut ends[*value as usize];
+                values[*end] = index as u32;
+                *end += 1;
             }
         }
         Self { ends, values }

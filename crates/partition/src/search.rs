@@ -63,14 +63,14 @@ impl<'p, 'g> Search<'p, 'g> {
         };
         let best = shards.clone().filter(with_room).min_by_key(rank).unwrap_or(from);
         let wanted = shards.min_by_key(rank).unwrap_or(from);
-        let [at_best, at_wanted, at_from] =
+        let [best_growth, wanted_growth, old_growth] =
             [best, wanted, from].map(|shard| self.growths[shard as usize]);
         self.placement.put(vertex, best);
-        if at_best < at_from {
+        if best_growth < old_growth {
             return true;
         }
         // The vertex is on a shard that is as good as its old shard. A better shard is full.
-        at_wanted < at_best && self.swap(vertex, wanted)
+        wanted_growth < best_growth && self.swap(vertex, wanted)
     }
 
     /// Swaps a vertex with a vertex on shard `wanted` that waits for the opposite move. If no swap
@@ -79,14 +79,14 @@ impl<'p, 'g> Search<'p, 'g> {
     fn swap(&mut self, vertex: u32, wanted: u32) -> bool {
         let own = self.placement.shard_of(vertex);
         let shard_count = self.placement.shard_count();
-        let (wants_own, wants_wanted) = (wanted * shard_count + own, own * shard_count + wanted);
+        let (opposite_move, own_move) = (wanted * shard_count + own, own * shard_count + wanted);
         for _ in 0..PARTNER_COUNT_MAX {
-            let Some(partner) = self.waiting[wants_own as usize].pop() else { break };
+            let Some(partner) = self.waiting[opposite_move as usize].pop() else { break };
             if self.placement.shard_of(partner) == wanted && self.exchange([vertex, partner]) {
                 return true;
             }
         }
-        self.waiting[wants_wanted as usize].push(vertex);
+        self.waiting[own_move as usize].push(vertex);
         false
     }
 

@@ -53,20 +53,21 @@ pub fn simulate(work: &BatchWork, shard_of: &[u32], setting: &Setting) -> Simula
     let plan = Plan::new(work, shard_of, setting);
     let mut simulation = Simulation::new(work, &plan, setting);
     let end = simulation.run();
-    let mut of = simulation.simulated;
+    let mut simulated = simulation.simulated;
     let Costs { before_ns, after_ns, .. } = setting.costs;
     let mut loads = vec![0.0; setting.shard_count as usize];
     for (step, shard) in work.steps.iter().zip(shard_of) {
         loads[*shard as usize] += step.time_ns as f64;
     }
-    of.step_work_ns = loads.iter().sum();
-    of.fullest_work_ns = loads.into_iter().fold(0.0, f64::max);
-    of.chain_ns = chain_ns(work, &plan, setting.delay_ns) as f64;
-    of.time_ns = end + after_ns as f64;
-    of.busiest_thread_work_ns = simulation.coordinator_work_ns.iter().copied().fold(0.0, f64::max);
+    simulated.step_work_ns = loads.iter().sum();
+    simulated.fullest_work_ns = loads.into_iter().fold(0.0, f64::max);
+    simulated.chain_ns = chain_ns(work, &plan, setting.delay_ns) as f64;
+    simulated.time_ns = end + after_ns as f64;
+    simulated.busiest_thread_work_ns =
+        simulation.coordinator_work_ns.iter().copied().fold(0.0, f64::max);
     let alone = (before_ns + after_ns) as f64;
-    of.coordinator_work_ns = simulation.coordinator_work_ns.iter().sum::<f64>() + alone;
-    of
+    simulated.coordinator_work_ns = simulation.coordinator_work_ns.iter().sum::<f64>() + alone;
+    simulated
 }
 
 /// An activity that occupies a core.
@@ -136,11 +137,11 @@ impl<'a> Simulation<'a> {
         // at one time.
         loop {
             let ends = self.cpus.iter().enumerate();
-            let end = ends.filter_map(|(cpu, of)| Some((of.next_end()?, cpu))).min();
+            let end = ends.filter_map(|(index, cpu)| Some((cpu.next_end()?, index))).min();
             match (end, self.network.next()) {
-                (Some((at, cpu)), next) if next.is_none_or(|next| at <= next) => {
+                (Some((at, index)), next) if next.is_none_or(|next| at <= next) => {
                     self.now = self.now.max(at.0);
-                    let ended = self.cpus[cpu].finish(self.now);
+                    let ended = self.cpus[index].finish(self.now);
                     ended.into_iter().for_each(|actor| self.ended(actor));
                 }
                 (_, Some(at)) => {
@@ -246,7 +247,7 @@ impl<'a> Simulation<'a> {
             Actor::Send(shard) => self.results_sent(shard),
             Actor::ReceiveValues(shard) => {
                 if let Some(keys) = self.shards[shard as usize].answers.pop_front() {
-                    self.values_are_here(shard, &keys);
+                    self.values_arrived(shard, &keys);
                 }
                 self.take_values_in(shard);
             }
@@ -304,12 +305,12 @@ impl<'a> Simulation<'a> {
     fn request_or_execute(&mut self, shard: u32, thread: u32) {
         let plan = self.plan;
         let state = &mut self.shards[shard as usize];
-        let of = &mut state.threads[thread as usize];
-        let keys = plan.values.row(of.step as usize);
-        while let Some(key) = keys.get(of.value_count) {
+        let running = &mut state.threads[thread as usize];
+        let keys = plan.values.row(running.step as usize);
+        while let Some(key) = keys.get(running.value_count) {
             let value = &mut state.values[*key as usize];
             if *value == Value::Here {
-                of.value_count += 1;
+                running.value_count += 1;
                 continue;
             }
             state.waiting.entry(*key).or_default().push(thread);
@@ -319,22 +320,22 @@ impl<'a> Simulation<'a> {
             }
             return;
         }
-        self.simulated.value_wait_ns += self.now - of.waits_since;
-        let time_ns = self.work.steps[of.step as usize].time_ns;
+        self.simulated.value_wait_ns += self.now - running.waits_since;
+        let time_ns = self.work.steps[running.step as usize].time_ns;
         self.start(shard, time_ns, Actor::Thread(shard, thread));
     }
 
-    fn values_are_here(&mut self, shard: u32, keys: &[u32]) {
-        let mut waiting = Vec::new();
+    fn values_arrived(&mut self, shard: u32, keys: &[u32]) {
+        let mut waiters = Vec::new();
         let state = &mut self.shards[shard as usize];
         for key in keys {
             state.values[*key as usize] = Value::Here;
-            waiting.extend(state.waiting.remove(key).unwrap_or_default());
+            waiters.extend(state.waiting.remove(key).unwrap_or_default());
         }
-        for waits in waiting {
+        for waiter in waiters {
             match self.setting.knowledge {
-                Knowledge::List => self.request_or_execute(shard, waits),
-                Knowledge::NoList => self.count_down(waits),
+                Knowledge::List => self.request_or_execute(shard, waiter),
+                Knowledge::NoList => self.count_down(waiter),
             }
         }
         self.hand_out(shard);

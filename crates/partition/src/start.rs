@@ -44,15 +44,17 @@ pub(crate) fn grown<'g>(
         while u128::from(placement.loads()[shard as usize]) < mean {
             let vertex = match near.pop() {
                 Some((pull, Reverse(vertex))) => {
-                    let is_current = pulls[vertex as usize] == pull;
-                    Some(vertex).filter(|vertex| is_current && !placement.has(*vertex))
+                    // The entry is out of date: the pull has grown since, or the vertex is placed.
+                    if pulls[vertex as usize] != pull || placement.has(vertex) {
+                        continue;
+                    }
+                    vertex
                 }
                 None => match seeds.find(|vertex| !placement.has(*vertex)) {
+                    Some(seed) => seed,
                     None => break,
-                    seed => seed,
                 },
             };
-            let Some(vertex) = vertex else { continue };
             // Below the mean there is room for any vertex.
             placement.put(vertex, shard);
             for edge in graph.edges_of(vertex) {

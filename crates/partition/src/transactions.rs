@@ -41,8 +41,8 @@ impl Transactions {
         let Tx { gas, sender, mut accesses } = tx;
         accesses.sort_unstable_by_key(|access| (access.key, !access.writes));
         accesses.dedup_by_key(|access| access.key);
-        let beyond = accesses.last().map_or(0, |access| access.key as usize + 1);
-        self.key_count = self.key_count.max(beyond);
+        let key_count = accesses.last().map_or(0, |access| access.key as usize + 1);
+        self.key_count = self.key_count.max(key_count);
         self.gas.push(gas);
         self.senders.push(sender);
         self.accesses.push(accesses);

@@ -189,13 +189,13 @@ fn micro_batches(work: &BatchWork, mut keys: Vec<u32>, key_count: u32) -> Vec<Ve
 /// different shards.
 pub(super) fn chain_ns(work: &BatchWork, plan: &Plan, delay_ns: u64) -> u64 {
     let mut ends: Vec<u64> = Vec::with_capacity(work.steps.len());
-    for (step, of) in work.steps.iter().enumerate() {
+    for (step, step_work) in work.steps.iter().enumerate() {
         let shard = plan.shard_of[step];
         let begin = plan.dependencies.row(step).iter().map(|lower| {
-            let way = if plan.shard_of[*lower as usize] == shard { 0 } else { delay_ns };
-            ends[*lower as usize].saturating_add(way)
+            let delay_ns = if plan.shard_of[*lower as usize] == shard { 0 } else { delay_ns };
+            ends[*lower as usize].saturating_add(delay_ns)
         });
-        ends.push(begin.max().unwrap_or(0).saturating_add(of.time_ns));
+        ends.push(begin.max().unwrap_or(0).saturating_add(step_work.time_ns));
     }
     ends.into_iter().max().unwrap_or(0)
 }

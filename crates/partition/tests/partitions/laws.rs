@@ -45,19 +45,19 @@ fn loads(txs: &Txs, partition: &Partition) -> Vec<u64> {
 
 /// The keys that count in a mean fanout.
 #[derive(Clone, Copy, PartialEq)]
-enum Of {
-    AllKeys,
-    Conflicts,
+enum CountedKeys {
+    Shared,
+    InConflict,
 }
 
 /// Computes the mean number of shards that touch a key of two or more transactions.
-fn mean_fanout(txs: &Txs, shards: &[u32], of: Of) -> f64 {
+fn mean_fanout(txs: &Txs, shards: &[u32], counted: CountedKeys) -> f64 {
     let keys: BTreeSet<u32> = txs.iter().flat_map(|tx| &tx.2).map(|(key, _)| *key).collect();
     let (mut sum, mut count) = (0, 0);
     for key in keys {
         let touching: Vec<usize> = (0..txs.len()).filter(|tx| touches(&txs[*tx], key)).collect();
         let is_written = touching.iter().any(|tx| writes(&txs[*tx], key));
-        if touching.len() > 1 && (is_written || of == Of::AllKeys) {
+        if touching.len() > 1 && (is_written || counted == CountedKeys::Shared) {
             let on: BTreeSet<u32> = touching.iter().map(|tx| shards[*tx]).collect();
             sum += on.len();
             count += 1;
@@ -118,8 +118,9 @@ proptest! {
         for partitioner in Partitioner::ALL {
             let found = Partition::new(&transactions, *partitioner, shard_count, 1);
             let quality = Quality::new(&transactions, &found);
-            prop_assert_eq!(quality.fanout(), mean_fanout(&txs, found.shards(), Of::AllKeys));
-            prop_assert_eq!(quality.conflict_fanout(), mean_fanout(&txs, found.shards(), Of::Conflicts));
+            let expected = |counted| mean_fanout(&txs, found.shards(), counted);
+            prop_assert_eq!(quality.fanout(), expected(CountedKeys::Shared));
+            prop_assert_eq!(quality.conflict_fanout(), expected(CountedKeys::InConflict));
             let loads = loads(&txs, &found);
             let mean = loads.iter().sum::<u64>() as f64 / f64::from(shard_count);
             let fullest = *loads.iter().max().unwrap_or(&0) as f64;
@@ -184,7 +185,7 @@ proptest! {
         shard_count in 1..6_u32,
     ) {
         let keys: BTreeSet<u32> = txs.iter().flat_map(|tx| &tx.2).map(|(key, _)| *key).collect();
-        let senders_of_one: Txs = (0..).zip(&txs).map(|(tx, of)| (of.0, tx, of.2.clone())).collect();
+        let senders_of_one: Txs = (0..).zip(&txs).map(|(sender, tx)| (tx.0, sender, tx.2.clone())).collect();
         let cases = Partitioner::ALL.iter().map(|partitioner| (*partitioner, &senders_of_one));
         for (partitioner, txs) in cases.chain([(Partitioner::BySender, &txs)]) {
             let transactions = transactions(txs);
@@ -294,14 +295,14 @@ fn groups_that_have_next_to_nothing_in_common_are_found() {
         let accesses = keys.into_iter().map(|key| Access { key, writes: true }).collect();
         transactions.push(Tx { gas: 50_000, sender: user, accesses });
     }
-    let of = |partitioner| {
+    let quality = |partitioner| {
         let found = Partition::new(&transactions, partitioner, 4, 1);
         Quality::new(&transactions, &found)
     };
-    let whole = of(Partitioner::ByComponent);
+    let whole = quality(Partitioner::ByComponent);
     assert!(whole.imbalance() > 1.0, "one component fills two shards: {}", whole.imbalance());
-    assert!(of(Partitioner::RoundRobin).conflict_fanout() > 1.5);
-    let found = of(Partitioner::Fanout);
+    assert!(quality(Partitioner::RoundRobin).conflict_fanout() > 1.5);
+    let found = quality(Partitioner::Fanout);
     assert!(found.conflict_fanout() < 1.05, "{}", found.conflict_fanout());
     assert!(found.imbalance() < 0.031, "{}", found.imbalance());
     let graph = Hypergraph::new(&transactions);

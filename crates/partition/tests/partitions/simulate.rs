@@ -59,7 +59,7 @@ fn batches() -> impl Strategy<Value = (BatchWork, Vec<u32>)> {
 }
 
 /// Random costs of messages and their contents on both sides.
-fn costs_of_messages() -> impl Strategy<Value = Costs> {
+fn costs_message_work() -> impl Strategy<Value = Costs> {
     proptest::array::uniform6(0..50_u64).prop_map(|costs| {
         let [message_ns, value_ns, result_ns, shard_message_ns, shard_value_ns, shard_result_ns] =
             costs;
@@ -108,34 +108,34 @@ proptest! {
 
     #[test]
     fn all_work_on_one_core_takes_its_sum_however_many_shards_and_threads(
-        (work, shards) in batches(), costs in costs_of_messages(),
+        (work, shards) in batches(), costs in costs_message_work(),
     ) {
         let setting = Setting { hosts: Hosts::One { core_count: 1 }, costs, ..apart(3, 2, 0) };
-        let of = simulate(&work, &shards, &setting);
+        let result = simulate(&work, &shards, &setting);
         let Costs { message_ns, value_ns, result_ns, .. } = costs;
         let Costs { shard_message_ns, shard_value_ns, shard_result_ns, .. } = costs;
         let count = work.steps.len() as u64;
-        let values = of.ahead_key_count + of.demand_request_count;
+        let values = result.ahead_key_count + result.demand_request_count;
         let messages =
-            of.ahead_request_count + of.demand_request_count + of.result_message_count;
+            result.ahead_request_count + result.demand_request_count + result.result_message_count;
         let at_coordinator = result_ns * count + value_ns * values + message_ns * messages;
         let at_shards =
             shard_result_ns * count + shard_value_ns * values + shard_message_ns * messages;
         let sum = total(&work) + at_coordinator + at_shards;
-        prop_assert!((of.time_ns - sum as f64).abs() < 1e-3, "{} {sum}", of.time_ns);
-        prop_assert_eq!(of.coordinator_work_ns, at_coordinator as f64);
-        prop_assert_eq!(of.shard_message_work_ns, at_shards as f64);
+        prop_assert!((result.time_ns - sum as f64).abs() < 1e-3, "{} {sum}", result.time_ns);
+        prop_assert_eq!(result.coordinator_work_ns, at_coordinator as f64);
+        prop_assert_eq!(result.shard_message_work_ns, at_shards as f64);
     }
 
     #[test]
     fn no_time_on_one_host_is_below_its_work_over_its_cores(
-        (work, shards) in batches(), costs in costs_of_messages(), core_count in 1..8_u32,
+        (work, shards) in batches(), costs in costs_message_work(), core_count in 1..8_u32,
     ) {
         let setting = Setting { hosts: Hosts::One { core_count }, costs, ..apart(3, 2, 0) };
-        let of = simulate(&work, &shards, &setting);
-        let all = of.step_work_ns + of.coordinator_work_ns + of.shard_message_work_ns;
-        prop_assert!(of.time_ns * f64::from(core_count) >= all - 1e-3, "{} {all}", of.time_ns);
-        prop_assert!(of.time_ns >= longest(&work) as f64);
+        let result = simulate(&work, &shards, &setting);
+        let all = result.step_work_ns + result.coordinator_work_ns + result.shard_message_work_ns;
+        prop_assert!(result.time_ns * f64::from(core_count) >= all - 1e-3, "{} {all}", result.time_ns);
+        prop_assert!(result.time_ns >= longest(&work) as f64);
     }
 
     #[test]
@@ -143,33 +143,33 @@ proptest! {
         (work, _) in batches(), thread_count in 1..6_u32,
     ) {
         let shards = vec![0; work.steps.len()];
-        let of = simulate(&work, &shards, &apart(1, thread_count, 0));
+        let result = simulate(&work, &shards, &apart(1, thread_count, 0));
         let (total, longest, threads) = (total(&work), longest(&work), u64::from(thread_count));
         // In whole numbers: times of threads, against Graham's (T + (m − 1) L) / m.
-        let threads_time = of.time_ns * threads as f64;
-        prop_assert!(threads_time >= total as f64 && of.time_ns >= longest as f64);
+        let threads_time = result.time_ns * threads as f64;
+        prop_assert!(threads_time >= total as f64 && result.time_ns >= longest as f64);
         prop_assert!(threads_time <= (total + (threads - 1) * longest) as f64);
         let more = simulate(&work, &shards, &apart(1, thread_count + 1, 0));
-        prop_assert!(more.time_ns <= of.time_ns, "{} threads: {}", thread_count + 1, more.time_ns);
+        prop_assert!(more.time_ns <= result.time_ns, "{} threads: {}", thread_count + 1, more.time_ns);
     }
 
     #[test]
     fn without_a_list_no_time_is_below_the_chain_or_the_work(
         (work, shards) in batches(), thread_count in 1..4_u32, delay_ns in 0..300_u64,
     ) {
-        let of = simulate(&work, &shards, &without_list(apart(3, thread_count, delay_ns)));
+        let result = simulate(&work, &shards, &without_list(apart(3, thread_count, delay_ns)));
         let ways = 2.0 * delay_ns as f64;
-        prop_assert!(of.chain_ns >= chain(&work) as f64);
-        prop_assert!(of.time_ns >= of.chain_ns + ways, "{} {}", of.time_ns, of.chain_ns);
-        let work_bound = of.fullest_work_ns / f64::from(thread_count);
-        prop_assert!(of.time_ns >= work_bound + ways);
+        prop_assert!(result.chain_ns >= chain(&work) as f64);
+        prop_assert!(result.time_ns >= result.chain_ns + ways, "{} {}", result.time_ns, result.chain_ns);
+        let work_bound = result.fullest_work_ns / f64::from(thread_count);
+        prop_assert!(result.time_ns >= work_bound + ways);
         // One shard has no others to wait for, and Graham's bound holds with the chain in the place
         // of the longest step.
         let alone = vec![0; work.steps.len()];
-        let of = simulate(&work, &alone, &without_list(apart(1, thread_count, 0)));
-        prop_assert_eq!(of.chain_ns, chain(&work) as f64);
+        let result = simulate(&work, &alone, &without_list(apart(1, thread_count, 0)));
+        prop_assert_eq!(result.chain_ns, chain(&work) as f64);
         let threads = f64::from(thread_count);
-        prop_assert!(threads * of.time_ns <= total(&work) as f64 + (threads - 1.0) * of.chain_ns);
+        prop_assert!(threads * result.time_ns <= total(&work) as f64 + (threads - 1.0) * result.chain_ns);
     }
 
     #[test]
@@ -179,8 +179,8 @@ proptest! {
         // Each step writes an account of its own, so that all are foreseen and none is there
         // before.
         let keys = vec![KeyKind::Account; times.len()];
-        let of_key = |(key, (time_ns, _)): (usize, &(u64, u32))| step(*time_ns, &[(key as u32, true)]);
-        let work = BatchWork { keys, steps: times.iter().enumerate().map(of_key).collect() };
+        let one_write = |(key, (time_ns, _)): (usize, &(u64, u32))| step(*time_ns, &[(key as u32, true)]);
+        let work = BatchWork { keys, steps: times.iter().enumerate().map(one_write).collect() };
         let shards: Vec<u32> = times.iter().map(|(_, shard)| *shard).collect();
         for knowledge in [Knowledge::List, Knowledge::NoList] {
             let at = |delay_ns| {
@@ -197,7 +197,7 @@ proptest! {
     fn a_value_is_asked_for_once_by_each_shard(
         (work, shards) in batches(), delay_ns in 0..300_u64,
     ) {
-        let of = simulate(&work, &shards, &apart(3, 2, delay_ns));
+        let result = simulate(&work, &shards, &apart(3, 2, delay_ns));
         let mut needed = std::collections::BTreeSet::new();
         for (index, (step, shard)) in work.steps.iter().zip(&shards).enumerate() {
             for Access { key, .. } in &step.accesses {
@@ -210,10 +210,10 @@ proptest! {
                 }
             }
         }
-        let asked = of.ahead_key_count + of.demand_request_count;
+        let asked = result.ahead_key_count + result.demand_request_count;
         prop_assert!(asked >= needed.len() as u64, "{asked} {}", needed.len());
-        prop_assert!(of.demand_request_count <= needed.len() as u64);
-        prop_assert!(of.ahead_request_count <= of.ahead_key_count);
+        prop_assert!(result.demand_request_count <= needed.len() as u64);
+        prop_assert!(result.ahead_request_count <= result.ahead_key_count);
     }
 }
 
@@ -226,11 +226,11 @@ fn a_key_on_demand_costs_two_ways_more() {
     // The second step reads an account that the first one writes, on another shard: nothing
     // foresees it.
     let work = batch(vec![step(10, &[(1, true)]), step(10, &[(1, false)])]);
-    let of = on(&work, &[0, 1], apart(2, 1, 100));
+    let result = on(&work, &[0, 1], apart(2, 1, 100));
     // Part, value, step and result.
-    assert_eq!(of.time_ns, 100.0 + 200.0 + 10.0 + 100.0);
-    assert_eq!((of.ahead_key_count, of.demand_request_count), (1, 1));
-    assert_eq!(of.value_wait_ns, 400.0);
+    assert_eq!(result.time_ns, 100.0 + 200.0 + 10.0 + 100.0);
+    assert_eq!((result.ahead_key_count, result.demand_request_count), (1, 1));
+    assert_eq!(result.value_wait_ns, 400.0);
     // Two of them are asked for one after the other.
     let reads = [(1, false), (2, false)];
     let work = batch(vec![step(10, &[(1, true), (2, true)]), step(10, &reads)]);
@@ -244,12 +244,12 @@ fn with_a_list_no_step_waits_for_another_and_without_one_its_value_takes_one_way
     let setting = apart(2, 1, 100);
     // The first reads it from the state before: 200 until the value is there.
     assert_eq!(on(&work, &[0, 1], setting).time_ns, 100.0 + 200.0 + 10.0 + 100.0);
-    let of = on(&work, &[0, 1], without_list(setting));
-    assert_eq!(of.time_ns, 100.0 + 200.0 + 10.0 + 100.0 + 20.0 + 100.0);
-    assert_eq!((of.chain_ns, of.shard_message_count), (130.0, 1));
+    let result = on(&work, &[0, 1], without_list(setting));
+    assert_eq!(result.time_ns, 100.0 + 200.0 + 10.0 + 100.0 + 20.0 + 100.0);
+    assert_eq!((result.chain_ns, result.shard_message_count), (130.0, 1));
     // On one shard it takes no way, and two threads are no faster than one.
-    let of = on(&work, &[0, 0], without_list(apart(1, 2, 100)));
-    assert_eq!((of.time_ns, of.shard_message_count), (100.0 + 200.0 + 30.0 + 100.0, 0));
+    let result = on(&work, &[0, 0], without_list(apart(1, 2, 100)));
+    assert_eq!((result.time_ns, result.shard_message_count), (100.0 + 200.0 + 30.0 + 100.0, 0));
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn the_coordinators_work_is_done_by_one_thread_for_each_shard_on_its_cores() {
 }
 
 #[test]
-fn an_idle_core_hides_the_cost_of_messages_from_one_shard_and_two_shards_pay_for_it() {
+fn an_idle_core_hides_the_cost_message_work_from_one_shard_and_two_shards_pay_for_it() {
     // So the time of one shard cannot tell this cost.
     let work = batch(vec![step(1_000_000, &[]); 64]);
     let at = |shards: &[u32], costs: Costs| {
@@ -299,9 +299,9 @@ fn an_idle_core_hides_the_cost_of_messages_from_one_shard_and_two_shards_pay_for
     let free = at(&two, Costs::default());
     assert_eq!(free.time_ns, 32e6);
     let paid = at(&two, messages);
-    let of_messages = paid.coordinator_work_ns + paid.shard_message_work_ns;
-    assert_eq!(of_messages, 400_000.0 * paid.result_message_count as f64);
-    assert!(paid.time_ns >= free.time_ns + of_messages / 2.0 - 1e-3, "{paid:?}");
+    let message_work = paid.coordinator_work_ns + paid.shard_message_work_ns;
+    assert_eq!(message_work, 400_000.0 * paid.result_message_count as f64);
+    assert!(paid.time_ns >= free.time_ns + message_work / 2.0 - 1e-3, "{paid:?}");
     assert!(paid.time_ns < at(&one, messages).time_ns, "{paid:?}");
 }
 
@@ -311,21 +311,22 @@ fn a_shard_takes_one_answer_in_after_the_other() {
     let work = batch(vec![step(10, &[0, 1, 2, 3].map(|key| (key, true)))]);
     let costs =
         Costs { shard_message_ns: 10, shard_value_ns: 1, shard_result_ns: 3, ..Costs::default() };
-    let of = on(&work, &[0], Setting { costs, ..apart(1, 1, 100) });
-    assert_eq!(of.ahead_request_count, 2);
-    assert_eq!(of.time_ns, 100.0 + 200.0 + 2.0 * 12.0 + 10.0 + 13.0 + 100.0);
-    assert_eq!((of.value_wait_ns, of.shard_message_work_ns), (224.0, 37.0));
+    let result = on(&work, &[0], Setting { costs, ..apart(1, 1, 100) });
+    assert_eq!(result.ahead_request_count, 2);
+    assert_eq!(result.time_ns, 100.0 + 200.0 + 2.0 * 12.0 + 10.0 + 13.0 + 100.0);
+    assert_eq!((result.value_wait_ns, result.shard_message_work_ns), (224.0, 37.0));
 }
 
 #[test]
 fn results_that_end_soon_one_after_the_other_share_a_message() {
     let work = batch([1, 2, 3, 4].map(|time_ns| step(time_ns, &[])).to_vec());
     let costs = Costs { message_ns: 100, ..Costs::default() };
-    let of = on(&work, &[0; 4], Setting { costs, ..apart(1, 4, 0) });
-    assert_eq!((of.time_ns, of.result_message_count), (4.0 + 100.0, 1));
+    let result = on(&work, &[0; 4], Setting { costs, ..apart(1, 4, 0) });
+    assert_eq!((result.time_ns, result.result_message_count), (4.0 + 100.0, 1));
     // 128 of them do not wait for the last.
-    let of = on(&batch(vec![step(1, &[]); 129]), &[0; 129], Setting { costs, ..apart(1, 1, 0) });
-    assert_eq!((of.time_ns, of.result_message_count), (128.0 + 200.0, 2));
+    let result =
+        on(&batch(vec![step(1, &[]); 129]), &[0; 129], Setting { costs, ..apart(1, 1, 0) });
+    assert_eq!((result.time_ns, result.result_message_count), (128.0 + 200.0, 2));
 }
 
 #[test]
@@ -346,21 +347,20 @@ fn a_code_and_all_unwritten_slots_of_a_callee_are_asked_for_ahead() {
         ..step(10, &[(0, false), (1, false), (4, false)])
     }]);
     work.keys[1] = KeyKind::Code;
-    let of = on(&work, &[0], apart(1, 1, 100));
+    let result = on(&work, &[0], apart(1, 1, 100));
     // The account, its code, and the six slots of the callee.
-    assert_eq!((of.ahead_key_count, of.demand_request_count), (8, 0));
-    assert_eq!(of.time_ns, 100.0 + 200.0 + 10.0 + 100.0);
+    assert_eq!((result.ahead_key_count, result.demand_request_count), (8, 0));
+    assert_eq!(result.time_ns, 100.0 + 200.0 + 10.0 + 100.0);
     // Nobody foresees another account that a transaction reads, but for system calls.
     let read = batch(vec![step(10, &[(2, false)])]);
-    let of_system = batch(vec![StepWork { is_system: true, ..read.steps[0].clone() }]);
-    let demands =
-        [read, of_system].map(|work| on(&work, &[0], apart(1, 1, 0)).demand_request_count);
+    let system = batch(vec![StepWork { is_system: true, ..read.steps[0].clone() }]);
+    let demands = [read, system].map(|work| on(&work, &[0], apart(1, 1, 0)).demand_request_count);
     assert_eq!(demands, [1, 0]);
 }
 
 #[test]
 fn a_batch_without_steps_takes_its_fixed_costs_and_two_ways() {
     let costs = Costs { before_ns: 5, start_ns: 7, after_ns: 9, ..Costs::default() };
-    let of = on(&batch(Vec::new()), &[], Setting { costs, ..apart(2, 3, 100) });
-    assert_eq!(of.time_ns, 5.0 + 100.0 + 7.0 + 100.0 + 9.0);
+    let result = on(&batch(Vec::new()), &[], Setting { costs, ..apart(2, 3, 100) });
+    assert_eq!(result.time_ns, 5.0 + 100.0 + 7.0 + 100.0 + 9.0);
 }
