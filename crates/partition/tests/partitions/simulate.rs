@@ -59,7 +59,7 @@ fn batches() -> impl Strategy<Value = (BatchWork, Vec<u32>)> {
 }
 
 /// Random costs of messages and their contents on both sides.
-fn costs_message_work() -> impl Strategy<Value = Costs> {
+fn costs_of_messages() -> impl Strategy<Value = Costs> {
     proptest::array::uniform6(0..50_u64).prop_map(|costs| {
         let [message_ns, value_ns, result_ns, shard_message_ns, shard_value_ns, shard_result_ns] =
             costs;
@@ -108,7 +108,7 @@ proptest! {
 
     #[test]
     fn all_work_on_one_core_takes_its_sum_however_many_shards_and_threads(
-        (work, shards) in batches(), costs in costs_message_work(),
+        (work, shards) in batches(), costs in costs_of_messages(),
     ) {
         let setting = Setting { hosts: Hosts::One { core_count: 1 }, costs, ..apart(3, 2, 0) };
         let result = simulate(&work, &shards, &setting);
@@ -129,7 +129,7 @@ proptest! {
 
     #[test]
     fn no_time_on_one_host_is_below_its_work_over_its_cores(
-        (work, shards) in batches(), costs in costs_message_work(), core_count in 1..8_u32,
+        (work, shards) in batches(), costs in costs_of_messages(), core_count in 1..8_u32,
     ) {
         let setting = Setting { hosts: Hosts::One { core_count }, costs, ..apart(3, 2, 0) };
         let result = simulate(&work, &shards, &setting);
@@ -282,7 +282,7 @@ fn the_coordinators_work_is_done_by_one_thread_for_each_shard_on_its_cores() {
 }
 
 #[test]
-fn an_idle_core_hides_the_cost_message_work_from_one_shard_and_two_shards_pay_for_it() {
+fn an_idle_core_hides_the_cost_of_messages_from_one_shard_and_two_shards_pay_for_it() {
     // So the time of one shard cannot tell this cost.
     let work = batch(vec![step(1_000_000, &[]); 64]);
     let at = |shards: &[u32], costs: Costs| {
