@@ -1,9 +1,9 @@
 //! Builds a trie from its rows in the order of their keys. Branches on the path of the last key
-//! stay open. All other nodes wait in a [`Fold`] until there are enough nodes to fill the SIMD
-//! lanes.
+//! stay open, since they may still get children. All other nodes wait in a [`Fold`], to be hashed
+//! once there are enough of them to fill the SIMD lanes.
 //!
-//! A known subtree is added by its reference, without its rows. The rows around it determine its
-//! position, as for a row. So the builder also joins shards and updates tries.
+//! A subtree can also be added by its reference, without its rows. So `update.rs` builds the trie
+//! after writes from changed rows and unchanged subtrees, and joins shards.
 
 mod emit;
 mod open;
@@ -24,15 +24,16 @@ use crate::{
     value::EMPTY_ROOT,
 };
 
-/// The item at the last key or path. It is held until the next item determines its parent.
+/// The item that was added last. It is held until the next item determines the depth of its parent.
 #[derive(Clone, Copy, Debug)]
 enum Item {
     None,
     /// A row, whose value is in [`Builder::value`].
     Row,
-    /// A branch at the path.
+    /// A branch at the path. It gets an extension if its parent is higher than right above it.
     Branch(Slot, Weight),
-    /// A subtree known by its reference and its number of rows. It must not move from its path.
+    /// A subtree with its number of rows, known by its reference alone. Its parent must be right
+    /// above its path: a deeper or higher beginning would change its unknown topmost node.
     Opaque(Slot, u8),
 }
 
@@ -40,7 +41,9 @@ enum Item {
 /// hashed.
 #[derive(Debug)]
 pub struct Builder<S> {
+    /// The path that all keys begin with.
     prefix: Path,
+    /// Key or path of the held item.
     last: Path,
     item: Item,
     value: Vec<u8>,
@@ -75,7 +78,7 @@ impl<S: NodeSink> Builder<S> {
         Self::start(Path::ROOT, Some(format), sink)
     }
 
-    /// Makes a builder of the part of a trie below a path, to be joined with other parts.
+    /// Makes a builder of the part of a trie below `prefix`, to be joined with other parts.
     pub fn below(prefix: Path, format: Format, sink: S) -> Self {
         Self::start(prefix, Some(format), sink)
     }
@@ -153,7 +156,8 @@ impl<S: NodeSink> Builder<S> {
         Ok(())
     }
 
-    /// Puts the held item into its branch, and makes `path` the last path.
+    /// Puts the held item into its branch, now that the next path is known, and makes `path` the
+    /// last path.
     fn advance(&mut self, path: &Path) -> Result<(), Error> {
         if !path.starts_with(&self.prefix) {
             let range = format!("the rows below {}", self.prefix);
@@ -206,8 +210,9 @@ impl<S: NodeSink> Builder<S> {
         Ok(())
     }
 
-    /// Returns the node of the item and its weight. The node begins at `depth`; its path ends at
-    /// `len`.
+    /// Returns the node of the held item and its weight, given the depth at which the node begins
+    /// and the length of the item's path. A node that begins above its item is a leaf or an
+    /// extension.
     fn settle(&mut self, depth: usize, len: usize) -> Result<(Slot, Weight), Error> {
         match self.item {
             Item::Row => {
@@ -238,7 +243,7 @@ impl<S: NodeSink> Builder<S> {
     fn hash(&mut self) -> Result<(), Error> {
         self.fold.hash();
         self.emitter.emit(&mut self.fold, &mut self.sink)?;
-        // Open branches and the item stay, with new slots.
+        // Open branches and the held item stay. The fold gets their references as new nodes.
         let item = match &mut self.item {
             Item::Branch(slot, _) | Item::Opaque(slot, _) => Some(slot),
             Item::Row | Item::None => None,
@@ -254,7 +259,7 @@ impl<S: NodeSink> Builder<S> {
         Ok(())
     }
 
-    /// Closes all branches; returns the length of the item's path.
+    /// Closes all branches. Returns the length of the path of the topmost item.
     fn close_all(&mut self) -> Result<usize, Error> {
         let mut len = self.last.len();
         while let Some(parent) = self.open.last().map(Open::depth) {

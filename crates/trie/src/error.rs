@@ -1,4 +1,4 @@
-//! Errors of rows, writes, stored nodes and joins.
+//! Errors of this crate: wrong rows, writes, stored nodes and shards, and failed stores.
 
 use std::error;
 

@@ -1,9 +1,9 @@
-//! Subtrees whose position in the trie is not settled. The nodes above them decide where a leaf
-//! begins, and whether a branch gets an extension.
+//! The result of a builder of a part of a trie: a subtree whose topmost node is not yet encoded.
+//! Only the nodes above it decide where a leaf begins, and whether a branch gets an extension.
 
 use crate::{format::Weight, path::Path, reference::Reference};
 
-/// A subtree that was folded (hashed) alone, to be joined with other subtrees.
+/// A subtree that was built alone, to be joined with other subtrees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Floating(pub(crate) Subtree);
 

@@ -1,5 +1,5 @@
-//! Hashes nodes by height: leaves first, then their parents, and so on. All nodes of one height are
-//! hashed together in SIMD lanes.
+//! Hashes nodes for the builder by height: leaves first, then their parents, and so on. All nodes
+//! of one height are hashed together in SIMD lanes.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ use crate::{
     rlp::{Branch, Extension, Leaf, nibbles},
 };
 
-/// Number of nodes that are collected before they are hashed. This number fills the SIMD lanes at
-/// nearly every height, and the nodes' bytes stay in the second-level cache.
+/// Number of nodes that are collected before they are hashed. They are enough to fill the SIMD
+/// lanes at nearly every height, and few enough for their bytes to stay in the second-level cache.
 const CAPACITY: usize = 2_048;
 
 /// Index of a node in a [`Fold`], valid until [`Fold::reset`].
@@ -65,7 +65,7 @@ struct KeptRlp {
     nodes: Vec<(Slot, Path, Range<usize>)>,
 }
 
-/// Retention of the nodes' RLP after hashing.
+/// Use of the nodes' RLP after hashing: only [`Format::All`](crate::Format::All) stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rlp {
     Forgotten,

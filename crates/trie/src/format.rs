@@ -1,4 +1,5 @@
-//! Formats: which nodes of a trie a store keeps in addition to the rows of flat state.
+//! Formats of stored tries: the rule that selects the nodes that a store keeps in addition to the
+//! rows of flat state.
 
 use crate::{error::Error, path::Path, reference::Reference};
 
@@ -56,8 +57,7 @@ impl Format {
         }
     }
 
-    /// Whether a record has the reference of a child without stored branches, which has this number
-    /// of rows.
+    /// Whether a record has the reference of a child with `rows` rows and no stored branch.
     pub(crate) const fn keeps_reference(self, rows: u8) -> bool {
         !matches!(self, Self::RethLike) || rows > 1
     }
@@ -76,7 +76,7 @@ impl Format {
     }
 }
 
-/// A child's weight in its parent's record.
+/// Weight of a child: decides whether its parent is stored, and is in the parent's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
     /// A subtree without a stored branch, with its number of rows.

@@ -1,6 +1,6 @@
 //! Merkle Patricia tries over the rows of flat state: built from sorted rows, updated by sorted
-//! writes, hashed many nodes at a time. The crate knows no store: it requests nodes and rows, and
-//! its caller reads them.
+//! writes, hashed many nodes at a time. The generator and the executor's stores and state roots
+//! call it. The crate knows no store: it requests nodes and rows, and its caller reads them.
 //!
 //! A [`Builder`] builds a trie from rows. A [`Plan`] lists the nodes and rows that writes to a
 //! stored trie need. An [`Update`] computes the new root. [`join`] joins the shards of a trie.

@@ -1,4 +1,4 @@
-//! Rows and nodes of one trie in memory, for callers that have no store, such as the generator.
+//! A trie with its rows and nodes in memory, for callers that have no store, such as the generator.
 
 use std::collections::BTreeMap;
 

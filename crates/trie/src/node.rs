@@ -1,4 +1,5 @@
-//! Decodes and encodes stored nodes: records, and the RLP of [`Format::All`].
+//! Decodes and encodes stored nodes: records (`record.rs`), and the RLP of [`Format::All`]. Updates
+//! and checks of a store read nodes here.
 
 use alloy_rlp::Header;
 

@@ -1,6 +1,6 @@
-//! The stored nodes and rows that writes to a trie need, requested level by level of the trie. A
-//! plan takes only the keys of the writes. So the plan can be made, and its reads can be done,
-//! while a block still runs.
+//! The first step of an update: requests the stored nodes and rows that writes to a trie need,
+//! level by level of the trie. A plan needs only the keys of the writes, so it can be made and read
+//! while a block still runs. `Update` then takes the values.
 
 use std::ops::Range;
 
@@ -56,7 +56,7 @@ impl Plan {
         Self::start(format, Scope::Whole, keys)
     }
 
-    /// The plan of the shard whose keys begin with one of these nibbles. A plan without keys also
+    /// The plan of the shard whose keys begin with one of these nibbles. Even without keys, it
     /// reads the trie's root, so that all shards can be joined.
     ///
     /// # Errors
@@ -101,9 +101,9 @@ impl Reading for Plan {
     }
 }
 
-/// Keys of all nodes that can be above these sorted keys, at paths of `depth` nibbles or fewer. So
-/// a store can read all levels of the trie in one call. Most of these keys have no node, because
-/// they are deeper than the trie's leaves.
+/// Keys of all nodes that can be above these sorted keys, at paths of `depth` nibbles or fewer, so
+/// that a store can read all levels of the trie in one call. Many of the paths have no node,
+/// because they are deeper than the trie's leaves.
 pub fn guess_nodes(format: Format, keys: &[B256], depth: usize) -> Vec<NodeKey> {
     let mut paths: Vec<Path> = Vec::new();
     for key in keys {

@@ -1,4 +1,4 @@
-//! Stored nodes of the formats without RLP: the top of a trie, and branches.
+//! Encoding of stored nodes in all formats except [`Format::All`]: the top of a trie, and branches.
 //!
 //! ```text
 //! top    = child                       of the root

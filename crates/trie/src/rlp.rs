@@ -1,14 +1,15 @@
-//! RLP of nodes (yellow paper, appendix D): computes the length of a node first, and then writes
-//! its bytes into memory of that length.
+//! RLP of nodes (yellow paper, appendix D), in two steps: computes the length of a node, then
+//! writes its bytes into memory of that length. So nodes are encoded right where they are hashed.
 
 use crate::{path::Path, reference::Reference};
 
 const EMPTY_STRING: u8 = 0x80;
+/// Flags of a node's kind in the first byte of its path. A flag of 0x10 means an odd number of
+/// nibbles (yellow paper, appendix C).
 const LEAF: u8 = 0x20;
 const EXTENSION: u8 = 0;
 
-/// A path as nodes have it: the flags of the node's kind, then the nibbles from index `from` on
-/// ("hex prefix").
+/// A path as nodes have it ("hex prefix"): flags, then the nibbles from index `from` on.
 struct Compact<'a> {
     path: &'a Path,
     from: usize,

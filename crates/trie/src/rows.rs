@@ -1,4 +1,5 @@
-//! Rows and writes in memory, and the reads from a store that plans and updates request.
+//! Rows and writes in memory, and the interface by which plans and updates request reads from a
+//! store.
 
 use std::ops::Range;
 

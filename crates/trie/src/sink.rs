@@ -1,4 +1,4 @@
-//! Sinks of stored nodes, and the nodes' keys.
+//! Keys of stored nodes, and sinks: the interface by which a builder passes nodes to a store.
 
 use std::{error, ops::Range};
 

@@ -1,5 +1,5 @@
-//! Estimates the number and bytes of the nodes of a trie of hashed keys, for each format. The check
-//! of free disk space uses the estimate before anything is built.
+//! Estimates the number and bytes of the nodes of a trie of hashed keys, for each format. The
+//! program checks with it that the disk has room, before a state is built.
 //!
 //! Hashed keys are uniform, so the number of the n rows below a path of d nibbles is Poisson
 //! distributed with mean n / 16^d. The sum over all depths has an error of a few percent for a

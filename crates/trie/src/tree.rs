@@ -1,4 +1,5 @@
-//! The part of a stored trie that writes touch. The tree grows while nodes and rows are read.
+//! The part of a stored trie that writes touch, for plans and updates. It requests nodes and rows,
+//! and grows with the answers.
 
 use std::ops::Range;
 
@@ -316,7 +317,7 @@ impl Tree {
             *open = Some(self.branches.len());
         }
         self.branches.push(OpenBranch { path, bytes: own, touches, sibling: None });
-        // Neighbouring children whose rows are read share one range.
+        // Neighbouring children whose rows are read share one range of keys.
         let mut is_next = false;
         for (child, touch) in children.iter().zip(placed) {
             let Some(child) = child else { continue };

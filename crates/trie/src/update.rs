@@ -1,5 +1,6 @@
-//! Computes a stored trie after writes. A [`Builder`] gets the rows that are hashed again, and
-//! references in the place of subtrees without writes. The builder splits and joins branches.
+//! The second step of an update: computes a stored trie after writes, from a plan and the values. A
+//! [`Builder`] gets the changed rows, and references in the place of unchanged subtrees, so the
+//! builder alone splits and joins branches. Also joins the shards of a trie.
 
 use std::ops::Range;
 
@@ -119,7 +120,8 @@ impl Update {
         self.deletes.get(first).is_some_and(|index| *index < keys.end)
     }
 
-    /// Asks for each child that will be the only one of its branch and is no stored branch.
+    /// Asks for each child that will be the only one of its branch and is no stored branch. Such a
+    /// child moves up, which changes its topmost node, so its reference is not enough.
     fn ask_siblings(&mut self) -> Result<(), Error> {
         let mut siblings = Vec::new();
         self.is_left(0, &mut siblings)?;
@@ -293,8 +295,8 @@ impl Update {
     }
 }
 
-/// The reads before folding are subtrees whose siblings are all deleted. They will move up and are
-/// known by their reference alone. All of them are read at once.
+/// Reads the subtrees whose siblings are all deleted, before folding. They move up, and were known
+/// by their reference alone. All of them are read at once.
 impl Reading for Update {
     fn reads(&self) -> &Reads {
         self.tree.reads()

@@ -1,4 +1,4 @@
-//! Values of leaves: of slots and of accounts.
+//! Values of leaves: the RLP of slots and of accounts.
 
 use alloy_primitives::{B256, KECCAK256_EMPTY, U256};
 use alloy_rlp::{EMPTY_STRING_CODE, RlpEncodable};
@@ -7,7 +7,7 @@ use alloy_rlp::{EMPTY_STRING_CODE, RlpEncodable};
 pub const EMPTY_ROOT: B256 =
     alloy_primitives::b256!("56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421");
 
-/// Number of bytes of the longest value of a slot.
+/// Number of bytes of the longest value of a slot: RLP header and 32 bytes.
 const SLOT_BYTES_MAX: usize = 33;
 
 /// A slot's value as its leaf has it: RLP, without leading zeros.

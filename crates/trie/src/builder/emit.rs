@@ -1,4 +1,5 @@
-//! Holds the stored nodes of a trie under construction until their children are hashed.
+//! Passes the nodes that a format stores from the builder to the sink. A closed branch waits here
+//! until its children are hashed, since its record has their references.
 
 use super::open::Open;
 use crate::{
@@ -15,7 +16,9 @@ use crate::{
 pub(super) struct Emitter {
     /// `None` if no node is stored.
     format: Option<Format>,
+    /// Closed branches that are stored, except in [`Format::All`], with their paths.
     closed: Vec<(Path, Open)>,
+    /// The record that is being written.
     record: Vec<u8>,
 }
 
@@ -24,7 +27,7 @@ impl Emitter {
         Self { format, closed: Vec::new(), record: Vec::new() }
     }
 
-    /// Takes a branch with all its children, and returns its weight for its parent.
+    /// Takes a branch that has all its children. Returns the branch's weight.
     pub(super) fn close(&mut self, path: Path, branch: Open) -> Weight {
         match self.format {
             None => Weight::Small(u8::MAX),
@@ -37,7 +40,8 @@ impl Emitter {
         }
     }
 
-    /// Hands all nodes whose children are hashed to the sink.
+    /// Hands the records of all closed branches to the sink, or all nodes in [`Format::All`]. Their
+    /// children must be hashed.
     pub(super) fn emit(&mut self, fold: &mut Fold, sink: &mut impl NodeSink) -> Result<(), Error> {
         let Some(format) = self.format else { return Ok(()) };
         for (path, branch) in self.closed.drain(..) {

@@ -1,9 +1,10 @@
-//! An open branch: a branch on the path of the last key. A [`Slot`] here is the index of a node
-//! that waits to be hashed, not a storage slot.
+//! An open branch of the builder: a branch on the path of the last key, which may still get
+//! children. A [`Slot`] here is the index of a node that waits to be hashed, not a storage slot.
 
 use crate::{fold::Slot, format::Weight, path::Path, rlp::nibbles};
 
-/// A child that is an extension node: its nibble, its path, and the stored branch at its end.
+/// A child that is an extension node: its nibble, the extension's path, and the stored branch at
+/// its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Below {
     pub(super) nibble: u8,

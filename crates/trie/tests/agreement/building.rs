@@ -1,4 +1,4 @@
-//! Tries built of rows.
+//! Tries built from rows have the root of the reference, and joined parts are the same trie.
 
 use alloy_primitives::{B256, U256, keccak256};
 use alloy_rlp::{Encodable, RlpEncodable};
@@ -14,7 +14,7 @@ fn built(rows: &State) -> B256 {
     builder.finish().expect("no sink").root
 }
 
-/// The trie from parts below all paths of `depth` nibbles, each built alone.
+/// Builds a trie from parts, one below each path of `depth` nibbles.
 fn joined(format: Format, rows: &State, depth: usize) -> (B256, Nodes) {
     let mut parts: Vec<(Path, Builder<Nodes>)> = Vec::new();
     for (key, value) in rows {
@@ -120,7 +120,7 @@ fn lists_have_keys_of_several_lengths() {
     }
 }
 
-/// An account as the yellow paper has it, apart from ours.
+/// An account of the yellow paper, encoded without the code under test.
 #[derive(RlpEncodable)]
 struct Account {
     nonce: u64,

@@ -1,11 +1,11 @@
-//! Faults that are planted: each makes another root, or an error.
+//! Faults planted in stored tries: each leads to another root or an error, never to a panic.
 
 use alloy_primitives::B256;
 use trie::{Error, Format, MemoryTrie, NodeKey, Path, Rows, update};
 
 use crate::oracle::{State, formats, hashed, root, update_by};
 
-/// The root after writes, in every number of shards; none where there is an error.
+/// Returns the root after writes for several numbers of shards; `None` for an error.
 fn roots(format: Format, trie: &MemoryTrie, writes: &Rows) -> Vec<Option<B256>> {
     let counts = [None, Some(1), Some(2), Some(3), Some(16)];
     let folded = counts.map(|count| update_by(format, count, writes, trie));
@@ -22,7 +22,7 @@ fn built(format: Format, rows: &State) -> MemoryTrie {
     MemoryTrie::build(format, rows.clone()).expect("rows").0
 }
 
-/// A node above a written row knows another value of a row that no write touches.
+/// The node is above a written row, and was made of an older value of a row that no write touches.
 #[test]
 fn a_stale_node_makes_another_root() {
     let rows = hashed(20_000);
@@ -45,7 +45,7 @@ fn a_stale_node_makes_another_root() {
     }
 }
 
-/// Two rows of one branch deep below, one of which goes.
+/// Rows of which two are the only children of a deep branch: the row to delete, and its sibling.
 fn siblings() -> (State, B256, B256) {
     let mut rows = hashed(3_000);
     let gone = *rows.keys().nth(1_234).expect("a row");
@@ -70,7 +70,7 @@ fn a_wrong_sibling_makes_another_root() {
             roots(format, &trie, &write(gone, b"")).into_iter().all(|root| root == Some(expected))
         );
         let other = built(format, &wrong);
-        // The row, or its leaf where no row is read.
+        // The sibling's row; in the format of all nodes, which reads no row, its leaf.
         trie.rows = other.rows;
         let leaf = NodeKey::Node(Path::of_key(&left));
         if let Some(node) = other.nodes.get(&leaf) {

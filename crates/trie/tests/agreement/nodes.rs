@@ -1,4 +1,4 @@
-//! Stored nodes as bytes.
+//! Stored nodes decode and encode to the same bytes, and wrong bytes are refused.
 
 use proptest::prelude::*;
 use trie::{Format, MemoryTrie, NodeError, NodeKey, Path, Reference, StoredNode};

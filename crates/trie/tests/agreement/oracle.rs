@@ -1,4 +1,4 @@
-//! The slow reference, rows to compare by, and the steps that tests share.
+//! The reference root by `alloy_trie`, random rows and writes, and the steps that tests share.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use trie::{
 
 pub(crate) type State = BTreeMap<B256, Vec<u8>>;
 
-/// Root by the reference.
+/// Computes the root by the reference.
 pub(crate) fn root(rows: &State) -> B256 {
     let mut builder = HashBuilder::default();
     for (key, value) in rows {
@@ -27,8 +27,8 @@ pub(crate) fn formats() -> Vec<Format> {
     cuts.into_iter().chain([Format::RethLike, Format::Branches, Format::All]).collect()
 }
 
-/// Keys that share beginnings of every length: with one key of all keys up to 63 nibbles, and with
-/// each other. Few enough that writes meet rows.
+/// Keys that share prefixes of every length, up to 63 nibbles, with one base key and with each
+/// other. There are few of them, so writes often meet rows.
 pub(crate) fn key() -> impl Strategy<Value = B256> {
     let shared = prop_oneof![
         4 => 58_usize..64,
@@ -57,7 +57,7 @@ pub(crate) fn rows(count: usize) -> impl Strategy<Value = State> {
     prop::collection::btree_map(key(), value(), 0..count)
 }
 
-/// Writes in order; none deletes.
+/// Random writes in the order of their keys; `None` deletes.
 pub(crate) fn writes(count: usize) -> impl Strategy<Value = Vec<(B256, Option<Vec<u8>>)>> {
     let write = prop::option::weighted(0.5, value());
     prop::collection::btree_map(key(), write, 0..count).prop_map(|all| all.into_iter().collect())
@@ -76,7 +76,7 @@ pub(crate) fn hashed(count: u64) -> State {
         .collect()
 }
 
-/// The update by shards; `None` for the whole trie at once.
+/// Updates a trie by shards, or the whole trie at once if `shard_count` is `None`.
 pub(crate) fn update_by(
     format: Format,
     shard_count: Option<u8>,
@@ -100,7 +100,7 @@ pub(crate) fn update_by(
     join(shards)
 }
 
-/// The update of the whole trie with all nodes read before any row.
+/// Updates the whole trie, and reads all nodes before any row.
 fn update_nodes_first(format: Format, writes: &Rows, source: &MemoryTrie) -> Result<Folded, Error> {
     let answer = |keys: &[NodeKey]| {
         let mut found = Found::default();
@@ -121,7 +121,7 @@ fn update_nodes_first(format: Format, writes: &Rows, source: &MemoryTrie) -> Res
     update.fold()
 }
 
-/// The trie after writes, whose root and nodes must be those of a trie built anew.
+/// Returns the trie after writes. Asserts that its root and nodes are those of a trie built anew.
 pub(crate) fn check_update(
     format: Format,
     shard_count: Option<u8>,

@@ -1,4 +1,4 @@
-//! Expected nodes of tries against those of built ones.
+//! Expected numbers and bytes of nodes are near those of built tries.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::oracle::formats;
 /// Bytes of a slot's value in its leaf.
 const VALUE_BYTES: u64 = 33;
 
-/// Expected and found number and bytes of the nodes of so many rows.
+/// Returns the number and bytes of the nodes of `row_count` rows: expected, and found.
 fn both(format: Format, row_count: u64) -> [(f64, f64); 2] {
     let value = [0xa0_u8; VALUE_BYTES as usize];
     let rows = (0..row_count).map(|i| (keccak256(i.to_be_bytes()), value.to_vec()));
@@ -23,11 +23,12 @@ fn both(format: Format, row_count: u64) -> [(f64, f64); 2] {
 
 #[test]
 fn nodes_of_hashed_rows_are_as_many_and_as_large_as_expected() {
-    // Sixteen times the rows have one level more: these stand at all parts of a level.
+    // Sixteen times the rows have one level more: these counts are spread over a whole level.
     for row_count in [2_000, 4_300, 9_000, 17_000, 33_000] {
         for format in formats() {
             let [expected, found] = both(format, row_count);
-            // A cut has some twenty nodes for 2,000 rows: an allowance of hundreds would hide all of them.
+            // A cut has some twenty nodes for 2,000 rows: an allowance of hundreds would hide all
+            // of them.
             let near_count = (expected.0 - found.0).abs() <= (0.06 * found.0).max(1.5);
             let near_bytes = (expected.1 - found.1).abs() <= 0.06 * found.1 + 300.0;
             assert!(
@@ -46,7 +47,8 @@ fn sixteen_times_the_rows_have_as_many_bytes_a_row() {
     }
     let cut = Format::cut(16).expect("a cut");
     let per_row = |rows: u64| cut.expected_nodes(rows, VALUE_BYTES).bytes / rows as f64;
-    // Just above the cut every branch of a level is stored for its few rows; later many share one.
+    // With rows just above the cut, each branch of a level is stored for its few rows. With more
+    // rows, many share such a branch.
     assert!(per_row(2_000_000) > 3.0 * per_row(8_000_000));
 }
 

@@ -98,7 +98,8 @@ fn no_writes_leave_all_as_it_is() {
     }
 }
 
-/// A cut reads rows below the cut alone, all nodes no row, and each as many levels as it must.
+/// A cut reads only rows below the cut, and the format of all nodes reads no row. Each format reads
+/// only nodes that `guess_nodes` lists.
 #[test]
 fn formats_read_what_they_are_for() {
     let rows = hashed(20_000);
@@ -128,7 +129,7 @@ fn formats_read_what_they_are_for() {
             trie.rows(&plan.reads().ranges, &mut found).expect("memory");
             plan.supply(found).expect("a trie");
         }
-        // All of them are among the nodes that can be guessed at once.
+        // The nodes that can be guessed at once are at least as many.
         let guessed = guess_nodes(format, &[key], 8);
         assert!(guessed.is_sorted() || guessed.len() > nodes);
         assert!(nodes <= guessed.len());

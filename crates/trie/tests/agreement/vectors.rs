@@ -1,5 +1,5 @@
-//! Headers of blocks that nobody in this project made: the state before a block has the root of the
-//! genesis header, and the writes of the block lead to the root of its own header. Runs where
+//! Roots of blocks that were made outside of this project: the state before a block has the root of
+//! the genesis header, and the writes of the block lead to the root of its own header. Runs if
 //! `STRESS_VECTORS` names the folder of the vectors.
 
 use std::{
@@ -18,7 +18,7 @@ use crate::{
     updating::SHARD_COUNTS,
 };
 
-/// An account whose slots are hashed.
+/// An account with its slots by hashed key.
 #[derive(Clone, Default)]
 struct Account {
     value: AccountValue,
@@ -54,7 +54,7 @@ fn accounts(value: &Value) -> BTreeMap<Address, Account> {
     value.as_object().expect("accounts").iter().map(account).collect()
 }
 
-/// Values of leaves by hashed address.
+/// Returns the values of the accounts' leaves by hashed address.
 fn leaves(accounts: &BTreeMap<Address, Account>) -> State {
     let leaf = |(address, account): (&Address, &Account)| {
         let mut value = Vec::new();
@@ -64,7 +64,7 @@ fn leaves(accounts: &BTreeMap<Address, Account>) -> State {
     accounts.iter().map(leaf).collect()
 }
 
-/// The writes that lead from one state to another.
+/// Returns the writes that lead from one state to another.
 fn writes(before: &State, after: &State) -> Rows {
     let mut rows = Rows::default();
     for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
@@ -75,7 +75,7 @@ fn writes(before: &State, after: &State) -> Rows {
     rows
 }
 
-/// The root of a trie of `before` after the writes that lead to `after`.
+/// Returns the root after an update of the trie of `before` to the state `after`.
 fn updated(format: Format, shard_count: Option<u8>, before: &State, after: &State) -> B256 {
     let (trie, _) = MemoryTrie::build(format, before.clone()).expect("rows");
     let folded = update_by(format, shard_count, &writes(before, after), &trie);
