@@ -10,12 +10,12 @@ mod open;
 
 use alloy_primitives::B256;
 use emit::Emitter;
-use open::Open;
+use open::OpenBranch;
 
 use crate::{
     error::Error,
     floating::{Floating, Subtree},
-    fold::{Fold, Rlp, Slot, Work},
+    fold::{Fold, NodeIndex, Rlp, Work},
     format::{Format, Weight},
     path::Path,
     reference::Reference,
@@ -31,10 +31,10 @@ enum Item {
     /// A row, whose value is in [`Builder::value`].
     Row,
     /// A branch at the path. It gets an extension if its parent is higher than right above it.
-    Branch(Slot, Weight),
+    Branch(NodeIndex, Weight),
     /// A subtree with its number of rows, known by its reference alone. Its parent must be right
     /// above its path: a deeper or higher beginning would change its unknown topmost node.
-    Opaque(Slot, u8),
+    Opaque(NodeIndex, u8),
 }
 
 /// A trie under construction: at most 64 open branches, and a few thousand nodes that wait to be
@@ -48,7 +48,7 @@ pub struct Builder<S> {
     item: Item,
     value: Vec<u8>,
     /// Open branches by ascending depth.
-    open: Vec<Open>,
+    open: Vec<OpenBranch>,
     fold: Fold,
     emitter: Emitter,
     sink: S,
@@ -179,7 +179,7 @@ impl<S: NodeSink> Builder<S> {
     fn close_to(&mut self, depth: usize) -> Result<(), Error> {
         let mut len = self.last.len();
         loop {
-            match self.open.last().map(Open::depth) {
+            match self.open.last().map(OpenBranch::depth) {
                 Some(parent) if parent > depth => {
                     self.attach(parent, len)?;
                     self.close_branch();
@@ -187,7 +187,7 @@ impl<S: NodeSink> Builder<S> {
                 }
                 Some(parent) if parent == depth => return self.attach(depth, len),
                 _ => {
-                    self.open.push(Open::new(depth));
+                    self.open.push(OpenBranch::new(depth));
                     return self.attach(depth, len);
                 }
             }
@@ -197,14 +197,14 @@ impl<S: NodeSink> Builder<S> {
     /// Puts the item into the deepest open branch, which is at depth `parent`. The item's path is
     /// the first `len` nibbles of the last path.
     fn attach(&mut self, parent: usize, len: usize) -> Result<(), Error> {
-        let (slot, weight) = self.settle(parent + 1, len)?;
+        let (node, weight) = self.item_node(parent + 1, len)?;
         let nibble = self.last.nibble(parent);
         if let Some(open) = self.open.last_mut() {
-            open.put(nibble, slot, weight);
+            open.put(nibble, node, weight);
             if let Item::Branch(branch, Weight::Stored) = self.item
                 && len > parent + 1
             {
-                open.put_below(nibble, self.last.prefix(len).suffix(parent + 1), branch);
+                open.put_extension(nibble, self.last.prefix(len).suffix(parent + 1), branch);
             }
         }
         Ok(())
@@ -213,18 +213,18 @@ impl<S: NodeSink> Builder<S> {
     /// Returns the node of the held item and its weight, given the depth at which the node begins
     /// and the length of the item's path. A node that begins above its item is a leaf or an
     /// extension.
-    fn settle(&mut self, depth: usize, len: usize) -> Result<(Slot, Weight), Error> {
+    fn item_node(&mut self, depth: usize, len: usize) -> Result<(NodeIndex, Weight), Error> {
         match self.item {
             Item::Row => {
                 let leaf = Leaf { path: &self.last, from: depth, value: &self.value };
                 Ok((self.fold.leaf(&leaf), Weight::Small(1)))
             }
-            Item::Branch(slot, weight) if len > depth => {
+            Item::Branch(node, weight) if len > depth => {
                 let path = self.last.prefix(len);
-                Ok((self.fold.extension(path, depth, slot), weight))
+                Ok((self.fold.extension(path, depth, node), weight))
             }
-            Item::Branch(slot, weight) => Ok((slot, weight)),
-            Item::Opaque(slot, rows) if len == depth => Ok((slot, Weight::Small(rows))),
+            Item::Branch(node, weight) => Ok((node, weight)),
+            Item::Opaque(node, rows) if len == depth => Ok((node, Weight::Small(rows))),
             Item::Opaque(..) | Item::None => Err(Error::Unread { path: self.last.prefix(len) }),
         }
     }
@@ -233,9 +233,9 @@ impl<S: NodeSink> Builder<S> {
     fn close_branch(&mut self) {
         if let Some(open) = self.open.pop() {
             let path = self.last.prefix(open.depth());
-            let slot = self.fold.branch(path, open.mask(), open.slots());
+            let node = self.fold.branch(path, open.mask(), open.nodes());
             let weight = self.emitter.close(path, open);
-            self.item = Item::Branch(slot, weight);
+            self.item = Item::Branch(node, weight);
         }
     }
 
@@ -245,16 +245,16 @@ impl<S: NodeSink> Builder<S> {
         self.emitter.emit(&mut self.fold, &mut self.sink)?;
         // Open branches and the held item stay. The fold gets their references as new nodes.
         let item = match &mut self.item {
-            Item::Branch(slot, _) | Item::Opaque(slot, _) => Some(slot),
+            Item::Branch(node, _) | Item::Opaque(node, _) => Some(node),
             Item::Row | Item::None => None,
         };
-        let mut slots: Vec<&mut Slot> =
-            self.open.iter_mut().flat_map(Open::live_slots).chain(item).collect();
+        let mut nodes: Vec<&mut NodeIndex> =
+            self.open.iter_mut().flat_map(OpenBranch::live_nodes).chain(item).collect();
         let references: Vec<Reference> =
-            slots.iter().map(|slot| *self.fold.reference(**slot)).collect();
+            nodes.iter().map(|node| *self.fold.reference(**node)).collect();
         self.fold.reset();
-        for (slot, reference) in slots.iter_mut().zip(references) {
-            **slot = self.fold.known(reference);
+        for (node, reference) in nodes.iter_mut().zip(references) {
+            **node = self.fold.known(reference);
         }
         Ok(())
     }
@@ -262,7 +262,7 @@ impl<S: NodeSink> Builder<S> {
     /// Closes all branches. Returns the length of the path of the topmost item.
     fn close_all(&mut self) -> Result<usize, Error> {
         let mut len = self.last.len();
-        while let Some(parent) = self.open.last().map(Open::depth) {
+        while let Some(parent) = self.open.last().map(OpenBranch::depth) {
             self.attach(parent, len)?;
             self.close_branch();
             len = parent;
@@ -279,7 +279,7 @@ impl<S: NodeSink> Builder<S> {
         if matches!(self.item, Item::None) {
             return Ok(Built { root: EMPTY_ROOT, sink: self.sink, work: self.fold.work() });
         }
-        let (root, weight) = self.settle(0, len)?;
+        let (root, weight) = self.item_node(0, len)?;
         self.fold.hash();
         self.emitter.emit(&mut self.fold, &mut self.sink)?;
         let below = match self.item {
@@ -307,8 +307,8 @@ impl<S: NodeSink> Builder<S> {
         let root = match self.item {
             Item::None => Subtree::Empty,
             Item::Row => Subtree::Row { key: self.last, value: self.value },
-            Item::Branch(slot, weight) => {
-                Subtree::Branch { path, reference: *self.fold.reference(slot), weight }
+            Item::Branch(node, weight) => {
+                Subtree::Branch { path, reference: *self.fold.reference(node), weight }
             }
             Item::Opaque(..) => return Err(Error::Unread { path }),
         };

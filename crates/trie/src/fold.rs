@@ -15,8 +15,8 @@ use crate::{
 /// lanes at nearly every height, and few enough for their bytes to stay in the second-level cache.
 const CAPACITY: usize = 2_048;
 
-/// Index of a node in a [`Fold`], valid until [`Fold::reset`].
-pub(crate) type Slot = u32;
+/// Index of a node in a [`Fold`]. Valid until [`Fold::reset`].
+pub(crate) type NodeIndex = u32;
 
 /// Amount of hashing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,29 +40,29 @@ impl Work {
 
 #[derive(Debug)]
 enum Kind {
-    Branch { mask: u16, children: [Slot; 16] },
-    Extension { from: u8, child: Slot },
+    Branch { mask: u16, children: [NodeIndex; 16] },
+    Extension { from: u8, child: NodeIndex },
 }
 
 #[derive(Debug)]
 struct Job {
-    slot: Slot,
+    index: NodeIndex,
     path: Path,
     kind: Kind,
 }
 
-/// Messages to hash, and the slot of each message.
+/// Messages to hash, and the node of each message.
 #[derive(Debug, Default)]
 struct Batch {
     messages: Messages,
-    slots: Vec<Slot>,
+    indices: Vec<NodeIndex>,
 }
 
 /// RLP of nodes that a store keeps by path, until the next [`Fold::take_rlp`].
 #[derive(Debug, Default)]
 struct KeptRlp {
     rlp: Vec<u8>,
-    nodes: Vec<(Slot, Path, Range<usize>)>,
+    nodes: Vec<(NodeIndex, Path, Range<usize>)>,
 }
 
 /// Use of the nodes' RLP after hashing: only [`Format::All`](crate::Format::All) stores it.
@@ -110,48 +110,53 @@ impl Fold {
         self.work
     }
 
-    fn add(&mut self, reference: Reference, height: u8) -> Slot {
-        let slot = self.references.len() as Slot;
+    fn add(&mut self, reference: Reference, height: u8) -> NodeIndex {
+        let index = self.references.len() as NodeIndex;
         self.references.push(reference);
         self.heights.push(height);
-        slot
+        index
     }
 
     /// Adds a node that is known by its reference.
-    pub(crate) fn known(&mut self, reference: Reference) -> Slot {
+    pub(crate) fn known(&mut self, reference: Reference) -> NodeIndex {
         self.add(reference, 0)
     }
 
-    pub(crate) fn leaf(&mut self, leaf: &Leaf<'_>) -> Slot {
-        let slot = self.add(Reference::PENDING, 0);
-        let node = Encoded { slot, len: leaf.len() };
+    pub(crate) fn leaf(&mut self, leaf: &Leaf<'_>) -> NodeIndex {
+        let index = self.add(Reference::PENDING, 0);
+        let node = Encoded { index, len: leaf.len() };
         let kept = self.kept.as_mut().map(|kept| (kept, leaf.path.prefix(leaf.from)));
         if let Some(inline) = node.place(&mut self.leaves, kept, |out| leaf.write(out)) {
-            self.references[slot as usize] = inline;
+            self.references[index as usize] = inline;
         }
-        slot
+        index
     }
 
-    pub(crate) fn branch(&mut self, path: Path, mask: u16, children: &[Slot; 16]) -> Slot {
-        let slots = nibbles(mask).map(|nibble| children[usize::from(nibble)]);
-        let below = slots.map(|slot| self.heights[slot as usize]).max();
-        self.job(path, Kind::Branch { mask, children: *children }, below.unwrap_or(0))
+    pub(crate) fn branch(
+        &mut self,
+        path: Path,
+        mask: u16,
+        children: &[NodeIndex; 16],
+    ) -> NodeIndex {
+        let indices = nibbles(mask).map(|nibble| children[usize::from(nibble)]);
+        let child_height = indices.map(|index| self.heights[index as usize]).max();
+        self.add_job(path, Kind::Branch { mask, children: *children }, child_height.unwrap_or(0))
     }
 
     /// Adds an extension over the nibbles of `path` from `from` on.
-    pub(crate) fn extension(&mut self, path: Path, from: usize, child: Slot) -> Slot {
-        let below = self.heights[child as usize];
-        self.job(path, Kind::Extension { from: from as u8, child }, below)
+    pub(crate) fn extension(&mut self, path: Path, from: usize, child: NodeIndex) -> NodeIndex {
+        let child_height = self.heights[child as usize];
+        self.add_job(path, Kind::Extension { from: from as u8, child }, child_height)
     }
 
-    fn job(&mut self, path: Path, kind: Kind, below: u8) -> Slot {
-        let slot = self.add(Reference::PENDING, below + 1);
-        let level = usize::from(below);
+    fn add_job(&mut self, path: Path, kind: Kind, child_height: u8) -> NodeIndex {
+        let index = self.add(Reference::PENDING, child_height + 1);
+        let level = usize::from(child_height);
         if self.levels.len() <= level {
             self.levels.resize_with(level + 1, Vec::new);
         }
-        self.levels[level].push(Job { slot, path, kind });
-        slot
+        self.levels[level].push(Job { index, path, kind });
+        index
     }
 
     /// Hashes all nodes that wait.
@@ -161,7 +166,7 @@ impl Fold {
             for job in level.drain(..) {
                 let inline = encode(&job, &mut self.inner, &self.references, self.kept.as_mut());
                 if let Some(inline) = inline {
-                    self.references[job.slot as usize] = inline;
+                    self.references[job.index as usize] = inline;
                 }
             }
             self.inner.hash(&mut self.references, &mut self.hashes, &mut self.work);
@@ -169,8 +174,8 @@ impl Fold {
     }
 
     /// The reference of a node, once it is hashed.
-    pub(crate) fn reference(&self, slot: Slot) -> &Reference {
-        &self.references[slot as usize]
+    pub(crate) fn reference(&self, index: NodeIndex) -> &Reference {
+        &self.references[index as usize]
     }
 
     /// Passes to `each` the path and RLP of the nodes that were hashed since the last call,
@@ -180,7 +185,7 @@ impl Fold {
         mut each: impl FnMut(&Path, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
-        kept.nodes.sort_unstable_by_key(|(slot, ..)| *slot);
+        kept.nodes.sort_unstable_by_key(|(index, ..)| *index);
         for (_, path, range) in kept.nodes.drain(..) {
             each(&path, &kept.rlp[range])?;
         }
@@ -188,7 +193,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Forgets all nodes; no slot is valid any longer.
+    /// Forgets all nodes; no index is valid any longer.
     pub(crate) fn reset(&mut self) {
         self.references.clear();
         self.heights.clear();
@@ -197,14 +202,14 @@ impl Fold {
 
 impl Batch {
     fn hash(&mut self, references: &mut [Reference], hashes: &mut Vec<[u8; 32]>, work: &mut Work) {
-        if self.slots.is_empty() {
+        if self.indices.is_empty() {
             return;
         }
         self.messages.hash_all(hashes);
         work.hash_count += self.messages.len() as u64;
         work.permutation_count += self.messages.block_count() as u64;
-        for (slot, hash) in self.slots.drain(..).zip(&*hashes) {
-            references[slot as usize] = Reference::of_hash(&hash.into());
+        for (index, hash) in self.indices.drain(..).zip(&*hashes) {
+            references[index as usize] = Reference::of_hash(&hash.into());
         }
         self.messages.clear();
     }
@@ -212,7 +217,7 @@ impl Batch {
 
 /// A node that is about to be written, with the length of its RLP.
 struct Encoded {
-    slot: Slot,
+    index: NodeIndex,
     len: usize,
 }
 
@@ -228,13 +233,13 @@ impl Encoded {
         if self.len < 32 {
             return Some(Reference::inline_with(self.len, write));
         }
-        batch.slots.push(self.slot);
+        batch.indices.push(self.index);
         batch.messages.push_with(self.len, |out| {
             write(out);
             if let Some((kept, path)) = kept {
                 let start = kept.rlp.len();
                 kept.rlp.extend_from_slice(out);
-                kept.nodes.push((self.slot, path, start..start + out.len()));
+                kept.nodes.push((self.index, path, start..start + out.len()));
             }
         });
         None
@@ -251,13 +256,13 @@ fn encode(
         Kind::Branch { mask, children } => {
             let branch =
                 Branch::new(*mask, |nibble| &references[children[usize::from(nibble)] as usize]);
-            let node = Encoded { slot: job.slot, len: branch.len() };
+            let node = Encoded { index: job.index, len: branch.len() };
             node.place(batch, kept.map(|kept| (kept, job.path)), |out| branch.write(out))
         }
         Kind::Extension { from, child } => {
             let (from, child) = (usize::from(*from), &references[*child as usize]);
             let extension = Extension { path: &job.path, from, child };
-            let node = Encoded { slot: job.slot, len: extension.len() };
+            let node = Encoded { index: job.index, len: extension.len() };
             let kept = kept.map(|kept| (kept, job.path.prefix(from)));
             node.place(batch, kept, |out| extension.write(out))
         }

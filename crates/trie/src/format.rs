@@ -63,14 +63,12 @@ impl Format {
     }
 
     /// Whether a branch over children of these weights has a record of its own.
-    pub(crate) fn is_stored(self, children: impl Iterator<Item = Weight> + Clone) -> bool {
-        let mut all = children.clone();
+    pub(crate) fn is_stored(self, mut children: impl Iterator<Item = Weight>) -> bool {
         match self {
             Self::Cut(_) | Self::Branches => {
-                let rows = children.map(Weight::rows).fold(0, u16::saturating_add);
-                rows > u16::from(self.small_rows_max())
+                Weight::row_sum(children) > u16::from(self.small_rows_max())
             }
-            Self::RethLike => all.any(|weight| weight.rows() > 1),
+            Self::RethLike => children.any(|weight| weight.rows() > 1),
             Self::All => true,
         }
     }
@@ -96,8 +94,11 @@ impl Weight {
 
     /// Weight of a branch that is not stored, from the weights of its children.
     pub(crate) fn sum(children: impl Iterator<Item = Self>) -> Self {
-        let rows = children.map(Self::rows).fold(0, u16::saturating_add);
-        Self::Small(u8::try_from(rows).unwrap_or(u8::MAX))
+        Self::Small(u8::try_from(Self::row_sum(children)).unwrap_or(u8::MAX))
+    }
+
+    fn row_sum(children: impl Iterator<Item = Self>) -> u16 {
+        children.map(Self::rows).fold(0, u16::saturating_add)
     }
 }
 

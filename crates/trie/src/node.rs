@@ -41,7 +41,7 @@ impl StoredNode {
             (Format::All, NodeKey::Node(path)) => read_rlp(bytes, path.len()).map(Self),
             (_, NodeKey::Top) => {
                 let child = record::read_top(format, bytes)?;
-                fits(&child, 0)?;
+                check_depth(&child, 0)?;
                 Ok(Self(Node::Top(child)))
             }
             (_, NodeKey::Node(path)) => {
@@ -102,7 +102,7 @@ fn mask(children: &Children) -> u16 {
 
 /// Checks that the path of a child's stored branch is shorter than a key. The child's own path has
 /// `depth` nibbles.
-fn fits(child: &Child, depth: usize) -> Result<(), NodeError> {
+fn check_depth(child: &Child, depth: usize) -> Result<(), NodeError> {
     match child {
         Child::Stored { extension, .. } if depth + extension.len() >= NIBBLES_MAX => {
             Err(NodeError::Path)
@@ -124,12 +124,12 @@ pub(crate) fn read_branch(
         };
     }
     let mut children = Children::default();
-    let mut wrong = if depth < NIBBLES_MAX { Ok(()) } else { Err(NodeError::Path) };
+    let mut depth_check = if depth < NIBBLES_MAX { Ok(()) } else { Err(NodeError::Path) };
     record::read_branch(format, bytes, |nibble, child| {
-        wrong = wrong.and_then(|()| fits(&child, depth + 1));
+        depth_check = depth_check.and_then(|()| check_depth(&child, depth + 1));
         children[usize::from(nibble)] = Some(child);
     })?;
-    wrong.map(|()| children)
+    depth_check.map(|()| children)
 }
 
 /// Reads a node whose path has `depth` nibbles.
@@ -175,6 +175,7 @@ fn split_string<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], NodeError> {
 fn read_short(mut payload: &[u8], depth: usize) -> Result<Node, NodeError> {
     let compact = split_string(&mut payload)?;
     let (flags, whole) = compact.split_first().ok_or(NodeError::Path)?;
+    // Hex prefix (yellow paper, appendix C): kind, oddness, and the first nibble of an odd number.
     let (kind, odd, low) = (flags >> 5, flags >> 4 & 1 == 1, flags & 15);
     if kind > 1 || !odd && low != 0 {
         return Err(NodeError::Path);

@@ -108,8 +108,8 @@ pub fn guess_nodes(format: Format, keys: &[B256], depth: usize) -> Vec<NodeKey> 
     let mut paths: Vec<Path> = Vec::new();
     for key in keys {
         let key = Path::of_key(key);
-        let known = paths.last().map_or(0, |last| key.common(last) + 1);
-        paths.extend((known..=depth).map(|len| key.prefix(len)));
+        let first_new_len = paths.last().map_or(0, |last| key.common(last) + 1);
+        paths.extend((first_new_len..=depth).map(|len| key.prefix(len)));
     }
     let top = (format != Format::All).then_some(NodeKey::Top);
     paths.into_iter().map(NodeKey::Node).chain(top).collect()

@@ -30,9 +30,9 @@ impl Compact<'_> {
             let whole = first / 2;
             out[1..].copy_from_slice(&self.path.bytes()[whole..whole + self.len() - 1]);
         } else {
-            for (place, byte) in out[1..].iter_mut().enumerate() {
-                let at = first + 2 * place;
-                *byte = self.path.nibble(at) << 4 | self.path.nibble(at + 1);
+            for (index, byte) in out[1..].iter_mut().enumerate() {
+                let high = first + 2 * index;
+                *byte = self.path.nibble(high) << 4 | self.path.nibble(high + 1);
             }
         }
     }
@@ -101,18 +101,18 @@ impl Leaf<'_> {
         Compact { path: self.path, from: self.from, flags: LEAF }
     }
 
-    fn payload(&self) -> usize {
+    fn payload_len(&self) -> usize {
         compact_len(&self.compact()) + string_len(self.value.len(), self.value.first().copied())
     }
 
     pub(crate) fn len(&self) -> usize {
-        let payload = self.payload();
-        header_len(payload) + payload
+        let payload_len = self.payload_len();
+        header_len(payload_len) + payload_len
     }
 
     /// Fills all of `out`.
     pub(crate) fn write(&self, out: &mut [u8]) {
-        let out = write_header(out, 0xc0, self.payload());
+        let out = write_header(out, 0xc0, self.payload_len());
         write_string(write_compact(out, &self.compact()), self.value);
     }
 }
@@ -129,18 +129,18 @@ impl Extension<'_> {
         Compact { path: self.path, from: self.from, flags: EXTENSION }
     }
 
-    fn payload(&self) -> usize {
+    fn payload_len(&self) -> usize {
         compact_len(&self.compact()) + self.child.as_slice().len()
     }
 
     pub(crate) fn len(&self) -> usize {
-        let payload = self.payload();
-        header_len(payload) + payload
+        let payload_len = self.payload_len();
+        header_len(payload_len) + payload_len
     }
 
     /// Fills all of `out`.
     pub(crate) fn write(&self, out: &mut [u8]) {
-        let out = write_header(out, 0xc0, self.payload());
+        let out = write_header(out, 0xc0, self.payload_len());
         write_compact(out, &self.compact()).copy_from_slice(self.child.as_slice());
     }
 }

@@ -58,8 +58,8 @@ impl Rows {
     }
 }
 
-/// The range of keys below a path, among the sorted keys at `range`.
-pub(crate) fn below(keys: &[B256], range: &Range<usize>, path: &Path) -> Range<usize> {
+/// Returns the range of the keys below a path, among the sorted keys at `range`.
+pub(crate) fn keys_below(keys: &[B256], range: &Range<usize>, path: &Path) -> Range<usize> {
     let part = &keys[range.clone()];
     let (first, last) = (path.first_key(), path.last_key());
     let start = part.partition_point(|key| *key < first);

@@ -12,7 +12,7 @@ use crate::{
     path::Path,
     record,
     reference::Reference,
-    rows::{Found, Reads, RowRange, Rows, below},
+    rows::{Found, Reads, RowRange, Rows, keys_below},
     sink::NodeKey,
 };
 
@@ -35,16 +35,16 @@ impl Scope {
 
 /// A place in the trie that writes touch, or whose content an update needs.
 #[derive(Debug)]
-pub(crate) struct Touch {
+pub(crate) struct Place {
     pub(crate) path: Path,
     /// Indices of the writes below the path.
     pub(crate) keys: Range<usize>,
-    pub(crate) place: Place,
+    pub(crate) content: Content,
 }
 
 /// The content of a place.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum Content {
     /// No row, or not yet read.
     Empty,
     /// A subtree that no write touches, known by its reference.
@@ -58,12 +58,12 @@ pub(crate) enum Place {
 
 /// A branch whose node is read.
 #[derive(Debug)]
-pub(crate) struct OpenBranch {
+pub(crate) struct ReadBranch {
     pub(crate) path: Path,
     /// Range of the node in the tree's bytes.
     bytes: Range<usize>,
     /// Range of the branch's places, by ascending nibble.
-    pub(crate) touches: Range<usize>,
+    pub(crate) places: Range<usize>,
     /// Index of the place of a child that no write touches, and that may be the only child left
     /// after the writes.
     pub(crate) sibling: Option<usize>,
@@ -79,7 +79,7 @@ enum PendingNode {
 
 #[derive(Clone, Copy, Debug)]
 struct PendingRows {
-    touch: usize,
+    place: usize,
     /// Number of rows that the parent's record gives.
     counted: usize,
 }
@@ -90,11 +90,11 @@ pub(crate) struct Tree {
     pub(crate) scope: Scope,
     pub(crate) keys: Vec<B256>,
     /// The first place is the root.
-    pub(crate) touches: Vec<Touch>,
-    pub(crate) branches: Vec<OpenBranch>,
+    pub(crate) places: Vec<Place>,
+    pub(crate) branches: Vec<ReadBranch>,
     pub(crate) rows: Vec<Rows>,
     /// Nodes that were read and are replaced.
-    pub(crate) opened: Vec<NodeKey>,
+    pub(crate) replaced: Vec<NodeKey>,
     bytes: Vec<u8>,
     reads: Reads,
     pending_nodes: Vec<PendingNode>,
@@ -103,16 +103,16 @@ pub(crate) struct Tree {
 
 impl Tree {
     pub(crate) fn new(format: Format, scope: Scope, keys: Vec<B256>) -> Self {
-        let root = Touch { path: Path::ROOT, keys: 0..keys.len(), place: Place::Empty };
+        let root = Place { path: Path::ROOT, keys: 0..keys.len(), content: Content::Empty };
         let top = NodeKey::top(format);
         Self {
             format,
             scope,
             keys,
-            touches: vec![root],
+            places: vec![root],
             branches: Vec::new(),
             rows: Vec::new(),
-            opened: Vec::new(),
+            replaced: Vec::new(),
             bytes: Vec::new(),
             reads: Reads { nodes: vec![top], ranges: Vec::new() },
             pending_nodes: vec![PendingNode::Any(0)],
@@ -157,14 +157,14 @@ impl Tree {
         if !rows.keys().is_sorted_by(|a, b| a < b) {
             return Err(Error::Answer { rule: "rows ascend, none comes twice" });
         }
-        for PendingRows { touch, counted } in pending {
-            let touch = &mut self.touches[touch];
-            let range = below(rows.keys(), &(0..rows.len()), &touch.path);
+        for PendingRows { place, counted } in pending {
+            let place = &mut self.places[place];
+            let range = keys_below(rows.keys(), &(0..rows.len()), &place.path);
             if range.len() != counted {
-                return Err(Error::RowCount { path: touch.path, counted, found: range.len() });
+                return Err(Error::RowCount { path: place.path, counted, found: range.len() });
             }
             found += range.len();
-            touch.place = Place::Rows { rows_index, range };
+            place.content = Content::Rows { rows_index, range };
         }
         if found != rows.len() {
             return Err(Error::Answer { rule: "no rows beside those asked for" });
@@ -184,60 +184,60 @@ impl Tree {
         let path = key.path();
         match (pending, bytes) {
             // The trie is empty.
-            (PendingNode::Any(touch), None) if path.is_empty() => {
-                self.touches[touch].place = Place::Empty;
+            (PendingNode::Any(place), None) if path.is_empty() => {
+                self.places[place].content = Content::Empty;
                 Ok(())
             }
             (_, None) => Err(Error::MissingNode { path }),
-            (PendingNode::Any(touch), Some(bytes)) if self.format == Format::All => {
+            (PendingNode::Any(place), Some(bytes)) if self.format == Format::All => {
                 let reference = Reference::of_rlp(bytes);
-                if !self.place_node(touch, bytes, &reference)? {
-                    self.opened.push(*key);
+                if !self.place_node(place, bytes, &reference)? {
+                    self.replaced.push(*key);
                 }
                 Ok(())
             }
-            (PendingNode::Any(touch), Some(bytes)) => {
-                self.opened.push(*key);
+            (PendingNode::Any(place), Some(bytes)) => {
+                self.replaced.push(*key);
                 let top = record::read_top(self.format, bytes).map_err(invalid(path))?;
-                if self.place_child(touch, &top)? {
-                    self.ask_rows(touch);
+                if self.place_child(place, &top)? {
+                    self.ask_rows(place);
                 }
                 Ok(())
             }
-            (PendingNode::Branch(touch), Some(bytes)) => {
-                self.opened.push(*key);
-                self.open(touch, path, bytes)
+            (PendingNode::Branch(place), Some(bytes)) => {
+                self.replaced.push(*key);
+                self.open(place, path, bytes)
             }
         }
     }
 
     /// Places a child by its parent's record or the top. Returns whether its rows must be
     /// requested.
-    fn place_child(&mut self, touch: usize, child: &Child) -> Result<bool, Error> {
-        let Touch { path, keys, .. } = &self.touches[touch];
+    fn place_child(&mut self, place: usize, child: &Child) -> Result<bool, Error> {
+        let Place { path, keys, .. } = &self.places[place];
         let (path, is_untouched) = (*path, keys.is_empty());
         match child {
             Child::Small { rows, reference: Some(reference) }
                 if path.is_empty() && is_untouched && self.scope == Scope::Whole =>
             {
-                self.touches[touch].place = Place::Opaque { reference: *reference, rows: *rows };
+                self.places[place].content = Content::Opaque { reference: *reference, rows: *rows };
                 Ok(false)
             }
             Child::Small { rows, .. } => {
-                self.pending_rows.push(PendingRows { touch, counted: usize::from(*rows) });
+                self.pending_rows.push(PendingRows { place, counted: usize::from(*rows) });
                 Ok(true)
             }
             Child::Stored { extension, reference } => {
                 let at = path.join(extension).ok_or(NodeError::Path).map_err(invalid(path))?;
-                self.place_branch(touch, at, reference)?;
+                self.place_branch(place, at, reference)?;
                 Ok(false)
             }
             Child::Node(reference) => {
                 match reference.inline() {
-                    Some(rlp) => drop(self.place_node(touch, rlp, reference)?),
+                    Some(rlp) => drop(self.place_node(place, rlp, reference)?),
                     None => {
                         self.reads.nodes.push(NodeKey::Node(path));
-                        self.pending_nodes.push(PendingNode::Any(touch));
+                        self.pending_nodes.push(PendingNode::Any(place));
                     }
                 }
                 Ok(false)
@@ -246,47 +246,48 @@ impl Tree {
     }
 
     /// Places a branch at a path, and opens it if writes are below it.
-    fn place_branch(&mut self, touch: usize, at: Path, reference: &Reference) -> Result<(), Error> {
-        let is_open = self.must_open(touch, &at);
-        self.touches[touch].place = Place::Branch { path: at, reference: *reference, open: None };
+    fn place_branch(&mut self, place: usize, at: Path, reference: &Reference) -> Result<(), Error> {
+        let is_open = self.must_open(place, &at);
+        self.places[place].content =
+            Content::Branch { path: at, reference: *reference, open: None };
         match (is_open, reference.inline()) {
             (false, _) => Ok(()),
-            (true, Some(rlp)) if self.format == Format::All => self.open(touch, at, rlp),
+            (true, Some(rlp)) if self.format == Format::All => self.open(place, at, rlp),
             (true, _) => {
                 self.reads.nodes.push(NodeKey::Node(at));
-                self.pending_nodes.push(PendingNode::Branch(touch));
+                self.pending_nodes.push(PendingNode::Branch(place));
                 Ok(())
             }
         }
     }
 
-    fn must_open(&self, touch: usize, at: &Path) -> bool {
+    fn must_open(&self, place: usize, at: &Path) -> bool {
         let is_shared_root = at.is_empty() && self.scope != Scope::Whole;
-        is_shared_root || !below(&self.keys, &self.touches[touch].keys, at).is_empty()
+        is_shared_root || !keys_below(&self.keys, &self.places[place].keys, at).is_empty()
     }
 
     /// Places a node of [`Format::All`]. Returns whether no write changes the node.
-    fn place_node(&mut self, touch: usize, rlp: &[u8], own: &Reference) -> Result<bool, Error> {
-        let path = self.touches[touch].path;
+    fn place_node(&mut self, place: usize, rlp: &[u8], own: &Reference) -> Result<bool, Error> {
+        let path = self.places[place].path;
         match node::read_rlp(rlp, path.len()).map_err(invalid(path))? {
             Node::Leaf { suffix, value } => {
                 let key = path.join(&suffix).ok_or(NodeError::Path).map_err(invalid(path))?;
                 let mut rows = Rows::default();
                 rows.push(key.first_key(), &value);
-                self.touches[touch].place =
-                    Place::Rows { rows_index: self.rows.len(), range: 0..1 };
+                self.places[place].content =
+                    Content::Rows { rows_index: self.rows.len(), range: 0..1 };
                 self.rows.push(rows);
                 Ok(false)
             }
             Node::Extension { suffix, child } => {
                 let at = path.join(&suffix).ok_or(NodeError::Path).map_err(invalid(path))?;
-                self.place_branch(touch, at, &child)?;
+                self.place_branch(place, at, &child)?;
                 Ok(false)
             }
             Node::Branch(_) => {
-                self.touches[touch].place = Place::Branch { path, reference: *own, open: None };
-                if self.must_open(touch, &path) {
-                    self.open(touch, path, rlp)?;
+                self.places[place].content = Content::Branch { path, reference: *own, open: None };
+                if self.must_open(place, &path) {
+                    self.open(place, path, rlp)?;
                     return Ok(false);
                 }
                 Ok(true)
@@ -296,42 +297,42 @@ impl Tree {
     }
 
     /// Opens the branch of a place, and adds places for its children that must be known.
-    fn open(&mut self, touch: usize, path: Path, bytes: &[u8]) -> Result<(), Error> {
+    fn open(&mut self, place: usize, path: Path, bytes: &[u8]) -> Result<(), Error> {
         let children = node::read_branch(self.format, bytes, path.len()).map_err(invalid(path))?;
-        let keys = below(&self.keys, &self.touches[touch].keys, &path);
-        let start = self.touches.len();
+        let keys = keys_below(&self.keys, &self.places[place].keys, &path);
+        let start = self.places.len();
         let mut placed = [None; 16];
         for nibble in (0..16_u8).filter(|nibble| !path.is_empty() || self.scope.has(*nibble)) {
             let at = path.child(nibble).ok_or(NodeError::Path).map_err(invalid(path))?;
-            let keys = below(&self.keys, &keys, &at);
+            let keys = keys_below(&self.keys, &keys, &at);
             let child = &children[usize::from(nibble)];
             if !keys.is_empty() || child.is_some_and(|child| self.must_know(&path, &child)) {
-                placed[usize::from(nibble)] = Some(self.touches.len());
-                self.touches.push(Touch { path: at, keys, place: Place::Empty });
+                placed[usize::from(nibble)] = Some(self.places.len());
+                self.places.push(Place { path: at, keys, content: Content::Empty });
             }
         }
         let own = self.bytes.len()..self.bytes.len() + bytes.len();
         self.bytes.extend_from_slice(bytes);
-        let touches = start..self.touches.len();
-        if let Place::Branch { open, .. } = &mut self.touches[touch].place {
+        let places = start..self.places.len();
+        if let Content::Branch { open, .. } = &mut self.places[place].content {
             *open = Some(self.branches.len());
         }
-        self.branches.push(OpenBranch { path, bytes: own, touches, sibling: None });
+        self.branches.push(ReadBranch { path, bytes: own, places, sibling: None });
         // Neighbouring children whose rows are read share one range of keys.
-        let mut is_next = false;
-        for (child, touch) in children.iter().zip(placed) {
+        let mut extends_range = false;
+        for (child, place) in children.iter().zip(placed) {
             let Some(child) = child else { continue };
-            let asks = match touch {
-                Some(touch) => self.place_child(touch, child)?,
+            let asks = match place {
+                Some(place) => self.place_child(place, child)?,
                 None => false,
             };
-            if let (true, Some(touch)) = (asks, touch) {
-                match is_next {
-                    true => self.ask_more_rows(touch),
-                    false => self.ask_rows(touch),
+            if let (true, Some(place)) = (asks, place) {
+                match extends_range {
+                    true => self.ask_more_rows(place),
+                    false => self.ask_rows(place),
                 }
             }
-            is_next = asks;
+            extends_range = asks;
         }
         Ok(())
     }
@@ -347,16 +348,16 @@ impl Tree {
         }
     }
 
-    fn ask_rows(&mut self, touch: usize) {
-        let path = &self.touches[touch].path;
+    fn ask_rows(&mut self, place: usize) {
+        let path = &self.places[place].path;
         self.reads.ranges.push(RowRange { first: path.first_key(), last: path.last_key() });
     }
 
     /// Extends the last range of rows up to this place's last row.
-    fn ask_more_rows(&mut self, touch: usize) {
+    fn ask_more_rows(&mut self, place: usize) {
         match self.reads.ranges.last_mut() {
-            Some(range) => range.last = self.touches[touch].path.last_key(),
-            None => self.ask_rows(touch),
+            Some(range) => range.last = self.places[place].path.last_key(),
+            None => self.ask_rows(place),
         }
     }
 
@@ -364,17 +365,17 @@ impl Tree {
     pub(crate) fn ask_sibling(&mut self, branch: usize, at: Path) -> Result<(), Error> {
         let nibble = at.nibble(at.len() - 1);
         let Some(child) = self.children(branch)?[usize::from(nibble)] else { return Ok(()) };
-        let touch = self.touches.len();
-        self.touches.push(Touch { path: at, keys: 0..0, place: Place::Empty });
-        self.branches[branch].sibling = Some(touch);
-        if self.place_child(touch, &child)? {
-            self.ask_rows(touch);
+        let place = self.places.len();
+        self.places.push(Place { path: at, keys: 0..0, content: Content::Empty });
+        self.branches[branch].sibling = Some(place);
+        if self.place_child(place, &child)? {
+            self.ask_rows(place);
         }
         Ok(())
     }
 
     pub(crate) fn children(&self, branch: usize) -> Result<Children, Error> {
-        let OpenBranch { path, bytes, .. } = &self.branches[branch];
+        let ReadBranch { path, bytes, .. } = &self.branches[branch];
         let children = node::read_branch(self.format, &self.bytes[bytes.clone()], path.len());
         children.map_err(invalid(*path))
     }

@@ -14,9 +14,9 @@ use crate::{
     format::{Child, Format, Weight},
     path::Path,
     plan::Plan,
-    rows::{Found, Reading, Reads, Rows, Source, below},
+    rows::{Found, Reading, Reads, Rows, Source, keys_below},
     sink::{NodeKey, Nodes},
-    tree::{Place, Scope, Tree},
+    tree::{Content, Scope, Tree},
 };
 
 /// Writes with their values, over the part of a trie that they touch.
@@ -49,7 +49,7 @@ pub struct Shard {
     /// The subtree below each of the nibbles.
     subtrees: Vec<Floating>,
     nodes: Nodes,
-    opened: Vec<NodeKey>,
+    replaced: Vec<NodeKey>,
     work: Work,
 }
 
@@ -84,8 +84,8 @@ impl Update {
             return Err(Error::Shards { rule: "a shard is folded by fold_shard" });
         }
         let mut builder = Builder::new(self.tree.format, Nodes::default());
-        self.emit_touch(0, None, &mut builder)?;
-        Ok(folded(builder.finish()?, self.tree.opened))
+        self.push_place(0, None, &mut builder)?;
+        Ok(folded(builder.finish()?, self.tree.replaced))
     }
 
     /// The subtrees of a shard, to be joined with the subtrees of the other shards.
@@ -102,13 +102,13 @@ impl Update {
         let mut work = Work::default();
         for nibble in nibbles.clone() {
             let mut builder = Builder::below(Path::of_nibble(nibble), format, nodes);
-            self.emit_touch(0, Some(nibble), &mut builder)?;
+            self.push_place(0, Some(nibble), &mut builder)?;
             let built = builder.finish_floating()?;
             subtrees.push(built.root);
             nodes = built.sink;
             work = work.with(built.work);
         }
-        Ok(Shard { format, nibbles, subtrees, nodes, opened: self.tree.opened, work })
+        Ok(Shard { format, nibbles, subtrees, nodes, replaced: self.tree.replaced, work })
     }
 
     fn is_deleted(&self, index: usize) -> bool {
@@ -124,97 +124,100 @@ impl Update {
     /// child moves up, which changes its topmost node, so its reference is not enough.
     fn ask_siblings(&mut self) -> Result<(), Error> {
         let mut siblings = Vec::new();
-        self.is_left(0, &mut siblings)?;
+        self.keeps_rows(0, &mut siblings)?;
         siblings.sort_unstable_by_key(|(_, path)| *path);
         siblings.into_iter().try_for_each(|(branch, at)| self.tree.ask_sibling(branch, at))
     }
 
     /// Returns whether a place has rows after the writes. Adds children that must be read to
     /// `siblings`.
-    fn is_left(&self, touch: usize, siblings: &mut Vec<(usize, Path)>) -> Result<bool, Error> {
-        let touch = &self.tree.touches[touch];
-        let mut keys = touch.keys.clone();
-        match &touch.place {
-            Place::Empty => Ok(keys.any(|index| !self.is_deleted(index))),
-            Place::Opaque { .. } => Ok(true),
-            Place::Rows { .. } => {
-                let mut is_left = false;
-                self.merge(touch.keys.clone(), &touch.place, None, &mut |_, _| {
-                    is_left = true;
+    fn keeps_rows(&self, place: usize, siblings: &mut Vec<(usize, Path)>) -> Result<bool, Error> {
+        let place = &self.tree.places[place];
+        let mut keys = place.keys.clone();
+        match &place.content {
+            Content::Empty => Ok(keys.any(|index| !self.is_deleted(index))),
+            Content::Opaque { .. } => Ok(true),
+            Content::Rows { .. } => {
+                let mut has_row = false;
+                self.merge(place.keys.clone(), &place.content, None, &mut |_, _| {
+                    has_row = true;
                     Ok(())
                 })?;
-                Ok(is_left)
+                Ok(has_row)
             }
             // No child of the branch is deleted.
-            Place::Branch { .. } if !self.deletes_any(&keys) => Ok(true),
-            Place::Branch { path, open, .. } => {
-                let under = below(&self.tree.keys, &keys, path);
+            Content::Branch { .. } if !self.deletes_any(&keys) => Ok(true),
+            Content::Branch { path, open, .. } => {
+                let under = keys_below(&self.tree.keys, &keys, path);
                 let beside = keys.any(|index| !under.contains(&index) && !self.is_deleted(index));
-                let below = match open {
-                    Some(branch) => self.is_branch_left(*branch, siblings)?,
+                let keeps_branch = match open {
+                    Some(branch) => self.keeps_rows_in_branch(*branch, siblings)?,
                     None => true,
                 };
-                Ok(beside || below)
+                Ok(beside || keeps_branch)
             }
         }
     }
 
-    fn is_branch_left(
+    fn keeps_rows_in_branch(
         &self,
         branch: usize,
         siblings: &mut Vec<(usize, Path)>,
     ) -> Result<bool, Error> {
         let path = self.tree.branches[branch].path;
         let children = self.tree.children(branch)?;
-        let mut touches = self.tree.branches[branch].touches.clone().peekable();
-        let mut left_count = 0;
-        let mut opaque = None;
+        let mut places = self.tree.branches[branch].places.clone().peekable();
+        let mut kept_count = 0;
+        let mut unread_child = None;
         for (nibble, child) in (0..16_u8).zip(&children) {
-            let touch = touches
-                .next_if(|touch| self.tree.touches[*touch].path.nibble(path.len()) == nibble);
-            if let Some(touch) = touch {
-                left_count += usize::from(self.is_left(touch, siblings)?);
+            let place =
+                places.next_if(|place| self.tree.places[*place].path.nibble(path.len()) == nibble);
+            if let Some(place) = place {
+                kept_count += usize::from(self.keeps_rows(place, siblings)?);
             } else if let Some(child) = child {
-                left_count += 1;
-                opaque = path.child(nibble).filter(|_| !matches!(child, Child::Stored { .. }));
+                kept_count += 1;
+                unread_child =
+                    path.child(nibble).filter(|_| !matches!(child, Child::Stored { .. }));
             }
         }
         // The root of a shard also has children of other shards. All children of this shard are
         // known.
         let is_shared = path.is_empty() && self.tree.scope != Scope::Whole;
-        if let (1, Some(at), false) = (left_count, opaque, is_shared) {
+        if let (1, Some(at), false) = (kept_count, unread_child, is_shared) {
             siblings.push((branch, at));
         }
-        Ok(left_count > 0)
+        Ok(kept_count > 0)
     }
 
     /// Pushes a place to the builder, or only its rows whose keys begin with `nibble`.
-    fn emit_touch(
+    fn push_place(
         &self,
-        touch: usize,
+        place: usize,
         nibble: Option<u8>,
         builder: &mut Builder<Nodes>,
     ) -> Result<(), Error> {
-        let touch = &self.tree.touches[touch];
-        let keys = narrow(&self.tree.keys, &touch.keys, nibble);
-        match &touch.place {
-            Place::Empty | Place::Rows { .. } => {
-                self.push_rows(keys, &touch.place, nibble, builder)
+        let place = &self.tree.places[place];
+        let keys = narrow(&self.tree.keys, &place.keys, nibble);
+        match &place.content {
+            Content::Empty | Content::Rows { .. } => {
+                self.push_rows(keys, &place.content, nibble, builder)
             }
-            Place::Opaque { reference, rows } => builder.push_opaque(&touch.path, reference, *rows),
-            Place::Branch { path, reference, open } => {
-                let under = below(&self.tree.keys, &keys, path);
-                self.push_rows(keys.start..under.start, &Place::Empty, None, builder)?;
+            Content::Opaque { reference, rows } => {
+                builder.push_opaque(&place.path, reference, *rows)
+            }
+            Content::Branch { path, reference, open } => {
+                let under = keys_below(&self.tree.keys, &keys, path);
+                self.push_rows(keys.start..under.start, &Content::Empty, None, builder)?;
                 let is_inside = path.is_empty() || nibble.is_none_or(|own| own == path.nibble(0));
                 match open {
                     Some(branch) if is_inside => {
                         let nibble = nibble.filter(|_| path.is_empty());
-                        self.emit_branch(*branch, nibble, builder)?;
+                        self.push_children(*branch, nibble, builder)?;
                     }
                     None if is_inside => builder.push_branch(path, reference, Weight::Stored)?,
                     _ => {}
                 }
-                self.push_rows(under.end..keys.end, &Place::Empty, None, builder)
+                self.push_rows(under.end..keys.end, &Content::Empty, None, builder)
             }
         }
     }
@@ -222,16 +225,16 @@ impl Update {
     fn push_rows(
         &self,
         keys: Range<usize>,
-        place: &Place,
+        content: &Content,
         nibble: Option<u8>,
         builder: &mut Builder<Nodes>,
     ) -> Result<(), Error> {
-        self.merge(keys, place, nibble, &mut |key, value| {
+        self.merge(keys, content, nibble, &mut |key, value| {
             builder.push_row(&Path::of_key(key), value)
         })
     }
 
-    fn emit_branch(
+    fn push_children(
         &self,
         branch: usize,
         only: Option<u8>,
@@ -240,19 +243,19 @@ impl Update {
         let children = self.tree.children(branch)?;
         let branch = &self.tree.branches[branch];
         let depth = branch.path.len();
-        let mut touches = branch.touches.clone().peekable();
-        let sibling = branch.sibling.map(|touch| (touch, self.tree.touches[touch].path));
+        let mut places = branch.places.clone().peekable();
+        let sibling = branch.sibling.map(|place| (place, self.tree.places[place].path));
         for (nibble, child) in (0..16_u8).zip(&children) {
-            let touch =
-                touches.next_if(|touch| self.tree.touches[*touch].path.nibble(depth) == nibble);
+            let place =
+                places.next_if(|place| self.tree.places[*place].path.nibble(depth) == nibble);
             if only.is_some_and(|only| only != nibble) {
                 continue;
             }
             let read = sibling.filter(|(_, path)| path.nibble(depth) == nibble);
-            if let Some(touch) = touch.or(read.map(|(touch, _)| touch)) {
-                self.emit_touch(touch, None, builder)?;
+            if let Some(place) = place.or(read.map(|(place, _)| place)) {
+                self.push_place(place, None, builder)?;
             } else if let Some((child, at)) = child.as_ref().zip(branch.path.child(nibble)) {
-                emit_child(&at, child, builder)?;
+                push_child(&at, child, builder)?;
             }
         }
         Ok(())
@@ -262,12 +265,12 @@ impl Update {
     fn merge(
         &self,
         keys: Range<usize>,
-        place: &Place,
+        content: &Content,
         nibble: Option<u8>,
         each: &mut impl FnMut(&B256, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut keys = keys.peekable();
-        if let Place::Rows { rows_index, range } = place {
+        if let Content::Rows { rows_index, range } = content {
             let rows = &self.tree.rows[*rows_index];
             for row in narrow(rows.keys(), range, nibble) {
                 let key = &rows.keys()[row];
@@ -313,10 +316,10 @@ impl Reading for Update {
 
 /// Range of the keys that begin with a nibble, among the sorted keys at `range`.
 fn narrow(keys: &[B256], range: &Range<usize>, nibble: Option<u8>) -> Range<usize> {
-    nibble.map_or_else(|| range.clone(), |nibble| below(keys, range, &Path::of_nibble(nibble)))
+    nibble.map_or_else(|| range.clone(), |nibble| keys_below(keys, range, &Path::of_nibble(nibble)))
 }
 
-fn emit_child(at: &Path, child: &Child, builder: &mut Builder<Nodes>) -> Result<(), Error> {
+fn push_child(at: &Path, child: &Child, builder: &mut Builder<Nodes>) -> Result<(), Error> {
     match child {
         Child::Small { rows, reference: Some(reference) } => {
             builder.push_opaque(at, reference, *rows)
@@ -330,10 +333,10 @@ fn emit_child(at: &Path, child: &Child, builder: &mut Builder<Nodes>) -> Result<
     }
 }
 
-fn folded(built: Built<B256, Nodes>, opened: Vec<NodeKey>) -> Folded {
+fn folded(built: Built<B256, Nodes>, replaced: Vec<NodeKey>) -> Folded {
     let Built { root, sink: mut nodes, work } = built;
     nodes.sort();
-    let mut deleted = opened;
+    let mut deleted = replaced;
     deleted.sort_unstable();
     deleted.dedup();
     // Both lists ascend.
@@ -376,7 +379,7 @@ pub fn join(mut shards: Vec<Shard>) -> Result<Folded, Error> {
     }
     let mut built = builder.finish()?;
     built.work = shards.iter().map(|shard| shard.work).fold(built.work, Work::with);
-    Ok(folded(built, shards.into_iter().flat_map(|shard| shard.opened).collect()))
+    Ok(folded(built, shards.into_iter().flat_map(|shard| shard.replaced).collect()))
 }
 
 /// Updates the trie of a source by writes in one call. An empty value deletes the row.

@@ -1,7 +1,7 @@
 //! Passes the nodes that a format stores from the builder to the sink. A closed branch waits here
 //! until its children are hashed, since its record has their references.
 
-use super::open::Open;
+use super::open::OpenBranch;
 use crate::{
     error::Error,
     fold::Fold,
@@ -17,7 +17,7 @@ pub(super) struct Emitter {
     /// `None` if no node is stored.
     format: Option<Format>,
     /// Closed branches that are stored, except in [`Format::All`], with their paths.
-    closed: Vec<(Path, Open)>,
+    closed: Vec<(Path, OpenBranch)>,
     /// The record that is being written.
     record: Vec<u8>,
 }
@@ -28,7 +28,7 @@ impl Emitter {
     }
 
     /// Takes a branch that has all its children. Returns the branch's weight.
-    pub(super) fn close(&mut self, path: Path, branch: Open) -> Weight {
+    pub(super) fn close(&mut self, path: Path, branch: OpenBranch) -> Weight {
         match self.format {
             None => Weight::Small(u8::MAX),
             Some(Format::All) => Weight::Stored,
@@ -48,10 +48,10 @@ impl Emitter {
             self.record.clear();
             self.record.extend_from_slice(&branch.mask().to_be_bytes());
             for nibble in branch.nibbles() {
-                let own = (branch.slot(nibble), Path::ROOT);
-                let (slot, extension) =
-                    branch.below(nibble).map_or(own, |below| (below.branch, below.extension));
-                let reference = *fold.reference(slot);
+                let own = (branch.node(nibble), Path::ROOT);
+                let (node, extension) =
+                    branch.extension(nibble).map_or(own, |child| (child.branch, child.extension));
+                let reference = *fold.reference(node);
                 let child = match branch.weight(nibble) {
                     Weight::Small(rows) => Child::Small { rows, reference: Some(reference) },
                     Weight::Stored => Child::Stored { extension, reference },

@@ -1,31 +1,31 @@
 //! An open branch of the builder: a branch on the path of the last key, which may still get
-//! children. A [`Slot`] here is the index of a node that waits to be hashed, not a storage slot.
+//! children.
 
-use crate::{fold::Slot, format::Weight, path::Path, rlp::nibbles};
+use crate::{fold::NodeIndex, format::Weight, path::Path, rlp::nibbles};
 
 /// A child that is an extension node: its nibble, the extension's path, and the stored branch at
 /// its end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Below {
+pub(super) struct ExtensionChild {
     pub(super) nibble: u8,
     pub(super) extension: Path,
-    pub(super) branch: Slot,
+    pub(super) branch: NodeIndex,
 }
 
 /// A branch on the path of the last key, which may still get children.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenBranch {
     depth: u8,
     mask: u16,
-    slots: [Slot; 16],
+    nodes: [NodeIndex; 16],
     weights: [Weight; 16],
-    below: Vec<Below>,
+    extensions: Vec<ExtensionChild>,
 }
 
-impl Open {
+impl OpenBranch {
     pub(super) const fn new(depth: usize) -> Self {
         let weights = [Weight::Small(0); 16];
-        Self { depth: depth as u8, mask: 0, slots: [0; 16], weights, below: Vec::new() }
+        Self { depth: depth as u8, mask: 0, nodes: [0; 16], weights, extensions: Vec::new() }
     }
 
     /// Length of the branch's path.
@@ -37,19 +37,19 @@ impl Open {
         self.mask
     }
 
-    pub(super) const fn slots(&self) -> &[Slot; 16] {
-        &self.slots
+    pub(super) const fn nodes(&self) -> &[NodeIndex; 16] {
+        &self.nodes
     }
 
-    pub(super) fn put(&mut self, nibble: u8, slot: Slot, weight: Weight) {
+    pub(super) fn put(&mut self, nibble: u8, node: NodeIndex, weight: Weight) {
         self.mask |= 1 << nibble;
-        self.slots[usize::from(nibble)] = slot;
+        self.nodes[usize::from(nibble)] = node;
         self.weights[usize::from(nibble)] = weight;
     }
 
     /// Records that the child at a nibble is an extension to a stored branch.
-    pub(super) fn put_below(&mut self, nibble: u8, extension: Path, branch: Slot) {
-        self.below.push(Below { nibble, extension, branch });
+    pub(super) fn put_extension(&mut self, nibble: u8, extension: Path, branch: NodeIndex) {
+        self.extensions.push(ExtensionChild { nibble, extension, branch });
     }
 
     /// Nibbles that have a child, ascending.
@@ -57,8 +57,8 @@ impl Open {
         nibbles(self.mask)
     }
 
-    pub(super) fn slot(&self, nibble: u8) -> Slot {
-        self.slots[usize::from(nibble)]
+    pub(super) fn node(&self, nibble: u8) -> NodeIndex {
+        self.nodes[usize::from(nibble)]
     }
 
     pub(super) fn weight(&self, nibble: u8) -> Weight {
@@ -69,15 +69,17 @@ impl Open {
         self.nibbles().map(|nibble| self.weight(nibble))
     }
 
-    pub(super) fn below(&self, nibble: u8) -> Option<&Below> {
-        self.below.iter().find(|below| below.nibble == nibble)
+    pub(super) fn extension(&self, nibble: u8) -> Option<&ExtensionChild> {
+        self.extensions.iter().find(|child| child.nibble == nibble)
     }
 
-    /// The slots of the branch's children, and of stored branches below extensions.
-    pub(super) fn live_slots(&mut self) -> impl Iterator<Item = &mut Slot> {
+    /// The nodes of the branch's children, and the stored branches below extensions.
+    pub(super) fn live_nodes(&mut self) -> impl Iterator<Item = &mut NodeIndex> {
         let mask = self.mask;
-        let children = self.slots.iter_mut().enumerate();
+        let children = self.nodes.iter_mut().enumerate();
         let children = children.filter(move |(nibble, _)| mask >> nibble & 1 == 1);
-        children.map(|(_, slot)| slot).chain(self.below.iter_mut().map(|below| &mut below.branch))
+        children
+            .map(|(_, node)| node)
+            .chain(self.extensions.iter_mut().map(|child| &mut child.branch))
     }
 }
