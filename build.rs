@@ -1,8 +1,8 @@
-//! Tells the binary its origin: commit, compiler, profile. Works without git and
-//! outside a repository, where the commit stays unknown.
+//! Gives the binary its origin as environment variables of the compilation: commit, compiler,
+//! profile. Outside of a repository, or without git, the commit is unknown.
 //!
-//! Runs again when a source, the lockfile or the checked-out commit changes; each of these
-//! builds the binary again anyway.
+//! Runs again when a source, the lockfile or the checked-out commit changes. This costs little: a
+//! change of these compiles the binary again anyway.
 
 use std::{
     env, fs,
@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-/// The sources of the binary: a difference here makes a commit dirty.
+/// Sources of the binary. If one differs from the commit, the commit is shown as dirty.
 const SOURCES: [&str; 9] = [
     "Cargo.toml",
     "Cargo.lock",
@@ -33,7 +33,7 @@ fn main() {
     if let Some(commit) = env::var("STRESS_COMMIT").ok().or_else(|| commit(&root)) {
         println!("cargo::rustc-env=STRESS_COMMIT={commit}");
     }
-    // Libraries that are not those of the lockfile: `scripts/build-with` names them.
+    // Libraries in place of those of the lockfile, which `scripts/build-with` names.
     println!("cargo::rerun-if-env-changed=STRESS_PATCHED");
     println!("cargo::rustc-env=STRESS_PATCHED={}", env::var("STRESS_PATCHED").unwrap_or_default());
     if let Some(version) = output(Command::new(variable("RUSTC")).arg("--version")) {
@@ -45,8 +45,8 @@ fn main() {
     check_rocksdb(&root);
 }
 
-/// Fails if the library of RocksDB that `scripts/rocksdb` kept is of another version than the
-/// lockfile's: the folder's name begins with the version.
+/// Fails if `ROCKSDB_LIB_DIR` is a folder of `scripts/rocksdb` with another version of RocksDB than
+/// the lockfile's. The name of such a folder begins with the version.
 fn check_rocksdb(root: &Path) {
     let Some(library) = env::var_os("ROCKSDB_LIB_DIR").map(PathBuf::from) else { return };
     if env::var_os("ROCKSDB_COMPILE").is_some() {
@@ -63,7 +63,7 @@ fn check_rocksdb(root: &Path) {
     );
 }
 
-/// Watches a source without the tests of packages, which are no part of the binary.
+/// Makes cargo watch a source. Leaves out the tests of packages, which are no part of the binary.
 fn watch_source(path: &Path) {
     let has_tests = path.ends_with("crates") || path.join("tests").is_dir();
     match path.read_dir() {
@@ -75,7 +75,7 @@ fn watch_source(path: &Path) {
     }
 }
 
-/// A missing path would run this script at each build.
+/// Makes cargo watch a path. A missing path would run this script at each build.
 fn watch(path: &Path) {
     if path.exists() {
         println!("cargo::rerun-if-changed={}", path.display());
@@ -86,16 +86,16 @@ fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("cargo sets {name} for build scripts"))
 }
 
-/// The name of the directory that is built into: `PROFILE` calls a custom profile by the one
-/// that it inherits from.
+/// Returns the profile by the name of its output directory. `PROFILE` would name the profile that a
+/// custom profile inherits from.
 fn profile() -> String {
     let out = PathBuf::from(variable("OUT_DIR"));
     let directory = out.ancestors().nth(3).and_then(Path::file_name);
     directory.and_then(|name| name.to_str()).map_or_else(|| variable("PROFILE"), str::to_owned)
 }
 
-/// The commit of a repository whose top is `root`: another repository around an unpacked
-/// archive is not ours.
+/// Returns the commit of the repository whose top is `root`; `None` without one. An unpacked
+/// archive may lie in another repository, whose commit is not this one's.
 fn commit(root: &Path) -> Option<String> {
     let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"])?);
     if top.canonicalize().ok()? != root.canonicalize().ok()? {
@@ -103,8 +103,9 @@ fn commit(root: &Path) -> Option<String> {
     }
     let own = PathBuf::from(git(root, &["rev-parse", "--absolute-git-dir"])?);
     let common = root.join(git(root, &["rev-parse", "--git-common-dir"])?);
-    // The index is not watched: every `git status` touches it. Of branches only the one that is
-    // checked out is, unless it is packed: a commit in another work tree changes nothing here.
+    // Of all branches, only the checked-out branch is watched: a commit in another work tree
+    // changes nothing here. A packed branch has no file, so all branches are watched then. The
+    // index is not watched, since every `git status` touches it.
     let branch = git(root, &["symbolic-ref", "--quiet", "HEAD"]).map(|name| common.join(name));
     let branch = branch.filter(|file| file.exists()).unwrap_or_else(|| common.join("refs/heads"));
     for place in [own.join("HEAD"), branch, common.join("packed-refs")] {
@@ -118,11 +119,11 @@ fn commit(root: &Path) -> Option<String> {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
-    // Without optional locks a status does not write to the index.
+    // Without optional locks, `git status` does not write to the index.
     output(Command::new("git").arg("--no-optional-locks").arg("-C").arg(root).args(arguments))
 }
 
-/// The output of a program that is there and succeeds.
+/// Returns the output of a program; `None` if the program is missing or fails.
 fn output(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())

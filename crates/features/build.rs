@@ -1,4 +1,4 @@
-//! Does nothing. A build script must exist: cargo unites features of build dependencies only for a
-//! package that has one.
+//! Does nothing. Cargo unites the features of build dependencies only for a package that has a
+//! build script.
 
 fn main() {}

@@ -1,4 +1,4 @@
-//! Unites the features of dependencies: one set for all packages of the workspace. The manifest
-//! lists each third-party package whose features differ between our packages, with all features
-//! that the workspace needs. Every package with dependencies depends on this package. So the build
-//! of one package finds all dependencies compiled. This package has no code.
+//! One set of dependency features for all packages of the workspace, so that the build of one
+//! package (`-p X`) finds all dependencies compiled. The manifest lists each dependency whose
+//! features would differ between packages, with all features that any of them needs. Every package
+//! with dependencies depends on this package, which has no code.
