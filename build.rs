@@ -101,15 +101,15 @@ fn commit(root: &Path) -> Option<String> {
     if top.canonicalize().ok()? != root.canonicalize().ok()? {
         return None;
     }
-    let own = PathBuf::from(git(root, &["rev-parse", "--absolute-git-dir"])?);
+    let git_dir = PathBuf::from(git(root, &["rev-parse", "--absolute-git-dir"])?);
     let common = root.join(git(root, &["rev-parse", "--git-common-dir"])?);
     // Of all branches, only the checked-out branch is watched: a commit in another work tree
     // changes nothing here. A packed branch has no file, so all branches are watched then. The
     // index is not watched, since every `git status` touches it.
     let branch = git(root, &["symbolic-ref", "--quiet", "HEAD"]).map(|name| common.join(name));
     let branch = branch.filter(|file| file.exists()).unwrap_or_else(|| common.join("refs/heads"));
-    for place in [own.join("HEAD"), branch, common.join("packed-refs")] {
-        watch(&place);
+    for path in [git_dir.join("HEAD"), branch, common.join("packed-refs")] {
+        watch(&path);
     }
     let hash = git(root, &["rev-parse", "HEAD"])?;
     let mut status = vec!["status", "--porcelain", "--"];
