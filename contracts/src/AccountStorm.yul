@@ -1,11 +1,11 @@
-// Looks at accounts whose addresses are hashes, the low 20 bytes of keccak256(seed, i): by op 0 its BALANCE,
-// 1 EXTCODESIZE, 2 EXTCODEHASH, 3 EXTCODECOPY of the first `bytes` bytes, 4 a CALL with no value.
-// Calldata, 32-byte words: seed, op, bytes, (start, count)*. Looks at i in start..start+count of each pair
-// and returns the digest, as KeccakStorm, of what it saw: balances, sizes, hashes, first words of code,
-// successful calls.
-// Reverts when the words are not three and whole pairs, or on another op with a pair.
-// Gas per account above that of the cold operation: 80 in blocks of 8 accounts, 123 in the rest; 17 more for
-// a copy or a call, and what the copy and the code that runs cost.
+// Accesses accounts whose addresses are hashes, the low 20 bytes of keccak256(seed, i). The operation is BALANCE
+// for op 0, EXTCODESIZE for 1, EXTCODEHASH for 2, EXTCODECOPY of the first `bytes` bytes for 3, and CALL without
+// value for 4.
+// Calldata, 32-byte words: seed, op, bytes, (start, count)*. Accesses i in start..start+count of each pair. Returns
+// the digest, as KeccakStorm, of the results: balances, sizes, hashes, first words of code, successes of calls.
+// Reverts if the words are not three and whole pairs, or if op is another and there is a pair.
+// Gas per account above that of the cold operation: 80 in the unrolled loop of 8 accounts, 123 in the loop of the
+// rest. A copy or a call costs 17 more, and the copied bytes or the called code.
 object "AccountStorm" {
     code {
         datacopy(0, dataoffset("AccountStorm_deployed"), datasize("AccountStorm_deployed"))
@@ -19,7 +19,7 @@ object "AccountStorm" {
             mstore(0x00, calldataload(0x00))
             let op := calldataload(0x20)
             let bytes := calldataload(0x40)
-            // Odd, so no value is lost; a value that stands elsewhere has another power of it.
+            // Odd, so a product loses no bits. The power of m by which a value counts depends on its position.
             let m := 0x5851f42d4c957f2d
             let acc := 0
             for { let pair := 0x60 } lt(pair, calldatasize()) { pair := add(pair, 0x40) } {

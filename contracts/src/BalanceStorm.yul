@@ -1,9 +1,9 @@
 // Asks a token for the balances of holders whose addresses are hashes, the low 20 bytes of
-// keccak256(seed, i): every answer is one cold slot of the token, at the key that Solidity gives a mapping.
+// keccak256(seed, i). Each answer is one cold slot of the token, at the key that Solidity gives a mapping.
 // Calldata, 32-byte words: seed, token, (start, count)*. Asks for i in start..start+count of each pair and
-// returns the digest of all balances, as KeccakStorm. Reverts when the words are not two and whole pairs, when a call fails,
-// or when the last one was answered by no word.
-// Gas per balance: 2,703 in blocks of 8, 2,741 in the rest.
+// returns the digest of all balances, as KeccakStorm.
+// Reverts if the words are not two and whole pairs, if a call fails, or if the last answer is not one word.
+// Gas per balance: 2,703 in the unrolled loop of 8, 2,741 in the loop of the rest.
 object "BalanceStorm" {
     code {
         datacopy(0, dataoffset("BalanceStorm_deployed"), datasize("BalanceStorm_deployed"))
@@ -18,7 +18,7 @@ object "BalanceStorm" {
             mstore(0x40, shl(224, 0x70a08231)) // balanceOf(address)
             let token := calldataload(0x20)
             let mask := sub(shl(160, 1), 1)
-            // Odd, so no value is lost; a value that stands elsewhere has another power of it.
+            // Odd, so a product loses no bits. The power of m by which a value counts depends on its position.
             let m := 0x5851f42d4c957f2d
             let acc := 0
             let ok := 1

@@ -1,11 +1,11 @@
-// What an account with very many slots delegates to (EIP-7702): slots at the keys 1 to N, one after the other.
+// The code of an account with very many slots, at the keys 1 to N, which delegates to it (EIP-7702).
 // Calldata, 32-byte words: op, where, count.
-// op 0: reads count slots from the one that slot 0 names on, and leaves in slot 0 the key after the last.
-// op 1: the same, but leaves where in slot 0 before it reads.
-// op 2: writes to count slots from where on their key plus 2.
-// Returns the digest of the values that were read, as KeccakStorm; 0 for op 2.
-// Reverts when the words are not three, or op is none of these.
-// Gas of a slot above that of the operation when it is cold: 70 to read, 53 to write.
+// op 0: reads `count` slots from the key in slot 0 on, and sets slot 0 to the key after the last.
+// op 1: sets slot 0 to `where`, and reads `count` slots from the old key in slot 0 on.
+// op 2: writes `count` slots from the key `where` on: to each its key plus 2.
+// Returns the digest of the read values, as KeccakStorm; 0 for op 2.
+// Reverts if the words are not three, or on another op.
+// Gas per slot above that of the cold operation: 70 to read, 53 to write.
 object "Bloated" {
     code {
         datacopy(0, dataoffset("Bloated_deployed"), datasize("Bloated_deployed"))
@@ -42,7 +42,7 @@ object "Bloated" {
             return(0x00, 0x20)
 
             function digest(key, end) -> sum {
-                // Odd, so no value is lost; a value that stands elsewhere has another power of it.
+                // Odd, so a product loses no bits. The power of m by which a value counts depends on its position.
                 for { let m := 0x5851f42d4c957f2d } lt(key, end) { key := add(key, 1) } {
                     sum := add(sload(key), mul(sum, m))
                 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
-/// One link of a chain of transactions: it depends on `from` and changes `to`, two slots or the
-/// balances of two accounts. Hashes before it reads depend on the caller alone; those afterwards
-/// depend on all that it depends on.
+/// One link of a chain of transactions: reads `from` and changes `to`, which are two slots (`step`)
+/// or the balances of two accounts (`pay`). The `first` hashes, before the reads, depend only on
+/// the caller. The `last` hashes, after the reads, depend on the link before too.
 contract Chain {
     mapping(uint256 place => bytes32) public valueOf;
 

@@ -1,9 +1,9 @@
-// Has a storm follow a linked list from the key in slot 0 on, and leaves in slot 0 the key that it came to:
-// the next transaction begins there. No key is known before the one before it has been read, in this
-// transaction or in those before.
-// Calldata, 32-byte words: storm, count. Returns the last key, as the storm does.
-// Reverts when the words are not two, or the storm fails or is none.
-// Gas above the storm's own: two accesses of a slot, an account, and at most 600.
+// Calls a ChaseStorm, which follows its linked list from the key in slot 0 on, and sets slot 0 to the last key:
+// the next transaction begins there. Each key is known only after the read of the key before it, in this
+// transaction or an earlier one.
+// Calldata, 32-byte words: address of the storm, count. Returns the last key, as the storm does.
+// Reverts if the words are not two, if the storm fails, or if it does not return a word.
+// Gas above the storm's own: a read and a write of a slot, a cold account, and at most 600.
 object "ChainPointer" {
     code {
         datacopy(0, dataoffset("ChainPointer_deployed"), datasize("ChainPointer_deployed"))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
-/// Work that touches no state, `rounds` times, from the caller's address on: no two callers compute
-/// the same, so that remembering results is no help.
+/// Work without state, `rounds` times. It starts with the caller's address, so that no two callers
+/// compute the same and a cache of results does not help.
 contract Compute {
     uint256 private constant HASH_BYTES = 4096;
-    /// Of the field that the curve of EIP-196 is over.
+    /// Prime of the field of the curve alt_bn128 (EIP-196).
     uint256 private constant P = 0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47;
     /// 2^256 - 189, the largest prime below 2^256.
     uint256 private constant MODULUS =
@@ -13,7 +13,7 @@ contract Compute {
 
     error Precompile(uint256 number);
 
-    /// Each round hashes 4 KiB, which begin with the hash before.
+    /// Each round hashes 4 KiB that begin with the hash of the round before.
     function hash(uint256 rounds) external view returns (uint256 result) {
         assembly ("memory-safe") {
             let buffer := mload(0x40)
@@ -25,7 +25,8 @@ contract Compute {
         }
     }
 
-    /// Each round raises the power before to one of 256 bits (EIP-198).
+    /// Each round raises the result of the round before, plus the round's number, to an exponent of
+    /// 256 bits modulo a prime (EIP-198).
     function modexp(uint256 rounds) external view returns (uint256 result) {
         uint256 failed = 0;
         assembly ("memory-safe") {
@@ -37,7 +38,8 @@ contract Compute {
             mstore(add(input, 160), MODULUS)
             result := caller()
             for { let i := 0 } lt(i, rounds) { i := add(i, 1) } {
-                // Not its inverse alone, which would give the first number back after two rounds.
+                // The power is the modular inverse. Without `i`, two rounds would give back their
+                // input.
                 mstore(add(input, 96), add(result, i))
                 if iszero(staticcall(gas(), 5, input, 192, input, 32)) { failed := 1 }
                 result := mload(input)
@@ -47,7 +49,8 @@ contract Compute {
         if (failed != 0) revert Precompile(5);
     }
 
-    /// Each round checks e(A, G2) · e(-A, G2) = 1 for another point A (EIP-197); two pairs.
+    /// Each round checks e(A, G2) · e(-A, G2) = 1, which are two pairs, for another point A
+    /// (EIP-197).
     function pairing(uint256 rounds) external view returns (uint256 result) {
         uint256[12] memory pairs;
         for (uint256 i = 2; i < 12; i += 6) {
@@ -95,7 +98,7 @@ contract Compute {
         if (!ok) revert Precompile(8);
     }
 
-    /// The output replaces the input's first words.
+    /// Calls a precompile. Its output replaces the first words of the input.
     function call(uint256 precompile, uint256[4] memory words, uint256 inBytes, uint256 outBytes)
         private
         view

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
-/// A DApp with resources that its users share, such as a pool's reserves or a collection's counter:
-/// a call reads one at its start, computes with it, writes it back and logs that.
+/// A DApp with resources that its users share, such as a pool's reserves or a collection's counter.
+/// A call reads one resource at its start, does `work` steps with the value, writes it back and
+/// logs it.
 contract Dapp {
-    uint256 private constant STEP = 0xd1342543de82ef95; // odd, so that a step loses nothing
+    uint256 private constant STEP = 0xd1342543de82ef95; // odd, so that a step loses no bits
 
     mapping(uint256 resource => uint256) public valueOf;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A contract of any size: what follows the creation code is deployed with it, as padding that never
-// runs. Slot 0 begins as 1; every call adds 1 to it and returns it.
+// A contract of any size: bytes after the creation code are deployed as padding that never runs. Slot 0 begins
+// as 1. Each call adds 1 to slot 0 and returns the sum.
 object "Deployed" {
     code {
         sstore(0, 1)

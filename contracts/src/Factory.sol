@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
-/// Deploys at addresses that follow from salt and code (CREATE2, EIP-1014).
+/// Deploys contracts at addresses that follow from salt and code (CREATE2, EIP-1014).
 contract Factory {
     event Deployed(address indexed deployed, bytes32 indexed salt);
 

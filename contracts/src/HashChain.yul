@@ -1,8 +1,8 @@
-// One link of a chain of transactions: hashes that nobody else's state decides, then slot 0 read and written.
-// All that can be done ahead is worth nothing where slot 0 turns out to have changed.
-// Calldata, a 32-byte word: count. Hashes the word 1 count times over, adds the hash to slot 0, and returns the
-// sum. Deployed with 1 in slot 0. Reverts when the calldata is not one word.
-// Gas of a hash: 84. Beside them the price of a cold slot that is updated, and at most 200.
+// One link of a chain of transactions: hashes that depend on no state, then a read and a write of slot 0. An early
+// execution is aborted, with its hashes, if another transaction has changed slot 0 since.
+// Calldata, a 32-byte word: count. Hashes the word 1, and then each hash, count times in all. Adds the last hash to
+// slot 0, and returns the sum. Deployed with 1 in slot 0. Reverts if the calldata is not one word.
+// Gas of a hash: 84. Gas beside the hashes: an update of a cold slot, and at most 200.
 object "HashChain" {
     code {
         sstore(0, 1)

@@ -1,10 +1,11 @@
-// Follows a chain through contracts: the low 20 bytes of a key are the contract that has the slot, and its
-// value is the next key. Each hop is a cold account and a cold slot, and neither is known before the hop
-// before it has been made.
-// Calldata, 32-byte words: key, count. Asks the contract that a key names for that key's value, count
-// times, and returns the last value. Reverts when the words are not two, when a call fails, when the chain
-// leads to an account without code, or when the last value is 0.
-// Gas per hop above that of a cold account and a cold slot: 67 in blocks of 8 hops, 105 in the rest.
+// Follows a chain through contracts: the low 20 bytes of a key are the address of the contract with the slot, and
+// the slot's value is the next key. Each hop is a cold account and a cold slot, both known only after the hop
+// before it.
+// Calldata, 32-byte words: key, count. Calls the contract of a key (HopTarget) for the key's value, count times,
+// and returns the last value. Reverts if the words are not two, if a call fails, if the chain leads to an account
+// without code, or if the last value is 0.
+// Gas per hop above that of a cold account and a cold slot: 67 in the unrolled loop of 8 hops, 105 in the loop of
+// the rest.
 object "HopStorm" {
     code {
         datacopy(0, dataoffset("HopStorm_deployed"), datasize("HopStorm_deployed"))
@@ -31,7 +32,8 @@ object "HopStorm" {
             for { let rest := and(count, 7) } rest { rest := sub(rest, 1) } {
                 ok := and(ok, staticcall(gas(), mload(0x00), 0x00, 0x20, 0x00, 0x20))
             }
-            // Where there is no code nothing is answered, and the chain stays there to its end.
+            // An account without code returns nothing, and leaves the key as it is. So all later calls go to this
+            // account too, and a check of the last one is enough.
             if count { ok := and(ok, eq(returndatasize(), 0x20)) }
             if iszero(and(ok, iszero(iszero(mload(0x00))))) { revert(0, 0) }
             return(0x00, 0x20)

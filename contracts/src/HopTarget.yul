@@ -1,6 +1,6 @@
-// What a chain through contracts is made of: returns the value of the slot whose key is asked for.
-// Calldata: key, 32 bytes. Every contract of a chain has this code, and slots of its own.
-// Reverts on calldata of another length.
+// A contract of a HopStorm's chain: returns the value of the slot at a key. All contracts of the chain have this
+// code, and slots of their own.
+// Calldata: key, 32 bytes. Reverts on calldata of another length.
 object "HopTarget" {
     code {
         datacopy(0, dataoffset("HopTarget_deployed"), datasize("HopTarget_deployed"))

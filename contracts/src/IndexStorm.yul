@@ -1,8 +1,9 @@
-// Reads the slots keccak256(seed, i) in the order in which calldata has the indices: who knows how the keys
-// are sorted in the store can have them read from its end to its beginning.
-// Calldata: seed, 32 bytes, then indices of 4 bytes each. Returns the digest of all values, as KeccakStorm. Reverts when there
-// is no seed, or a part of an index.
-// Gas per slot: 2,187 in blocks of 8 slots, 2,225 in the rest; the calldata of its index is 16 to 64 more.
+// Reads the slots keccak256(seed, i) in the order of the indices i in calldata. So a sender can choose the order of
+// the keys in the store, such as from the last to the first.
+// Calldata: seed, 32 bytes, then indices of 4 bytes each. Returns the digest of all values, as KeccakStorm.
+// Reverts without a whole seed, or if the last index is cut off.
+// Gas per slot: 2,187 in the unrolled loop of 8 slots, 2,225 in the loop of the rest. The calldata of the slot's
+// index costs 16 to 64 more.
 object "IndexStorm" {
     code {
         datacopy(0, dataoffset("IndexStorm_deployed"), datasize("IndexStorm_deployed"))
@@ -13,7 +14,7 @@ object "IndexStorm" {
             if or(lt(calldatasize(), 0x20), and(calldatasize(), 3)) { revert(0, 0) }
 
             mstore(0x00, calldataload(0x00))
-            // Odd, so no value is lost; a value that stands elsewhere has another power of it.
+            // Odd, so a product loses no bits. The power of m by which a value counts depends on its position.
             let m := 0x5851f42d4c957f2d
             let acc := 0
             let at := 0x20

@@ -1,9 +1,9 @@
-// Reads pseudorandom slots, keccak256(seed, i): nothing is near anything in the store, and each key
-// costs the client a hash besides the read. The keys do not depend on values: a prefetcher may guess.
-// Calldata, 32-byte words: seed, (start, count)*. Reads i in start..start+count of each pair and
-// returns a digest that the order of the values is part of: for each, digest = digest * m + value, from 0.
-// Reverts when the words are not a seed and whole pairs.
-// Gas per slot: 2,175 in blocks of 64 slots, 2,236 in the rest.
+// Reads pseudorandom slots, keccak256(seed, i). No two are near each other in the store, and each key costs the
+// client a hash beside the read. Keys do not depend on values, so an early execution finds the right keys.
+// Calldata, 32-byte words: seed, (start, count)*. Reads i in start..start+count of each pair. Returns a digest of
+// the values in their order: from 0 on, digest = digest * m + value for each.
+// Reverts if the words are not a seed and whole pairs.
+// Gas per slot: 2,175 in the unrolled loop of 64 slots, 2,236 in the loop of the rest.
 object "KeccakStorm" {
     code {
         datacopy(0, dataoffset("KeccakStorm_deployed"), datasize("KeccakStorm_deployed"))
@@ -15,7 +15,7 @@ object "KeccakStorm" {
             if iszero(eq(and(calldatasize(), 0x3f), 0x20)) { revert(0, 0) }
 
             mstore(0x00, calldataload(0x00))
-            // Odd, so no value is lost; a value that stands elsewhere has another power of it.
+            // Odd, so a product loses no bits. The power of m by which a value counts depends on its position.
             let m := 0x5851f42d4c957f2d
             let acc := 0
             for { let pair := 0x20 } lt(pair, calldatasize()) { pair := add(pair, 0x40) } {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
-/// `count` logs of `topics` topics (0 to 4) and `size` bytes of data, each other than the one before.
+/// Writes `count` different logs, each of `topics` topics (0 to 4) and `size` bytes of data.
 contract Logs {
     error TooManyTopics(uint256 topics);
 

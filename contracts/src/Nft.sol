@@ -3,8 +3,8 @@ pragma solidity 0.8.37;
 
 import {ERC721} from "@openzeppelin/contracts/token/ERC721/ERC721.sol";
 
-/// OpenZeppelin's ERC-721: owners at mapping slot 2, balances at 3, approvals at 4. Ids of what is
-/// minted are counted in slot 6, which every mint reads and writes.
+/// OpenZeppelin's ERC-721: owners at mapping slot 2, balances at 3, approvals at 4. Slot 6 has the
+/// last minted id, which every mint reads and writes.
 contract Nft is ERC721("Nft", "NFT") {
     uint256 private last;
 

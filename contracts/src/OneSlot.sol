@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
-/// One slot that every call reads and writes. `mix` touches it last, after `work` hashes of the
-/// caller: its result depends on all calls before it, and its hashes on none. `mixFirst` touches it
-/// first: its hashes depend on all calls before it too.
+/// One slot that every call reads and writes. `mix` touches it last, after `work` hashes that
+/// depend only on the caller. `mixFirst` reads it first, so that its hashes depend on all earlier
+/// calls.
 contract OneSlot {
     bytes32 private value;
 

@@ -1,8 +1,8 @@
-// Reads slots of a Weyl sequence, seed + i * floor(2^256 / phi) mod 2^256, as WeylStorm does, and leaves the
-// end of its calldata alone: bytes that a client has to carry and nobody reads.
-// Calldata, 32-byte words: seed, n, (start, count) n times; then anything. Reads i in start..start+count of
-// each pair and returns the digest of all values, as WeylStorm. Reverts when it is shorter than n says.
-// Gas per slot: 2,122 in blocks of 64 slots, 2,170 in the rest.
+// Reads slots of a Weyl sequence, seed + i * floor(2^256 / phi) mod 2^256, as WeylStorm does. Ignores the end of
+// its calldata: bytes that clients have to transfer, and that no code reads.
+// Calldata, 32-byte words: seed, n, (start, count) n times; then any bytes. Reads i in start..start+count of each
+// pair and returns the digest of all values, as WeylStorm. Reverts if calldata is too short for n pairs.
+// Gas per slot: 2,122 in the unrolled loop of 64 slots, 2,170 in the loop of the rest.
 object "PaddedStorm" {
     code {
         datacopy(0, dataoffset("PaddedStorm_deployed"), datasize("PaddedStorm_deployed"))
@@ -10,7 +10,7 @@ object "PaddedStorm" {
     }
     object "PaddedStorm_deployed" {
         code {
-            // No more pairs than there is calldata, so that their end cannot overflow.
+            // n is at most the length of calldata, so that the end of the pairs cannot overflow.
             let pairs := calldataload(0x20)
             if or(lt(calldatasize(), 0x40), gt(pairs, calldatasize())) { revert(0, 0) }
             let end := add(0x40, shl(6, pairs))
@@ -19,7 +19,7 @@ object "PaddedStorm" {
             // floor(2^256 / phi); odd, so no key repeats. Its multiples below are folded by solc.
             let w := 0x9e3779b97f4a7c15f39cc0605cedc8341082276bf3a27251f86c6a11d0c18e95
             let seed := calldataload(0x00)
-            // Odd, so no value is lost; a value that stands elsewhere has another power of it.
+            // Odd, so a product loses no bits. The power of m by which a value counts depends on its position.
             let m := 0x5851f42d4c957f2d
             let acc := 0
             for { let pair := 0x40 } lt(pair, end) { pair := add(pair, 0x40) } {

@@ -3,8 +3,9 @@ pragma solidity 0.8.37;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
-/// A pool of two tokens that exchanges one for the other along x · y = k, for a fee of 0.3 % that
-/// stays in it. Slots: 0 and 1 the tokens, 2 both reserves. Whoever swaps has allowed it to take.
+/// A pool that exchanges two tokens along x · y = k, for a fee of 0.3 % that stays in the pool.
+/// Slots 0 and 1 have the tokens, slot 2 both reserves. Traders have approved the pool as a spender
+/// (ERC-20).
 contract Pair {
     IERC20 private token0;
     IERC20 private token1;
@@ -41,7 +42,7 @@ contract Pair {
     }
 
     function update(bool zeroForOne, uint256 reserveIn, uint256 reserveOut) private {
-        // A sum that no longer fits would pass for a small one.
+        // The cast to uint128 would truncate a larger sum. The other reserve only falls.
         require(reserveIn <= type(uint128).max);
         (uint256 first, uint256 second) =
             zeroForOne ? (reserveIn, reserveOut) : (reserveOut, reserveIn);

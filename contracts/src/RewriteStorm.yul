@@ -1,10 +1,9 @@
-// Reads pseudorandom slots, keccak256(seed, i), and writes each again, XOR a change: with a change of 0
-// nothing changes, and the client has to see that. (solc removes an SSTORE of what was just loaded; of
-// a change that it does not know it cannot.)
-// Calldata, 32-byte words: seed, change, (start, count)*. Reads and writes i in start..start+count of each
-// pair and returns the digest of all values before, as KeccakStorm. Reverts when the words are not two and
-// whole pairs.
-// Gas per slot above those of SLOAD and SSTORE: 101 in blocks of 8 slots, 156 in the rest.
+// Reads pseudorandom slots, keccak256(seed, i), and writes value XOR change back to each. With a change of 0, the
+// client has to find that no value changes. (The change is calldata, since solc would remove an SSTORE of a value
+// that was just loaded.)
+// Calldata, 32-byte words: seed, change, (start, count)*. Reads and writes i in start..start+count of each pair.
+// Returns the digest of all old values, as KeccakStorm. Reverts if the words are not two and whole pairs.
+// Gas per slot above that of SLOAD and SSTORE: 101 in the unrolled loop of 8 slots, 156 in the loop of the rest.
 object "RewriteStorm" {
     code {
         datacopy(0, dataoffset("RewriteStorm_deployed"), datasize("RewriteStorm_deployed"))
@@ -17,7 +16,7 @@ object "RewriteStorm" {
 
             mstore(0x00, calldataload(0x00))
             let change := calldataload(0x20)
-            // Odd, so no value is lost; a value that stands elsewhere has another power of it.
+            // Odd, so a product loses no bits. The power of m by which a value counts depends on its position.
             let m := 0x5851f42d4c957f2d
             let acc := 0
             for { let pair := 0x40 } lt(pair, calldatasize()) { pair := add(pair, 0x40) } {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
-/// The part of ERC-20 that a load needs: balances at mapping slot 0, and `transfer`.
+/// The part of ERC-20 that loads need: balances at mapping slot 0, and `transfer`.
 contract Token {
     mapping(address account => uint256) public balanceOf;
 

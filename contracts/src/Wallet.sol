@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
-/// What accounts delegate their code to (EIP-7702): it counts in slot 0 of the account what was
-/// executed for it, pays, and says so.
+/// The code to which accounts of the load `delegate` delegate (EIP-7702). A call counts itself in
+/// slot 0 of the account, pays, and logs the payment.
 contract Wallet {
     uint256 private executed;
 

@@ -1,8 +1,8 @@
-// Writes one value to pseudorandom slots, keccak256(seed, i), without reading them: creates them, updates
-// them, or with a value of 0 clears them, as the slots and the value have it.
-// Calldata, 32-byte words: seed, value, (start, count)*. Writes i in start..start+count of each pair and
-// returns nothing. Reverts when the words are not two and whole pairs.
-// Gas per slot above that of a cold SSTORE: 71 in blocks of 8 slots, 109 in the rest.
+// Writes one value to pseudorandom slots, keccak256(seed, i), without reading them. This creates absent slots and
+// updates present ones; a value of 0 clears them.
+// Calldata, 32-byte words: seed, value, (start, count)*. Writes i in start..start+count of each pair and returns
+// nothing. Reverts if the words are not two and whole pairs.
+// Gas per slot above that of a cold SSTORE: 71 in the unrolled loop of 8 slots, 109 in the loop of the rest.
 object "WriteStorm" {
     code {
         datacopy(0, dataoffset("WriteStorm_deployed"), datasize("WriteStorm_deployed"))
