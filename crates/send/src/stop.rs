@@ -1,13 +1,10 @@
 //! The user's request to stop: reads its flag, and ends a wait for other work once it is set.
 
 use std::{
-    future::Future,
-    pin::pin,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
-use futures::future::{Either, select};
 use tokio::time::sleep;
 
 /// Polling interval for the flag of a requested stop.
@@ -23,13 +20,14 @@ pub(crate) async fn unless_stopped<T>(
     stop: &AtomicBool,
     work: impl Future<Output = T>,
 ) -> Option<T> {
-    let asked = async {
+    let stopped = async {
         while !is_stop_requested(stop) {
             sleep(POLL_INTERVAL).await;
         }
     };
-    match select(pin!(work), pin!(asked)).await {
-        Either::Left((done, _)) => Some(done),
-        Either::Right(_) => None,
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = stopped => None,
     }
 }

@@ -3,7 +3,10 @@
 //! and in order, and finds blocks that a reorganisation removed. `pool` samples the pool. `heads`
 //! is apart, so a node that is slow with receipts does not delay the times.
 
-use std::time::{Duration, Instant};
+use std::{
+    pin::pin,
+    time::{Duration, Instant},
+};
 
 use alloy_primitives::B256;
 use futures::{StreamExt, stream};
@@ -132,11 +135,12 @@ async fn ancestors(node: &Node, base: &Header) -> Vec<Header> {
     let numbers =
         (1..=ANCESTOR_COUNT).map_while(|depth| base.number.to::<u64>().checked_sub(depth));
     let reads = stream::iter(numbers).map(|number| node.block(number)).buffered(READ_COUNT_MAX);
-    let known = reads.map(|read| read.ok().flatten()).take_while(|found| {
-        let is_found = found.is_some();
-        async move { is_found }
-    });
-    known.filter_map(|found| async move { found }).collect().await
+    let mut reads = pin!(reads);
+    let mut found = Vec::new();
+    while let Some(Ok(Some(ancestor))) = reads.next().await {
+        found.push(ancestor);
+    }
+    found
 }
 
 /// Result of [`Reader::next`].

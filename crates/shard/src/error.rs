@@ -3,7 +3,6 @@
 
 use std::{
     error::Error,
-    future::Future,
     pin::pin,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::{Duration, Instant},

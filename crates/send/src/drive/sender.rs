@@ -48,14 +48,6 @@ impl Sender {
         }
     }
 
-    pub(crate) fn has_work(&self) -> bool {
-        !self.due_txs.is_empty()
-    }
-
-    pub(crate) fn next_tx(&self) -> Option<usize> {
-        self.due_txs.front().copied()
-    }
-
     /// Removes the first due transaction, which has been taken or refused for good.
     pub(crate) fn finish(&mut self) -> Option<usize> {
         self.signed = None;

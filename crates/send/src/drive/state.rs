@@ -112,7 +112,7 @@ impl<'a> Drive<'a> {
     /// Queues a sender with a transaction to send, unless it is queued or busy.
     pub(super) fn make_ready(&mut self, index: usize) {
         let sender = &mut self.senders[index];
-        if !sender.is_busy && !sender.is_queued && sender.has_work() {
+        if !sender.is_busy && !sender.is_queued && !sender.due_txs.is_empty() {
             sender.is_queued = true;
             self.send_queue.push_back(index);
         }
@@ -162,7 +162,7 @@ impl<'a> Drive<'a> {
     pub(super) fn next_bytes(&mut self, index: usize) -> Result<Option<Bytes>, SendError> {
         let tx_signer = TxSigner { signer: &self.plan.signer, chain_id: self.input.chain_id };
         let sender = &mut self.senders[index];
-        let Some(tx) = sender.next_tx() else { return Ok(None) };
+        let Some(tx) = sender.due_txs.front().copied() else { return Ok(None) };
         if sender.signed.is_none() {
             let content = self.ready.content(self.plan, tx);
             let fees = self.ready.fees.within(self.ready.offers_max[index]);

@@ -4,7 +4,6 @@
 //! abandoned ones, and wait 30 s between two tries to connect.
 
 use std::{
-    future::Future,
     sync::Arc,
     time::{Duration, Instant},
 };
