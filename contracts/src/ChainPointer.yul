@@ -1,5 +1,5 @@
-// Calls a ChaseStorm, which follows its linked list from the key in slot 0 on, and sets slot 0 to the last key:
-// the next transaction begins there. Each key is known only after the read of the key before it, in this
+// Calls a ChaseStorm, which follows its linked list from the key in slot 0 on. Sets slot 0 to the last key,
+// where the next transaction begins. Each key is known only after the read of the key before it, in this
 // transaction or an earlier one.
 // Calldata, 32-byte words: address of the storm, count. Returns the last key, as the storm does.
 // Reverts if the words are not two, if the storm fails, or if it does not return a word.

@@ -1,11 +1,11 @@
-// Follows a chain through contracts: the low 20 bytes of a key are the address of the contract with the slot, and
+// Follows a chain through contracts. The low 20 bytes of a key are the address of the contract with the slot;
 // the slot's value is the next key. Each hop is a cold account and a cold slot, both known only after the hop
 // before it.
 // Calldata, 32-byte words: key, count. Calls the contract of a key (HopTarget) for the key's value, count times,
-// and returns the last value. Reverts if the words are not two, if a call fails, if the chain leads to an account
-// without code, or if the last value is 0.
-// Gas per hop above that of a cold account and a cold slot: 67 in the unrolled loop of 8 hops, 105 in the loop of
-// the rest.
+// and returns the last value.
+// Reverts if the words are not two, if a call fails, if the chain leads to an account without code, or if the
+// last value is 0.
+// Gas per hop above a cold account and a cold slot: 67 in the unrolled loop of 8 hops, 105 in that of the rest.
 object "HopStorm" {
     code {
         datacopy(0, dataoffset("HopStorm_deployed"), datasize("HopStorm_deployed"))

@@ -2,8 +2,7 @@
 // at the low 20 bytes of keccak256(seed, i), which are SpreadTargets.
 // Calldata, 32-byte words: seed, slot, value, (start, count)*. Calls i in start..start+count of each pair and
 // returns nothing. Reverts if the words are not three and whole pairs, or if a call fails.
-// Gas per slot above that of a cold account and a cold SSTORE: 122 in the unrolled loop of 8 slots, 170 in the loop
-// of the rest.
+// Gas per slot above a cold account and a cold SSTORE: 122 in the unrolled loop of 8 slots, 170 in that of the rest.
 object "SpreadStorm" {
     code {
         datacopy(0, dataoffset("SpreadStorm_deployed"), datasize("SpreadStorm_deployed"))

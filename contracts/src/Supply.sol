@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
-/// A token whose holders destroy tokens of theirs: `burn` lowers the total supply, a slot that all
-/// callers share, and the caller's balance; `spend` lowers only the balance.
+/// A token whose holders destroy tokens of theirs. `burn` lowers the caller's balance and the total
+/// supply, a slot that all callers share. `spend` lowers only the balance.
 contract Supply {
     mapping(address account => uint256) public balanceOf;
     uint256 public totalSupply;

@@ -1,6 +1,5 @@
-//! Collects the writes of a step from revm's output, for engines and the description of a workload:
-//! the step's changes of the state, which are also its entries in a block-level access list
-//! (EIP-7928).
+//! Collects the writes of a step from revm's output, for engines and descriptions. They are the
+//! step's changes of the state, and its entries in a block-level access list (EIP-7928).
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::state::{Account, AccountInfo, EvmState};

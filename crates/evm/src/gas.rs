@@ -1,5 +1,5 @@
-//! Adds up the gas of a block: the receipts' gas and, from Amsterdam on, execution gas and state gas
-//! as two dimensions (EIP-8037). The generator fills blocks by these sums.
+//! Adds up the gas of a block: the receipts' gas and, from Amsterdam on, execution gas and state
+//! gas as two dimensions (EIP-8037). The generator fills blocks by these sums.
 
 use workload::Fork;
 
@@ -28,8 +28,8 @@ impl BlockGas {
 
     /// The largest gas limit of a next transaction, in a block with the gas limit `limit`. Before
     /// Amsterdam, it is the gas that earlier transactions left. From Amsterdam on, the remaining
-    /// execution gas must cover the transaction's limit up to the cap of EIP-7825, and the remaining
-    /// state gas must cover the whole limit (EIP-8037).
+    /// execution gas must cover its limit up to the cap of EIP-7825, and the remaining state gas
+    /// the whole limit (EIP-8037).
     pub fn room(&self, limit: u64, fork: Fork) -> u64 {
         let remaining = |used: u64| limit.saturating_sub(used);
         if !fork.is_from(Fork::Amsterdam) {

@@ -1,8 +1,8 @@
-//! Orders the transactions of a block by their shards, so that fewer values go back and forth:
-//! first the transactions of the first shard, then those of the next shard. Transactions of one
-//! sender keep their order because of their nonces. If each sender is on one shard, values go only
-//! to later shards, and each of these gets at most one value of a key. A sender on several shards
-//! may still send values back. `stress describe` reports the traffic of this order.
+//! Orders the transactions of a block by their shards, so that fewer values go back and forth. The
+//! transactions of the first shard come first, then those of the next. Transactions of one sender
+//! keep their order because of their nonces. If each sender is on one shard, values go only to
+//! later shards, and each of these gets at most one value of a key. A sender on several shards may
+//! still send values back. `stress describe` reports the traffic of this order.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 

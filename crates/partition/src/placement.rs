@@ -2,7 +2,7 @@
 //! or clusters of transactions. Edges are keys that several vertices touch. The objective is
 //! probabilistic fanout (Kabiljo et al., *Social Hash Partitioner*, 2017): the fanout if each
 //! vertex of an edge touched the key with probability 1/2. So an edge with n vertices on a shard
-//! counts 1 - 2^-n there, and a move off the shard gains more if few other vertices of the edge are
+//! counts 1 - 2^-n there. A move off the shard gains more if few other vertices of the edge are
 //! there. The objective counts whole units of 2^-32, so sums are exact in any order.
 
 use crate::hypergraph::Hypergraph;

@@ -1,6 +1,6 @@
-//! The HTTP client of the whole program, with one policy: an answer is bounded in time and size,
-//! and a redirect stays on its host and keeps its encryption. The root certificates are those of
-//! the system and of Mozilla. Knows no JSON-RPC.
+//! The HTTP client of the whole program, with one policy. An answer is bounded in time and size. A
+//! redirect stays on its host and keeps its encryption. The root certificates are those of the
+//! system and of Mozilla. Knows no JSON-RPC.
 
 use std::{
     error::Error,

@@ -26,8 +26,8 @@ use budget::Budget;
 
 /// Number of accounts that one transaction pays.
 const PAYMENTS_PER_TX: usize = 64;
-/// Upper bound of the gas of a payment to a new account on Osaka: 25,000 for the account, 9,000 for
-/// the value, and the payment's loop and bytes in the init code.
+/// Upper bound of the gas of a payment to a new account on Osaka. It has 25,000 for the account,
+/// 9,000 for the value, and the payment's loop and bytes in the init code.
 const PAYMENT_GAS: u64 = 36_000;
 /// Upper bound of the gas of a transaction that pays senders, beside its payments. It creates a
 /// contract without code.

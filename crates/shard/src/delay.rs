@@ -4,8 +4,8 @@
 //! millisecond.
 //!
 //! A message is on its way until its delay is over, and then due. A due message stays in the line
-//! until the receiver takes it. The number of due messages is limited as the queue of a connection
-//! without a delay is, so that the sender waits for a slow receiver in both cases.
+//! until the receiver takes it. The number of due messages is limited like the queue of a
+//! connection without a delay. So the sender waits for a slow receiver in both cases.
 
 use std::{
     collections::VecDeque,

@@ -1,6 +1,6 @@
 //! Converts keys with their values to records of a fixed length, and back. A field of a message has
-//! many records, as bytes: with a protobuf message for each record, most of the cost of a result
-//! would be their encoding. An invalid record gives an error as text.
+//! many records, as bytes. With a protobuf message for each record, their encoding would be most of
+//! the cost of a result. An invalid record gives an error as text.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use evm::AccountWrite;

@@ -1,5 +1,5 @@
-//! Lists the subtrees of a stored node, for exports and checks that walk a stored trie without a
-//! plan or an update. Also computes the root of a trie from its topmost stored node.
+//! Lists the subtrees of a stored node, for the executor's check of roots, which shares no code
+//! with plans and updates. Also computes the root of a trie from its topmost stored node.
 
 use alloy_primitives::{B256, keccak256};
 

@@ -101,8 +101,8 @@ impl Reading for Plan {
     }
 }
 
-/// Keys of all nodes that can be above these sorted keys, at paths of `depth` nibbles or fewer, so
-/// that a store can read all levels of the trie in one call. Many of the paths have no node,
+/// Keys of all nodes that can be above these sorted keys, at paths of `depth` nibbles or fewer.
+/// With them, a store can read all levels of the trie in one call. Many of the paths have no node,
 /// because they are deeper than the trie's leaves.
 pub fn guess_nodes(format: Format, keys: &[B256], depth: usize) -> Vec<NodeKey> {
     let mut paths: Vec<Path> = Vec::new();

@@ -1,5 +1,5 @@
-//! The plan of a simulation, made before its clock starts: the keys that each shard requests ahead,
-//! and for each step the values that it needs and the steps that it depends on.
+//! The plan of a simulation, made before its clock starts. It has the keys that each shard requests
+//! ahead. For each step, it has the needed values, and the steps that it depends on.
 
 use super::input::{BatchWork, KeyKind, Knowledge, Setting, StepWork};
 use crate::rows::Rows;

@@ -40,8 +40,8 @@ pub(crate) struct LoadRecords {
     chain_changed_at: Duration,
     /// Time of the node's last answer, also of a refusal of a transaction.
     pub(crate) answered_at: Duration,
-    /// Time of the last progress: new bytes were sent, the node took a transaction, a block with a
-    /// transaction of the load came, or a block was removed.
+    /// Time of the last progress: new bytes were sent, the node took a transaction, a block had
+    /// one, or a block was removed.
     pub(crate) progressed_at: Duration,
 }
 
@@ -168,9 +168,9 @@ impl LoadRecords {
         self.settled_count() == self.ledger.tally().planned
     }
 
-    /// Whether the load need not wait for confirmations any longer: `wanted` blocks are above the
-    /// last block with one of its transactions, there is no such block, or no new block came for
-    /// too long. `patience` bounds that time.
+    /// Whether the load need not wait for confirmations any longer. `wanted` blocks are above the
+    /// last block with one of its transactions, no such block exists, or no new block came for too
+    /// long. `patience` bounds that time.
     pub(crate) fn is_confirmed(&self, now: Duration, wanted: u64, patience: Duration) -> bool {
         if self.ledger.confirmations().is_none_or(|seen| seen >= wanted) {
             return true;

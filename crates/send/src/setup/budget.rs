@@ -1,5 +1,5 @@
-//! The money of the senders, for the setup: the highest cost of each sender's transactions, the
-//! senders that cannot pay this cost, and the maximum fee that each sender can offer.
+//! The money of the senders, for the setup. It has the highest cost of each sender's transactions,
+//! the senders that cannot pay it, and the maximum fee that each can offer.
 
 use alloy_primitives::{Address, U256};
 

@@ -1,6 +1,6 @@
-//! Roots of blocks that were made outside of this project: the state before a block has the root of
-//! the genesis header, and the writes of the block lead to the root of its own header. Runs if
-//! `STRESS_VECTORS` names the folder of the vectors.
+//! Roots of blocks that were made outside of this project. The state before a block has the root of
+//! the genesis header, and its writes lead to the root of its own header. Runs if `STRESS_VECTORS`
+//! names the folder of the vectors.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
