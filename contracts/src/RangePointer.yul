@@ -1,6 +1,6 @@
-// Calls a KeccakStorm to read a range of slots that begins at the index in slot 0. Sets slot 0 to the index
-// after the range, where the next transaction begins. So the keys of a transaction are known only after the
-// execution of all transactions before it. Slot 0 has the index plus one, so that it is never empty.
+// Calls a KeccakStorm or a WeylStorm to read a range of slots that begins at the index in slot 0. Sets slot 0 to
+// the index after the range, where the next transaction begins. So the keys of a transaction are known only
+// after the execution of all transactions before it. Slot 0 has the index plus one, so that it is never empty.
 // Calldata, 32-byte words: seed, address of the storm, count. Returns the digest of the values, as the storm
 // does.
 // Reverts if the words are not three, if the storm fails, or if it does not return a word.
