@@ -47,7 +47,7 @@ use hooks::{Cleanup, Hooks};
 use plan::{Machine, PlannedCell};
 use prepare::{
     Databases, DeviceFigures, FilledWork, InUse, Preparation, Prepared, Request, Source, WithWhole,
-    on_one_database, on_same_keys,
+    require_one_database, require_same_keys,
 };
 use sampling::{Sampled, Sampling};
 
@@ -137,8 +137,8 @@ pub fn measure(
     run: &RunSpec,
     progress: &Progress,
 ) -> Result<Vec<Cell>, Failure> {
-    on_one_database(run, "work that is measured in passing runs")?;
-    on_same_keys(run, "samples taken in passing ask for the workload's keys")?;
+    require_one_database(run, "work that is measured in passing runs")?;
+    require_same_keys(run, "samples taken in passing ask for the workload's keys")?;
     let machine = Machine::this();
     let databases = Databases { dir: None, in_use: InUse::Refuse };
     let preparation = Preparation {

@@ -27,7 +27,7 @@ use crate::{
     machine::scratch::Scratch,
     run::{
         plan::{self, Machine, PlannedCell},
-        prepare::{self, FilledWork, Request, Source, WithWhole, on_one_database},
+        prepare::{self, FilledWork, Request, Source, WithWhole, require_one_database},
     },
     terminal::{Code, Failure, Progress, WithExitCode, exit::fail},
     worker::Loaded,
@@ -121,7 +121,7 @@ impl GateWork {
             both_settings(&run, &input.how, &input.settings, &cells, &machine)?;
         let Request { work, run, scenario } = Request::of(&input.source, &input.how, progress)?;
         let FilledWork { workload, fill } = work;
-        on_one_database(&run, "builds are compared")?;
+        require_one_database(&run, "builds are compared")?;
         let WithWhole { run: whole, .. } =
             prepare::with_whole(run.clone(), WholeRows::One, &workload);
         let whole_rows = match run.lets_verb_choose_whole() {

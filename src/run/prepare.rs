@@ -35,8 +35,8 @@ pub use device::{measure_again, short_time as short_device_time};
 pub use fresh::{FreshWork, FreshWorks};
 pub use lists::check_lists;
 pub use request::{
-    Request, Size, Source, claim_not_run, is_smaller_if_quick, on_one_database, on_same_keys,
-    scenario, size_key,
+    Request, Size, Source, claim_not_run, is_smaller_if_quick, require_one_database,
+    require_same_keys, scenario, size_key,
 };
 pub use stores::{Databases, InUse, StoreOpener, StoreSettings};
 pub use whole::{WithWhole, too_long, with_whole};

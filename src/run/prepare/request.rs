@@ -111,8 +111,8 @@ impl Request {
             }
             Source::File(path) => {
                 let run = minimal::default_run(how).with_exit_code(Code::Usage)?;
-                on_one_database(&run, "a workload file is of one seed, and is run")?;
-                on_same_keys(&run, "a workload file has the keys that it has")?;
+                require_one_database(&run, "a workload file is of one seed, and is run")?;
+                require_same_keys(&run, "a workload file has the keys that it has")?;
                 Ok(Self { work: FilledWork::of_file(path, progress)?, run, scenario: None })
             }
         }
@@ -172,7 +172,7 @@ pub fn claim_not_run(scenario: &Scenario) -> Option<String> {
 ///
 /// # Errors
 /// The run has several databases.
-pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
+pub fn require_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
     match run.database_count {
         1 => Ok(()),
         count => fail!(Code::Usage, "run.databases = {count}: {who} on one database; leave it out"),
@@ -183,7 +183,7 @@ pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The run asks for fresh keys.
-pub fn on_same_keys(run: &RunSpec, who: &str) -> Result<(), Failure> {
+pub fn require_same_keys(run: &RunSpec, who: &str) -> Result<(), Failure> {
     if run.keys == Some(SampleKeys::Fresh) {
         fail!(Code::Usage, "run.keys = \"fresh\": {who}; leave it out");
     }
