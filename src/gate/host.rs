@@ -27,7 +27,7 @@ use crate::{
 /// # Errors
 /// The workload cannot be read.
 pub fn warning(work: &GateWork, progress: &Progress) -> Result<Option<String>, Failure> {
-    let run = minimal::run_of_words(&work.builds[0].run).with_exit_code(Code::Usage)?;
+    let run = minimal::run_of_pairs(&work.builds[0].run).with_exit_code(Code::Usage)?;
     let mut stores = run.stores.iter().filter(|store| store.has_device()).peekable();
     if run.cache != CacheMode::Cold || stores.peek().is_none() {
         return Ok(None);

@@ -21,8 +21,8 @@ pub fn default_run(how: &[Override]) -> Result<RunSpec, ScenarioError> {
 ///
 /// # Errors
 /// A key or value is not valid.
-pub fn run_of_words(words: &[(String, String)]) -> Result<RunSpec, ScenarioError> {
-    let overrides = words.iter().map(|(key, value)| Override {
+pub fn run_of_pairs(pairs: &[(String, String)]) -> Result<RunSpec, ScenarioError> {
+    let overrides = pairs.iter().map(|(key, value)| Override {
         key: key.clone(),
         value: value.clone(),
         origin: format!("{key} = {value}"),

@@ -150,7 +150,7 @@ impl Worker {
                 load.protocol
             );
         }
-        let run = minimal::run_of_words(&load.run).with_exit_code(Code::Usage)?;
+        let run = minimal::run_of_pairs(&load.run).with_exit_code(Code::Usage)?;
         let is_memory = run.stores.iter().all(|store| *store == StoreKind::Memory);
         if !handicap.is_none() && !is_memory {
             fail!(Code::Usage, "{SLOW_READ} and {READ_TWICE} are for the memory store only");
