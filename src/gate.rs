@@ -46,13 +46,13 @@ pub use octet::Arm;
 
 pub use result::gate::{DecidedBy, Metric, Verdict};
 
-use crate::terminal::{Code, OpenCodes};
+use crate::terminal::{Code, UndecidedCodes};
 
 /// Maximal δ of a gate, as a share.
 pub const DELTA_MAX: f64 = 1.0;
 
 /// Returns the exit code for a verdict. `open` has the codes of inconclusive and of not judged.
-pub const fn exit_code(verdict: Verdict, open: OpenCodes) -> Code {
+pub const fn exit_code(verdict: Verdict, open: UndecidedCodes) -> Code {
     match verdict {
         Verdict::Pass => Code::Fine,
         Verdict::Regression | Verdict::ClaimFails | Verdict::WorkChanged => Code::Claim,
@@ -124,8 +124,8 @@ mod tests {
             let all = Verdict::ALL.iter();
             all.map(|verdict| exit_code(*verdict, open) as u8).collect::<Vec<_>>()
         };
-        assert_eq!(codes(OpenCodes::DEFAULT), [0, 1, 1, 1, 0, 5, 7]);
-        let strict = OpenCodes { inconclusive: Code::Inconclusive, not_judged: Code::Fine };
+        assert_eq!(codes(UndecidedCodes::DEFAULT), [0, 1, 1, 1, 0, 5, 7]);
+        let strict = UndecidedCodes { inconclusive: Code::Inconclusive, not_judged: Code::Fine };
         assert_eq!(codes(strict), [0, 1, 1, 1, 4, 5, 0]);
     }
 }

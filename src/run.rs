@@ -38,7 +38,9 @@ use crate::{
         facts,
     },
     machine::{self, environment},
-    terminal::{Code, Failure, Look, OpenCodes, Progress, WithExitCode, exit::fail, interrupt},
+    terminal::{
+        Code, Failure, Look, Progress, UndecidedCodes, WithExitCode, exit::fail, interrupt,
+    },
 };
 
 use extras::{CheckedExtras, ExtraSamples};
@@ -73,7 +75,7 @@ pub struct RunInput {
     /// Rows of whole blocks, if the scenario names none and has no claim on whole blocks.
     pub open_whole: WholeRows,
     /// Exit codes for claims that stay open.
-    pub open: OpenCodes,
+    pub open: UndecidedCodes,
     pub device: DeviceFigures,
     pub out: Option<PathBuf>,
     pub look: Look,

@@ -21,7 +21,7 @@ use report::Paint;
 
 use progress::visible;
 
-pub use exit::{Code, Failure, OpenCodes, WithExitCode};
+pub use exit::{Code, Failure, UndecidedCodes, WithExitCode};
 pub use progress::{Live, Look, Progress};
 
 /// Whether the user wants no notes and no progress (`--quiet`).

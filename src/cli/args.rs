@@ -37,7 +37,7 @@ use crate::{
         hooks::Hooks,
         prepare::{self, DeviceFigures, InUse, Size, Source, check_data_dir},
     },
-    terminal::{self, Code, Failure, Look, OpenCodes, WithExitCode, exit::fail},
+    terminal::{self, Code, Failure, Look, UndecidedCodes, WithExitCode, exit::fail},
 };
 
 pub use args_or_verb::ArgsOrVerb;
@@ -75,7 +75,7 @@ impl DataDirArgs {
     /// A baseline cannot be read.
     pub fn find_result(&self, given: &Path) -> Result<Found, Failure> {
         match prepare::data_path(self.asked()) {
-            Some(data_path) => Baselines::below(&data_path).find(given).with_code_of_named(),
+            Some(data_path) => Baselines::below(&data_path).find(given).with_input_code(),
             None => Ok(Found { path: given.to_owned(), is_baseline: false, note: None }),
         }
     }
@@ -160,9 +160,9 @@ pub struct OpenArgs {
 
 impl OpenArgs {
     /// Returns the exit codes.
-    pub const fn codes(self) -> OpenCodes {
-        let OpenCodes { inconclusive, not_judged } = OpenCodes::DEFAULT;
-        OpenCodes {
+    pub const fn codes(self) -> UndecidedCodes {
+        let UndecidedCodes { inconclusive, not_judged } = UndecidedCodes::DEFAULT;
+        UndecidedCodes {
             inconclusive: if self.strict { Code::Inconclusive } else { inconclusive },
             not_judged: if self.accept_not_judged { Code::Fine } else { not_judged },
         }

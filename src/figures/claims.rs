@@ -13,7 +13,7 @@ use result::{Claim, ClaimVerdict, Expects, RunResult, stats};
 use spec::{Bound, Expect, Metric, Scope, When};
 use variant::{CacheMode, Design, StoreKind};
 
-use crate::terminal::{Code, OpenCodes};
+use crate::terminal::{Code, UndecidedCodes};
 
 use figure::{Figure, SAMPLES_NEEDED, Sampled};
 
@@ -92,7 +92,7 @@ const fn rank(verdict: ClaimVerdict) -> u8 {
 }
 
 /// Returns the program's exit code for all claims together.
-pub fn code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: OpenCodes) -> Code {
+pub fn code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: UndecidedCodes) -> Code {
     let codes = claims.into_iter().map(|claim| match claim.verdict {
         ClaimVerdict::Fails => Code::Claim,
         ClaimVerdict::Inconclusive => open.inconclusive,

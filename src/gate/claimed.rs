@@ -6,7 +6,7 @@ use result::{Claim, Expects};
 use serde_json::Value;
 
 use super::{Outcome, Verdict};
-use crate::terminal::{Code, OpenCodes};
+use crate::terminal::{Code, UndecidedCodes};
 
 /// Returns the worse of `by_figures` and the outcome of the claims, which is that of the worst
 /// claim. An inconclusive claim counts only if it changes the exit code. If there were
@@ -15,7 +15,7 @@ pub fn with_claims(
     by_figures: Outcome,
     expects: &Expects,
     disturbances: &[String],
-    open: OpenCodes,
+    open: UndecidedCodes,
 ) -> Outcome {
     if !disturbances.is_empty() {
         let reason = disturbances.join("; ");
@@ -60,14 +60,15 @@ mod tests {
         expects
     }
 
-    const STRICT: OpenCodes = OpenCodes { inconclusive: Code::Inconclusive, ..OpenCodes::DEFAULT };
+    const STRICT: UndecidedCodes =
+        UndecidedCodes { inconclusive: Code::Inconclusive, ..UndecidedCodes::DEFAULT };
 
     fn concluded(
         found: Verdict,
         claim: result::ClaimVerdict,
         disturbances: &[String],
     ) -> [Verdict; 2] {
-        [OpenCodes::DEFAULT, STRICT].map(|open| {
+        [UndecidedCodes::DEFAULT, STRICT].map(|open| {
             let found = Outcome { verdict: found, reason: "by times".to_owned() };
             with_claims(found, &expects(claim), disturbances, open).verdict
         })

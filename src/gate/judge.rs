@@ -41,7 +41,9 @@ use crate::{
         environment,
     },
     run::{RunInput, prepare},
-    terminal::{self, Code, Failure, OpenCodes, Progress, WithExitCode, exit::fail, interrupt},
+    terminal::{
+        self, Code, Failure, Progress, UndecidedCodes, WithExitCode, exit::fail, interrupt,
+    },
 };
 
 /// The comparison of two builds.
@@ -102,7 +104,7 @@ pub struct Frame {
     begun: Instant,
     started_unix_s: u64,
     environment: Environment,
-    open: OpenCodes,
+    open: UndecidedCodes,
     delta: f64,
 }
 
@@ -143,7 +145,12 @@ impl Judgement {
 impl Frame {
     /// Begins a gate with state databases in `data_dir`. A change of at most `delta`, as a share,
     /// is no regression.
-    pub fn new(data_dir: Option<&Path>, delta: f64, open: OpenCodes, command: Vec<String>) -> Self {
+    pub fn new(
+        data_dir: Option<&Path>,
+        delta: f64,
+        open: UndecidedCodes,
+        command: Vec<String>,
+    ) -> Self {
         let data_path = prepare::data_path(data_dir);
         Self {
             command,
@@ -220,7 +227,7 @@ pub fn with_baseline(results: &Results, frame: &Frame) -> Judgement {
 impl Facts {
     /// Returns the program's exit code for `verdict`. If the verdict alone gives exit code 0, times
     /// that were not judged decide the code, and then the claims.
-    fn code(&self, verdict: Verdict, open: OpenCodes) -> Code {
+    fn code(&self, verdict: Verdict, open: UndecidedCodes) -> Code {
         let mut times = self.baseline.iter().flat_map(|compared| &compared.times);
         match exit_code(verdict, open) {
             Code::Fine if times.any(|shift| shift.verdict == Verdict::NotJudged) => open.not_judged,
@@ -329,10 +336,10 @@ impl Facts {
     /// Compares new or stored results with stored results. It is an error if a result cannot be
     /// read, or if a run fails.
     fn compare_results(&mut self, results: &Results, frame: &Frame) -> Result<Outcome, Failure> {
-        let base = Side::read(&results.base).with_code_of_named()?;
+        let base = Side::read(&results.base).with_input_code()?;
         baseline::can_be_judged(&base, results.times).with_exit_code(Code::Usage)?;
         let new = match &results.new {
-            NewResults::Stored(path) => Side::read(path).with_code_of_named()?,
+            NewResults::Stored(path) => Side::read(path).with_input_code()?,
             NewResults::Run { input, process_count, words, deadline } => {
                 let results = match process_count {
                     1 => vec![run_here(input)?],

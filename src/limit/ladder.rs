@@ -22,7 +22,7 @@ use crate::{
         matrix::{self, MatrixInput},
         running::{AskedBy, OneCell, Which},
     },
-    terminal::{Code, Failure, OpenCodes, WithExitCode, exit::fail, interrupt},
+    terminal::{Code, Failure, UndecidedCodes, WithExitCode, exit::fail, interrupt},
 };
 
 use super::{
@@ -182,7 +182,7 @@ impl<'a> Ladder<'a> {
             data_dir: self.input.data_dir.clone(),
             device: DeviceFigures::Unmeasured,
             look: self.input.look,
-            open: OpenCodes::DEFAULT,
+            open: UndecidedCodes::DEFAULT,
             asked_by: AskedBy::Sweep,
         };
         match cell.run(|_| Ok(())) {

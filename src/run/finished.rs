@@ -6,7 +6,7 @@ use result::RunResult;
 
 use crate::{
     figures::claims,
-    terminal::{Code, Failure, OpenCodes, exit::fail},
+    terminal::{Code, Failure, UndecidedCodes, exit::fail},
 };
 
 /// A run that has ended.
@@ -24,7 +24,7 @@ impl Finished {
     ///
     /// # Errors
     /// The cause of an early end of the run.
-    pub fn code(self, open: OpenCodes) -> Result<Code, Failure> {
+    pub fn code(self, open: UndecidedCodes) -> Result<Code, Failure> {
         let Self { result, failure, .. } = self;
         match (result.agree, failure, result.interrupted) {
             (Some(false), None, _) => Ok(Code::Disagree),

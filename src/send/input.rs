@@ -70,8 +70,7 @@ pub fn pace(
 pub fn read_secret(path: &Path) -> Result<B256, Failure> {
     let shown = path.display();
     let text = fs::read_to_string(path);
-    let text =
-        text.with_context(|| format!("cannot read --key-file {shown}")).with_code_of_named()?;
+    let text = text.with_context(|| format!("cannot read --key-file {shown}")).with_input_code()?;
     let bytes = hex::decode(text.trim()).ok();
     let secret = bytes.and_then(|bytes| B256::try_from(bytes.as_slice()).ok());
     secret

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::{
     figures::{claims, facts},
     machine::environment,
-    terminal::{Code, OpenCodes},
+    terminal::{Code, UndecidedCodes},
 };
 
 /// Returns the facts of this program.
@@ -80,7 +80,7 @@ impl FinishedCell {
     }
 
     /// Returns the exit code of the cell's run.
-    pub fn code(&self, open: OpenCodes) -> Code {
+    pub fn code(&self, open: UndecidedCodes) -> Code {
         match self.agrees() {
             true => claims::code(&self.result.result.expects.claims, open),
             false => Code::Disagree,

@@ -30,7 +30,7 @@ use crate::{
         hooks::Hooks,
         prepare::{DeviceFigures, InUse, once},
     },
-    terminal::{self, Code, Failure, Look, OpenCodes, WithExitCode, interrupt},
+    terminal::{self, Code, Failure, Look, UndecidedCodes, WithExitCode, interrupt},
 };
 
 /// Polling interval for the lock of a cell that another process runs.
@@ -93,7 +93,7 @@ pub struct OneCell<'a> {
     /// The look of the progress.
     pub look: Look,
     /// Exit codes for claims that stay open.
-    pub open: OpenCodes,
+    pub open: UndecidedCodes,
     /// Origin of the request.
     pub asked_by: AskedBy,
 }

@@ -17,7 +17,7 @@ use super::{dir::SweepDir, merged};
 use crate::{
     cli::{Cli, Command},
     run::prepare::shared,
-    terminal::{Code, Failure, OpenCodes},
+    terminal::{Code, Failure, UndecidedCodes},
 };
 
 const AXES: [&str; 3] = ["gas=3M,4M", "io_threads=16,64", "samples=8,9"];
@@ -365,7 +365,7 @@ fn a_cell_whose_designs_disagree_is_finished_and_shows_no_figure() {
     let mut wrong = result(&dir, 7);
     wrong["agree"] = json!(false);
     publish(&dir, 7, &wrong);
-    assert_eq!(dir.own_cell(7).unwrap().unwrap().code(OpenCodes::DEFAULT), Code::Disagree);
+    assert_eq!(dir.own_cell(7).unwrap().unwrap().code(UndecidedCodes::DEFAULT), Code::Disagree);
     let merged = merged::merge(&dir).unwrap();
     assert_eq!(merged.disagreeing, [7]);
     assert!(merged.points.iter().all(|point| point.cell != 7));

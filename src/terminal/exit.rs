@@ -27,7 +27,7 @@ pub enum Code {
 
 /// Exit codes for claims and figures that are inconclusive, or not judged at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenCodes {
+pub struct UndecidedCodes {
     /// Code for too few samples: [`Code::Fine`], or [`Code::Inconclusive`] (`--strict`).
     pub inconclusive: Code,
     /// Code for times and claims that were not judged: [`Code::NotJudged`], or [`Code::Fine`]
@@ -35,7 +35,7 @@ pub struct OpenCodes {
     pub not_judged: Code,
 }
 
-impl OpenCodes {
+impl UndecidedCodes {
     /// The codes without any option.
     pub const DEFAULT: Self = Self { inconclusive: Code::Fine, not_judged: Code::NotJudged };
 }
@@ -114,7 +114,7 @@ pub trait WithExitCode<T> {
 
     /// Adds the code for an input that the user named: usage if the input does not exist, otherwise
     /// I/O.
-    fn with_code_of_named(self) -> Result<T, Failure>;
+    fn with_input_code(self) -> Result<T, Failure>;
 }
 
 impl<T, E: Into<anyhow::Error>> WithExitCode<T> for Result<T, E> {
@@ -122,7 +122,7 @@ impl<T, E: Into<anyhow::Error>> WithExitCode<T> for Result<T, E> {
         self.map_err(|error| Failure { code, error: error.into() })
     }
 
-    fn with_code_of_named(self) -> Result<T, Failure> {
+    fn with_input_code(self) -> Result<T, Failure> {
         self.map_err(|error| {
             let error = error.into();
             Failure { code: if is_missing(&error) { Code::Usage } else { Code::Io }, error }

@@ -76,7 +76,7 @@ impl Driver {
         let mut command = Command::new(binary);
         command.arg("--worker").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let started = command.spawn().with_context(|| format!("cannot start {name}"));
-        let mut child = started.with_code_of_named()?;
+        let mut child = started.with_input_code()?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             panic!("all three pipes were asked for");

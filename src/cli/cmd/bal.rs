@@ -117,7 +117,7 @@ fn choose(given: &Path) -> Result<Chosen, Failure> {
             FileError::Io { .. } => error.into(),
             _ => anyhow!(error).context(file.clone()),
         });
-        (Content::Workload, FoundList::of_workload(&workload.with_code_of_named()?))
+        (Content::Workload, FoundList::of_workload(&workload.with_input_code()?))
     } else {
         let all = import::lists(&file, &bytes).map_err(failure)?;
         (Content::Bytes(bytes), all)
@@ -193,7 +193,7 @@ fn by_reference(given: &Path, format: Format) -> Result<Chosen, Failure> {
 fn read(path: &Path, name: &str) -> Result<Vec<u8>, Failure> {
     let opened = File::open(path).with_context(|| format!("cannot open {name}"));
     let mut bytes = Vec::new();
-    let read = opened.with_code_of_named()?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
+    let read = opened.with_input_code()?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
     read.with_context(|| format!("cannot read {name}")).with_exit_code(Code::Io)?;
     if bytes.len() as u64 > MAX_FILE_BYTES && !bytes.starts_with(&MAGIC) {
         let most = progress::bytes(MAX_FILE_BYTES);

@@ -70,7 +70,7 @@ impl BaselineCommand {
             }
             Self::Rm { names } => {
                 for name in names {
-                    baselines.remove(name).with_code_of_named()?;
+                    baselines.remove(name).with_input_code()?;
                     terminal::out(&format!("removed {name}\n"));
                 }
             }

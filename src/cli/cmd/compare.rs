@@ -99,13 +99,13 @@ fn read(args: &CompareArgs) -> Result<AllNamed, Failure> {
         if let Some(note) = &note {
             terminal::note(note);
         }
-        let loads = StoredLoad::read_all(&path).with_code_of_named()?;
+        let loads = StoredLoad::read_all(&path).with_input_code()?;
         if !loads.is_empty() {
             all.loads.push(LoadGroup { path, loads });
             continue;
         }
         let mut results = Vec::new();
-        for shown in Shown::read_all(&path).with_code_of_named()? {
+        for shown in Shown::read_all(&path).with_input_code()? {
             match shown.content {
                 Content::Run(run) => results.push(Stored::new(shown.path, *run)),
                 Content::Gate(_) => {

@@ -335,7 +335,7 @@ fn stored_side(args: &GateArgs, given: &Path) -> Result<Found, Failure> {
     if !found.is_baseline || is_several {
         return Ok(found);
     }
-    let path = Stored::read(&found.path).with_code_of_named()?.path;
+    let path = Stored::read(&found.path).with_input_code()?.path;
     Ok(Found { path, ..found })
 }
 

@@ -94,8 +94,8 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     }
     let (mut results, mut loads) = (Vec::new(), Vec::new());
     for path in &args.results {
-        match StoredLoad::read_all(path).with_code_of_named()? {
-            none if none.is_empty() => results.extend(Shown::read_all(path).with_code_of_named()?),
+        match StoredLoad::read_all(path).with_input_code()? {
+            none if none.is_empty() => results.extend(Shown::read_all(path).with_input_code()?),
             found => loads.extend(found),
         }
     }
@@ -123,7 +123,7 @@ fn deliver(text: &str, file: Option<WholeFile>) -> Result<(), Failure> {
 fn limits(paths: &[PathBuf]) -> Result<Vec<StoredLimit>, Failure> {
     let mut limits = Vec::new();
     for path in paths {
-        limits.extend(StoredLimit::read(path).with_code_of_named()?);
+        limits.extend(StoredLimit::read(path).with_input_code()?);
     }
     match limits.first() {
         Some(limit) if limits.len() < paths.len() => fail!(
@@ -187,7 +187,7 @@ fn history(args: &ReportArgs) -> Result<Code, Failure> {
 fn read_each_once(paths: &[PathBuf]) -> Result<Vec<Shown>, Failure> {
     let (mut results, mut known) = (Vec::new(), BTreeSet::new());
     for path in paths {
-        for shown in Shown::read_every(path).with_code_of_named()? {
+        for shown in Shown::read_every(path).with_input_code()? {
             if let Content::Gate(_) = shown.content {
                 let file = shown.path.display();
                 fail!(

@@ -180,7 +180,7 @@ fn rm(dir: &DataDir, args: &RmArgs) -> Result<Code, Failure> {
         states.retain(|state| state.name == *name);
         let Some(state) = states.pop() else {
             let (name, path) = (name.clone(), dir.path().to_path_buf());
-            return Err(StateError::NotFound { name, path }).with_code_of_named();
+            return Err(StateError::NotFound { name, path }).with_input_code();
         };
         remove(dir, args, &state).with_exit_code(Code::Io)?;
         tell(&state, &Fate::Removed, args);
@@ -284,7 +284,7 @@ fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
     progress.clear();
     let verified = match verified {
         Err(StateError::Cancelled) => verified.with_exit_code(Code::Interrupted)?,
-        verified => verified.with_code_of_named()?,
+        verified => verified.with_input_code()?,
     };
     let tries = verified.manifest.state_root.map_or_else(
         || "no tries".to_owned(),

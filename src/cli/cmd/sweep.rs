@@ -90,7 +90,7 @@ pub struct SweepArgs {
 /// Carries out the arguments.
 pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
     if let Some(path) = &args.merge {
-        return merge(&SweepDir::existing(path).with_code_of_named()?, args);
+        return merge(&SweepDir::existing(path).with_input_code()?, args);
     }
     if let Some(parent_pid) = args.parent
         && !child::end_with_parent(parent_pid).with_exit_code(Code::Io)?

@@ -170,8 +170,8 @@ fn the_exit_code_is_that_of_the_worst_claim_that_counts() {
         let claims: Vec<_> = verdicts.iter().map(|verdict| of(*verdict)).collect();
         code(&claims, open)
     };
-    let strict = OpenCodes { inconclusive: Code::Inconclusive, ..OpenCodes::DEFAULT };
-    let accepting = OpenCodes { not_judged: Code::Fine, ..OpenCodes::DEFAULT };
+    let strict = UndecidedCodes { inconclusive: Code::Inconclusive, ..UndecidedCodes::DEFAULT };
+    let accepting = UndecidedCodes { not_judged: Code::Fine, ..UndecidedCodes::DEFAULT };
     for (verdicts, codes) in [
         (&[][..], [Code::Fine; 3]),
         (&[ClaimVerdict::Holds, ClaimVerdict::Skipped], [Code::Fine; 3]),
@@ -186,7 +186,7 @@ fn the_exit_code_is_that_of_the_worst_claim_that_counts() {
         ),
         (&[ClaimVerdict::NotJudged, ClaimVerdict::Fails], [Code::Claim; 3]),
     ] {
-        let found = [OpenCodes::DEFAULT, strict, accepting].map(|open| coded(verdicts, open));
+        let found = [UndecidedCodes::DEFAULT, strict, accepting].map(|open| coded(verdicts, open));
         assert_eq!(found, codes, "{verdicts:?}");
     }
 }

@@ -167,7 +167,7 @@ fn read_and_verify(path: &Path, progress: &Progress) -> Result<(Workload, Vec<Tx
         FileError::Io { .. } => error.into(),
         _ => anyhow!(error).context(path.display().to_string()),
     });
-    let workload = workload.with_code_of_named()?;
+    let workload = workload.with_input_code()?;
     let total = workload.tx_count();
     let stage = progress.stage("checking the workload file", total);
     let checked = reference::verify(&workload, counting(&stage, total));

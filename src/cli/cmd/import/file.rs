@@ -175,7 +175,7 @@ pub(super) fn kind(path: &Path) -> Result<Kind, Failure> {
 
 pub(super) fn open(path: &Path) -> Result<File, Failure> {
     let opened = File::open(path).with_context(|| format!("cannot open {}", path.display()));
-    opened.with_code_of_named()
+    opened.with_input_code()
 }
 
 /// The text of a file, and its name.
