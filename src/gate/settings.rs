@@ -1,5 +1,5 @@
 //! The settings of A and of B, which run the same work with settings that may differ. `work`
-//! resolves them with [`both_settings`]; `stress gate` checks their keys with [`are_of_run`].
+//! resolves them with [`both_settings`]; `stress gate` checks their keys with [`check_run_keys`].
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ pub struct BothSettings {
 ///
 /// # Errors
 /// A setting names no key of a run. The error names the key that may be meant.
-pub fn are_of_run(settings: &[Override]) -> Result<(), Failure> {
+pub fn check_run_keys(settings: &[Override]) -> Result<(), Failure> {
     let Some(set) = settings.iter().find(|set| !set.key.starts_with("run.")) else {
         return Ok(());
     };

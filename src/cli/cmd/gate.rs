@@ -27,7 +27,7 @@ use crate::{
         builds,
         clients::ClientPair,
         judge::{self, Builds, Frame, Judgement, NewResults, Results},
-        settings::are_of_run,
+        settings::check_run_keys,
     },
     machine::{self, child},
     run::{RunInput, SameWork, minimal},
@@ -246,7 +246,7 @@ fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
 fn settings(option: &str, texts: &[String]) -> Result<Vec<Override>, Failure> {
     let pairs = texts.iter().map(|text| key_value(option, text, "run.read=get"));
     let settings = pairs.collect::<anyhow::Result<Vec<_>>>().with_exit_code(Code::Usage)?;
-    are_of_run(&settings)?;
+    check_run_keys(&settings)?;
     Ok(settings)
 }
 
