@@ -53,7 +53,7 @@ fn main() -> ExitCode {
 
 fn try_main() -> Result<Code, Failure> {
     // A child that must end with its parent starts as `stress`, and becomes its own program here.
-    machine::child::become_another().with_exit_code(Code::Io)?;
+    machine::child::exec_bound().with_exit_code(Code::Io)?;
     cli::check_first_word(std::env::args_os().skip(1))?;
     // A wrong value of the variable is an error before any work.
     run::prepare::short_device_time().with_exit_code(Code::Usage)?;

@@ -119,7 +119,7 @@ impl CalibrateInput {
             Outcome::Whole => {}
             Outcome::Interrupted => calibration.code = Code::Interrupted,
             Outcome::Failed { step, ended } => {
-                let reason = format!("stress {step}: {}", ended.words());
+                let reason = format!("stress {step}: {}", ended.describe());
                 calibration.unfinished.push(Unfinished { scenario: name.to_owned(), reason });
                 let is_wrong = ended == Ended::Code(Code::Disagree as i32);
                 calibration.code = match is_wrong || calibration.code == Code::Disagree {

@@ -19,7 +19,7 @@ use super::{
     start_file::{Placeholders, StartFile},
 };
 use crate::{
-    machine::child::{self, Reach},
+    machine::child::{self, SignalTarget},
     terminal::{Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
@@ -87,7 +87,7 @@ impl<'a> DatabaseCommand<'a> {
         log: &Path,
     ) -> io::Result<Child> {
         let output = fs::File::create(log)?;
-        let mut command = child::bound(&self.program)?;
+        let mut command = child::bound_command(&self.program)?;
         command.args(arguments).envs(env).stdout(output.try_clone()?).stderr(output).spawn()
     }
 }
@@ -106,7 +106,7 @@ fn end_of_output(log: &Path) -> String {
 /// reads, or the program is missing.
 pub fn check(start: &StartFile, state: &StateFiles) -> Result<(), Failure> {
     match DatabaseCommand::for_state(start, state).with_exit_code(Code::Usage)? {
-        Some(command) if child::found(&command.program).is_none() => {
+        Some(command) if child::find_program(&command.program).is_none() => {
             let error = io::ErrorKind::NotFound.into();
             Err(not_started(&command.program, command.remedy, error)).with_exit_code(Code::Io)
         }
@@ -156,7 +156,7 @@ fn wait(mut child: Child, log: &Path, on_percent: &dyn Fn(u64)) -> Result<ExitSt
         }
         if interrupt::happened() {
             // An unfinished database is of no use.
-            child::send(&child, Signal::KILL, Reach::Group);
+            child::send(&child, Signal::KILL, SignalTarget::Group);
             drop(child.wait());
             fail!(Code::Interrupted, "interrupted");
         }

@@ -28,7 +28,7 @@ use super::{
     token::Secret,
 };
 use crate::{
-    machine::child::{self, Reach},
+    machine::child::{self, SignalTarget},
     terminal::{Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
@@ -157,7 +157,7 @@ impl Running {
     /// # Errors
     /// The client does not stop.
     pub fn stop(self) -> Result<(), Failure> {
-        child::send(&self.child(), Signal::TERM, Reach::Group);
+        child::send(&self.child(), Signal::TERM, SignalTarget::Group);
         let begun = Instant::now();
         while begun.elapsed() < STOP_MAX {
             let mut child = self.child();
@@ -263,11 +263,11 @@ impl Running {
                 }
                 match &signalled {
                     None if interrupt::happened() => {
-                        child::send(&child, Signal::TERM, Reach::Group);
+                        child::send(&child, Signal::TERM, SignalTarget::Group);
                         signalled = Some((Instant::now(), interrupt::hold()));
                     }
                     Some((since, _)) if since.elapsed() > INTERRUPTED_STOP_MAX => {
-                        child::send(&child, Signal::KILL, Reach::Group);
+                        child::send(&child, Signal::KILL, SignalTarget::Group);
                     }
                     _ => {}
                 }
@@ -282,7 +282,7 @@ impl Drop for Running {
         if let Ok(None) = child.try_wait() {
             // A kill loses nothing: the client has only read its database, or the database is
             // discarded.
-            child::send(&child, Signal::KILL, Reach::Group);
+            child::send(&child, Signal::KILL, SignalTarget::Group);
             let _ = child.wait();
             drop(fs::remove_file(&self.note));
         }
@@ -296,7 +296,7 @@ fn spawn(
     log: &Arc<Log>,
 ) -> Result<(Child, Vec<String>), Failure> {
     let arguments = placeholders.filled(&start.start);
-    let spawned = child::bound(&start.program).and_then(|mut command| {
+    let spawned = child::bound_command(&start.program).and_then(|mut command| {
         command.args(&arguments).envs(&start.env);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     });

@@ -232,5 +232,5 @@ fn sampled<'a>(
 /// Returns the BLAKE3 hash of a program's file, by its path or its name on PATH; `None` if no file
 /// is found.
 fn hash(program: &Path) -> Option<String> {
-    Some(blake3::hash(&fs::read(child::found(program)?).ok()?).to_string())
+    Some(blake3::hash(&fs::read(child::find_program(program)?).ok()?).to_string())
 }

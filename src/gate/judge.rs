@@ -459,7 +459,7 @@ fn run_in_process(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Store
         fail!(Code::Interrupted, "interrupted");
     }
     if !JUDGED_CODES.iter().any(|code| ended == Ended::Code(*code as i32)) {
-        fail!(ended.code(), "a process of the run gave no result to judge: {}", ended.words());
+        fail!(ended.code(), "a process of the run gave no result to judge: {}", ended.describe());
     }
     Stored::read(dir).with_exit_code(Code::Io)
 }

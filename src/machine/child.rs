@@ -1,5 +1,5 @@
-//! Child processes of this program, to which it passes interrupts. A child of [`bound`] is killed
-//! when this program ends. A child of [`run`] is asked to stop then, if it has called
+//! Child processes of this program, to which it passes interrupts. A child of [`bound_command`] is
+//! killed when this program ends. A child of [`run`] is asked to stop then, if it has called
 //! [`end_with_parent`]. A child of a child may live on, so a wrapper script of a client must end
 //! with `exec`. Sweeps, calibrations and the gate beside a baseline run work in processes of this
 //! program. Clients and hooks are other programs.
@@ -36,7 +36,7 @@ const BECOME: &str = "--become";
 
 /// The receivers of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum SignalTarget {
     /// The process alone. It may pass the signal on.
     Process,
     /// The process and its group, which it leads.
@@ -62,7 +62,7 @@ impl Ended {
     }
 
     /// Formats the end for a list of failures.
-    pub fn words(self) -> String {
+    pub fn describe(self) -> String {
         match self {
             Self::Code(code) => format!("exit code {code}"),
             Self::Signal(signal) => format!("killed by signal {signal}"),
@@ -89,7 +89,7 @@ pub fn run(words: &[OsString]) -> Result<Ended> {
 /// # Errors
 /// The child cannot be started or waited for.
 pub fn run_bound(words: &[OsString]) -> Result<Ended> {
-    let mut command = bound(Path::new(THIS_PROGRAM))?;
+    let mut command = bound_command(Path::new(THIS_PROGRAM))?;
     command.args(words);
     run_to_end(command)
 }
@@ -111,7 +111,7 @@ fn run_to_end(mut command: Command) -> Result<Ended> {
             });
         }
         if interrupt::happened() && !is_asked {
-            send(&child, Signal::TERM, Reach::Process);
+            send(&child, Signal::TERM, SignalTarget::Process);
             is_asked = true;
         }
         thread::sleep(POLL_INTERVAL);
@@ -142,8 +142,8 @@ fn request_death_signal(signal: Signal, parent_pid: u32) -> Result<bool> {
 ///
 /// # Errors
 /// The program does not exist.
-pub fn bound(program: &Path) -> std::io::Result<Command> {
-    found(program).ok_or(std::io::ErrorKind::NotFound)?;
+pub fn bound_command(program: &Path) -> std::io::Result<Command> {
+    find_program(program).ok_or(std::io::ErrorKind::NotFound)?;
     let mut command = Command::new(THIS_PROGRAM);
     command.arg0("stress").arg(BECOME).arg(std::process::id().to_string()).arg(program);
     command.stdin(Stdio::null()).process_group(0);
@@ -151,7 +151,7 @@ pub fn bound(program: &Path) -> std::io::Result<Command> {
 }
 
 /// Returns the file of a program, which is a path or a name on PATH.
-pub fn found(program: &Path) -> Option<PathBuf> {
+pub fn find_program(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 || program.is_absolute() {
         return Some(program.to_owned()).filter(|file| file.is_file());
     }
@@ -159,12 +159,12 @@ pub fn found(program: &Path) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file())
 }
 
-/// Becomes the program of a [`bound`] command, if this process was started for it. Otherwise it
-/// returns.
+/// Becomes the program of a [`bound_command`], if this process was started for it.
+/// Otherwise it returns.
 ///
 /// # Errors
 /// The program cannot be executed, or the parent has ended.
-pub fn become_another() -> Result<()> {
+pub fn exec_bound() -> Result<()> {
     let mut words = std::env::args_os().skip(1);
     if words.next().as_deref() != Some(OsStr::new(BECOME)) {
         return Ok(());
@@ -180,12 +180,12 @@ pub fn become_another() -> Result<()> {
     Err(error).with_context(|| format!("cannot start {}", Path::new(&program).display()))
 }
 
-pub fn send(child: &Child, signal: Signal, reach: Reach) {
+pub fn send(child: &Child, signal: Signal, target: SignalTarget) {
     let pid = Pid::from_child(child);
     // A process that has just ended needs no signal.
-    let _ = match reach {
-        Reach::Process => kill_process(pid, signal),
-        Reach::Group => kill_process_group(pid, signal),
+    let _ = match target {
+        SignalTarget::Process => kill_process(pid, signal),
+        SignalTarget::Group => kill_process_group(pid, signal),
     };
 }
 

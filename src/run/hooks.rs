@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
 
 use crate::{
-    machine::child::{self, Reach},
+    machine::child::{self, SignalTarget},
     terminal::{self, interrupt},
 };
 
@@ -121,7 +121,7 @@ fn run(option: &str, command: &str, mut stops: impl FnMut() -> bool) -> Result<C
     let cannot = || format!("{option} `{command}`: cannot be run by {SHELL}");
     // The output goes to a file: a background process of the command would hold a pipe open.
     let mut stderr = tempfile::tempfile().with_context(cannot)?;
-    let mut shell = child::bound(Path::new(SHELL)).with_context(cannot)?;
+    let mut shell = child::bound_command(Path::new(SHELL)).with_context(cannot)?;
     shell.args(["-c", command]).stdout(Stdio::null());
     shell.stderr(stderr.try_clone().with_context(cannot)?);
     let mut child = shell.spawn().with_context(cannot)?;
@@ -150,11 +150,11 @@ fn run(option: &str, command: &str, mut stops: impl FnMut() -> bool) -> Result<C
 /// Ends a command and all processes that it started.
 fn stop(child: &mut Child) {
     let begun = Instant::now();
-    child::send(child, Signal::TERM, Reach::Group);
+    child::send(child, Signal::TERM, SignalTarget::Group);
     while begun.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
         thread::sleep(POLL_INTERVAL[0]);
     }
-    child::send(child, Signal::KILL, Reach::Group);
+    child::send(child, Signal::KILL, SignalTarget::Group);
     // The child has ended, or ends now.
     drop(child.wait());
 }

@@ -299,7 +299,7 @@ impl Running<'_> {
         self.device.after_cell().with_exit_code(Code::Io)?;
         let Some(cell) = self.dir.own_cell(index).with_exit_code(Code::Io)? else {
             if !interrupt::happened() {
-                terminal::note(&format!("{name}: no result, {}", ended.words()));
+                terminal::note(&format!("{name}: no result, {}", ended.describe()));
             }
             return Ok(Some(ended));
         };
@@ -351,7 +351,7 @@ fn conclude(dir: &SweepDir, failures: &[Failed]) -> Result<Ending, Failure> {
     let finished = run_count(dir) - missing.len() as u64;
     let each: Vec<_> = failures
         .iter()
-        .map(|failed| format!("cell {}: {}", failed.index, failed.ended.words()))
+        .map(|failed| format!("cell {}: {}", failed.index, failed.ended.describe()))
         .collect();
     Err(anyhow!(
         "{} failed ({}); {}",

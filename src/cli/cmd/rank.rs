@@ -79,7 +79,7 @@ pub fn rank(args: &RankArgs) -> Result<Code, Failure> {
 fn input(args: &RankArgs) -> Result<CalibrateInput, Failure> {
     let start = StartFile::load(&args.client).with_exit_code(Code::Usage)?;
     let program = args.program.as_ref().unwrap_or(&start.program);
-    if child::found(program).is_none() {
+    if child::find_program(program).is_none() {
         fail!(Code::Usage, "{}: no such program; name it by --program", program.display());
     }
     // `stress client` gets the text of the options. A wrong one is refused before the first export.
