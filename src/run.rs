@@ -39,7 +39,7 @@ use crate::{
     },
     machine::{self, environment},
     terminal::{
-        Code, Failure, Look, Progress, UndecidedCodes, WithExitCode, exit::fail, interrupt,
+        Code, Failure, Progress, ProgressForm, UndecidedCodes, WithExitCode, exit::fail, interrupt,
     },
 };
 
@@ -78,7 +78,7 @@ pub struct RunInput {
     pub open: UndecidedCodes,
     pub device: DeviceFigures,
     pub out: Option<PathBuf>,
-    pub look: Look,
+    pub progress_form: ProgressForm,
     pub extras: ExtraSamples,
     pub hooks: Hooks,
     /// Shows the finished samples, if the user interrupts and the run cannot stop in time.
@@ -92,7 +92,7 @@ impl RunInput {
     /// Nothing could be sampled, so there is no result.
     pub fn run(&self) -> Result<Finished, Failure> {
         let started_unix_s = machine::unix_s();
-        let progress = Progress::new(self.look);
+        let progress = Progress::new(self.progress_form);
         // Probed before the state is built, so that no warning is about the load of the build.
         let data_path = prepare::data_path(self.data_dir.as_deref());
         let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));

@@ -22,7 +22,7 @@ use report::Paint;
 use progress::visible;
 
 pub use exit::{Code, Failure, UndecidedCodes, WithExitCode};
-pub use progress::{Live, Look, Progress};
+pub use progress::{Live, Progress, ProgressForm};
 
 /// Whether the user wants no notes and no progress (`--quiet`).
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
@@ -138,19 +138,19 @@ pub fn list_width() -> Option<usize> {
     io::stdout().is_terminal().then(width)
 }
 
-/// Returns the look of progress on standard error.
-pub fn look() -> Look {
+/// Returns the form of progress on standard error.
+pub fn progress_form() -> ProgressForm {
     match (is_quiet(), io::stderr().is_terminal()) {
-        (true, _) => Look::Nothing,
-        (false, true) => Look::Figures,
-        (false, false) => Look::Lines,
+        (true, _) => ProgressForm::Nothing,
+        (false, true) => ProgressForm::Figures,
+        (false, false) => ProgressForm::Lines,
     }
 }
 
-/// Returns the look of progress if the result goes to standard output as JSON. On a terminal it has
+/// Returns the form of progress if the result goes to standard output as JSON. On a terminal it has
 /// no figures, which would mix with the result.
-pub fn look_beside_json() -> Look {
-    if io::stdout().is_terminal() { look().without_figures() } else { look() }
+pub fn progress_form_beside_json() -> ProgressForm {
+    if io::stdout().is_terminal() { progress_form().without_figures() } else { progress_form() }
 }
 
 /// Returns whether standard output gets colours: on a terminal, unless `NO_COLOR` is set.

@@ -37,7 +37,7 @@ use crate::{
         hooks::Hooks,
         prepare::{self, DeviceFigures, InUse, Size, Source, check_data_dir},
     },
-    terminal::{self, Code, Failure, Look, UndecidedCodes, WithExitCode, exit::fail},
+    terminal::{self, Code, Failure, ProgressForm, UndecidedCodes, WithExitCode, exit::fail},
 };
 
 pub use args_or_verb::ArgsOrVerb;
@@ -245,11 +245,11 @@ impl ResultArgs {
 }
 
 impl Format {
-    /// Returns the look of the progress display while standard output has this format.
-    pub fn look(self) -> Look {
+    /// Returns the form of the progress display while standard output has this format.
+    pub fn progress_form(self) -> ProgressForm {
         match self {
-            Self::Table => terminal::look(),
-            Self::Json => terminal::look_beside_json(),
+            Self::Table => terminal::progress_form(),
+            Self::Json => terminal::progress_form_beside_json(),
         }
     }
 
@@ -309,7 +309,7 @@ impl RunArgs {
             open: self.open.codes(),
             device: DeviceFigures::Measured,
             out: self.out.clone(),
-            look: self.format.look(),
+            progress_form: self.format.progress_form(),
             extras: ExtraSamples {
                 trace: self.trace.clone(),
                 profile: self.profile.clone(),

@@ -162,7 +162,7 @@ impl ClientInput {
             cache,
             timeout: self.timeout,
         };
-        let progress = Progress::new(terminal::look());
+        let progress = Progress::new(terminal::progress_form());
         let (clients, written) = (Vec::new(), Vec::new());
         let mut run = ClientRun { input: self, environment, base, clients, out, written };
         let scratch = self.scratch()?;

@@ -243,7 +243,7 @@ impl Facts {
     /// or does other work.
     fn compare_builds(&mut self, builds: &Builds, frame: &Frame) -> Result<Outcome, Failure> {
         check_unpatched().with_exit_code(Code::Usage)?;
-        let progress = Progress::new(terminal::look());
+        let progress = Progress::new(terminal::progress_form());
         let work = GateWork::prepare(&builds.work, &progress)?;
         self.workload = Some(work.facts.clone());
         let new = builds.new.clone().map_or_else(builds::this_program, Ok)?;
@@ -298,7 +298,7 @@ impl Facts {
     fn compare_clients(&mut self, pair: &ClientPair, frame: &Frame) -> Result<Outcome, Failure> {
         // An interrupt stops the clients before the program ends.
         let _hold = interrupt::hold();
-        let progress = Progress::new(terminal::look());
+        let progress = Progress::new(terminal::progress_form());
         let export = Export::open(&pair.dir).with_exit_code(Code::Usage)?;
         export.check(pair.cache).with_exit_code(Code::Usage)?;
         let work = facts::workload(&export.workload().with_exit_code(Code::Usage)?, Vec::new());

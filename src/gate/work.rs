@@ -300,7 +300,7 @@ pub fn temporary() -> Result<Scratch, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terminal::Look;
+    use crate::terminal::ProgressForm;
 
     fn loaded(variants: &[&str], thread_counts: &[usize]) -> Loaded {
         let variants = variants.iter().map(|name| (*name).to_owned()).collect();
@@ -321,7 +321,7 @@ mod tests {
             data_dir: None,
         };
         let refused = |value: &str| {
-            let made = GateWork::prepare(&input(value), &Progress::new(Look::Nothing));
+            let made = GateWork::prepare(&input(value), &Progress::new(ProgressForm::Nothing));
             made.err().map(|failure| failure.to_string()).unwrap_or_default()
         };
         let error = refused("gte");

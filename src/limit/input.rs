@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 
 use spec::Override;
 
-use crate::terminal::Look;
+use crate::terminal::ProgressForm;
 
 #[derive(Clone, Debug)]
 pub struct LimitInput {
@@ -24,8 +24,8 @@ pub struct LimitInput {
     pub out: Option<PathBuf>,
     /// The directory of state databases, if the user names one.
     pub data_dir: Option<PathBuf>,
-    /// The look of a run's progress.
-    pub look: Look,
+    /// The form of a run's progress.
+    pub progress_form: ProgressForm,
     /// The command line.
     pub command: Vec<String>,
 }

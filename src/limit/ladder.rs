@@ -181,7 +181,7 @@ impl<'a> Ladder<'a> {
             which: &Which { index: 0, source: "limit" },
             data_dir: self.input.data_dir.clone(),
             device: DeviceFigures::Unmeasured,
-            look: self.input.look,
+            progress_form: self.input.progress_form,
             open: UndecidedCodes::DEFAULT,
             asked_by: AskedBy::Sweep,
         };

@@ -103,7 +103,7 @@ impl<'a> WatchedDevice<'a> {
     }
 
     fn measure(&self, mut known: SweepDevice, time: MeasureTime) -> Result<()> {
-        let progress = Progress::new(terminal::look());
+        let progress = Progress::new(terminal::progress_form());
         shared::measure_again(&mut known, time, self.data_dir, &progress);
         progress.clear();
         shared::write(&self.path, &known)?;

@@ -30,7 +30,7 @@ use crate::{
         hooks::Hooks,
         prepare::{DeviceFigures, InUse, once},
     },
-    terminal::{self, Code, Failure, Look, UndecidedCodes, WithExitCode, interrupt},
+    terminal::{self, Code, Failure, ProgressForm, UndecidedCodes, WithExitCode, interrupt},
 };
 
 /// Polling interval for the lock of a cell that another process runs.
@@ -90,8 +90,8 @@ pub struct OneCell<'a> {
     pub data_dir: Option<PathBuf>,
     /// Origin of the device's figures.
     pub device: DeviceFigures,
-    /// The look of the progress.
-    pub look: Look,
+    /// The form of the progress.
+    pub progress_form: ProgressForm,
     /// Exit codes for claims that stay open.
     pub open: UndecidedCodes,
     /// Origin of the request.
@@ -125,7 +125,7 @@ impl OneCell<'_> {
         self,
         show: impl FnOnce(&RunResult) -> Result<(), Failure>,
     ) -> Result<Code, Failure> {
-        let Self { dir, which, data_dir, device, look, open, asked_by } = self;
+        let Self { dir, which, data_dir, device, progress_form, open, asked_by } = self;
         let index = which.index;
         let name = cell_name(dir, index);
         asked_by.tell(&format!("{name}: the index is of {}", which.source));
@@ -152,7 +152,7 @@ impl OneCell<'_> {
             open,
             device,
             out: Some(scratch.path()),
-            look,
+            progress_form,
             extras: ExtraSamples::default(),
             hooks: Hooks::default(),
             show_kept: |_| (),

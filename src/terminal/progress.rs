@@ -45,7 +45,7 @@ const BUILT_ROWS_PER_S: f64 = 400_000.0;
 
 /// The form in which progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum ProgressForm {
     /// Bars, and the figures of samples so far, on a terminal.
     Figures,
     /// Bars alone, on a terminal.
@@ -55,8 +55,8 @@ pub enum Look {
     Nothing,
 }
 
-impl Look {
-    /// Returns this look without figures of samples.
+impl ProgressForm {
+    /// Returns this form without figures of samples.
     #[must_use]
     pub const fn without_figures(self) -> Self {
         match self {
@@ -72,7 +72,7 @@ impl Look {
 
 /// The progress of a run, one stage after the other. The threads that do the work share it.
 pub struct Progress {
-    look: Look,
+    form: ProgressForm,
     /// Number of living [`PauseGuard`]s.
     pause_count: AtomicUsize,
     /// Finished amount of the stage under way.
@@ -118,7 +118,7 @@ impl Stage<'_> {
     /// Shows lines in place of a count. A terminal shows them at once. A log gets the first line if
     /// it is new.
     pub fn show(&self, live: Live) {
-        let is_log = self.progress.look == Look::Lines;
+        let is_log = self.progress.form == ProgressForm::Lines;
         if let Some(stage) = &mut self.progress.screen().stage {
             stage.show(live);
             if let Some(shown) = &mut stage.live {
@@ -143,19 +143,19 @@ pub struct PauseGuard<'a> {
 
 impl Progress {
     /// Makes a progress that is shown on standard error.
-    pub fn new(look: Look) -> Self {
-        Self::on(look, LINE_INTERVAL, Box::new(io::stderr()), Box::new(ProgressDrawTarget::stderr))
+    pub fn new(form: ProgressForm) -> Self {
+        Self::on(form, LINE_INTERVAL, Box::new(io::stderr()), Box::new(ProgressDrawTarget::stderr))
     }
 
     fn on(
-        look: Look,
+        form: ProgressForm,
         line_interval: Duration,
         lines: Box<dyn Write + Send>,
         make_target: MakeTarget,
     ) -> Self {
         let bar = ProgressBar::hidden();
         Self {
-            look,
+            form,
             pause_count: AtomicUsize::new(0),
             done: AtomicU64::new(0),
             due_ns: AtomicU64::new(0),
@@ -175,7 +175,7 @@ impl Progress {
     /// Returns a silent progress for work between samples, if this progress is a log. `None` if
     /// that work may use this progress.
     pub fn silent_between_samples(&self) -> Option<Self> {
-        (self.look == Look::Lines).then(|| Self::new(Look::Nothing))
+        (self.form == ProgressForm::Lines).then(|| Self::new(ProgressForm::Nothing))
     }
 
     /// Begins a stage. A stage under way is finished first.
@@ -202,7 +202,7 @@ impl Progress {
         let before = screen.stage.take_if(|stage| stage.live.is_some());
         let is_shown = before.as_ref().is_some_and(|stage| stage.is_shown);
         let live = live.map(|live| self.to_be_shown(live)).or_else(|| before?.live);
-        let Some(live) = live.filter(|_| self.look.has_bars()) else {
+        let Some(live) = live.filter(|_| self.form.has_bars()) else {
             // In a log each sample is a stage of its own, and is not drawn before it ends.
             drop(screen);
             self.end_stage();
@@ -215,7 +215,7 @@ impl Progress {
     }
 
     fn to_be_shown(&self, mut live: Live) -> Shown {
-        if self.look != Look::Figures {
+        if self.form != ProgressForm::Figures {
             live.below.clear();
         }
         Shown { live, is_drawn: false }
@@ -225,7 +225,7 @@ impl Progress {
     /// Without a terminal they never are. A short sample keeps lines that were drawn just now.
     pub fn wants_live(&self, time: Duration) -> bool {
         let is_long = time.is_zero() || time > BAR_INTERVAL;
-        self.look.has_bars() && (is_long || self.is_due() || !self.screen().has_lines())
+        self.form.has_bars() && (is_long || self.is_due() || !self.screen().has_lines())
     }
 
     /// Adds `amount` to the finished part of the stage. It is cheap, as most calls only count.
@@ -249,7 +249,7 @@ impl Progress {
     fn end_stage(&self) {
         let mut screen = self.screen();
         let Some(stage) = screen.stage.take() else { return };
-        if self.look == Look::Lines {
+        if self.form == ProgressForm::Lines {
             let took = units::time(stage.began.elapsed());
             let ended = if interrupt::happened() { "interrupted after" } else { "done in" };
             let line = format!("{}: {ended} {took}", stage.name);
@@ -269,7 +269,7 @@ impl Progress {
 
     /// Prints a line in a log. A terminal has the same facts below its bar.
     pub fn log(&self, text: &str) {
-        if self.look == Look::Lines {
+        if self.form == ProgressForm::Lines {
             self.note(text);
         }
     }
@@ -277,7 +277,7 @@ impl Progress {
     /// Stops drawing until the guard is dropped, while a sample's clock runs. Finished amounts are
     /// still counted.
     pub fn pause(&self) -> PauseGuard<'_> {
-        if self.look.has_bars() {
+        if self.form.has_bars() {
             // The last drawing before the pause makes the screen current.
             self.draw();
         }
@@ -304,23 +304,23 @@ impl Progress {
     /// Draws the lines and the bar. No other function writes.
     fn draw(&self) {
         let mut screen = self.screen();
-        if self.look == Look::Nothing || self.is_paused() {
+        if self.form == ProgressForm::Nothing || self.is_paused() {
             return;
         }
         screen.write_held();
         let done = self.done.load(Ordering::Relaxed);
-        let interval = match self.look {
-            Look::Figures | Look::Bars => {
+        let interval = match self.form {
+            ProgressForm::Figures | ProgressForm::Bars => {
                 if !screen.draw_bar(done) {
                     return;
                 }
                 BAR_INTERVAL
             }
-            Look::Lines if self.is_due() => {
+            ProgressForm::Lines if self.is_due() => {
                 screen.draw_line(done);
                 self.line_interval
             }
-            Look::Lines | Look::Nothing => return,
+            ProgressForm::Lines | ProgressForm::Nothing => return,
         };
         self.due_ns.store(self.due_after(interval), Ordering::Relaxed);
     }
@@ -379,7 +379,7 @@ impl Drop for Progress {
 
 impl fmt::Debug for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Progress").field("look", &self.look).finish_non_exhaustive()
+        f.debug_struct("Progress").field("form", &self.form).finish_non_exhaustive()
     }
 }
 

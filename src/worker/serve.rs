@@ -39,7 +39,7 @@ use crate::{
         prepare::{self, Databases, InUse, StoreOpener},
         session::Session,
     },
-    terminal::{self, Code, Failure, Look, Progress, WithExitCode, exit::fail},
+    terminal::{self, Code, Failure, Progress, ProgressForm, WithExitCode, exit::fail},
 };
 
 /// Environment variable with the nanoseconds that are added to each read of the memory store. It is
@@ -158,7 +158,7 @@ impl Worker {
         // The driver has checked the file by the reference, so only samples are compared with its
         // expected outcome.
         let workload = file::read(&load.workload).with_exit_code(Code::Io)?;
-        let progress = Progress::new(Look::Lines);
+        let progress = Progress::new(ProgressForm::Lines);
         let session = prepare::session(workload, &run, &progress)?;
         let machine = Machine::this();
         let cells = plan::cells(&run, &machine);

@@ -169,7 +169,7 @@ fn index_of(file: &str, number: Option<usize>, all: &[FoundList]) -> Result<usiz
 
 /// Makes the list of the block that `given` names, by the reference.
 fn by_reference(given: &Path, format: Format) -> Result<Chosen, Failure> {
-    let progress = Progress::new(format.look());
+    let progress = Progress::new(format.progress_form());
     let mut chosen = choose(given)?;
     match &chosen.content {
         // Reading a workload file compares its lists with those of the reference.

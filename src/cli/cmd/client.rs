@@ -139,7 +139,7 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
         open: args.open.codes(),
         device: DeviceFigures::Measured,
         out: None,
-        look: args.result.format.look(),
+        progress_form: args.result.format.progress_form(),
         extras: ExtraSamples::default(),
         hooks: Hooks::default(),
         show_kept,

@@ -58,7 +58,7 @@ pub struct DescribeArgs {
 
 /// Describes the workload of the arguments.
 pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
-    let progress = Progress::new(terminal::look());
+    let progress = Progress::new(terminal::progress_form());
     if args.table {
         return table(&args.scenario.work, &progress);
     }

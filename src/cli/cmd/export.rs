@@ -79,7 +79,7 @@ pub struct ExportArgs {
 
 /// Exports a workload.
 pub fn export(args: &ExportArgs) -> Result<Code, Failure> {
-    let progress = Progress::new(terminal::look());
+    let progress = Progress::new(terminal::progress_form());
     write::check(&args.out)?;
     let workload = workload(args, &progress)?;
     let mut forms = Vec::new();

@@ -48,7 +48,7 @@ fn workload(args: &GenerateArgs) -> Result<Code, Failure> {
     let overrides = args.work.overrides().with_exit_code(Code::Usage)?;
     let file = args.to.file()?;
     let scenario = prepare::scenario(&args.scenario, overrides, Size::Stated)?;
-    let progress = Progress::new(terminal::look());
+    let progress = Progress::new(terminal::progress_form());
     let workload = prepare::generate(&scenario, &progress)?;
     prepare::write_workload(file, &workload)?;
     if let Some(reason) = prepare::too_long(&workload) {

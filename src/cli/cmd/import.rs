@@ -65,7 +65,7 @@ pub struct RpcArgs {
 
 /// Imports blocks and writes their workloads.
 pub fn import(verb: &ArgsOrVerb<FilesArgs, ImportCommand>) -> Result<Code, Failure> {
-    let progress = Progress::new(terminal::look());
+    let progress = Progress::new(terminal::progress_form());
     let args = match verb {
         ArgsOrVerb::Args(args) => return files::import(args, &progress),
         ArgsOrVerb::Verb(ImportCommand::Rpc(args)) => args,

@@ -107,7 +107,7 @@ impl IoArgs {
 pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let started_unix_s = machine::unix_s();
     let plan = args.plan().with_exit_code(Code::Usage)?;
-    let progress = Progress::new(terminal::look());
+    let progress = Progress::new(terminal::progress_form());
     // The environment is probed before the state is built, so that no warning of load is about the
     // load of this program.
     let environment = args.data_dir.environment();

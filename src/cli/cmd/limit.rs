@@ -9,7 +9,7 @@ use spec::{Override, Scenario, shipped};
 use crate::{
     cli::args::{DataDirArgs, flag_overrides, key_value, typed_words},
     limit::{self, LimitInput},
-    terminal::{self, Code, Failure, Look, WithExitCode, exit::fail},
+    terminal::{self, Code, Failure, ProgressForm, WithExitCode, exit::fail},
 };
 
 const EXAMPLES: &str = "\
@@ -91,10 +91,10 @@ pub enum LimitFormat {
 }
 
 impl LimitFormat {
-    fn look(self) -> Look {
+    fn progress_form(self) -> ProgressForm {
         match self {
-            Self::Table => terminal::look(),
-            Self::Json | Self::Markdown => terminal::look_beside_json(),
+            Self::Table => terminal::progress_form(),
+            Self::Json | Self::Markdown => terminal::progress_form_beside_json(),
         }
     }
 }
@@ -121,7 +121,7 @@ fn input(args: &LimitArgs) -> Result<LimitInput, Failure> {
         fixed: fixed(args).with_exit_code(Code::Usage)?,
         out: args.out.clone(),
         data_dir: args.data_dir.asked().map(Path::to_path_buf),
-        look: args.format.look(),
+        progress_form: args.format.progress_form(),
         command: typed_words(),
     })
 }

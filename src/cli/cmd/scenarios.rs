@@ -161,7 +161,7 @@ fn show_workload(args: &ShowArgs, path: &Path, format: Format) -> Result<Code, F
     if let Some(origin) = given.next().or(quick) {
         fail!(Code::Usage, "{origin}: a workload file is shown as it is; leave {origin} out");
     }
-    let progress = Progress::new(terminal::look());
+    let progress = Progress::new(terminal::progress_form());
     let workload = prepare::read_workload(path, &progress)?;
     progress.clear();
     if format == Format::Table {

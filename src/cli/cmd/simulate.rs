@@ -82,7 +82,7 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
     let tx_time = args.tx_time.as_deref();
     let tx_time = tx_time.map(|text| spec::fine_duration("--tx-time", text)).transpose();
     let tx_time = tx_time.with_exit_code(Code::Usage)?;
-    let progress = Progress::new(args.format.look());
+    let progress = Progress::new(args.format.progress_form());
     let (workload, run) = args.work(&progress)?;
     let description = describe::touched_keys(&workload, Detail::Accesses, &progress)?;
     let core_count = Machine::this().core_count;

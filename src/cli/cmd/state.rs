@@ -276,7 +276,7 @@ fn form(manifest: &Manifest) -> String {
 }
 
 fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
-    let progress = Progress::new(terminal::look());
+    let progress = Progress::new(terminal::progress_form());
     let formats: Vec<_> =
         StoreKind::ALL.iter().copied().filter_map(store::formats::format_of).collect();
     let formats: Vec<_> = formats.iter().map(|format| &**format).collect();

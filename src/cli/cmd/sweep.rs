@@ -26,7 +26,7 @@ use crate::{
         merged,
         running::{self, AskedBy, Ending, OneCell},
     },
-    terminal::{self, Code, Failure, Look, WithExitCode, exit::fail},
+    terminal::{self, Code, Failure, ProgressForm, WithExitCode, exit::fail},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -121,7 +121,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
                 which: &chosen,
                 data_dir: args.data_dir.asked().map(Path::to_path_buf),
                 device: args.device.clone().map_or(DeviceFigures::Measured, DeviceFigures::Shared),
-                look: cell_look(args),
+                progress_form: cell_progress_form(args),
                 open: args.open.codes(),
                 asked_by,
             };
@@ -134,13 +134,13 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
     }
 }
 
-/// Returns the look of a cell's progress. If the JSON goes to a terminal, progress has no figures,
+/// Returns the form of a cell's progress. If the JSON goes to a terminal, progress has no figures,
 /// which would mix with it. A cell of a sweep cannot check that, as its parent has the terminal, so
 /// with JSON its progress never has figures.
-fn cell_look(args: &SweepArgs) -> Look {
+fn cell_progress_form(args: &SweepArgs) -> ProgressForm {
     match (args.parent, args.format) {
-        (Some(_), Format::Json) => terminal::look().without_figures(),
-        (_, format) => format.look(),
+        (Some(_), Format::Json) => terminal::progress_form().without_figures(),
+        (_, format) => format.progress_form(),
     }
 }
 

@@ -225,7 +225,7 @@ mod tests {
     use spec::shipped;
 
     use super::*;
-    use crate::terminal::Look;
+    use crate::terminal::ProgressForm;
 
     #[test]
     fn quick_is_smaller_only_than_a_large_block_whose_size_is_not_said() {
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn every_shipped_scenario_generates_a_quick_block() {
-        let progress = Progress::new(Look::Nothing);
+        let progress = Progress::new(ProgressForm::Nothing);
         for (name, _) in shipped::all() {
             let source =
                 Source::Scenario { name: (*name).to_owned(), work: Vec::new(), size: Size::Quick };

@@ -227,7 +227,7 @@ mod tests {
         assert_eq!((facts.ceiling_iops, &facts.reason), (None, &unmeasured.device.reason));
         assert_eq!(facts.shared.expect("by the first cell").measured_unix_s, 100);
         let before = unmeasured.clone();
-        let progress = Progress::new(crate::terminal::progress::Look::Nothing);
+        let progress = Progress::new(crate::terminal::progress::ProgressForm::Nothing);
         assert_eq!(time_again(&unmeasured), Duration::ZERO);
         assert!(time_again(&known()) >= time_per_method());
         measure_again(&mut unmeasured, MeasureTime::End, None, &progress);
@@ -242,7 +242,7 @@ mod tests {
         let mut known = known();
         write(&path, &known).unwrap();
         assert_eq!(read(&path).unwrap().as_ref(), Some(&known));
-        let progress = Progress::new(crate::terminal::progress::Look::Nothing);
+        let progress = Progress::new(crate::terminal::progress::ProgressForm::Nothing);
         measure_again(&mut known, MeasureTime::End, Some(dir.path()), &progress);
         assert_eq!((known.ceilings.len(), known.device.ceiling_end_iops), (2, None));
         let reason = known.device.reason.expect("there is a reason");

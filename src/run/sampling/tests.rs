@@ -57,7 +57,7 @@ fn with_sampling(test: impl FnOnce(&Sampling<'_>)) {
     let machine = Machine { core_count: NonZeroUsize::MIN, ..Machine::this() };
     let prepared =
         Prepared { session, device: None, disk: None, fresh: None, signatures: None, fill: None };
-    let progress = Progress::new(crate::terminal::progress::Look::Lines);
+    let progress = Progress::new(crate::terminal::progress::ProgressForm::Lines);
     let cells = plan::cells(&scenario.run, &machine);
     test(&Sampling::new(&prepared, &scenario.run, &cells, machine, &progress));
 }

@@ -58,33 +58,33 @@ impl TermLike for Paper {
     }
 }
 
-fn progress(look: Look, interval: Duration) -> (Progress, Paper) {
+fn progress(form: ProgressForm, interval: Duration) -> (Progress, Paper) {
     let paper = Paper::default();
     let screen = paper.clone();
     let terminal = move || ProgressDrawTarget::term_like_with_hz(Box::new(screen.clone()), 255);
-    (Progress::on(look, interval, Box::new(paper.clone()), Box::new(terminal)), paper)
+    (Progress::on(form, interval, Box::new(paper.clone()), Box::new(terminal)), paper)
 }
 
 #[test]
 fn nothing_is_drawn_while_a_samples_clock_runs() {
-    for look in [Look::Figures, Look::Bars, Look::Lines] {
-        let (progress, paper) = progress(look, Duration::ZERO);
+    for form in [ProgressForm::Figures, ProgressForm::Bars, ProgressForm::Lines] {
+        let (progress, paper) = progress(form, Duration::ZERO);
         progress.stage("samples", Total::Count(4));
         let outer = progress.pause();
         let before = paper.text();
-        assert!(before.contains("samples"), "{look:?}: {before}");
+        assert!(before.contains("samples"), "{form:?}: {before}");
         let inner = progress.pause();
         std::thread::sleep(2 * BAR_INTERVAL);
         progress.advance(1);
         drop(inner);
         progress.advance(1);
         progress.note("held back");
-        assert_eq!(paper.text(), before, "{look:?}");
+        assert_eq!(paper.text(), before, "{form:?}");
         drop(outer);
-        assert!(paper.text().contains("held back"), "{look:?}: {}", paper.text());
+        assert!(paper.text().contains("held back"), "{form:?}: {}", paper.text());
         std::thread::sleep(2 * BAR_INTERVAL);
         progress.advance(1);
-        assert!(paper.text().contains("3 of 4"), "{look:?}: {}", paper.text());
+        assert!(paper.text().contains("3 of 4"), "{form:?}: {}", paper.text());
     }
 }
 
@@ -94,14 +94,16 @@ fn live(head: &str, below: &str) -> Live {
 
 #[test]
 fn figures_are_drawn_between_samples_on_a_terminal_alone() {
-    for look in [Look::Figures, Look::Bars, Look::Lines, Look::Nothing] {
-        let (progress, paper) = progress(look, Duration::ZERO);
+    for form in
+        [ProgressForm::Figures, ProgressForm::Bars, ProgressForm::Lines, ProgressForm::Nothing]
+    {
+        let (progress, paper) = progress(form, Duration::ZERO);
         progress.sample("the first", Some(live("round 1", "now: the first")));
         let paused = progress.pause();
         let before = paper.text();
         std::thread::sleep(2 * BAR_INTERVAL);
         progress.advance(1);
-        assert_eq!(paper.text(), before, "{look:?}: a sample is being taken");
+        assert_eq!(paper.text(), before, "{form:?}: a sample is being taken");
         drop(paused);
         progress.sample("the second", Some(live("round 2", "highest median so far: 7 MGas/s")));
         drop(progress.pause());
@@ -112,35 +114,38 @@ fn figures_are_drawn_between_samples_on_a_terminal_alone() {
         let text = paper.text();
         let has = |words: &[&str]| words.iter().map(|word| text.contains(word)).collect::<Vec<_>>();
         let words = ["round 2 [", "highest median so far: 7 MGas/s", "the third"];
-        let expected = match look {
-            Look::Figures => [true, true, false],
-            Look::Bars => [true, false, false],
-            Look::Lines => [false, false, true],
-            Look::Nothing => [false; 3],
+        let expected = match form {
+            ProgressForm::Figures => [true, true, false],
+            ProgressForm::Bars => [true, false, false],
+            ProgressForm::Lines => [false, false, true],
+            ProgressForm::Nothing => [false; 3],
         };
-        assert_eq!(has(&words), expected, "{look:?}: {text}");
+        assert_eq!(has(&words), expected, "{form:?}: {text}");
         progress.stage("generating the block", 0);
-        assert_eq!(paper.text().contains("generating"), look != Look::Nothing, "{look:?}");
+        assert_eq!(paper.text().contains("generating"), form != ProgressForm::Nothing, "{form:?}");
     }
 }
 
 #[test]
 fn only_a_terminal_asks_for_lines_of_a_run() {
-    for (look, is_wanted) in
-        [(Look::Figures, true), (Look::Bars, true), (Look::Lines, false), (Look::Nothing, false)]
-    {
-        let (progress, _paper) = progress(look, Duration::ZERO);
+    for (form, is_wanted) in [
+        (ProgressForm::Figures, true),
+        (ProgressForm::Bars, true),
+        (ProgressForm::Lines, false),
+        (ProgressForm::Nothing, false),
+    ] {
+        let (progress, _paper) = progress(form, Duration::ZERO);
         for time in [Duration::ZERO, Duration::from_micros(1), Duration::from_secs(9)] {
-            assert_eq!(progress.wants_live(time), is_wanted, "{look:?}");
+            assert_eq!(progress.wants_live(time), is_wanted, "{form:?}");
         }
     }
-    assert_eq!(Look::Figures.without_figures(), Look::Bars);
-    assert_eq!(Look::Lines.without_figures(), Look::Lines);
+    assert_eq!(ProgressForm::Figures.without_figures(), ProgressForm::Bars);
+    assert_eq!(ProgressForm::Lines.without_figures(), ProgressForm::Lines);
 }
 
 #[test]
 fn plain_lines_are_few_and_a_stage_says_how_long_it_took() {
-    let (progress, paper) = progress(Look::Lines, Duration::from_secs(3600));
+    let (progress, paper) = progress(ProgressForm::Lines, Duration::from_secs(3600));
     progress.stage("writing rows", Total::Rows(128_000_000));
     (0..1000).for_each(|_| progress.advance(1000));
     progress.clear();
@@ -155,7 +160,7 @@ fn plain_lines_are_few_and_a_stage_says_how_long_it_took() {
 
 #[test]
 fn a_log_has_the_name_of_a_stage_once_and_minutes_where_much_is_left() {
-    let (progress, paper) = progress(Look::Lines, Duration::ZERO);
+    let (progress, paper) = progress(ProgressForm::Lines, Duration::ZERO);
     let stage = progress.stage("comparing", Total::Unknown);
     (0..3).for_each(|_| stage.set(0, 12));
     assert_eq!(paper.text(), "comparing\n");
@@ -190,8 +195,10 @@ fn time_left_follows_from_the_share_that_is_done_and_is_absent_before_any() {
 
 #[test]
 fn lines_of_its_own_stand_in_the_place_of_a_count_and_a_log_has_each_first_one_once() {
-    for look in [Look::Figures, Look::Bars, Look::Lines, Look::Nothing] {
-        let (progress, paper) = progress(look, Duration::ZERO);
+    for form in
+        [ProgressForm::Figures, ProgressForm::Bars, ProgressForm::Lines, ProgressForm::Nothing]
+    {
+        let (progress, paper) = progress(form, Duration::ZERO);
         let stage = progress.stage("comparing", Total::Unknown);
         for position in 1..4 {
             std::thread::sleep(2 * BAR_INTERVAL);
@@ -204,10 +211,12 @@ fn lines_of_its_own_stand_in_the_place_of_a_count_and_a_log_has_each_first_one_o
         let terminal =
             ["octet 1 of at most 12 [", "warming up", "octet 2 of at most 12 [", "sampling"];
         let is_on_terminal = terminal.map(|words| text.contains(words));
-        match look {
-            Look::Figures | Look::Bars => assert_eq!(is_on_terminal, [true; 4], "{look:?}: {text}"),
-            Look::Nothing => assert_eq!(text, ""),
-            Look::Lines => {
+        match form {
+            ProgressForm::Figures | ProgressForm::Bars => {
+                assert_eq!(is_on_terminal, [true; 4], "{form:?}: {text}")
+            }
+            ProgressForm::Nothing => assert_eq!(text, ""),
+            ProgressForm::Lines => {
                 let lines: Vec<&str> = text.lines().collect();
                 let first = "comparing: octet 1 of at most 12";
                 assert_eq!(lines[..3], ["comparing", first, "comparing: octet 2 of at most 12"]);
@@ -219,7 +228,7 @@ fn lines_of_its_own_stand_in_the_place_of_a_count_and_a_log_has_each_first_one_o
 
 #[test]
 fn a_log_has_a_line_of_the_first_and_the_last_of_many_short_samples() {
-    let (progress, paper) = progress(Look::Lines, Duration::from_secs(3600));
+    let (progress, paper) = progress(ProgressForm::Lines, Duration::from_secs(3600));
     progress.stage("preparing", 0);
     for at in 0..1000 {
         let sample = progress.sample(&format!("sample {at}"), None);
@@ -251,7 +260,7 @@ fn a_log_has_a_line_of_the_first_and_the_last_of_many_short_samples() {
 
 #[test]
 fn a_log_has_each_sample_that_takes_as_long_as_a_line_lasts() {
-    let (progress, paper) = progress(Look::Lines, Duration::ZERO);
+    let (progress, paper) = progress(ProgressForm::Lines, Duration::ZERO);
     for name in ["first", "second", "third"] {
         progress.sample(name, None).set(0, 3);
         drop(progress.pause());
@@ -275,7 +284,7 @@ fn a_line_says_how_much_of_what_is_done() {
 
 #[test]
 fn a_stage_without_a_count_is_its_name_and_no_number_that_stands_still() {
-    let (progress, paper) = progress(Look::Bars, Duration::ZERO);
+    let (progress, paper) = progress(ProgressForm::Bars, Duration::ZERO);
     let stage = progress.stage("generating the block", 0);
     std::thread::sleep(2 * BAR_INTERVAL);
     stage.set(0, 0);
@@ -292,8 +301,8 @@ fn a_stage_without_a_count_is_its_name_and_no_number_that_stands_still() {
 
 #[test]
 fn a_build_is_shown_phase_by_phase() {
-    for look in [Look::Figures, Look::Bars, Look::Lines] {
-        let (progress, paper) = progress(look, Duration::ZERO);
+    for form in [ProgressForm::Figures, ProgressForm::Bars, ProgressForm::Lines] {
+        let (progress, paper) = progress(form, Duration::ZERO);
         let build: &dyn BuildProgress = &progress;
         build.begin(BuildPhase::Writing, 128_000_000);
         std::thread::sleep(2 * BAR_INTERVAL);
@@ -311,14 +320,14 @@ fn a_build_is_shown_phase_by_phase() {
             "finishing files",
         ];
         for words in needed {
-            assert!(text.contains(words), "{look:?}: {words} is missing: {text}");
+            assert!(text.contains(words), "{form:?}: {words} is missing: {text}");
         }
     }
 }
 
 #[test]
 fn what_a_stage_has_to_do_may_be_known_later() {
-    let (progress, paper) = progress(Look::Lines, Duration::ZERO);
+    let (progress, paper) = progress(ProgressForm::Lines, Duration::ZERO);
     let stage = progress.stage("generating the block", 0);
     stage.set(13, 39);
     stage.finish();
@@ -329,7 +338,7 @@ fn what_a_stage_has_to_do_may_be_known_later() {
 
 #[test]
 fn threads_that_advance_together_lose_nothing() {
-    let (progress, _) = progress(Look::Lines, Duration::from_secs(3600));
+    let (progress, _) = progress(ProgressForm::Lines, Duration::from_secs(3600));
     progress.stage("rows", Total::Rows(4000));
     std::thread::scope(|scope| {
         for _ in 0..4 {

@@ -59,7 +59,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
         fail!(Code::Usage, "--metrics: `stress gate calibrate` has none; leave it out");
     }
     let input = args.run.gate_work_input(Default::default())?;
-    let progress = Progress::new(terminal::look());
+    let progress = Progress::new(terminal::progress_form());
     let work = GateWork::prepare(&input, &progress)?;
     let program = builds::this_program()?;
     let mut trio = Trio::start(&program, &program, driving.timeout, &work, &progress)?;
