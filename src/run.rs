@@ -64,7 +64,7 @@ const UNSTEADY: &str = "not steady: times still rose or fell when the run ended;
 pub struct RunInput {
     pub source: Source,
     /// Overrides of keys of the run.
-    pub how: Vec<Override>,
+    pub run_overrides: Vec<Override>,
     /// The command line, by which the result can be made again.
     pub command: Vec<String>,
     /// The work that the run must do; `None`: any work.
@@ -98,7 +98,8 @@ impl RunInput {
         let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
         // A directory that cannot be written is an error before the work, not after it.
         let out = self.out.as_deref().map(Out::at).transpose()?;
-        let Request { work, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
+        let Request { work, run, scenario } =
+            Request::of(&self.source, &self.run_overrides, &progress)?;
         if let Some(same_work) = &self.same_work {
             same_work.check(&work.workload)?;
         }

@@ -297,10 +297,10 @@ impl RunArgs {
     /// # Errors
     /// No work is named, or an option does not go with a workload file.
     pub fn input(&self, command: Vec<String>) -> Result<RunInput, Failure> {
-        let (source, how) = self.source_and_how()?;
+        let (source, run_overrides) = self.source_and_overrides()?;
         Ok(RunInput {
             source,
-            how,
+            run_overrides,
             command,
             same_work: None,
             data_dir: self.databases.data_dir.asked().map(Path::to_path_buf),
@@ -343,9 +343,9 @@ impl RunArgs {
                  or name another --data-dir"
             );
         }
-        let (source, how) = self.source_and_how()?;
+        let (source, run_overrides) = self.source_and_overrides()?;
         let data_dir = self.databases.data_dir.asked().map(Path::to_path_buf);
-        Ok(GateWorkInput { source, how, settings, data_dir })
+        Ok(GateWorkInput { source, run_overrides, settings, data_dir })
     }
 
     /// Refuses options that only a run uses, and that `verb` would ignore.
@@ -383,14 +383,14 @@ impl RunArgs {
 
     /// Returns the source of the work, and the overrides of the run. For a workload file, the
     /// overrides of the run include the keys of `--set`.
-    fn source_and_how(&self) -> Result<(Source, Vec<Override>), Failure> {
-        let mut how = self.how.overrides();
+    fn source_and_overrides(&self) -> Result<(Source, Vec<Override>), Failure> {
+        let mut run_overrides = self.how.overrides();
         let (scenario, workload) = (self.scenario.as_deref(), self.workload.as_deref());
         match work_name(&self.words, scenario, workload).with_exit_code(Code::Usage)? {
             Some(WorkName::Scenario(name)) => {
                 let size = if self.quick { Size::Quick } else { Size::Stated };
                 let work = self.work.overrides().with_exit_code(Code::Usage)?;
-                Ok((Source::Scenario { name, work, size }, how))
+                Ok((Source::Scenario { name, work, size }, run_overrides))
             }
             Some(WorkName::Workload(path)) => {
                 if self.quick {
@@ -399,8 +399,8 @@ impl RunArgs {
                         "--quick: the work of a workload file is fixed; generate another"
                     );
                 }
-                how.extend(self.work.beside_file().with_exit_code(Code::Usage)?);
-                Ok((Source::File(path), how))
+                run_overrides.extend(self.work.beside_file().with_exit_code(Code::Usage)?);
+                Ok((Source::File(path), run_overrides))
             }
             None => Err(nothing_named("stress", "--gas 640M")).with_exit_code(Code::Usage),
         }

@@ -69,14 +69,14 @@ pub fn check_run_keys(settings: &[Override]) -> Result<(), Failure> {
 }
 
 /// Returns the settings of each build. `run` has the settings for both builds, of which the user
-/// gave `how`; `overrides` are those for A alone and for B alone. The latter may change how
-/// variants run, but not the set of `variants`.
+/// gave `run_overrides`; `overrides` are those for A alone and for B alone. The latter may change
+/// how variants run, but not the set of `variants`.
 ///
 /// # Errors
 /// A value is not valid, or the settings change the set of variants.
 pub fn both_settings(
     run: &RunSpec,
-    how: &[Override],
+    run_overrides: &[Override],
     overrides: &[Vec<Override>; 2],
     variants: &[PlannedCell],
     machine: &Machine,
@@ -90,7 +90,7 @@ pub fn both_settings(
         let effective =
             keys.iter().filter_map(|key| effective(&runs[side], &changed, key, machine));
         Ok(BuildSettings {
-            given: how
+            given: run_overrides
                 .iter()
                 .chain(&overrides[side])
                 .map(|set| (set.key.clone(), set.value.clone()))

@@ -38,8 +38,8 @@ use crate::{
 pub struct GateWorkInput {
     /// The source of the workload.
     pub source: Source,
-    /// Overrides of how the work runs, for both builds.
-    pub how: Vec<Override>,
+    /// Overrides of keys of the run, for both builds.
+    pub run_overrides: Vec<Override>,
     /// Further overrides for A alone, and for B alone.
     pub settings: [Vec<Override>; 2],
     /// The directory of state databases, if the user names one.
@@ -115,11 +115,12 @@ impl GateWork {
     pub fn prepare(input: &GateWorkInput, progress: &Progress) -> Result<Self, Failure> {
         let machine = Machine::this();
         // Settings are checked first, as making the work may take long.
-        let run = Request::run_of(&input.source, &input.how)?;
+        let run = Request::run_of(&input.source, &input.run_overrides)?;
         let cells = plan::cells(&run, &machine);
         let BothSettings { builds, without_effect } =
-            both_settings(&run, &input.how, &input.settings, &cells, &machine)?;
-        let Request { work, run, scenario } = Request::of(&input.source, &input.how, progress)?;
+            both_settings(&run, &input.run_overrides, &input.settings, &cells, &machine)?;
+        let Request { work, run, scenario } =
+            Request::of(&input.source, &input.run_overrides, progress)?;
         let FilledWork { workload, fill } = work;
         require_one_database(&run, "builds are compared")?;
         let WithWhole { run: whole, .. } =
@@ -316,7 +317,7 @@ mod tests {
         };
         let input = |value: &str| GateWorkInput {
             source: Source::File("no/such.workload".into()),
-            how: Vec::new(),
+            run_overrides: Vec::new(),
             settings: [Vec::new(), vec![set(value)]],
             data_dir: None,
         };

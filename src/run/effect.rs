@@ -154,19 +154,24 @@ pub fn samples_alike(a: &RunSpec, b: &RunSpec, machine: &Machine) -> bool {
 }
 
 /// Returns a note for each override of the user that no variant of the run of `source` takes. The
-/// overrides are `how` and those of the work. Keys that the scenario itself sets are not checked.
-pub fn without_effect(source: &Source, how: &[Override], machine: &Machine) -> Vec<String> {
+/// overrides are `run_overrides` and those of the work. Keys that the scenario itself sets are not
+/// checked.
+pub fn without_effect(
+    source: &Source,
+    run_overrides: &[Override],
+    machine: &Machine,
+) -> Vec<String> {
     // The run reports an error of its settings.
-    let Ok(run) = Request::run_of(source, how) else { return Vec::new() };
+    let Ok(run) = Request::run_of(source, run_overrides) else { return Vec::new() };
     let work: &[Override] = match source {
         Source::Scenario { work, .. } => work,
         Source::File(_) => &[],
     };
     let designs: Vec<_> = run.designs.iter().map(|design| design.name()).collect();
     let notes = DESIGN_KEYS.iter().filter_map(|DesignKey { key, values, neutral, reasons }| {
-        let mut given = how.iter().chain(work);
+        let mut given = run_overrides.iter().chain(work);
         let given = given.find(|given| given.key == *key && given.value != *neutral)?;
-        let [a, b] = values.map(|value| with_value(source, how, key, value));
+        let [a, b] = values.map(|value| with_value(source, run_overrides, key, value));
         let reason = if designs.len() == 1 { reasons[0] } else { reasons[1] };
         let words =
             format!("note: {} {reason}: {} does not apply", designs.join(", "), given.origin);
@@ -178,19 +183,19 @@ pub fn without_effect(source: &Source, how: &[Override], machine: &Machine) -> V
 /// Returns the run with another value of a key that the user gave.
 fn with_value(
     source: &Source,
-    how: &[Override],
+    run_overrides: &[Override],
     key: &str,
     value: &str,
 ) -> Result<RunSpec, Failure> {
-    let (mut source, mut how) = (source.clone(), how.to_vec());
+    let (mut source, mut run_overrides) = (source.clone(), run_overrides.to_vec());
     let work = match &mut source {
         Source::Scenario { work, .. } => &mut work[..],
         Source::File(_) => &mut [],
     };
-    for given in how.iter_mut().chain(work).filter(|given| given.key == key) {
+    for given in run_overrides.iter_mut().chain(work).filter(|given| given.key == key) {
         value.clone_into(&mut given.value);
     }
-    Request::run_of(&source, &how)
+    Request::run_of(&source, &run_overrides)
 }
 
 #[cfg(test)]
@@ -220,10 +225,10 @@ mod tests {
     fn an_override_that_no_variant_takes_is_noted_and_no_other() {
         let machine =
             Machine { core_count: NonZeroUsize::new(2).unwrap(), io_uring: IoUring::Refused };
-        let noted = |work: &[(&str, &str)], how: &[(&str, &str)]| {
+        let noted = |work: &[(&str, &str)], run_overrides: &[(&str, &str)]| {
             let (name, work) = ("sload-storm".to_owned(), given(work));
             let source = Source::Scenario { name, work, size: Size::Stated };
-            without_effect(&source, &given(how), &machine)
+            without_effect(&source, &given(run_overrides), &machine)
         };
         let sequential = ("run.designs", "sequential");
         let several = ("run.designs", "sequential,parallel-io");
@@ -231,16 +236,16 @@ mod tests {
             "note: sequential runs on one thread: --set run.threads=4 does not apply".to_owned();
         assert_eq!(noted(&[], &[sequential, ("run.threads", "4")]), std::slice::from_ref(&threads));
         assert_eq!(noted(&[("run.threads", "4")], &[sequential]), [threads], "by --set");
-        for (how, words) in [
+        for (run_overrides, words) in [
             ([several, ("run.io_threads", "4")], "sequential, parallel-io have no I/O threads: "),
             ([sequential, ("run.schedule", "gas-limit")], "sequential follows no schedule: "),
             ([several, ("run.warm_cache", "per-worker")], "warm no cache: "),
         ] {
-            let notes = noted(&[], &how);
+            let notes = noted(&[], &run_overrides);
             assert!(notes.len() == 1 && notes[0].contains(words), "{notes:?}");
         }
         let none: [String; 0] = [];
-        for how in [
+        for run_overrides in [
             [sequential, ("run.samples", "4")],
             [sequential, ("run.threads", "1")],
             [several, ("run.threads", "4")],
@@ -250,7 +255,7 @@ mod tests {
             // A fault is the run's.
             [sequential, ("run.threads", "0")],
         ] {
-            assert_eq!(noted(&[], &how), none, "{how:?}");
+            assert_eq!(noted(&[], &run_overrides), none, "{run_overrides:?}");
         }
         let file = Source::File("no/such.workload".into());
         assert_eq!(

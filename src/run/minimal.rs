@@ -8,12 +8,12 @@ const MINIMAL_SCENARIO: &str = "schema = 1\nname = \"workload-file\"\ndescriptio
     [state]\nslots = 20_000\n[block]\ngas = \"1M\"\n\
     [[load]]\nkind = \"sload-storm\"\nkeys = \"keccak\"\n";
 
-/// Returns the settings of a run of a workload file. `how` are overrides of the defaults.
+/// Returns the settings of a run of a workload file. `overrides` are overrides of the defaults.
 ///
 /// # Errors
 /// An option is not valid.
-pub fn default_run(how: &[Override]) -> Result<RunSpec, ScenarioError> {
-    Ok(scenario("a workload file", how)?.run)
+pub fn default_run(overrides: &[Override]) -> Result<RunSpec, ScenarioError> {
+    Ok(scenario("a workload file", overrides)?.run)
 }
 
 /// Returns the settings of a run, as [`default_run`] does, from the keys and values of the worker

@@ -142,7 +142,7 @@ impl OneCell<'_> {
         let scratch = dir.scratch(index, &lock).with_exit_code(Code::Io)?;
         let input = RunInput {
             source: matrix::source(dir.matrix(), index),
-            how: Vec::new(),
+            run_overrides: Vec::new(),
             command: dir.matrix().command(index),
             same_work: None,
             data_dir,

@@ -122,10 +122,10 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
     let show_kept = show_kept(args.result.format);
     let deadline = args.deadline.as_deref().map(|text| spec::fine_duration("--deadline", text));
     let command = typed_words();
-    let how = design_overrides(args).with_exit_code(Code::Usage)?;
+    let run_overrides = design_overrides(args).with_exit_code(Code::Usage)?;
     let designs = args.how.design.as_ref().map(|_| RunInput {
         source: Source::File(client::workload_path(&args.dir)),
-        how,
+        run_overrides,
         command: command.clone(),
         same_work: None,
         data_dir: args.databases.data_dir.asked().map(Path::to_path_buf),

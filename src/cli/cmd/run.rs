@@ -44,7 +44,7 @@ fn run_work(args: &RunArgs) -> Result<(Finished, Option<Saving<'_>>), Failure> {
         .filter(|saving| saving.existing == Existing::Refuse)
         .and_then(Saving::same_work);
     input.show_kept = show_kept(args.format);
-    for note in effect::without_effect(&input.source, &input.how, &Machine::this()) {
+    for note in effect::without_effect(&input.source, &input.run_overrides, &Machine::this()) {
         terminal::note(&note);
     }
     Ok((input.run()?, saving))

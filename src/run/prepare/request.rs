@@ -79,30 +79,34 @@ impl Request {
     ///
     /// # Errors
     /// A scenario or an override is not valid.
-    pub fn run_of(source: &Source, how: &[Override]) -> Result<RunSpec, Failure> {
+    pub fn run_of(source: &Source, run_overrides: &[Override]) -> Result<RunSpec, Failure> {
         match source {
             Source::Scenario { name, work, size } => {
-                let overrides = work.iter().chain(how).cloned().collect();
+                let overrides = work.iter().chain(run_overrides).cloned().collect();
                 Ok(scenario(name, overrides, *size)?.run)
             }
-            Source::File(_) => minimal::default_run(how).with_exit_code(Code::Usage),
+            Source::File(_) => minimal::default_run(run_overrides).with_exit_code(Code::Usage),
         }
     }
 
-    /// Generates or reads the work of `source`. `how` are overrides of the run.
+    /// Generates or reads the work of `source`. `run_overrides` are overrides of the run.
     ///
     /// # Errors
     /// A scenario, an override or a file is not valid.
-    pub fn of(source: &Source, how: &[Override], progress: &Progress) -> Result<Self, Failure> {
+    pub fn of(
+        source: &Source,
+        run_overrides: &[Override],
+        progress: &Progress,
+    ) -> Result<Self, Failure> {
         match source {
             Source::Scenario { name, work, size } => {
-                let overrides = work.iter().chain(how).cloned().collect();
+                let overrides = work.iter().chain(run_overrides).cloned().collect();
                 let scenario = scenario(name, overrides, *size)?;
                 // A claim on a design that does not run would never be judged, and the run would
                 // pass. A sweep over designs has all its overrides in `work`, and reports such
                 // claims in its cells.
                 let varies_designs =
-                    how.is_empty() && work.iter().any(|given| given.key == DESIGNS);
+                    run_overrides.is_empty() && work.iter().any(|given| given.key == DESIGNS);
                 if let Some(error) = claim_not_run(&scenario).filter(|_| !varies_designs) {
                     fail!(Code::Usage, "{error}");
                 }
@@ -110,7 +114,7 @@ impl Request {
                 Ok(Self { work, run: scenario.run.clone(), scenario: Some(scenario) })
             }
             Source::File(path) => {
-                let run = minimal::default_run(how).with_exit_code(Code::Usage)?;
+                let run = minimal::default_run(run_overrides).with_exit_code(Code::Usage)?;
                 require_one_database(&run, "a workload file is of one seed, and is run")?;
                 require_same_keys(&run, "a workload file has the keys that it has")?;
                 Ok(Self { work: FilledWork::of_file(path, progress)?, run, scenario: None })
