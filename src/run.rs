@@ -99,7 +99,7 @@ impl RunInput {
         // A directory that cannot be written is an error before the work, not after it.
         let out = self.out.as_deref().map(Out::at).transpose()?;
         let Request { work, run, scenario } =
-            Request::of(&self.source, &self.run_overrides, &progress)?;
+            Request::generate_or_read(&self.source, &self.run_overrides, &progress)?;
         if let Some(same_work) = &self.same_work {
             same_work.check(&work.workload)?;
         }
@@ -328,7 +328,7 @@ impl ActiveRun<'_> {
         let FilledWork { workload, fill } = match (work, &self.scenario) {
             (Some(work), _) => work,
             (None, Some(scenario)) => {
-                FilledWork::of_scenario(&scenario.for_database(index), self.progress)?
+                FilledWork::generate(&scenario.for_database(index), self.progress)?
             }
             (None, None) => unreachable!("a workload file has one database: {index}"),
         };

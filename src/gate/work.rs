@@ -120,7 +120,7 @@ impl GateWork {
         let BothSettings { builds, without_effect } =
             both_settings(&run, &input.run_overrides, &input.settings, &cells, &machine)?;
         let Request { work, run, scenario } =
-            Request::of(&input.source, &input.run_overrides, progress)?;
+            Request::generate_or_read(&input.source, &input.run_overrides, progress)?;
         let FilledWork { workload, fill } = work;
         require_one_database(&run, "builds are compared")?;
         let WithWhole { run: whole, .. } =

@@ -93,7 +93,7 @@ impl Request {
     ///
     /// # Errors
     /// A scenario, an override or a file is not valid.
-    pub fn of(
+    pub fn generate_or_read(
         source: &Source,
         run_overrides: &[Override],
         progress: &Progress,
@@ -110,14 +110,14 @@ impl Request {
                 if let Some(error) = claim_not_run(&scenario).filter(|_| !varies_designs) {
                     fail!(Code::Usage, "{error}");
                 }
-                let work = FilledWork::of_scenario(&scenario, progress)?;
+                let work = FilledWork::generate(&scenario, progress)?;
                 Ok(Self { work, run: scenario.run.clone(), scenario: Some(scenario) })
             }
             Source::File(path) => {
                 let run = minimal::default_run(run_overrides).with_exit_code(Code::Usage)?;
                 require_one_database(&run, "a workload file is of one seed, and is run")?;
                 require_same_keys(&run, "a workload file has the keys that it has")?;
-                Ok(Self { work: FilledWork::of_file(path, progress)?, run, scenario: None })
+                Ok(Self { work: FilledWork::read(path, progress)?, run, scenario: None })
             }
         }
     }
@@ -255,7 +255,7 @@ mod tests {
         for (name, _) in shipped::all() {
             let source =
                 Source::Scenario { name: (*name).to_owned(), work: Vec::new(), size: Size::Quick };
-            let request = Request::of(&source, &[], &progress);
+            let request = Request::generate_or_read(&source, &[], &progress);
             let workload =
                 request.unwrap_or_else(|failure| panic!("{name}: {failure:?}")).work.workload;
             assert!(workload.batches.iter().any(|batch| !batch.blocks.is_empty()), "{name}");

@@ -118,7 +118,7 @@ fn missed_dimension(fill: &Fill, index: usize, share: f64) -> Option<(&'static s
 /// # Errors
 /// The file cannot be read, or differs from the reference.
 pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failure> {
-    FilledWork::of_file(path, progress).map(|work| work.workload)
+    FilledWork::read(path, progress).map(|work| work.workload)
 }
 
 /// A workload, and how full its blocks are.
@@ -135,7 +135,7 @@ impl FilledWork {
     ///
     /// # Errors
     /// The errors of [`generate`].
-    pub fn of_scenario(scenario: &Scenario, progress: &Progress) -> Result<Self, Failure> {
+    pub fn generate(scenario: &Scenario, progress: &Progress) -> Result<Self, Failure> {
         let Generated { workload, loads, gas } = generate_by_load(scenario, progress)?;
         let fill = facts::fill(&workload, &gas, Some(Loads { scenario, of_txs: &loads }));
         Ok(Self { workload, fill })
@@ -145,7 +145,7 @@ impl FilledWork {
     ///
     /// # Errors
     /// The errors of [`read_workload`].
-    pub fn of_file(path: &Path, progress: &Progress) -> Result<Self, Failure> {
+    pub fn read(path: &Path, progress: &Progress) -> Result<Self, Failure> {
         let (workload, gas) = read_and_verify(path, progress)?;
         Ok(Self { fill: facts::fill(&workload, &gas, None), workload })
     }
