@@ -8,7 +8,7 @@ const MINIMAL_SCENARIO: &str = "schema = 1\nname = \"workload-file\"\ndescriptio
     [state]\nslots = 20_000\n[block]\ngas = \"1M\"\n\
     [[load]]\nkind = \"sload-storm\"\nkeys = \"keccak\"\n";
 
-/// Returns the settings of a run of a workload file. `overrides` are overrides of the defaults.
+/// Returns the settings of a run of a workload file: the defaults with `overrides`.
 ///
 /// # Errors
 /// An option is not valid.

@@ -6,9 +6,9 @@ mod data_dir;
 mod device;
 mod fresh;
 mod lists;
-pub mod once;
 mod request;
 pub mod shared;
+pub mod shared_time;
 mod stores;
 mod whole;
 mod work;
@@ -28,7 +28,7 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
-use once::SharedTime;
+use shared_time::SharedTime;
 
 pub use data_dir::{check_data_dir, data_dir, data_path, known_data_path};
 pub use device::{measure_again, short_time as short_device_time};
@@ -150,7 +150,7 @@ impl Preparation<'_> {
             session.add(open);
         }
         if let DeviceFigures::Shared(path) = self.device {
-            once::add(path, shared_time);
+            shared_time::add(path, shared_time);
         }
         Ok(device)
     }

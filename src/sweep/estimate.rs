@@ -12,7 +12,7 @@ use super::matrix;
 use crate::{
     run::{
         plan::Rounds,
-        prepare::{Request, Source, once::SharedTime},
+        prepare::{Request, Source, shared_time::SharedTime},
     },
     terminal::Failure,
 };

@@ -28,7 +28,7 @@ use crate::{
         RunInput,
         extras::ExtraSamples,
         hooks::Hooks,
-        prepare::{DeviceFigures, InUse, once},
+        prepare::{DeviceFigures, InUse, shared_time},
     },
     terminal::{self, Code, Failure, ProgressForm, UndecidedCodes, WithExitCode, interrupt},
 };
@@ -295,7 +295,7 @@ impl Running<'_> {
         let began = Instant::now();
         let ended =
             child::run(&cell_arguments(index, self.device.path())).with_exit_code(Code::Io)?;
-        let (wall, once) = (began.elapsed(), once::take(self.device.path()));
+        let (wall, once) = (began.elapsed(), shared_time::take(self.device.path()));
         self.device.after_cell().with_exit_code(Code::Io)?;
         let Some(cell) = self.dir.own_cell(index).with_exit_code(Code::Io)? else {
             if !interrupt::happened() {
