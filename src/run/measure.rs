@@ -43,7 +43,7 @@ pub struct Measuring<'a> {
     /// counted.
     pub asked_before_share: Option<f64>,
     /// Index of the store among the session's stores.
-    pub store: usize,
+    pub store_index: usize,
     /// The variant.
     pub variant: Variant,
     /// Cache state at the start of a sample.
@@ -93,7 +93,7 @@ pub enum Difference {
 
 impl Difference {
     /// Returns one line that begins with `name`.
-    pub fn of(&self, name: &str) -> String {
+    pub fn line(&self, name: &str) -> String {
         match self {
             Self::OfSample(text) => format!("{name}: {text}"),
             Self::OfCosts(text) => format!("{name}, in block order: {text}"),
@@ -113,7 +113,7 @@ pub enum Unmeasured {
 impl<'a> Measuring<'a> {
     /// Returns the facts of the cell beside its samples.
     pub fn input(&self, keys: AskedKeys, device: Option<&'a Device>) -> CellInput<'a> {
-        let store = &self.session.stores()[self.store];
+        let store = &self.session.stores()[self.store_index];
         CellInput {
             store: store.kind(),
             never_cold: store.never_cold(),
@@ -214,7 +214,7 @@ impl<'a> Measuring<'a> {
             Ok(Some(CommandEnd::Stopped)) => return Err(Unmeasured::Cancelled),
             Err(error) => return Err(Unmeasured::Failed(error)),
         }
-        match self.session.take(self.work, self.store, settings, interrupt::flag()) {
+        match self.session.take_sample(self.work, self.store_index, settings, interrupt::flag()) {
             Ok(measurement) => Ok(Some(measurement)),
             Err(EngineError::Cancelled) => Err(Unmeasured::Cancelled),
             Err(

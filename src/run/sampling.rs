@@ -211,7 +211,7 @@ impl<'a> Sampling<'a> {
                     return;
                 }
             };
-            let differences = measured.differences.iter().map(|difference| difference.of(&name));
+            let differences = measured.differences.iter().map(|difference| difference.line(&name));
             sampled.disagreements.extend(differences);
             let samples = &mut sampled.by_cell[index];
             if let Some(measurement) = &measured.measurement {
@@ -282,7 +282,7 @@ impl<'a> Sampling<'a> {
             session: &self.prepared.session,
             work: self.prepared.session.work(),
             asked_before_share: None,
-            store: self.store_index(cell),
+            store_index: self.store_index(cell),
             variant: cell.variant,
             cache: self.run.cache,
             signatures: None,
@@ -337,7 +337,7 @@ impl<'a> Sampling<'a> {
             Ok(measured) => {
                 let name = format!("{name}, {label}");
                 let differences =
-                    measured.differences.iter().map(|difference| difference.of(&name));
+                    measured.differences.iter().map(|difference| difference.line(&name));
                 sampled.disagreements.extend(differences);
                 Ok(measured.differences.is_empty())
             }

@@ -146,29 +146,29 @@ impl Session {
         &self.stores
     }
 
-    /// Rebuilds the workload's lists on the open store at index `store`, outside any clock, and
+    /// Rebuilds the workload's lists on the open store at `store_index`, outside any clock, and
     /// compares them.
     ///
     /// # Errors
     /// [`EngineError`]: the lists could not be rebuilt.
     pub fn check_lists(
         &self,
-        store: usize,
+        store_index: usize,
         cancel: &AtomicBool,
     ) -> Result<Option<Disagreement>, EngineError> {
         let variant = Variant::of(Design::Sequential, NonZeroUsize::MIN, NonZeroUsize::MIN);
         let task = Task::new(self.workload(), &[], variant, cancel);
-        sample::check_lists(self.stores[store].as_ref(), &task)
+        sample::check_lists(self.stores[store_index].as_ref(), &task)
     }
 
-    /// Takes one sample of `work` on the session's state, on the open store at index `store`.
+    /// Takes one sample of `work` on the session's state, on the open store at `store_index`.
     ///
     /// # Errors
     /// [`EngineError`]: there is no result.
-    pub fn take(
+    pub fn take_sample(
         &self,
         work: &Work,
-        store: usize,
+        store_index: usize,
         settings: SampleSettings<'_>,
         cancel: &AtomicBool,
     ) -> Result<Measurement, EngineError> {
@@ -179,6 +179,6 @@ impl Session {
         let (list_hashes, blocks) = (&lists.hashes, &work.blocks);
         let shards = self.shards.as_ref().map(RunningShards::shards);
         let task = Task { list_hashes, blocks, known_costs, trace, shards, ..task };
-        sample::take_with_records(self.stores[store].as_ref(), &task, cache, records)
+        sample::take_with_records(self.stores[store_index].as_ref(), &task, cache, records)
     }
 }

@@ -112,7 +112,7 @@ fn take_sample(session: &Session, variant: Variant) -> Result<Measurement, Failu
         known_costs: &[],
         trace: None,
     };
-    let taken = session.take(session.work(), 0, settings, interrupt::flag());
+    let taken = session.take_sample(session.work(), 0, settings, interrupt::flag());
     let code = if interrupt::happened() { Code::Interrupted } else { Code::Io };
     let measurement = taken.with_exit_code(code)?;
     match &measurement.disagreement {

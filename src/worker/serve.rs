@@ -228,13 +228,13 @@ impl Worker {
     fn sample(&mut self, variant: &str) -> Result<Answer, Failure> {
         let index = self.index(variant)?;
         let cell = self.cells[index];
-        let store = self.open(cell.store)?;
+        let store_index = self.open(cell.store)?;
         let mut known_costs = mem::take(&mut self.known_costs[index]);
-        let measured = self.measuring(&cell, store).measure(&mut known_costs);
+        let measured = self.measuring(&cell, store_index).measure(&mut known_costs);
         self.known_costs[index] = known_costs;
         let measurement = correct(&cell.variant, measured)?;
         let mut samples = mem::take(&mut self.samples[index]);
-        samples.add(&self.measuring(&cell, store).input(self.keys, None), &measurement);
+        samples.add(&self.measuring(&cell, store_index).input(self.keys, None), &measurement);
         let facts = samples.last().map(serde_json::to_value);
         let facts = facts.transpose().with_exit_code(Code::Io)?.unwrap_or(Value::Null);
         self.samples[index] = samples;
@@ -260,9 +260,9 @@ impl Worker {
                 continue;
             }
             let cell = self.cells[index];
-            let store = self.open(cell.store)?;
+            let store_index = self.open(cell.store)?;
             // The driver measures the device once for all workers, as that takes seconds.
-            let input = self.measuring(&cell, store).input(self.keys, None);
+            let input = self.measuring(&cell, store_index).input(self.keys, None);
             cells.push(self.samples[index].cell(&input, warm_up));
             self.session.close_files();
         }
@@ -273,13 +273,13 @@ impl Worker {
         Ok(Answer::Judged { expects: serde_json::to_value(judged).with_exit_code(Code::Io)? })
     }
 
-    /// Returns the settings of a sample of `cell`. `store` is the index of its open store.
-    fn measuring(&self, cell: &PlannedCell, store: usize) -> Measuring<'_> {
+    /// Returns the settings of a sample of `cell`. `store_index` is that of its open store.
+    fn measuring(&self, cell: &PlannedCell, store_index: usize) -> Measuring<'_> {
         Measuring {
             session: &self.session,
             work: self.session.work(),
             asked_before_share: None,
-            store,
+            store_index,
             variant: cell.variant,
             cache: self.run.cache,
             signatures: None,
@@ -305,7 +305,7 @@ fn correct(
             Ok(measurement)
         }
         Ok(Measured { differences, .. }) => {
-            let differences: Vec<_> = differences.iter().map(|d| d.of(&name)).collect();
+            let differences: Vec<_> = differences.iter().map(|d| d.line(&name)).collect();
             fail!(Code::Disagree, "{}", differences.join("; "))
         }
         Err(Unmeasured::Cancelled) => {
