@@ -27,7 +27,7 @@ use crate::{
     figures::cells::ns,
     gate::{
         baselines::{Baselines, Found},
-        builds::Driving,
+        builds::SlotSettings,
         work::GateWorkInput,
     },
     machine::{self, environment},
@@ -412,9 +412,9 @@ impl DriveArgs {
     ///
     /// # Errors
     /// A time is not valid.
-    pub fn driving(&self) -> Result<Driving, Failure> {
+    pub fn slots(&self) -> Result<SlotSettings, Failure> {
         let slot = spec::duration("--slot-time", &self.slot_time).with_exit_code(Code::Usage)?;
-        Ok(Driving {
+        Ok(SlotSettings {
             slot_ns: ns(slot),
             timeout: spec::duration("--timeout", &self.timeout).with_exit_code(Code::Usage)?,
             coin_seed: machine::fresh_seed(),

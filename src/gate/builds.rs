@@ -33,7 +33,7 @@ const JUDGED_SAMPLE_COUNT: usize = 24;
 
 /// Slots, timeout and seed of a gate of builds or clients.
 #[derive(Clone, Copy, Debug)]
-pub struct Driving {
+pub struct SlotSettings {
     /// Minimal wall time of a slot's samples, summed over the passes of an octet.
     pub slot_ns: u64,
     /// Maximal time of a sample. A process that takes longer is stopped.
@@ -43,7 +43,7 @@ pub struct Driving {
 }
 
 /// The processes of A, B and N.
-pub struct Trio<'a> {
+pub struct BuildTrio<'a> {
     work: &'a GateWork,
     binaries: [PathBuf; 3],
     timeouts: Timeouts,
@@ -79,7 +79,7 @@ fn stamp(path: &Path) -> Stamp {
     Some((facts.dev(), facts.ino(), facts.modified().ok()?, facts.len()))
 }
 
-impl<'a> Trio<'a> {
+impl<'a> BuildTrio<'a> {
     /// Starts the three processes, which load `work` one after the other. The first process builds
     /// the states that do not exist.
     pub fn start(
@@ -348,7 +348,7 @@ fn checked_sample(driver: &mut Driver, variant: &str, work: &GateWork) -> Result
     Ok(sampled)
 }
 
-impl Sampler for Trio<'_> {
+impl Sampler for BuildTrio<'_> {
     fn sample(&mut self, arm: Arm, variant: &str) -> Result<Sample, Failure> {
         self.are_new = false;
         let driver = &mut self.drivers[arm as usize];

@@ -14,7 +14,7 @@ use result::{Counters, Program, gate::Binary};
 
 use super::{
     Arm, Metric,
-    builds::Driving,
+    builds::SlotSettings,
     sampler::{Sample, Sampler},
 };
 use crate::{
@@ -37,7 +37,7 @@ pub struct ClientPair {
     /// Maximal number of attempts if nothing is decided.
     pub attempt_count: usize,
     /// Slots, timeout and seed.
-    pub driving: Driving,
+    pub slots: SlotSettings,
 }
 
 /// The running clients of A, B and N.

@@ -20,7 +20,7 @@ use variant::CacheMode;
 use super::{
     Metric, Outcome, Verdict,
     baseline::{self, Comparison, Times},
-    builds::{self, Driving, Trio},
+    builds::{self, BuildTrio, SlotSettings},
     calibration, claimed,
     clients::{ClientPair, ClientTrio},
     host, measure,
@@ -48,15 +48,15 @@ use crate::{
 
 /// The comparison of two builds.
 #[derive(Clone, Debug)]
-pub struct Builds {
+pub struct BuildsInput {
     /// The file of A, the build to compare with.
     pub base: PathBuf,
     /// The file of B, the build that is judged. `None`: this program.
     pub new: Option<PathBuf>,
     /// The work of both builds.
     pub work: GateWorkInput,
-    /// Settings for driving the builds.
-    pub driving: Driving,
+    /// The slots of the builds.
+    pub slots: SlotSettings,
     /// The judged metrics, if the user names them.
     pub metrics: Option<Vec<Metric>>,
     /// Maximal number of attempts if nothing is decided.
@@ -69,7 +69,7 @@ pub struct Builds {
 
 /// The comparison of results with stored results.
 #[derive(Clone, Debug)]
-pub struct Results {
+pub struct ResultsInput {
     /// The stored result, or a directory of stored results.
     pub base: PathBuf,
     /// The results that are judged.
@@ -91,7 +91,7 @@ pub enum NewResults {
         process_count: usize,
         /// Returns the arguments of a further process of this program, which runs the work and
         /// writes its result into the given directory.
-        words: fn(&Path) -> Vec<OsString>,
+        arguments: fn(&Path) -> Vec<OsString>,
         /// Maximal time of a block.
         deadline: Option<Duration>,
     },
@@ -99,7 +99,7 @@ pub enum NewResults {
 
 /// The parts of a gate's result that are known before the comparison.
 #[derive(Debug)]
-pub struct Frame {
+pub struct GateStart {
     command: Vec<String>,
     begun: Instant,
     started_unix_s: u64,
@@ -142,7 +142,7 @@ impl Judgement {
     }
 }
 
-impl Frame {
+impl GateStart {
     /// Begins a gate with state databases in `data_dir`. A change of at most `delta`, as a share,
     /// is no regression.
     pub fn new(
@@ -206,22 +206,22 @@ impl Frame {
 }
 
 /// Judges two builds, interleaved.
-pub fn against(builds: &Builds, frame: &Frame) -> Judgement {
+pub fn against(builds: &BuildsInput, start: &GateStart) -> Judgement {
     let mut facts = Facts { mode: Mode::Against, ..Facts::default() };
     // The comparison fills the facts before they move, also if it fails.
-    Judgement { outcome: facts.compare_builds(builds, frame), facts }
+    Judgement { outcome: facts.compare_builds(builds, start), facts }
 }
 
 /// Judges two clients, interleaved on one exported block.
-pub fn clients(pair: &ClientPair, frame: &Frame) -> Judgement {
+pub fn clients(pair: &ClientPair, start: &GateStart) -> Judgement {
     let mut facts = Facts { mode: Mode::Against, ..Facts::default() };
-    Judgement { outcome: facts.compare_clients(pair, frame), facts }
+    Judgement { outcome: facts.compare_clients(pair, start), facts }
 }
 
 /// Judges new or stored results against stored results.
-pub fn with_baseline(results: &Results, frame: &Frame) -> Judgement {
+pub fn with_baseline(results: &ResultsInput, start: &GateStart) -> Judgement {
     let mut facts = Facts { mode: Mode::Baseline, ..Facts::default() };
-    Judgement { outcome: facts.compare_results(results, frame), facts }
+    Judgement { outcome: facts.compare_results(results, start), facts }
 }
 
 impl Facts {
@@ -241,16 +241,21 @@ impl Facts {
 
     /// Compares two builds. It is an error if the work is not valid, or if a build crashes, hangs
     /// or does other work.
-    fn compare_builds(&mut self, builds: &Builds, frame: &Frame) -> Result<Outcome, Failure> {
+    fn compare_builds(
+        &mut self,
+        builds: &BuildsInput,
+        start: &GateStart,
+    ) -> Result<Outcome, Failure> {
         check_unpatched().with_exit_code(Code::Usage)?;
         let progress = Progress::new(terminal::progress_form());
         let work = GateWork::prepare(&builds.work, &progress)?;
         self.workload = Some(work.facts.clone());
         let new = builds.new.clone().map_or_else(builds::this_program, Ok)?;
         work.check_difference(&builds.base, &new)?;
-        let mut trio = Trio::start(&builds.base, &new, builds.driving.timeout, &work, &progress)?;
+        let mut trio =
+            BuildTrio::start(&builds.base, &new, builds.slots.timeout, &work, &progress)?;
         self.binaries = trio.binaries();
-        self.warnings = calibration_warnings(builds, trio.variants(), frame)?;
+        self.warnings = calibration_warnings(builds, trio.variants(), start)?;
         let given = given_claims(builds.deadline, &work);
         let (source, expects, not_judged) = match trio.executor() {
             Some(executor) => {
@@ -271,9 +276,9 @@ impl Facts {
         }
         let plan = Plan {
             subjects: subjects(trio.variants(), builds.metrics.as_deref()),
-            delta: frame.delta,
-            slot_ns: builds.driving.slot_ns,
-            coin_seed: builds.driving.coin_seed,
+            delta: start.delta,
+            slot_ns: builds.slots.slot_ns,
+            coin_seed: builds.slots.coin_seed,
             attempt_count: builds.attempt_count,
             takes_all: false,
         };
@@ -287,7 +292,7 @@ impl Facts {
             let (judged, disturbances) = trio.judge(&expects)?;
             let judged =
                 self.expects.insert(serde_json::from_value(judged).with_exit_code(Code::Io)?);
-            claimed::with_claims(by_figures, judged, &disturbances, frame.open)
+            claimed::with_claims(by_figures, judged, &disturbances, start.open)
         };
         progress.clear();
         Ok(outcome)
@@ -295,7 +300,11 @@ impl Facts {
 
     /// Compares two clients. It is an error if the export cannot be read, or if a client gives no
     /// sample.
-    fn compare_clients(&mut self, pair: &ClientPair, frame: &Frame) -> Result<Outcome, Failure> {
+    fn compare_clients(
+        &mut self,
+        pair: &ClientPair,
+        start: &GateStart,
+    ) -> Result<Outcome, Failure> {
         // An interrupt stops the clients before the program ends.
         let _hold = interrupt::hold();
         let progress = Progress::new(terminal::progress_form());
@@ -304,7 +313,7 @@ impl Facts {
         let work = facts::workload(&export.workload().with_exit_code(Code::Usage)?, Vec::new());
         let (gas, batch_count) = (work.gas, work.batch_count);
         (self.workload, self.cache) = (Some(work), Some(pair.cache));
-        let Driving { slot_ns, timeout, coin_seed } = pair.driving;
+        let SlotSettings { slot_ns, timeout, coin_seed } = pair.slots;
         let task = Task { export: &export, gas, batch_count, cache: pair.cache, timeout };
         let dir = scratch_beside(&pair.dir).with_exit_code(Code::Io)?;
         let stage = progress.stage("making the clients' databases", 0);
@@ -316,7 +325,7 @@ impl Facts {
         let variant = format!("client/{}", pair.starts[1].name);
         let plan = Plan {
             subjects: vec![Subject { variant, metrics: pair.metrics.clone(), rule: Rule::All }],
-            delta: frame.delta,
+            delta: start.delta,
             slot_ns,
             coin_seed,
             attempt_count: pair.attempt_count,
@@ -335,15 +344,19 @@ impl Facts {
 
     /// Compares new or stored results with stored results. It is an error if a result cannot be
     /// read, or if a run fails.
-    fn compare_results(&mut self, results: &Results, frame: &Frame) -> Result<Outcome, Failure> {
+    fn compare_results(
+        &mut self,
+        results: &ResultsInput,
+        start: &GateStart,
+    ) -> Result<Outcome, Failure> {
         let base = Side::read(&results.base).with_input_code()?;
         baseline::can_be_judged(&base, results.times).with_exit_code(Code::Usage)?;
         let new = match &results.new {
             NewResults::Stored(path) => Side::read(path).with_input_code()?,
-            NewResults::Run { input, process_count, words, deadline } => {
+            NewResults::Run { input, process_count, arguments, deadline } => {
                 let results = match process_count {
                     1 => vec![run_here(input)?],
-                    count => run_in_processes(*count, *words)?,
+                    count => run_in_processes(*count, *arguments)?,
                 };
                 let new = run_side(results, *deadline)?;
                 self.workload = Some(new.results()[0].result.workload.clone());
@@ -357,13 +370,13 @@ impl Facts {
             true => Code::Disagree,
             false => Code::Usage,
         };
-        let judged = baseline::judge(&base, &new, frame.delta, results.times);
+        let judged = baseline::judge(&base, &new, start.delta, results.times);
         let Comparison { outcome, facts: compared } = judged.with_exit_code(code)?;
         if let Times::Absolute = results.times {
             self.warnings.push(compared.times_note.clone());
         }
         self.baseline = Some(compared);
-        Ok(claimed::with_claims(outcome, expects, &[], frame.open))
+        Ok(claimed::with_claims(outcome, expects, &[], start.open))
     }
 
     fn measure(
@@ -445,16 +458,18 @@ fn run_here(input: &RunInput) -> Result<Stored, Failure> {
 
 fn run_in_processes(
     count: usize,
-    words: fn(&Path) -> Vec<OsString>,
+    arguments: fn(&Path) -> Vec<OsString>,
 ) -> Result<Vec<Stored>, Failure> {
     let dir = temporary()?;
-    (1..=count).map(|number| run_in_process(&dir.path().join(number.to_string()), words)).collect()
+    (1..=count)
+        .map(|number| run_in_process(&dir.path().join(number.to_string()), arguments))
+        .collect()
 }
 
 /// Runs the work in another process of this program, which writes its result into `dir`.
-fn run_in_process(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Stored, Failure> {
+fn run_in_process(dir: &Path, arguments: fn(&Path) -> Vec<OsString>) -> Result<Stored, Failure> {
     fs::create_dir(dir).context("cannot make a directory").with_exit_code(Code::Io)?;
-    let ended = child::run(&words(dir)).with_exit_code(Code::Io)?;
+    let ended = child::run(&arguments(dir)).with_exit_code(Code::Io)?;
     if interrupt::happened() {
         fail!(Code::Interrupted, "interrupted");
     }
@@ -477,9 +492,9 @@ fn given_claims(deadline: Option<Duration>, work: &GateWork) -> Vec<Expect> {
 /// Returns a warning for each variant for which the requested δ is below the δ of this machine's
 /// calibration. The default calibration need not exist.
 fn calibration_warnings(
-    builds: &Builds,
+    builds: &BuildsInput,
     variants: &[SharedVariant],
-    frame: &Frame,
+    start: &GateStart,
 ) -> Result<Vec<String>, Failure> {
     let Some(path) = builds.calibration.clone().or_else(calibration::default_path) else {
         return Ok(Vec::new());
@@ -495,7 +510,7 @@ fn calibration_warnings(
         return Ok(Vec::new());
     };
     let warnings = variants.iter().filter_map(|SharedVariant { name, .. }| {
-        calibration::warning(&calibration, name, frame.delta, &frame.environment)
+        calibration::warning(&calibration, name, start.delta, &start.environment)
     });
     let mut warnings: Vec<_> = warnings.collect();
     // A calibration of another machine gives each variant the same warning.

@@ -26,7 +26,7 @@ use crate::{
         baselines::Found,
         builds,
         clients::ClientPair,
-        judge::{self, Builds, Frame, Judgement, NewResults, Results},
+        judge::{self, BuildsInput, GateStart, Judgement, NewResults, ResultsInput},
         settings::check_run_keys,
     },
     machine::{self, child},
@@ -185,16 +185,16 @@ fn run_gate(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Fail
     let out = args.run.out.as_deref().map(|dir| JsonOut::at(dir, "gate")).transpose()?;
     let open = args.run.open.codes();
     let command = typed_words();
-    let frame = Frame::new(args.run.databases.data_dir.asked(), delta, open, command);
+    let start = GateStart::new(args.run.databases.data_dir.asked(), delta, open, command);
     let is_set = !args.a_set.is_empty() || !args.b_set.is_empty();
     let (mode, judged) = match (&args.baseline, &args.against, &args.client) {
         (Some(base), ..) => {
             let results = results(args, base);
-            (Mode::Baseline, results.map(|results| judge::with_baseline(&results, &frame)))
+            (Mode::Baseline, results.map(|results| judge::with_baseline(&results, &start)))
         }
         (None, Some(base), Some(new)) => {
             let pair = client_pair(args, base, new);
-            (Mode::Against, pair.map(|pair| judge::clients(&pair, &frame)))
+            (Mode::Against, pair.map(|pair| judge::clients(&pair, &start)))
         }
         (None, None, _) if !is_set => fail!(
             Code::Usage,
@@ -203,12 +203,12 @@ fn run_gate(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Fail
         ),
         (None, base, _) => {
             let builds = builds(args, base.as_deref());
-            (Mode::Against, builds.map(|builds| judge::against(&builds, &frame)))
+            (Mode::Against, builds.map(|builds| judge::against(&builds, &start)))
         }
     };
     let judgement = judged.unwrap_or_else(|failure| Judgement::failed(mode, failure));
     let cache = judgement.cache();
-    let (mut result, ended) = frame.result(judgement);
+    let (mut result, ended) = start.result(judgement);
     let ended = ended.map_err(without_build_name);
     if let Err(failure) = &ended {
         record_failure(&mut result.gate, failure);
@@ -228,13 +228,13 @@ fn run_gate(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Fail
 
 /// Returns the input for two builds. A is this program if no build is named and a setting is
 /// judged.
-fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
+fn builds(args: &GateArgs, base: Option<&Path>) -> Result<BuildsInput, Failure> {
     let settings = [settings("--a-set", &args.a_set)?, settings("--b-set", &args.b_set)?];
-    Ok(Builds {
+    Ok(BuildsInput {
         base: base.map_or_else(builds::this_program, |base| Ok(base.to_owned()))?,
         new: args.program.clone(),
         metrics: metrics(args)?,
-        driving: args.drive.driving()?,
+        slots: args.drive.slots()?,
         work: args.run.gate_work_input(settings)?,
         attempt_count: if args.rerun { 2 } else { 1 },
         deadline: deadline(args)?,
@@ -277,11 +277,11 @@ fn client_pair(args: &GateArgs, base: &Path, new: &str) -> Result<ClientPair, Fa
         cache,
         metrics,
         attempt_count: if args.rerun { 2 } else { 1 },
-        driving: args.drive.driving()?,
+        slots: args.drive.slots()?,
     })
 }
 
-fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
+fn results(args: &GateArgs, base: &Path) -> Result<ResultsInput, Failure> {
     args.run.refuse_extras("gate").with_exit_code(Code::Usage)?;
     if let (Some(given), Some(_)) = (args.run.first_work_argument(), &args.result) {
         fail!(
@@ -302,11 +302,11 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
         None => {
             let input = Box::new(input_beside(args, &side.path)?);
             let (process_count, deadline) = (process_count(args)?, deadline(args)?);
-            NewResults::Run { input, process_count, words: process_words, deadline }
+            NewResults::Run { input, process_count, arguments: process_arguments, deadline }
         }
     };
     let times = if args.absolute { Times::Absolute } else { Times::Ratios };
-    Ok(Results { base: side.path, new, times })
+    Ok(ResultsInput { base: side.path, new, times })
 }
 
 /// Returns the input of a run that is compared with a stored side. Each design has a whole row if
@@ -351,7 +351,7 @@ fn process_count(args: &GateArgs) -> Result<usize, Failure> {
 
 /// Returns the arguments of another process that runs the work once and writes its result into
 /// `dir`.
-fn process_words(dir: &Path) -> Vec<OsString> {
+fn process_arguments(dir: &Path) -> Vec<OsString> {
     let own = [
         OsString::from("--only-run"),
         dir.into(),

@@ -13,7 +13,7 @@ use crate::{
     cli::args::{DriveArgs, RunArgs},
     gate::{
         Metric, Verdict,
-        builds::{self, Trio},
+        builds::{self, BuildTrio},
         calibration, measure,
         pace::WorkSource,
         sampler::Plan,
@@ -54,7 +54,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let started = machine::unix_s();
     let environment = args.run.databases.data_dir.environment();
     let file = file(args)?;
-    let driving = args.drive.driving()?;
+    let slots = args.drive.slots()?;
     if args.run.metrics.is_some() {
         fail!(Code::Usage, "--metrics: `stress gate calibrate` has none; leave it out");
     }
@@ -62,13 +62,13 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::progress_form());
     let work = GateWork::prepare(&input, &progress)?;
     let program = builds::this_program()?;
-    let mut trio = Trio::start(&program, &program, driving.timeout, &work, &progress)?;
+    let mut trio = BuildTrio::start(&program, &program, slots.timeout, &work, &progress)?;
     // Only the spreads of all octets count, so δ is the largest share.
     let plan = Plan {
         subjects: subjects(&work.variants, Some(&[Metric::Wall])),
         delta: 1.0,
-        slot_ns: driving.slot_ns,
-        coin_seed: driving.coin_seed,
+        slot_ns: slots.slot_ns,
+        coin_seed: slots.coin_seed,
         attempt_count: 1,
         takes_all: true,
     };
