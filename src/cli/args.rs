@@ -27,7 +27,7 @@ use crate::{
     figures::cells::ns,
     gate::{
         baselines::{Baselines, Found},
-        builds::SlotSettings,
+        sampler::SlotSettings,
         work::GateWorkInput,
     },
     machine::{self, environment},

@@ -31,17 +31,6 @@ const LOAD_FACTOR: u32 = 20;
 /// Number of samples of each variant by which claims are judged.
 const JUDGED_SAMPLE_COUNT: usize = 24;
 
-/// Slots, timeout and seed of a gate of builds or clients.
-#[derive(Clone, Copy, Debug)]
-pub struct SlotSettings {
-    /// Minimal wall time of a slot's samples, summed over the passes of an octet.
-    pub slot_ns: u64,
-    /// Maximal time of a sample. A process that takes longer is stopped.
-    pub timeout: Duration,
-    /// Seed of the coin that chooses the first build of a pass.
-    pub coin_seed: u64,
-}
-
 /// The processes of A, B and N.
 pub struct BuildTrio<'a> {
     work: &'a GateWork,

@@ -14,8 +14,7 @@ use result::{Counters, Program, gate::Binary};
 
 use super::{
     Arm, Metric,
-    builds::SlotSettings,
-    sampler::{Sample, Sampler},
+    sampler::{Sample, Sampler, SlotSettings},
 };
 use crate::{
     client::{SampledClient, Source, StartFile, Task, copy_dir},

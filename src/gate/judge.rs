@@ -20,12 +20,12 @@ use variant::CacheMode;
 use super::{
     Metric, Outcome, Verdict,
     baseline::{self, Comparison, Times},
-    builds::{self, BuildTrio, SlotSettings},
+    builds::{self, BuildTrio},
     calibration, claimed,
     clients::{ClientPair, ClientTrio},
     host, measure,
     pace::WorkSource,
-    sampler::{Plan, Rule, Sampler, Subject},
+    sampler::{Plan, Rule, Sampler, SlotSettings, Subject},
     side::Side,
     stage::MeasuringStage,
     work::{GateWork, GateWorkInput, SharedVariant, subjects, temporary},
@@ -274,14 +274,8 @@ impl Facts {
                 binary.arm, binary.path
             ));
         }
-        let plan = Plan {
-            subjects: subjects(trio.variants(), builds.metrics.as_deref()),
-            delta: start.delta,
-            slot_ns: builds.slots.slot_ns,
-            coin_seed: builds.slots.coin_seed,
-            attempt_count: builds.attempt_count,
-            takes_all: false,
-        };
+        let subjects = subjects(trio.variants(), builds.metrics.as_deref());
+        let plan = Plan::new(subjects, start.delta, builds.slots, builds.attempt_count);
         let measured = self.measure(&plan, &mut trio, source, &progress)?;
         let by_figures = not_judged.into_iter().fold(measured, Outcome::or_worse);
         self.warnings.extend(trio.warning());
@@ -313,8 +307,8 @@ impl Facts {
         let work = facts::workload(&export.workload().with_exit_code(Code::Usage)?, Vec::new());
         let (gas, batch_count) = (work.gas, work.batch_count);
         (self.workload, self.cache) = (Some(work), Some(pair.cache));
-        let SlotSettings { slot_ns, timeout, coin_seed } = pair.slots;
-        let task = Task { export: &export, gas, batch_count, cache: pair.cache, timeout };
+        let (cache, timeout) = (pair.cache, pair.slots.timeout);
+        let task = Task { export: &export, gas, batch_count, cache, timeout };
         let dir = scratch_beside(&pair.dir).with_exit_code(Code::Io)?;
         let stage = progress.stage("making the clients' databases", 0);
         let mut trio = ClientTrio::start(pair.starts.clone(), task, dir, &|percent| {
@@ -323,14 +317,8 @@ impl Facts {
         stage.finish();
         self.binaries = trio.binaries();
         let variant = format!("client/{}", pair.starts[1].name);
-        let plan = Plan {
-            subjects: vec![Subject { variant, metrics: pair.metrics.clone(), rule: Rule::All }],
-            delta: start.delta,
-            slot_ns,
-            coin_seed,
-            attempt_count: pair.attempt_count,
-            takes_all: false,
-        };
+        let subject = Subject { variant, metrics: pair.metrics.clone(), rule: Rule::All };
+        let plan = Plan::new(vec![subject], start.delta, pair.slots, pair.attempt_count);
         let outcome = self.measure(&plan, &mut trio, WorkSource::Fixed, &progress);
         interrupt::finishing();
         // The clients have reported their versions by now.

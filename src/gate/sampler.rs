@@ -94,6 +94,17 @@ pub struct Subject {
     pub rule: Rule,
 }
 
+/// Slots, timeout and seed of a gate of builds or clients.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotSettings {
+    /// Minimal wall time of a slot's samples, summed over the passes of an octet.
+    pub slot_ns: u64,
+    /// Maximal time of a sample. A process that takes longer is stopped.
+    pub timeout: Duration,
+    /// Seed of the coin that chooses the first build of a pass.
+    pub coin_seed: u64,
+}
+
 /// The variants that a gate measures, and the rules of the measurement.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -108,4 +119,17 @@ pub struct Plan {
     pub attempt_count: usize,
     /// Whether all octets are taken, also after all figures are decided, as for a calibration.
     pub takes_all: bool,
+}
+
+impl Plan {
+    /// Makes the plan of a gate that ends once all figures are decided.
+    pub const fn new(
+        subjects: Vec<Subject>,
+        delta: f64,
+        slots: SlotSettings,
+        attempt_count: usize,
+    ) -> Self {
+        let SlotSettings { slot_ns, coin_seed, .. } = slots;
+        Self { subjects, delta, slot_ns, coin_seed, attempt_count, takes_all: false }
+    }
 }

@@ -64,14 +64,8 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let program = builds::this_program()?;
     let mut trio = BuildTrio::start(&program, &program, slots.timeout, &work, &progress)?;
     // Only the spreads of all octets count, so δ is the largest share.
-    let plan = Plan {
-        subjects: subjects(&work.variants, Some(&[Metric::Wall])),
-        delta: 1.0,
-        slot_ns: slots.slot_ns,
-        coin_seed: slots.coin_seed,
-        attempt_count: 1,
-        takes_all: true,
-    };
+    let subjects = subjects(&work.variants, Some(&[Metric::Wall]));
+    let plan = Plan { takes_all: true, ..Plan::new(subjects, 1.0, slots, 1) };
     let mut stage = MeasuringStage::new(&progress, &plan, WorkSource::from(&input.source));
     let attempt = measure::attempt(&plan, &mut trio, |step| stage.at(step))?;
     stage.finish();
