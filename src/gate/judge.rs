@@ -78,6 +78,10 @@ pub struct ResultsInput {
     pub times: Times,
 }
 
+/// Returns the arguments of a process of this program that runs the work and writes its result into
+/// the given directory.
+pub type Arguments = fn(&Path) -> Vec<OsString>;
+
 /// The source of the judged results.
 #[derive(Clone, Debug)]
 pub enum NewResults {
@@ -89,9 +93,7 @@ pub enum NewResults {
         input: Box<RunInput>,
         /// Number of processes, one after the other. With 1, this process runs the work.
         process_count: usize,
-        /// Returns the arguments of a further process of this program, which runs the work and
-        /// writes its result into the given directory.
-        arguments: fn(&Path) -> Vec<OsString>,
+        arguments: Arguments,
         /// Maximal time of a block.
         deadline: Option<Duration>,
     },
@@ -444,10 +446,7 @@ fn run_here(input: &RunInput) -> Result<Stored, Failure> {
     }
 }
 
-fn run_in_processes(
-    count: usize,
-    arguments: fn(&Path) -> Vec<OsString>,
-) -> Result<Vec<Stored>, Failure> {
+fn run_in_processes(count: usize, arguments: Arguments) -> Result<Vec<Stored>, Failure> {
     let dir = temporary()?;
     (1..=count)
         .map(|number| run_in_process(&dir.path().join(number.to_string()), arguments))
@@ -455,7 +454,7 @@ fn run_in_processes(
 }
 
 /// Runs the work in another process of this program, which writes its result into `dir`.
-fn run_in_process(dir: &Path, arguments: fn(&Path) -> Vec<OsString>) -> Result<Stored, Failure> {
+fn run_in_process(dir: &Path, arguments: Arguments) -> Result<Stored, Failure> {
     fs::create_dir(dir).context("cannot make a directory").with_exit_code(Code::Io)?;
     let ended = child::run(&arguments(dir)).with_exit_code(Code::Io)?;
     if interrupt::happened() {
@@ -487,15 +486,14 @@ fn calibration_warnings(
     let Some(path) = builds.calibration.clone().or_else(calibration::default_path) else {
         return Ok(Vec::new());
     };
-    let Some(calibration) = Calibration::read(&path).with_exit_code(Code::Io)? else {
-        if builds.calibration.is_some() {
-            fail!(
-                Code::Usage,
-                "{}: there is no such file; `stress gate calibrate` writes one",
-                path.display()
-            );
-        }
-        return Ok(Vec::new());
+    let calibration = match Calibration::read(&path).with_exit_code(Code::Io)? {
+        Some(calibration) => calibration,
+        None if builds.calibration.is_some() => fail!(
+            Code::Usage,
+            "{}: there is no such file; `stress gate calibrate` writes one",
+            path.display()
+        ),
+        None => return Ok(Vec::new()),
     };
     let warnings = variants.iter().filter_map(|SharedVariant { name, .. }| {
         calibration::warning(&calibration, name, start.delta, &start.environment)
