@@ -33,7 +33,7 @@ pub fn judge(expects: &[Expect], skipped: Option<&[String]>, inputs: &ClaimInput
 }
 
 /// Turns a deadline into claims: in each of `designs` a whole block takes at most `most`.
-pub fn of_deadline(most: Duration, designs: impl IntoIterator<Item = Design>) -> Vec<Expect> {
+pub fn deadline_claims(most: Duration, designs: impl IntoIterator<Item = Design>) -> Vec<Expect> {
     let bound = Bound::Max(most.as_secs_f64() * 1e3);
     let claims = designs.into_iter().map(|design| Expect {
         metric: Metric::MsPerBlock(design),
@@ -55,11 +55,11 @@ pub fn judge_deadline(most: Duration, result: &RunResult) -> Expects {
         databases: &result.databases,
         cache: cell.cache.want.unwrap_or_default(),
     };
-    judge(&of_deadline(most, designs), None, &inputs)
+    judge(&deadline_claims(most, designs), None, &inputs)
 }
 
 /// Joins the judged claims of several results of one run. Each claim gets its worst verdict.
-pub fn of_all<'a>(results: impl IntoIterator<Item = &'a Expects>) -> Expects {
+pub fn join<'a>(results: impl IntoIterator<Item = &'a Expects>) -> Expects {
     let mut results = results.into_iter();
     let mut all = results.next().cloned().unwrap_or_default();
     for claim in results.flat_map(|other| &other.claims) {
@@ -92,7 +92,7 @@ const fn rank(verdict: ClaimVerdict) -> u8 {
 }
 
 /// Returns the program's exit code for all claims together.
-pub fn code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: UndecidedCodes) -> Code {
+pub fn exit_code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: UndecidedCodes) -> Code {
     let codes = claims.into_iter().map(|claim| match claim.verdict {
         ClaimVerdict::Fails => Code::Claim,
         ClaimVerdict::Inconclusive => open.inconclusive,

@@ -234,7 +234,7 @@ impl Facts {
         match exit_code(verdict, open) {
             Code::Fine if times.any(|shift| shift.verdict == Verdict::NotJudged) => open.not_judged,
             Code::Fine => match &self.expects {
-                Some(expects) => claims::code(&expects.claims, open),
+                Some(expects) => claims::exit_code(&expects.claims, open),
                 None => Code::Fine,
             },
             code => code,
@@ -353,7 +353,7 @@ impl Facts {
                 new
             }
         };
-        let expects = claims::of_all(new.results().iter().map(|stored| &stored.result.expects));
+        let expects = claims::join(new.results().iter().map(|stored| &stored.result.expects));
         let expects = self.expects.insert(expects);
         let mut all = base.results().iter().chain(new.results());
         let code = match all.any(|stored| stored.agrees() == Some(false)) {
@@ -471,7 +471,7 @@ fn given_claims(deadline: Option<Duration>, work: &GateWork) -> Vec<Expect> {
     let scenario = work.scenario.as_ref().filter(|scenario| scenario.skipped_expects().is_none());
     let mut all = scenario.map_or(Vec::new(), |scenario| scenario.expects.clone());
     if let Some(deadline) = deadline {
-        all.extend(claims::of_deadline(deadline, work.run.designs.iter().copied()));
+        all.extend(claims::deadline_claims(deadline, work.run.designs.iter().copied()));
     }
     all
 }

@@ -32,7 +32,7 @@ impl Finished {
             (_, Some(failure), _) => Err(failure),
             (_, None, true) => Ok(Code::Interrupted),
             // The run is complete, and all designs agree.
-            (Some(true), None, false) => Ok(claims::code(&result.expects.claims, open)),
+            (Some(true), None, false) => Ok(claims::exit_code(&result.expects.claims, open)),
             (None, None, false) => fail!(Code::Io, "the run ended without a sample"),
         }
     }

@@ -82,7 +82,7 @@ impl FinishedCell {
     /// Returns the exit code of the cell's run.
     pub fn code(&self, open: UndecidedCodes) -> Code {
         match self.agrees() {
-            true => claims::code(&self.result.result.expects.claims, open),
+            true => claims::exit_code(&self.result.result.expects.claims, open),
             false => Code::Disagree,
         }
     }

@@ -238,11 +238,11 @@ fn merge(dir: &SweepDir, args: &SweepArgs) -> Result<Code, Failure> {
         .iter()
         .flat_map(|cell| cell.result.expects.claims.iter().map(move |claim| (cell.index, claim)));
     let claims: Vec<_> = of_cells.collect();
-    let code = claims::code(claims.iter().map(|(_, claim)| *claim), open);
+    let code = claims::exit_code(claims.iter().map(|(_, claim)| *claim), open);
     if code == Code::Fine {
         return Ok(code);
     }
-    let decisive = claims.iter().filter(|(_, claim)| claims::code([*claim], open) == code);
+    let decisive = claims.iter().filter(|(_, claim)| claims::exit_code([*claim], open) == code);
     let words = decisive.map(|(index, claim)| {
         let store = claim.store.map_or_else(String::new, |store| format!(" on {store}"));
         let value = claim.value.map_or_else(String::new, |value| format!(": {value:.3}"));

@@ -168,7 +168,7 @@ fn the_exit_code_is_that_of_the_worst_claim_that_counts() {
     };
     let coded = |verdicts: &[ClaimVerdict], open| {
         let claims: Vec<_> = verdicts.iter().map(|verdict| of(*verdict)).collect();
-        code(&claims, open)
+        exit_code(&claims, open)
     };
     let strict = UndecidedCodes { inconclusive: Code::Inconclusive, ..UndecidedCodes::DEFAULT };
     let accepting = UndecidedCodes { not_judged: Code::Fine, ..UndecidedCodes::DEFAULT };
@@ -340,7 +340,7 @@ fn of_several_results_a_claim_has_its_worst_verdict() {
     };
     let mut results = [of(1e9), of(1e9), of(1e9)];
     let verdicts = |results: &[Expects]| {
-        let all = of_all(results);
+        let all = join(results);
         let verdicts: Vec<_> = all.claims.iter().map(|claim| claim.verdict).collect();
         (verdicts, all.status.unwrap())
     };
