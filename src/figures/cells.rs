@@ -85,7 +85,7 @@ pub fn warm_up<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> WarmUpEn
 
 /// Returns the number of first samples that all figures leave out. `None`: the end of the warm-up
 /// is not known, and all samples count.
-pub fn left_out<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Option<usize> {
+pub fn left_out_count<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Option<usize> {
     match warm_up(cells) {
         WarmUpEnd::Found(count) => Some(count),
         WarmUpEnd::Unknown | WarmUpEnd::NoEnd => None,

@@ -371,7 +371,7 @@ impl<'a> Sampling<'a> {
     }
 
     fn warm_up_count(&self, sampled: &Sampled) -> Option<usize> {
-        cells::left_out(self.samples_of_cells(sampled))
+        cells::left_out_count(self.samples_of_cells(sampled))
     }
 
     /// Whether times still rose or fell at the end of the run, with enough samples to exclude

@@ -254,7 +254,8 @@ impl Worker {
     fn judge(&mut self, expects: &[String]) -> Result<Answer, Failure> {
         let expects = minimal::expects(expects).with_exit_code(Code::Usage)?;
         let mut cells = Vec::new();
-        let warm_up = cells::left_out(self.samples.iter().filter(|samples| !samples.is_empty()));
+        let warm_up =
+            cells::left_out_count(self.samples.iter().filter(|samples| !samples.is_empty()));
         for index in 0..self.cells.len() {
             if self.samples[index].is_empty() {
                 continue;
