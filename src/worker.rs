@@ -15,4 +15,4 @@ mod settings;
 pub use driver::{Driver, Timeouts};
 pub use message::{Load, Loaded, Sampled, WorkloadForm};
 pub use serve::serve;
-pub use settings::{of_expect, of_run, value_of};
+pub use settings::{expect_lines, run_settings, run_value};

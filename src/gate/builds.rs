@@ -23,7 +23,7 @@ use crate::{
     figures::counters,
     machine::environment::Watch,
     terminal::{Code, Failure, Progress, WithExitCode, exit::fail},
-    worker::{Driver, Load, Loaded, Sampled, Timeouts, WorkloadForm, confine, of_expect},
+    worker::{Driver, Load, Loaded, Sampled, Timeouts, WorkloadForm, confine, expect_lines},
 };
 
 /// Maximal time of loading the work over that of a sample: a state may be built while loading.
@@ -187,7 +187,7 @@ impl<'a> BuildTrio<'a> {
             }
         }
         self.watch.pause();
-        let judged = new.judge(expects.iter().map(of_expect).collect())?;
+        let judged = new.judge(expects.iter().map(expect_lines).collect())?;
         new.end()?;
         Ok((judged, self.watch.disturbances()))
     }

@@ -86,7 +86,7 @@ pub fn both_settings(
     let keys: BTreeSet<_> = overrides.iter().flatten().map(|set| set.key.as_str()).collect();
     let is_without = !keys.is_empty() && effect::samples_alike(&runs[0], &runs[1], machine);
     let [base, new] = [0, 1].map(|side| -> Result<_, Failure> {
-        let changed = worker::of_run(&runs[side]).with_exit_code(Code::Usage)?;
+        let changed = worker::run_settings(&runs[side]).with_exit_code(Code::Usage)?;
         let effective =
             keys.iter().filter_map(|key| effective(&runs[side], &changed, key, machine));
         Ok(BuildSettings {
@@ -117,7 +117,7 @@ fn effective(
     let value = match key {
         // Its default depends on the machine.
         "run.read" => machine.read_method(run).name().to_owned(),
-        _ => worker::value_of(run, key)?,
+        _ => worker::run_value(run, key)?,
     };
     let is_default = changed.iter().all(|(set, _)| set != key);
     Some(EffectiveSetting { key: key.to_owned(), value, is_default })
@@ -130,7 +130,7 @@ fn build_run(
     variants: &[PlannedCell],
     machine: &Machine,
 ) -> Result<RunSpec, Failure> {
-    let common = worker::of_run(run).with_exit_code(Code::Usage)?;
+    let common = worker::run_settings(run).with_exit_code(Code::Usage)?;
     let kept = common.into_iter().filter(|(key, _)| settings.iter().all(|set| set.key != *key));
     let kept = kept.map(|(key, value)| {
         let origin = format!("{key} = {value}");

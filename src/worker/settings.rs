@@ -8,34 +8,32 @@ use variant::WholeRows;
 use crate::run::minimal;
 
 /// Keys for the driver alone: the number and time of samples, and the phase that recovers senders.
-const OF_THE_DRIVER: [&str; 3] = ["run.samples", "run.budget", "run.recover_senders"];
+const DRIVER_KEYS: [&str; 3] = ["run.samples", "run.budget", "run.recover_senders"];
 
 /// Returns the settings of `run` as keys and values of a command line.
 ///
 /// # Errors
 /// No input of a user causes an error, as the minimal scenario is valid.
-pub fn of_run(run: &RunSpec) -> Result<Vec<(String, String)>, ScenarioError> {
+pub fn run_settings(run: &RunSpec) -> Result<Vec<(String, String)>, ScenarioError> {
     let defaults = set_keys(&minimal::default_run(&[])?);
     // A worker adds no whole rows by itself, so the value `none` is the worker's default.
     let no_whole = ("run.whole".to_owned(), WholeRows::Nothing.name().to_owned());
     let mut set = set_keys(run);
     set.retain(|entry| {
-        !defaults.contains(entry)
-            && *entry != no_whole
-            && !OF_THE_DRIVER.contains(&entry.0.as_str())
+        !defaults.contains(entry) && *entry != no_whole && !DRIVER_KEYS.contains(&entry.0.as_str())
     });
     Ok(set)
 }
 
 /// Returns the value of `key`, such as `run.read`. For a key that is not set, returns the meaning
 /// of that in words, such as `chosen by the tool`. `None` if the key does not exist.
-pub fn value_of(run: &RunSpec, key: &str) -> Option<String> {
+pub fn run_value(run: &RunSpec, key: &str) -> Option<String> {
     let (_, value) = entries(run).find(|(name, _)| name == key)?;
     Some(value.unwrap_or_else(str::to_owned))
 }
 
 /// Returns a claim as the lines of its `[[expect]]`.
-pub fn of_expect(expect: &Expect) -> String {
+pub fn expect_lines(expect: &Expect) -> String {
     let (bound, limit) = match expect.bound {
         Bound::Min(min) => ("min", min),
         Bound::Max(max) => ("max", max),
@@ -88,7 +86,7 @@ mod tests {
     #[test]
     fn the_defaults_need_no_words() {
         let run = minimal::default_run(&[]).unwrap();
-        assert_eq!(of_run(&run).unwrap(), []);
+        assert_eq!(run_settings(&run).unwrap(), []);
     }
 
     #[test]
@@ -97,13 +95,13 @@ mod tests {
         let text = text.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let run = minimal::default_run(&overrides(&text)).unwrap();
         for (key, value) in &text {
-            assert_eq!(value_of(&run, key).as_ref(), Some(value));
+            assert_eq!(run_value(&run, key).as_ref(), Some(value));
         }
-        assert_eq!(value_of(&run, "run.checksums").as_deref(), Some("verify"));
-        assert_eq!(value_of(&run, "run.rocksdb.open_files").as_deref(), Some("all"));
-        assert_eq!(value_of(&run, "run.nonsense"), None);
+        assert_eq!(run_value(&run, "run.checksums").as_deref(), Some("verify"));
+        assert_eq!(run_value(&run, "run.rocksdb.open_files").as_deref(), Some("all"));
+        assert_eq!(run_value(&run, "run.nonsense"), None);
         let default = minimal::default_run(&[]).unwrap();
-        assert_eq!(value_of(&default, "run.read").as_deref(), Some("chosen by the tool"));
+        assert_eq!(run_value(&default, "run.read").as_deref(), Some("chosen by the tool"));
     }
 
     #[test]
@@ -119,7 +117,7 @@ mod tests {
                 when: When::default(),
             },
         ];
-        let described: Vec<_> = claims.iter().map(of_expect).collect();
+        let described: Vec<_> = claims.iter().map(expect_lines).collect();
         assert_eq!(minimal::expects(&described).unwrap(), claims);
     }
 
@@ -139,7 +137,7 @@ mod tests {
         ];
         let text = text.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let run = minimal::default_run(&overrides(&text)).unwrap();
-        let described = of_run(&run).unwrap();
+        let described = run_settings(&run).unwrap();
         assert_eq!(described.len(), text.len(), "{described:?}");
         assert_eq!(minimal::default_run(&overrides(&described)).unwrap(), run);
     }
