@@ -36,7 +36,7 @@ static ALLOCATOR: allocations::Counting = allocations::Counting;
 fn main() -> ExitCode {
     let ended = try_main();
     // An interrupt now waits until all output is written.
-    interrupt::finishing();
+    interrupt::hold_to_end();
     let delivered = terminal::delivered().with_exit_code(Code::Io);
     let code = match exit::with_side_work(ended, delivered, terminal::error) {
         Ok(code) => code,

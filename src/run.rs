@@ -232,7 +232,7 @@ impl ActiveRun<'_> {
                 break;
             }
         }
-        interrupt::finishing();
+        interrupt::hold_to_end();
         self.progress.clear();
         let cleaned = cleanup.map_or(Ok(()), Cleanup::run);
         partial.warnings.extend(cleaned.as_ref().err().map(|error| format!("{error:#}")));

@@ -60,7 +60,7 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
     let profiling = profiling.map(|(wanted, file)| Profiling::start(wanted.url, file));
     let view = live::LiveView::new(progress, plan.tx_count());
     let measured = session.drive(&plan, ready, input.pace, stop, &|at| view.show(at));
-    interrupt::finishing();
+    interrupt::hold_to_end();
     progress.clear();
     let measured = measured.map_err(failure)?;
     let profile = profiling.map(|profiling| profiling.end());

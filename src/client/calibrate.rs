@@ -94,7 +94,7 @@ impl CalibrateInput {
             report::replace(&calibration.page, html.as_bytes()).with_exit_code(Code::Io)?;
         }
         if calibration.code == Code::Interrupted {
-            interrupt::finishing();
+            interrupt::hold_to_end();
             terminal::note(&format!(
                 "interrupted: {} of {} scenarios have figures; the same command goes on",
                 calibration.results.len(),

@@ -169,7 +169,7 @@ impl ClientInput {
         let sources = self.sources(scratch.as_ref().map(Scratch::path));
         let prepared = run.prepare(&sources, task, &progress);
         let mut failure = prepared.and_then(|()| run.take_rounds(sample_count, &progress)).err();
-        interrupt::finishing();
+        interrupt::hold_to_end();
         for client in &mut run.clients {
             failure = failure.or(client.stop().err());
         }

@@ -80,7 +80,7 @@ pub fn touched_keys(
     let description = describe::describe_with_detail(workload, detail, || {
         done += 1;
         stage.set(done, total);
-        interrupt::answer()
+        interrupt::control_flow()
     });
     stage.finish();
     description.map_err(|error| {

@@ -322,7 +322,7 @@ impl Facts {
         let subject = Subject { variant, metrics: pair.metrics.clone(), rule: Rule::All };
         let plan = Plan::new(vec![subject], start.delta, pair.slots, pair.attempt_count);
         let outcome = self.measure(&plan, &mut trio, WorkSource::Fixed, &progress);
-        interrupt::finishing();
+        interrupt::hold_to_end();
         // The clients have reported their versions by now.
         self.binaries = trio.binaries();
         self.warnings.extend(trio.doubts());
@@ -377,7 +377,7 @@ impl Facts {
         progress: &Progress,
     ) -> Result<Outcome, Failure> {
         let mut stage = MeasuringStage::new(progress, plan, source);
-        let (attempts, outcome) = measure::attempts(plan, sampler, |step| stage.at(step));
+        let (attempts, outcome) = measure::attempts(plan, sampler, |step| stage.show(step));
         self.attempts = attempts;
         stage.finish();
         outcome

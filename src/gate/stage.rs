@@ -39,7 +39,7 @@ impl<'a> MeasuringStage<'a> {
     }
 
     /// Shows a step at its start.
-    pub fn at(&mut self, step: Step) {
+    pub fn show(&mut self, step: Step) {
         let now = Instant::now();
         if let Some(remark) = self.lines.remark(step, now) {
             self.progress.note(&remark);

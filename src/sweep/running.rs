@@ -214,7 +214,7 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     if finished > 0 {
         terminal::note(&format!("{finished} of {count} cells are finished already"));
     }
-    let estimate = Estimate::from_cells(dir.matrix(), &missing, interrupt::answer)?;
+    let estimate = Estimate::from_cells(dir.matrix(), &missing, interrupt::control_flow)?;
     if let Some(words) = estimate.and_then(|estimate| estimate.words()) {
         terminal::note(&words);
     }

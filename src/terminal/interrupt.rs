@@ -35,7 +35,7 @@ const HOLD_MAX: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-/// Number of living holds, and one more after [`finishing`].
+/// Number of living holds, and one more after [`hold_to_end`].
 static HOLD_COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Set by [`keep`].
 static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
@@ -102,7 +102,7 @@ pub fn check() -> Result<(), Failure> {
 }
 
 /// Returns whether work that polls should continue.
-pub fn answer() -> ControlFlow<()> {
+pub fn control_flow() -> ControlFlow<()> {
     if happened() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
@@ -126,7 +126,7 @@ impl Drop for Hold {
 
 /// Delays the end of the process from now on: the program only writes and shows the finished part,
 /// and ends by itself.
-pub fn finishing() {
+pub fn hold_to_end() {
     HOLD_COUNT.fetch_add(1, Ordering::SeqCst);
 }
 

@@ -178,7 +178,8 @@ fn by_reference(given: &Path, format: Format) -> Result<Chosen, Failure> {
             let file = chosen.path.display().to_string();
             let text = str::from_utf8(bytes).unwrap_or_default();
             let stage = progress.stage("running the reference", 0);
-            let made = import::list_by_reference(&file, text, &chosen.found, interrupt::answer);
+            let made =
+                import::list_by_reference(&file, text, &chosen.found, interrupt::control_flow);
             stage.finish();
             chosen.found = made.map_err(failure)?;
         }

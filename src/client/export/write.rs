@@ -217,7 +217,7 @@ fn run_chain(
     let on_tx = || {
         done += 1;
         stage.set(done, total);
-        interrupt::answer()
+        interrupt::control_flow()
     };
     let chain = match grown {
         None => chain(workload, settings, on_tx),

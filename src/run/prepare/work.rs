@@ -48,7 +48,7 @@ pub fn generate_by_load(scenario: &Scenario, progress: &Progress) -> Result<Gene
     let stage = progress.stage("generating the block", 0);
     let generated = generator::generate_by_load(scenario, |done| {
         stage.set(done.tx_count, done.total_tx_count);
-        interrupt::answer()
+        interrupt::control_flow()
     });
     stage.finish();
     if let Ok(generated) = &generated {
@@ -157,7 +157,7 @@ pub fn counting(stage: &Stage<'_>, total: u64) -> impl FnMut() -> ControlFlow<()
     move || {
         done += 1;
         stage.set(done, total);
-        interrupt::answer()
+        interrupt::control_flow()
     }
 }
 

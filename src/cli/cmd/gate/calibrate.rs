@@ -67,7 +67,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let subjects = subjects(&work.variants, Some(&[Metric::Wall]));
     let plan = Plan { takes_all: true, ..Plan::new(subjects, 1.0, slots, 1) };
     let mut stage = MeasuringStage::new(&progress, &plan, WorkSource::from(&input.source));
-    let attempt = measure::attempt(&plan, &mut trio, |step| stage.at(step))?;
+    let attempt = measure::attempt(&plan, &mut trio, |step| stage.show(step))?;
     stage.finish();
     trio.end()?;
     progress.clear();

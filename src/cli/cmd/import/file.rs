@@ -52,7 +52,7 @@ pub(super) fn write(
         ));
     }
     if batch > NonZeroUsize::MIN {
-        let joined = import::in_batches(&mut workload, batch, interrupt::answer);
+        let joined = import::in_batches(&mut workload, batch, interrupt::control_flow);
         joined.map_err(|error| failure(error.into()))?;
     }
     let output = prepare::write_workload(file, &workload)?;
