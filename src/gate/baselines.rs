@@ -90,7 +90,7 @@ impl Baselines {
     ///
     /// # Errors
     /// The directory cannot be written.
-    pub fn try_write(&self) -> Result<()> {
+    pub fn check_writable(&self) -> Result<()> {
         let made = fs::create_dir_all(&self.dir);
         let tried = made.and_then(|()| tempfile::NamedTempFile::new_in(&self.dir));
         tried.map(drop).with_context(|| format!("cannot save a baseline in {}", self.dir.display()))
@@ -215,7 +215,7 @@ impl Baselines {
     /// written. After an error the baseline is unchanged.
     pub fn save(&self, name: &str, result: &RunResult, existing: Existing) -> Result<Saved> {
         let json = report::json(result)?;
-        self.try_write()?;
+        self.check_writable()?;
         let _lock = self.lock()?;
         self.check(name, existing)?;
         let dir = self.dir.join(name);

@@ -44,7 +44,7 @@ impl Measuring<'_> {
     ///
     /// # Errors
     /// An interrupt came, a store cannot be opened or read, or the result cannot be written.
-    pub fn all_stores(&mut self) -> Result<(), Failure> {
+    pub fn measure(&mut self) -> Result<(), Failure> {
         for kind in &self.plan.run.stores {
             let store = self.open(*kind)?;
             self.result.stores.push(IoStore::new(facts::store(store.as_ref())));

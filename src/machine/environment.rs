@@ -27,7 +27,7 @@ mod warning;
 mod watch;
 
 pub use check::all as checks;
-pub use warning::of as warnings;
+pub use warning::all as warnings;
 pub use watch::Watch;
 
 use tree::Tree;

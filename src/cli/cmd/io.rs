@@ -136,7 +136,7 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     };
     let data_dir = args.data_dir.asked();
     let mut measuring = Measuring { plan: &plan, data_dir, progress: &progress, out, result };
-    let measured = measuring.all_stores();
+    let measured = measuring.measure();
     progress.clear();
     let result = &mut measuring.result;
     result.interrupted = interrupt::happened() || measured.is_err();

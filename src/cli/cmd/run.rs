@@ -76,7 +76,7 @@ impl<'a> Saving<'a> {
         let baselines = Baselines::below(&data_path);
         let existing = args.force.existing();
         baselines.check(name, existing).context("--save-baseline").with_exit_code(Code::Usage)?;
-        baselines.try_write().with_exit_code(Code::Io)?;
+        baselines.check_writable().with_exit_code(Code::Io)?;
         Ok(Some(Self { baselines, name, existing }))
     }
 

@@ -36,7 +36,7 @@ pub fn all(env: &Environment) -> Vec<Check> {
 
 /// Returns the first warning of a kind, so that a check agrees with the warnings of a result.
 fn find_warning(env: &Environment, kind: fn(&Warning) -> bool) -> Option<Warning> {
-    warning::of(env).into_iter().find(kind)
+    warning::all(env).into_iter().find(kind)
 }
 
 fn cpus(env: &Environment) -> Check {

@@ -100,7 +100,7 @@ fn loaded(load: f64, cpu_count: u64) -> String {
 }
 
 /// Returns all warnings about `environment`.
-pub fn of(environment: &Environment) -> Vec<Warning> {
+pub fn all(environment: &Environment) -> Vec<Warning> {
     let found = [
         cpu(environment),
         swap(environment),
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_quiet_machine_gives_no_reason_for_doubt() {
-        assert_eq!(of(&quiet()), []);
+        assert_eq!(all(&quiet()), []);
     }
 
     #[test]
@@ -185,22 +185,22 @@ mod tests {
         unknown.memory.swaps = None;
         unknown.host.load_average = None;
         unknown.steal = StealClock::stopped(None);
-        assert_eq!(of(&unknown), []);
+        assert_eq!(all(&unknown), []);
     }
 
     #[test]
     fn one_cpu_is_told_from_a_quota_on_several() {
         let mut small = quiet();
         small.cpu.allowed_count = Some(1);
-        assert_eq!(of(&small), [Warning::OneCpu]);
+        assert_eq!(all(&small), [Warning::OneCpu]);
         let mut quota = quiet();
         quota.cgroup.cpu_limit_millicpus = Some(Limit::At(900));
-        assert_eq!(of(&quota), [Warning::OneCpu]);
+        assert_eq!(all(&quota), [Warning::OneCpu]);
         quota.cgroup.cpu_limit_millicpus = Some(Limit::At(1500));
         let expected = Warning::CpuQuota { limit_millicpus: 1500, cpu_count: 2 };
-        assert_eq!(of(&quota), [expected]);
+        assert_eq!(all(&quota), [expected]);
         quota.cgroup.cpu_limit_millicpus = Some(Limit::At(2000));
-        assert_eq!(of(&quota), []);
+        assert_eq!(all(&quota), []);
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
         noisy.memory.swaps = Some(vec![swap]);
         noisy.host.load_average = Some([2.01, 0.0, 0.0]);
         noisy.build.opt_level = "1".to_owned();
-        let found = of(&noisy);
+        let found = all(&noisy);
         let texts: Vec<_> = found.iter().map(Warning::to_string).collect();
         assert_eq!(texts.len(), 3, "{texts:?}");
         for (text, remedy) in texts.iter().zip(["swapoff", "stop it", "--release"]) {
