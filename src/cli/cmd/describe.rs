@@ -8,7 +8,7 @@ use report::units;
 
 use crate::{
     cli::args::{ForceArgs, Format, NamedWork, ScenarioArgs, WorkArgs, write},
-    describe::{self, Figures, Requested, kinds},
+    describe::{self, Figures, Requested},
     run::prepare,
     terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
@@ -125,7 +125,9 @@ fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure>
 /// Prints the table of all shipped scenarios.
 fn table(work: &WorkArgs, progress: &Progress) -> Result<Code, Failure> {
     let overrides = work.overrides().with_exit_code(Code::Usage)?;
-    let Some(rows) = kinds::rows(overrides, progress)? else { return Ok(Code::Interrupted) };
+    let Some(rows) = describe::table::rows(overrides, progress)? else {
+        return Ok(Code::Interrupted);
+    };
     progress.clear();
     terminal::out(&report::kinds(&rows.made));
     if rows.refused.is_empty() {
