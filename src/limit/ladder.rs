@@ -20,7 +20,7 @@ use crate::{
         cell::FinishedCell,
         dir::SweepDir,
         matrix::{self, MatrixInput},
-        running::{AskedBy, OneCell, Which},
+        running::{AskedBy, CellChoice, OneCell},
     },
     terminal::{Code, Failure, UndecidedCodes, WithExitCode, exit::fail, interrupt},
 };
@@ -178,7 +178,7 @@ impl<'a> Ladder<'a> {
         }
         let cell = OneCell {
             dir: &dir,
-            which: &Which { index: 0, source: "limit" },
+            choice: &CellChoice { index: 0, source: "limit" },
             data_dir: self.input.data_dir.clone(),
             device: DeviceFigures::Unmeasured,
             progress_form: self.input.progress_form,

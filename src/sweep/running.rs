@@ -42,7 +42,7 @@ const VARIABLES: [&str; 2] = ["SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"];
 
 /// A cell to run alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Which {
+pub struct CellChoice {
     /// The index of the cell.
     pub index: u64,
     /// Origin of the index: `--cell`, or a variable's name.
@@ -54,11 +54,11 @@ pub struct Which {
 ///
 /// # Errors
 /// A value is no index, or no index of this sweep, or two variables disagree.
-pub fn which(
+pub fn cell_to_run(
     explicit: Option<&str>,
     variable: impl Fn(&str) -> Option<String>,
     cell_count: u64,
-) -> anyhow::Result<Option<Which>> {
+) -> anyhow::Result<Option<CellChoice>> {
     let indices: Vec<_> = match explicit {
         Some(text) => vec![("--cell", text.to_owned())],
         None => VARIABLES.into_iter().filter_map(|name| Some((name, variable(name)?))).collect(),
@@ -71,7 +71,7 @@ pub fn which(
     let Some((source, text)) = indices.into_iter().next() else { return Ok(None) };
     let last = cell_count.saturating_sub(1);
     match text.trim().parse::<u64>() {
-        Ok(index) if index < cell_count => Ok(Some(Which { index, source })),
+        Ok(index) if index < cell_count => Ok(Some(CellChoice { index, source })),
         Ok(index) => bail!(
             "{source} {index}: the sweep has {cell_count} cells, from 0 to {last}; `--list` shows them"
         ),
@@ -85,7 +85,7 @@ pub struct OneCell<'a> {
     /// The directory of the sweep.
     pub dir: &'a SweepDir,
     /// The index of the cell, and the origin of the index.
-    pub which: &'a Which,
+    pub choice: &'a CellChoice,
     /// The directory of state databases, if the user names one.
     pub data_dir: Option<PathBuf>,
     /// Origin of the device's figures.
@@ -125,10 +125,10 @@ impl OneCell<'_> {
         self,
         show: impl FnOnce(&RunResult) -> Result<(), Failure>,
     ) -> Result<Code, Failure> {
-        let Self { dir, which, data_dir, device, progress_form, open, asked_by } = self;
-        let index = which.index;
+        let Self { dir, choice, data_dir, device, progress_form, open, asked_by } = self;
+        let index = choice.index;
         let name = cell_name(dir, index);
-        asked_by.tell(&format!("{name}: the index is of {}", which.source));
+        asked_by.tell(&format!("{name}: the index is of {}", choice.source));
         if let Some(same_as) = dir.matrix().same_as(index) {
             asked_by.tell(&format!("{name}: left out: it would be the run of cell {same_as}"));
             return Ok(Code::Fine);
@@ -202,7 +202,7 @@ pub enum Ending {
 ///
 /// # Errors
 /// A cell failed.
-pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
+pub fn run_all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     // At an interrupt, this process stays until the process of the cell has ended.
     let _hold = interrupt::hold();
     let Some(missing) = missing(dir)? else { return Ok(interrupted(dir)) };
@@ -389,13 +389,13 @@ mod tests {
         explicit: Option<&str>,
         slurm: Option<&str>,
         job: Option<&str>,
-    ) -> anyhow::Result<Option<Which>> {
+    ) -> anyhow::Result<Option<CellChoice>> {
         let variable = |name: &str| match name {
             "SLURM_ARRAY_TASK_ID" => slurm.map(str::to_owned),
             "JOB_COMPLETION_INDEX" => job.map(str::to_owned),
             _ => None,
         };
-        which(explicit, variable, 24)
+        cell_to_run(explicit, variable, 24)
     }
 
     fn found(
@@ -403,8 +403,8 @@ mod tests {
         slurm: Option<&str>,
         job: Option<&str>,
     ) -> (u64, &'static str) {
-        let which = with(explicit, slurm, job).unwrap().expect("an index");
-        (which.index, which.source)
+        let choice = with(explicit, slurm, job).unwrap().expect("an index");
+        (choice.index, choice.source)
     }
 
     #[test]

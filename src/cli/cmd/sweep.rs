@@ -110,7 +110,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
         );
     };
     let variable = |name: &str| std::env::var(name).ok();
-    let chosen = running::which(args.cell.as_deref(), variable, matrix.cell_count);
+    let chosen = running::cell_to_run(args.cell.as_deref(), variable, matrix.cell_count);
     let chosen = chosen.with_exit_code(Code::Usage)?;
     let dir = SweepDir::open(out, matrix)?;
     match chosen {
@@ -118,7 +118,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
             let asked_by = if args.parent.is_some() { AskedBy::Sweep } else { AskedBy::User };
             let cell = OneCell {
                 dir: &dir,
-                which: &chosen,
+                choice: &chosen,
                 data_dir: args.data_dir.asked().map(Path::to_path_buf),
                 device: args.device.clone().map_or(DeviceFigures::Measured, DeviceFigures::Shared),
                 progress_form: cell_progress_form(args),
@@ -127,7 +127,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
             };
             cell.run(|result| args.format.print(result, report::table))
         }
-        None => match running::all(&dir, args.data_dir.asked())? {
+        None => match running::run_all(&dir, args.data_dir.asked())? {
             Ending::Finished => merge(&dir, args),
             Ending::Interrupted => Ok(Code::Interrupted),
         },
