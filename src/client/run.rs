@@ -17,7 +17,7 @@ use super::{
     database, deadline,
     export::Export,
     leftover::scratch_beside,
-    sampled::{Attached, SampledClient, Source, Task},
+    sampled::{Attached, ClientTask, SampledClient, Source},
     start_file::StartFile,
 };
 use crate::{
@@ -155,7 +155,7 @@ impl ClientInput {
             }
         };
         base.warnings.extend(outcome_warning(&export));
-        let task = Task {
+        let task = ClientTask {
             export: &export,
             gas: base.workload.gas,
             batch_count: base.workload.batch_count,
@@ -238,7 +238,7 @@ impl<'a> ClientRun<'a> {
     fn prepare(
         &mut self,
         sources: &[Source],
-        task: Task<'a>,
+        task: ClientTask<'a>,
         progress: &Progress,
     ) -> Result<(), Failure> {
         for source in sources {

@@ -50,7 +50,7 @@ pub enum Source {
 
 /// The work of a client, and how it is sampled.
 #[derive(Clone, Copy, Debug)]
-pub struct Task<'a> {
+pub struct ClientTask<'a> {
     /// The blocks with their siblings.
     pub export: &'a Export,
     /// Gas that the blocks use: the sum of their receipts.
@@ -65,7 +65,7 @@ pub struct Task<'a> {
 
 pub struct SampledClient<'a> {
     name: String,
-    task: Task<'a>,
+    task: ClientTask<'a>,
     connection: Connection,
     /// Index of the next sibling that may be sent.
     next_index: usize,
@@ -91,7 +91,7 @@ enum Connection {
 fn grow(
     start: &StartFile,
     home: &Home,
-    task: Task<'_>,
+    task: ClientTask<'_>,
     on_percent: &dyn Fn(u64),
 ) -> Result<(), Failure> {
     let running = Running::start(start, home, task.timeout)?;
@@ -116,7 +116,11 @@ impl<'a> SampledClient<'a> {
     ///
     /// # Errors
     /// A file is missing, or the client cannot begin a database.
-    pub fn new(source: &Source, task: Task<'a>, on_percent: &dyn Fn(u64)) -> Result<Self, Failure> {
+    pub fn new(
+        source: &Source,
+        task: ClientTask<'a>,
+        on_percent: &dyn Fn(u64),
+    ) -> Result<Self, Failure> {
         let timeout = task.timeout;
         let (name, connection) = match source {
             Source::Attached(Attached { url, jwt }) => {

@@ -17,7 +17,7 @@ use super::{
     sampler::{Sample, Sampler, SlotSettings},
 };
 use crate::{
-    client::{SampledClient, Source, StartFile, Task, copy_dir},
+    client::{ClientTask, SampledClient, Source, StartFile, copy_dir},
     machine::{child, environment::Watch, scratch::Scratch},
     terminal::{Code, Failure, WithExitCode, exit::fail, interrupt},
 };
@@ -42,7 +42,7 @@ pub struct ClientPair {
 /// The running clients of A, B and N.
 pub struct ClientTrio<'a> {
     starts: [StartFile; 2],
-    task: Task<'a>,
+    task: ClientTask<'a>,
     /// Clients, by arm.
     clients: [SampledClient<'a>; 3],
     /// Versions of A and B, once a client has reported its version.
@@ -63,7 +63,7 @@ impl<'a> ClientTrio<'a> {
     /// A client cannot make its database.
     pub fn start(
         starts: [StartFile; 2],
-        task: Task<'a>,
+        task: ClientTask<'a>,
         dir: Scratch,
         shown: &dyn Fn(u64),
     ) -> Result<Self, Failure> {
@@ -218,7 +218,7 @@ fn sampled<'a>(
     start: &StartFile,
     dir: &Path,
     arm: Arm,
-    task: Task<'a>,
+    task: ClientTask<'a>,
 ) -> Result<SampledClient<'a>, Failure> {
     let own = dir.join(arm.letter().to_string());
     let (from, to) = (first_dir(dir, arm.side()).join(&start.name), own.join(&start.name));

@@ -32,7 +32,7 @@ use super::{
 };
 
 use crate::{
-    client::{Export, Task, scratch_beside},
+    client::{ClientTask, Export, scratch_beside},
     figures::{claims, facts},
     gate::exit_code,
     machine::{
@@ -310,7 +310,7 @@ impl Facts {
         let (gas, batch_count) = (work.gas, work.batch_count);
         (self.workload, self.cache) = (Some(work), Some(pair.cache));
         let (cache, timeout) = (pair.cache, pair.slots.timeout);
-        let task = Task { export: &export, gas, batch_count, cache, timeout };
+        let task = ClientTask { export: &export, gas, batch_count, cache, timeout };
         let dir = scratch_beside(&pair.dir).with_exit_code(Code::Io)?;
         let stage = progress.stage("making the clients' databases", 0);
         let mut trio = ClientTrio::start(pair.starts.clone(), task, dir, &|percent| {
