@@ -30,5 +30,5 @@ pub use export::{Export, workload_path};
 pub use home::copy_dir;
 pub use leftover::scratch_beside;
 pub use run::{ClientInput, Clients};
-pub use sampled::{Attached, ClientTask, SampledClient, Source};
+pub use sampled::{Attached, ClientTask, SampledClient};
 pub use start_file::{StartFile, is_plain};

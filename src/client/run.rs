@@ -17,7 +17,7 @@ use super::{
     database, deadline,
     export::Export,
     leftover::scratch_beside,
-    sampled::{Attached, ClientTask, SampledClient, Source},
+    sampled::{Attached, ClientTask, SampledClient},
     start_file::StartFile,
 };
 use crate::{
@@ -26,6 +26,9 @@ use crate::{
     run::{Finished, RunInput, plan},
     terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail, interrupt},
 };
+
+/// Name of the stage that prepares a client.
+const MAKING_DATABASE: &str = "making the client's database";
 
 #[derive(Clone, Debug)]
 pub enum Clients {
@@ -166,8 +169,7 @@ impl ClientInput {
         let (clients, written) = (Vec::new(), Vec::new());
         let mut run = ClientRun { input: self, environment, base, clients, out, written };
         let scratch = self.scratch()?;
-        let sources = self.sources(scratch.as_ref().map(Scratch::path));
-        let prepared = run.prepare(&sources, task, &progress);
+        let prepared = run.prepare(scratch.as_ref().map(Scratch::path), task, &progress);
         let mut failure = prepared.and_then(|()| run.take_rounds(sample_count, &progress)).err();
         interrupt::hold_to_end();
         for client in &mut run.clients {
@@ -204,21 +206,6 @@ impl ClientInput {
             _ => Ok(None),
         }
     }
-
-    /// Returns the source of each client. `scratch` has the databases if the user names no
-    /// directory.
-    fn sources(&self, scratch: Option<&Path>) -> Vec<Source> {
-        match &self.clients {
-            Clients::Attached(attached) => vec![Source::Attached(attached.clone())],
-            Clients::Started { starts, datadir } => {
-                let dir = datadir.as_deref().or(scratch).unwrap_or(&self.dir);
-                let starts = starts.iter().cloned();
-                starts
-                    .map(|start| Source::Started { start: Box::new(start), dir: dir.to_owned() })
-                    .collect()
-            }
-        }
-    }
 }
 
 /// The state of a run of clients.
@@ -234,16 +221,28 @@ struct ClientRun<'a> {
 }
 
 impl<'a> ClientRun<'a> {
-    /// Prepares the clients one after the other, and makes their missing databases.
+    /// Prepares the clients one after the other, and makes their missing databases. They are in
+    /// `scratch` if the user names no directory.
     fn prepare(
         &mut self,
-        sources: &[Source],
+        scratch: Option<&Path>,
         task: ClientTask<'a>,
         progress: &Progress,
     ) -> Result<(), Failure> {
-        for source in sources {
-            let stage = progress.stage("making the client's database", 0);
-            let client = SampledClient::new(source, task, &|percent| stage.set(percent, 100));
+        let (starts, dir) = match &self.input.clients {
+            Clients::Attached(attached) => {
+                progress.stage(MAKING_DATABASE, 0).finish();
+                self.clients.push(SampledClient::attached(attached, task)?);
+                return Ok(());
+            }
+            Clients::Started { starts, datadir } => {
+                (starts, datadir.as_deref().or(scratch).unwrap_or(&self.input.dir))
+            }
+        };
+        for start in starts {
+            let stage = progress.stage(MAKING_DATABASE, 0);
+            let client =
+                SampledClient::started(start, dir, task, &|percent| stage.set(percent, 100));
             stage.finish();
             self.clients.push(client?);
         }

@@ -1,7 +1,10 @@
 //! Samples a client: one that runs already, or one that this program starts, restarts and stops.
 //! `run` and the gate decide how often and in which turn.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use executor::process::BlockDevice;
 use result::{ClientCell, ClientSample, Estimate};
@@ -35,17 +38,6 @@ pub struct Attached {
     pub url: String,
     /// The file with the secret of the Engine API.
     pub jwt: PathBuf,
-}
-
-/// The source of a client: it runs already, or this program starts it.
-#[derive(Clone, Debug)]
-pub enum Source {
-    Attached(Attached),
-    Started {
-        start: Box<StartFile>,
-        /// The directory with the clients' databases.
-        dir: PathBuf,
-    },
 }
 
 /// The work of a client, and how it is sampled.
@@ -111,44 +103,49 @@ fn grow(
 }
 
 impl<'a> SampledClient<'a> {
-    /// Prepares the client of `source` for `task`. Makes its database if there is none, and reports
-    /// the progress to `on_percent`, in percent.
+    /// Prepares a client that runs already.
+    ///
+    /// # Errors
+    /// The file of the secret cannot be read, or the URL is not valid.
+    pub fn attached(attached: &Attached, task: ClientTask<'a>) -> Result<Self, Failure> {
+        let secret = Secret::read(&attached.jwt).with_exit_code(Code::Usage)?;
+        let engine = Engine::new(&attached.url, secret, task.timeout);
+        let engine = engine.with_exit_code(Code::Usage)?;
+        Ok(Self::new(ATTACHED, task, Connection::Attached { engine }))
+    }
+
+    /// Prepares the client of `start`, whose database is in `dir`. Makes the database if there is
+    /// none, and reports the progress to `on_percent`, in percent.
     ///
     /// # Errors
     /// A file is missing, or the client cannot begin a database.
-    pub fn new(
-        source: &Source,
+    pub fn started(
+        start: &StartFile,
+        dir: &Path,
         task: ClientTask<'a>,
         on_percent: &dyn Fn(u64),
     ) -> Result<Self, Failure> {
-        let timeout = task.timeout;
-        let (name, connection) = match source {
-            Source::Attached(Attached { url, jwt }) => {
-                let secret = Secret::read(jwt).with_exit_code(Code::Usage)?;
-                let engine = Engine::new(url, secret, timeout).with_exit_code(Code::Usage)?;
-                (ATTACHED.to_owned(), Connection::Attached { engine })
-            }
-            Source::Started { start, dir } => {
-                let state = task.export.state_files().with_exit_code(Code::Io)?;
-                let home = Home::new(dir, &start.name, state).with_exit_code(Code::Io)?;
-                let grows = task.export.growth_count() > 0;
-                let is_made = home.make(start, on_percent, |new| {
-                    if grows { grow(start, new, task, on_percent) } else { Ok(()) }
-                })?;
-                if is_made && !grows {
-                    // A client puts a new database in order at its first start. No sample may pay
-                    // for that. Growing the state includes such a start.
-                    Running::start(start, &home, timeout)?.stop()?;
-                }
-                // A block of a chain has children, so a client executes it only once.
-                let home = if task.export.is_chain() { home.on_copy() } else { home };
-                let home = Box::new(home);
-                let connection = Connection::Started { start: start.clone(), home, running: None };
-                (start.name.clone(), connection)
-            }
-        };
-        Ok(Self {
-            name,
+        let state = task.export.state_files().with_exit_code(Code::Io)?;
+        let home = Home::new(dir, &start.name, state).with_exit_code(Code::Io)?;
+        let grows = task.export.growth_count() > 0;
+        let is_made = home.make(start, on_percent, |new| {
+            if grows { grow(start, new, task, on_percent) } else { Ok(()) }
+        })?;
+        if is_made && !grows {
+            // A client puts a new database in order at its first start. No sample may pay for that.
+            // Growing the state includes such a start.
+            Running::start(start, &home, task.timeout)?.stop()?;
+        }
+        // A block of a chain has children, so a client executes it only once.
+        let home = Box::new(if task.export.is_chain() { home.on_copy() } else { home });
+        let connection =
+            Connection::Started { start: Box::new(start.clone()), home, running: None };
+        Ok(Self::new(&start.name, task, connection))
+    }
+
+    fn new(name: &str, task: ClientTask<'a>, connection: Connection) -> Self {
+        Self {
+            name: name.to_owned(),
             task,
             connection,
             next_index: 0,
@@ -157,7 +154,7 @@ impl<'a> SampledClient<'a> {
             doubt: None,
             samples: Vec::new(),
             warm_up_count: 0,
-        })
+        }
     }
 
     /// Returns the client's name in results.

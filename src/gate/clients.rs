@@ -17,7 +17,7 @@ use super::{
     sampler::{Sample, Sampler, SlotSettings},
 };
 use crate::{
-    client::{ClientTask, SampledClient, Source, StartFile, copy_dir},
+    client::{ClientTask, SampledClient, StartFile, copy_dir},
     machine::{child, environment::Watch, scratch::Scratch},
     terminal::{Code, Failure, WithExitCode, exit::fail, interrupt},
 };
@@ -70,7 +70,7 @@ impl<'a> ClientTrio<'a> {
         for (side, start) in starts.iter().enumerate() {
             // Makes the client's database, which its first start puts in order. Each arm then gets
             // a copy.
-            SampledClient::new(&source(start, &first_dir(dir.path(), side)), task, shown)?;
+            SampledClient::started(start, &first_dir(dir.path(), side), task, shown)?;
         }
         let begun = Instant::now();
         let [base, new, null] =
@@ -209,10 +209,6 @@ fn first_dir(dir: &Path, side: usize) -> PathBuf {
     dir.join(["first-a", "first-b"][side])
 }
 
-fn source(start: &StartFile, dir: &Path) -> Source {
-    Source::Started { start: Box::new(start.clone()), dir: dir.to_owned() }
-}
-
 /// Makes the client of an arm, on a new copy of its side's first database.
 fn sampled<'a>(
     start: &StartFile,
@@ -225,7 +221,7 @@ fn sampled<'a>(
     let removed = if to.exists() { fs::remove_dir_all(&to) } else { Ok(()) };
     let copied = removed.and_then(|()| copy_dir(&from, &to));
     copied.with_context(|| to.display().to_string()).with_exit_code(Code::Io)?;
-    SampledClient::new(&source(start, &own), task, &|_| ())
+    SampledClient::started(start, &own, task, &|_| ())
 }
 
 /// Returns the BLAKE3 hash of a program's file, by its path or its name on PATH; `None` if no file
