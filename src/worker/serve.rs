@@ -3,7 +3,6 @@
 
 use std::{
     io::{self, BufRead},
-    mem,
     path::PathBuf,
     time::Duration,
 };
@@ -127,16 +126,24 @@ fn handicap() -> Result<Handicap> {
 
 /// A loaded workload with its samples.
 struct Worker {
+    run: LoadedRun,
+    cells: Vec<WorkerCell>,
+}
+
+/// A cell with its samples so far.
+struct WorkerCell {
+    planned: PlannedCell,
+    samples: CellSamples,
+    known_costs: KnownCosts,
+}
+
+/// The facts that all cells share, and the open stores.
+struct LoadedRun {
     session: Session,
-    run: RunSpec,
+    settings: RunSpec,
     machine: Machine,
     data_dir: Option<PathBuf>,
     handicap: Handicap,
-    cells: Vec<PlannedCell>,
-    /// The samples so far, by cell.
-    samples: Vec<CellSamples>,
-    /// Known costs of the steps, by cell.
-    known_costs: Vec<KnownCosts>,
     keys: AskedKeys,
     progress: Progress,
 }
@@ -150,8 +157,8 @@ impl Worker {
                 load.protocol
             );
         }
-        let run = minimal::run_of_pairs(&load.run).with_exit_code(Code::Usage)?;
-        let is_memory = run.stores.iter().all(|store| *store == StoreKind::Memory);
+        let settings = minimal::run_of_pairs(&load.run).with_exit_code(Code::Usage)?;
+        let is_memory = settings.stores.iter().all(|store| *store == StoreKind::Memory);
         if !handicap.is_none() && !is_memory {
             fail!(Code::Usage, "{SLOW_READ} and {READ_TWICE} are for the memory store only");
         }
@@ -159,37 +166,96 @@ impl Worker {
         // expected outcome.
         let workload = file::read(&load.workload).with_exit_code(Code::Io)?;
         let progress = Progress::new(ProgressForm::Lines);
-        let session = prepare::session(workload, &run, &progress)?;
+        let session = prepare::session(workload, &settings, &progress)?;
         let machine = Machine::this();
-        let cells = plan::cells(&run, &machine);
-        let mut worker = Self {
+        let cells = plan::cells(&settings, &machine).into_iter().map(|planned| WorkerCell {
+            planned,
+            samples: CellSamples::default(),
+            known_costs: KnownCosts::new(),
+        });
+        let cells = cells.collect();
+        let mut run = LoadedRun {
             keys: AskedKeys::of(session.workload()),
-            samples: vec![CellSamples::default(); cells.len()],
-            known_costs: vec![Vec::new(); cells.len()],
             data_dir: load.data_dir.clone(),
             session,
-            run,
+            settings,
             machine,
             handicap,
-            cells,
             progress,
         };
         // States are built now, however long it takes, and not in the first sample.
-        for store in worker.run.stores.clone() {
-            worker.open(store)?;
-            worker.session.close_files();
+        for store in run.settings.stores.clone() {
+            run.open(store)?;
+            run.session.close_files();
         }
-        Ok(worker)
+        Ok(Self { run, cells })
     }
 
     fn facts(&self) -> Loaded {
+        let cells = self.cells.iter();
         Loaded {
-            digest: self.session.workload().digest().to_string(),
-            variants: self.cells.iter().map(PlannedCell::name).collect(),
-            thread_counts: self.cells.iter().map(PlannedCell::busy_count).collect(),
+            digest: self.run.session.workload().digest().to_string(),
+            variants: cells.clone().map(|cell| cell.planned.name()).collect(),
+            thread_counts: cells.map(|cell| cell.planned.busy_count()).collect(),
         }
     }
 
+    fn index(&self, variant: &str) -> Result<usize, Failure> {
+        let index = self.cells.iter().position(|cell| cell.planned.name() == variant);
+        let index = index.with_context(|| {
+            let names: Vec<_> = self.cells.iter().map(|cell| cell.planned.name()).collect();
+            format!("no variant {variant}: there are {}", names.join(", "))
+        });
+        index.with_exit_code(Code::Usage)
+    }
+
+    /// Takes one sample, and closes its store after it. Only one process at a time uses a state on
+    /// disk, and another worker may be next.
+    fn sample(&mut self, variant: &str) -> Result<Answer, Failure> {
+        let index = self.index(variant)?;
+        let (run, WorkerCell { planned, samples, known_costs }) =
+            (&mut self.run, &mut self.cells[index]);
+        let store_index = run.open(planned.store)?;
+        let measuring = run.measuring(planned, store_index);
+        let measurement = correct(&planned.variant, measuring.measure(known_costs))?;
+        samples.add(&measuring.input(run.keys, None), &measurement);
+        let facts = samples.last().map(serde_json::to_value);
+        let facts = facts.transpose().with_exit_code(Code::Io)?.unwrap_or(Value::Null);
+        let (workload, unique_keys) = (run.session.workload(), run.keys.declared.count());
+        let counters = counters::of(workload, &planned.variant, unique_keys, &measurement);
+        run.session.close_files();
+        Ok(Answer::Sample(Box::new(Sampled {
+            variant: variant.to_owned(),
+            wall_ns: ns(measurement.executed.wall),
+            cpu_ns: measurement.process.usage.map(|usage| ns(usage.user + usage.system)),
+            counters,
+            facts,
+        })))
+    }
+
+    /// Judges claims on all samples so far.
+    fn judge(&mut self, expects: &[String]) -> Result<Answer, Failure> {
+        let expects = minimal::expects(expects).with_exit_code(Code::Usage)?;
+        let run = &mut self.run;
+        let sampled = self.cells.iter().filter(|cell| !cell.samples.is_empty());
+        let warm_up = cells::left_out_count(sampled.clone().map(|cell| &cell.samples));
+        let mut cells = Vec::new();
+        for WorkerCell { planned, samples, .. } in sampled {
+            let store_index = run.open(planned.store)?;
+            // The driver measures the device once for all workers, as that takes seconds.
+            let input = run.measuring(planned, store_index).input(run.keys, None);
+            cells.push(samples.cell(&input, warm_up));
+            run.session.close_files();
+        }
+        let work = facts::workload(run.session.workload(), Vec::new());
+        let cache = run.settings.cache;
+        let inputs = ClaimInputs { workload: &work, cells: &cells, databases: &[], cache };
+        let judged = claims::judge(&expects, None, &inputs);
+        Ok(Answer::Judged { expects: serde_json::to_value(judged).with_exit_code(Code::Io)? })
+    }
+}
+
+impl LoadedRun {
     /// Opens the store unless it is open, and returns its index among the open stores.
     fn open(&mut self, store: StoreKind) -> Result<usize, Failure> {
         let mut open = self.session.stores().iter();
@@ -206,72 +272,12 @@ impl Worker {
             progress: &self.progress,
         };
         let opened = if self.handicap.is_none() {
-            opener.open(store, &self.run)?
+            opener.open(store, &self.settings)?
         } else {
-            Box::new(opener.memory(&self.run)?.with_handicap(self.handicap))
+            Box::new(opener.memory(&self.settings)?.with_handicap(self.handicap))
         };
         self.session.add(opened);
         Ok(self.session.stores().len() - 1)
-    }
-
-    fn index(&self, variant: &str) -> Result<usize, Failure> {
-        let index = self.cells.iter().position(|cell| cell.name() == variant);
-        let index = index.with_context(|| {
-            let names: Vec<_> = self.cells.iter().map(PlannedCell::name).collect();
-            format!("no variant {variant}: there are {}", names.join(", "))
-        });
-        index.with_exit_code(Code::Usage)
-    }
-
-    /// Takes one sample, and closes its store after it. Only one process at a time uses a state on
-    /// disk, and another worker may be next.
-    fn sample(&mut self, variant: &str) -> Result<Answer, Failure> {
-        let index = self.index(variant)?;
-        let cell = self.cells[index];
-        let store_index = self.open(cell.store)?;
-        let mut known_costs = mem::take(&mut self.known_costs[index]);
-        let measured = self.measuring(&cell, store_index).measure(&mut known_costs);
-        self.known_costs[index] = known_costs;
-        let measurement = correct(&cell.variant, measured)?;
-        let mut samples = mem::take(&mut self.samples[index]);
-        samples.add(&self.measuring(&cell, store_index).input(self.keys, None), &measurement);
-        let facts = samples.last().map(serde_json::to_value);
-        let facts = facts.transpose().with_exit_code(Code::Io)?.unwrap_or(Value::Null);
-        self.samples[index] = samples;
-        let (workload, unique_keys) = (self.session.workload(), self.keys.declared.count());
-        let counters = counters::of(workload, &cell.variant, unique_keys, &measurement);
-        self.session.close_files();
-        Ok(Answer::Sample(Box::new(Sampled {
-            variant: variant.to_owned(),
-            wall_ns: ns(measurement.executed.wall),
-            cpu_ns: measurement.process.usage.map(|usage| ns(usage.user + usage.system)),
-            counters,
-            facts,
-        })))
-    }
-
-    /// Judges claims on all samples so far.
-    fn judge(&mut self, expects: &[String]) -> Result<Answer, Failure> {
-        let expects = minimal::expects(expects).with_exit_code(Code::Usage)?;
-        let mut cells = Vec::new();
-        let warm_up =
-            cells::left_out_count(self.samples.iter().filter(|samples| !samples.is_empty()));
-        for index in 0..self.cells.len() {
-            if self.samples[index].is_empty() {
-                continue;
-            }
-            let cell = self.cells[index];
-            let store_index = self.open(cell.store)?;
-            // The driver measures the device once for all workers, as that takes seconds.
-            let input = self.measuring(&cell, store_index).input(self.keys, None);
-            cells.push(self.samples[index].cell(&input, warm_up));
-            self.session.close_files();
-        }
-        let work = facts::workload(self.session.workload(), Vec::new());
-        let inputs =
-            ClaimInputs { workload: &work, cells: &cells, databases: &[], cache: self.run.cache };
-        let judged = claims::judge(&expects, None, &inputs);
-        Ok(Answer::Judged { expects: serde_json::to_value(judged).with_exit_code(Code::Io)? })
     }
 
     /// Returns the settings of a sample of `cell`. `store_index` is that of its open store.
@@ -282,7 +288,7 @@ impl Worker {
             asked_before_share: None,
             store_index,
             variant: cell.variant,
-            cache: self.run.cache,
+            cache: self.settings.cache,
             signatures: None,
             trace: None,
             records: SampleRecords::None,
