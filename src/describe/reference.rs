@@ -16,7 +16,7 @@ use super::{
 use crate::{
     figures::facts::Loads,
     run::prepare,
-    terminal::{Code, Failure, Progress, interrupt},
+    terminal::{Code, Failure, Progress},
 };
 
 /// The thread counts and shard counts for which the user asks figures.
@@ -76,12 +76,7 @@ pub fn touched_keys(
 ) -> Result<Description, Failure> {
     let total = workload.tx_count();
     let stage = progress.stage("reading the touched keys", total);
-    let mut done = 0;
-    let description = describe::describe_with_detail(workload, detail, || {
-        done += 1;
-        stage.set(done, total);
-        interrupt::control_flow()
-    });
+    let description = describe::describe_with_detail(workload, detail, stage.counting(total));
     stage.finish();
     description.map_err(|error| {
         let code = match &error {

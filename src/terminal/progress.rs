@@ -8,6 +8,7 @@ use std::{
     fmt,
     io::{self, Write},
     mem,
+    ops::ControlFlow,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -113,6 +114,16 @@ impl Stage<'_> {
         }
         self.progress.done.store(done, Ordering::Relaxed);
         self.progress.draw_if_due();
+    }
+
+    /// Returns a function that counts its calls, of `total`, and stops after an interrupt.
+    pub fn counting(&self, total: u64) -> impl FnMut() -> ControlFlow<()> {
+        let mut done = 0;
+        move || {
+            done += 1;
+            self.set(done, total);
+            interrupt::control_flow()
+        }
     }
 
     /// Shows lines in place of a count. A terminal shows them at once. A log gets the first line if

@@ -213,15 +213,9 @@ fn run_chain(
 ) -> Result<Chain, Failure> {
     let total = workload.tx_count();
     let stage = progress.stage("running the blocks as a chain", total);
-    let mut done = 0;
-    let on_tx = || {
-        done += 1;
-        stage.set(done, total);
-        interrupt::control_flow()
-    };
     let chain = match grown {
-        None => chain(workload, settings, on_tx),
-        Some(grown) => chain_above(workload, grown, settings, on_tx),
+        None => chain(workload, settings, stage.counting(total)),
+        Some(grown) => chain_above(workload, grown, settings, stage.counting(total)),
     };
     stage.finish();
     chain.map_err(failure)

@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeSet,
     io::{self, BufWriter, Write},
-    ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
@@ -23,7 +22,7 @@ use workload::{FileError, ReceivedBlock, Workload, file, json::WorkloadJson};
 use crate::{
     figures::facts::{self, Loads},
     run::session::Work,
-    terminal::{Code, Failure, Progress, WithExitCode, interrupt, progress::Stage},
+    terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
 /// A note reports a load whose part of the gas differs from its share by more than this.
@@ -151,16 +150,6 @@ impl FilledWork {
     }
 }
 
-/// Returns a function that counts its calls on `stage`, of `total`, and stops after an interrupt.
-pub fn counting(stage: &Stage<'_>, total: u64) -> impl FnMut() -> ControlFlow<()> {
-    let mut done = 0;
-    move || {
-        done += 1;
-        stage.set(done, total);
-        interrupt::control_flow()
-    }
-}
-
 /// Reads a workload file and checks it. Returns it with the gas of each transaction.
 fn read_and_verify(path: &Path, progress: &Progress) -> Result<(Workload, Vec<TxGas>), Failure> {
     let workload = file::read(path).map_err(|error| match error {
@@ -170,7 +159,7 @@ fn read_and_verify(path: &Path, progress: &Progress) -> Result<(Workload, Vec<Tx
     let workload = workload.with_input_code()?;
     let total = workload.tx_count();
     let stage = progress.stage("checking the workload file", total);
-    let checked = reference::verify(&workload, counting(&stage, total));
+    let checked = reference::verify(&workload, stage.counting(total));
     stage.finish();
     let code = match &checked {
         Err(ReferenceError::Cancelled) => Code::Interrupted,
@@ -207,7 +196,7 @@ pub fn write_json(workload: &Workload, out: impl Write) -> io::Result<()> {
 fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>, Failure> {
     let total = workload.tx_count();
     let stage = progress.stage("making the full list", total);
-    let lists = reference::full_lists(workload, counting(&stage, total));
+    let lists = reference::full_lists(workload, stage.counting(total));
     stage.finish();
     let code = match &lists {
         Err(ReferenceError::Cancelled) => Code::Interrupted,

@@ -13,10 +13,7 @@ use generator::import::{self, ImportError, Imported, Kind, Stream};
 use serde_json::Value;
 
 use super::file::{Files, failure, open, read};
-use crate::{
-    run::prepare,
-    terminal::{Code, Failure, Progress, WithExitCode},
-};
+use crate::terminal::{Code, Failure, Progress, WithExitCode};
 
 /// Range of the numbers of the wanted blocks.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +98,7 @@ fn with_progress(
     import: impl FnOnce(&mut dyn FnMut() -> ControlFlow<()>) -> Result<Imported, ImportError>,
 ) -> Result<Imported, Failure> {
     let stage = progress.stage("running the blocks before", 0);
-    let imported = import(&mut prepare::counting(&stage, 0));
+    let imported = import(&mut stage.counting(0));
     stage.finish();
     imported.map_err(failure)
 }

@@ -39,7 +39,7 @@ pub(super) fn write(
 ) -> Result<String, Failure> {
     let total = imported.workload.tx_count();
     let stage = progress.stage("running the reference", total);
-    let compared = import::complete(&mut imported, prepare::counting(&stage, total));
+    let compared = import::complete(&mut imported, stage.counting(total));
     stage.finish();
     let compared = compared.map_err(failure)?;
     let not_compared = imported.not_compared();
