@@ -48,7 +48,7 @@ use files::Files;
 use hooks::{Cleanup, Hooks};
 use plan::{Machine, PlannedCell};
 use prepare::{
-    Databases, DeviceFigures, FilledWork, InUse, Preparation, Prepared, Request, Source, WithWhole,
+    Databases, DeviceFigures, FilledWork, InUse, Preparation, Prepared, Request, Source,
     require_one_database, require_same_keys,
 };
 use sampling::{Sampled, Sampling};
@@ -108,8 +108,7 @@ impl RunInput {
             Some(scenario) if scenario.claims_whole_blocks() => WholeRows::One,
             _ => self.open_whole,
         };
-        let WithWhole { run, reason: not_whole } =
-            prepare::with_whole(run, open_whole, &work.workload);
+        let (run, not_whole) = prepare::with_whole(run, open_whole, &work.workload);
         let machine = Machine::this();
         let cells = plan::cells(&run, &machine);
         let extras = CheckedExtras::new(&self.extras, self.out.as_deref(), &cells, started_unix_s)?;

@@ -27,7 +27,7 @@ use crate::{
     machine::scratch::Scratch,
     run::{
         plan::{self, Machine, PlannedCell},
-        prepare::{self, FilledWork, Request, Source, WithWhole, require_one_database},
+        prepare::{self, FilledWork, Request, Source, require_one_database},
     },
     terminal::{Code, Failure, Progress, WithExitCode, exit::fail},
     worker::Loaded,
@@ -123,8 +123,7 @@ impl GateWork {
             Request::generate_or_read(&input.source, &input.run_overrides, progress)?;
         let FilledWork { workload, fill } = work;
         require_one_database(&run, "builds are compared")?;
-        let WithWhole { run: whole, .. } =
-            prepare::with_whole(run.clone(), WholeRows::One, &workload);
+        let (whole, _) = prepare::with_whole(run.clone(), WholeRows::One, &workload);
         let whole_rows = match run.lets_verb_choose_whole() {
             true => whole.whole.rows.unwrap_or(WholeRows::Nothing),
             false => WholeRows::Nothing,

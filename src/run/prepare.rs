@@ -39,7 +39,7 @@ pub use request::{
     require_same_keys, scenario, size_key,
 };
 pub use stores::{Databases, InUse, StoreOpener, StoreSettings};
-pub use whole::{WithWhole, too_long, with_whole};
+pub use whole::{too_long, with_whole};
 pub use work::{FilledWork, generate, generate_by_load, read_workload, write_json, write_workload};
 
 /// Settings for the preparation of a workload.

@@ -7,23 +7,15 @@ use spec::RunSpec;
 use variant::{Durability, RootTime, WholeRows};
 use workload::{Layout, Workload, rules::MAX_RLP_BLOCK_BYTES, signing::Signer};
 
-/// A run with its whole rows, or the reason for missing whole rows.
-#[derive(Debug)]
-pub struct WithWhole {
-    /// The run.
-    pub run: RunSpec,
-    /// The reason and the remedy, if the default whole rows are missing.
-    pub reason: Option<String>,
-}
-
-/// Returns `run` of `workload` with the whole rows `open`, if the run names none.
-pub fn with_whole(run: RunSpec, open: WholeRows, workload: &Workload) -> WithWhole {
+/// Returns `run` of `workload` with the whole rows `open`, if the run names none. If the work
+/// cannot run whole, returns the run as it is, with the reason and the remedy.
+pub fn with_whole(run: RunSpec, open: WholeRows, workload: &Workload) -> (RunSpec, Option<String>) {
     if open == WholeRows::Nothing || !run.lets_verb_choose_whole() {
-        return WithWhole { run, reason: None };
+        return (run, None);
     }
     match obstacle(&run, workload) {
-        None => WithWhole { run: run.with_whole_rows(), reason: None },
-        reason => WithWhole { run, reason },
+        None => (run.with_whole_rows(), None),
+        reason => (run, reason),
     }
 }
 
@@ -98,17 +90,19 @@ mod tests {
         (generator::generate(&scenario, |_| ()).unwrap(), scenario.run)
     }
 
-    fn resolved(open: WholeRows, (workload, run): (Workload, RunSpec)) -> WithWhole {
+    fn resolved(
+        open: WholeRows,
+        (workload, run): (Workload, RunSpec),
+    ) -> (RunSpec, Option<String>) {
         with_whole(run, open, &workload)
     }
 
     #[test]
     fn a_generated_workload_runs_whole_where_its_verb_wants_that() {
         let (workload, run) = small(&[]);
-        let WithWhole { run: whole, reason } = resolved(WholeRows::One, (workload, run.clone()));
-        assert_eq!((whole, reason), (run.clone().with_whole_rows(), None));
-        let WithWhole { run: alone, reason } = resolved(WholeRows::Nothing, small(&[]));
-        assert_eq!((alone, reason), (run, None));
+        let resolved_run = resolved(WholeRows::One, (workload, run.clone()));
+        assert_eq!(resolved_run, (run.clone().with_whole_rows(), None));
+        assert_eq!(resolved(WholeRows::Nothing, small(&[])), (run, None));
     }
 
     #[test]
@@ -125,7 +119,7 @@ mod tests {
             (small(&[("run.stores", "redis")]), ["the redis store keeps no tries", "leave it out"]),
         ] {
             let before = work.1.clone();
-            let WithWhole { run, reason } = resolved(WholeRows::One, work);
+            let (run, reason) = resolved(WholeRows::One, work);
             assert_eq!(run, before);
             let reason = reason.unwrap_or_default();
             assert!(words.iter().all(|word| reason.contains(word)), "{reason}");
@@ -136,7 +130,7 @@ mod tests {
     fn who_declines_is_told_no_reason() {
         for keys in [("run.whole", "none"), ("run.trie", "none"), ("run.duties", "recover")] {
             let work = small(&[keys, ("state.layout", "plain")]);
-            assert_eq!(resolved(WholeRows::One, work).reason, None);
+            assert_eq!(resolved(WholeRows::One, work).1, None);
         }
     }
 }
