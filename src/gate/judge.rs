@@ -145,15 +145,10 @@ impl Judgement {
 }
 
 impl GateStart {
-    /// Begins a gate with state databases in `data_dir`. A change of at most `delta`, as a share,
-    /// is no regression.
-    pub fn new(
-        data_dir: Option<&Path>,
-        delta: f64,
-        open: UndecidedCodes,
-        command: Vec<String>,
-    ) -> Self {
-        let data_path = prepare::data_path(data_dir);
+    /// Begins a gate with state databases in `dir`. A change of at most `delta`, as a share, is no
+    /// regression.
+    pub fn new(dir: Option<&Path>, delta: f64, open: UndecidedCodes, command: Vec<String>) -> Self {
+        let data_path = prepare::data_path(dir);
         Self {
             command,
             begun: Instant::now(),
@@ -233,10 +228,9 @@ impl Facts {
         let mut times = self.baseline.iter().flat_map(|compared| &compared.times);
         match exit_code(verdict, open) {
             Code::Fine if times.any(|shift| shift.verdict == Verdict::NotJudged) => open.not_judged,
-            Code::Fine => match &self.expects {
-                Some(expects) => claims::exit_code(&expects.claims, open),
-                None => Code::Fine,
-            },
+            Code::Fine => {
+                claims::exit_code(self.expects.iter().flat_map(|expects| &expects.claims), open)
+            }
             code => code,
         }
     }
@@ -313,9 +307,8 @@ impl Facts {
         let task = ClientTask { export: &export, gas, batch_count, cache, timeout };
         let dir = scratch_beside(&pair.dir).with_exit_code(Code::Io)?;
         let stage = progress.stage("making the clients' databases", 0);
-        let mut trio = ClientTrio::start(pair.starts.clone(), task, dir, &|percent| {
-            stage.set(percent, 100);
-        })?;
+        let mut trio =
+            ClientTrio::start(pair.starts.clone(), task, dir, &|percent| stage.set(percent, 100))?;
         stage.finish();
         self.binaries = trio.binaries();
         let variant = format!("client/{}", pair.starts[1].name);
@@ -470,9 +463,8 @@ fn run_in_process(dir: &Path, arguments: Arguments) -> Result<Stored, Failure> {
 fn given_claims(deadline: Option<Duration>, work: &GateWork) -> Vec<Expect> {
     let scenario = work.scenario.as_ref().filter(|scenario| scenario.skipped_expects().is_none());
     let mut all = scenario.map_or(Vec::new(), |scenario| scenario.expects.clone());
-    if let Some(deadline) = deadline {
-        all.extend(claims::deadline_claims(deadline, work.run.designs.iter().copied()));
-    }
+    let designs = work.run.designs.iter().copied();
+    all.extend(deadline.map_or(Vec::new(), |most| claims::deadline_claims(most, designs)));
     all
 }
 

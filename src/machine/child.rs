@@ -70,14 +70,14 @@ impl Ended {
     }
 }
 
-/// Runs this program with the arguments `words`, and waits for its end. When the user interrupts,
+/// Runs this program with `arguments`, and waits for its end. When the user interrupts,
 /// the child is asked to stop, once. Its standard output is dropped.
 ///
 /// # Errors
 /// The child cannot be started or waited for.
-pub fn run(words: &[OsString]) -> Result<Ended> {
+pub fn run(arguments: &[OsString]) -> Result<Ended> {
     let mut command = Command::new(THIS_PROGRAM);
-    command.arg0("stress").args(words).stdin(Stdio::null());
+    command.arg0("stress").args(arguments).stdin(Stdio::null());
     // In a group of its own, the child does not get Ctrl-C from the terminal and from this program.
     // A second signal would end it at once.
     command.process_group(0);
@@ -88,9 +88,9 @@ pub fn run(words: &[OsString]) -> Result<Ended> {
 ///
 /// # Errors
 /// The child cannot be started or waited for.
-pub fn run_bound(words: &[OsString]) -> Result<Ended> {
+pub fn run_bound(arguments: &[OsString]) -> Result<Ended> {
     let mut command = bound_command(Path::new(THIS_PROGRAM))?;
-    command.args(words);
+    command.args(arguments);
     run_to_end(command)
 }
 
