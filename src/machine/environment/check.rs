@@ -12,16 +12,16 @@ const WORKING_SET_BYTES: u64 = 6 << 30;
 /// Free space for building the shipped state of 128M slots with its tries.
 const STATE_BYTES: u64 = 14_800_000_000;
 
-fn ok(name: &str, found: String) -> Check {
-    Check { name: name.to_owned(), status: Status::Ok, found, remedy: None }
+fn ok(name: &str, found: impl Into<String>) -> Check {
+    Check { name: name.to_owned(), status: Status::Ok, found: found.into(), remedy: None }
 }
 
-fn warn(name: &str, found: String, remedy: &str) -> Check {
+fn warn(name: &str, found: impl Into<String>, remedy: &str) -> Check {
     Check { status: Status::Warning, remedy: Some(remedy.to_owned()), ..ok(name, found) }
 }
 
 fn unknown(name: &str, remedy: &str) -> Check {
-    Check { status: Status::Unknown, ..warn(name, "not known".to_owned(), remedy) }
+    Check { status: Status::Unknown, ..warn(name, "not known", remedy) }
 }
 
 /// Returns the checks of all subjects, in the order of a report.
@@ -57,7 +57,7 @@ fn cpus(env: &Environment) -> Check {
 fn governor(env: &Environment) -> Check {
     const REMEDY: &str = "cpupower frequency-set --governor performance";
     match env.cpu.governor.as_deref() {
-        Some("performance") => ok("governor", "performance".to_owned()),
+        Some("performance") => ok("governor", "performance"),
         Some(other) => warn("governor", format!("{other}: the clock follows the load"), REMEDY),
         None => unknown("governor", "a virtual machine hides it: ask whoever runs the host"),
     }
@@ -67,10 +67,8 @@ fn turbo(env: &Environment) -> Check {
     const REMEDY: &str = "turn it off in the firmware or by /sys/devices/system/cpu (no_turbo, \
                           cpufreq/boost)";
     match env.cpu.is_turbo_on {
-        Some(false) => ok("turbo", "off".to_owned()),
-        Some(true) => {
-            warn("turbo", "on: the clock depends on heat and neighbours".to_owned(), REMEDY)
-        }
+        Some(false) => ok("turbo", "off"),
+        Some(true) => warn("turbo", "on: the clock depends on heat and neighbours", REMEDY),
         None => unknown("turbo", "a virtual machine hides it: ask whoever runs the host"),
     }
 }
@@ -79,8 +77,8 @@ fn smt(env: &Environment) -> Check {
     const REMEDY: &str = "echo off > /sys/devices/system/cpu/smt/control, or give stress one \
                           thread of each core (taskset)";
     match env.cpu.is_smt_on {
-        Some(false) => ok("SMT", "off".to_owned()),
-        Some(true) => warn("SMT", "on: two threads share a core".to_owned(), REMEDY),
+        Some(false) => ok("SMT", "off"),
+        Some(true) => warn("SMT", "on: two threads share a core", REMEDY),
         None => unknown("SMT", "see lscpu"),
     }
 }
@@ -90,7 +88,7 @@ fn clock_source(env: &Environment) -> Check {
     match env.cpu.clock_source.as_deref() {
         Some(
             source @ ("tsc" | "kvm-clock" | "arch_sys_counter" | "hyperv_clocksource_tsc_page"),
-        ) => ok("clock source", source.to_owned()),
+        ) => ok("clock source", source),
         Some(other) => {
             warn("clock source", format!("{other}: reading it is a system call"), REMEDY)
         }
@@ -107,7 +105,7 @@ fn steal(env: &Environment) -> Check {
         return warn(name, format!("{percent} % of all CPU time while looking"), REMEDY);
     }
     match env.steal.stolen_ns() {
-        Some(_) => ok(name, "below 1 % while looking".to_owned()),
+        Some(_) => ok(name, "below 1 % while looking"),
         None => unknown(name, "see the column st of vmstat"),
     }
 }
@@ -128,7 +126,7 @@ fn load(env: &Environment) -> Check {
 fn swap(env: &Environment) -> Check {
     const REMEDY: &str = "swapoff -a: pages that come back count as reads of the state";
     match &env.memory.swaps {
-        Some(areas) if areas.is_empty() => ok("swap", "off".to_owned()),
+        Some(areas) if areas.is_empty() => ok("swap", "off"),
         Some(areas) => warn("swap", units::things(areas.len() as u64, "area"), REMEDY),
         None => unknown("swap", "see swapon --show"),
     }
@@ -137,7 +135,7 @@ fn swap(env: &Environment) -> Check {
 fn memory_limit(env: &Environment) -> Check {
     const REMEDY: &str = "raise memory.max of the cgroup: page cache counts against it";
     match env.cgroup.memory_limit_bytes {
-        Some(Limit::Unlimited) => ok("memory limit", "none".to_owned()),
+        Some(Limit::Unlimited) => ok("memory limit", "none"),
         Some(Limit::At(bytes)) if bytes >= WORKING_SET_BYTES => {
             ok("memory limit", units::bytes(bytes))
         }
@@ -182,8 +180,8 @@ fn space(env: &Environment) -> Check {
 fn direct_reads(env: &Environment) -> Check {
     const REMEDY: &str = "use ext4 or XFS: without O_DIRECT cold rests on dropping pages";
     match env.ground.has_direct_reads {
-        Some(true) => ok("O_DIRECT", "accepted".to_owned()),
-        Some(false) => warn("O_DIRECT", "refused, or the files lie in memory".to_owned(), REMEDY),
+        Some(true) => ok("O_DIRECT", "accepted"),
+        Some(false) => warn("O_DIRECT", "refused, or the files lie in memory", REMEDY),
         None => unknown("O_DIRECT", "the data directory cannot be written: --data-dir"),
     }
 }
@@ -191,8 +189,8 @@ fn direct_reads(env: &Environment) -> Check {
 fn page_cache(env: &Environment) -> Check {
     const REMEDY: &str = "stores that read through the page cache (MDBX) cannot be cold here";
     match env.ground.can_drop_pages {
-        Some(true) => ok("page cache", "drops pages when asked".to_owned()),
-        Some(false) => warn("page cache", "keeps pages when asked to drop".to_owned(), REMEDY),
+        Some(true) => ok("page cache", "drops pages when asked"),
+        Some(false) => warn("page cache", "keeps pages when asked to drop", REMEDY),
         None => unknown("page cache", "the data directory cannot be written: --data-dir"),
     }
 }
@@ -201,8 +199,8 @@ fn io_uring(env: &Environment) -> Check {
     const REMEDY: &str = "allow it (kernel.io_uring_disabled, seccomp), build with the feature \
                           io-uring: otherwise the device's ceiling may be found too low";
     match env.ground.has_io_uring {
-        true => ok("io_uring", "accepted".to_owned()),
-        false => warn("io_uring", "refused, or not built in".to_owned(), REMEDY),
+        true => ok("io_uring", "accepted"),
+        false => warn("io_uring", "refused, or not built in", REMEDY),
     }
 }
 
@@ -210,8 +208,8 @@ fn virtualisation(env: &Environment) -> Check {
     const REMEDY: &str = "neighbours and a host's cache are not seen from here: trust ratios of \
                           one run, and look at device.host_cache_ratio";
     match env.host.virtualisation.has_hypervisor {
-        Some(false) => ok("machine", "no hypervisor".to_owned()),
-        Some(true) => warn("machine", "virtual".to_owned(), REMEDY),
+        Some(false) => ok("machine", "no hypervisor"),
+        Some(true) => warn("machine", "virtual", REMEDY),
         None => unknown("machine", "see systemd-detect-virt"),
     }
 }
