@@ -141,9 +141,7 @@ impl<'a> ClientTrio<'a> {
 
 impl Sampler for ClientTrio<'_> {
     fn sample(&mut self, arm: Arm, _variant: &str) -> Result<Sample, Failure> {
-        if interrupt::happened() {
-            fail!(Code::Interrupted, "interrupted");
-        }
+        interrupt::check()?;
         self.are_new = false;
         if !self.clients[arm as usize].has_next() {
             self.restart_arm(arm)?;
@@ -167,12 +165,10 @@ impl Sampler for ClientTrio<'_> {
         Ok(Sample {
             wall_ns: sample.wall_ns,
             cpu_ns: sample.cpu_ns,
-            blocks: None,
             bytes: sample.device_read_bytes,
             requests: sample.read_syscalls,
-            allocations: None,
-            instructions: None,
             counters,
+            ..Sample::default()
         })
     }
 

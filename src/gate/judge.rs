@@ -450,9 +450,7 @@ fn run_in_processes(count: usize, arguments: Arguments) -> Result<Vec<Stored>, F
 fn run_in_process(dir: &Path, arguments: Arguments) -> Result<Stored, Failure> {
     fs::create_dir(dir).context("cannot make a directory").with_exit_code(Code::Io)?;
     let ended = child::run(&arguments(dir)).with_exit_code(Code::Io)?;
-    if interrupt::happened() {
-        fail!(Code::Interrupted, "interrupted");
-    }
+    interrupt::check()?;
     if !JUDGED_CODES.iter().any(|code| ended == Ended::Code(*code as i32)) {
         fail!(ended.code(), "a process of the run gave no result to judge: {}", ended.describe());
     }

@@ -94,6 +94,16 @@ pub fn run_bound(arguments: &[OsString]) -> Result<Ended> {
     run_to_end(command)
 }
 
+/// Returns the arguments of this process with the options `own` and `--parent`, for another process
+/// of this program that ends with this one.
+pub fn own_arguments(own: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut given = std::env::args_os().skip(1);
+    // The verb stays the first word. Options may come before all other words.
+    let verb = given.next();
+    let parent = [OsString::from("--parent"), std::process::id().to_string().into()];
+    verb.into_iter().chain(own).chain(parent).chain(given).collect()
+}
+
 /// Runs a command of this program to its end, and passes an interrupt on.
 fn run_to_end(mut command: Command) -> Result<Ended> {
     command.stdout(Stdio::null());

@@ -314,13 +314,8 @@ impl Running<'_> {
 /// Returns the arguments of the process for cell `index`: those of this process and options for the
 /// cell. `device`: the file in which cells share the device's figures.
 fn cell_arguments(index: u64, device: &Path) -> Vec<OsString> {
-    let mut given = std::env::args_os().skip(1);
-    // The verb stays the first word. Options may come before the axes.
-    let verb = given.next();
-    let parent = std::process::id().to_string();
-    let own = ["--cell".to_owned(), index.to_string(), "--parent".to_owned(), parent];
-    let own = own.map(OsString::from).into_iter().chain(["--device".into(), device.into()]);
-    verb.into_iter().chain(own).chain(given).collect()
+    let index = index.to_string().into();
+    child::own_arguments([OsString::from("--cell"), index, "--device".into(), device.into()])
 }
 
 fn cell_name(dir: &SweepDir, index: u64) -> String {

@@ -352,16 +352,7 @@ fn process_count(args: &GateArgs) -> Result<usize, Failure> {
 /// Returns the arguments of another process that runs the work once and writes its result into
 /// `dir`.
 fn process_arguments(dir: &Path) -> Vec<OsString> {
-    let own = [
-        OsString::from("--only-run"),
-        dir.into(),
-        "--parent".into(),
-        std::process::id().to_string().into(),
-    ];
-    let mut words = std::env::args_os().skip(1);
-    // The verb stays the first word.
-    let verb = words.next();
-    verb.into_iter().chain(own).chain(words).collect()
+    child::own_arguments([OsString::from("--only-run"), dir.into()])
 }
 
 /// Runs the work of the arguments, for a gate in another process.
