@@ -4,7 +4,6 @@
 use generator::{
     Generated,
     describe::{self, Description, Detail},
-    reference::ReferenceError,
 };
 use spec::Scenario;
 use workload::Workload;
@@ -16,7 +15,7 @@ use super::{
 use crate::{
     figures::facts::Loads,
     run::prepare,
-    terminal::{Code, Failure, Progress},
+    terminal::{Failure, Progress},
 };
 
 /// The thread counts and shard counts for which the user asks figures.
@@ -78,11 +77,5 @@ pub fn touched_keys(
     let stage = progress.stage("reading the touched keys", total);
     let description = describe::describe_with_detail(workload, detail, stage.counting(total));
     stage.finish();
-    description.map_err(|error| {
-        let code = match &error {
-            ReferenceError::Cancelled => Code::Interrupted,
-            _ => Code::Disagree,
-        };
-        Failure { code, error: error.into() }
-    })
+    Ok(description?)
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use alloy_primitives::Bytes;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use generator::{
     Generated, GeneratorError, TxGas,
     export::{self, ExportError},
@@ -150,6 +150,17 @@ impl FilledWork {
     }
 }
 
+/// An error of the reference is a difference from the workload, unless the user interrupted.
+impl From<ReferenceError> for Failure {
+    fn from(error: ReferenceError) -> Self {
+        let code = match error {
+            ReferenceError::Cancelled => Code::Interrupted,
+            _ => Code::Disagree,
+        };
+        Self { code, error: error.into() }
+    }
+}
+
 /// Reads a workload file and checks it. Returns it with the gas of each transaction.
 fn read_and_verify(path: &Path, progress: &Progress) -> Result<(Workload, Vec<TxGas>), Failure> {
     let workload = file::read(path).map_err(|error| match error {
@@ -161,11 +172,7 @@ fn read_and_verify(path: &Path, progress: &Progress) -> Result<(Workload, Vec<Tx
     let stage = progress.stage("checking the workload file", total);
     let checked = reference::verify(&workload, stage.counting(total));
     stage.finish();
-    let code = match &checked {
-        Err(ReferenceError::Cancelled) => Code::Interrupted,
-        _ => Code::Disagree,
-    };
-    let gas = checked.with_context(|| path.display().to_string()).with_exit_code(code)?;
+    let gas = checked.map_err(|error| Failure::from(error).context(path.display().to_string()))?;
     Ok((workload, gas))
 }
 
@@ -198,11 +205,7 @@ fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>, Fa
     let stage = progress.stage("making the full list", total);
     let lists = reference::full_lists(workload, stage.counting(total));
     stage.finish();
-    let code = match &lists {
-        Err(ReferenceError::Cancelled) => Code::Interrupted,
-        _ => Code::Disagree,
-    };
-    lists.with_exit_code(code)
+    Ok(lists?)
 }
 
 /// Returns the signed blocks as bytes, from the reference.
