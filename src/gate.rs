@@ -65,7 +65,6 @@ pub const fn exit_code(verdict: Verdict, open: UndecidedCodes) -> Code {
 /// A verdict with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The verdict.
     pub verdict: Verdict,
     /// The reason for the verdict, in one line.
     pub reason: String,

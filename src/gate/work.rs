@@ -85,7 +85,6 @@ pub struct GateWork {
     json: RefCell<Option<(Scratch, PathBuf)>>,
     /// The directory of state databases, if the user names one.
     pub data_dir: Option<PathBuf>,
-    /// Facts of the workload.
     pub facts: WorkloadFacts,
     /// Gas and digests of a correct sample.
     pub expected: Counters,

@@ -20,7 +20,6 @@ pub struct Parameters {
     pub deadline_ns: u64,
     /// The gas limit for which a price factor is computed.
     pub target_gas: u64,
-    /// Gas of an operation.
     pub gas_per_operation: f64,
 }
 

@@ -81,7 +81,6 @@ fn check(name: &str, scenario: &Scenario) -> anyhow::Result<()> {
 /// The limits of a load, and facts of its runs.
 #[derive(Debug)]
 pub struct Measured {
-    /// The limits.
     pub limits: LoadLimits,
     /// The machine.
     pub environment: Environment,

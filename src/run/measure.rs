@@ -44,7 +44,6 @@ pub struct Measuring<'a> {
     pub asked_before_share: Option<f64>,
     /// Index of the store among the session's stores.
     pub store_index: usize,
-    /// The variant.
     pub variant: Variant,
     /// Cache state at the start of a sample.
     pub cache: CacheMode,

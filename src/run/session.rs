@@ -17,7 +17,6 @@ use crate::run::shards::RunningShards;
 /// The settings of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleSettings<'a> {
-    /// The variant.
     pub variant: Variant,
     /// Cache state at the start of the sample.
     pub cache: CacheMode,
@@ -85,7 +84,6 @@ impl Work {
         self.blocks = blocks;
     }
 
-    /// The workload.
     pub const fn workload(&self) -> &Workload {
         &self.workload
     }
@@ -119,7 +117,6 @@ impl Session {
         &self.work
     }
 
-    /// The workload.
     pub const fn workload(&self) -> &Workload {
         self.work.workload()
     }
@@ -141,7 +138,6 @@ impl Session {
         self.stores.retain(|store| store.built_state().is_none());
     }
 
-    /// The stores.
     pub fn stores(&self) -> &[Box<dyn Store>] {
         &self.stores
     }

@@ -26,7 +26,6 @@ pub struct MatrixInput {
     pub size: Size,
     /// Overrides of all cells.
     pub fixed: Vec<Override>,
-    /// The axes.
     pub axes: Vec<Axis>,
 }
 

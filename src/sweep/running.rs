@@ -90,7 +90,6 @@ pub struct OneCell<'a> {
     pub data_dir: Option<PathBuf>,
     /// Origin of the device's figures.
     pub device: DeviceFigures,
-    /// The form of the progress.
     pub progress_form: ProgressForm,
     /// Exit codes for claims that stay open.
     pub open: UndecidedCodes,

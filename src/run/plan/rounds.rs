@@ -26,7 +26,6 @@ pub struct Rounds {
 /// The samples of a cell so far.
 #[derive(Clone, Copy, Debug)]
 pub struct CellProgress {
-    /// The cell.
     pub cell: PlannedCell,
     /// Number of samples.
     pub sample_count: usize,

@@ -41,11 +41,9 @@ const DESIGNS: &str = "run.designs";
 /// The source of a workload.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// A scenario.
     Scenario {
         /// Name of the scenario, or path of its file.
         name: String,
-        /// Overrides of the work.
         work: Vec<Override>,
         /// The size of the work.
         size: Size,

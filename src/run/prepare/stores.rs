@@ -64,14 +64,12 @@ pub enum StoreSettings {
         /// Form of the stored nodes of tries.
         trie: TrieForm,
     },
-    /// `RocksDB`.
     Rocksdb {
         /// Format of the files.
         format: RocksFormat,
         /// Settings for opening and reading the files.
         settings: RocksSettings,
     },
-    /// MDBX.
     Mdbx {
         /// Format of the file.
         format: MdbxFormat,
@@ -125,7 +123,6 @@ pub struct StoreOpener<'a> {
     pub layout: Layout,
     /// The scenario that needs the state, for the list of databases.
     pub scenario: &'a str,
-    /// The machine.
     pub machine: &'a Machine,
     /// Shows the progress of long steps.
     pub progress: &'a Progress,

@@ -123,7 +123,6 @@ pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failu
 /// A workload, and how full its blocks are.
 #[derive(Debug)]
 pub struct FilledWork {
-    /// The workload.
     pub workload: Workload,
     /// Fill of the workload's blocks.
     pub fill: Fill,
