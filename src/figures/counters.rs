@@ -4,8 +4,10 @@
 use alloy_primitives::{B256, Keccak256};
 use executor::sample::Measurement;
 use result::Counters;
-use variant::{ListForm, Variant};
+use variant::Variant;
 use workload::{TxOutcome, TxStatus, Workload};
+
+use super::facts;
 
 /// Computes the counters of a sample of `variant` on `workload`. The lists of the workload declare
 /// `unique_keys` different keys.
@@ -18,7 +20,7 @@ pub fn of(
     let executed = &measurement.executed;
     let outcomes = executed.batches.iter().flat_map(|batch| &batch.outcomes);
     Counters {
-        list_bytes: list_bytes(workload, variant.list),
+        list_bytes: variant.list.map_or(0, |form| facts::bal_bytes(workload).of(form)),
         unique_keys,
         store_reads: variant.engine.runs_steps_once().then_some(executed.counters.key_count),
         ..of_outcome(outcomes, executed.digests.iter())
@@ -69,14 +71,4 @@ pub fn wrong(expected: &Counters, sample: &Counters) -> Vec<String> {
         net_changes: sample.net_changes.clone(),
         ..Counters::default()
     })
-}
-
-fn list_bytes(workload: &Workload, form: Option<ListForm>) -> u64 {
-    let sizes = workload.batches.iter().map(|batch| &batch.list_sizes);
-    match form {
-        None => 0,
-        Some(ListForm::ParallelIo) => sizes.map(|sizes| sizes.parallel_io_bytes).sum(),
-        Some(ListForm::BatchedIo) => sizes.map(|sizes| sizes.batched_io_bytes).sum(),
-        Some(ListForm::Full) => sizes.map(|sizes| sizes.full_bytes).sum(),
-    }
 }

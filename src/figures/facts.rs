@@ -90,10 +90,19 @@ pub fn present_share(workload: &Workload) -> f64 {
     if asked == 0 { 1.0 } else { present as f64 / asked as f64 }
 }
 
+/// Sums the encoded lengths of all lists of `workload`.
+pub fn bal_bytes(workload: &Workload) -> BalBytes {
+    let sizes = workload.batches.iter().map(|batch| &batch.list_sizes);
+    BalBytes {
+        parallel_io_bytes: sizes.clone().map(|sizes| sizes.parallel_io_bytes).sum(),
+        batched_io_bytes: sizes.clone().map(|sizes| sizes.batched_io_bytes).sum(),
+        full_bytes: sizes.map(|sizes| sizes.full_bytes).sum(),
+    }
+}
+
 /// Describes `workload` for a result. `overridden`: the keys of the scenario that the user set.
 pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
     let keys = declared_keys(workload);
-    let sizes = workload.batches.iter().map(|batch| &batch.list_sizes);
     WorkloadFacts {
         scenario: workload.scenario.clone(),
         seed: workload.seed,
@@ -105,11 +114,7 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
         blocks_per_batch: workload.batches.first().map_or(0, |batch| batch.blocks.len() as u64),
         tx_count: workload.tx_count(),
         digest: workload.digest().to_string(),
-        bal: BalBytes {
-            parallel_io_bytes: sizes.clone().map(|sizes| sizes.parallel_io_bytes).sum(),
-            batched_io_bytes: sizes.clone().map(|sizes| sizes.batched_io_bytes).sum(),
-            full_bytes: sizes.clone().map(|sizes| sizes.full_bytes).sum(),
-        },
+        bal: bal_bytes(workload),
         list_account_count: keys.account_count,
         list_slot_count: keys.slot_count,
         state_slot_count: workload.genesis.slot_count(),

@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use variant::{CacheMode, StoreKind};
+use variant::{CacheMode, ListForm, StoreKind};
 
 use crate::{
     named::{Name, NameOrNull},
@@ -128,6 +128,17 @@ pub struct BalBytes {
     pub batched_io_bytes: u64,
     /// With changes, keys, and values before the batch (`full`).
     pub full_bytes: u64,
+}
+
+impl BalBytes {
+    /// Returns the length in one form.
+    pub const fn of(&self, form: ListForm) -> u64 {
+        match form {
+            ListForm::ParallelIo => self.parallel_io_bytes,
+            ListForm::BatchedIo => self.batched_io_bytes,
+            ListForm::Full => self.full_bytes,
+        }
+    }
 }
 
 /// Figures of the device below the state databases.

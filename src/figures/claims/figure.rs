@@ -3,7 +3,7 @@
 //! intervals of all cells of the design are widened until they hold together with 95 % confidence.
 //! Then the interval of the fastest cell holds, whichever cell it is.
 
-use result::{BalBytes, Cell, WorkloadFacts, databases::DatabaseFacts, stats};
+use result::{Cell, WorkloadFacts, databases::DatabaseFacts, stats};
 use spec::{Expect, Metric, Scope};
 use variant::{CacheMode, Design, ListForm, StoreKind};
 
@@ -210,15 +210,10 @@ fn p99(cell: &Cell) -> Figure {
 
 /// Returns the mean size of a block's list, over the blocks of all databases.
 pub(super) fn bal_bytes(list: ListForm, inputs: &ClaimInputs<'_>) -> Figure {
-    let list_bytes = |bal: &BalBytes| match list {
-        ListForm::ParallelIo => bal.parallel_io_bytes,
-        ListForm::BatchedIo => bal.batched_io_bytes,
-        ListForm::Full => bal.full_bytes,
-    };
     let (bytes, blocks) = match inputs.databases {
-        [] => (list_bytes(&inputs.workload.bal), inputs.workload.block_count),
+        [] => (inputs.workload.bal.of(list), inputs.workload.block_count),
         all => all.iter().fold((0, 0), |(bytes, blocks), DatabaseFacts { workload, .. }| {
-            (bytes + list_bytes(&workload.bal), blocks + workload.block_count)
+            (bytes + workload.bal.of(list), blocks + workload.block_count)
         }),
     };
     let per_block = (blocks > 0).then(|| bytes as f64 / blocks as f64);
