@@ -15,7 +15,10 @@ use result::{
 };
 
 use crate::{
-    run::{self, prepare::size_key},
+    run::{
+        self,
+        prepare::{add_default, size_key},
+    },
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
@@ -80,10 +83,7 @@ pub fn rows(mut overrides: Vec<Override>, progress: &Progress) -> Result<Option<
     let designs = designs();
     let every_design = ("run.designs", &[][..], designs.as_str());
     for (key, others, value) in SMALL.into_iter().chain([every_design]) {
-        let is_set = |given: &Override| given.key == key || others.contains(&given.key.as_str());
-        if !overrides.iter().any(is_set) {
-            overrides.push(table_default(key, value));
-        }
+        add_default(&mut overrides, others, table_default(key, value));
     }
     let mut rows = Rows::default();
     for (name, text) in shipped::all() {
@@ -125,8 +125,8 @@ fn row(
         *default = table_default(size_key(stated.block.target), DEFAULT_GAS);
     }
     let (key, value) = FEW_BLOCKS;
-    if stated.block.block_count > BLOCK_COUNT_MAX && !overrides.iter().any(|o| o.key == key) {
-        overrides.push(table_default(key, value));
+    if stated.block.block_count > BLOCK_COUNT_MAX {
+        add_default(&mut overrides, &[], table_default(key, value));
     }
     let scenario = Scenario::parse(name, text, &overrides).with_exit_code(Code::Usage)?;
     let (Figures { described, .. }, workload) =

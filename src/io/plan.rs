@@ -12,7 +12,10 @@ use workload::{
     Genesis, GenesisAccount, KeyRule, Layout, SlotFamily, ValueRule, stream::stream_seed,
 };
 
-use crate::{machine, run::minimal};
+use crate::{
+    machine,
+    run::{minimal, prepare::add_default},
+};
 
 /// Default depths: counts of threads for single gets, or of keys in a multi-get call.
 const DEPTHS: [usize; 5] = [1, 4, 16, 64, 256];
@@ -79,9 +82,8 @@ impl IoPlan {
         depth: Option<&str>,
         budget: Option<&str>,
     ) -> Result<Self> {
-        if !overrides.iter().any(|given| given.key == BLOCK_CACHE.0) {
-            overrides.push(Override::new(BLOCK_CACHE.0, BLOCK_CACHE.1, "stress io"));
-        }
+        let (key, value) = BLOCK_CACHE;
+        add_default(&mut overrides, &[], Override::new(key, value, "stress io"));
         let has_seed = overrides.iter().any(|given| given.key == "seed");
         let scenario = minimal::scenario("stress io", &overrides)?;
         let mut run = scenario.run;

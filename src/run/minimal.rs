@@ -22,11 +22,8 @@ pub fn default_run(overrides: &[Override]) -> Result<RunSpec, ScenarioError> {
 /// # Errors
 /// A key or value is not valid.
 pub fn run_of_pairs(pairs: &[(String, String)]) -> Result<RunSpec, ScenarioError> {
-    let overrides = pairs.iter().map(|(key, value)| Override {
-        key: key.clone(),
-        value: value.clone(),
-        origin: format!("{key} = {value}"),
-    });
+    let overrides =
+        pairs.iter().map(|(key, value)| Override::new(key, value, format!("{key} = {value}")));
     default_run(&overrides.collect::<Vec<_>>())
 }
 

@@ -35,7 +35,7 @@ pub use device::{measure_again, short_time as short_device_time};
 pub use fresh::{FreshWork, FreshWorks};
 pub use lists::check_lists;
 pub use request::{
-    Request, Size, Source, claim_not_run, is_smaller_if_quick, require_one_database,
+    Request, Size, Source, add_default, claim_not_run, is_smaller_if_quick, require_one_database,
     require_same_keys, scenario, size_key,
 };
 pub use stores::{Databases, InUse, StoreOpener, StoreSettings};

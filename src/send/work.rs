@@ -7,7 +7,7 @@ use workload::Workload;
 
 use super::input::SendInput;
 use crate::{
-    run::prepare::{self, Size},
+    run::prepare::{self, Size, add_default},
     terminal::{Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
@@ -61,19 +61,15 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
     check_sendable(&shipped)?;
     let mut overrides = input.work.clone();
     let fork = if node.has_lists { "amsterdam" } else { "osaka" };
-    add_default(&mut overrides, "fork", Override::new("fork", fork, "the node's rules"));
-    // This default applies only if the user sets none of `block.limit`, `block.gas` and
-    // `block.transactions`.
-    if !overrides.iter().any(|given| given.key == "block.limit") {
-        let size = Override::new("block.transactions", TRANSACTIONS, "the default");
-        add_default(&mut overrides, "block.gas", size);
-    }
+    add_default(&mut overrides, &[], Override::new("fork", fork, "the node's rules"));
+    let size = Override::new("block.transactions", TRANSACTIONS, "the default");
+    add_default(&mut overrides, &["block.limit", "block.gas"], size);
     let (accounts, origin) = match &input.accounts {
         Some(accounts) => (accounts.clone(), format!("--accounts {accounts}")),
         None => (default_accounts(&shipped), "the default".to_owned()),
     };
     let accounts = Override::new("state.accounts", accounts, origin);
-    add_default(&mut overrides, "state.accounts", accounts);
+    add_default(&mut overrides, &[], accounts);
     let counts = overrides.iter().filter(|given| given.key == "state.accounts").cloned().collect();
     // Any scenario parses the count, which may have a unit, as in 10k.
     let parsed = prepare::scenario("transfers", counts, Size::Stated)?;
@@ -83,7 +79,7 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
         let Some(key) = holder_count_key(&load.kind) else { continue };
         let (own, path) = (format!("load.{key}"), format!("load[{index}].{key}"));
         let default = Override::new(path, &holders, format!("{key} of an account's slot each"));
-        add_default(&mut overrides, &own, default);
+        add_default(&mut overrides, &[own.as_str()], default);
     }
     prepare::scenario(&input.scenario, overrides, Size::Stated)
 }
@@ -97,13 +93,6 @@ fn default_accounts(scenario: &Scenario) -> String {
         _ => 1_000,
     });
     counts.min().unwrap_or(1_000).to_string()
-}
-
-/// Adds a default, unless the user gives its key or `alias`, which sets the same quantity.
-fn add_default(overrides: &mut Vec<Override>, alias: &str, default: Override) {
-    if !overrides.iter().any(|given| given.key == default.key || given.key == alias) {
-        overrides.push(default);
-    }
 }
 
 /// Returns the name of the load's key for the number of accounts that have a slot of their own in

@@ -169,8 +169,7 @@ fn room_for_delegation(scenario: &Scenario, given: &[Override]) -> Option<Overri
     terminal::note(&format!(
         "--grow: block.tx_gas is {most}, so that transactions can pay for the delegation of a grown contract"
     ));
-    let value = most.to_string();
-    Some(Override { key: "block.tx_gas".to_owned(), value, origin: "--grow".to_owned() })
+    Some(Override::new("block.tx_gas", most.to_string(), "--grow"))
 }
 
 fn summary(args: &ExportArgs, chain: &Chain) -> String {

@@ -9,6 +9,7 @@ use spec::{Override, Scenario, shipped};
 use crate::{
     cli::args::{DataDirArgs, flag_overrides, key_value, typed_words},
     limit::{self, LimitInput},
+    run::prepare::add_default,
     terminal::{self, Code, Failure, ProgressForm, WithExitCode, exit::fail},
 };
 
@@ -165,10 +166,8 @@ fn fixed(args: &LimitArgs) -> anyhow::Result<Vec<Override>> {
         fixed.push(key_value("--set", set, "run.io_threads=64")?);
     }
     for (key, others, value) in DEFAULTS {
-        let says_it = |given: &Override| given.key == key || others.contains(&given.key.as_str());
-        if !fixed.iter().any(says_it) {
-            fixed.push(Override::new(key, value, format!("stress limit: {key} = {value}")));
-        }
+        let default = Override::new(key, value, format!("stress limit: {key} = {value}"));
+        add_default(&mut fixed, others, default);
     }
     Ok(fixed)
 }

@@ -204,21 +204,22 @@ pub const fn size_key(target: BlockTarget) -> &'static str {
 /// block's size.
 fn add_quick(overrides: &mut Vec<Override>, quick: &[(&str, &str)], size_key: &str) {
     for (key, value) in quick {
-        let alternatives: &[&str] = match *key {
-            GAS_KEY => &["block.limit", "block.transactions"],
+        let others: &[&str] = match *key {
+            GAS_KEY => &[GAS_KEY, "block.limit", "block.transactions"],
             "state.slots" => &["state.size"],
             "run.budget" => &["run.samples"],
             _ => &[],
         };
-        let is_alternative = |given: &Override| alternatives.contains(&given.key.as_str());
-        if !overrides.iter().any(|given| given.key == *key || is_alternative(given)) {
-            let key = if *key == GAS_KEY { size_key } else { *key };
-            overrides.push(Override {
-                key: key.to_owned(),
-                value: (*value).to_owned(),
-                origin: "--quick".to_owned(),
-            });
-        }
+        let key = if *key == GAS_KEY { size_key } else { *key };
+        add_default(overrides, others, Override::new(key, *value, "--quick"));
+    }
+}
+
+/// Adds a default, unless `overrides` has its key or one of `others`, which set the same quantity.
+pub fn add_default(overrides: &mut Vec<Override>, others: &[&str], default: Override) {
+    let mut given = overrides.iter().map(|given| given.key.as_str());
+    if !given.any(|key| key == default.key || others.contains(&key)) {
+        overrides.push(default);
     }
 }
 
