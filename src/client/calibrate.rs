@@ -313,11 +313,7 @@ mod tests {
     use super::*;
 
     fn input(scenarios: &[&str], out: &Path) -> CalibrateInput {
-        let of = |key: &str, value: &str| Override {
-            key: key.to_owned(),
-            value: value.to_owned(),
-            origin: key.to_owned(),
-        };
+        let of = |key: &str, value: &str| Override::new(key, value, key);
         CalibrateInput {
             scenarios: scenarios.iter().map(|name| (*name).to_owned()).collect(),
             work: vec![of("block.gas", "20M"), of("state.slots", "60k")],
@@ -367,8 +363,7 @@ mod tests {
     fn an_override_is_left_out_where_a_scenario_does_not_take_it_and_refused_where_none_does() {
         let dir = tempfile::tempdir().unwrap();
         let mut input = input(&[], dir.path());
-        let (key, value) = ("load.overlap".to_owned(), "all".to_owned());
-        input.work.push(Override { origin: format!("--set {key}={value}"), key, value });
+        input.work.push(Override::new("load.overlap", "all", "--set load.overlap=all"));
         let of = input.overrides_of("transfers");
         let keys =
             |given: &[Override]| given.iter().map(|given| given.key.clone()).collect::<Vec<_>>();

@@ -132,10 +132,7 @@ fn build_run(
 ) -> Result<RunSpec, Failure> {
     let common = worker::run_settings(run).with_exit_code(Code::Usage)?;
     let kept = common.into_iter().filter(|(key, _)| settings.iter().all(|set| set.key != *key));
-    let kept = kept.map(|(key, value)| {
-        let origin = format!("{key} = {value}");
-        Override { key, value, origin }
-    });
+    let kept = kept.map(|(key, value)| Override::new(&key, &value, format!("{key} = {value}")));
     let mut all: Vec<_> = kept.chain(settings.iter().cloned()).collect();
     let mut own = minimal::default_run(&all).with_exit_code(Code::Usage)?;
     // A setting may change the default number of readers. Both builds then get the numbers that the
@@ -166,11 +163,8 @@ fn readers(variants: &[PlannedCell]) -> Option<Override> {
     let counts: Vec<_> =
         counts.into_iter().filter(|count| *count > 0).map(|count| count.to_string()).collect();
     let value = counts.join(",");
-    (!counts.is_empty()).then(|| Override {
-        key: "run.io_threads".to_owned(),
-        origin: format!("run.io_threads = {value}"),
-        value,
-    })
+    let origin = format!("run.io_threads = {value}");
+    (!counts.is_empty()).then(|| Override::new("run.io_threads", value, origin))
 }
 
 /// States that A and B have the same values of all keys that one of them sets. `None` if a value
@@ -240,10 +234,8 @@ mod tests {
     use super::*;
 
     fn given(settings: &[(&str, &str)]) -> Vec<Override> {
-        let given = |(key, value): &(&str, &str)| Override {
-            key: (*key).to_owned(),
-            value: (*value).to_owned(),
-            origin: format!("--set {key}={value}"),
+        let given = |(key, value): &(&str, &str)| {
+            Override::new(*key, *value, format!("--set {key}={value}"))
         };
         settings.iter().map(given).collect()
     }

@@ -308,11 +308,8 @@ mod tests {
 
     #[test]
     fn a_setting_that_is_not_valid_is_refused_before_the_work_is_made() {
-        let set = |value: &str| Override {
-            key: "run.read".to_owned(),
-            value: value.to_owned(),
-            origin: format!("--b-set run.read={value}"),
-        };
+        let set =
+            |value: &str| Override::new("run.read", value, format!("--b-set run.read={value}"));
         let input = |value: &str| GateWorkInput {
             source: Source::File("no/such.workload".into()),
             run_overrides: Vec::new(),

@@ -208,10 +208,8 @@ mod tests {
     use crate::run::prepare::Size;
 
     fn given(overrides: &[(&str, &str)]) -> Vec<Override> {
-        let given = |(key, value): &(&str, &str)| Override {
-            key: (*key).to_owned(),
-            value: (*value).to_owned(),
-            origin: format!("--set {key}={value}"),
+        let given = |(key, value): &(&str, &str)| {
+            Override::new(*key, *value, format!("--set {key}={value}"))
         };
         overrides.iter().map(given).collect()
     }

@@ -72,10 +72,9 @@ pub fn from_input(input: MatrixInput) -> Result<Matrix, Failure> {
 /// Returns the work of cell `index` with all its settings, as [`Matrix::command`] states it.
 pub fn source(matrix: &Matrix, index: u64) -> Source {
     let fixed = matrix.fixed.iter().map(|given| (given.key.clone(), given.value.clone()));
-    let work = fixed.chain(matrix.keys(index)).map(|(key, value)| {
-        let origin = format!("--set {key}={value}");
-        Override { key, value, origin }
-    });
+    let work = fixed
+        .chain(matrix.keys(index))
+        .map(|(key, value)| Override::new(&key, &value, format!("--set {key}={value}")));
     Source::Scenario { name: matrix.scenario.clone(), work: work.collect(), size: size(matrix) }
 }
 
@@ -87,8 +86,7 @@ const fn size(matrix: &Matrix) -> Size {
 fn cell_scenario(matrix: &Matrix, index: u64, fixed: &[Override]) -> Result<Scenario, Failure> {
     let mut overrides = fixed.to_vec();
     for (axis, value) in matrix.axes.iter().zip(matrix.values(index)) {
-        let (key, value) = (axis.key.clone(), value.to_owned());
-        overrides.push(Override { key, origin: pair(axis, &value), value });
+        overrides.push(Override::new(&axis.key, value, pair(axis, value)));
     }
     prepare::scenario(&matrix.scenario, overrides, size(matrix))
 }

@@ -75,11 +75,8 @@ mod tests {
     use super::*;
 
     fn overrides(pairs: &[(String, String)]) -> Vec<Override> {
-        let one = |(key, value): &(String, String)| Override {
-            key: key.clone(),
-            value: value.clone(),
-            origin: format!("{key} {value}"),
-        };
+        let one =
+            |(key, value): &(String, String)| Override::new(key, value, format!("{key} {value}"));
         pairs.iter().map(one).collect()
     }
 

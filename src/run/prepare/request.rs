@@ -233,11 +233,7 @@ mod tests {
     #[test]
     fn quick_is_smaller_only_than_a_large_block_whose_size_is_not_said() {
         let is_smaller = |gas: Option<&str>, size| {
-            let work = gas.map(|gas| Override {
-                key: "block.gas".to_owned(),
-                value: gas.to_owned(),
-                origin: format!("--gas {gas}"),
-            });
+            let work = gas.map(|gas| Override::new("block.gas", gas, format!("--gas {gas}")));
             let work = work.into_iter().collect();
             is_smaller_if_quick(&Source::Scenario { name: "sload-storm".to_owned(), work, size })
         };

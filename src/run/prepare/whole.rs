@@ -80,10 +80,8 @@ mod tests {
     /// A workload and its run with these keys.
     fn small(keys: &[(&str, &str)]) -> (Workload, RunSpec) {
         let sized = [("state.slots", "1000"), ("state.accounts", "100"), ("block.gas", "1M")];
-        let given = |(key, value): &(&str, &str)| Override {
-            key: (*key).to_owned(),
-            value: (*value).to_owned(),
-            origin: format!("--set {key}={value}"),
+        let given = |(key, value): &(&str, &str)| {
+            Override::new(*key, *value, format!("--set {key}={value}"))
         };
         let overrides: Vec<_> = sized.iter().chain(keys).map(given).collect();
         let scenario: Scenario = spec::load("transfers", &overrides).unwrap();
