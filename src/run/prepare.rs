@@ -40,7 +40,10 @@ pub use request::{
 };
 pub use stores::{Databases, InUse, StoreOpener, StoreSettings};
 pub use whole::{too_long, with_whole};
-pub use work::{FilledWork, generate, generate_by_load, read_workload, write_json, write_workload};
+pub use work::{
+    FilledWork, generate, generate_by_load, read_unverified, read_workload, write_json,
+    write_workload,
+};
 
 /// Settings for the preparation of a workload.
 #[derive(Clone, Copy, Debug)]

@@ -9,12 +9,12 @@ use std::{
 };
 
 use alloy_primitives::Address;
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
 use generator::import::{self, FoundList};
 use workload::{
     ListBounds,
-    file::{self, FileError, MAGIC},
+    file::MAGIC,
     list::{LenientList, diff},
 };
 
@@ -113,11 +113,7 @@ fn choose(given: &Path) -> Result<Chosen, Failure> {
     let file = path.display().to_string();
     let bytes = read(&path, &file)?;
     let (content, mut all) = if bytes.starts_with(&MAGIC) {
-        let workload = file::read(&path).map_err(|error| match error {
-            FileError::Io { .. } => error.into(),
-            _ => anyhow!(error).context(file.clone()),
-        });
-        (Content::Workload, FoundList::of_workload(&workload.with_input_code()?))
+        (Content::Workload, FoundList::of_workload(&prepare::read_unverified(&path)?))
     } else {
         let all = import::lists(&file, &bytes).map_err(failure)?;
         (Content::Bytes(bytes), all)

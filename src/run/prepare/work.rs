@@ -160,13 +160,21 @@ impl From<ReferenceError> for Failure {
     }
 }
 
-/// Reads a workload file and checks it. Returns it with the gas of each transaction.
-fn read_and_verify(path: &Path, progress: &Progress) -> Result<(Workload, Vec<TxGas>), Failure> {
+/// Reads a workload file without running the reference.
+///
+/// # Errors
+/// The file cannot be read, or is no workload file.
+pub fn read_unverified(path: &Path) -> Result<Workload, Failure> {
     let workload = file::read(path).map_err(|error| match error {
         FileError::Io { .. } => error.into(),
         _ => anyhow!(error).context(path.display().to_string()),
     });
-    let workload = workload.with_input_code()?;
+    workload.with_input_code()
+}
+
+/// Reads a workload file and checks it. Returns it with the gas of each transaction.
+fn read_and_verify(path: &Path, progress: &Progress) -> Result<(Workload, Vec<TxGas>), Failure> {
+    let workload = read_unverified(path)?;
     let total = workload.tx_count();
     let stage = progress.stage("checking the workload file", total);
     let checked = reference::verify(&workload, stage.counting(total));

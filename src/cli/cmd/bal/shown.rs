@@ -65,9 +65,7 @@ pub(super) fn print_comparison(
     let Comparison { left, right, differences } = comparison;
     let shown: Vec<&Difference> = differences
         .iter()
-        .filter(|found| {
-            only.is_empty() || found.address.is_some_and(|address| only.contains(&address))
-        })
+        .filter(|found| found.address.map_or(only.is_empty(), |address| is_shown(only, address)))
         .collect();
     let mut kinds = BTreeMap::new();
     for difference in &shown {
