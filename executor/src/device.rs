@@ -28,7 +28,7 @@ pub use cache::{fadvise_dontneed, open_without_readahead, resident_count, reside
 pub use error::Unmeasured;
 use files::Access;
 pub use files::{BLOCK_BYTES, DirectFiles, Extent};
-pub(crate) use files::{Block, never_cold};
+pub(crate) use files::{Block, never_cold_reason};
 #[cfg(feature = "io-uring")]
 pub(crate) use ring::Ring;
 use unread::UnreadBlocks;

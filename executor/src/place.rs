@@ -9,7 +9,7 @@ use workload::{Layout, Table, layout::RowKey};
 
 /// A row to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AskedRow {
+pub enum RequestedRow {
     /// An account.
     Account(Address),
     /// A slot of an account.
@@ -39,15 +39,15 @@ impl AccountKeys {
 }
 
 /// Returns the table of each row, and the row's key in that table under `layout`.
-pub(crate) fn keys(rows: &[AskedRow], layout: Layout) -> Vec<(Table, RowKey)> {
+pub(crate) fn keys(rows: &[RequestedRow], layout: Layout) -> Vec<(Table, RowKey)> {
     let mut accounts = AccountKeys::default();
     let keys = rows.iter().map(|row| match row {
-        AskedRow::Account(address) => (Table::Accounts, accounts.key(layout, address)),
-        AskedRow::Slot(address, slot) => {
+        RequestedRow::Account(address) => (Table::Accounts, accounts.key(layout, address)),
+        RequestedRow::Slot(address, slot) => {
             (Table::Slots, layout.slot_key(&accounts.key(layout, address), slot))
         }
         // A hash is its own key under every layout.
-        AskedRow::Code(hash) => (Table::Codes, Layout::Hashed.account_key_of_part(&hash.0)),
+        RequestedRow::Code(hash) => (Table::Codes, Layout::Hashed.account_key_of_part(&hash.0)),
     });
     keys.collect()
 }

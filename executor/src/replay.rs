@@ -7,7 +7,7 @@ use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool, time::D
 
 use crate::{
     device::{self, BLOCK_BYTES, DirectFiles, Extent, ReadRate, Unmeasured},
-    place::{AskedRow, BlockPlace, Places},
+    place::{BlockPlace, Places, RequestedRow},
     store::{Sample, Store, recorded::ReadLog},
 };
 
@@ -48,7 +48,7 @@ impl Requests {
     pub fn of(store: &dyn Store, sample: &dyn Sample, log: &ReadLog) -> Result<Self, String> {
         let is_read = |index: &usize| log.present[*index] || store.reads_absent_rows();
         let asked: Vec<usize> = (0..log.rows.len()).filter(is_read).collect();
-        let rows: Vec<AskedRow> = asked.iter().map(|index| log.rows[*index]).collect();
+        let rows: Vec<RequestedRow> = asked.iter().map(|index| log.rows[*index]).collect();
         let places = sample.locate(&rows)?;
         let blocks = in_order_of_rows(&asked, &places);
         let most = store.merged_block_count_max();

@@ -18,7 +18,7 @@ use crate::{
         bal::{CodeRows, Declared, Lane, ReadAhead, Target},
     },
     error::StoreError,
-    place::{AskedRow, RowPages},
+    place::{RequestedRow, RowPages},
     process::{self, BlockDevice, DiskReads},
     received,
     replay::Requests,
@@ -93,7 +93,7 @@ pub fn take_with_records(
     let has_requests = records == SampleRecords::Requests
         && cache == CacheMode::Cold
         && store.built_state().is_some();
-    let unknown = store.moves_rows().filter(|_| has_requests);
+    let unknown = store.rows_move_reason().filter(|_| has_requests);
     // These nodes are read before the sample is opened, so that the reads do not fill the sample's
     // caches.
     let cached_nodes = roots::cached_nodes(store, task)?;
@@ -140,7 +140,7 @@ pub fn take_with_records(
             roots::check_roots(store, &measurement.executed, &warming_pool()?)?;
     }
     if cache == CacheMode::Cold {
-        store.forget_warm();
+        store.clear_warm_blocks();
     }
     Ok(measurement)
 }
@@ -161,9 +161,9 @@ fn row_pages(
         let list = decoded_list(task.workload, batch_index)?;
         for account in list.accounts() {
             let address = *list.address(account);
-            rows.push(AskedRow::Account(address));
+            rows.push(RequestedRow::Account(address));
             let slots = list.slots_of(account).map(SlotId);
-            rows.extend(slots.map(|id| AskedRow::Slot(address, list.slot_key(id))));
+            rows.extend(slots.map(|id| RequestedRow::Slot(address, list.slot_key(id))));
         }
         if let Some(tries) = tries {
             nodes.extend(root::nodes_above(&list, tries.format, &task.workload.genesis));

@@ -14,7 +14,7 @@ use variant::{CacheMode, StoreKind};
 use workload::{Layout, NetChanges, genesis::AccountState, layout::RowKey};
 
 use crate::{
-    place::{AskedRow, Places, RowPages},
+    place::{Places, RequestedRow, RowPages},
     state::BuiltState,
     tries::{StateTries, TrieId, Tries},
 };
@@ -230,7 +230,7 @@ pub trait Sample: fmt::Debug + Sync {
     ///
     /// # Errors
     /// The reason why the blocks are unknown, as a sentence.
-    fn locate(&self, _rows: &[AskedRow]) -> Result<Places, String> {
+    fn locate(&self, _rows: &[RequestedRow]) -> Result<Places, String> {
         Err("the store has no files".to_owned())
     }
 
@@ -267,7 +267,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Empties the block cache that warm samples share, if the store has one. Called at the end of
     /// a cold sample: the check of its state root opens a warm sample, whose blocks are not needed
     /// again.
-    fn forget_warm(&self) {}
+    fn clear_warm_blocks(&self) {}
 
     /// Block cache of the store's warm samples. `None` before the first warm sample, and for a
     /// store without a block cache.
@@ -277,13 +277,13 @@ pub trait Store: fmt::Debug + Send + Sync {
 
     /// Makes warm samples use `blocks`, the block cache of an earlier store over the same state.
     /// Has no effect after the first warm sample of this store.
-    fn keep_warm(&self, _blocks: &WarmBlocks) {}
+    fn use_warm_blocks(&self, _blocks: &WarmBlocks) {}
 
     /// Facts of the store's files and settings for the result: names and values.
     fn facts(&self) -> Vec<(String, String)>;
 
     /// Reason why a sample cannot be cold; `None` if it can be. `memory` always has a reason.
-    fn never_cold(&self) -> Option<&'static str>;
+    fn never_cold_reason(&self) -> Option<&'static str>;
 
     /// Facts of the state's tries; `None` if the state has no tries.
     fn tries(&self) -> Option<StateTries> {
@@ -297,7 +297,7 @@ pub trait Store: fmt::Debug + Send + Sync {
 
     /// Reason why rows of this store move during a sample, so that [`Sample::locate`] fails. `None`
     /// if rows stay in place.
-    fn moves_rows(&self) -> Option<&'static str> {
+    fn rows_move_reason(&self) -> Option<&'static str> {
         None
     }
 
@@ -321,7 +321,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// of these pages are in memory. `None` if a cold sample reads past the page cache.
     fn row_pages(
         &self,
-        _rows: &[AskedRow],
+        _rows: &[RequestedRow],
         _nodes: &[(TrieId, NodeKey)],
     ) -> Option<Result<RowPages, String>> {
         None

@@ -21,7 +21,7 @@ pub fn figures(
     earlier_passes: u64,
     measured: &RawPoint,
 ) -> IoPoint {
-    let on_disk = store.never_cold().is_none();
+    let on_disk = store.never_cold_reason().is_none();
     let gets = measured.get_count();
     let get_count = gets as f64;
     let seconds = measured.elapsed.as_secs_f64();
@@ -63,7 +63,7 @@ pub fn ratio_to_ceiling(store: &mut IoStore) {
 
 fn cache(store: &dyn Store, measured: &RawPoint) -> CacheFacts {
     let (proved, reason) = match (
-        store.never_cold(),
+        store.never_cold_reason(),
         measured.counters.block_bytes,
         measured.process.io,
     ) {

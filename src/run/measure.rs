@@ -115,7 +115,7 @@ impl<'a> Measuring<'a> {
         let store = &self.session.stores()[self.store_index];
         CellInput {
             store: store.kind(),
-            never_cold: store.never_cold(),
+            never_cold: store.never_cold_reason(),
             slots_per_block: store.slots_per_block(),
             variant: self.variant,
             cache: self.cache,

@@ -125,7 +125,7 @@ impl Session {
     /// in memory before the store was closed.
     pub fn add(&mut self, store: Box<dyn Store>) {
         if let Some(blocks) = &self.warm_blocks {
-            store.keep_warm(blocks);
+            store.use_warm_blocks(blocks);
         }
         self.stores.push(store);
     }

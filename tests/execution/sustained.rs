@@ -182,8 +182,8 @@ impl Store for Forgetful<'_> {
         self.0.facts()
     }
 
-    fn never_cold(&self) -> Option<&'static str> {
-        self.0.never_cold()
+    fn never_cold_reason(&self) -> Option<&'static str> {
+        self.0.never_cold_reason()
     }
 
     fn slots_per_block(&self) -> Option<f64> {

@@ -259,7 +259,7 @@ const RAMFS_MAGIC: u32 = 0x8584_58f6;
 ///
 /// # Errors
 /// The directory cannot be opened.
-pub(crate) fn never_cold(dir: &Path) -> io::Result<Option<&'static str>> {
+pub(crate) fn never_cold_reason(dir: &Path) -> io::Result<Option<&'static str>> {
     let file_system = memory_file_system(&File::open(dir)?)?;
     Ok(file_system.map(|_| "the state lies on a file system in memory (tmpfs or ramfs)"))
 }

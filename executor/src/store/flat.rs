@@ -54,7 +54,7 @@ pub struct FlatStore {
     /// Number of readers for which the kernel refused a ring.
     refused_rings: AtomicU64,
     /// Reason why samples cannot be cold; `None` if they can be.
-    never_cold: Option<&'static str>,
+    never_cold_reason: Option<&'static str>,
     /// Time to open the last sample, in nanoseconds.
     open_ns: AtomicU64,
 }
@@ -74,14 +74,15 @@ impl FlatStore {
             io::ErrorKind::InvalidData => StoreError::damaged(NAME, state.name(), error),
             _ => StoreError::failed(NAME, action.as_str(), error),
         })?;
-        let never_cold = device::never_cold(state.dir()).map_err(failed_io(action))?;
+        let never_cold_reason =
+            device::never_cold_reason(state.dir()).map_err(failed_io(action))?;
         Ok(Self {
             ring_refused: ring_refusal(&files, settings.depth),
             state,
             settings,
             files,
             refused_rings: AtomicU64::new(0),
-            never_cold,
+            never_cold_reason,
             open_ns: AtomicU64::new(0),
         })
     }
@@ -174,8 +175,8 @@ impl Store for FlatStore {
         facts.chain(Store::tries(self).map(|tries| tries.fact())).collect()
     }
 
-    fn never_cold(&self) -> Option<&'static str> {
-        self.never_cold
+    fn never_cold_reason(&self) -> Option<&'static str> {
+        self.never_cold_reason
     }
 
     fn tries(&self) -> Option<StateTries> {

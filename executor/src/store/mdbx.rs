@@ -51,7 +51,7 @@ use crate::{
     device,
     error::StoreError,
     lock::lock,
-    place::{self, AskedRow, BlockPlace, Places, RowPages},
+    place::{self, BlockPlace, Places, RequestedRow, RowPages},
     state::BuiltState,
     tries::{StateTries, TrieId, Tries},
 };
@@ -86,7 +86,7 @@ pub struct MdbxStore {
     format: MdbxFormat,
     settings: MdbxSettings,
     base: Base,
-    never_cold: Option<&'static str>,
+    never_cold_reason: Option<&'static str>,
     opened: Mutex<Option<Opened>>,
 }
 
@@ -98,11 +98,11 @@ impl MdbxStore {
     pub fn open(state: BuiltState, settings: MdbxSettings) -> Result<Self, StoreError> {
         let format = MdbxFormat::of_shape(&state.manifest().shape)
             .ok_or_else(|| state.unknown_shape(NAME))?;
-        let base =
-            Base::read(state.dir()).and_then(|base| Ok((never_cold(state.dir(), &base)?, base)));
-        let (never_cold, base) =
+        let base = Base::read(state.dir())
+            .and_then(|base| Ok((never_cold_reason(state.dir(), &base)?, base)));
+        let (never_cold_reason, base) =
             base.map_err(failed_io(format!("look at {}", state.dir().display())))?;
-        Ok(Self { state, format, settings, base, never_cold, opened: Mutex::new(None) })
+        Ok(Self { state, format, settings, base, never_cold_reason, opened: Mutex::new(None) })
     }
 
     /// State of the store.
@@ -132,7 +132,7 @@ impl MdbxStore {
     fn cool(&self) -> Result<Option<f64>, StoreError> {
         let dropping = format!("drop {} from the page cache", self.state.name());
         let resident = self.base.drop_pages().map_err(failed_io(dropping.as_str()))?;
-        if let (None, Some(share)) = (self.never_cold, resident)
+        if let (None, Some(share)) = (self.never_cold_reason, resident)
             && share > RESIDENT_SHARE_MAX
         {
             let reason = format!(
@@ -210,8 +210,8 @@ impl Store for MdbxStore {
         facts.chain(tries.map(|tries| tries.fact())).collect()
     }
 
-    fn never_cold(&self) -> Option<&'static str> {
-        self.never_cold
+    fn never_cold_reason(&self) -> Option<&'static str> {
+        self.never_cold_reason
     }
 
     fn tries(&self) -> Option<StateTries> {
@@ -225,7 +225,7 @@ impl Store for MdbxStore {
 
     fn row_pages(
         &self,
-        rows: &[AskedRow],
+        rows: &[RequestedRow],
         nodes: &[(TrieId, NodeKey)],
     ) -> Option<Result<RowPages, String>> {
         let keys = place::keys(rows, self.state.manifest().layout);
@@ -277,7 +277,7 @@ impl Sample for MdbxSample<'_> {
         self.length()
     }
 
-    fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
+    fn locate(&self, rows: &[RequestedRow]) -> Result<Places, String> {
         let base = self.base();
         let leaves = base.leaves(&place::keys(rows, self.layout()));
         let mut places = Places { files: vec![base.path().to_owned()], ..Places::default() };
@@ -300,8 +300,8 @@ impl Sample for MdbxSample<'_> {
 }
 
 /// Returns the reason why the state in `dir` cannot be cold; `None` if it can.
-fn never_cold(dir: &Path, base: &Base) -> io::Result<Option<&'static str>> {
-    if let Some(reason) = device::never_cold(dir)? {
+fn never_cold_reason(dir: &Path, base: &Base) -> io::Result<Option<&'static str>> {
+    if let Some(reason) = device::never_cold_reason(dir)? {
         return Ok(Some(reason));
     }
     Ok(match base.drop_pages()? {

@@ -203,7 +203,7 @@ impl Store for MemoryStore {
         self.tries.as_ref().map(|tries| tries.known)
     }
 
-    fn never_cold(&self) -> Option<&'static str> {
+    fn never_cold_reason(&self) -> Option<&'static str> {
         Some("the memory store has no device")
     }
 

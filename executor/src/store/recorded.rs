@@ -17,7 +17,7 @@ use workload::{AccountState, Layout, NetChanges};
 use super::{Background, CallSizes, ReadCounters, Reader, Sample, SlotRow, StoreError};
 use crate::{
     lock::lock,
-    place::{AskedRow, Places},
+    place::{Places, RequestedRow},
     tries::Tries,
 };
 
@@ -25,16 +25,16 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct ReadLog {
     /// All rows; rows of one call are adjacent.
-    pub rows: Vec<AskedRow>,
+    pub rows: Vec<RequestedRow>,
     /// Whether each row of `rows` exists.
     pub present: Vec<bool>,
     /// Calls, in the order of their start.
-    pub calls: Vec<AskedCall>,
+    pub calls: Vec<RecordedCall>,
 }
 
 /// One call of a reader.
 #[derive(Clone, Copy, Debug)]
-pub struct AskedCall {
+pub struct RecordedCall {
     /// Start of the call.
     pub at: Instant,
     /// Index of the call's first row in [`ReadLog::rows`].
@@ -46,11 +46,11 @@ pub struct AskedCall {
 impl ReadLog {
     /// Records a call. Returns the flags of the call's rows in `present`, which the caller must
     /// set.
-    fn record(&mut self, rows: impl IntoIterator<Item = AskedRow>) -> &mut [bool] {
+    fn record(&mut self, rows: impl IntoIterator<Item = RequestedRow>) -> &mut [bool] {
         let (at, first_row) = (Instant::now(), self.rows.len());
         self.rows.extend(rows);
         self.present.resize(self.rows.len(), false);
-        self.calls.push(AskedCall { at, first_row, row_count: self.rows.len() - first_row });
+        self.calls.push(RecordedCall { at, first_row, row_count: self.rows.len() - first_row });
         &mut self.present[first_row..]
     }
 
@@ -60,7 +60,7 @@ impl ReadLog {
         self.present.extend(other.present);
         let calls = other.calls.into_iter();
         self.calls
-            .extend(calls.map(|call| AskedCall { first_row: shift + call.first_row, ..call }));
+            .extend(calls.map(|call| RecordedCall { first_row: shift + call.first_row, ..call }));
     }
 }
 
@@ -123,7 +123,7 @@ impl Sample for Recorded<'_> {
         self.sample.file_bytes()
     }
 
-    fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
+    fn locate(&self, rows: &[RequestedRow]) -> Result<Places, String> {
         self.sample.locate(rows)
     }
 
@@ -154,14 +154,14 @@ impl Reader for RecordedReader<'_> {
     }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
-        let present = self.own.record([AskedRow::Account(*address)]);
+        let present = self.own.record([RequestedRow::Account(*address)]);
         let found = self.reader.account(address)?;
         present.fill(found.is_some());
         Ok(found)
     }
 
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
-        let present = self.own.record([AskedRow::Slot(*address, *key)]);
+        let present = self.own.record([RequestedRow::Slot(*address, *key)]);
         let found = self.reader.slot(address, key)?;
         present.fill(!found.is_zero());
         Ok(found)
@@ -172,7 +172,7 @@ impl Reader for RecordedReader<'_> {
         addresses: &[Address],
         sink: &mut dyn FnMut(usize, Option<AccountState>),
     ) -> Result<(), StoreError> {
-        let present = self.own.record(addresses.iter().copied().map(AskedRow::Account));
+        let present = self.own.record(addresses.iter().copied().map(RequestedRow::Account));
         self.reader.accounts(addresses, &mut |index, found| {
             present[index] = found.is_some();
             sink(index, found);
@@ -184,7 +184,7 @@ impl Reader for RecordedReader<'_> {
         rows: &[SlotRow<'_>],
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        let requested = rows.iter().map(|row| AskedRow::Slot(*row.address, row.key));
+        let requested = rows.iter().map(|row| RequestedRow::Slot(*row.address, row.key));
         let present = self.own.record(requested);
         self.reader.slot_rows(rows, &mut |index, found| {
             present[index] = !found.is_zero();
@@ -198,7 +198,7 @@ impl Reader for RecordedReader<'_> {
         keys: &[U256],
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        let present = self.own.record(keys.iter().map(|key| AskedRow::Slot(*address, *key)));
+        let present = self.own.record(keys.iter().map(|key| RequestedRow::Slot(*address, *key)));
         self.reader.slots(address, keys, &mut |index, found| {
             present[index] = !found.is_zero();
             sink(index, found);
@@ -214,7 +214,7 @@ impl Reader for RecordedReader<'_> {
     }
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
-        let present = self.own.record([AskedRow::Code(*hash)]);
+        let present = self.own.record([RequestedRow::Code(*hash)]);
         let found = self.reader.code(hash)?;
         present.fill(found.is_some());
         Ok(found)

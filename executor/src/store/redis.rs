@@ -161,7 +161,7 @@ impl Store for RedisStore {
         self.facts.clone()
     }
 
-    fn never_cold(&self) -> Option<&'static str> {
+    fn never_cold_reason(&self) -> Option<&'static str> {
         Some("the values of the redis store are in its servers' memory")
     }
 

@@ -39,7 +39,7 @@ use crate::{
     device,
     error::StoreError,
     lock::lock,
-    place::{AskedRow, Places},
+    place::{Places, RequestedRow},
     state::BuiltState,
     tries::{StateTries, Tries},
 };
@@ -243,7 +243,7 @@ impl Store for RocksStore {
         Ok(Box::new(self.sample(cache)?))
     }
 
-    fn forget_warm(&self) {
+    fn clear_warm_blocks(&self) {
         *lock(&self.warm_cache) = None;
     }
 
@@ -251,7 +251,7 @@ impl Store for RocksStore {
         lock(&self.warm_cache).clone().map(WarmBlocks)
     }
 
-    fn keep_warm(&self, blocks: &WarmBlocks) {
+    fn use_warm_blocks(&self, blocks: &WarmBlocks) {
         lock(&self.warm_cache).get_or_insert_with(|| blocks.0.clone());
     }
 
@@ -292,8 +292,8 @@ impl Store for RocksStore {
         facts.chain(self.tries().map(|tries| tries.fact())).collect()
     }
 
-    fn never_cold(&self) -> Option<&'static str> {
-        self.access.never_cold()
+    fn never_cold_reason(&self) -> Option<&'static str> {
+        self.access.never_cold_reason()
     }
 
     fn tries(&self) -> Option<StateTries> {
@@ -305,8 +305,8 @@ impl Store for RocksStore {
         Some(&self.state)
     }
 
-    fn moves_rows(&self) -> Option<&'static str> {
-        self.settings.moves_rows()
+    fn rows_move_reason(&self) -> Option<&'static str> {
+        self.settings.rows_move_reason()
     }
 
     fn reads_absent_rows(&self) -> bool {
@@ -356,7 +356,7 @@ impl Sample for RocksSample<'_> {
         self.bytes_on_disk()
     }
 
-    fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
+    fn locate(&self, rows: &[RequestedRow]) -> Result<Places, String> {
         self.blocks()?.locate(self.layout(), rows)
     }
 

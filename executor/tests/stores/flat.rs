@@ -209,7 +209,7 @@ fn a_state_on_a_memory_file_system_is_never_cold() {
     let Ok(data) = tempfile::tempdir_in("/dev/shm") else { return };
     let genesis = genesis(500);
     let store = store(data.path(), &genesis, Layout::Plain);
-    assert!(store.never_cold().unwrap().contains("memory"));
+    assert!(store.never_cold_reason().unwrap().contains("memory"));
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     assert_holds(sample.reader().unwrap().as_mut(), &genesis);
     sample.close().unwrap();

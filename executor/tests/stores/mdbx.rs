@@ -222,7 +222,7 @@ fn assert_fetches_leaves_when_cold(form: &Form) {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(20_000);
     let store = store(data.path(), &genesis, form);
-    if store.never_cold().is_some() {
+    if store.never_cold_reason().is_some() {
         return;
     }
     let faults = |mode| {
@@ -293,7 +293,7 @@ fn a_state_on_a_memory_file_system_is_never_cold() {
     let Ok(data) = tempfile::tempdir_in("/dev/shm") else { return };
     let genesis = genesis(500);
     let store = store(data.path(), &genesis, &PLAIN);
-    assert!(store.never_cold().unwrap().contains("memory"));
+    assert!(store.never_cold_reason().unwrap().contains("memory"));
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     assert_holds(sample.reader().unwrap().as_mut(), &genesis);
     sample.close().unwrap();

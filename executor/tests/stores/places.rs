@@ -5,7 +5,7 @@ use std::{collections::HashSet, fs::File, os::unix::fs::FileExt, sync::atomic::A
 
 use alloy_primitives::{Address, U256, keccak256};
 use executor::{
-    place::{AskedRow, BlockPlace, RowPages},
+    place::{BlockPlace, RequestedRow, RowPages},
     state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
     store::{
         Sample, Store,
@@ -33,27 +33,27 @@ fn built(
 }
 
 /// Existing slots of both contracts, `step` apart, and accounts.
-fn rows(genesis: &Genesis, step: usize) -> Vec<AskedRow> {
+fn rows(genesis: &Genesis, step: usize) -> Vec<RequestedRow> {
     let slots = genesis.slots.iter().flat_map(|family| {
         let indices = (0..family.count).step_by(step);
-        indices.map(|index| AskedRow::Slot(family.address, family.key(index)))
+        indices.map(|index| RequestedRow::Slot(family.address, family.key(index)))
     });
-    let accounts = [KECCAK, WEYL, Address::repeat_byte(0x11)].map(AskedRow::Account);
+    let accounts = [KECCAK, WEYL, Address::repeat_byte(0x11)].map(RequestedRow::Account);
     slots.chain(accounts).collect()
 }
 
 /// Reads `rows` one by one from a cold sample. Returns the counted blocks and bytes, and the
 /// store's places of the rows.
-fn read(store: &dyn Store, rows: &[AskedRow]) -> (u64, u64, Vec<Option<BlockPlace>>) {
+fn read(store: &dyn Store, rows: &[RequestedRow]) -> (u64, u64, Vec<Option<BlockPlace>>) {
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let mut reader = sample.reader().unwrap();
     for row in rows {
         match row {
-            AskedRow::Account(address) => assert!(reader.account(address).unwrap().is_some()),
-            AskedRow::Slot(address, key) => {
+            RequestedRow::Account(address) => assert!(reader.account(address).unwrap().is_some()),
+            RequestedRow::Slot(address, key) => {
                 assert_ne!(reader.slot(address, key).unwrap(), U256::ZERO);
             }
-            AskedRow::Code(hash) => assert!(reader.code(hash).unwrap().is_some()),
+            RequestedRow::Code(hash) => assert!(reader.code(hash).unwrap().is_some()),
         }
     }
     let counters = reader.counters();
@@ -140,16 +140,16 @@ fn mdbx(dir: &std::path::Path, genesis: &Genesis, layout: Layout, format: MdbxFo
 }
 
 /// Bytes that a page with `row` must contain.
-fn key_on_page(row: &AskedRow, layout: Layout, format: MdbxFormat) -> Vec<u8> {
+fn key_on_page(row: &RequestedRow, layout: Layout, format: MdbxFormat) -> Vec<u8> {
     match (row, layout) {
-        (AskedRow::Slot(address, key), Layout::Plain) if format == MdbxFormat::ROWS => {
+        (RequestedRow::Slot(address, key), Layout::Plain) if format == MdbxFormat::ROWS => {
             [address.as_slice(), &key.to_be_bytes::<32>()].concat()
         }
-        (AskedRow::Slot(_, key), Layout::Plain) => key.to_be_bytes::<32>().to_vec(),
-        (AskedRow::Slot(_, key), Layout::Hashed) => keccak256(key.to_be_bytes::<32>()).to_vec(),
-        (AskedRow::Account(address), Layout::Plain) => address.to_vec(),
-        (AskedRow::Account(address), Layout::Hashed) => keccak256(address).to_vec(),
-        (AskedRow::Code(hash), _) => hash.to_vec(),
+        (RequestedRow::Slot(_, key), Layout::Plain) => key.to_be_bytes::<32>().to_vec(),
+        (RequestedRow::Slot(_, key), Layout::Hashed) => keccak256(key.to_be_bytes::<32>()).to_vec(),
+        (RequestedRow::Account(address), Layout::Plain) => address.to_vec(),
+        (RequestedRow::Account(address), Layout::Hashed) => keccak256(address).to_vec(),
+        (RequestedRow::Code(hash), _) => hash.to_vec(),
     }
 }
 
@@ -161,8 +161,8 @@ fn mdbx_rows_lie_in_the_pages_that_its_index_pages_name() {
         let store = mdbx(data.path(), &genesis, layout, format);
         let mut rows = rows(&genesis, 7);
         // Slots of accounts without their own tree: they lie within a leaf of the table.
-        rows.push(AskedRow::Slot(Address::repeat_byte(0x11), U256::from(2)));
-        rows.push(AskedRow::Slot(Address::repeat_byte(0x44), U256::from(7)));
+        rows.push(RequestedRow::Slot(Address::repeat_byte(0x11), U256::from(2)));
+        rows.push(RequestedRow::Slot(Address::repeat_byte(0x44), U256::from(7)));
         let sample = store.open_sample(CacheMode::Cold).unwrap();
         let places = sample.locate(&rows).unwrap();
         sample.close().unwrap();
@@ -184,7 +184,7 @@ fn a_cold_mdbx_sample_fetches_just_the_pages_that_are_located() {
     for format in MDBX_FORMATS {
         let data = tempfile::tempdir().unwrap();
         let store = mdbx(data.path(), &genesis, Layout::Hashed, format);
-        if store.never_cold().is_some() {
+        if store.never_cold_reason().is_some() {
             return;
         }
         let rows = rows(&genesis, 7);
@@ -211,7 +211,7 @@ fn an_absent_slot_below_a_leaf_of_roots_alone_has_no_page_of_its_own() {
     let data = tempfile::tempdir().unwrap();
     let store = mdbx(data.path(), &genesis, Layout::Hashed, MdbxFormat::DUP_SORT);
     let sample = store.open_sample(CacheMode::Cold).unwrap();
-    let absent = [AskedRow::Slot(Address::repeat_byte(0x99), U256::ZERO)];
+    let absent = [RequestedRow::Slot(Address::repeat_byte(0x99), U256::ZERO)];
     assert_eq!(sample.locate(&absent).unwrap().blocks, [None]);
     assert_eq!(store.row_pages(&absent, &[]).unwrap(), Ok(RowPages::default()));
     sample.close().unwrap();
@@ -223,7 +223,7 @@ fn a_leaf_that_was_read_before_a_cold_mdbx_sample_is_found() {
     for format in MDBX_FORMATS {
         let data = tempfile::tempdir().unwrap();
         let store = mdbx(data.path(), &genesis, Layout::Hashed, format);
-        if store.never_cold().is_some() {
+        if store.never_cold_reason().is_some() {
             return;
         }
         let rows = rows(&genesis, 7);
@@ -265,7 +265,7 @@ fn what_is_asked_is_written_down_call_by_call_with_what_exists() {
     assert_eq!(log.present, [true, false, true, true, false]);
     let counts: Vec<_> = log.calls.iter().map(|call| call.row_count).collect();
     assert_eq!(counts, [3, 1, 1]);
-    assert_eq!(log.rows[3], AskedRow::Slot(KECCAK, key(5)));
+    assert_eq!(log.rows[3], RequestedRow::Slot(KECCAK, key(5)));
     // The wrapper returns the store's own answers.
     let mut plain = sample.reader().unwrap();
     assert_eq!(value, plain.slot(&KECCAK, &key(5)).unwrap());

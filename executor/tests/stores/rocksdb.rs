@@ -131,11 +131,11 @@ fn a_store_that_is_opened_again_is_as_warm_as_it_was_where_its_blocks_were_kept(
     assert!(first.warm_blocks().is_none(), "there was no warm sample");
     let cold = blocks_read(&first, &genesis, CacheMode::Warm);
     let kept = first.warm_blocks().unwrap();
-    first.forget_warm();
+    first.clear_warm_blocks();
     assert!(first.warm_blocks().is_none(), "they were forgotten");
     drop(first);
     let again = open();
-    again.keep_warm(&kept);
+    again.use_warm_blocks(&kept);
     assert_eq!(blocks_read(&again, &genesis, CacheMode::Warm), 0);
     assert_eq!(blocks_read(&again, &genesis, CacheMode::Cold), cold);
     drop(again);
@@ -154,7 +154,7 @@ fn buffered_reads_see_the_same_rows_and_say_that_they_are_buffered() {
     let facts = store.facts();
     let fact = |name| &facts.iter().find(|(key, _)| key == name).unwrap().1;
     assert_eq!(fact("reads"), "buffered");
-    if store.never_cold().is_none() {
+    if store.never_cold_reason().is_none() {
         // Dropping is advice: a few pages may stay.
         let resident = fact("page_cache_resident").strip_suffix(" after dropping").unwrap();
         assert!(resident.parse::<f64>().unwrap() < 0.2, "{resident}");
@@ -246,7 +246,7 @@ fn a_state_on_a_memory_file_system_is_never_cold() {
     let Ok(data) = tempfile::tempdir_in("/dev/shm") else { return };
     let genesis = genesis(500);
     let store = store(data.path(), &genesis, Layout::Plain, RocksSettings::default());
-    assert!(store.never_cold().is_some());
+    assert!(store.never_cold_reason().is_some());
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     assert_holds(sample.reader().unwrap().as_mut(), &genesis);
 }

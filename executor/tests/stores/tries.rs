@@ -350,7 +350,7 @@ fn a_page_of_nodes_that_was_read_before_a_cold_mdbx_sample_is_found() {
         let data = tempfile::tempdir().unwrap();
         let state = build(data.path(), &genesis, &MdbxFormat { slots: SlotTable::Rows, tries });
         let store = MdbxStore::open(state, MdbxSettings::default()).unwrap();
-        if store.never_cold().is_some() {
+        if store.never_cold_reason().is_some() {
             return;
         }
         let trie = TrieId::Slots(keccak256(KECCAK));

@@ -112,8 +112,8 @@ impl Store for Faulty<'_> {
         self.store.facts()
     }
 
-    fn never_cold(&self) -> Option<&'static str> {
-        self.store.never_cold()
+    fn never_cold_reason(&self) -> Option<&'static str> {
+        self.store.never_cold_reason()
     }
 
     fn slots_per_block(&self) -> Option<f64> {

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    place::{self, AskedRow, BlockPlace, Places},
+    place::{self, BlockPlace, Places, RequestedRow},
     store::{
         Background, CallSizes, ReadCounters, Reader, Sample,
         lookup::{CheckedCodes, RowName, SortedParts},
@@ -333,7 +333,7 @@ impl Sample for FlatSample<'_> {
 
     /// Returns each row's block. If the index gives several blocks for a key, returns the block
     /// that is read first.
-    fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
+    fn locate(&self, rows: &[RequestedRow]) -> Result<Places, String> {
         let keys = place::keys(rows, self.layout).into_iter();
         let blocks = keys.map(|(table, key)| block_of(self.files, table, key.as_slice())).collect();
         let files = self.files.paths().map(std::path::Path::to_path_buf).to_vec();

@@ -17,7 +17,7 @@ use variant::FileAccess;
 pub(super) struct Access {
     kind: Kind,
     /// Reason why samples cannot be cold; `None` if they can be.
-    never_cold: Option<&'static str>,
+    never_cold_reason: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,8 @@ impl Access {
         wanted: FileAccess,
     ) -> Result<Self, StoreError> {
         let action = format!("look at the file system of {}", dir.display());
-        let never_cold = device::never_cold(dir).map_err(failed_io(action.clone()))?;
+        let never_cold_reason =
+            device::never_cold_reason(dir).map_err(failed_io(action.clone()))?;
         let kind = match (wanted, tables.first()) {
             (FileAccess::Buffered, _) => Kind::Buffered,
             (FileAccess::Direct, None) => Kind::Direct,
@@ -51,7 +52,7 @@ impl Access {
                 }
             }
         };
-        Ok(Self { kind, never_cold })
+        Ok(Self { kind, never_cold_reason })
     }
 
     pub(super) fn is_direct(self) -> bool {
@@ -67,7 +68,7 @@ impl Access {
         .to_owned()
     }
 
-    pub(super) const fn never_cold(self) -> Option<&'static str> {
-        self.never_cold
+    pub(super) const fn never_cold_reason(self) -> Option<&'static str> {
+        self.never_cold_reason
     }
 }

@@ -10,7 +10,7 @@ use workload::{Layout, Table};
 
 use super::{format::RocksFormat, options, sst::SstIndex};
 use crate::{
-    place::{AskedRow, BlockPlace, Places, keys},
+    place::{BlockPlace, Places, RequestedRow, keys},
     state::BuiltState,
 };
 use variant::IndexShape;
@@ -64,7 +64,7 @@ impl Blocks {
     ///
     /// # Errors
     /// The reason, in words.
-    pub(super) fn locate(&self, layout: Layout, rows: &[AskedRow]) -> Result<Places, String> {
+    pub(super) fn locate(&self, layout: Layout, rows: &[RequestedRow]) -> Result<Places, String> {
         let blocks = keys(rows, layout).into_iter().map(|(table, key)| {
             self.block_of(table, key.as_slice()).map_err(|error| error.to_string())
         });

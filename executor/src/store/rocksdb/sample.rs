@@ -164,7 +164,7 @@ impl<'s> RocksSample<'s> {
 
     /// Returns the blocks of the state's rows, which are found on first use.
     pub(super) fn blocks(&self) -> Result<&'s Blocks, String> {
-        if let Some(reason) = self.settings().moves_rows() {
+        if let Some(reason) = self.settings().rows_move_reason() {
             return Err(reason.to_owned());
         }
         let SampleInput { state, format, blocks, .. } = self.input;

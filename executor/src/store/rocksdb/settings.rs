@@ -63,7 +63,7 @@ pub struct RocksSettings {
 
 impl RocksSettings {
     /// Returns the reason why rows move during a sample; `None` if rows stay in place.
-    pub(super) fn moves_rows(&self) -> Option<&'static str> {
+    pub(super) fn rows_move_reason(&self) -> Option<&'static str> {
         (self.compaction == Compaction::On).then_some("compactions move rows while the sample runs")
     }
 }
