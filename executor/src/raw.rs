@@ -26,27 +26,27 @@ mod keys;
 mod reads;
 mod worker;
 
-pub use keys::Draw;
-pub use reads::{RawError, RawPoint, RawReads, SlotsPerCall};
+pub use keys::SlotSequence;
+pub use reads::{RawError, RawReads, RawResult, SlotsPerCall};
 use worker::{Part, Shared};
 
 /// Measures reads from a new cold sample of `store`.
 ///
 /// # Errors
 /// [`RawError`].
-pub fn measure(store: &dyn Store, reads: &RawReads<'_>) -> Result<RawPoint, RawError> {
+pub fn measure(store: &dyn Store, reads: &RawReads<'_>) -> Result<RawResult, RawError> {
     let sample = store.open_sample(CacheMode::Cold)?;
-    let point = read(sample.as_ref(), store.kind().name(), reads);
+    let result = read(sample.as_ref(), store.kind().name(), reads);
     // The state is restored also after an error.
     sample.close()?;
-    point
+    result
 }
 
 fn read(
     sample: &dyn Sample,
     store: &'static str,
     reads: &RawReads<'_>,
-) -> Result<RawPoint, RawError> {
+) -> Result<RawResult, RawError> {
     let count = reads.thread_count.get();
     let stop = AtomicBool::new(false);
     let shared = Shared::new(reads, store, &stop);
@@ -76,11 +76,11 @@ fn read(
     Ok(merge(parts, process))
 }
 
-fn merge(parts: Vec<Part>, process: Delta) -> RawPoint {
+fn merge(parts: Vec<Part>, process: Delta) -> RawResult {
     let start = parts.iter().map(|part| part.start).min();
     let end = parts.iter().map(|part| part.end).max();
     let elapsed = end.zip(start).map_or(Duration::ZERO, |(end, start)| end - start);
-    let mut point = RawPoint {
+    let mut result = RawResult {
         present_count: 0,
         absent_count: 0,
         present: Latencies::default(),
@@ -92,15 +92,15 @@ fn merge(parts: Vec<Part>, process: Delta) -> RawPoint {
         is_exhausted: false,
     };
     for part in parts {
-        point.present_count += part.present_count;
-        point.absent_count += part.absent_count;
-        point.present.merge(&part.present);
-        point.absent.merge(&part.absent);
-        point.counters.add(&part.counters);
-        point.cpu = point.cpu.zip(part.cpu).map(|(sum, cpu)| sum + cpu);
-        point.is_exhausted |= part.is_exhausted;
+        result.present_count += part.present_count;
+        result.absent_count += part.absent_count;
+        result.present.merge(&part.present);
+        result.absent.merge(&part.absent);
+        result.counters.add(&part.counters);
+        result.cpu = result.cpu.zip(part.cpu).map(|(sum, cpu)| sum + cpu);
+        result.is_exhausted |= part.is_exhausted;
     }
-    point
+    result
 }
 
 #[cfg(test)]

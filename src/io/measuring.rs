@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use executor::{
-    raw::{self, Draw, RawError, RawReads},
+    raw::{self, RawError, RawReads, SlotSequence},
     state::BuiltState,
     store::Store,
 };
@@ -108,21 +108,21 @@ impl Measuring<'_> {
     fn points(&mut self, store: &dyn Store) -> Result<(), Failure> {
         let plan = self.plan;
         let family = plan.family();
-        let draw = Draw::new(family, plan.seed, plan.present_share);
+        let sequence = SlotSequence::new(family, plan.seed, plan.present_share);
         for (point_index, planned) in plan.points.iter().enumerate() {
             let name = format!("{} at depth {}", store.kind(), planned.depth());
             let stage = self.progress.stage(&name, plan.points.len() as u64);
             stage.set(point_index as u64, plan.points.len() as u64);
             let reads = RawReads {
                 family,
-                draw: &draw,
+                sequence: &sequence,
                 thread_count: planned.threads,
                 slots_per_call: planned.slots_per_call,
                 time: plan.time,
                 cancel: interrupt::flag(),
             };
             // The draws go on over all points, and pass over all keys again and again.
-            let earlier_passes = draw.draw_count() / draw.period();
+            let earlier_passes = sequence.draw_count() / sequence.period();
             let paused = self.progress.pause();
             let measured = raw::measure(store, &reads);
             drop(paused);

@@ -1,6 +1,6 @@
 //! Turns a raw measurement into a point of the result.
 
-use executor::{raw::RawPoint, store::Store};
+use executor::{raw::RawResult, store::Store};
 use variant::CacheMode;
 
 use result::{
@@ -19,10 +19,10 @@ pub fn figures(
     store: &dyn Store,
     planned: &PlannedPoint,
     earlier_passes: u64,
-    measured: &RawPoint,
+    measured: &RawResult,
 ) -> IoPoint {
     let on_disk = store.never_cold_reason().is_none();
-    let gets = measured.get_count();
+    let gets = measured.read_count();
     let get_count = gets as f64;
     let seconds = measured.elapsed.as_secs_f64();
     let blocks = Some(measured.counters.block_count as f64).filter(|_| on_disk);
@@ -61,7 +61,7 @@ pub fn ratio_to_ceiling(store: &mut IoStore) {
     }
 }
 
-fn cache(store: &dyn Store, measured: &RawPoint) -> CacheFacts {
+fn cache(store: &dyn Store, measured: &RawResult) -> CacheFacts {
     let (proved, reason) = match (
         store.never_cold_reason(),
         measured.counters.block_bytes,

@@ -17,7 +17,7 @@ const STREAM: &str = "stress 2026 draw of raw reads";
 
 /// An endless sequence of slots, which all threads and all measurements of a run share.
 #[derive(Debug)]
-pub struct Draw {
+pub struct SlotSequence {
     permutation: Permutation,
     /// Share of the draws that give an existing slot, in units of 2^-64.
     present_share: u128,
@@ -27,7 +27,7 @@ pub struct Draw {
     next: AtomicU64,
 }
 
-impl Draw {
+impl SlotSequence {
     /// Makes the sequence of draws of `seed` over the slots of `family`. A share of `present_share`
     /// (0 to 1) of the draws gives existing slots.
     pub fn new(family: &SlotFamily, seed: u64, present_share: f64) -> Self {
@@ -95,9 +95,9 @@ impl Batch {
     }
 
     /// Fills the batch with the keys and values of `draws`.
-    pub(super) fn fill(&mut self, family: &SlotFamily, draw: &Draw, draws: Range<u64>) {
+    pub(super) fn fill(&mut self, family: &SlotFamily, sequence: &SlotSequence, draws: Range<u64>) {
         self.indices.clear();
-        self.indices.extend(draws.map(|number| draw.slot_index(number)));
+        self.indices.extend(draws.map(|number| sequence.slot_index(number)));
         family.keys(&self.indices, &mut self.bytes);
         self.keys.clear();
         self.keys.extend(self.bytes.iter().map(|bytes| U256::from_be_bytes(*bytes)));
@@ -134,18 +134,19 @@ mod tests {
     #[test]
     fn every_slot_is_drawn_once_before_any_is_drawn_again() {
         for count in [1, 2, 3, 4, 5, 63, 64, 65, 1_000, 4_097] {
-            let draw = Draw::new(&family(count), 7, 1.0);
-            let of = |range: Range<u64>| range.map(|n| draw.slot_index(n)).collect::<HashSet<_>>();
+            let sequence = SlotSequence::new(&family(count), 7, 1.0);
+            let of =
+                |range: Range<u64>| range.map(|n| sequence.slot_index(n)).collect::<HashSet<_>>();
             assert_eq!(of(0..count), (0..count).collect(), "{count}");
-            assert_eq!(draw.slot_index(count), draw.slot_index(0));
+            assert_eq!(sequence.slot_index(count), sequence.slot_index(0));
         }
     }
 
     #[test]
     fn the_order_is_not_that_of_the_recipe_and_another_seed_has_another() {
         let order = |seed| {
-            let draw = Draw::new(&family(10_000), seed, 1.0);
-            (0..10_000).map(|n| draw.slot_index(n)).collect::<Vec<_>>()
+            let sequence = SlotSequence::new(&family(10_000), seed, 1.0);
+            (0..10_000).map(|n| sequence.slot_index(n)).collect::<Vec<_>>()
         };
         let (first, second) = (order(1), order(2));
         assert_eq!(first, order(1));
@@ -160,14 +161,14 @@ mod tests {
     #[test]
     fn the_share_that_exists_is_the_one_asked_for_and_absent_keys_are_beyond_the_slots() {
         for (share, expected) in [(0.0, 0..=0), (0.5, 4_800..=5_200), (1.0, 10_000..=10_000)] {
-            let (family, draw) = (family(10_000), Draw::new(&family(10_000), 3, share));
+            let (family, sequence) = (family(10_000), SlotSequence::new(&family(10_000), 3, share));
             let mut batch = Batch::with_capacity(10_000);
-            batch.fill(&family, &draw, draw.claim(10_000));
+            batch.fill(&family, &sequence, sequence.claim(10_000));
             assert!(expected.contains(&batch.present_count), "{share}: {}", batch.present_count);
             let zeros = batch.values.iter().filter(|value| value.is_zero()).count() as u64;
             assert_eq!(zeros, 10_000 - batch.present_count);
             assert_eq!(batch.keys.iter().collect::<HashSet<_>>().len(), 10_000);
-            assert_eq!(draw.draw_count(), 10_000);
+            assert_eq!(sequence.draw_count(), 10_000);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 
 use workload::SlotFamily;
 
-use super::keys::Draw;
+use super::keys::SlotSequence;
 use crate::{error::StoreError, latency::Latencies, process::Delta, store::ReadCounters};
 
 /// Number of slots per call of a reader.
@@ -23,7 +23,7 @@ pub struct RawReads<'a> {
     /// reading threads allocate.
     pub family: &'a SlotFamily,
     /// Choice and order of the slots, shared by all measurements of a run.
-    pub draw: &'a Draw,
+    pub sequence: &'a SlotSequence,
     /// Number of threads.
     pub thread_count: NonZeroUsize,
     /// Number of slots in each call.
@@ -36,7 +36,7 @@ pub struct RawReads<'a> {
 
 /// Result of a measurement.
 #[derive(Clone, Debug)]
-pub struct RawPoint {
+pub struct RawResult {
     /// Number of reads of existing slots.
     pub present_count: u64,
     /// Number of reads of absent slots.
@@ -59,9 +59,9 @@ pub struct RawPoint {
     pub is_exhausted: bool,
 }
 
-impl RawPoint {
+impl RawResult {
     /// Returns the number of all reads.
-    pub const fn get_count(&self) -> u64 {
+    pub const fn read_count(&self) -> u64 {
         self.present_count + self.absent_count
     }
 }

@@ -38,7 +38,7 @@ impl<'a> Shared<'a> {
         store: &'static str,
         has_failed: &'a AtomicBool,
     ) -> Self {
-        Self { reads, store, remaining: AtomicU64::new(reads.draw.period()), has_failed }
+        Self { reads, store, remaining: AtomicU64::new(reads.sequence.period()), has_failed }
     }
 
     pub(super) fn fail(&self) {
@@ -120,8 +120,8 @@ impl Ready<'_> {
                 self.part.is_exhausted = true;
                 break;
             }
-            let draw = shared.reads.draw;
-            self.batch.fill(shared.reads.family, draw, draw.claim(count));
+            let sequence = shared.reads.sequence;
+            self.batch.fill(shared.reads.family, sequence, sequence.claim(count));
             match shared.reads.slots_per_call {
                 SlotsPerCall::One => self.read_one_by_one(shared)?,
                 SlotsPerCall::Many(_) => self.read_together(shared)?,
