@@ -362,7 +362,7 @@ fn measure(
     work: &Work<'_>,
     cancel: &AtomicBool,
 ) -> Result<ReadRate, Unmeasured> {
-    let before = IoCounters::now();
+    let before = IoCounters::of_this_process();
     let parts = match method {
         #[cfg(feature = "io-uring")]
         Method::Ring { depth, threads } => {
@@ -376,8 +376,9 @@ fn measure(
             workers::read(files, count, work, cancel, &workers::read_one_by_one)
         }
     }?;
-    let device_read_bytes =
-        IoCounters::now().zip(before).map(|(now, before)| now.since(&before).device_read_bytes);
+    let device_read_bytes = IoCounters::of_this_process()
+        .zip(before)
+        .map(|(now, before)| now.since(&before).device_read_bytes);
     let rate = ReadRate { device_read_bytes, ..ReadRate::of_parts(method, parts) };
     let read_bytes = rate.read_bytes;
     if files.access() == Access::Direct

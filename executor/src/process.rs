@@ -38,7 +38,7 @@ pub struct IoCounters {
 
 impl IoCounters {
     /// Reads the counters of this process; `None` if the kernel does not keep them.
-    pub fn now() -> Option<Self> {
+    pub fn of_this_process() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/self/io").ok()?)
     }
 
@@ -202,7 +202,7 @@ impl Snapshot {
     pub fn now() -> Self {
         Self {
             at: Instant::now(),
-            io: IoCounters::now(),
+            io: IoCounters::of_this_process(),
             usage: Usage::now(),
             steal: steal(),
             peak_resident_bytes: peak_resident_bytes(),
@@ -213,10 +213,10 @@ impl Snapshot {
 
     /// Returns the difference to `earlier`.
     #[must_use]
-    pub fn since(&self, earlier: &Self) -> Delta {
+    pub fn since(&self, earlier: &Self) -> Activity {
         let steal = self.steal.zip(earlier.steal);
         let more = |later: Option<u64>, earlier| Some(later?.saturating_sub(earlier?));
-        Delta {
+        Activity {
             wall: self.at.saturating_duration_since(earlier.at),
             io: self.io.zip(earlier.io).map(|(later, earlier)| later.since(&earlier)),
             usage: self.usage.zip(earlier.usage).map(|(later, earlier)| later.since(&earlier)),
@@ -230,7 +230,7 @@ impl Snapshot {
 
 /// Activity of the process between two snapshots.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Delta {
+pub struct Activity {
     /// Time by the wall clock.
     pub wall: Duration,
     /// Counters of reads and writes.
@@ -456,7 +456,7 @@ mod tests {
         let pid = std::process::id();
         let (own, counted) = (Usage::now().unwrap().cpu(), cpu_time_of(pid).unwrap());
         assert!(counted + Duration::from_secs(1) > own, "{counted:?} of {own:?}");
-        assert_eq!(IoCounters::of_process(pid).is_some(), IoCounters::now().is_some());
+        assert_eq!(IoCounters::of_process(pid).is_some(), IoCounters::of_this_process().is_some());
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let of_child = cpu_time_of(child.id()).unwrap();
         assert!(of_child < Duration::from_secs(10), "{of_child:?}");

@@ -17,7 +17,7 @@ use std::{
 use crate::{
     latency::Latencies,
     pool::WorkerPool,
-    process::{Delta, Snapshot},
+    process::{Activity, Snapshot},
     store::{ReadCounters, Sample, Store},
 };
 use variant::CacheMode;
@@ -76,7 +76,7 @@ fn read(
     Ok(merge(parts, process))
 }
 
-fn merge(parts: Vec<Part>, process: Delta) -> RawResult {
+fn merge(parts: Vec<Part>, process: Activity) -> RawResult {
     let start = parts.iter().map(|part| part.start).min();
     let end = parts.iter().map(|part| part.end).max();
     let elapsed = end.zip(start).map_or(Duration::ZERO, |(end, start)| end - start);

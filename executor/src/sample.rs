@@ -41,7 +41,7 @@ pub struct Measurement {
     /// Results and times of the execution.
     pub executed: Executed,
     /// Activity of the process while the clock ran.
-    pub process: process::Delta,
+    pub process: process::Activity,
     /// The first difference from the reference; `None` if there is none.
     pub disagreement: Option<Disagreement>,
     /// Time to open the state, outside the clock.

@@ -221,7 +221,7 @@ pub struct Spent {
     /// Time from the start of the clock until all threads had stopped.
     pub wall: Duration,
     /// Counters of the process in that time.
-    pub process: process::Delta,
+    pub process: process::Activity,
     /// Counts of the reads of the store.
     pub counters: ReadCounters,
 }

@@ -102,7 +102,7 @@ pub struct Executed {
     /// the time to inspect files.
     pub wall: Duration,
     /// Activity of the process in that time.
-    pub process: process::Delta,
+    pub process: process::Activity,
     /// Spans of all phases.
     pub spans: Vec<Span>,
     /// Result of each batch.

@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 use workload::SlotFamily;
 
 use super::keys::SlotSequence;
-use crate::{error::StoreError, latency::Latencies, process::Delta, store::ReadCounters};
+use crate::{error::StoreError, latency::Latencies, process::Activity, store::ReadCounters};
 
 /// Number of slots per call of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,7 +54,7 @@ pub struct RawResult {
     /// CPU time of the reading threads. It includes the computation of keys, but no interrupts.
     pub cpu: Option<Duration>,
     /// Activity of the process during the reads.
-    pub process: Delta,
+    pub process: Activity,
     /// True if all keys were read before the time was over.
     pub is_exhausted: bool,
 }

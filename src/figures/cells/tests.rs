@@ -98,7 +98,8 @@ fn measurement(blocks: u64, device_blocks: u64) -> Measurement {
         voluntary_switch_count: 0,
         involuntary_switch_count: 0,
     };
-    let process = process::Delta { io: Some(io), usage: Some(usage), ..process::Delta::default() };
+    let process =
+        process::Activity { io: Some(io), usage: Some(usage), ..process::Activity::default() };
     Measurement {
         executed,
         process,
