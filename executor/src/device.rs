@@ -25,7 +25,7 @@ mod unread;
 mod workers;
 
 pub use cache::{fadvise_dontneed, open_without_readahead, resident_count, resident_fraction};
-pub use error::Unmeasured;
+pub use error::MeasureError;
 use files::Access;
 pub use files::{BLOCK_BYTES, DirectFiles, Extent};
 pub(crate) use files::{Block, never_cold_reason};
@@ -102,8 +102,8 @@ impl Disk {
     /// seed of an earlier use, a cache below the kernel may have the blocks that are read first.
     ///
     /// # Errors
-    /// [`Unmeasured`]: the errors of [`DirectFiles::open`].
-    pub fn open<P: AsRef<Path>>(paths: &[P], seed: u64) -> Result<Self, Unmeasured> {
+    /// [`MeasureError`]: the errors of [`DirectFiles::open`].
+    pub fn open<P: AsRef<Path>>(paths: &[P], seed: u64) -> Result<Self, MeasureError> {
         Self::open_after(0, paths, seed)
     }
 
@@ -116,7 +116,7 @@ impl Disk {
         read_count: u64,
         paths: &[P],
         seed: u64,
-    ) -> Result<Self, Unmeasured> {
+    ) -> Result<Self, MeasureError> {
         Ok(Self::of(DirectFiles::open(paths)?, read_count, seed))
     }
 
@@ -236,18 +236,18 @@ impl HostCacheProbe {
 /// `pread` with 16 and with 64 threads.
 ///
 /// # Errors
-/// [`Unmeasured`].
+/// [`MeasureError`].
 pub fn ceiling(
     disk: &Disk,
     time_per_method: Duration,
     cancel: &AtomicBool,
-) -> Result<Ceiling, Unmeasured> {
+) -> Result<Ceiling, MeasureError> {
     let measure = |method| measure_random(disk, method, time_per_method, cancel);
     let one_ring = RING_DEPTHS.map(|depth| Method::Ring { depth, threads: 1 });
     let threads = THREAD_COUNTS.map(|count| Method::Threads { count });
     let measured: Result<Vec<_>, _> = one_ring.into_iter().map(measure).collect();
     let (mut rates, ring_refused) = match measured {
-        Err(Unmeasured::RingRefused { reason }) => {
+        Err(MeasureError::RingRefused { reason }) => {
             (threads.into_iter().map(measure).collect::<Result<Vec<_>, _>>()?, Some(reason))
         }
         rates => (rates?, None),
@@ -255,7 +255,7 @@ pub fn ceiling(
     if let (None, Some(threads)) = (&ring_refused, ring_thread_count()) {
         match measure(Method::Ring { depth: RING_DEPTHS[0], threads }) {
             // The kernel gave one ring, but not several: locked memory is limited.
-            Err(Unmeasured::RingRefused { .. }) => {}
+            Err(MeasureError::RingRefused { .. }) => {}
             rate => rates.push(rate?),
         }
     }
@@ -281,45 +281,45 @@ fn ring_thread_count() -> Option<usize> {
 /// at least this time for each read.
 ///
 /// # Errors
-/// [`Unmeasured`].
+/// [`MeasureError`].
 pub fn serial_latency(
     disk: &Disk,
     time: Duration,
     cancel: &AtomicBool,
-) -> Result<ReadRate, Unmeasured> {
+) -> Result<ReadRate, MeasureError> {
     measure_random(disk, Method::Threads { count: 1 }, time, cancel)
 }
 
 /// Measures reads of unread blocks by one method for the given time.
 ///
 /// # Errors
-/// [`Unmeasured`].
+/// [`MeasureError`].
 pub fn measure_random(
     disk: &Disk,
     method: Method,
     time: Duration,
     cancel: &AtomicBool,
-) -> Result<ReadRate, Unmeasured> {
+) -> Result<ReadRate, MeasureError> {
     measure(&disk.files, method, &Work::Unread { blocks: &disk.unread, time }, cancel)
 }
 
 /// Reads the same unread blocks twice: 20,000 blocks, or half of all blocks if that is less.
 ///
 /// # Errors
-/// [`Unmeasured`].
-pub fn probe_host_cache(disk: &Disk, cancel: &AtomicBool) -> Result<HostCacheProbe, Unmeasured> {
+/// [`MeasureError`].
+pub fn probe_host_cache(disk: &Disk, cancel: &AtomicBool) -> Result<HostCacheProbe, MeasureError> {
     let files = &disk.files;
     let half = usize::try_from(files.block_count() / 2).unwrap_or(usize::MAX);
     let count = half.min(HOST_CACHE_BLOCK_COUNT);
     if count < HOST_CACHE_BLOCK_COUNT_MIN {
-        return Err(Unmeasured::TooSmall { block_count: files.block_count() });
+        return Err(MeasureError::TooSmall { block_count: files.block_count() });
     }
     let blocks = disk.unread.take(count);
     // A refused ring has read nothing, so the pass by threads is still the first read of these
     // blocks.
     let ring = Method::Ring { depth: RING_DEPTHS[0], threads: 1 };
     let (method, first) = match measure(files, ring, &Work::Listed(&blocks), cancel) {
-        Err(Unmeasured::RingRefused { .. }) => {
+        Err(MeasureError::RingRefused { .. }) => {
             let threads = Method::Threads { count: THREAD_COUNTS[0] };
             (threads, measure(files, threads, &Work::Listed(&blocks), cancel)?)
         }
@@ -334,13 +334,13 @@ pub fn probe_host_cache(disk: &Disk, cancel: &AtomicBool) -> Result<HostCachePro
 /// threads.
 ///
 /// # Errors
-/// [`Unmeasured`].
+/// [`MeasureError`].
 pub fn replay(
     files: &DirectFiles,
     extents: &[Extent],
     time: Duration,
     cancel: &AtomicBool,
-) -> Result<ReadRate, Unmeasured> {
+) -> Result<ReadRate, MeasureError> {
     let work = Work::Extents { extents, time };
     let depth = RING_DEPTHS[1];
     // A ring may saturate its thread's core before it saturates the device.
@@ -349,7 +349,7 @@ pub fn replay(
     let one = Method::Ring { depth, threads: 1 };
     for method in several.into_iter().chain([one]) {
         match measure(files, method, &work, cancel) {
-            Err(Unmeasured::RingRefused { .. }) => {}
+            Err(MeasureError::RingRefused { .. }) => {}
             rate => return rate,
         }
     }
@@ -361,7 +361,7 @@ fn measure(
     method: Method,
     work: &Work<'_>,
     cancel: &AtomicBool,
-) -> Result<ReadRate, Unmeasured> {
+) -> Result<ReadRate, MeasureError> {
     let before = IoCounters::of_this_process();
     let parts = match method {
         #[cfg(feature = "io-uring")]
@@ -370,7 +370,7 @@ fn measure(
         }
         #[cfg(not(feature = "io-uring"))]
         Method::Ring { .. } => {
-            Err(Unmeasured::RingRefused { reason: "built without the feature io-uring".into() })
+            Err(MeasureError::RingRefused { reason: "built without the feature io-uring".into() })
         }
         Method::Threads { count } => {
             workers::read(files, count, work, cancel, &workers::read_one_by_one)
@@ -386,7 +386,7 @@ fn measure(
         && u128::from(device_read_bytes) * 100
             < u128::from(read_bytes) * u128::from(DEVICE_SHARE_PERCENT)
     {
-        return Err(Unmeasured::NotFromDevice { read_bytes, device_read_bytes });
+        return Err(MeasureError::NotFromDevice { read_bytes, device_read_bytes });
     }
     Ok(rate)
 }

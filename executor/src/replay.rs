@@ -6,7 +6,7 @@
 use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool, time::Duration};
 
 use crate::{
-    device::{self, BLOCK_BYTES, DirectFiles, Extent, ReadRate, Unmeasured},
+    device::{self, BLOCK_BYTES, DirectFiles, Extent, MeasureError, ReadRate},
     place::{BlockPlace, Places, RequestedRow},
     store::{Sample, Store, recorded::ReadLog},
 };
@@ -70,15 +70,15 @@ impl Requests {
     /// Repeats the requests past the page cache, for at most `time`.
     ///
     /// # Errors
-    /// [`Unmeasured`].
+    /// [`MeasureError`].
     pub fn replay(
         &self,
         blocks: ReplayedBlocks,
         time: Duration,
         cancel: &AtomicBool,
-    ) -> Result<ReadRate, Unmeasured> {
+    ) -> Result<ReadRate, MeasureError> {
         if self.extents.is_empty() {
-            return Err(Unmeasured::TooSmall { block_count: 0 });
+            return Err(MeasureError::TooSmall { block_count: 0 });
         }
         let files = DirectFiles::open_in_order(&self.files)?;
         match blocks {

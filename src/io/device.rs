@@ -5,7 +5,7 @@
 use std::{sync::atomic::AtomicBool, time::Duration};
 
 use executor::{
-    device::{self, Disk, Method, ReadRate, Unmeasured},
+    device::{self, Disk, MeasureError, Method, ReadRate},
     state::BuiltState,
 };
 
@@ -28,8 +28,8 @@ impl MeasuredDevice {
     /// read gets `time`, the time of a point, but at most a second.
     ///
     /// # Errors
-    /// [`Unmeasured`]: the state's files cannot be read past the kernel's cache.
-    pub fn open(state: &BuiltState, time: Duration, seed: u64) -> Result<Self, Unmeasured> {
+    /// [`MeasureError`]: the state's files cannot be read past the kernel's cache.
+    pub fn open(state: &BuiltState, time: Duration, seed: u64) -> Result<Self, MeasureError> {
         Ok(Self { disk: Disk::open(&state.table_files(), seed)?, time: time.min(TIME_MAX) })
     }
 
@@ -37,13 +37,13 @@ impl MeasuredDevice {
     /// depth.
     ///
     /// # Errors
-    /// [`Unmeasured`]. `facts` keeps the measurements before the error.
+    /// [`MeasureError`]. `facts` keeps the measurements before the error.
     pub fn begin(
         &self,
         depths: &[usize],
         facts: &mut IoDevice,
         cancel: &AtomicBool,
-    ) -> Result<(), Unmeasured> {
+    ) -> Result<(), MeasureError> {
         match device::probe_host_cache(&self.disk, cancel) {
             Ok(probe) => facts.host_cache_ratio = Some(probe.ratio()),
             Err(reason) => facts.reason = Some(format!("host cache not probed: {reason}")),
@@ -54,7 +54,7 @@ impl MeasuredDevice {
         for depth in depths {
             let ring = Method::Ring { depth: *depth, threads: 1 };
             let rate = match device::measure_random(&self.disk, ring, self.time, cancel) {
-                Err(Unmeasured::RingRefused { .. }) => {
+                Err(MeasureError::RingRefused { .. }) => {
                     let threads = Method::Threads { count: *depth };
                     device::measure_random(&self.disk, threads, self.time, cancel)?
                 }
@@ -75,8 +75,8 @@ impl MeasuredDevice {
     /// Measures the ceiling again, after the points.
     ///
     /// # Errors
-    /// [`Unmeasured`].
-    pub fn end(&self, facts: &mut IoDevice, cancel: &AtomicBool) -> Result<(), Unmeasured> {
+    /// [`MeasureError`].
+    pub fn end(&self, facts: &mut IoDevice, cancel: &AtomicBool) -> Result<(), MeasureError> {
         let ceiling = device::ceiling(&self.disk, self.time, cancel)?;
         facts.ceiling_end_iops = Some(ceiling.best.iops);
         facts.ceiling_drift = facts.ceiling_start_iops.map(|start| ceiling.best.iops / start);

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 /// Reason why a device could not be measured.
 #[derive(Debug, thiserror::Error)]
-pub enum Unmeasured {
+pub enum MeasureError {
     /// The files have too few blocks.
     #[error("{block_count} blocks of 4 KiB are too few to read at random")]
     TooSmall {

@@ -10,7 +10,7 @@ use std::{
 
 use rustix::fs::fstatfs;
 
-use super::error::Unmeasured;
+use super::error::MeasureError;
 
 /// Size of a block in bytes. A random read is of one block; memory for reads has this alignment.
 pub const BLOCK_BYTES: usize = 4096;
@@ -76,14 +76,17 @@ impl DirectFiles {
     /// that are shorter than a block. The bytes after a file's last whole block are never read.
     ///
     /// # Errors
-    /// [`Unmeasured`]: a file cannot be opened, a file is on a file system in memory, or there is
+    /// [`MeasureError`]: a file cannot be opened, a file is on a file system in memory, or there is
     /// no block.
-    pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, Unmeasured> {
+    pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, MeasureError> {
         Self::open_as(paths, Access::Direct)
     }
 
     /// Opens `paths` as [`Self::open`] does, to be read by `access`.
-    pub(super) fn open_as<P: AsRef<Path>>(paths: &[P], access: Access) -> Result<Self, Unmeasured> {
+    pub(super) fn open_as<P: AsRef<Path>>(
+        paths: &[P],
+        access: Access,
+    ) -> Result<Self, MeasureError> {
         let mut sized = with_sizes(paths)?;
         sized.retain(|(byte_count, _)| *byte_count >= BLOCK_BYTES as u64);
         sized.sort_by(|a, b| b.cmp(a));
@@ -96,15 +99,15 @@ impl DirectFiles {
     ///
     /// # Errors
     /// The errors of [`Self::open`].
-    pub fn open_in_order<P: AsRef<Path>>(paths: &[P]) -> Result<Self, Unmeasured> {
+    pub fn open_in_order<P: AsRef<Path>>(paths: &[P]) -> Result<Self, MeasureError> {
         let sized = with_sizes(paths)?;
         match sized.len() {
             0..=FILE_COUNT_MAX => Self::open_all(&sized, Access::Direct),
-            count => Err(Unmeasured::TooManyFiles { count }),
+            count => Err(MeasureError::TooManyFiles { count }),
         }
     }
 
-    fn open_all(sized: &[(u64, &Path)], access: Access) -> Result<Self, Unmeasured> {
+    fn open_all(sized: &[(u64, &Path)], access: Access) -> Result<Self, MeasureError> {
         let mut files = Vec::with_capacity(sized.len());
         let mut blocks_end = 0;
         for (byte_count, path) in sized {
@@ -114,7 +117,7 @@ impl DirectFiles {
             files.push(OpenFile { file, path, byte_count, blocks_end });
         }
         if blocks_end == 0 {
-            return Err(Unmeasured::TooSmall { block_count: 0 });
+            return Err(MeasureError::TooSmall { block_count: 0 });
         }
         Ok(Self { files, access })
     }
@@ -158,7 +161,7 @@ impl DirectFiles {
     }
 
     /// Reads `extent` into `into`, which must be large enough, by one system call.
-    pub(super) fn read(&self, extent: &Extent, into: &mut [Block]) -> Result<(), Unmeasured> {
+    pub(super) fn read(&self, extent: &Extent, into: &mut [Block]) -> Result<(), MeasureError> {
         let file = &self.files[extent.file as usize].file;
         let mut remaining = extent.byte_count as usize;
         let mut parts: Vec<_> = Vec::with_capacity(into.len());
@@ -180,7 +183,7 @@ impl DirectFiles {
         &self,
         extent: &Extent,
         result: io::Result<usize>,
-    ) -> Result<(), Unmeasured> {
+    ) -> Result<(), MeasureError> {
         let OpenFile { path, byte_count: file_end, .. } = &self.files[extent.file as usize];
         match result {
             Ok(byte_count) if byte_count == extent.byte_count as usize => Ok(()),
@@ -203,13 +206,13 @@ impl DirectFiles {
 
     /// Makes the error of a read whose file is not known. It names the first file.
     #[cfg(feature = "io-uring")]
-    pub(super) fn failed(&self, source: io::Error) -> Unmeasured {
+    pub(super) fn failed(&self, source: io::Error) -> MeasureError {
         failed(&self.files[0].path, source)
     }
 }
 
 /// Returns the size in bytes of each of `paths`, with the path.
-fn with_sizes<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(u64, &Path)>, Unmeasured> {
+fn with_sizes<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(u64, &Path)>, MeasureError> {
     let mut sized = Vec::with_capacity(paths.len());
     for path in paths.iter().map(AsRef::as_ref) {
         let metadata = path.metadata().map_err(|source| failed(path, source))?;
@@ -218,12 +221,12 @@ fn with_sizes<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(u64, &Path)>, Unmeasur
     Ok(sized)
 }
 
-fn failed(path: &Path, source: io::Error) -> Unmeasured {
-    Unmeasured::Failed { path: path.into(), source }
+fn failed(path: &Path, source: io::Error) -> MeasureError {
+    MeasureError::Failed { path: path.into(), source }
 }
 
 #[cfg(test)]
-fn open(path: &Path, access: Access) -> Result<File, Unmeasured> {
+fn open(path: &Path, access: Access) -> Result<File, MeasureError> {
     match access {
         Access::Direct => open_direct(path),
         Access::Cached => super::cache::open_without_readahead(path).map_err(|e| failed(path, e)),
@@ -231,21 +234,21 @@ fn open(path: &Path, access: Access) -> Result<File, Unmeasured> {
 }
 
 #[cfg(not(test))]
-fn open(path: &Path, Access::Direct: Access) -> Result<File, Unmeasured> {
+fn open(path: &Path, Access::Direct: Access) -> Result<File, MeasureError> {
     open_direct(path)
 }
 
-fn open_direct(path: &Path) -> Result<File, Unmeasured> {
+fn open_direct(path: &Path) -> Result<File, MeasureError> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path).map_err(
         |source| match source.raw_os_error() {
             Some(libc::EINVAL | libc::EOPNOTSUPP) => {
-                Unmeasured::DirectRefused { path: path.into(), source }
+                MeasureError::DirectRefused { path: path.into(), source }
             }
             _ => failed(path, source),
         },
     )?;
     match memory_file_system(&file).map_err(|source| failed(path, source))? {
-        Some(file_system) => Err(Unmeasured::InMemory { path: path.into(), file_system }),
+        Some(file_system) => Err(MeasureError::InMemory { path: path.into(), file_system }),
         None => Ok(file),
     }
 }

@@ -9,7 +9,7 @@ use std::{io, mem, os::fd::RawFd, time::Instant};
 use io_uring::{IoUring, opcode, squeue, types};
 
 use super::{
-    error::Unmeasured,
+    error::MeasureError,
     files::{Block, Extent},
     workers::{Part, Shared},
 };
@@ -37,10 +37,10 @@ struct InFlightRead {
 }
 
 /// Reads on the calling thread, with `depth` reads in flight.
-pub(super) fn read(shared: &Shared<'_>, depth: usize) -> Result<Part, Unmeasured> {
+pub(super) fn read(shared: &Shared<'_>, depth: usize) -> Result<Part, MeasureError> {
     let files = shared.files;
     let mut ring = Ring::new(&files.descriptors(), depth, shared.read_block_count)
-        .map_err(|source| Unmeasured::RingRefused { reason: source.to_string() })?;
+        .map_err(|source| MeasureError::RingRefused { reason: source.to_string() })?;
     let mut flights: Vec<Option<InFlightRead>> = vec![None; depth];
     let mut latencies = Latencies::ready();
     let (mut read_count, mut read_bytes, mut block_count) = (0, 0, 0);

@@ -26,7 +26,7 @@ fn open(files: &[&NamedTempFile]) -> Option<DirectFiles> {
     let paths: Vec<_> = files.iter().map(|file| file.path()).collect();
     match DirectFiles::open(&paths) {
         Ok(files) => Some(files),
-        Err(Unmeasured::InMemory { .. } | Unmeasured::DirectRefused { .. }) => None,
+        Err(MeasureError::InMemory { .. } | MeasureError::DirectRefused { .. }) => None,
         Err(e) => panic!("{e}"),
     }
 }
@@ -37,10 +37,10 @@ fn disk(files: &[&NamedTempFile]) -> Option<Disk> {
 }
 
 /// Returns the measurement; `None` if this machine does not allow it.
-fn measured<T>(result: Result<T, Unmeasured>) -> Option<T> {
+fn measured<T>(result: Result<T, MeasureError>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
-        Err(Unmeasured::RingRefused { .. } | Unmeasured::NotFromDevice { .. }) => None,
+        Err(MeasureError::RingRefused { .. } | MeasureError::NotFromDevice { .. }) => None,
         Err(e) => panic!("{e}"),
     }
 }
@@ -54,7 +54,7 @@ fn a_file_in_memory_has_no_ceiling() {
     let file = file_in(memory, 1 << 20);
     let error = DirectFiles::open(&[file.path()]).expect_err("no device");
     assert!(
-        matches!(error, Unmeasured::InMemory { .. } | Unmeasured::DirectRefused { .. }),
+        matches!(error, MeasureError::InMemory { .. } | MeasureError::DirectRefused { .. }),
         "{error}"
     );
 }
@@ -63,7 +63,7 @@ fn a_file_in_memory_has_no_ceiling() {
 fn files_without_a_whole_block_are_too_small() {
     let file = file_of(BLOCK_BYTES - 1);
     let error = DirectFiles::open(&[file.path()]).expect_err("no block");
-    assert!(matches!(error, Unmeasured::TooSmall { block_count: 0 }), "{error}");
+    assert!(matches!(error, MeasureError::TooSmall { block_count: 0 }), "{error}");
     let none: [&Path; 0] = [];
     assert!(DirectFiles::open(&none).is_err());
 }
@@ -180,7 +180,7 @@ fn a_set_flag_cancels_every_measurement() {
     let file = file_of(4_000 * BLOCK_BYTES);
     let Some(disk) = disk(&[&file]) else { return };
     let stop = AtomicBool::new(true);
-    let is_cancelled = |error| matches!(error, Unmeasured::Cancelled);
+    let is_cancelled = |error| matches!(error, MeasureError::Cancelled);
     assert!(is_cancelled(ceiling(&disk, SHORT, &stop).expect_err("cancelled")));
     assert!(is_cancelled(serial_latency(&disk, SHORT, &stop).expect_err("cancelled")));
     assert!(is_cancelled(probe_host_cache(&disk, &stop).expect_err("cancelled")));
@@ -203,7 +203,7 @@ fn too_few_blocks_say_nothing_about_the_hosts_cache() {
     let file = file_of(1_998 * BLOCK_BYTES);
     let Some(disk) = disk(&[&file]) else { return };
     let error = probe_host_cache(&disk, &AtomicBool::new(false)).expect_err("too few");
-    assert!(matches!(error, Unmeasured::TooSmall { block_count: 1_998 }), "{error}");
+    assert!(matches!(error, MeasureError::TooSmall { block_count: 1_998 }), "{error}");
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn holes_are_no_reads_of_a_device() {
     let Some(disk) = disk(&[&file]) else { return };
     let method = Method::Threads { count: 1 };
     match measure_random(&disk, method, SHORT, &AtomicBool::new(false)) {
-        Err(Unmeasured::NotFromDevice { .. }) => {}
+        Err(MeasureError::NotFromDevice { .. }) => {}
         // Other tests of this process read from the device meanwhile.
         Ok(rate) => assert!(rate.device_read_bytes.is_none_or(|bytes| bytes > 0)),
         Err(e) => panic!("{e}"),
@@ -227,8 +227,8 @@ fn a_file_cut_after_opening_is_an_error_that_names_it() {
     file.as_file().set_len(0).expect("cut");
     for method in [Method::Ring { depth: 4, threads: 2 }, Method::Threads { count: 2 }] {
         match measure_random(&disk, method, SHORT, &AtomicBool::new(false)) {
-            Err(Unmeasured::Failed { path, .. }) => assert_eq!(path, file.path()),
-            Err(Unmeasured::RingRefused { .. }) => {}
+            Err(MeasureError::Failed { path, .. }) => assert_eq!(path, file.path()),
+            Err(MeasureError::RingRefused { .. }) => {}
             result => panic!("{result:?}"),
         }
     }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    error::Unmeasured,
+    error::MeasureError,
     files::{BLOCK_BYTES, Block, DirectFiles, Extent},
     unread::UnreadBlocks,
 };
@@ -82,8 +82,8 @@ pub(super) fn read(
     thread_count: usize,
     work: &Work<'_>,
     cancel: &AtomicBool,
-    reader: &(impl Fn(&Shared<'_>) -> Result<Part, Unmeasured> + Sync),
-) -> Result<Vec<Part>, Unmeasured> {
+    reader: &(impl Fn(&Shared<'_>) -> Result<Part, MeasureError> + Sync),
+) -> Result<Vec<Part>, MeasureError> {
     let shared = Shared {
         files,
         work,
@@ -99,7 +99,7 @@ pub(super) fn read(
                 .spawn_scoped(scope, move || reader(shared).inspect_err(|_| shared.fail()));
             worker.map_err(|source| {
                 shared.fail();
-                Unmeasured::NoThreads { count: thread_count, source }
+                MeasureError::NoThreads { count: thread_count, source }
             })
         });
         // All threads are started before the first one is joined.
@@ -129,9 +129,9 @@ impl Shared<'_> {
     }
 
     /// Returns whether a thread that began to read at `start` must end.
-    pub(super) fn is_over(&self, start: Instant, now: Instant) -> Result<bool, Unmeasured> {
+    pub(super) fn is_over(&self, start: Instant, now: Instant) -> Result<bool, MeasureError> {
         if self.cancel.load(Ordering::Relaxed) {
-            return Err(Unmeasured::Cancelled);
+            return Err(MeasureError::Cancelled);
         }
         let is_late = self.work.time().is_some_and(|time| now - start >= time);
         Ok(is_late || self.has_failed.load(Ordering::Relaxed))
@@ -139,7 +139,7 @@ impl Shared<'_> {
 }
 
 /// Reads on the calling thread by `pread`, one read after the other. Every kernel allows this.
-pub(super) fn read_one_by_one(shared: &Shared<'_>) -> Result<Part, Unmeasured> {
+pub(super) fn read_one_by_one(shared: &Shared<'_>) -> Result<Part, MeasureError> {
     let cpu_before = thread_cpu_time();
     let mut blocks = vec![Block::ZERO; shared.read_block_count];
     let mut latencies = Latencies::ready();

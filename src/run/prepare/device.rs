@@ -6,7 +6,7 @@ use std::{env, fmt::Display, sync::atomic::AtomicBool, time::Duration};
 use anyhow::{Result, anyhow};
 
 use executor::{
-    device::{self, Disk, TIME_PER_METHOD, Unmeasured},
+    device::{self, Disk, MeasureError, TIME_PER_METHOD},
     state::BuiltState,
 };
 use result::{Device, stats};
@@ -121,7 +121,11 @@ pub(super) fn add_reason(facts: &mut Device, reason: &impl Display) {
     facts.reason = Some(reasons.collect::<Vec<_>>().join("; "));
 }
 
-fn measure_figures(disk: &Disk, cancel: &AtomicBool, facts: &mut Device) -> Result<(), Unmeasured> {
+fn measure_figures(
+    disk: &Disk,
+    cancel: &AtomicBool,
+    facts: &mut Device,
+) -> Result<(), MeasureError> {
     match device::probe_host_cache(disk, cancel) {
         Ok(probe) => facts.host_cache_ratio = Some(probe.ratio()),
         Err(reason) => add_reason(facts, &format!("host cache not probed: {reason}")),
