@@ -16,7 +16,7 @@ use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, Task},
     sample,
-    state::{DataDir, Quiet, StateSpec},
+    state::{DataDir, NoProgress, StateSpec},
     store::{
         ReadCounters,
         rocksdb::{RocksFormat, RocksSettings, RocksStore},
@@ -58,7 +58,7 @@ fn table(gas: &str, slots: &str, dir: &std::path::Path) {
         scenario: &workload.scenario,
         threads: thread::available_parallelism().map_or(1, NonZeroUsize::get),
     };
-    let built = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+    let built = data.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap();
     let store = RocksStore::open(built, RocksSettings::default()).unwrap();
     println!("A storm of {gas} gas on {slots} slots, digest {}.\n", workload.digest());
     println!("| list | way | ms | 95 % | reads | file bytes | rejected because |");

@@ -17,7 +17,7 @@ mod build;
 mod directory;
 mod error;
 mod format;
-mod keep;
+mod inventory;
 mod lock;
 mod manifest;
 mod names;
@@ -25,11 +25,11 @@ mod names;
 pub use directory::{BuiltState, DataDir, SampleDir, default_data_dir};
 pub use error::StateError;
 pub use format::{
-    BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltTries, Quiet, ScanInput, StateFormat,
-    StateSpec, Watch,
+    BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltTries, NoProgress, ScanInput,
+    StateFormat, StateSpec, Watch,
 };
 pub(crate) use format::{RowSink, file_hash};
-pub use keep::{StateInfo, VerifiedState};
+pub use inventory::{StateInfo, VerifiedState};
 pub use lock::{is_named, lock_file};
 pub use manifest::{FileEntry, GROWING_EXTENSION, Manifest, NodeCounts, NodeTotals, RowCounts};
 pub(crate) use names::{is_marked, make_marked, remove_marked};

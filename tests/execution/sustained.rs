@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, sync::atomic
 use executor::{
     sample::{Disagreement, Measurement},
     span,
-    state::{DataDir, Quiet, StateFormat, StateSpec},
+    state::{DataDir, NoProgress, StateFormat, StateSpec},
     store::{
         Background, Reader, Sample, Store, StoreError,
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
@@ -45,7 +45,7 @@ fn built<S>(
     let (genesis, layout) = (&workload.genesis, workload.layout);
     let spec = StateSpec { genesis, layout, format, scenario: "small", threads: 2 };
     let data = DataDir::open(dir).unwrap();
-    let state = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+    let state = data.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap();
     let name = state.name().to_owned();
     (open(state), name)
 }
@@ -129,7 +129,7 @@ fn every_design_agrees_while_rocksdb_compacts_and_the_state_stays_as_it_was() {
     }
     drop(store);
     let data = DataDir::open(dir.path()).unwrap();
-    data.verify(&name, &[&rocks_format()], &Quiet, &AtomicBool::new(false)).unwrap();
+    data.verify(&name, &[&rocks_format()], &NoProgress, &AtomicBool::new(false)).unwrap();
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn without_compactions_and_in_mdbx_blocks_are_timed_and_nothing_is_waited_for() 
     }
     drop(mdbx);
     let data = DataDir::open(dir.path()).unwrap();
-    data.verify(&name, &[&format], &Quiet, &AtomicBool::new(false)).unwrap();
+    data.verify(&name, &[&format], &NoProgress, &AtomicBool::new(false)).unwrap();
 }
 
 /// A store that loses one slot of one block.

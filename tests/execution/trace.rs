@@ -9,7 +9,7 @@ use alloy_primitives::Bytes;
 use executor::{
     engine::Task,
     sample::{self, Measurement},
-    state::{DataDir, Quiet, StateSpec},
+    state::{DataDir, NoProgress, StateSpec},
     store::{
         Store,
         memory::MemoryStore,
@@ -192,7 +192,7 @@ fn events_nest_and_sum_up_to_the_tallies_of_every_kind_of_variant() {
             scenario: "small",
             threads: 2,
         };
-        let built = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+        let built = data.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap();
         let settings =
             RocksSettings { read_method, multi_get_key_count: 100, ..RocksSettings::default() };
         let rocks = RocksStore::open(built, settings).unwrap();

@@ -11,7 +11,7 @@ use std::{
 };
 
 use executor::{
-    state::{DataDir, Quiet, StateSpec},
+    state::{DataDir, NoProgress, StateSpec},
     store::rocksdb::RocksFormat,
 };
 use workload::file;
@@ -235,7 +235,7 @@ fn a_data_directory_that_is_in_use_is_an_io_error_and_a_file_in_its_place_is_ref
         scenario: "test",
         threads: 1,
     };
-    let held = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+    let held = data.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap();
     let args = small(&["--design", "batched-io"]);
     refused(&args, dir.path(), 6, &["in use", &std::process::id().to_string()]);
     drop(held);

@@ -6,7 +6,7 @@
 use std::{fs, path::Path, process::Output, sync::atomic::AtomicBool};
 
 use executor::{
-    state::{DataDir, Quiet, StateSpec},
+    state::{DataDir, NoProgress, StateSpec},
     store::rocksdb::RocksFormat,
 };
 use serde_json::Value;
@@ -246,7 +246,7 @@ fn states_are_kept_and_a_database_that_cannot_be_opened_loses_none_before_it() {
         threads: 1,
     };
     let data = DataDir::open(&at.join("data")).unwrap();
-    let held = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+    let held = data.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap();
     assert_eq!(states(), before, "it is the one that the run has built");
     ends(&work(&[&run[..], &["--out", "cut"]].concat()), at, 6);
     drop(held);

@@ -13,7 +13,7 @@ use std::{
 };
 
 use executor::{
-    state::{Quiet, Watch},
+    state::{NoProgress, Watch},
     store::redis::RedisServers,
 };
 use serde_json::Value;
@@ -150,7 +150,7 @@ fn a_password_is_taken_from_the_environment_and_shown_nowhere() {
     const SECRET: &str = "open-sesame-17";
     let dir = tempfile::tempdir().unwrap();
     let cancel = AtomicBool::new(false);
-    let watch = Watch { progress: &Quiet, cancel: &cancel };
+    let watch = Watch { progress: &NoProgress, cancel: &cancel };
     let servers = RedisServers::start(dir.path(), &watch).unwrap();
     for address in servers.addresses() {
         let client = redis::Client::open(format!("redis://{address}/")).unwrap();

@@ -1,5 +1,5 @@
 //! The interface of stores to builds and scans of a state's files ([`StateFormat`]), with its
-//! inputs, outputs and progress. The stores with files implement it; `build.rs` and `keep.rs` call
+//! inputs, outputs and progress. The stores with files implement it; `build.rs` and `inventory.rs` call
 //! it.
 
 use std::{
@@ -51,9 +51,9 @@ pub trait BuildProgress: Sync {
 
 /// A receiver that discards all progress.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Quiet;
+pub struct NoProgress;
 
-impl BuildProgress for Quiet {
+impl BuildProgress for NoProgress {
     fn begin(&self, _phase: BuildPhase, _row_count: u64) {}
     fn advance(&self, _rows: u64) {}
     fn note(&self, _text: &str) {}

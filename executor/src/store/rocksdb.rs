@@ -51,7 +51,7 @@ use places::Blocks;
 use reader::RocksReader;
 pub use sample::RocksSample;
 use sample::SampleInput;
-pub use settings::{IoUring, READS_AT_ONCE, RocksSettings, effective, io_uring_state};
+pub use settings::{IoUring, READS_AT_ONCE, RocksSettings, effective_read_method, io_uring_state};
 use settings::{NAME, failed_io};
 use tries::RocksTries;
 
@@ -201,7 +201,7 @@ impl RocksStore {
 
     /// Describes whether reads go through `io_uring`.
     fn describe_io_uring(&self) -> String {
-        match effective(self.settings.read_method) {
+        match effective_read_method(self.settings.read_method) {
             ReadMethod::Get => "not used: a Get reads one block".to_owned(),
             ReadMethod::MultiGet => io_uring_state().to_string(),
         }
@@ -215,7 +215,7 @@ fn or_none(text: &str) -> String {
 
 /// Describes the read method and its number of keys per call.
 fn describe_reads(settings: &RocksSettings) -> String {
-    match effective(settings.read_method) {
+    match effective_read_method(settings.read_method) {
         ReadMethod::Get => ReadMethod::Get.to_string(),
         ReadMethod::MultiGet => {
             format!("{}, {} keys a call", ReadMethod::MultiGet, settings.multi_get_key_count)
@@ -314,7 +314,7 @@ impl Store for RocksStore {
     }
 
     fn merged_block_count_max(&self) -> usize {
-        match (effective(self.settings.read_method), io_uring_state()) {
+        match (effective_read_method(self.settings.read_method), io_uring_state()) {
             (ReadMethod::MultiGet, IoUring::Available) => {
                 self.settings.multi_get_key_count.clamp(1, READS_AT_ONCE)
             }

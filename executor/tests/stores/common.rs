@@ -8,7 +8,7 @@ use std::{path::Path, sync::atomic::AtomicBool};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use executor::{
-    state::{BuiltState, DataDir, Manifest, Quiet, StateError, StateSpec},
+    state::{BuiltState, DataDir, Manifest, NoProgress, StateError, StateSpec},
     store::rocksdb::{RocksFormat, RocksSettings, RocksStore},
 };
 use workload::{
@@ -76,7 +76,7 @@ pub(crate) fn open(
     layout: Layout,
 ) -> Result<BuiltState, StateError> {
     let spec = spec(genesis, layout);
-    DataDir::open(data)?.open_or_build(&spec, &Quiet, &AtomicBool::new(false))
+    DataDir::open(data)?.open_or_build(&spec, &NoProgress, &AtomicBool::new(false))
 }
 
 pub(crate) fn spec(genesis: &Genesis, layout: Layout) -> StateSpec<'_> {

@@ -10,7 +10,7 @@ use std::{
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 use executor::{
-    state::{BuiltState, DataDir, Quiet, StateError, StateSpec},
+    state::{BuiltState, DataDir, NoProgress, StateError, StateSpec},
     store::{
         Store, StoreError,
         flat::{FlatFormat, FlatSettings, FlatStore},
@@ -32,7 +32,7 @@ fn spec(genesis: &Genesis, layout: Layout) -> StateSpec<'_> {
 
 fn open(data: &Path, genesis: &Genesis, layout: Layout) -> Result<BuiltState, StateError> {
     let spec = spec(genesis, layout);
-    DataDir::open(data)?.open_or_build(&spec, &Quiet, &AtomicBool::new(false))
+    DataDir::open(data)?.open_or_build(&spec, &NoProgress, &AtomicBool::new(false))
 }
 
 fn store(data: &Path, genesis: &Genesis, layout: Layout) -> FlatStore {
@@ -41,7 +41,7 @@ fn store(data: &Path, genesis: &Genesis, layout: Layout) -> FlatStore {
 
 fn verify(data: &Path, name: &str) -> Result<(), StateError> {
     let data = DataDir::open(data)?;
-    data.verify(name, &[&FlatFormat::ROWS], &Quiet, &AtomicBool::new(false)).map(drop)
+    data.verify(name, &[&FlatFormat::ROWS], &NoProgress, &AtomicBool::new(false)).map(drop)
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn the_content_is_that_of_the_same_recipe_in_rocksdb_whatever_the_threads() {
             let data = tempfile::tempdir().unwrap();
             let spec = StateSpec { threads, ..spec(&genesis, layout) };
             let dir = DataDir::open(data.path()).unwrap();
-            let built = dir.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+            let built = dir.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap();
             assert_eq!(built.manifest().content_digest, rocks.manifest().content_digest);
             assert_eq!(built.manifest().rows, rocks.manifest().rows);
         }
@@ -319,7 +319,7 @@ fn a_cancelled_build_leaves_nothing_behind() {
     let genesis = genesis(2_000);
     let cancel = AtomicBool::new(true);
     let spec = spec(&genesis, Layout::Hashed);
-    let error = DataDir::open(data.path()).unwrap().open_or_build(&spec, &Quiet, &cancel);
+    let error = DataDir::open(data.path()).unwrap().open_or_build(&spec, &NoProgress, &cancel);
     assert!(matches!(error.unwrap_err(), StateError::Cancelled));
     assert!(!data.path().join(spec.name()).exists());
     open(data.path(), &genesis, Layout::Hashed).unwrap();

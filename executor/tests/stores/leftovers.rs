@@ -56,7 +56,7 @@ fn what_is_of_others_stays_is_named_and_ends_no_run() {
     for name in [&dirs[0], other] {
         assert!(matches!(dir.remove(name), Err(StateError::Foreign { .. })), "{name}");
     }
-    assert!(matches!(dir.open_whole(other, &[&FORMAT]), Err(StateError::Foreign { .. })));
+    assert!(matches!(dir.open_complete(other, &[&FORMAT]), Err(StateError::Foreign { .. })));
     assert!(!at(&format!("{other}.lock")).exists(), "a lock would prove that it is ours");
     dir.remove(&name).unwrap();
     open(data.path(), &genesis, Layout::Hashed).unwrap();

@@ -12,7 +12,7 @@ use std::{
 
 use alloy_primitives::{B256, Bytes, keccak256};
 use executor::{
-    state::{BuildPhase, BuildProgress, BuiltState, DataDir, Quiet, StateError, StateSpec},
+    state::{BuildPhase, BuildProgress, BuiltState, DataDir, NoProgress, StateError, StateSpec},
     store::{
         Store, StoreError,
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
@@ -47,7 +47,7 @@ fn spec<'a>(genesis: &'a Genesis, form: &'a Form) -> StateSpec<'a> {
 
 fn open(data: &Path, genesis: &Genesis, form: &Form) -> Result<BuiltState, StateError> {
     let spec = spec(genesis, form);
-    DataDir::open(data)?.open_or_build(&spec, &Quiet, &AtomicBool::new(false))
+    DataDir::open(data)?.open_or_build(&spec, &NoProgress, &AtomicBool::new(false))
 }
 
 fn store(data: &Path, genesis: &Genesis, form: &Form) -> MdbxStore {
@@ -56,7 +56,7 @@ fn store(data: &Path, genesis: &Genesis, form: &Form) -> MdbxStore {
 
 fn verify(data: &Path, name: &str) -> Result<(), StateError> {
     let data = DataDir::open(data)?;
-    data.verify(name, &[&MdbxFormat::default()], &Quiet, &AtomicBool::new(false)).map(drop)
+    data.verify(name, &[&MdbxFormat::default()], &NoProgress, &AtomicBool::new(false)).map(drop)
 }
 
 fn contents(dir: &Path) -> Vec<(String, B256)> {
@@ -96,7 +96,7 @@ fn the_content_is_that_of_the_same_recipe_in_rocksdb_whatever_the_threads() {
             let data = tempfile::tempdir().unwrap();
             let spec = StateSpec { threads, ..spec(&genesis, form) };
             let dir = DataDir::open(data.path()).unwrap();
-            let built = dir.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+            let built = dir.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap();
             assert_eq!(built.manifest().content_digest, rocks.manifest().content_digest);
             assert_eq!(built.manifest().rows, rocks.manifest().rows);
         }
@@ -399,7 +399,7 @@ fn a_cancelled_build_leaves_nothing_behind() {
     let genesis = genesis(2_000);
     let cancel = AtomicBool::new(true);
     let spec = spec(&genesis, &HASHED);
-    let error = DataDir::open(data.path()).unwrap().open_or_build(&spec, &Quiet, &cancel);
+    let error = DataDir::open(data.path()).unwrap().open_or_build(&spec, &NoProgress, &cancel);
     assert!(matches!(error.unwrap_err(), StateError::Cancelled));
     assert!(!data.path().join(spec.name()).exists());
     open(data.path(), &genesis, &HASHED).unwrap();

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, sync::atomic::AtomicBool};
 
 use alloy_primitives::{Address, Bytes, U256};
 use executor::{
-    state::{DataDir, Quiet, StateSpec},
+    state::{DataDir, NoProgress, StateSpec},
     store::{
         Reader, Store,
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
@@ -99,7 +99,7 @@ fn genesis(slots: &Slots) -> Genesis {
 fn store(dir: &Path, genesis: &Genesis, layout: Layout, format: MdbxFormat) -> MdbxStore {
     let spec = StateSpec { genesis, layout, format: &format, scenario: "test", threads: 1 };
     let data = DataDir::open(dir).unwrap();
-    let state = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+    let state = data.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap();
     MdbxStore::open(state, MdbxSettings::default()).unwrap()
 }
 
@@ -152,7 +152,7 @@ proptest! {
             drop(store);
             let data = DataDir::open(dir.path()).unwrap();
             let formats: [&dyn executor::state::StateFormat; 1] = [&MdbxFormat::default()];
-            data.verify(&name, &formats, &Quiet, &AtomicBool::new(false)).unwrap();
+            data.verify(&name, &formats, &NoProgress, &AtomicBool::new(false)).unwrap();
         }
         prop_assert_eq!(digests[0], digests[1]);
     }

@@ -6,7 +6,7 @@ use std::{collections::HashSet, fs::File, os::unix::fs::FileExt, sync::atomic::A
 use alloy_primitives::{Address, U256, keccak256};
 use executor::{
     place::{BlockPlace, RequestedRow, RowPages},
-    state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
+    state::{BuiltState, DataDir, NoProgress, StateFormat, StateSpec},
     store::{
         Sample, Store,
         flat::{FlatFormat, FlatSettings, FlatStore},
@@ -29,7 +29,7 @@ fn built(
     format: &dyn StateFormat,
 ) -> BuiltState {
     let spec = StateSpec { genesis, layout, format, scenario: "test", threads: 2 };
-    DataDir::open(dir).unwrap().open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap()
+    DataDir::open(dir).unwrap().open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap()
 }
 
 /// Existing slots of both contracts, `step` apart, and accounts.

@@ -14,8 +14,8 @@ use std::{
 
 use executor::{
     state::{
-        BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltState, DataDir, Quiet, ScanInput,
-        StateError, StateFormat, StateInfo, StateSpec, Watch,
+        BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltState, DataDir, NoProgress,
+        ScanInput, StateError, StateFormat, StateInfo, StateSpec, Watch,
     },
     store::{
         Store, StoreError,
@@ -42,7 +42,7 @@ fn names(dir: &Path) -> Vec<String> {
 
 pub(crate) fn verify(data: &Path, name: &str) -> Result<(), StateError> {
     let data = DataDir::open(data)?;
-    data.verify(name, &[&FORMAT], &Quiet, &AtomicBool::new(false)).map(drop)
+    data.verify(name, &[&FORMAT], &NoProgress, &AtomicBool::new(false)).map(drop)
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn building_twice_gives_the_same_content_whatever_the_threads() {
             let data = tempfile::tempdir().unwrap();
             let spec = StateSpec { threads, ..spec(&genesis, layout) };
             let dir = DataDir::open(data.path()).unwrap();
-            let state = dir.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+            let state = dir.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap();
             let (name, manifest) = (state.name().to_owned(), state.manifest().clone());
             drop(state);
             verify(data.path(), &name).unwrap();
@@ -244,17 +244,17 @@ fn a_whole_state_is_opened_by_its_name_and_is_locked_as_by_a_run() {
     let built = open(data.path(), &genesis, Layout::Hashed).unwrap();
     let (name, files) = (built.name().to_owned(), built.table_files());
     let dir = DataDir::open(data.path()).unwrap();
-    let error = dir.open_whole(&name, &[&FORMAT]).unwrap_err();
+    let error = dir.open_complete(&name, &[&FORMAT]).unwrap_err();
     assert!(matches!(error, StateError::InUse { .. }), "{error}");
     drop(built);
-    let whole = dir.open_whole(&name, &[&FORMAT]).unwrap();
+    let whole = dir.open_complete(&name, &[&FORMAT]).unwrap();
     assert_eq!((whole.name(), whole.table_files()), (name.as_str(), files));
     let error = open(data.path(), &genesis, Layout::Hashed).unwrap_err();
     assert!(matches!(error, StateError::InUse { .. }), "{error}");
     drop(whole);
-    let error = dir.open_whole(&name, &[]).unwrap_err();
+    let error = dir.open_complete(&name, &[]).unwrap_err();
     assert!(error.to_string().contains("no store called rocksdb"), "{error}");
-    let error = dir.open_whole("rocksdb-0123456789abcdef", &[&FORMAT]).unwrap_err();
+    let error = dir.open_complete("rocksdb-0123456789abcdef", &[&FORMAT]).unwrap_err();
     assert!(matches!(error, StateError::NotFound { .. }), "{error}");
 }
 
@@ -269,7 +269,7 @@ fn a_state_is_dated_by_its_last_use_and_without_a_record_by_its_creation() {
     assert!(created.is_some() && info().last_used_unix_s >= created);
     // Like a state that was copied without its lock, or that never had a record.
     fs::remove_file(data.path().join(format!("{name}.lock"))).unwrap();
-    assert_eq!((info().last_used_unix_s, info().needed_unix_s()), (None, created));
+    assert_eq!((info().last_used_unix_s, info().last_needed_unix_s()), (None, created));
     verify(data.path(), &name).unwrap();
     assert_eq!(info().last_used_unix_s, None, "nobody measured on it");
     assert_eq!(open(data.path(), &genesis, Layout::Hashed).unwrap().name(), name);
@@ -302,7 +302,7 @@ fn a_directory_of_others_is_told_from_a_state_and_from_a_half_built_one() {
     assert_eq!(of(|info| info.is_ours), ours);
     let unfinished = ["mdbx-0123456789abcdef.building-1", "rocksdb-0123456789abcdef.building-1"];
     assert_eq!(of(|info| info.is_unfinished), unfinished);
-    assert!(list.iter().all(|info| info.needed_unix_s().is_some()), "{list:?}");
+    assert!(list.iter().all(|info| info.last_needed_unix_s().is_some()), "{list:?}");
 }
 
 #[test]
@@ -434,7 +434,7 @@ fn a_device_that_runs_full_is_said_and_the_half_built_state_is_removed() {
     let genesis = genesis(1);
     let spec = StateSpec { format: &FullDevice, ..spec(&genesis, Layout::Hashed) };
     let dir = DataDir::open(data.path()).unwrap();
-    let error = dir.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap_err();
+    let error = dir.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap_err();
     assert!(matches!(error, StateError::Full { .. }), "{error}");
     assert_eq!(names(data.path()), ["samples"]);
 }

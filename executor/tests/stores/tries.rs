@@ -11,8 +11,8 @@ use std::{
 use alloy_primitives::{Address, B256, U256, keccak256};
 use executor::{
     state::{
-        BuildPhase, BuildProgress, BuiltState, DataDir, FileEntry, Manifest, Quiet, StateError,
-        StateFormat, StateSpec,
+        BuildPhase, BuildProgress, BuiltState, DataDir, FileEntry, Manifest, NoProgress,
+        StateError, StateFormat, StateSpec,
     },
     store::{
         Sample, Store,
@@ -44,13 +44,13 @@ fn ways(tries: Option<Format>) -> [Box<dyn StateFormat>; 3] {
 
 fn build(data: &Path, genesis: &Genesis, format: &dyn StateFormat) -> BuiltState {
     let spec = StateSpec { genesis, layout: Layout::Hashed, format, scenario: "test", threads: 2 };
-    DataDir::open(data).unwrap().open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap()
+    DataDir::open(data).unwrap().open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap()
 }
 
 fn verify(data: &Path, name: &str) -> Result<Manifest, StateError> {
     let formats: [&dyn StateFormat; 2] = [&MdbxFormat::default(), &FlatFormat::ROWS];
     let dir = DataDir::open(data)?;
-    Ok(dir.verify(name, &formats, &Quiet, &AtomicBool::new(false))?.manifest)
+    Ok(dir.verify(name, &formats, &NoProgress, &AtomicBool::new(false))?.manifest)
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_changed_byte_that_a_reader_can_meet_is_found_by_verify_wherever_it_is() {
         drop(state);
         let verify = || {
             let dir = DataDir::open(data.path()).unwrap();
-            dir.verify(&name, &[format.as_ref()], &Quiet, &AtomicBool::new(false)).map(drop)
+            dir.verify(&name, &[format.as_ref()], &NoProgress, &AtomicBool::new(false)).map(drop)
         };
         verify().unwrap();
         for file in manifest.files {

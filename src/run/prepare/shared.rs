@@ -156,7 +156,7 @@ fn ceiling_again(known: &mut SweepDevice, asked_dir: Option<&Path>) -> Result<f6
         StoreKind::ALL.iter().copied().filter_map(store::formats::format_of).collect();
     let formats: Vec<_> = formats.iter().map(|format| &**format).collect();
     let dir = data_dir(asked_dir).map_err(|failure| failure.error)?;
-    let state = dir.open_whole(&known.state, &formats)?;
+    let state = dir.open_complete(&known.state, &formats)?;
     let disk = Disk::open_after(known.read_count, &state.table_files(), known.draw_seed)?;
     let ceiling = device::ceiling(&disk, time_per_method_of(&disk), interrupt::flag());
     // `known` is updated before an error returns. A host's cache may have these blocks after a

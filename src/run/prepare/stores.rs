@@ -204,7 +204,7 @@ impl StoreOpener<'_> {
     pub fn existing(&self, kind: StoreKind, run: &RunSpec) -> Option<BuiltState> {
         let open = |format: &dyn StateFormat| {
             let dir = data_dir(self.databases.dir).ok()?;
-            dir.open_whole(&self.spec(format).name(), &[format]).ok()
+            dir.open_complete(&self.spec(format).name(), &[format]).ok()
         };
         match StoreSettings::of(kind, run, self.machine) {
             StoreSettings::Memory { .. } | StoreSettings::Redis { .. } => None,

@@ -9,7 +9,7 @@ use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, Task},
     sample::{self, Measurement},
-    state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
+    state::{BuiltState, DataDir, NoProgress, StateFormat, StateSpec},
     store::{Store, memory::MemoryStore},
 };
 use generator::reference;
@@ -87,7 +87,7 @@ pub(crate) fn built(dir: &Path, workload: &Workload, format: &dyn StateFormat) -
         scenario: "small",
         threads: 2,
     };
-    DataDir::open(dir).unwrap().open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap()
+    DataDir::open(dir).unwrap().open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap()
 }
 
 /// The lists of `workload` in the form that a variant takes.

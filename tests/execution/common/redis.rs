@@ -3,7 +3,7 @@
 use std::{io::Write, path::Path, process::Command, sync::atomic::AtomicBool};
 
 use executor::{
-    state::{Quiet, Watch},
+    state::{NoProgress, Watch},
     store::redis::{Credentials, RedisError, RedisInput, RedisServers, RedisStore},
 };
 use workload::Workload;
@@ -25,7 +25,7 @@ pub(crate) fn is_here() -> bool {
 /// Servers with an empty cluster.
 pub(crate) fn servers(dir: &Path) -> RedisServers {
     let cancel = AtomicBool::new(false);
-    RedisServers::start(dir, &Watch { progress: &Quiet, cancel: &cancel }).unwrap()
+    RedisServers::start(dir, &Watch { progress: &NoProgress, cancel: &cancel }).unwrap()
 }
 
 /// Opens the state of `workload` in the cluster of `addresses`, or in servers that it starts.
@@ -54,5 +54,5 @@ pub(crate) fn open_within(
         limit_bytes,
         threads: 2,
     };
-    RedisStore::open(&input, &Watch { progress: &Quiet, cancel: &cancel })
+    RedisStore::open(&input, &Watch { progress: &NoProgress, cancel: &cancel })
 }

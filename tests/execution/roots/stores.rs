@@ -3,7 +3,7 @@
 use std::{path::Path, sync::atomic::AtomicBool};
 
 use executor::{
-    state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
+    state::{BuiltState, DataDir, NoProgress, StateFormat, StateSpec},
     store::{
         Store,
         flat::{FlatFormat, FlatSettings, FlatStore},
@@ -48,7 +48,7 @@ impl Built<'_> {
             threads: 2,
         };
         let data = DataDir::open(self.dir).unwrap();
-        data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap()
+        data.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap()
     }
 
     pub(super) fn rocks(&self, form: TrieForm) -> RocksStore {

@@ -9,7 +9,7 @@ use workload::Genesis;
 use super::{
     options,
     sample::{RocksSample, SampleInput},
-    settings::effective,
+    settings::effective_read_method,
 };
 use crate::{error::StoreError, process::IoCounters, store::Sample};
 use variant::{CacheMode, ReadMethod};
@@ -24,7 +24,7 @@ const CACHE_BYTES: usize = 8 << 20;
 /// Returns whether most blocks of a `MultiGet` came without a read call. `None` if the test is
 /// inconclusive: the store reads by `Get`, has too few rows, or the system has no counters.
 pub(super) fn multi_get_io_uring(input: SampleInput<'_>) -> Result<Option<bool>, StoreError> {
-    if effective(input.settings.read_method) == ReadMethod::Get {
+    if effective_read_method(input.settings.read_method) == ReadMethod::Get {
         return Ok(None);
     }
     let sample = RocksSample::open(input, options::block_cache(CACHE_BYTES), CacheMode::Cold)?;

@@ -15,7 +15,7 @@ use workload::{
 use super::{
     options::{ACCOUNTS, CODE, STORAGE},
     sample::RocksSample,
-    settings::{IoUring, NAME, READS_AT_ONCE, effective, failed, io_uring_state},
+    settings::{IoUring, NAME, READS_AT_ONCE, effective_read_method, failed, io_uring_state},
 };
 use crate::{
     error::StoreError,
@@ -82,7 +82,7 @@ impl<'a> RocksReader<'a> {
             single,
             many,
             layout: sample.layout(),
-            keys_per_call: match effective(sample.settings().read_method) {
+            keys_per_call: match effective_read_method(sample.settings().read_method) {
                 ReadMethod::Get => None,
                 ReadMethod::MultiGet => Some(sample.settings().multi_get_key_count),
             },

@@ -27,7 +27,7 @@ pub const READS_AT_ONCE: usize = 32;
 /// Returns the read method that a store uses if its settings have `method`: `Get` if the kernel
 /// refuses `io_uring`. There, `MultiGet` would read one key after the other. RocksDB would also
 /// write to standard output, which is reserved for results.
-pub fn effective(method: ReadMethod) -> ReadMethod {
+pub fn effective_read_method(method: ReadMethod) -> ReadMethod {
     if io_uring_state() == IoUring::Refused { ReadMethod::Get } else { method }
 }
 

@@ -5,7 +5,7 @@
 use std::{collections::HashSet, path::Path, sync::atomic::AtomicBool};
 
 use executor::{
-    state::{DataDir, Manifest, Quiet, StateSpec},
+    state::{DataDir, Manifest, NoProgress, StateSpec},
     store::{
         ReadCounters, Store,
         rocksdb::{Filter, PPM, RocksFormat, RocksSettings, RocksStore},
@@ -36,7 +36,7 @@ fn formats() -> Vec<RocksFormat> {
 fn open(data: &Path, genesis: &Genesis, format: &RocksFormat) -> RocksStore {
     let spec = StateSpec { genesis, layout: Layout::Hashed, format, scenario: "test", threads: 2 };
     let dir = DataDir::open(data).unwrap();
-    let state = dir.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+    let state = dir.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap();
     RocksStore::open(state, RocksSettings::default()).unwrap()
 }
 
@@ -79,7 +79,7 @@ fn every_shape_holds_the_same_rows_under_a_name_of_its_own() {
         let name = store.state().name().to_owned();
         read(&store, &genesis, 0..SLOTS + 100);
         drop(store);
-        let verified = dir.verify(&name, &[&FORMAT], &Quiet, &AtomicBool::new(false));
+        let verified = dir.verify(&name, &[&FORMAT], &NoProgress, &AtomicBool::new(false));
         let manifest: Manifest = verified.unwrap().manifest;
         assert_eq!(manifest.rows.slots, 2 * SLOTS + 4, "{format:?}");
         digests.insert(manifest.content_digest);
@@ -154,7 +154,7 @@ fn few_open_files_are_enough_to_read_all() {
         threads: 2,
     };
     let dir = DataDir::open(data.path()).unwrap();
-    let state = dir.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+    let state = dir.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap();
     let settings = RocksSettings { open_file_count: Some(32), ..RocksSettings::default() };
     let store = RocksStore::open(state, settings).unwrap();
     assert_eq!(read(&store, &genesis, 0..SLOTS).key_count, 2 * SLOTS);

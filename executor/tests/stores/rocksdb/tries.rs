@@ -6,7 +6,7 @@ use std::{fs, path::Path, sync::atomic::AtomicBool};
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 use executor::{
-    state::{DataDir, FileEntry, Manifest, Quiet, StateError, StateFormat, StateSpec},
+    state::{DataDir, FileEntry, Manifest, NoProgress, StateError, StateFormat, StateSpec},
     store::{Store, memory::MemoryStore, rocksdb::RocksFormat},
     tries::{self, TrieId},
 };
@@ -27,13 +27,13 @@ fn build(data: &Path, genesis: &Genesis, tries: Option<Format>) -> (String, Mani
     let (layout, format) = (Layout::Hashed, &format);
     let spec = StateSpec { genesis, layout, format, scenario: "test", threads: 2 };
     let dir = DataDir::open(data).unwrap();
-    let state = dir.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+    let state = dir.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap();
     (state.name().to_owned(), state.manifest().clone())
 }
 
 fn verify(data: &Path, name: &str) -> Result<Manifest, StateError> {
     let dir = DataDir::open(data)?;
-    Ok(dir.verify(name, &[&FORMAT], &Quiet, &AtomicBool::new(false))?.manifest)
+    Ok(dir.verify(name, &[&FORMAT], &NoProgress, &AtomicBool::new(false))?.manifest)
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn nodes_of_many_small_tries_stay_below_the_estimate() {
             let spec =
                 StateSpec { genesis: &genesis, layout, format, scenario: "test", threads: 2 };
             let dir = DataDir::open(data.path()).unwrap();
-            let state = dir.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+            let state = dir.open_or_build(&spec, &NoProgress, &AtomicBool::new(false)).unwrap();
             [format.byte_estimate(&genesis, layout), state.manifest().byte_count()]
         };
         let [plain_estimate, plain_bytes] = figures(None);

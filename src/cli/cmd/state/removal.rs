@@ -124,7 +124,7 @@ fn selected(mut states: Vec<StateInfo>, selection: &Selection, now_unix_s: u64) 
     match selection {
         Selection::All => {}
         Selection::UnusedFor(time) => states.retain(|state| {
-            let needed = state.needed_unix_s();
+            let needed = state.last_needed_unix_s();
             needed.is_some_and(|needed| now_unix_s.saturating_sub(needed) >= time.as_secs())
         }),
         Selection::DownTo(_) => {
@@ -132,7 +132,7 @@ fn selected(mut states: Vec<StateInfo>, selection: &Selection, now_unix_s: u64) 
             // Leftovers of killed processes come first, as no process can use them. A state of
             // unknown age comes last.
             states.sort_by_key(|state| {
-                (!state.is_unfinished, state.needed_unix_s().unwrap_or(u64::MAX))
+                (!state.is_unfinished, state.last_needed_unix_s().unwrap_or(u64::MAX))
             });
         }
     }

@@ -50,7 +50,7 @@ pub struct StateInfo {
 impl StateInfo {
     /// Returns the time of the state's last use or, if no use is recorded, of its creation. The
     /// state may have been used without a record.
-    pub fn needed_unix_s(&self) -> Option<u64> {
+    pub fn last_needed_unix_s(&self) -> Option<u64> {
         self.last_used_unix_s.or(self.created_unix_s)
     }
 }
@@ -118,12 +118,12 @@ impl DataDir {
     /// # Errors
     /// [`StateError::Untrusted`], [`StateError::InUse`], [`StateError::NotFound`],
     /// [`StateError::HalfBuilt`], [`StateError::Foreign`], [`StateError::Io`].
-    pub fn open_whole(
+    pub fn open_complete(
         &self,
         name: &str,
         formats: &[&dyn StateFormat],
     ) -> Result<BuiltState, StateError> {
-        let dir = self.whole(name)?;
+        let dir = self.complete_dir(name)?;
         let lock = StateLock::acquire(&self.lock(name), name, Purpose::Measuring)?;
         let manifest = checked_manifest(&dir, name)?;
         let row_extension = format_of(&manifest, name, formats)?.row_extension();
@@ -143,7 +143,7 @@ impl DataDir {
         progress: &dyn BuildProgress,
         cancel: &AtomicBool,
     ) -> Result<VerifiedState, StateError> {
-        let dir = self.whole(name)?;
+        let dir = self.complete_dir(name)?;
         let _lock = StateLock::acquire(&self.lock(name), name, Purpose::Verifying)?;
         let manifest = checked_manifest(&dir, name)?;
         let format = format_of(&manifest, name, formats)?;
@@ -224,7 +224,7 @@ impl DataDir {
     }
 
     /// Returns the directory of the complete state `name`. Its lock need not be held.
-    fn whole(&self, name: &str) -> Result<PathBuf, StateError> {
+    fn complete_dir(&self, name: &str) -> Result<PathBuf, StateError> {
         let dir = self.existing(name)?;
         if name.contains(BUILDING) {
             return Err(StateError::HalfBuilt { name: name.to_owned() });
