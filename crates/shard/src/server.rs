@@ -356,7 +356,9 @@ async fn converse(
     };
     let message = match ran {
         Ok(Ok(done)) => done,
-        Ok(Err(error)) => Message::Fault(Fault { index: error.index(), reason: error.to_string() }),
+        Ok(Err(error)) => {
+            Message::Fault(Fault { index: error.step_index(), reason: error.to_string() })
+        }
         Err(panic) => Message::Fault(Fault { index: None, reason: panic.to_string() }),
     };
     drop(to.send(Ok(FromShard { message: Some(message) })).await);

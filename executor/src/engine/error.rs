@@ -233,7 +233,7 @@ impl EngineError {
     }
 
     /// Returns the step that failed, if the error names a step.
-    pub const fn index(&self) -> Option<BlockAccessIndex> {
+    pub const fn step_index(&self) -> Option<BlockAccessIndex> {
         match self {
             Self::Step { index, .. } => Some(*index),
             Self::List { fault, .. } => match fault {

@@ -61,7 +61,7 @@ impl ShardBatch<'_, '_> {
     pub(in crate::engine::bal) fn run(&mut self) -> Result<(), Failure> {
         self.converse().map_err(|error| {
             // The failure of the lowest step ranks first, as it does among local threads.
-            let position = error.index().map_or(usize::MAX, |index| index as usize);
+            let position = error.step_index().map_or(usize::MAX, |index| index as usize);
             Failure { position, error }
         })
     }
