@@ -64,7 +64,7 @@ pub struct ShardStep {
     /// Duration of the step on the shard, with reads.
     pub latency: Duration,
     /// Number of declared slots whose first access on the step's thread was by this step.
-    pub met_slot_count: u64,
+    pub new_slot_count: u64,
 }
 
 /// The declared keys that the steps of a shard accessed, as bitmaps. Bit `n` is set if the key with

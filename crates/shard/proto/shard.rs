@@ -166,7 +166,7 @@ pub struct Step {
     pub latency_ns: u64,
     /// Number of declared slots whose first access on the step's thread was by this step.
     #[prost(uint64, tag = "6")]
-    pub met_slot_count: u64,
+    pub new_slot_count: u64,
     /// New codes of the accounts with flag 4, in the order of `accounts`.
     #[prost(message, repeated, tag = "7")]
     pub codes: ::prost::alloc::vec::Vec<NewCode>,

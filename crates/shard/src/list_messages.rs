@@ -42,7 +42,7 @@ pub(crate) fn wanted_to_wire(request: u64, keys: KeyRequest) -> proto::Wanted {
 }
 
 pub(crate) fn step_to_wire(step: ShardStep) -> proto::Step {
-    let ShardStep { index, result, writes, latency, met_slot_count } = step;
+    let ShardStep { index, result, writes, latency, new_slot_count } = step;
     let (accounts, codes) = writes_to_wire(writes.accounts);
     proto::Step {
         index,
@@ -50,7 +50,7 @@ pub(crate) fn step_to_wire(step: ShardStep) -> proto::Step {
         accounts,
         slots: slots_to_wire(&writes.slots),
         latency_ns: ns(latency),
-        met_slot_count,
+        new_slot_count,
         codes,
     }
 }
@@ -64,7 +64,7 @@ fn step_of_wire(step: proto::Step) -> Result<ShardStep, String> {
             slots: slots_of_wire(&step.slots)?,
         },
         latency: Duration::from_nanos(step.latency_ns),
-        met_slot_count: step.met_slot_count,
+        new_slot_count: step.new_slot_count,
     })
 }
 
@@ -171,7 +171,7 @@ mod tests {
                 slots: vec![(address, word(1), U256::ZERO), (address, word(2), word(9))],
             },
             latency: Duration::from_nanos(77),
-            met_slot_count: 3,
+            new_slot_count: 3,
         }
     }
 

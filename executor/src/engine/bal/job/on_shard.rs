@@ -59,11 +59,11 @@ impl Job<Declared> {
             let StepRun { output, latency, end, .. } = ran;
             last_end = end;
             let touched_slot_count = runner.db().touched_slot_count();
-            let met_slot_count = touched_slot_count
+            let new_slot_count = touched_slot_count
                 - std::mem::replace(&mut sent_touched_slot_count, touched_slot_count);
             let writes = std::mem::take(&mut state.writes);
             let result = output.result;
-            results.push(ShardStep { index, result, writes, latency, met_slot_count });
+            results.push(ShardStep { index, result, writes, latency, new_slot_count });
         }
         let touched = runner.into_db().into_touched();
         lock(&self.worker_results).push(WorkerResults { touched, ..WorkerResults::default() });

@@ -176,7 +176,7 @@ impl ShardBatch<'_, '_> {
         if let Some(reason) = message::fault(&step, tx) {
             return Err(self.blame(reason));
         }
-        let ShardStep { result, writes, latency, met_slot_count, .. } = step;
+        let ShardStep { result, writes, latency, new_slot_count, .. } = step;
         let WorkerState { written, unreported, .. } = &mut received.state;
         if let Err(fault) = check::check_writes(&job.shared.list, index, &writes, written) {
             return Err(self.judge(index, fault.to_string()));
@@ -184,7 +184,7 @@ impl ShardBatch<'_, '_> {
         if let Some(keys) = task.root.written {
             keys.add_writes(&writes);
         }
-        received.touched_slot_count = received.touched_slot_count.saturating_add(met_slot_count);
+        received.touched_slot_count = received.touched_slot_count.saturating_add(new_slot_count);
         if let (Some(result), Some(tx)) = (&result, tx) {
             let block = &task.workload.batches[job.batch_index].blocks[job.steps.at(index).block];
             let fork = task.workload.rules_of(block).fork;
