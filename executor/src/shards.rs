@@ -8,7 +8,7 @@ use alloy_primitives::{B256, Bytes, U256};
 use evm::{StepWrites, TxResult};
 use workload::{BlockAccessIndex, Workload, genesis::AccountState};
 
-use self::versions::{Keys, OptimisticStep, Order};
+use self::versions::{OptimisticStep, Order, RequestedKeys};
 
 pub mod versions;
 
@@ -240,7 +240,7 @@ pub struct OptimisticFinished {
 }
 
 /// A message from a shard that executes optimistically.
-pub type OptimisticReport = Report<Keys, OptimisticStep, OptimisticFinished>;
+pub type OptimisticReport = Report<RequestedKeys, OptimisticStep, OptimisticFinished>;
 
 /// Reason why a shard gives no result, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -387,7 +387,7 @@ pub trait OptimisticCoordinator: fmt::Debug + Sync {
     ///
     /// # Errors
     /// [`ShardError`].
-    fn want(&self, request: u64, keys: Keys) -> Result<(), ShardError>;
+    fn want(&self, request: u64, keys: RequestedKeys) -> Result<(), ShardError>;
 
     /// Sends results of steps. Waits while too many messages to the coordinator are under way.
     ///

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError, mpsc as threads};
 
 use executor::shards::{
     OptimisticCoordinator, ShardError,
-    versions::{Keys, OptimisticStep, Order},
+    versions::{OptimisticStep, Order, RequestedKeys},
 };
 use tokio::sync::mpsc;
 use tonic::Status;
@@ -67,7 +67,7 @@ impl OptimisticCoordinator for OptimisticLink {
         self.post(Message::Ready(proto::Ready {}))
     }
 
-    fn want(&self, request: u64, keys: Keys) -> Result<(), ShardError> {
+    fn want(&self, request: u64, keys: RequestedKeys) -> Result<(), ShardError> {
         self.post(Message::WantedKeys(optimistic_messages::wanted_to_wire(request, &keys)))
     }
 

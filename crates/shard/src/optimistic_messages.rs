@@ -7,8 +7,8 @@ use alloy_primitives::{Address, B256, U256};
 use executor::shards::{
     OptimisticFinished, OptimisticReport, ShardCpu, ShardTimes, Speculation,
     versions::{
-        AccountValue, AccountVersion, KeyValue, KeyValues, Keys, OptimisticStep, Order, Reads,
-        RemoteWrites, SlotValue, Version, VersionWrites,
+        AccountValue, AccountVersion, KeyValue, KeyValues, OptimisticStep, Order, Reads,
+        RemoteWrites, RequestedKeys, SlotValue, Version, VersionWrites,
     },
 };
 
@@ -153,7 +153,7 @@ fn slot_value_of_wire(value: proto::SlotValue) -> Result<SlotValue, String> {
     })
 }
 
-pub(crate) fn wanted_to_wire(request: u64, keys: &Keys) -> proto::WantedKeys {
+pub(crate) fn wanted_to_wire(request: u64, keys: &RequestedKeys) -> proto::WantedKeys {
     let mut slots = Vec::with_capacity(keys.slots.len() * NAME_BYTES);
     for (address, key) in &keys.slots {
         slots.extend_from_slice(address.as_slice());
@@ -167,10 +167,10 @@ pub(crate) fn wanted_to_wire(request: u64, keys: &Keys) -> proto::WantedKeys {
     }
 }
 
-fn wanted_of_wire(wanted: &proto::WantedKeys) -> Result<Keys, String> {
+fn wanted_of_wire(wanted: &proto::WantedKeys) -> Result<RequestedKeys, String> {
     let slots = words::<NAME_BYTES>(&wanted.slots, "slots")?
         .map(|name| (Address::from_slice(&name[..20]), U256::from_be_slice(&name[20..])));
-    Ok(Keys {
+    Ok(RequestedKeys {
         accounts: words::<20>(&wanted.accounts, "accounts")?.map(Address::from).collect(),
         slots: slots.collect(),
         codes: words::<32>(&wanted.codes, "codes")?.map(B256::from).collect(),
@@ -189,7 +189,7 @@ pub(crate) fn run_to_wire(step: OptimisticStep) -> proto::Run {
         latency_ns: ns(latency),
         read_accounts: optional_accounts_to_wire(&reads.accounts),
         read_slots: optional_slots_to_wire(&reads.slots),
-        read_paid: accounts_to_wire(&reads.paid),
+        read_paid: accounts_to_wire(&reads.beneficiaries),
         written_accounts: accounts_to_wire(&writes.accounts),
         written_slots: slots_to_wire(&writes.slots),
         new_codes: codes.map(|(hash, code)| new_code_to_wire(hash, code)).collect(),
@@ -207,7 +207,7 @@ fn run_of_wire(run: proto::Run) -> Result<OptimisticStep, String> {
         reads: Reads {
             accounts: optional_accounts_of_wire(&run.read_accounts)?,
             slots: optional_slots_of_wire(&run.read_slots)?,
-            paid: accounts_of_wire(&run.read_paid)?,
+            beneficiaries: accounts_of_wire(&run.read_paid)?,
         },
         writes: VersionWrites {
             accounts: accounts_of_wire(&run.written_accounts)?,

@@ -70,7 +70,7 @@ impl Sendable for OptimisticStep {
     fn wire_bytes(&self) -> usize {
         let Self { reads, writes, .. } = self;
         let codes: usize = writes.codes.iter().map(|(_, code)| code.len()).sum();
-        let read_count = reads.accounts.len() + reads.slots.len() + reads.paid.len();
+        let read_count = reads.accounts.len() + reads.slots.len() + reads.beneficiaries.len();
         let key_count = read_count + writes.accounts.len() + writes.slots.len();
         result_bytes(self.result.as_ref()) + codes + key_count * KEY_BYTES
     }

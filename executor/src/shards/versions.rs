@@ -26,7 +26,7 @@ pub struct AccountVersion {
 /// Keys that a shard requests. After the request, the shard gets each write of another shard's step
 /// to these accounts and slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Keys {
+pub struct RequestedKeys {
     /// Accounts, each with its address.
     pub accounts: Vec<Address>,
     /// Slots, each with its account's address and its key.
@@ -133,7 +133,7 @@ pub struct Reads {
     pub slots: Vec<(Address, U256, Option<U256>)>,
     /// Beneficiaries whose accounts the execution read. The balances include all fees that lower
     /// steps owe to them.
-    pub paid: Vec<(Address, AccountVersion)>,
+    pub beneficiaries: Vec<(Address, AccountVersion)>,
 }
 
 /// Values that an execution wrote.

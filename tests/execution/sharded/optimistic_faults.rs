@@ -13,7 +13,7 @@ use executor::{
     shards::{
         Assignment, Channel, Conversation, OptimisticFinished, OptimisticReport, Receiver,
         ShardError, Shards,
-        versions::{AccountVersion, Keys, OptimisticStep},
+        versions::{AccountVersion, OptimisticStep, RequestedKeys},
     },
 };
 use shard::{Cluster, ClusterInput};
@@ -181,7 +181,7 @@ fn whatever_a_shard_says_without_a_list_ends_the_sample_with_its_name() {
         }),
         ("are the most", |_| {
             let accounts = vec![Address::ZERO; (1 << 16) + 1];
-            let keys = Keys { accounts, ..Keys::default() };
+            let keys = RequestedKeys { accounts, ..RequestedKeys::default() };
             vec![OptimisticReport::Wanted { request: 1, keys }]
         }),
         ("it cannot go on: it is tired", |report| match report {

@@ -27,8 +27,8 @@ use super::{
 use crate::{
     engine::{executed::CrossShard, message, row},
     shards::versions::{
-        AccountVersion, HURRIED_RESULT_COUNT, KeyValue, KeyValues, Keys, OptimisticStep, Order,
-        Reads, RemoteWrites, Version, VersionWrites,
+        AccountVersion, HURRIED_RESULT_COUNT, KeyValue, KeyValues, OptimisticStep, Order, Reads,
+        RemoteWrites, RequestedKeys, Version, VersionWrites,
     },
 };
 
@@ -308,7 +308,8 @@ impl Hub {
                 ));
             }
         }
-        let paid = log.paid.iter().find(|(id, seen)| !is_paid(ledger, index, *id, seen))?;
+        let paid =
+            log.beneficiaries.iter().find(|(id, seen)| !is_paid(ledger, index, *id, seen))?;
         let address = memory.address(paid.0);
         Some(format!("read the beneficiary {address} with other fees than lower steps owe to it"))
     }
@@ -325,7 +326,7 @@ impl Hub {
         &mut self,
         ledger: Ledger<'_>,
         shard: u32,
-        keys: &Keys,
+        keys: &RequestedKeys,
         mut values: KeyValues,
     ) {
         let memory = ledger.memory;
@@ -436,15 +437,21 @@ fn log_of(memory: &Memory, reads: &Reads, written: Log) -> Log {
         reads.accounts.iter().map(|(address, seen)| (memory.accounts.id(address), *seen));
     let slots =
         reads.slots.iter().map(|(address, key, seen)| (memory.slot_id(address, key), *seen));
-    let paid = reads.paid.iter().map(|(address, seen)| (memory.accounts.id(address), *seen));
-    Log { accounts: accounts.collect(), slots: slots.collect(), paid: paid.collect(), ..written }
+    let beneficiaries =
+        reads.beneficiaries.iter().map(|(address, seen)| (memory.accounts.id(address), *seen));
+    Log {
+        accounts: accounts.collect(),
+        slots: slots.collect(),
+        beneficiaries: beneficiaries.collect(),
+        ..written
+    }
 }
 
 /// Returns whether the step at `index` would now read the values of `log`. All lower steps must be
 /// committed.
 fn is_valid(ledger: Ledger<'_>, index: BlockAccessIndex, log: &Log) -> bool {
     publish::is_valid(ledger.memory, index, log)
-        && log.paid.iter().all(|(id, seen)| is_paid(ledger, index, *id, seen))
+        && log.beneficiaries.iter().all(|(id, seen)| is_paid(ledger, index, *id, seen))
 }
 
 /// Returns whether the step at `index` would now read `seen` as the account of the beneficiary

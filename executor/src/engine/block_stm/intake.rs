@@ -25,7 +25,7 @@ use crate::{
     lock::lock,
     shards::{
         OptimisticCoordinator, ShardError,
-        versions::{KeyValues, Keys, OptimisticStep, Order, RemoteWrites, Version},
+        versions::{KeyValues, OptimisticStep, Order, RemoteWrites, RequestedKeys, Version},
     },
     store::{ReadCounters, Reader},
 };
@@ -182,7 +182,7 @@ pub(super) struct RemoteState<'a> {
 impl RemoteState<'_> {
     fn fetch<T>(
         &mut self,
-        keys: Keys,
+        keys: RequestedKeys,
         wait: impl FnOnce(&Self) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let start = Instant::now();
@@ -208,23 +208,29 @@ impl Reader for RemoteState<'_> {
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         let memory = self.memory;
         let id = memory.accounts.id(address);
-        self.fetch(Keys { accounts: vec![*address], ..Keys::default() }, |values| {
-            values.wait_for(id, || memory.accounts.cell(id).cell.base().is_some())?;
-            Ok(memory.accounts.cell(id).cell.base().copied().flatten())
-        })
+        self.fetch(
+            RequestedKeys { accounts: vec![*address], ..RequestedKeys::default() },
+            |values| {
+                values.wait_for(id, || memory.accounts.cell(id).cell.base().is_some())?;
+                Ok(memory.accounts.cell(id).cell.base().copied().flatten())
+            },
+        )
     }
 
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
         let memory = self.memory;
         let id = memory.slot_id(address, key);
-        self.fetch(Keys { slots: vec![(*address, *key)], ..Keys::default() }, |values| {
-            values.wait_for(id, || memory.slots.cell(id).cell.base().is_some())?;
-            Ok(memory.slots.cell(id).cell.base().copied().unwrap_or_default())
-        })
+        self.fetch(
+            RequestedKeys { slots: vec![(*address, *key)], ..RequestedKeys::default() },
+            |values| {
+                values.wait_for(id, || memory.slots.cell(id).cell.base().is_some())?;
+                Ok(memory.slots.cell(id).cell.base().copied().unwrap_or_default())
+            },
+        )
     }
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
-        self.fetch(Keys { codes: vec![*hash], ..Keys::default() }, |values| {
+        self.fetch(RequestedKeys { codes: vec![*hash], ..RequestedKeys::default() }, |values| {
             let Codes { arrived, changed } = values.codes;
             let mut arrived = lock(arrived);
             while !values.over.load(Ordering::Relaxed) {

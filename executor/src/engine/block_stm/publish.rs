@@ -131,8 +131,12 @@ pub(super) fn reads(memory: &Memory, log: &Log) -> Reads {
         let (address, key) = memory.slot(*id);
         (address, key, *seen)
     });
-    let paid = log.paid.iter().map(|(id, seen)| (memory.address(*id), *seen));
-    Reads { accounts: accounts.collect(), slots: slots.collect(), paid: paid.collect() }
+    let beneficiaries = log.beneficiaries.iter().map(|(id, seen)| (memory.address(*id), *seen));
+    Reads {
+        accounts: accounts.collect(),
+        slots: slots.collect(),
+        beneficiaries: beneficiaries.collect(),
+    }
 }
 
 /// Returns whether the step at `index`, whose last run left `log`, would now read the same values.

@@ -38,7 +38,7 @@ use crate::{
     lock::lock,
     shards::{
         Assignment, OptimisticCoordinator, OptimisticFinished, ShardTimes,
-        versions::{Keys, OptimisticStep},
+        versions::{OptimisticStep, RequestedKeys},
     },
 };
 
@@ -221,7 +221,7 @@ impl ShardRun<'_> {
     }
 
     /// Claims and returns the keys that nobody has requested yet.
-    fn claim(&self, accounts: &[Address], slots: &[(Address, U256)]) -> Keys {
+    fn claim(&self, accounts: &[Address], slots: &[(Address, U256)]) -> RequestedKeys {
         let memory = &self.memory;
         let accounts = accounts.iter().filter(|address| {
             let id = memory.accounts.id(address);
@@ -231,7 +231,7 @@ impl ShardRun<'_> {
             let id = memory.slot_id(address, key);
             memory.slots.cell(id).cell.base_or_claim() == Found::ToRead
         });
-        Keys {
+        RequestedKeys {
             accounts: accounts.copied().collect(),
             slots: slots.copied().collect(),
             codes: Vec::new(),

@@ -24,7 +24,7 @@ use crate::{
     lock::lock,
     shards::{
         Assignment, Channel, OptimisticReport, Receiver, Sender,
-        versions::{KeyValues, Keys, OptimisticStep, Order, VersionWrites},
+        versions::{KeyValues, OptimisticStep, Order, RequestedKeys, VersionWrites},
     },
     single_flight::SingleFlight,
     span::{Span, Spans},
@@ -164,8 +164,8 @@ impl ShardBatch<'_, '_> {
 
     /// Answers a request. Keys that nobody has read yet are read from the store, outside the hub's
     /// lock.
-    fn answer(&mut self, request: u64, keys: &Keys) -> Result<(), EngineError> {
-        let Keys { accounts, slots, codes } = keys;
+    fn answer(&mut self, request: u64, keys: &RequestedKeys) -> Result<(), EngineError> {
+        let RequestedKeys { accounts, slots, codes } = keys;
         if accounts.len() + slots.len() > MAX_KEYS_PER_REQUEST
             || codes.len() > MAX_CODES_PER_REQUEST
         {

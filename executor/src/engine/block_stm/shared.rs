@@ -90,7 +90,7 @@ pub(super) struct Log {
     pub(super) slots: Vec<(CellId, Option<U256>)>,
     /// On a shard: beneficiaries' accounts that were read, with the fees of all lower steps. All
     /// lower steps were committed by then.
-    pub(super) paid: Vec<(CellId, SeenAccount)>,
+    pub(super) beneficiaries: Vec<(CellId, SeenAccount)>,
     /// Accounts that were written.
     pub(super) written_accounts: Vec<CellId>,
     /// Slots that were written.
@@ -98,7 +98,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Returns the number of entries, without those of `paid`.
+    /// Returns the number of entries, without those of `beneficiaries`.
     pub(super) const fn len(&self) -> usize {
         self.accounts.len()
             + self.slots.len()
@@ -109,7 +109,7 @@ impl Log {
     pub(super) fn clear(&mut self) {
         self.accounts.clear();
         self.slots.clear();
-        self.paid.clear();
+        self.beneficiaries.clear();
         self.written_accounts.clear();
         self.written_slots.clear();
     }

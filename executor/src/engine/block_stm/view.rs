@@ -230,7 +230,7 @@ impl<'a> StepView<'a> {
         };
         pay(&mut account, self.shared.fees.sum(id, since, self.index));
         if self.shared.is_on_shard() {
-            self.log.paid.push((id, SeenAccount::from(&account)));
+            self.log.beneficiaries.push((id, SeenAccount::from(&account)));
         }
         Ok(account)
     }

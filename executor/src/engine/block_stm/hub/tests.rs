@@ -44,7 +44,7 @@ impl TwoShards {
     /// A shard asks for an account.
     fn asks(&mut self, shard: u32, address: Address) {
         let ledger = Ledger { memory: &self.memory, fees: &self.fees };
-        let keys = Keys { accounts: vec![address], ..Keys::default() };
+        let keys = RequestedKeys { accounts: vec![address], ..RequestedKeys::default() };
         self.hub.answer(ledger, shard, &keys, KeyValues::default());
     }
 

@@ -12,7 +12,7 @@ use crate::{
         error::ViewError,
         tally::{CallClock, Reading},
     },
-    shards::versions::Keys,
+    shards::versions::RequestedKeys,
     single_flight::{Arrival, SingleFlight},
     store::SlotRow,
     trace::Key,
@@ -34,7 +34,7 @@ impl Source<'_> {
     /// [`ViewError`]: the store failed, or the sample was stopped.
     pub(super) fn read(
         mut self,
-        keys: &Keys,
+        keys: &RequestedKeys,
         created: impl Fn(&B256) -> Option<Bytes>,
     ) -> Result<Vec<(B256, Option<Bytes>)>, ViewError> {
         self.read_accounts(&keys.accounts)?;
