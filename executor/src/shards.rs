@@ -172,7 +172,7 @@ pub enum Report<K = KeyRequest, S = ShardStep, F = Finished> {
     /// The shard has received its assignment, and begins.
     Ready,
     /// The shard requests values.
-    Wanted {
+    Request {
         /// Number of the request, which the answer repeats. Without a list, 0 means that a step
         /// waits for the answer.
         request: u64,
@@ -357,14 +357,14 @@ pub trait Coordinator: fmt::Debug + Sync {
     ///
     /// # Errors
     /// [`ShardError`].
-    fn ask(&self, keys: KeyRequest) -> Result<Answer<'_>, ShardError>;
+    fn request(&self, keys: KeyRequest) -> Result<Answer<'_>, ShardError>;
 
     /// Requests values, and waits for them.
     ///
     /// # Errors
     /// [`ShardError`].
     fn fetch(&self, keys: KeyRequest) -> Result<StateValues, ShardError> {
-        self.ask(keys)?()
+        self.request(keys)?()
     }
 
     /// Sends results of steps. Waits while too many messages to the coordinator are under way.
@@ -387,7 +387,7 @@ pub trait OptimisticCoordinator: fmt::Debug + Sync {
     ///
     /// # Errors
     /// [`ShardError`].
-    fn want(&self, request: u64, keys: RequestedKeys) -> Result<(), ShardError>;
+    fn request(&self, request: u64, keys: RequestedKeys) -> Result<(), ShardError>;
 
     /// Sends results of steps. Waits while too many messages to the coordinator are under way.
     ///

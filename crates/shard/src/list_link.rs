@@ -71,7 +71,7 @@ impl Coordinator for ListLink {
         self.post(Message::Ready(proto::Ready {}))
     }
 
-    fn ask(&self, keys: KeyRequest) -> Result<Answer<'_>, ShardError> {
+    fn request(&self, keys: KeyRequest) -> Result<Answer<'_>, ShardError> {
         let wanted = [keys.accounts.len(), keys.slots.len(), keys.codes.len()];
         let request = self.next_request.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = threads::sync_channel(1);

@@ -117,7 +117,7 @@ pub(crate) fn report(message: proto::FromShard) -> Result<Report, String> {
         Some(from_shard::Message::Wanted(wanted)) => {
             let codes = words::<32>(&wanted.codes, "codes")?.map(B256::from).collect();
             let keys = KeyRequest { accounts: wanted.accounts, slots: wanted.slots, codes };
-            Report::Wanted { request: wanted.request, keys }
+            Report::Request { request: wanted.request, keys }
         }
         Some(from_shard::Message::Steps(steps)) => {
             let steps = steps.steps.into_iter().map(step_of_wire);
@@ -192,7 +192,7 @@ mod tests {
             codes: vec![B256::repeat_byte(1), B256::repeat_byte(2)],
         };
         let sent = from_shard::Message::Wanted(wanted_to_wire(5, keys.clone()));
-        assert_eq!(decoded(sent), Ok(Report::Wanted { request: 5, keys }));
+        assert_eq!(decoded(sent), Ok(Report::Request { request: 5, keys }));
         let finished = Finished {
             accessed_keys: AccessedKeys { accounts: vec![3, u64::MAX], slots: vec![] },
             times: ShardTimes {

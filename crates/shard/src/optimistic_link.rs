@@ -67,7 +67,7 @@ impl OptimisticCoordinator for OptimisticLink {
         self.post(Message::Ready(proto::Ready {}))
     }
 
-    fn want(&self, request: u64, keys: RequestedKeys) -> Result<(), ShardError> {
+    fn request(&self, request: u64, keys: RequestedKeys) -> Result<(), ShardError> {
         self.post(Message::WantedKeys(optimistic_messages::wanted_to_wire(request, &keys)))
     }
 

@@ -263,7 +263,7 @@ pub(crate) fn report(message: proto::FromShard) -> Result<OptimisticReport, Stri
     Ok(match message.message.ok_or("a message without content")? {
         from_shard::Message::Ready(proto::Ready {}) => OptimisticReport::Ready,
         from_shard::Message::WantedKeys(wanted) => {
-            OptimisticReport::Wanted { request: wanted.request, keys: wanted_of_wire(&wanted)? }
+            OptimisticReport::Request { request: wanted.request, keys: wanted_of_wire(&wanted)? }
         }
         from_shard::Message::Runs(runs) => OptimisticReport::Steps(all(runs.runs, run_of_wire)?),
         from_shard::Message::Fault(fault) => {

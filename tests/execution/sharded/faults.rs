@@ -140,7 +140,7 @@ impl Conversation for FaultyTalk<'_> {
 /// The report, with a request after the report of readiness.
 fn once_ready(report: Report, keys: KeyRequest) -> Vec<Report> {
     match report {
-        Report::Ready => vec![Report::Ready, Report::Wanted { request: 1 << 40, keys }],
+        Report::Ready => vec![Report::Ready, Report::Request { request: 1 << 40, keys }],
         other => vec![other],
     }
 }

@@ -182,7 +182,7 @@ fn whatever_a_shard_says_without_a_list_ends_the_sample_with_its_name() {
         ("are the most", |_| {
             let accounts = vec![Address::ZERO; (1 << 16) + 1];
             let keys = RequestedKeys { accounts, ..RequestedKeys::default() };
-            vec![OptimisticReport::Wanted { request: 1, keys }]
+            vec![OptimisticReport::Request { request: 1, keys }]
         }),
         ("it cannot go on: it is tired", |report| match report {
             OptimisticReport::Steps(_) => {

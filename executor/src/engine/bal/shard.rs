@@ -77,12 +77,12 @@ pub fn run_shard(
     let times = &Mutex::new(ShardTimes::default());
     let failure = &FirstFailure::default();
     let results = &SendQueue::<ShardStep>::new(Limits::OF_A_SHARD);
-    let (asked, answers) = mpsc::channel();
+    let (requested, answers) = mpsc::channel();
     let run = ShardRun { job, coordinator, stop, times, ready };
     thread::scope(|scope| {
         let key_count = assignment.micro_batch_key_count;
         scope.spawn(move || {
-            failure.note(run.ask_ahead(&ahead, key_count, &asked), stop);
+            failure.note(run.request_ahead(&ahead, key_count, &requested), stop);
             lock(times).cpu.asking += process::thread_cpu_time().unwrap_or_default();
         });
         scope.spawn(move || {
@@ -191,7 +191,7 @@ fn contracts(calls: impl IntoIterator<Item = SystemCall>) -> Vec<Address> {
 }
 
 /// A requested micro-batch, and the function that waits for its answer.
-type Asked<'c> = (KeyRequest, Answer<'c>);
+type Requested<'c> = (KeyRequest, Answer<'c>);
 
 /// State that a shard's threads share. The threads request keys ahead, take in the answers, run
 /// steps, and send results.
@@ -248,11 +248,11 @@ impl<'c> ShardRun<'c> {
     ///
     /// # Errors
     /// The coordinator failed.
-    fn ask_ahead(
+    fn request_ahead(
         &self,
         ahead: &PrefetchKeys,
         key_count: u32,
-        asked: &mpsc::Sender<Asked<'c>>,
+        requested: &mpsc::Sender<Requested<'c>>,
     ) -> Result<(), ShardError> {
         let key_count = key_count.max(1) as usize;
         let accounts = ahead.accounts.chunks(key_count).map(|ids| KeyRequest {
@@ -266,7 +266,7 @@ impl<'c> ShardRun<'c> {
         for keys in accounts.chain(slots) {
             // `send` fails if the thread that takes values in has ended. It has reported the
             // reason.
-            if self.stop.load(Ordering::Relaxed) || asked.send(self.ask(keys)?).is_err() {
+            if self.stop.load(Ordering::Relaxed) || requested.send(self.request(keys)?).is_err() {
                 break;
             }
         }
@@ -274,12 +274,12 @@ impl<'c> ShardRun<'c> {
     }
 
     /// Requests claimed keys.
-    fn ask(&self, keys: KeyRequest) -> Result<Asked<'c>, ShardError> {
+    fn request(&self, keys: KeyRequest) -> Result<Requested<'c>, ShardError> {
         let mut sums = lock(self.times);
         sums.ahead_request_count += 1;
         sums.ahead_key_count += (keys.accounts.len() + keys.slots.len() + keys.codes.len()) as u64;
         drop(sums);
-        let answer = self.coordinator.ask(keys.clone())?;
+        let answer = self.coordinator.request(keys.clone())?;
         Ok((keys, answer))
     }
 
@@ -287,20 +287,20 @@ impl<'c> ShardRun<'c> {
     ///
     /// # Errors
     /// The coordinator failed.
-    fn take_in(&self, answers: impl IntoIterator<Item = Asked<'c>>) -> Result<(), ShardError> {
+    fn take_in(&self, answers: impl IntoIterator<Item = Requested<'c>>) -> Result<(), ShardError> {
         let mut code_requests = Vec::new();
-        for asked in answers {
-            let codes = self.put(asked)?;
+        for requested in answers {
+            let codes = self.put(requested)?;
             if !codes.is_empty() {
-                code_requests.push(self.ask(KeyRequest { codes, ..KeyRequest::default() })?);
+                code_requests.push(self.request(KeyRequest { codes, ..KeyRequest::default() })?);
             }
         }
-        code_requests.into_iter().try_for_each(|asked| self.put(asked).map(drop))
+        code_requests.into_iter().try_for_each(|requested| self.put(requested).map(drop))
     }
 
     /// Waits for values, and hands them over to the steps. Claims the codes of the accounts among
     /// the values, and returns the hashes of the claimed codes.
-    fn put(&self, (keys, answer): Asked<'c>) -> Result<Vec<B256>, ShardError> {
+    fn put(&self, (keys, answer): Requested<'c>) -> Result<Vec<B256>, ShardError> {
         let StateValues { accounts, slots, codes } = answer()?;
         let Shared { pre_state: values, code_rows, .. } = self.job.shared();
         let hashes = accounts.iter().flatten().map(|account| account.code_hash);

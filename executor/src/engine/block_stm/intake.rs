@@ -187,8 +187,8 @@ impl RemoteState<'_> {
     ) -> Result<T, StoreError> {
         let start = Instant::now();
         self.request_count += 1;
-        let asked = self.coordinator.want(0, keys);
-        asked.map_err(|ShardError(reason)| failed(reason))?;
+        let requested = self.coordinator.request(0, keys);
+        requested.map_err(|ShardError(reason)| failed(reason))?;
         let waited = wait(self);
         self.wait += start.elapsed();
         waited

@@ -121,7 +121,7 @@ impl ShardRun<'_> {
             ready,
         };
         let is_committed = thread::scope(|scope| {
-            scope.spawn(move || self.ask_ahead(over));
+            scope.spawn(move || self.request_ahead(over));
             let intake_thread = scope.spawn(move || intake.run(stop, over));
             for _ in 0..self.assignment.thread_count.max(1) {
                 let results = self.results.producer();
@@ -191,7 +191,7 @@ impl ShardRun<'_> {
 
     /// Requests one micro-batch after the other, without waiting for answers. Leaves out keys that
     /// a step has claimed meanwhile.
-    fn ask_ahead(&self, over: &AtomicBool) {
+    fn request_ahead(&self, over: &AtomicBool) {
         let Assignment { micro_batch_key_count, steps, .. } = self.assignment;
         let batch = &self.workload.batches[self.assignment.batch];
         let (accounts, slots) = named_keys(batch, &self.steps, steps);
@@ -212,7 +212,7 @@ impl ShardRun<'_> {
             times.ahead_request_count += 1;
             times.ahead_key_count += count as u64;
             drop(times);
-            if self.coordinator.want(request, keys).is_err() {
+            if self.coordinator.request(request, keys).is_err() {
                 // The claimed keys will never arrive, and steps may wait for them.
                 over.store(true, Ordering::Relaxed);
                 return;

@@ -123,7 +123,7 @@ impl ShardBatch<'_, '_> {
                     let delay = job.assignments[shard].delay;
                     ready = Some(self.connection.ready(&job.spans, start, delay));
                 }
-                OptimisticReport::Wanted { request, keys } => self.answer(request, &keys)?,
+                OptimisticReport::Request { request, keys } => self.answer(request, &keys)?,
                 OptimisticReport::Steps(steps) => self.add_runs(steps)?,
                 OptimisticReport::Failed { reason, .. } => {
                     return Err(self.blame(format!("it cannot go on: {reason}")));

@@ -91,7 +91,7 @@ impl ShardBatch<'_, '_> {
                     let ready = self.connection.ready(&job.spans, start, assignment.delay);
                     received.ready = Some(ready);
                 }
-                Report::Wanted { request, keys } => {
+                Report::Request { request, keys } => {
                     let values = self.values(&keys, &mut received.requested)?;
                     let answered = conversation.answer(request, values);
                     answered.map_err(|error| self.blame(error.0))?;

@@ -21,12 +21,12 @@ pub(super) fn untimely(report: &Report, ready: Option<Duration>) -> Option<&'sta
         Report::Done(_) if ready.is_none() => {
             Some("it says that all is done, and never that it was ready")
         }
-        Report::Wanted { .. } | Report::Steps(_) if ready.is_none() => {
+        Report::Request { .. } | Report::Steps(_) if ready.is_none() => {
             Some("it says more before it says that it is ready")
         }
-        Report::Wanted { keys, .. } if *keys == KeyRequest::default() => Some("it wants no key"),
+        Report::Request { keys, .. } if *keys == KeyRequest::default() => Some("it wants no key"),
         Report::Steps(steps) if steps.is_empty() => Some("it sent no step as results"),
-        Report::Wanted { .. } | Report::Steps(_) | Report::Done(_) => None,
+        Report::Request { .. } | Report::Steps(_) | Report::Done(_) => None,
     }
 }
 
