@@ -197,17 +197,17 @@ pub enum Report<K = KeyRequest, S = ShardStep, F = Finished> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Speculation {
     /// Number of steps: transactions, and each block's steps of system calls and withdrawals.
-    pub steps: u64,
+    pub step_count: u64,
     /// Number of executions of steps, with aborted executions.
-    pub executions: u64,
+    pub execution_count: u64,
     /// Number of validations of an execution's reads.
-    pub validations: u64,
+    pub validation_count: u64,
     /// Number of aborted executions: given up, or found invalid by a validation.
-    pub aborts: u64,
+    pub abort_count: u64,
     /// Number of executions that waited for a lower step.
-    pub waits: u64,
+    pub wait_count: u64,
     /// Number of steps with at least one aborted execution.
-    pub aborted_steps: u64,
+    pub aborted_step_count: u64,
     /// Maximal number of aborted executions of one step.
     pub most_aborts_of_a_step: u64,
 }
@@ -216,12 +216,12 @@ impl Speculation {
     /// Adds the counts of another shard or batch. A shard may send nonsense, so sums saturate.
     pub fn add(&mut self, other: &Self) {
         for (sum, count) in [
-            (&mut self.steps, other.steps),
-            (&mut self.executions, other.executions),
-            (&mut self.validations, other.validations),
-            (&mut self.aborts, other.aborts),
-            (&mut self.waits, other.waits),
-            (&mut self.aborted_steps, other.aborted_steps),
+            (&mut self.step_count, other.step_count),
+            (&mut self.execution_count, other.execution_count),
+            (&mut self.validation_count, other.validation_count),
+            (&mut self.abort_count, other.abort_count),
+            (&mut self.wait_count, other.wait_count),
+            (&mut self.aborted_step_count, other.aborted_step_count),
         ] {
             *sum = sum.saturating_add(count);
         }

@@ -147,17 +147,20 @@ fn assert_agrees(workload: &Workload, what: &str) -> Speculation {
             }
             let speculation = executed.speculation.unwrap();
             assert_eq!(
-                speculation.executions,
-                speculation.steps + speculation.aborts,
+                speculation.execution_count,
+                speculation.step_count + speculation.abort_count,
                 "{what}: every execution but one of each step was aborted"
             );
-            assert!(threads > 1 || speculation.aborts == 0, "{what}: one thread runs in order");
-            all.aborts += speculation.aborts;
-            all.validations += speculation.validations;
+            assert!(
+                threads > 1 || speculation.abort_count == 0,
+                "{what}: one thread runs in order"
+            );
+            all.abort_count += speculation.abort_count;
+            all.validation_count += speculation.validation_count;
         }
     }
     let between = sharded::assert_agrees_on_shards(workload, &sharded::running(4), what);
-    assert!(all.aborts == 0 || between.value_count > 0, "{what}: {between:?}");
+    assert!(all.abort_count == 0 || between.value_count > 0, "{what}: {between:?}");
     all
 }
 
@@ -166,14 +169,14 @@ const COUNTER: Address = Address::repeat_byte(0xc0);
 #[test]
 fn a_slot_that_every_transaction_counts_in_comes_out_as_in_order() {
     let speculation = assert_agrees(&workloads::one_slot(300).build(3), "one slot");
-    assert!(speculation.aborts > 0 && speculation.validations > 0, "{speculation:?}");
+    assert!(speculation.abort_count > 0 && speculation.validation_count > 0, "{speculation:?}");
 }
 
 #[test]
 fn transactions_that_have_nothing_in_common_are_neither_validated_nor_run_again() {
     for recipe in [workloads::transfers(400), workloads::token_transfers(400)] {
         let speculation = assert_agrees(&recipe.build(1), "apart");
-        assert_eq!((speculation.aborts, speculation.validations), (0, 0));
+        assert_eq!((speculation.abort_count, speculation.validation_count), (0, 0));
     }
 }
 

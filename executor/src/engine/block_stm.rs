@@ -192,7 +192,7 @@ impl<'a> Job<'a> {
         settle::check_failures(failures, task.cancel)?;
         let step_count = self.steps.count();
         executed.speculation.get_or_insert_default().add(&Speculation {
-            steps: u64::from(step_count),
+            step_count: u64::from(step_count),
             ..self.scheduler.into_scheduler().speculation()
         });
         let runs = self.last_runs.into_runs();

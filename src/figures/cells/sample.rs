@@ -162,12 +162,12 @@ fn shard_work(executed: &Executed) -> ShardWorkFacts {
 /// Returns the cost of executing steps before their turn.
 const fn speculation(costs: &Speculation) -> SpeculationFacts {
     SpeculationFacts {
-        step_count: costs.steps,
-        execution_count: costs.executions,
-        validation_count: costs.validations,
-        abort_count: costs.aborts,
-        wait_count: costs.waits,
-        aborted_step_count: costs.aborted_steps,
+        step_count: costs.step_count,
+        execution_count: costs.execution_count,
+        validation_count: costs.validation_count,
+        abort_count: costs.abort_count,
+        wait_count: costs.wait_count,
+        aborted_step_count: costs.aborted_step_count,
         most_aborts_of_a_step: costs.most_aborts_of_a_step,
     }
 }

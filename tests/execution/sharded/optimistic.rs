@@ -109,9 +109,10 @@ fn a_chain_that_alternates_between_shards_ends_and_is_right() {
             assert_eq!(taken.disagreement, None, "{sharding}@{threads}");
             let CrossShard { value_count, .. } = taken.executed.cross_shard.unwrap();
             assert!(value_count >= 700, "a value of each step but the last: {value_count}");
-            let Speculation { steps, executions, .. } = taken.executed.speculation.unwrap();
-            assert_eq!(steps, 2 * 402);
-            assert!(executions >= steps, "{executions} of {steps}");
+            let Speculation { step_count, execution_count, .. } =
+                taken.executed.speculation.unwrap();
+            assert_eq!(step_count, 2 * 402);
+            assert!(execution_count >= step_count, "{execution_count} of {step_count}");
             let spans = &taken.executed.spans;
             assert!(spans.iter().any(|span| span.phase == Phase::ShardValues), "{spans:?}");
         }

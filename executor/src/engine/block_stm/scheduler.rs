@@ -183,7 +183,7 @@ impl Scheduler {
         let mut speculation = self.speculation;
         for incarnation in self.incarnations() {
             let aborts = incarnation.saturating_sub(1);
-            speculation.aborted_steps += u64::from(aborts > 0);
+            speculation.aborted_step_count += u64::from(aborts > 0);
             speculation.most_aborts_of_a_step =
                 speculation.most_aborts_of_a_step.max(u64::from(aborts));
         }
@@ -206,7 +206,7 @@ impl Scheduler {
                 self.dirty.remove(0);
                 let step = self.step_mut(index);
                 (step.phase, step.is_dirty) = (Phase::Validating, false);
-                self.speculation.validations += 1;
+                self.speculation.validation_count += 1;
                 Task::Validate { index }
             }
             Choice::Again(position) => {
@@ -280,7 +280,7 @@ impl Scheduler {
             }
             (Answer::Wait, Attempt::First) => {
                 self.waiting_count += 1;
-                self.speculation.waits += 1;
+                self.speculation.wait_count += 1;
                 Answer::Wait
             }
             (Answer::GoOn | Answer::GiveUp, Attempt::Again) => {
@@ -369,7 +369,7 @@ impl Scheduler {
     fn execute(&mut self, index: BlockAccessIndex) -> Task {
         let is_lowest = index == self.committed;
         let finality = if is_lowest { Finality::Final } else { Finality::Speculative };
-        self.speculation.executions += 1;
+        self.speculation.execution_count += 1;
         let step = self.step_mut(index);
         (step.phase, step.is_dirty) = (Phase::Executing, false);
         step.incarnation += 1;
@@ -413,7 +413,7 @@ impl Scheduler {
     }
 
     fn ready_again(&mut self, index: BlockAccessIndex, until: Until) {
-        self.speculation.aborts += 1;
+        self.speculation.abort_count += 1;
         self.window.note(RunEnd::Aborted);
         self.step_mut(index).phase = Phase::Ready(until);
         insert(&mut self.redo, index);

@@ -150,7 +150,7 @@ fn finish(
     let (runs, cross_shard) = hub.into_runs();
     executed.cross_shard.get_or_insert_default().add(&cross_shard);
     let step_count = job.steps.count();
-    executed.speculation.get_or_insert_default().steps += u64::from(step_count);
+    executed.speculation.get_or_insert_default().step_count += u64::from(step_count);
     let runs = runs.into_iter().map(|run| (run.result, run.latency));
     let results = executed.add_transactions(runs);
     let net_changes = settle::net_changes(&job.memory, &job.fees, step_count, reader)?;
