@@ -50,7 +50,7 @@ pub(crate) use alone::rebuild_lists;
 pub use bal::{run_shard, shard_of_steps};
 pub use block_stm::run_optimistic_shard;
 pub use error::{EngineError, ListFault, Spent, ViewError};
-pub use executed::{BatchResult, CrossShard, Executed, WarmUp};
+pub use executed::{BatchResult, CrossShard, Executed, SpeculativePassCounts};
 pub use tally::ReadTally;
 pub(crate) use tally::Reading;
 pub use task::Task;

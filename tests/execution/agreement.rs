@@ -14,7 +14,7 @@ use std::{
 
 use alloy_primitives::Bytes;
 use executor::{
-    engine::{EngineError, WarmUp},
+    engine::{EngineError, SpeculativePassCounts},
     sample::Measurement,
     state::StateFormat,
     store::{
@@ -75,8 +75,8 @@ fn assert_agree_on(store: &dyn Store, workload: &Workload, variants: &[Variant],
             let read_count = taken.executed.on_demand.read_count;
             assert!(read_count <= code_count(workload), "{name}, {variant}: {read_count}");
         }
-        if let Some(warm_up) = taken.executed.warm_up {
-            check_warm_up(&taken, warm_up, &format!("{name}, {variant}"));
+        if let Some(pass) = taken.executed.speculative_pass {
+            check_speculative_pass(&taken, pass, &format!("{name}, {variant}"));
         }
     }
 }
@@ -100,15 +100,15 @@ fn declared_key_count(workload: &Workload) -> u64 {
 
 /// Checks that each key of the run in order is either found (ready or in flight) or read by the run
 /// itself, never both.
-fn check_warm_up(taken: &Measurement, warm_up: WarmUp, name: &str) {
+fn check_speculative_pass(taken: &Measurement, pass: SpeculativePassCounts, name: &str) {
     let in_order = &taken.executed.on_demand;
     let found_count = in_order.ready_count + in_order.waited_count;
-    assert_eq!(warm_up.asked_count, found_count + in_order.read_count, "{name}");
+    assert_eq!(pass.requested_count, found_count + in_order.read_count, "{name}");
     if found_count > 0 {
-        assert_eq!(warm_up.found_count, found_count, "{name}");
+        assert_eq!(pass.found_count, found_count, "{name}");
     }
-    assert!(warm_up.found_count + warm_up.unused_count <= warm_up.read_count, "{name}");
-    assert!(warm_up.pass_wait < taken.executed.wall, "{name}");
+    assert!(pass.found_count + pass.unused_count <= pass.read_count, "{name}");
+    assert!(pass.pass_wait < taken.executed.wall, "{name}");
 }
 
 fn scenario(extra: &str, load: &str) -> Scenario {

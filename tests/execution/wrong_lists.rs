@@ -388,16 +388,16 @@ fn the_warm_up_finds_all_that_a_storm_reads_and_only_a_shared_one_saves_the_read
     for variant in [shared, before(WarmCache::PerWorker)] {
         let task = Task::new(&workload, &[], variant, &cancel);
         let executed = sample::take(&store, &task, CacheMode::Cold).unwrap().executed;
-        let warm_up = executed.warm_up.unwrap();
+        let pass = executed.speculative_pass.unwrap();
         // The run ahead misses only the keys of system calls, a few per call.
-        assert!(warm_up.asked_count - warm_up.found_count < 100, "{warm_up:?}");
-        assert!(warm_up.found_count > 3_000, "{warm_up:?}");
-        assert_eq!(warm_up.unused_count, 0, "{warm_up:?}");
-        assert!(warm_up.pass_wait.is_zero(), "the pass ends first: {warm_up:?}");
-        let in_order_count = executed.counters.key_count - warm_up.read_count;
+        assert!(pass.requested_count - pass.found_count < 100, "{pass:?}");
+        assert!(pass.found_count > 3_000, "{pass:?}");
+        assert_eq!(pass.unused_count, 0, "{pass:?}");
+        assert!(pass.pass_wait.is_zero(), "the pass ends first: {pass:?}");
+        let in_order_count = executed.counters.key_count - pass.read_count;
         let is_shared = variant == shared;
-        let expected = warm_up.asked_count - if is_shared { warm_up.found_count } else { 0 };
-        assert_eq!(in_order_count, expected, "{variant}: {warm_up:?}");
+        let expected = pass.requested_count - if is_shared { pass.found_count } else { 0 };
+        assert_eq!(in_order_count, expected, "{variant}: {pass:?}");
     }
 }
 
@@ -415,19 +415,19 @@ fn a_run_in_order_that_nobody_waits_for_reads_each_key_once_with_those_who_run_a
         let task = Task::new(&workload, &[], variant, &cancel);
         let taken = sample::take(&store, &task, CacheMode::Cold).unwrap();
         assert_eq!(taken.disagreement, None, "{variant}");
-        (taken.executed.counters.key_count, taken.executed.warm_up)
+        (taken.executed.counters.key_count, taken.executed.speculative_pass)
     };
     let (alone, _) = read_count(in_order);
     for threads in [1, 2, 3, 8] {
         for _ in 0..10 {
-            let (count, warm_up) = read_count(of(threads));
-            let warm_up = warm_up.unwrap();
-            assert_eq!(warm_up.asked_count, alone, "{threads}: {warm_up:?}");
+            let (count, pass) = read_count(of(threads));
+            let pass = pass.unwrap();
+            assert_eq!(pass.requested_count, alone, "{threads}: {pass:?}");
             // Threads ahead may read keys that are not needed, but no key twice.
-            assert_eq!(count, alone + warm_up.unused_count, "{threads}: {warm_up:?}");
-            assert_eq!(warm_up.read_count, warm_up.found_count + warm_up.unused_count);
+            assert_eq!(count, alone + pass.unused_count, "{threads}: {pass:?}");
+            assert_eq!(pass.read_count, pass.found_count + pass.unused_count);
             if threads == 1 {
-                assert_eq!(warm_up.read_count, 0, "nobody runs ahead");
+                assert_eq!(pass.read_count, 0, "nobody runs ahead");
             }
         }
     }

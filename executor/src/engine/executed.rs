@@ -125,7 +125,7 @@ pub struct Executed {
     /// Scheduling priority of the threads that verify, if any.
     pub verifier_priority: Option<process::Priority>,
     /// Counts of the speculative pass; `None` for engines without one.
-    pub warm_up: Option<WarmUp>,
+    pub speculative_pass: Option<SpeculativePassCounts>,
     /// Reads on demand, by executing threads or for shards.
     pub on_demand: ReadTally,
     /// Reads ahead, reads of a speculative pass, and reads that verify values.
@@ -202,11 +202,11 @@ impl Executed {
 /// Counts of the speculative pass, whose reads the run in order can use. A key is an account, a
 /// slot or a code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WarmUp {
+pub struct SpeculativePassCounts {
     /// Number of reads of the store that the pass made; a key that two workers read counts twice.
     pub read_count: u64,
     /// Number of keys that the run in order requested.
-    pub asked_count: u64,
+    pub requested_count: u64,
     /// Number of keys that the run in order requested and the pass had read before.
     pub found_count: u64,
     /// Number of keys that the pass read and the run in order did not request.

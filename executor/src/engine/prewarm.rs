@@ -34,7 +34,7 @@ use self::job::{Cache, CachePart, Job, Key};
 use super::{
     clock::{CurrentBatch, Engine, Execution},
     error::{EngineError, ViewError},
-    executed::{BatchResult, Executed, WarmUp},
+    executed::{BatchResult, Executed, SpeculativePassCounts},
     in_order::{self, BatchDatabase},
     row,
     tally::{ReadTally, Reading, WorkerCounts},
@@ -204,23 +204,29 @@ impl<'a> Engine for Prewarm<'a> {
         let tally = &executed.on_demand;
         let pass_wait = lead.pass_wait;
         let counted = match self.warming.cache {
-            WarmCache::PerWorker => lead.keys.into_iter().fold(WarmUp::default(), add_counts),
+            WarmCache::PerWorker => {
+                lead.keys.into_iter().fold(SpeculativePassCounts::default(), add_counts)
+            }
             // The shared cache read every key once, for the run in order or for a worker. The run
             // in order requested each key at most once.
             WarmCache::Shared => {
                 let found_count = tally.ready_count + tally.waited_count;
-                let asked_count = tally.read_count + found_count;
-                WarmUp { asked_count, found_count, ..WarmUp::default() }
+                let requested_count = tally.read_count + found_count;
+                SpeculativePassCounts {
+                    requested_count,
+                    found_count,
+                    ..SpeculativePassCounts::default()
+                }
             }
         };
-        executed.warm_up = Some(WarmUp { pass_wait, ..counted });
+        executed.speculative_pass = Some(SpeculativePassCounts { pass_wait, ..counted });
     }
 
     fn complete(&self, executed: &mut Executed) {
-        if let Some(warm_up) = &mut executed.warm_up {
-            warm_up.read_count = executed.prefetched.read_count;
+        if let Some(counts) = &mut executed.speculative_pass {
+            counts.read_count = executed.prefetched.read_count;
             if self.warming.cache == WarmCache::Shared {
-                warm_up.unused_count = warm_up.read_count - warm_up.found_count;
+                counts.unused_count = counts.read_count - counts.found_count;
             }
         }
     }
@@ -258,15 +264,15 @@ struct CacheKey<K, V> {
 }
 
 /// Adds the counts of one batch's keys to `total`, after the clock has stopped.
-fn add_counts(total: WarmUp, keys: BatchKeys) -> WarmUp {
+fn add_counts(total: SpeculativePassCounts, keys: BatchKeys) -> SpeculativePassCounts {
     let [read, asked] = [keys.read.concat(), keys.asked].map(|mut keys| {
         keys.sort_unstable();
         keys.dedup();
         keys
     });
     let found = asked.iter().filter(|key| read.binary_search(key).is_ok()).count() as u64;
-    WarmUp {
-        asked_count: total.asked_count + asked.len() as u64,
+    SpeculativePassCounts {
+        requested_count: total.requested_count + asked.len() as u64,
         found_count: total.found_count + found,
         unused_count: total.unused_count + read.len() as u64 - found,
         ..total
@@ -348,14 +354,18 @@ mod tests {
     #[test]
     fn what_was_found_and_what_nobody_used_are_counted_by_key() {
         let first = add_counts(
-            WarmUp::default(),
+            SpeculativePassCounts::default(),
             BatchKeys { read: vec![vec![1, 2, 3], vec![3, 4]], asked: vec![3, 4, 5] },
         );
-        let wanted =
-            WarmUp { asked_count: 3, found_count: 2, unused_count: 2, ..WarmUp::default() };
+        let wanted = SpeculativePassCounts {
+            requested_count: 3,
+            found_count: 2,
+            unused_count: 2,
+            ..SpeculativePassCounts::default()
+        };
         assert_eq!(first, wanted);
         // A key of another batch is another value.
         let second = add_counts(first, BatchKeys { read: vec![vec![]], asked: vec![1] });
-        assert_eq!(second, WarmUp { asked_count: 4, ..wanted });
+        assert_eq!(second, SpeculativePassCounts { requested_count: 4, ..wanted });
     }
 }

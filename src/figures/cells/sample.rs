@@ -28,12 +28,12 @@ pub(super) fn sample(
     let (io, usage) = (measurement.process.io, measurement.process.usage);
     let on_disk = input.never_cold.is_none();
     let gas = executed.batches.iter().flat_map(|batch| &batch.outcomes).map(|tx| tx.gas_used).sum();
-    let warm_up = executed.warm_up.map(|warm_up| WarmUpFacts {
-        reads: warm_up.read_count,
-        asked: warm_up.asked_count,
-        found: warm_up.found_count,
-        unused: warm_up.unused_count,
-        pass_wait_ns: ns(warm_up.pass_wait),
+    let warm_up = executed.speculative_pass.map(|pass| WarmUpFacts {
+        reads: pass.read_count,
+        asked: pass.requested_count,
+        found: pass.found_count,
+        unused: pass.unused_count,
+        pass_wait_ns: ns(pass.pass_wait),
     });
     let row_pages = measurement.row_pages.as_ref().and_then(|pages| pages.as_ref().ok());
     let unverified = executed.wall.saturating_sub(executed.verification_wait);

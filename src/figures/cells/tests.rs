@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use executor::{
-    engine::{BackgroundWrites, BatchResult, Executed, WarmUp},
+    engine::{BackgroundWrites, BatchResult, Executed, SpeculativePassCounts},
     process,
     sample::Disagreement,
 };
@@ -392,14 +392,14 @@ fn waiting_for_verification_is_taken_off_where_there_is_some() {
 fn the_share_that_a_warm_up_found_is_of_what_was_asked() {
     let (workload, device) = (workload(1 << 20), device());
     let mut measured = measurement(10, 10);
-    let warm_up = WarmUp {
+    let pass = SpeculativePassCounts {
         read_count: 40,
-        asked_count: 20,
+        requested_count: 20,
         found_count: 15,
         unused_count: 25,
         pass_wait: Duration::from_millis(3),
     };
-    measured.executed.warm_up = Some(warm_up);
+    measured.executed.speculative_pass = Some(pass);
     let cell = cell(&input(&workload, &device, variant(Design::Prewarm, 2, 1)), &[measured]);
     assert_eq!(cell.warm_up_found_share, Some(0.75));
     assert_eq!(cell.samples[0].warm_up.unwrap().pass_wait_ns, 3_000_000);
