@@ -202,24 +202,18 @@ impl<'a> Engine for Prewarm<'a> {
         }
         executed.on_demand = lead.tally;
         let tally = &executed.on_demand;
-        let pass_wait = lead.pass_wait;
-        let counted = match self.warming.cache {
-            WarmCache::PerWorker => {
-                lead.keys.into_iter().fold(SpeculativePassCounts::default(), add_counts)
-            }
+        let begun =
+            SpeculativePassCounts { pass_wait: lead.pass_wait, ..SpeculativePassCounts::default() };
+        executed.speculative_pass = Some(match self.warming.cache {
+            WarmCache::PerWorker => lead.keys.into_iter().fold(begun, add_counts),
             // The shared cache read every key once, for the run in order or for a worker. The run
             // in order requested each key at most once.
             WarmCache::Shared => {
                 let found_count = tally.ready_count + tally.waited_count;
                 let requested_count = tally.read_count + found_count;
-                SpeculativePassCounts {
-                    requested_count,
-                    found_count,
-                    ..SpeculativePassCounts::default()
-                }
+                SpeculativePassCounts { requested_count, found_count, ..begun }
             }
-        };
-        executed.speculative_pass = Some(SpeculativePassCounts { pass_wait, ..counted });
+        });
     }
 
     fn complete(&self, executed: &mut Executed) {
