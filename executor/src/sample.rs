@@ -222,7 +222,7 @@ fn warm(sample: &dyn Sample, task: &Task<'_>) -> Result<(), EngineError> {
         let ahead = ReadAhead::new(Prefetch::default(), sample.row_layout(), spans, 0);
         let warmed = pool.broadcast(|thread| {
             let mut reader = sample.reader()?;
-            let mut tally = ReadTally::of(reader.as_ref(), None);
+            let mut tally = ReadTally::new(reader.as_ref(), None);
             let lane = Lane { number: thread.index(), count: thread.num_threads() };
             let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
             ahead.read(target, lane, reading, task.cancel)

@@ -147,7 +147,7 @@ impl CellSamples {
         }
         let window = reads.window.filter(|(start, end)| end > start);
         let window_s = window.map(|(start, end)| (end - start).as_secs_f64());
-        self.reads_in_flight.extend(window_s.map(|s| reads.under_way.as_secs_f64() / s));
+        self.reads_in_flight.extend(window_s.map(|s| reads.read_time_sum.as_secs_f64() / s));
         let rate = window_s.map(|s| executed.counters.block_count as f64 / s);
         if let Some(sample) = self.samples.last_mut() {
             sample.blocks_per_s = rate.filter(|_| input.never_cold.is_none());

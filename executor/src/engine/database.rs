@@ -27,7 +27,7 @@ impl<'a> StoreDatabase<'a> {
     /// Opens the database of the calling thread.
     pub(super) fn open(sample: &'a dyn Sample, workload: &'a Workload) -> Result<Self, StoreError> {
         let reader = sample.reader()?;
-        let tally = ReadTally::of(reader.as_ref(), None);
+        let tally = ReadTally::new(reader.as_ref(), None);
         Ok(Self { workload, reader, tally })
     }
 

@@ -122,7 +122,7 @@ impl<'a> Engine for Prewarm<'a> {
         Ok(InOrder {
             workload: task.workload,
             cancel: stop,
-            tally: ReadTally::of(reader.as_ref(), trace),
+            tally: ReadTally::new(reader.as_ref(), trace),
             reader,
             job: None,
             hasher: self.hasher().cloned(),

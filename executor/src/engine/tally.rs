@@ -32,7 +32,7 @@ pub struct ReadTally {
     /// Sum of the durations of all reads, one by one. A call that reads several keys together adds
     /// its duration times its mean number of reads in flight. This sum divided by the length of
     /// `window` is the mean number of reads in flight.
-    pub under_way: Duration,
+    pub read_time_sum: Duration,
     /// Start of the first read and end of the last one, if reads are timed.
     pub window: Option<(Instant, Instant)>,
     /// True if each read is timed ([`Reader::is_timed`]).
@@ -43,7 +43,7 @@ pub struct ReadTally {
 
 impl ReadTally {
     /// Makes an empty tally of the reads of `reader`, which records to `trace`.
-    pub(crate) fn of(reader: &dyn Reader, trace: Option<Box<Recorder>>) -> Self {
+    pub(crate) fn new(reader: &dyn Reader, trace: Option<Box<Recorder>>) -> Self {
         let is_timed = reader.is_timed();
         let latencies = if is_timed { Latencies::ready() } else { Latencies::default() };
         Self { latencies, is_timed, trace, ..Self::default() }
@@ -56,7 +56,7 @@ impl ReadTally {
         self.ready_count += other.ready_count;
         self.waited_count += other.waited_count;
         self.wait += other.wait;
-        self.under_way += other.under_way;
+        self.read_time_sum += other.read_time_sum;
         if let Some((start, end)) = other.window {
             self.widen(start, end);
         }
@@ -111,7 +111,7 @@ impl ReadTally {
         if self.is_timed {
             let count = if let EventKind::Read { count, .. } = kind { count as u64 } else { 1 };
             self.latencies.record_batch(end - start, count);
-            self.under_way += (end - start).mul_f64(depth);
+            self.read_time_sum += (end - start).mul_f64(depth);
             self.widen(start, end);
         }
         if let Some(trace) = &mut self.trace {
@@ -166,7 +166,7 @@ impl WorkerCounts {
     /// traced. `recorder_count` workers have recorders.
     pub(super) fn new(reader: &dyn Reader, trace: Option<&Trace>, recorder_count: usize) -> Self {
         let [on_demand, prefetched] = [trace, trace]
-            .map(|trace| ReadTally::of(reader, trace.map(|trace| trace.recorder(recorder_count))));
+            .map(|trace| ReadTally::new(reader, trace.map(|trace| trace.recorder(recorder_count))));
         Self { on_demand, prefetched, ..Self::default() }
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn path(executed: &Executed) -> PathNs {
 /// over these threads. They wait for their own reads and for reads of other threads. The share is 0
 /// for a store whose reads are not timed.
 fn read_share(executed: &Executed) -> f64 {
-    let reads = executed.on_demand.under_way + executed.on_demand.wait;
+    let reads = executed.on_demand.read_time_sum + executed.on_demand.wait;
     let steps = executed.step_times.iter().flatten().sum();
     let busy = span::total(&executed.spans, Phase::Execute).max(steps);
     ratio_or_zero(reads.as_secs_f64(), busy.as_secs_f64()).min(1.0)
@@ -80,7 +80,7 @@ mod tests {
         });
         let spans = spans.collect();
         let mut executed = Executed { spans, wall: end + ms(1), ..Executed::default() };
-        executed.on_demand.under_way = ms(reads);
+        executed.on_demand.read_time_sum = ms(reads);
         executed
     }
 

@@ -122,7 +122,7 @@ fn cell(input: &CellInput<'_>, measurements: &[Measurement]) -> Cell {
 fn tally(count: u64, ms: u64) -> executor::engine::ReadTally {
     let mut tally = executor::engine::ReadTally::default();
     (0..count).for_each(|_| tally.latencies.record(Duration::from_millis(ms)));
-    tally.under_way = Duration::from_millis(count * ms);
+    tally.read_time_sum = Duration::from_millis(count * ms);
     let start = std::time::Instant::now();
     tally.window = Some((start, start + Duration::from_secs(1)));
     tally

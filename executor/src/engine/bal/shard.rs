@@ -210,7 +210,7 @@ impl<'c> ShardRun<'c> {
     fn run_steps(&self, task: &Task<'_>, results: &Producer<'_, ShardStep>) {
         let Self { job, coordinator, stop, times, ready } = *self;
         let mut reader = RemoteState { coordinator, list: job.list(), times };
-        let mut tally = ReadTally::of(&reader, None);
+        let mut tally = ReadTally::new(&reader, None);
         let reading = Reading { reader: &mut reader, tally: &mut tally };
         let done = job.execute_on_shard(reading, task, results, stop);
         let mut times = lock(times);

@@ -177,7 +177,7 @@ impl ShardRun<'_> {
             request_count: 0,
             wait: Duration::ZERO,
         };
-        let mut tally = ReadTally::of(&values, None);
+        let mut tally = ReadTally::new(&values, None);
         let done = worker::work(shared, Reading { reader: &mut values, tally: &mut tally });
         if let Err((_, error)) = done
             && !over.swap(true, Ordering::Relaxed)

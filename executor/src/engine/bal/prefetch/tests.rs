@@ -78,7 +78,7 @@ fn slots_read(policy: Prefetch, chunk: u32) -> usize {
     let mut reader = Ending { ahead: &ahead, ends_at: 10, read_count: 0 };
     let target = Target { list: &list, values: &values, codes: &codes };
     let lane = Lane { number: 0, count: 1 };
-    let mut tally = ReadTally::of(&reader, None);
+    let mut tally = ReadTally::new(&reader, None);
     let cancel = AtomicBool::new(false);
     ahead.read(target, lane, Reading { reader: &mut reader, tally: &mut tally }, &cancel).unwrap();
     // A claimed value is there: a thread that asks later does not wait for ever.
