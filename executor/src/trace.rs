@@ -69,7 +69,7 @@ impl fmt::Display for Track {
 
 /// Kind of the key of a read or wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
+pub(crate) enum KeyKind {
     Account,
     Slot,
     Code,
@@ -87,9 +87,9 @@ pub(crate) enum EventKind {
     /// An execution of a step.
     Step { batch: usize, index: BlockAccessIndex, step: Step, gas: Option<u64> },
     /// A read of keys from the store.
-    Read { key: Key, count: usize },
+    Read { key: KeyKind, count: usize },
     /// A wait for a value that another thread reads.
-    Wait { key: Key },
+    Wait { key: KeyKind },
 }
 
 impl EventKind {

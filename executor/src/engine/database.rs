@@ -12,7 +12,7 @@ use super::{error::ViewError, executed::Executed, row, tally::ReadTally, task::T
 use crate::{
     error::StoreError,
     store::{Reader, Sample},
-    trace::{Key, Recorder, Track},
+    trace::{KeyKind, Recorder, Track},
 };
 
 /// The store as revm's database, with the counts and times of the reads.
@@ -58,19 +58,19 @@ impl Database for StoreDatabase<'_> {
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
         let reader = &mut self.reader;
-        let row = self.tally.read(Key::Account, || reader.account(&address))?;
+        let row = self.tally.read(KeyKind::Account, || reader.account(&address))?;
         Ok(row.map(row::info))
     }
 
     fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, ViewError> {
         let reader = &mut self.reader;
-        let code = self.tally.read(Key::Code, || reader.code(&code_hash))?;
+        let code = self.tally.read(KeyKind::Code, || reader.code(&code_hash))?;
         row::bytecode(code_hash, code)
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
         let reader = &mut self.reader;
-        Ok(self.tally.read(Key::Slot, || reader.slot(&address, &key))?)
+        Ok(self.tally.read(KeyKind::Slot, || reader.slot(&address, &key))?)
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {

@@ -12,7 +12,7 @@ use crate::{
     shards::{CoordinatorTimes, ShardTimes, Speculation},
     single_flight::Arrival,
     store::{ReadCounters, Reader},
-    trace::{EventKind, Key, Recorder, Trace},
+    trace::{EventKind, KeyKind, Recorder, Trace},
 };
 
 /// Counts and times of one worker's reads.
@@ -73,7 +73,7 @@ impl ReadTally {
     /// Counts a value by its arrival: it was ready, this worker read it, or this worker waited for
     /// it since `waited_since`.
     #[inline]
-    pub(crate) fn note(&mut self, key: Key, arrival: Arrival, waited_since: Option<Instant>) {
+    pub(crate) fn note(&mut self, key: KeyKind, arrival: Arrival, waited_since: Option<Instant>) {
         match arrival {
             Arrival::Ready => self.ready_count += 1,
             Arrival::Read => self.read_count += 1,
@@ -90,7 +90,7 @@ impl ReadTally {
     }
 
     /// Makes one read and counts it.
-    pub(crate) fn read<T>(&mut self, key: Key, read: impl FnOnce() -> T) -> T {
+    pub(crate) fn read<T>(&mut self, key: KeyKind, read: impl FnOnce() -> T) -> T {
         self.read_count += 1;
         self.timed(key, read)
     }
@@ -127,7 +127,7 @@ impl ReadTally {
         keys: &[U256],
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        let mut clock = CallClock::start(reader, Key::Slot, self);
+        let mut clock = CallClock::start(reader, KeyKind::Slot, self);
         reader.slots(address, keys, &mut |index, value| {
             sink(index, value);
             clock.arrived();
@@ -138,7 +138,7 @@ impl ReadTally {
 
     /// Calls `read` and records its time, if reads of this store are timed or traced.
     #[inline]
-    pub(crate) fn timed<T>(&mut self, key: Key, read: impl FnOnce() -> T) -> T {
+    pub(crate) fn timed<T>(&mut self, key: KeyKind, read: impl FnOnce() -> T) -> T {
         let Some(start) = self.now() else { return read() };
         let value = read();
         self.record(EventKind::Read { key, count: 1 }, start, Instant::now());
@@ -185,7 +185,7 @@ pub(crate) struct Reading<'a> {
 #[derive(Debug)]
 pub(crate) struct CallClock<'t> {
     tally: &'t mut ReadTally,
-    key: Key,
+    key: KeyKind,
     /// Start of the call; `None` if reads are neither timed nor traced.
     start: Option<Instant>,
     /// Start of the next read; `None` if the store reads the call's keys together, or as for
@@ -197,12 +197,12 @@ pub(crate) struct CallClock<'t> {
 
 impl<'t> CallClock<'t> {
     /// Begins a call that reads keys of the kind `key`.
-    pub(crate) fn start(reader: &dyn Reader, key: Key, tally: &'t mut ReadTally) -> Self {
+    pub(crate) fn start(reader: &dyn Reader, key: KeyKind, tally: &'t mut ReadTally) -> Self {
         let start = tally.now();
         let call_sizes = reader.call_sizes();
         let together = match key {
-            Key::Account => call_sizes.reads_accounts_together,
-            Key::Slot | Key::Code => call_sizes.reads_together(),
+            KeyKind::Account => call_sizes.reads_accounts_together,
+            KeyKind::Slot | KeyKind::Code => call_sizes.reads_together(),
         };
         let since = start.filter(|_| !together);
         let is_asked = start.is_some() && together;

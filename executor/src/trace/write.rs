@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 use workload::StepKind;
 
-use super::{Event, EventKind, Key, Recorder, Trace};
+use super::{Event, EventKind, KeyKind, Recorder, Trace};
 
 /// Id of the only process of a trace.
 const PROCESS: u32 = 1;
@@ -118,11 +118,11 @@ fn step_names(kind: StepKind) -> (String, &'static str) {
     }
 }
 
-const fn key_name(key: Key) -> &'static str {
+const fn key_name(key: KeyKind) -> &'static str {
     match key {
-        Key::Account => "account",
-        Key::Slot => "slot",
-        Key::Code => "code",
+        KeyKind::Account => "account",
+        KeyKind::Slot => "slot",
+        KeyKind::Code => "code",
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{
     },
     single_flight::SingleFlight,
     store::Reader,
-    trace::{Key, Recorder},
+    trace::{KeyKind, Recorder},
 };
 
 /// Rows of codes by hash; each row is read once.
@@ -186,9 +186,9 @@ impl<'a, P: PreState> View<'a, P> {
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let since = tally.now();
         let (row, arrival) = self.shared.pre_state.account(id, address, self.cancel, || {
-            tally.timed(Key::Account, || reader.account(address)).map_err(ViewError::from)
+            tally.timed(KeyKind::Account, || reader.account(address)).map_err(ViewError::from)
         })?;
-        self.tally.note(Key::Account, arrival, since);
+        self.tally.note(KeyKind::Account, arrival, since);
         Ok(row)
     }
 }
@@ -234,9 +234,9 @@ impl<P: PreState> Database for View<'_, P> {
         let (code, _) = codes.get_or_read(hash, self.cancel, || {
             let since = tally.now();
             let (row, arrival) = code_rows.get_or_read(hash, self.cancel, || {
-                tally.timed(Key::Code, || reader.code(&hash)).map_err(ViewError::from)
+                tally.timed(KeyKind::Code, || reader.code(&hash)).map_err(ViewError::from)
             })?;
-            tally.note(Key::Code, arrival, since);
+            tally.note(KeyKind::Code, arrival, since);
             bytecode(hash, row)
         })?;
         self.codes.insert(hash, code.clone());
@@ -261,9 +261,9 @@ impl<P: PreState> Database for View<'_, P> {
         let since = tally.now();
         let (value, arrival) =
             self.shared.pre_state.slot(id, &address, &key, self.cancel, || {
-                tally.timed(Key::Slot, || reader.slot(&address, &key)).map_err(ViewError::from)
+                tally.timed(KeyKind::Slot, || reader.slot(&address, &key)).map_err(ViewError::from)
             })?;
-        self.tally.note(Key::Slot, arrival, since);
+        self.tally.note(KeyKind::Slot, arrival, since);
         Ok(value)
     }
 

@@ -31,7 +31,7 @@ use crate::{
     error::StoreError,
     single_flight::Arrival,
     store::Reader,
-    trace::{Key, Recorder},
+    trace::{KeyKind, Recorder},
 };
 
 /// A read that gave no value.
@@ -160,7 +160,7 @@ impl<'a> StepView<'a> {
             let (seen, account) = match found {
                 Found::Written(_, account) => (Some(SeenAccount::from(&account)), account),
                 Found::Base(state) => {
-                    self.tally.note(Key::Account, Arrival::Ready, None);
+                    self.tally.note(KeyKind::Account, Arrival::Ready, None);
                     (None, Account::from_base(state))
                 }
                 Found::ToRead => {
@@ -171,7 +171,9 @@ impl<'a> StepView<'a> {
                     (None, Account::from_base(state))
                 }
                 Found::BeingRead => {
-                    self.wait(Key::Account, id, || memory.accounts.cell(id).cell.base().is_some())?;
+                    self.wait(KeyKind::Account, id, || {
+                        memory.accounts.cell(id).cell.base().is_some()
+                    })?;
                     continue;
                 }
                 Found::Estimate(of) => {
@@ -192,8 +194,8 @@ impl<'a> StepView<'a> {
         address: &Address,
     ) -> Result<Option<AccountState>, ReadError> {
         let reader = &mut *self.reader;
-        let state = self.tally.timed(Key::Account, || reader.account(address))?;
-        self.tally.note(Key::Account, Arrival::Read, None);
+        let state = self.tally.timed(KeyKind::Account, || reader.account(address))?;
+        self.tally.note(KeyKind::Account, Arrival::Read, None);
         self.shared.memory.accounts.cell(id).cell.set_base(state);
         self.shared.memory.gates.open(id as usize);
         Ok(state)
@@ -215,7 +217,9 @@ impl<'a> StepView<'a> {
                 Found::Base(state) => break (0, Account::from_base(state)),
                 Found::ToRead => {}
                 Found::BeingRead => {
-                    self.wait(Key::Account, id, || memory.accounts.cell(id).cell.base().is_some())?;
+                    self.wait(KeyKind::Account, id, || {
+                        memory.accounts.cell(id).cell.base().is_some()
+                    })?;
                     continue;
                 }
                 Found::Estimate(of) => {
@@ -236,7 +240,12 @@ impl<'a> StepView<'a> {
     }
 
     /// Waits for the value of a key, which another worker reads.
-    fn wait(&mut self, key: Key, id: CellId, has_come: impl Fn() -> bool) -> Result<(), ReadError> {
+    fn wait(
+        &mut self,
+        key: KeyKind,
+        id: CellId,
+        has_come: impl Fn() -> bool,
+    ) -> Result<(), ReadError> {
         let since = std::time::Instant::now();
         let waited = self.shared.memory.gates.wait(id as usize, self.shared.stop, has_come);
         self.tally.note(key, Arrival::Waited, Some(since));
@@ -264,7 +273,7 @@ impl<'a> StepView<'a> {
             let (seen, value) = match found {
                 Found::Written(_, value) => (Some(value), value),
                 Found::Base(value) => {
-                    self.tally.note(Key::Slot, Arrival::Ready, None);
+                    self.tally.note(KeyKind::Slot, Arrival::Ready, None);
                     (None, if is_born { U256::ZERO } else { value })
                 }
                 Found::ToRead => {
@@ -275,7 +284,7 @@ impl<'a> StepView<'a> {
                     (None, value)
                 }
                 Found::BeingRead => {
-                    self.wait(Key::Slot, id, || memory.slots.cell(id).cell.base().is_some())?;
+                    self.wait(KeyKind::Slot, id, || memory.slots.cell(id).cell.base().is_some())?;
                     continue;
                 }
                 Found::Estimate(of) => {
@@ -292,8 +301,8 @@ impl<'a> StepView<'a> {
 
     fn read_slot(&mut self, id: CellId, address: &Address, key: &U256) -> Result<U256, ReadError> {
         let reader = &mut *self.reader;
-        let value = self.tally.timed(Key::Slot, || reader.slot(address, key))?;
-        self.tally.note(Key::Slot, Arrival::Read, None);
+        let value = self.tally.timed(KeyKind::Slot, || reader.slot(address, key))?;
+        self.tally.note(KeyKind::Slot, Arrival::Read, None);
         self.shared.memory.slots.cell(id).cell.set_base(value);
         self.shared.memory.gates.open(id as usize);
         Ok(value)
@@ -338,7 +347,7 @@ impl Database for StepView<'_> {
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let codes = &self.shared.memory.codes;
         let (code, _) = codes.get_or_read(code_hash, self.shared.stop, || {
-            let code = tally.timed(Key::Code, || reader.code(&code_hash))?;
+            let code = tally.timed(KeyKind::Code, || reader.code(&code_hash))?;
             row::bytecode(code_hash, code)
         })?;
         self.codes.insert(code_hash, code.clone());

@@ -7,7 +7,7 @@ use alloy_primitives::{Address, B256, U256};
 use revm::state::Bytecode;
 use workload::{Steps, genesis::AccountState};
 
-use crate::{engine::error::EngineError, single_flight::SingleFlight, span::Spans, trace};
+use crate::{engine::error::EngineError, single_flight::SingleFlight, span::Spans, trace::KeyKind};
 
 /// One batch, shared by the workers of the pass.
 #[derive(Debug)]
@@ -47,11 +47,11 @@ pub(super) enum Key {
 
 impl Key {
     /// The key's kind in a trace.
-    pub(super) const fn kind(self) -> trace::Key {
+    pub(super) const fn kind(self) -> KeyKind {
         match self {
-            Self::Account(_) => trace::Key::Account,
-            Self::Slot(..) => trace::Key::Slot,
-            Self::Code(_) => trace::Key::Code,
+            Self::Account(_) => KeyKind::Account,
+            Self::Slot(..) => KeyKind::Slot,
+            Self::Code(_) => KeyKind::Code,
         }
     }
 }

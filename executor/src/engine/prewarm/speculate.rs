@@ -29,7 +29,7 @@ use crate::{
     },
     single_flight::Arrival,
     store::Reader,
-    trace::{self, EventKind},
+    trace::{EventKind, KeyKind},
 };
 
 /// One worker's pass over a batch.
@@ -151,7 +151,7 @@ impl Database for StateBeforeBatch<'_> {
         let SpeculativePass { cache, cancel, .. } = self.pass;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (row, arrival) = cache.accounts.get_or_read(address, cancel, || {
-            tally.timed(trace::Key::Account, || reader.account(&address)).map_err(ViewError::from)
+            tally.timed(KeyKind::Account, || reader.account(&address)).map_err(ViewError::from)
         })?;
         self.note(Key::Account(address), arrival);
         Ok(self.funded_sender.adjusted(address, row).map(row::info))
@@ -162,7 +162,7 @@ impl Database for StateBeforeBatch<'_> {
         let SpeculativePass { cache, cancel, .. } = self.pass;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (code, arrival) = cache.codes.get_or_read(hash, cancel, || {
-            let code = tally.timed(trace::Key::Code, || reader.code(&hash))?;
+            let code = tally.timed(KeyKind::Code, || reader.code(&hash))?;
             row::bytecode(hash, code)
         })?;
         self.note(Key::Code(hash), arrival);
@@ -174,7 +174,7 @@ impl Database for StateBeforeBatch<'_> {
         let SpeculativePass { cache, cancel, .. } = self.pass;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (value, arrival) = cache.slots.get_or_read((address, key), cancel, || {
-            tally.timed(trace::Key::Slot, || reader.slot(&address, &key)).map_err(ViewError::from)
+            tally.timed(KeyKind::Slot, || reader.slot(&address, &key)).map_err(ViewError::from)
         })?;
         self.note(Key::Slot(address, key), arrival);
         Ok(value)

@@ -18,7 +18,7 @@ use crate::{
     },
     error::StoreError,
     store::{Reader, SlotRow},
-    trace::Key,
+    trace::KeyKind,
 };
 
 /// The destination of the values that are read.
@@ -140,7 +140,7 @@ impl<'a, S: Sink> CallBuffers<'a, S> {
             if !goes_on() {
                 break;
             }
-            self.target.codes.fill(hash, || tally.read(Key::Code, || reader.code(&hash)))?;
+            self.target.codes.fill(hash, || tally.read(KeyKind::Code, || reader.code(&hash)))?;
         }
         Ok(())
     }
@@ -163,7 +163,7 @@ impl<'a, S: Sink> CallBuffers<'a, S> {
                 addresses.push(*list.address(id));
             }
         }
-        let mut clock = CallClock::start(reader, Key::Account, tally);
+        let mut clock = CallClock::start(reader, KeyKind::Account, tally);
         reader.accounts(addresses, &mut |position, row| {
             values.put_account(ids[position], row);
             clock.arrived();
@@ -193,7 +193,7 @@ impl<'a, S: Sink> CallBuffers<'a, S> {
                 rows.push(row);
             }
         }
-        let mut clock = CallClock::start(reader, Key::Slot, tally);
+        let mut clock = CallClock::start(reader, KeyKind::Slot, tally);
         reader.slot_rows(rows, &mut |position, value| {
             values.put_slot(ids[position], value);
             clock.arrived();

@@ -15,7 +15,7 @@ use crate::{
     shards::versions::RequestedKeys,
     single_flight::{Arrival, SingleFlight},
     store::SlotRow,
-    trace::Key,
+    trace::KeyKind,
 };
 
 /// The state before a batch, read from the coordinator's store.
@@ -48,9 +48,9 @@ impl Source<'_> {
             }
             let since = Instant::now();
             let (code, arrival) = self.codes.get_or_read(*hash, self.stop, || {
-                tally.timed(Key::Code, || reader.code(hash)).map_err(ViewError::from)
+                tally.timed(KeyKind::Code, || reader.code(hash)).map_err(ViewError::from)
             })?;
-            tally.note(Key::Code, arrival, Some(since));
+            tally.note(KeyKind::Code, arrival, Some(since));
             codes.push((*hash, code));
         }
         Ok(codes)
@@ -67,11 +67,11 @@ impl Source<'_> {
             match found {
                 Found::ToRead => new.push((*address, id)),
                 Found::BeingRead => waited.push(id),
-                _ => tally.note(Key::Account, Arrival::Ready, None),
+                _ => tally.note(KeyKind::Account, Arrival::Ready, None),
             }
         }
         let rows: Vec<Address> = new.iter().map(|(address, _)| *address).collect();
-        let mut clock = CallClock::start(&**reader, Key::Account, tally);
+        let mut clock = CallClock::start(&**reader, KeyKind::Account, tally);
         reader.accounts(&rows, &mut |index, row| {
             let (_, id) = new[index];
             table.cell(id).cell.set_base(row);
@@ -82,7 +82,7 @@ impl Source<'_> {
         for id in waited {
             let since = Instant::now();
             gates.wait(id as usize, self.stop, || table.cell(id).cell.base().is_some())?;
-            tally.note(Key::Account, Arrival::Waited, Some(since));
+            tally.note(KeyKind::Account, Arrival::Waited, Some(since));
         }
         Ok(())
     }
@@ -97,14 +97,14 @@ impl Source<'_> {
             match found {
                 Found::ToRead => new.push((*address, *key, id)),
                 Found::BeingRead => waited.push(id),
-                _ => tally.note(Key::Slot, Arrival::Ready, None),
+                _ => tally.note(KeyKind::Slot, Arrival::Ready, None),
             }
         }
         // This order makes the slots of an account consecutive.
         new.sort_unstable();
         let rows = new.iter().map(|(address, key, _)| SlotRow { address, key: *key, row: None });
         let rows: Vec<_> = rows.collect();
-        let mut clock = CallClock::start(&**reader, Key::Slot, tally);
+        let mut clock = CallClock::start(&**reader, KeyKind::Slot, tally);
         reader.slot_rows(&rows, &mut |index, value| {
             let id = new[index].2;
             table.cell(id).cell.set_base(value);
@@ -115,7 +115,7 @@ impl Source<'_> {
         for id in waited {
             let since = Instant::now();
             gates.wait(id as usize, self.stop, || table.cell(id).cell.base().is_some())?;
-            tally.note(Key::Slot, Arrival::Waited, Some(since));
+            tally.note(KeyKind::Slot, Arrival::Waited, Some(since));
         }
         Ok(())
     }

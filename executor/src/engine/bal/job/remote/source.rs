@@ -18,7 +18,7 @@ use crate::{
     error::StoreError,
     shards::{KeyRequest, StateValues},
     store::SlotRow,
-    trace::Key,
+    trace::KeyKind,
 };
 
 /// The state before a batch, read from the coordinator's store.
@@ -44,10 +44,10 @@ impl Source<'_> {
         for id in keys.accounts.iter().map(|id| AccountId(*id)) {
             let (address, since) = (list.address(id), Instant::now());
             let (value, arrival) = pre_state.account(Some(id), address, stop, || {
-                tally.timed(Key::Account, || reader.account(address)).map_err(ViewError::from)
+                tally.timed(KeyKind::Account, || reader.account(address)).map_err(ViewError::from)
             })?;
             if own_accounts.binary_search(&id).is_err() {
-                tally.note(Key::Account, arrival, Some(since));
+                tally.note(KeyKind::Account, arrival, Some(since));
             }
             values.accounts.push(value);
         }
@@ -55,19 +55,19 @@ impl Source<'_> {
             let (address, key) = (list.address(list.account_of(id)), list.slot_key(id));
             let since = Instant::now();
             let (value, arrival) = pre_state.slot(Some(id), address, &key, stop, || {
-                tally.timed(Key::Slot, || reader.slot(address, &key)).map_err(ViewError::from)
+                tally.timed(KeyKind::Slot, || reader.slot(address, &key)).map_err(ViewError::from)
             })?;
             if own_slots.binary_search(&id).is_err() {
-                tally.note(Key::Slot, arrival, Some(since));
+                tally.note(KeyKind::Slot, arrival, Some(since));
             }
             values.slots.push(value);
         }
         for hash in &keys.codes {
             let since = Instant::now();
             let (code, arrival) = code_rows.get_or_read(*hash, stop, || {
-                tally.timed(Key::Code, || reader.code(hash)).map_err(ViewError::from)
+                tally.timed(KeyKind::Code, || reader.code(hash)).map_err(ViewError::from)
             })?;
-            tally.note(Key::Code, arrival, Some(since));
+            tally.note(KeyKind::Code, arrival, Some(since));
             values.codes.push(code);
         }
         Ok(values)
@@ -81,7 +81,7 @@ impl Source<'_> {
         claimed.retain(|id| pre_state.accounts.claims().claim(id.get()));
         claimed.sort_unstable();
         let addresses: Vec<_> = claimed.iter().map(|id| *list.address(*id)).collect();
-        let mut clock = CallClock::start(&**reader, Key::Account, tally);
+        let mut clock = CallClock::start(&**reader, KeyKind::Account, tally);
         reader.accounts(&addresses, &mut |index, row| {
             pre_state.accounts.put(claimed[index].get(), row);
             clock.arrived();
@@ -104,7 +104,7 @@ impl Source<'_> {
             row: None,
         });
         let rows: Vec<_> = rows.collect();
-        let mut clock = CallClock::start(&**reader, Key::Slot, tally);
+        let mut clock = CallClock::start(&**reader, KeyKind::Slot, tally);
         reader.slot_rows(&rows, &mut |index, value| {
             pre_state.slots.put(claimed[index].get(), value);
             clock.arrived();
