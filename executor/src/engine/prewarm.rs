@@ -30,7 +30,7 @@ use revm::{
 use variant::{Phase, ReadTime, WarmCache, Warming};
 use workload::{Steps, Workload};
 
-use self::job::{Cache, CachePart, Job, Key};
+use self::job::{Cache, CacheKey, Job, Key};
 use super::{
     clock::{CurrentBatch, Engine, Execution},
     error::{EngineError, ViewError},
@@ -249,12 +249,6 @@ pub(super) struct InOrder<'a> {
 struct BatchKeys {
     read: Vec<Vec<u64>>,
     asked: Vec<u64>,
-}
-
-/// A key, and the part of the cache that has keys of its kind.
-struct CacheKey<K, V> {
-    key: K,
-    within: CachePart<K, V>,
 }
 
 /// Adds the counts of one batch's keys to `total`, after the clock has stopped.

@@ -34,8 +34,11 @@ pub(super) struct Cache {
     pub(super) codes: SingleFlight<B256, Bytecode>,
 }
 
-/// The part of a cache that has one kind of key.
-pub(super) type CachePart<K, V> = fn(&Cache) -> &SingleFlight<K, V>;
+/// A key, and the part of the cache that has keys of its kind.
+pub(super) struct CacheKey<K, V> {
+    pub(super) key: K,
+    pub(super) within: fn(&Cache) -> &SingleFlight<K, V>,
+}
 
 /// A key of any kind, for counts and traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@
 //! threads that wait for the same next value are no faster than one.
 
 use std::{
-    hash::BuildHasher,
+    hash::{BuildHasher, Hash},
     sync::atomic::{AtomicBool, Ordering},
     time::Instant,
 };
@@ -20,7 +20,7 @@ use revm::{
 };
 use workload::{BlockAccessIndex, StepKind, Workload, block::Transaction};
 
-use super::job::{Cache, Job, Key};
+use super::job::{Cache, CacheKey, Job, Key};
 use crate::{
     engine::{
         error::{EngineError, ViewError},
@@ -126,20 +126,29 @@ impl StateBeforeBatch<'_> {
         self.funded_sender = FundedSender::new(tx);
     }
 
-    /// Checks that the run in order has not begun the current transaction.
+    /// Finds `key` in the cache, or reads it into the cache.
     ///
     /// # Errors
-    /// [`ViewError::Cancelled`]: the run in order has begun it.
-    fn check_wanted(&self) -> Result<(), ViewError> {
-        let passed_count = self.pass.job.passed_count.load(Ordering::Relaxed);
-        if passed_count >= self.index { Err(ViewError::Cancelled) } else { Ok(()) }
-    }
-
-    fn note(&mut self, key: Key, arrival: Arrival) {
+    /// The read fails, or [`ViewError::Cancelled`]: the run in order has begun the current
+    /// transaction.
+    fn get<K: Hash + Eq + Copy, V: Clone>(
+        &mut self,
+        key: Key,
+        cache_key: CacheKey<K, V>,
+        read: impl FnOnce(&mut ReadTally, &mut dyn Reader) -> Result<V, ViewError>,
+    ) -> Result<V, ViewError> {
+        let SpeculativePass { job, cache, cancel, hasher, .. } = self.pass;
+        if job.passed_count.load(Ordering::Relaxed) >= self.index {
+            return Err(ViewError::Cancelled);
+        }
+        let (reader, tally) = (&mut *self.reader, &mut *self.tally);
+        let (value, arrival) =
+            (cache_key.within)(cache).get_or_read(cache_key.key, cancel, || read(tally, reader))?;
         if arrival == Arrival::Read {
             self.tally.read_count += 1;
-            self.read.extend(self.pass.hasher.map(|hasher| hasher.hash_one(key)));
+            self.read.extend(hasher.map(|hasher| hasher.hash_one(key)));
         }
+        Ok(value)
     }
 }
 
@@ -147,37 +156,25 @@ impl Database for StateBeforeBatch<'_> {
     type Error = ViewError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
-        self.check_wanted()?;
-        let SpeculativePass { cache, cancel, .. } = self.pass;
-        let (reader, tally) = (&mut *self.reader, &mut *self.tally);
-        let (row, arrival) = cache.accounts.get_or_read(address, cancel, || {
-            tally.timed(KeyKind::Account, || reader.account(&address)).map_err(ViewError::from)
+        let cache_key = CacheKey { key: address, within: |cache| &cache.accounts };
+        let row = self.get(Key::Account(address), cache_key, |tally, reader| {
+            Ok(tally.timed(KeyKind::Account, || reader.account(&address))?)
         })?;
-        self.note(Key::Account(address), arrival);
         Ok(self.funded_sender.adjusted(address, row).map(row::info))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ViewError> {
-        self.check_wanted()?;
-        let SpeculativePass { cache, cancel, .. } = self.pass;
-        let (reader, tally) = (&mut *self.reader, &mut *self.tally);
-        let (code, arrival) = cache.codes.get_or_read(hash, cancel, || {
-            let code = tally.timed(KeyKind::Code, || reader.code(&hash))?;
-            row::bytecode(hash, code)
-        })?;
-        self.note(Key::Code(hash), arrival);
-        Ok(code)
+        let cache_key = CacheKey { key: hash, within: |cache| &cache.codes };
+        self.get(Key::Code(hash), cache_key, |tally, reader| {
+            row::bytecode(hash, tally.timed(KeyKind::Code, || reader.code(&hash))?)
+        })
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
-        self.check_wanted()?;
-        let SpeculativePass { cache, cancel, .. } = self.pass;
-        let (reader, tally) = (&mut *self.reader, &mut *self.tally);
-        let (value, arrival) = cache.slots.get_or_read((address, key), cancel, || {
-            tally.timed(KeyKind::Slot, || reader.slot(&address, &key)).map_err(ViewError::from)
-        })?;
-        self.note(Key::Slot(address, key), arrival);
-        Ok(value)
+        let cache_key = CacheKey { key: (address, key), within: |cache| &cache.slots };
+        self.get(Key::Slot(address, key), cache_key, |tally, reader| {
+            Ok(tally.timed(KeyKind::Slot, || reader.slot(&address, &key))?)
+        })
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {
